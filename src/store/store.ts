@@ -1,0 +1,100 @@
+// The store port: what a store promises, and nothing of how. Owns the contract that test/store/ runs on every
+// implementation. It knows no protocol: what a record means is the business of engine/, tokens/, keys/ and accounts/.
+
+/**
+ * One record with a time to live.
+ * `key` and `grant` and `alias` are keyed hashes of fixed length (see keyed-hash.ts), never bearer values.
+ */
+export type NewRecord = {
+  /** Namespace, one for each kind of thing: `AccessToken`, `Session`, `RevokedToken` … */
+  readonly kind: string;
+  readonly key: string;
+  /** Opaque to the store. */
+  readonly payload: string;
+  /** Whole seconds, at least 1. Anything else (0, negative, NaN, undefined) is a TypeError: nothing lives for ever. */
+  readonly ttlSeconds: number;
+  /** The grant that this record belongs to; revoking the grant kills the record. */
+  readonly grant?: string | undefined;
+  /** A second name to find the record by (a session's uid). It follows the newest record that claims it. */
+  readonly alias?: string | undefined;
+};
+
+export type StoredRecord = {
+  readonly key: string;
+  readonly payload: string;
+  /** Epoch seconds of the successful `consume`, absent before. */
+  readonly consumedAt?: number | undefined;
+};
+
+/** `consumed`: this caller won. `already_consumed`: somebody was first. `gone`: absent, expired or its grant is revoked. */
+export type ConsumeResult = 'consumed' | 'already_consumed' | 'gone';
+
+export interface RecordStore {
+  /**
+   * Replaces the record atomically and resolves when it is durable. A consumed mark on the same key survives.
+   * `grant_revoked`: the record's grant has a tombstone; nothing findable was stored.
+   */
+  save(record: NewRecord): Promise<'saved' | 'grant_revoked'>;
+  /** The live record, or undefined when absent, expired or when its grant is revoked. */
+  find(kind: string, key: string): Promise<StoredRecord | undefined>;
+  findByAlias(kind: string, alias: string): Promise<StoredRecord | undefined>;
+  /** The only lock of the whole service: a compare-and-set that keeps the time to live and never recreates a key. */
+  consume(kind: string, key: string): Promise<ConsumeResult>;
+  /** Idempotent. Also forgets the alias (if it still points here) and the grant's index entry. */
+  destroy(kind: string, key: string): Promise<void>;
+  /**
+   * Writes the tombstone first, then deletes what belongs to the grant. Idempotent, order-free, wins over any write racing it.
+   * `ttlSeconds` must outlive every record of the grant.
+   */
+  revokeGrant(grant: string, ttlSeconds: number): Promise<void>;
+}
+
+export type StoredDocument = {
+  readonly id: string;
+  readonly value: string;
+  /** 1 for the first write, then +1 for each. */
+  readonly version: number;
+};
+
+/** Small named values without a time to live: the key set, accounts, the pepper. Every write is a compare-and-set. */
+export interface DocumentStore {
+  get(collection: string, id: string): Promise<StoredDocument | undefined>;
+  list(collection: string): Promise<readonly StoredDocument[]>;
+  /** `expectedVersion` 0 means "must not exist". False: somebody else was first, nothing was written. */
+  put(collection: string, id: string, value: string, expectedVersion: number): Promise<boolean>;
+  remove(collection: string, id: string, expectedVersion: number): Promise<boolean>;
+}
+
+export type Count = { readonly count: number; /** Milliseconds until the window ends. */ readonly resetsInMs: number };
+
+/** Counters in fixed windows, atomic across processes. They end by themselves. */
+export interface CounterStore {
+  /** Adds `by` (may be negative, never below 0); the first hit opens a window of `windowMs`. */
+  increment(key: string, by: number, windowMs: number): Promise<Count>;
+  read(key: string): Promise<Count | undefined>;
+  /** Sets the counter and opens a new window. */
+  set(key: string, count: number, windowMs: number): Promise<void>;
+  remove(key: string): Promise<void>;
+}
+
+export interface Store {
+  readonly records: RecordStore;
+  readonly documents: DocumentStore;
+  readonly counters: CounterStore;
+  /** Rejects with StoreUnavailable when the store can't be asked right now. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Milliseconds since the epoch, as `Date.now`. */
+export type Clock = () => number;
+
+/** The store can't be asked: the caller must answer 503 with Retry-After, never guess. */
+export class StoreUnavailable extends Error {
+  readonly retryAfterSeconds = 2;
+
+  constructor(options?: ErrorOptions) {
+    super('the store can not be reached', options);
+    this.name = 'StoreUnavailable';
+  }
+}
