@@ -5,7 +5,11 @@
 export type PageContext = {
   /** BCP 47 tag for `<html lang>`. */
   readonly locale: string;
-  readonly branding: { readonly name: string; readonly logo?: string | undefined; readonly color?: string | undefined };
+  readonly branding: {
+    readonly name: string;
+    readonly logo?: string | undefined;
+    readonly color?: string | undefined;
+  };
 };
 
 export type ClientModel = {
@@ -68,6 +72,20 @@ export type ErrorModel = {
   readonly link?: { readonly href: string; readonly label: string } | undefined;
 };
 
+/** The try-out of a fresh installation: what the demo app got. */
+export type TryModel = {
+  /** Where a sign-in begins. */
+  readonly startUrl: string;
+} & (
+  | { readonly outcome: 'ready' }
+  | { readonly outcome: 'stale' }
+  | { readonly outcome: 'refused'; readonly error: string }
+  | {
+      readonly outcome: 'signed_in';
+      readonly sections: readonly { readonly title: string; readonly text: string }[];
+    }
+);
+
 /** Page name -> its model. */
 export type PageModels = {
   readonly login: LoginModel;
@@ -75,6 +93,7 @@ export type PageModels = {
   readonly logout: LogoutModel;
   readonly 'logged-out': LoggedOutModel;
   readonly error: ErrorModel;
+  readonly try: TryModel;
 };
 
 export type PageName = keyof PageModels;

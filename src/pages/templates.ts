@@ -1,0 +1,75 @@
+// Compiles a set of EJS templates that include each other. Owns the EJS options and what a template can see; which file
+// belongs to a set, and what happens when one is broken, is up to pages.ts.
+import path from 'node:path';
+import ejs from 'ejs';
+import type { PageContext, PageModels, PageName } from './models.ts';
+
+export type TemplateSource = {
+  /** Relative to its views folder, `partials/head.ejs`. */
+  readonly name: string;
+  readonly file: string;
+  readonly text: string;
+};
+
+/** Everything that a template sees, always under these names: no key of a model becomes a variable or an option. */
+export type TemplateLocals = {
+  readonly page: PageName;
+  readonly model: PageModels[PageName];
+  readonly branding: PageContext['branding'];
+  readonly locale: string;
+  /** Name of a file in `assets/` -> its URL. */
+  readonly asset: (name: string) => string;
+};
+
+type Template = (locals: object) => string;
+
+/** Name as in the folder (`partials/head.ejs`) -> template. What a template includes is looked up in the same set. */
+export type TemplateSet = ReadonlyMap<string, Template>;
+
+const OPTIONS = {
+  // Otherwise an assignment without `const` in a template makes a global that the next person's page can read.
+  strict: true,
+  compileDebug: true,
+  // EJS's own include reads and compiles again at each render, or keeps one cache for the whole process that outlives a
+  // reload. This name hides it behind ours, which knows only the templates of the set.
+  destructuredLocals: ['page', 'model', 'branding', 'locale', 'asset', 'include'],
+} as const;
+
+/** A template that doesn't compile is told to `onBroken` and isn't in the set. */
+export function compileTemplates(
+  sources: readonly TemplateSource[],
+  onBroken: (file: string, cause: unknown) => void,
+): TemplateSet {
+  const templates = new Map<string, Template>();
+  for (const { name, file, text } of sources) {
+    try {
+      templates.set(name, ejs.compile(text, { ...OPTIONS, filename: file }));
+    } catch (cause) {
+      onBroken(file, cause);
+    }
+  }
+  return templates;
+}
+
+/** Throws what the template throws. */
+export function renderTemplate(
+  templates: TemplateSet,
+  name: string,
+  locals: TemplateLocals,
+  /** What `include` was given besides the name: in the template, `locals.…`. */
+  included: object = {},
+): string {
+  const template = templates.get(name);
+  if (!template) throw new Error(`There is no template ${name}`);
+  const include = (target: string, more?: object) =>
+    renderTemplate(templates, resolveInclude(name, target, templates), locals, { ...included, ...more });
+  return template({ ...included, ...locals, include });
+}
+
+/** As in EJS: from the including file's folder, or from the top; `.ejs` may be left out. */
+function resolveInclude(from: string, target: string, templates: TemplateSet): string {
+  const name = path.posix.extname(target) ? target : `${target}.ejs`;
+  const beside = path.posix.join(path.posix.dirname(from), name);
+  if (templates.has(beside) && !name.startsWith('/')) return beside;
+  return path.posix.normalize(name).replace(/^\/+/, '');
+}

@@ -1,0 +1,25 @@
+// Finds the files of a views folder. Owns which names count; what a file means is up to templates.ts and assets.ts.
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import path from 'node:path';
+
+// A mounted Kubernetes ConfigMap keeps its versions in `..data` and the like: nothing that starts with a dot counts.
+const NAME = /^\w[\w.-]*$/;
+// Links are followed (a ConfigMap consists of them), so a link to a parent has to end somewhere.
+const MAX_DEPTH = 4;
+
+/** Name relative to `folder`, with `/` -> path of the file. A folder that doesn't exist has none. */
+export function listViewFiles(folder: string): ReadonlyMap<string, string> {
+  const files = new Map<string, string>();
+  if (existsSync(folder)) collect(folder, '', MAX_DEPTH, files);
+  return files;
+}
+
+function collect(folder: string, prefix: string, depth: number, files: Map<string, string>): void {
+  for (const name of readdirSync(folder).toSorted()) {
+    if (!NAME.test(name)) continue;
+    const file = path.join(folder, name);
+    const stat = statSync(file, { throwIfNoEntry: false });
+    if (stat?.isFile()) files.set(prefix + name, file);
+    else if (stat?.isDirectory() && depth > 0) collect(file, `${prefix}${name}/`, depth - 1, files);
+  }
+}
