@@ -1,0 +1,46 @@
+// What may change about a person while the service runs, for people of the file too: disabled or not, and since when
+// everything issued before counts as ended. Owns the stored form; binds the next request on any node.
+import type { DocumentStore } from '../store/store.ts';
+
+const COLLECTION = 'account-state';
+
+export type AccountState = {
+  readonly disabled: boolean;
+  /** Epoch seconds: sessions, grants and tokens from before are void. 0 when nothing was voided. */
+  readonly validAfter: number;
+};
+
+const INITIAL: AccountState = { disabled: false, validAfter: 0 };
+
+export interface AccountStates {
+  /** Throws StoreUnavailable. */
+  get(accountId: string): Promise<AccountState>;
+  update(accountId: string, change: Partial<AccountState>): Promise<void>;
+}
+
+export function createAccountStates(documents: DocumentStore): AccountStates {
+  return {
+    async get(accountId) {
+      const document = await documents.get(COLLECTION, accountId);
+      return document === undefined ? INITIAL : parseState(document.value);
+    },
+    async update(accountId, change) {
+      for (;;) {
+        const document = await documents.get(COLLECTION, accountId);
+        const state = { ...(document === undefined ? INITIAL : parseState(document.value)), ...change };
+        const done = await documents.put(
+          COLLECTION,
+          accountId,
+          JSON.stringify({ v: 1, ...state }),
+          document?.version ?? 0,
+        );
+        if (done) return;
+      }
+    },
+  };
+}
+
+function parseState(text: string): AccountState {
+  const { disabled, validAfter } = JSON.parse(text) as AccountState;
+  return { disabled, validAfter };
+}

@@ -1,0 +1,113 @@
+// The engine's adapter over our record store. Owns the translation: keyed hashes for names, payloads without the
+// bearer value, one winner for a code or a refresh token. Knows no store and no HTTP.
+import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import type { KeyedHash } from '../store/keyed-hash.ts';
+import type { RecordStore, StoredRecord } from '../store/store.ts';
+
+/** Models whose records belong to a grant and die with it. */
+const GRANTABLE = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
+/** Stands for the record's own id inside its payload, so that a copy of the store holds no credential. */
+const OWN_ID = '\u0001id\u0001';
+/** Written into each payload, so that a later version can read what this one stored. */
+const PAYLOAD_VERSION = 1;
+
+export type AdapterParts = {
+  readonly records: RecordStore;
+  readonly hash: KeyedHash;
+  /** Seconds that a revoked grant is remembered: longer than any of its tokens lives. */
+  readonly tombstoneSeconds: number;
+};
+
+/** Reads `v:1` payloads; unknown members survive, because the engine's models pick what they know. */
+export function createAdapter(model: string, { records, hash, tombstoneSeconds }: AdapterParts): Adapter {
+  const keyOf = (id: string) => recordKey(hash, model, id);
+  const grantKeyOf = (grantId: string) => recordKey(hash, 'Grant', grantId);
+
+  function grantOf(id: string, payload: AdapterPayload): string | undefined {
+    if (model === 'Grant') return grantKeyOf(id);
+    return GRANTABLE.has(model) && payload.grantId !== undefined ? grantKeyOf(payload.grantId) : undefined;
+  }
+
+  async function revokeGrant(grantId: string): Promise<void> {
+    await records.revokeGrant(grantKeyOf(grantId), tombstoneSeconds);
+  }
+
+  return {
+    async upsert(id, payload, expiresIn) {
+      // A session or an interaction saved in its last second has nothing left to live for.
+      if (expiresIn !== undefined && expiresIn <= 0) return records.destroy(model, keyOf(id));
+      await records.save({
+        kind: model,
+        key: keyOf(id),
+        payload: withoutBearerValues(id, payload),
+        // The engine gives every model here a lifetime; without one the store refuses (RD-04).
+        ttlSeconds: expiresIn ?? Number.NaN,
+        grant: grantOf(id, payload),
+        alias: model === 'Session' && payload.uid !== undefined ? hash(`uid:${payload.uid}`) : undefined,
+      });
+      // 'grant_revoked' is not an error: whoever replayed the code or the token gets what is dead already (PK-11).
+      return undefined;
+    },
+
+    async find(id) {
+      const record = await records.find(model, keyOf(id));
+      return record && payloadOf(record, id);
+    },
+
+    async findByUid(uid) {
+      const record = await records.findByAlias(model, hash(`uid:${uid}`));
+      return record && payloadOf(record, undefined);
+    },
+
+    // The device flow is not offered.
+    findByUserCode: () => Promise.resolve(undefined),
+
+    async consume(id) {
+      const key = keyOf(id);
+      const result = await records.consume(model, key);
+      if (result === 'consumed') return;
+      // RFC 6749 §4.1.2, RFC 9700 §4.14.2: a second use is an attack signal whether it comes late or in parallel, so
+      // the loser of the race ends the family just as a later replay does: one result, never one by timing.
+      const record = result === 'already_consumed' ? await records.find(model, key) : undefined;
+      const grantId = record && payloadOf(record, id).grantId;
+      if (grantId !== undefined) await revokeGrant(grantId);
+      throw new errors.InvalidGrant('already used');
+    },
+
+    async destroy(id) {
+      if (model === 'Grant') return revokeGrant(id);
+      return records.destroy(model, keyOf(id));
+    },
+
+    revokeByGrantId: revokeGrant,
+  };
+}
+
+/** The name that a model's record is stored under. */
+export function recordKey(hash: KeyedHash, model: string, id: string): string {
+  return hash(`${model}:${id}`);
+}
+
+const JSON_OWN_ID = JSON.stringify(OWN_ID).slice(1, -1);
+
+function withoutBearerValues(id: string, payload: AdapterPayload): string {
+  const { jti: _bearer, session, ...rest } = payload as AdapterPayload & { session?: { cookie?: string } };
+  const stored = {
+    v: PAYLOAD_VERSION,
+    ...rest,
+    ...(session && { session: { ...session, cookie: undefined } }),
+  };
+  // The id may stand elsewhere too: an interaction's `returnTo` ends with it. Ids are base64url, so JSON leaves them as they are.
+  return JSON.stringify(stored).replaceAll(id, JSON_OWN_ID);
+}
+
+/** With the id back in its places where the caller knows it; a session found by its uid stays without. */
+function payloadOf(record: StoredRecord, id: string | undefined): AdapterPayload {
+  const text = id === undefined ? record.payload : record.payload.replaceAll(JSON_OWN_ID, id);
+  const { v: _version, ...stored } = JSON.parse(text) as AdapterPayload & { v: number };
+  return {
+    ...stored,
+    ...(id !== undefined && { jti: id }),
+    ...(record.consumedAt !== undefined && { consumed: record.consumedAt }),
+  };
+}

@@ -1,0 +1,70 @@
+// What the host changes in the engine's answers, and only that: the discovery list, 401 where the engine says 400 to a
+// caller without credentials, and faults that the engine swallowed into a 500.
+import type { Middleware } from 'koa';
+import type Provider from 'oidc-provider';
+import type { KoaContextWithOIDC } from 'oidc-provider';
+import { SPECIFICATION_SCOPES } from '../config/config.ts';
+
+const CLIENT_ROUTES = new Set(['token', 'introspection', 'revocation']);
+const DISCOVERY_ROUTES = new Set(['discovery']);
+
+type EngineContext = KoaContextWithOIDC & { body: unknown };
+
+/** The engine reports the real error of a `server_error` here and nowhere else. */
+export function rememberFaults(provider: Provider): void {
+  provider.on('server_error', (ctx, error) => {
+    ctx.state['fault'] = error;
+  });
+}
+
+/** Faults leave as exceptions; http/errors.ts turns them into 503, 429 or 500. */
+export function adjustAnswers(issuer: string): Middleware {
+  return async function adjustAnswer(ctx, next) {
+    await next();
+    const fault: unknown = ctx.state['fault'];
+    if (fault instanceof Error) throw fault;
+
+    const engineCtx = ctx as unknown as EngineContext;
+    const route = engineCtx['_matchedRouteName'] as string | undefined;
+    if (route === undefined) return;
+    if (DISCOVERY_ROUTES.has(route) && ctx.status === 200) ctx.body = toDiscovery(ctx.body as Metadata);
+    if (CLIENT_ROUTES.has(route)) {
+      if (isUnauthenticated(engineCtx)) answerUnauthenticated(engineCtx, issuer);
+      if (route === 'revocation') ctx.set('Cache-Control', 'no-store');
+      // RFC 6749 §5.1 wants both on token answers.
+      ctx.set('Pragma', 'no-cache');
+    }
+  };
+}
+
+type Metadata = Record<string, unknown>;
+
+/** Spec §2 "Discovery document": the scopes are the specification's, and nothing is named that isn't offered. */
+function toDiscovery(metadata: Metadata): Metadata {
+  const { claims_parameter_supported: _notOffered, claim_types_supported: _default, ...offered } = metadata;
+  return {
+    ...offered,
+    scopes_supported: [...SPECIFICATION_SCOPES],
+    response_modes_supported: ['query'],
+  };
+}
+
+/** No credentials of any kind in a well-formed request: the engine calls it an invalid request. */
+function isUnauthenticated(ctx: EngineContext): boolean {
+  const { params } = ctx.oidc;
+  return (
+    ctx.status === 400 &&
+    params !== undefined &&
+    params['client_id'] === undefined &&
+    ctx.get('authorization') === '' &&
+    ctx.oidc.client === undefined
+  );
+}
+
+function answerUnauthenticated(ctx: EngineContext, issuer: string): void {
+  // RFC 6749 §5.2: invalid_client when no client authentication was included.
+  ctx.status = 401;
+  // RFC 9110 §15.5.2: a 401 names the scheme to use.
+  ctx.set('WWW-Authenticate', `Basic realm="${issuer}"`);
+  ctx.body = { error: 'invalid_client', error_description: 'client authentication is required' };
+}

@@ -1,0 +1,28 @@
+// Our clients as the engine's client metadata (RFC 7591). Owns the translation; secrets stay out of it, because the
+// engine would keep one value in the clear (see client-secrets.ts).
+import type { ClientMetadata } from 'oidc-provider';
+import type { Client } from '../config/config.ts';
+
+/** Never compared: the engine only wants to see that a confidential client has a secret. */
+const PLACEHOLDER_SECRET = 'kept-elsewhere';
+
+export function toClientMetadata(client: Client): ClientMetadata {
+  const usesCode = client.grantTypes.includes('authorization_code');
+  return {
+    client_id: client.clientId,
+    ...(client.clientName !== undefined && { client_name: client.clientName }),
+    ...(client.logoUri !== undefined && { logo_uri: client.logoUri }),
+    ...(client.clientUri !== undefined && { client_uri: client.clientUri }),
+    ...(client.policyUri !== undefined && { policy_uri: client.policyUri }),
+    ...(client.tosUri !== undefined && { tos_uri: client.tosUri }),
+    ...(client.tokenEndpointAuthMethod !== 'none' && { client_secret: PLACEHOLDER_SECRET }),
+    application_type: client.applicationType,
+    token_endpoint_auth_method: client.tokenEndpointAuthMethod,
+    grant_types: [...client.grantTypes],
+    response_types: usesCode ? ['code'] : [],
+    redirect_uris: [...client.redirectUris],
+    post_logout_redirect_uris: [...client.postLogoutRedirectUris],
+    scope: client.scopes.join(' '),
+    id_token_signed_response_alg: 'RS256',
+  };
+}

@@ -1,0 +1,145 @@
+// Every engine option, on one screen. What is off is off here; what a later feature turns on, it turns on here.
+import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
+import type { Accounts } from '../accounts/accounts.ts';
+import type { Config } from '../config/config.ts';
+import { ENDPOINTS } from '../config/endpoints.ts';
+import type { KeySet } from '../keys/key-set.ts';
+import type { Pages } from '../pages/pages.ts';
+import type { Clock } from '../store/store.ts';
+import type { AudienceRules } from '../tokens/audience.ts';
+import { type AdapterParts, createAdapter } from './adapter.ts';
+import { CLAIMS_OF_SCOPE } from './claims.ts';
+import { toClientMetadata } from './clients.ts';
+import { createEnginePages, type EnginePages } from './engine-pages.ts';
+import { createLoadExistingGrant } from './existing-grant.ts';
+import { createInteractionPolicy } from './interaction-policy.ts';
+import { createLifetimes } from './lifetimes.ts';
+import { createScopePolicy, type ScopePolicy } from './scopes.ts';
+import { toEngineKeys } from './signing-keys.ts';
+import { createIntrospectionPolicy, mayRevoke } from './token-policies.ts';
+
+export type ConfigurationParts = {
+  readonly config: Config;
+  readonly keySet: KeySet;
+  readonly adapter: AdapterParts;
+  readonly accounts: Accounts;
+  readonly audiences: AudienceRules;
+  readonly pages: Pages;
+  readonly now: Clock;
+};
+
+export function createConfiguration(parts: ConfigurationParts): Configuration {
+  const { config, keySet, adapter, accounts, audiences, pages, now } = parts;
+  const { issuer } = config;
+  const clients = new Map(config.clients.map((client) => [client.clientId, client]));
+  const scopePolicy = createScopePolicy(config, audiences);
+  const enginePages = createEnginePages(pages, issuer);
+
+  return {
+    adapter: (model: string) => createAdapter(model, adapter),
+    clients: config.clients.map(toClientMetadata),
+    jwks: toEngineKeys(keySet),
+    cookies: cookies(config),
+    routes: {
+      authorization: ENDPOINTS.authorization,
+      token: ENDPOINTS.token,
+      userinfo: ENDPOINTS.userinfo,
+      introspection: ENDPOINTS.introspection,
+      revocation: ENDPOINTS.revocation,
+      end_session: ENDPOINTS.logout,
+      jwks: ENDPOINTS.jwks,
+    },
+    claims: CLAIMS_OF_SCOPE,
+    scopes: [...scopePolicy.known],
+    responseTypes: ['code'],
+    clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
+    enabledJWA: { idTokenSigningAlgValues: ['RS256'] },
+    ttl: createLifetimes(config.lifetimes, audiences, now),
+    // RFC 9700 §2.1.1: PKCE for every client; only a confidential one can be let off, and only where the file says so.
+    pkce: { required: (_ctx, client) => clients.get(client.clientId)?.requirePkce ?? true },
+    rotateRefreshToken: true,
+    issueRefreshToken: (_ctx, client, source) =>
+      client.grantTypeAllowed('refresh_token') && source.scopes.has('offline_access'),
+    // Without offline_access a code and its tokens end with the session.
+    expiresWithSession: (_ctx, source) => !source.scopes.has('offline_access'),
+    // A tombstone never comes back to life, so the grant itself goes too and the next sign-in makes a new one.
+    revokeGrantPolicy: () => true,
+    clientBasedCORS: () => true, // http/cors.ts decides, in front of everything
+    acceptQueryParamAccessTokens: false, // RFC 9700 §4.3.2
+    interactions: {
+      url: (_ctx, interaction) => `${issuer}/interaction/${interaction.uid}`,
+      policy: createInteractionPolicy(),
+    },
+    findAccount: async (ctx, id, token) => {
+      const issuedAt = token?.iat ?? ctx.oidc?.session?.loginTs ?? 0;
+      const account = await accounts.findLive(id, issuedAt);
+      return account && { accountId: id, claims: () => ({ ...account.claims, sub: id }) };
+    },
+    loadExistingGrant: createLoadExistingGrant(clients),
+    extraTokenClaims: authenticationClaims,
+    renderError: enginePages.renderError,
+    features: featuresOf(parts, scopePolicy, enginePages, (clientId) => clients.has(clientId)),
+  };
+}
+
+/** What is offered besides the core; everything that is not named is off. */
+function featuresOf(
+  { config, audiences, accounts }: ConfigurationParts,
+  scopePolicy: ScopePolicy,
+  enginePages: EnginePages,
+  clientExists: (clientId: string) => boolean,
+): NonNullable<Configuration['features']> {
+  return {
+    devInteractions: { enabled: false },
+    dPoP: { enabled: false },
+    pushedAuthorizationRequests: { enabled: false },
+    userinfo: { enabled: true },
+    clientCredentials: { enabled: config.features.clientCredentials },
+    externalSigningSupport: { enabled: true, ack: 'experimental-01' },
+    introspection: {
+      enabled: true,
+      allowedPolicy: createIntrospectionPolicy({
+        audiences,
+        clientExists,
+        accountIsLive: async (id, iat) => (await accounts.findLive(id, iat)) !== undefined,
+      }),
+    },
+    revocation: { enabled: true, allowedPolicy: mayRevoke },
+    resourceIndicators: {
+      enabled: true,
+      defaultResource: scopePolicy.defaultResource,
+      useGrantedResource: () => true,
+      getResourceServerInfo: scopePolicy.getResourceServerInfo,
+    },
+    rpInitiatedLogout: {
+      enabled: true,
+      logoutSource: enginePages.logoutSource,
+      postLogoutSuccessSource: enginePages.postLogoutSuccessSource,
+    },
+  };
+}
+
+/** RFC 6265bis §4.1.3: the prefixes make a browser refuse a cookie that a neighbour or plain http planted. */
+function cookies({ issuer, cookieKeys }: Config): NonNullable<Configuration['cookies']> {
+  const secure = issuer.startsWith('https:');
+  const options = { httpOnly: true, sameSite: 'lax', signed: true } as const;
+  return {
+    names: {
+      session: `${secure ? '__Host-' : ''}postern_session`,
+      interaction: `${secure ? '__Secure-' : ''}postern_interaction`,
+      resume: `${secure ? '__Secure-' : ''}postern_resume`,
+    },
+    long: options,
+    short: options,
+    keys: [...cookieKeys],
+  };
+}
+
+/** RFC 9068 §2.2.1: when and how the person signed in, where the code or the refresh token knows it. */
+function authenticationClaims(ctx: KoaContextWithOIDC): { auth_time?: number; acr?: string } {
+  const source = ctx.oidc?.entities.AuthorizationCode ?? ctx.oidc?.entities.RefreshToken;
+  return {
+    ...(source?.authTime !== undefined && { auth_time: source.authTime }),
+    ...(source?.acr !== undefined && { acr: source.acr }),
+  };
+}

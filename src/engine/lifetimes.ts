@@ -1,0 +1,32 @@
+// How long each artefact of the engine lives, in seconds. A function for each, because the engine prints a notice when
+// one of its own defaults runs.
+import type { Configuration } from 'oidc-provider';
+import type { Lifetimes } from '../config/config.ts';
+import type { AudienceRules } from '../tokens/audience.ts';
+import type { Clock } from '../store/store.ts';
+
+type AudienceToken = { readonly aud?: string | undefined; readonly scope?: string | undefined };
+
+export function createLifetimes(
+  lifetimes: Lifetimes,
+  audiences: AudienceRules,
+  now: Clock,
+): NonNullable<Configuration['ttl']> {
+  const accessToken = ({ aud, scope }: AudienceToken) =>
+    audiences.lifetimeOf(aud ?? audiences.audienceOf(scope?.split(' ') ?? []));
+
+  return {
+    AccessToken: (_ctx, token) => accessToken(token as AudienceToken),
+    ClientCredentials: (_ctx, token) => accessToken(token as AudienceToken),
+    AuthorizationCode: () => lifetimes.authorizationCode,
+    IdToken: () => lifetimes.idToken,
+    // Idle and absolute life at once (RFC 9700 §2.2.2): `iiat` is when the first token of the chain was issued.
+    RefreshToken: (_ctx, token) => {
+      const age = Math.floor(now() / 1000) - (token.iiat ?? token.iat ?? Math.floor(now() / 1000));
+      return Math.max(1, Math.min(lifetimes.refreshToken, lifetimes.refreshTokenAbsolute - age));
+    },
+    Interaction: () => lifetimes.interaction,
+    Session: () => lifetimes.session,
+    Grant: () => Math.max(lifetimes.refreshTokenAbsolute, lifetimes.session),
+  };
+}

@@ -1,0 +1,21 @@
+// The engine instance that serves now. Swapping is one assignment: a request in flight ends on the instance it began on.
+import type { Middleware } from 'koa';
+import type { Engine } from './engine.ts';
+
+export class LiveEngine {
+  #current: Engine;
+
+  constructor(first: Engine) {
+    this.#current = first;
+  }
+
+  get current(): Engine {
+    return this.#current;
+  }
+
+  swap(next: Engine): void {
+    this.#current = next;
+  }
+
+  readonly handle: Middleware = (ctx, next) => this.#current.handle(ctx, next);
+}

@@ -1,0 +1,56 @@
+// People's access tokens: an ordinary engine record in the store, a signed JWT on the wire. Grant, session binding,
+// code replay and refresh reuse stay the engine's own code, because the record is the engine's own.
+import type { AccessTokens } from '../../tokens/access-token.ts';
+import { claimsToBeMachineToken } from '../../tokens/access-token.ts';
+import type { Audience, AudienceRules } from '../../tokens/audience.ts';
+import type { ModelClass } from './model.ts';
+import { jwtOf } from './presented-jwt.ts';
+
+/**
+ * `currentRoute` names the engine route being served, undefined outside of a request.
+ * The class must be called AccessToken: the engine uses the name as record kind, adapter name and ttl key.
+ */
+export function accessTokenModel(
+  Base: ModelClass,
+  tokens: AccessTokens,
+  audiences: AudienceRules,
+  currentRoute: () => string | undefined,
+): ModelClass {
+  return class AccessToken extends Base {
+    override async getValueAndPayload() {
+      const { payload } = await super.getValueAndPayload();
+      if (payload === undefined) throw new TypeError('the engine made an access token without a record');
+      const { jti, iat, exp, clientId, accountId, scope, aud, extra } = payload;
+      if (accountId === undefined) throw new TypeError('the engine made a person’s token without a person');
+      const value = await tokens.sign(
+        {
+          sub: accountId,
+          // Computed here and not assigned to the token: with `aud` set, the engine would move all claims into the ID token.
+          aud: aud ?? audiences.audienceOf(scope?.split(' ') ?? []),
+          exp,
+          iat,
+          jti,
+          client_id: clientId,
+          scope,
+        },
+        extra,
+      );
+      return { value, payload };
+    }
+
+    static override async find(value: unknown, options?: object) {
+      const jwt = jwtOf(value);
+      if (jwt === undefined || claimsToBeMachineToken(jwt)) return undefined;
+      const claims = await tokens.verify(jwt);
+      const found = claims && (await super.find(claims.jti, options));
+      if (!found || found.clientId !== claims.client_id || found.accountId !== claims.sub) return undefined;
+      found.aud = atUserinfo(claims.aud) ? undefined : claims.aud;
+      return found;
+    }
+  };
+
+  // The engine's userinfo refuses every token with an audience; ours is meant for it when the issuer is one of them.
+  function atUserinfo(aud: Audience): boolean {
+    return currentRoute() === 'userinfo' && [aud].flat().includes(tokens.issuer);
+  }
+}

@@ -1,0 +1,53 @@
+// Machine tokens: a signed JWT and nothing stored. Issuing one asks the store nothing; revoking one writes a deny record.
+import type { AccessTokens } from '../../tokens/access-token.ts';
+import { claimsToBeMachineToken } from '../../tokens/access-token.ts';
+import type { AudienceRules } from '../../tokens/audience.ts';
+import type { RevokedTokens } from '../../tokens/revoked-tokens.ts';
+import type { ModelClass } from './model.ts';
+import { jwtOf } from './presented-jwt.ts';
+
+/** The class must be called ClientCredentials: the engine uses the name as record kind and ttl key. */
+export function clientCredentialsModel(
+  Base: ModelClass,
+  tokens: AccessTokens,
+  audiences: AudienceRules,
+  revoked: RevokedTokens,
+): ModelClass {
+  return class ClientCredentials extends Base {
+    override async getValueAndPayload() {
+      const { payload } = await super.getValueAndPayload();
+      if (payload === undefined) throw new TypeError('the engine made a machine token without claims');
+      const { jti, iat, exp, clientId, scope, aud, extra } = payload;
+      const value = await tokens.sign(
+        {
+          sub: clientId,
+          aud: aud ?? audiences.audienceOf(scope?.split(' ') ?? []),
+          exp,
+          iat,
+          jti,
+          client_id: clientId,
+          scope,
+        },
+        extra,
+      );
+      // Without a payload the engine stores nothing.
+      return { value, payload: undefined };
+    }
+
+    static override async find(value: unknown) {
+      const jwt = jwtOf(value);
+      if (jwt === undefined || !claimsToBeMachineToken(jwt)) return undefined;
+      const claims = await tokens.verify(jwt);
+      if (claims === undefined || claims.sub !== claims.client_id) return undefined;
+      // Throws when the store can't be asked: then the answer is 503, never "active".
+      if (await revoked.has(claims.jti)) return undefined;
+      const { jti, client_id: clientId, scope, aud, iat, exp } = claims;
+      return new this({ jti, clientId, scope, aud, iat, exp });
+    }
+
+    override async destroy() {
+      await revoked.add(this.jti, this.exp);
+      this.emit('destroyed');
+    }
+  };
+}

@@ -1,0 +1,31 @@
+// A JWT that a caller presented at introspection or revocation, in a form that isn't a string: the engine refuses
+// strings that look like a JWS there ("structured tokens"), and nothing on the wire can forge an object.
+
+export class PresentedJwt {
+  readonly #jwt: string;
+
+  constructor(jwt: string) {
+    this.#jwt = jwt;
+  }
+
+  /** The token itself; for the models only. */
+  get jwt(): string {
+    return this.#jwt;
+  }
+
+  // Anything that prints or logs parameters sees no credential.
+  toJSON(): string {
+    return '[jwt]';
+  }
+
+  toString(): string {
+    return '[jwt]';
+  }
+}
+
+/** The JWT in what a model's `find` was given; undefined for opaque values, arrays and anything else. */
+export function jwtOf(value: unknown): string | undefined {
+  if (value instanceof PresentedJwt) return value.jwt;
+  if (typeof value === 'string' && value.includes('.')) return value;
+  return undefined;
+}

@@ -1,0 +1,61 @@
+// The engine with our token models in it. The only place where an engine class is replaced; why and how: ARCHITECTURE.md.
+import Provider, { type Configuration, type KoaContextWithOIDC } from 'oidc-provider';
+import type { AccessTokens } from '../../tokens/access-token.ts';
+import type { AudienceRules } from '../../tokens/audience.ts';
+import type { RevokedTokens } from '../../tokens/revoked-tokens.ts';
+import { accessTokenModel } from './access-token.ts';
+import { clientCredentialsModel } from './client-credentials.ts';
+import { contextClass } from './context.ts';
+import type { ModelClass } from './model.ts';
+
+export type SeamParts = {
+  readonly tokens: AccessTokens;
+  readonly audiences: AudienceRules;
+  readonly revoked: RevokedTokens;
+  /** Resolves true when `secret` is one of the client's live secrets; may throw what the host answers (429, 503). */
+  readonly compareClientSecret: (
+    ctx: KoaContextWithOIDC | undefined,
+    clientId: string,
+    secret: string,
+  ) => Promise<boolean>;
+};
+
+type ClientPrototype = { clientId: string; compareClientSecret(secret: string): Promise<boolean> };
+
+const currentRoute = () => Provider.ctx?.oidc.route;
+
+export class PosternProvider extends Provider {
+  constructor(issuer: string, configuration: Configuration, parts: SeamParts) {
+    super(issuer, configuration);
+    const { tokens, audiences, revoked, compareClientSecret } = parts;
+
+    // defineProperties: the types declare these as readonly properties, at run time they are getters on the prototype.
+    Object.defineProperties(this, {
+      AccessToken: {
+        value: accessTokenModel(this.AccessToken as unknown as ModelClass, tokens, audiences, currentRoute),
+      },
+      ClientCredentials: {
+        value: clientCredentialsModel(
+          this.ClientCredentials as unknown as ModelClass,
+          tokens,
+          audiences,
+          revoked,
+        ),
+      },
+      OIDCContext: {
+        value: contextClass(this.OIDCContext as unknown as Parameters<typeof contextClass>[0], this),
+      },
+    });
+
+    // The engine awaits this for client_secret_basic and client_secret_post. Its own version knows a single secret in the clear.
+    const client = this.Client.prototype as unknown as ClientPrototype;
+    client.compareClientSecret = function compare(secret) {
+      return compareClientSecret(Provider.ctx, this.clientId, secret);
+    };
+  }
+
+  /** Only `query`: no client here asks for another, and each more is a way to leak a code (RFC 9700 §4.3). */
+  override registerResponseMode(...args: Parameters<Provider['registerResponseMode']>): void {
+    if (args[0] === 'query') super.registerResponseMode(...args);
+  }
+}

@@ -1,0 +1,44 @@
+// Who may introspect and revoke which token (RFC 7662 §4, RFC 7009 §2.1). A caller that may not learns nothing.
+import type { Client as EngineClient, KoaContextWithOIDC } from 'oidc-provider';
+import type { AudienceRules } from '../tokens/audience.ts';
+
+/** What the policies look at in an engine token. */
+type PolicedToken = {
+  readonly kind: string;
+  readonly clientId?: string | undefined;
+  readonly accountId?: string | undefined;
+  readonly aud?: string | readonly string[] | undefined;
+  readonly iat: number;
+};
+
+export type TokenPolicyParts = {
+  readonly audiences: AudienceRules;
+  readonly clientExists: (clientId: string) => boolean;
+  /** Whether the person may still be signed in with something issued at `iat` (epoch seconds). */
+  readonly accountIsLive: (accountId: string, iat: number) => Promise<boolean>;
+};
+
+export function createIntrospectionPolicy({ audiences, clientExists, accountIsLive }: TokenPolicyParts) {
+  function isListedFor(token: PolicedToken, caller: string): boolean {
+    return [token.aud ?? []]
+      .flat()
+      .some((one) => audiences.findResource(one)?.introspectionClients.includes(caller));
+  }
+
+  return async function mayIntrospect(
+    _ctx: KoaContextWithOIDC,
+    caller: EngineClient,
+    token: PolicedToken,
+  ): Promise<boolean> {
+    const own = token.clientId === caller.clientId;
+    if (!own && (token.kind === 'RefreshToken' || !isListedFor(token, caller.clientId))) return false;
+    // The engine does not ask again whether the client and the person are still there.
+    if (token.clientId === undefined || !clientExists(token.clientId)) return false;
+    return token.accountId === undefined || accountIsLive(token.accountId, token.iat);
+  };
+}
+
+/** RFC 7009 §2.1: only the client that a token was issued to may revoke it. */
+export function mayRevoke(_ctx: KoaContextWithOIDC, caller: EngineClient, token: PolicedToken): boolean {
+  return token.clientId === caller.clientId;
+}

@@ -1,0 +1,40 @@
+// The service's log: JSON lines on standard error, with one redaction list. Owns form and redaction; who logs what is
+// the caller's business, and no caller passes a request or a form to it.
+import { destination, pino, type Logger } from 'pino';
+
+export type Log = Logger;
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
+
+/** Members that are never written, wherever they stand; the callers' own care comes first. */
+const REDACTED = [
+  'authorization',
+  'cookie',
+  'client_secret',
+  'code',
+  'code_verifier',
+  'token',
+  'access_token',
+  'refresh_token',
+  'id_token',
+  'id_token_hint',
+  'password',
+];
+
+export function createLog(level: LogLevel): Log {
+  return pino(
+    {
+      name: 'postern',
+      level,
+      base: {},
+      timestamp: pino.stdTimeFunctions.isoTime,
+      redact: REDACTED.flatMap((member) => [member, `*.${member}`]),
+    },
+    destination({ fd: 2, sync: true }),
+  );
+}
+
+/** At most `length` characters and no control characters: what came from outside can't forge or flood a line (CWE-117). */
+export function clip(text: string, length = 200): string {
+  // oxlint-disable-next-line no-control-regex
+  return text.slice(0, length).replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '?');
+}

@@ -1,0 +1,77 @@
+// The access token as a JWT (RFC 9068): signs and verifies with one fixed key set. New keys make a new instance.
+// Owns the token's form, not whether it is still wanted: revocation, accounts and grants are asked elsewhere.
+import { createLocalJWKSet, decodeJwt, errors, importJWK, jwtVerify, SignJWT, type JWTPayload } from 'jose';
+import type { KeySet } from '../keys/key-set.ts';
+import type { Clock } from '../store/store.ts';
+import type { Audience } from './audience.ts';
+
+/** RFC 9068 §2.2, as it is on the wire. Times in epoch seconds. */
+export type AccessTokenClaims = {
+  readonly iss: string;
+  /** The person, or the client itself for client_credentials. */
+  readonly sub: string;
+  readonly aud: Audience;
+  readonly exp: number;
+  readonly iat: number;
+  readonly jti: string;
+  readonly client_id: string;
+  readonly scope?: string | undefined;
+  readonly auth_time?: number | undefined;
+  readonly acr?: string | undefined;
+};
+
+export interface AccessTokens {
+  readonly issuer: string;
+  /** Compact JWS, RS256, `typ: at+jwt`. `extra` can add claims, never replace one. */
+  sign(claims: Omit<AccessTokenClaims, 'iss'>, extra?: Readonly<Record<string, unknown>>): Promise<string>;
+  /** The claims of a token that is ours and valid now; undefined for everything else. Never throws for a bad token. */
+  verify(jwt: string): Promise<AccessTokenClaims | undefined>;
+}
+
+const REQUIRED_CLAIMS = ['sub', 'aud', 'exp', 'iat', 'jti', 'client_id'];
+const TYPE = 'at+jwt';
+
+export async function createAccessTokens(issuer: string, keySet: KeySet, now: Clock): Promise<AccessTokens> {
+  const { kid, privateJwk } = keySet.active;
+  const header = { alg: 'RS256', typ: TYPE, kid };
+  const signingKey = await importJWK(privateJwk, 'RS256');
+  // A local set: a header's jwk, jku or x5u is never read, and no kid causes a look-up anywhere (RFC 8725 §3.10).
+  const verificationKeys = createLocalJWKSet({ keys: [...keySet.published] });
+
+  return {
+    issuer,
+    async sign(claims, extra) {
+      const payload = { ...extra, iss: issuer, ...claims } as JWTPayload;
+      return new SignJWT(payload).setProtectedHeader(header).sign(signingKey);
+    },
+    async verify(jwt) {
+      try {
+        const { payload } = await jwtVerify(jwt, verificationKeys, {
+          issuer,
+          typ: TYPE,
+          algorithms: ['RS256'],
+          requiredClaims: REQUIRED_CLAIMS,
+          currentDate: new Date(now()),
+        });
+        return payload as unknown as AccessTokenClaims;
+      } catch (error) {
+        // Only "this token is bad" may become undefined; anything else is a fault and must be seen.
+        if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined;
+        throw error;
+      }
+    },
+  };
+}
+
+/**
+ * Whether an unverified token claims to be a client's own (`sub` is the client). Only picks the model that will verify
+ * it; safe because a person's id (`usr_…`) is never a client_id.
+ */
+export function claimsToBeMachineToken(jwt: string): boolean {
+  try {
+    const { sub, ['client_id']: clientId } = decodeJwt(jwt);
+    return sub !== undefined && sub === clientId;
+  } catch {
+    return false;
+  }
+}

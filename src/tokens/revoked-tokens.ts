@@ -1,0 +1,27 @@
+// Deny records of machine tokens that were revoked before they expired. People's tokens need none: their stored
+// record is the truth. Owns nothing of verification.
+import type { KeyedHash } from '../store/keyed-hash.ts';
+import type { Clock, RecordStore } from '../store/store.ts';
+
+const KIND = 'RevokedToken';
+/** A node whose clock runs behind must still see the record while it takes the token for valid. */
+const SKEW_SECONDS = 120;
+
+export interface RevokedTokens {
+  /** `exp` of the token in epoch seconds. Throws StoreUnavailable: a revocation that wasn't written isn't one. */
+  add(jti: string, exp: number): Promise<void>;
+  /** Throws StoreUnavailable: what can't be asked is never called active. */
+  has(jti: string): Promise<boolean>;
+}
+
+export function createRevokedTokens(records: RecordStore, hash: KeyedHash, now: Clock): RevokedTokens {
+  return {
+    async add(jti, exp) {
+      const ttlSeconds = Math.max(1, Math.ceil(exp - now() / 1000)) + SKEW_SECONDS;
+      await records.save({ kind: KIND, key: hash(jti), payload: '1', ttlSeconds });
+    },
+    async has(jti) {
+      return (await records.find(KIND, hash(jti))) !== undefined;
+    },
+  };
+}
