@@ -1,0 +1,63 @@
+// THE MIDDLEWARE LIST: what happens to a request, from top to bottom.
+import Koa, { type Middleware } from 'koa';
+import type { Config } from '../config/config.ts';
+import type { LiveEngine } from '../engine/live-engine.ts';
+import type { Limits } from '../limits/limits.ts';
+import type { Assets } from '../pages/assets.ts';
+import type { Pages } from '../pages/pages.ts';
+import type { Log } from '../telemetry/log.ts';
+import { assets as serveAssets } from './assets.ts';
+import { caching } from './caching.ts';
+import { createClientAddress } from './client-address.ts';
+import { cors } from './cors.ts';
+import { edge } from './edge.ts';
+import { errors } from './errors.ts';
+import { securityHeaders } from './headers.ts';
+import { limitAddresses } from './limit-addresses.ts';
+import { requestLog } from './request-log.ts';
+
+export type AppParts = {
+  readonly config: Config;
+  readonly live: LiveEngine;
+  readonly interactions: Middleware;
+  readonly pages: Pages;
+  readonly assets: Assets;
+  readonly limits: Limits;
+  readonly log: Log;
+};
+
+export function createApp({ config, live, interactions, pages, assets, limits, log }: AppParts): Koa {
+  const { issuer, clients, trustedProxies, signingKeys } = config;
+  const app = new Koa();
+  // The engine reads cookies through the host's context too.
+  app.keys = [...config.cookieKeys];
+  app.silent = true;
+  pinToIssuer(app, issuer);
+
+  app.use(requestLog(log));
+  app.use(securityHeaders(issuer));
+  app.use(errors(pages, log));
+  app.use(edge({ issuer, clientAddress: createClientAddress(trustedProxies) }));
+  app.use(
+    cors({
+      allowedOrigins: config.cors.allowedOrigins,
+      clients,
+      findClient: (clientId) => live.current.findClient(clientId),
+    }),
+  );
+  app.use(limitAddresses(limits));
+  app.use(caching(signingKeys.jwksMaxAge));
+  app.use(serveAssets(assets));
+  app.use(interactions);
+  app.use(live.handle);
+  return app;
+}
+
+/** Whatever a Host or X-Forwarded header says, every URL and the cookies' Secure follow the issuer. */
+function pinToIssuer(app: Koa, issuer: string): void {
+  const { protocol, host } = new URL(issuer);
+  Object.defineProperties(app.request, {
+    protocol: { get: () => protocol.slice(0, -1) },
+    host: { get: () => host },
+  });
+}

@@ -1,0 +1,51 @@
+// One rule for the client's address: the rightmost hop that isn't a trusted proxy; IPv6 counts by /64.
+import { BlockList, isIP } from 'node:net';
+
+export type ClientAddress = (peer: string | undefined, forwardedFor: string | undefined) => string;
+
+/** `trustedProxies`: addresses and CIDRs, validated by the configuration. */
+export function createClientAddress(trustedProxies: readonly string[]): ClientAddress {
+  const trusted = new BlockList();
+  for (const entry of trustedProxies) {
+    const [address = '', prefix] = entry.split('/');
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    if (prefix === undefined) trusted.addAddress(address, family);
+    else trusted.addSubnet(address, Number(prefix), family);
+  }
+  const isTrusted = (address: string) => trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
+
+  return function clientAddress(peer, forwardedFor) {
+    let address = unmapped(peer ?? '');
+    const hops = forwardedFor?.split(',') ?? [];
+    // From the right: each hop is only as good as the one that reported it.
+    while (isTrusted(address)) {
+      const hop = hops.pop()?.trim();
+      const next = hop === undefined ? '' : unmapped(withoutPort(hop));
+      if (isIP(next) === 0) break;
+      address = next;
+    }
+    return isIP(address) === 6 ? networkOf(address) : address;
+  };
+}
+
+/** `::ffff:192.0.2.1` is the IPv4 address that it carries. */
+function unmapped(address: string): string {
+  return address.toLowerCase().startsWith('::ffff:') && isIP(address.slice(7)) === 4
+    ? address.slice(7)
+    : address;
+}
+
+function withoutPort(hop: string): string {
+  if (hop.startsWith('[')) return hop.slice(1, Math.max(1, hop.indexOf(']')));
+  return isIP(hop) === 0 ? hop.replace(/:\d+$/, '') : hop;
+}
+
+/** One household or server has a whole /64: limits must see it as one. */
+function networkOf(address: string): string {
+  const [head = '', tail = ''] = (address.split('%')[0] ?? '').split('::');
+  const left = head === '' ? [] : head.split(':');
+  const right = tail === '' ? [] : tail.split(':');
+  const zeros = address.includes('::') ? Array<string>(8 - left.length - right.length).fill('0') : [];
+  const groups = [...left, ...zeros, ...right].slice(0, 4);
+  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`;
+}

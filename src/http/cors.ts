@@ -1,0 +1,66 @@
+// Cross-origin access by allowlist (Spec §4), in front of the engine, which would allow everybody. Exact origins,
+// never credentials, nothing on pages.
+import type { Context, Middleware } from 'koa';
+import type { Client } from '../config/config.ts';
+import { SCRIPTABLE_PATHS } from '../config/endpoints.ts';
+
+const PREFLIGHT_SECONDS = 600;
+
+export type CorsParts = {
+  readonly allowedOrigins: readonly string[];
+  readonly clients: readonly Client[];
+  readonly findClient: (clientId: string) => Client | undefined;
+};
+
+export function cors({ allowedOrigins, clients, findClient }: CorsParts): Middleware {
+  const forEverybody = new Set(allowedOrigins);
+  const forSomebody = new Set([...allowedOrigins, ...clients.flatMap((client) => client.allowedCorsOrigins)]);
+
+  /** Before the client is known its own list can't be asked: then any client's origin may read the answer. */
+  function isAllowed(origin: string, clientId: string | undefined): boolean {
+    if (forEverybody.has(origin)) return true;
+    if (clientId === undefined) return forSomebody.has(origin);
+    return findClient(clientId)?.allowedCorsOrigins.includes(origin) ?? false;
+  }
+
+  return async function allowOrigins(ctx, next) {
+    const isPreflight = ctx.method === 'OPTIONS';
+    try {
+      if (isPreflight) ctx.status = 204;
+      else await next();
+    } finally {
+      // Also on the way out of an error, so that a script can read why.
+      removeCorsHeaders(ctx);
+      if (SCRIPTABLE_PATHS.has(ctx.path)) {
+        ctx.vary('Origin');
+        const origin = ctx.get('Origin');
+        if (origin !== '' && isAllowed(origin, clientIdOf(ctx))) allow(ctx, origin, isPreflight);
+      }
+    }
+  };
+}
+
+function allow(ctx: Context, origin: string, isPreflight: boolean): void {
+  ctx.set('Access-Control-Allow-Origin', origin);
+  if (!isPreflight) {
+    ctx.set('Access-Control-Expose-Headers', 'Retry-After, WWW-Authenticate');
+    return;
+  }
+  ctx.set({
+    'Access-Control-Allow-Methods': 'GET, POST',
+    'Access-Control-Allow-Headers': 'Authorization, Content-Type',
+    'Access-Control-Max-Age': String(PREFLIGHT_SECONDS),
+  });
+}
+
+/** The engine's own, which reflect whoever asks. */
+function removeCorsHeaders(ctx: Context): void {
+  for (const name of Object.keys(ctx.response.headers)) {
+    if (name.startsWith('access-control-')) ctx.remove(name);
+  }
+}
+
+function clientIdOf(ctx: Context): string | undefined {
+  const { oidc } = ctx as Context & { oidc?: { client?: { clientId: string } } };
+  return oidc?.client?.clientId;
+}

@@ -1,0 +1,78 @@
+// The first thing a request meets: is its target one of ours, in its one form, with a method that is served there?
+// Owns paths and methods; everything behind it may rely on them. Bodies are their readers' business.
+import { randomUUID } from 'node:crypto';
+import type { Middleware } from 'koa';
+import { ENDPOINTS, SCRIPTABLE_PATHS } from '../config/endpoints.ts';
+import type { ClientAddress } from './client-address.ts';
+import { Refusal } from '../pages/refusal.ts';
+
+/** OIDC Core §3.1.2.1 and §5.3.1 and RP-Initiated Logout §2 want POST besides the GET of Spec §4. */
+const METHODS: Readonly<Record<string, readonly string[]>> = {
+  [ENDPOINTS.authorization]: ['GET', 'POST'],
+  [ENDPOINTS.token]: ['POST'],
+  [ENDPOINTS.userinfo]: ['GET', 'POST'],
+  [ENDPOINTS.introspection]: ['POST'],
+  [ENDPOINTS.revocation]: ['POST'],
+  [ENDPOINTS.logout]: ['GET', 'POST'],
+  [`${ENDPOINTS.logout}/confirm`]: ['POST'],
+  [`${ENDPOINTS.logout}/success`]: ['GET'],
+  [ENDPOINTS.discovery]: ['GET', 'HEAD'],
+  [ENDPOINTS.metadata]: ['GET', 'HEAD'],
+  [ENDPOINTS.jwks]: ['GET', 'HEAD'],
+};
+/** The engine's resume route, our interaction pages, and what those pages load. */
+const PATTERNS: readonly { readonly path: RegExp; readonly methods: readonly string[] }[] = [
+  { path: /^\/oauth\/authorize\/[\w-]{21,64}$/, methods: ['GET'] },
+  { path: /^\/interaction\/[\w-]{21,64}$/, methods: ['GET'] },
+  { path: /^\/interaction\/[\w-]{21,64}\/(login|consent|cancel)$/, methods: ['POST'] },
+  { path: /^\/assets\/[\w.-]+$/, methods: ['GET', 'HEAD'] },
+];
+const WELL_KNOWN = [ENDPOINTS.discovery, ENDPOINTS.metadata];
+
+export type EdgeParts = { readonly issuer: string; readonly clientAddress: ClientAddress };
+
+/** Sets `ctx.state.requestId` and `ctx.state.clientAddress`; cuts the issuer's path off `ctx.url` as a mount would. */
+export function edge({ issuer, clientAddress }: EdgeParts): Middleware {
+  const { pathname } = new URL(issuer);
+  const prefix = pathname === '/' ? '' : pathname;
+
+  return async function admit(ctx, next) {
+    ctx.state['requestId'] = randomUUID();
+    ctx.state['clientAddress'] = clientAddress(
+      ctx.req.socket.remoteAddress,
+      ctx.req.headers['x-forwarded-for']?.toString(),
+    );
+    const target = ctx.req.url ?? '';
+    // RFC 9112 §3.2.2: an absolute-form target names a host of the sender's choice.
+    if (!target.startsWith('/'))
+      throw new Refusal(400, 'invalid_request', 'the request target must be a path');
+
+    const query = target.indexOf('?');
+    const fullPath = query === -1 ? target : target.slice(0, query);
+    const search = query === -1 ? '' : target.slice(query);
+    const path = ownPath(fullPath, prefix);
+    const methods = path === undefined ? undefined : methodsOf(path);
+    if (path === undefined || methods === undefined) throw new Refusal(404, 'not_found');
+    if (!methods.includes(ctx.method)) {
+      ctx.set('Allow', methods.join(', '));
+      throw new Refusal(405, 'invalid_request', 'that method is not served here');
+    }
+    ctx.req.url = `${path}${search}`;
+    // The engine finds its mount path from these two.
+    Object.assign(ctx.req, { originalUrl: `${prefix}${path}${search}` });
+    await next();
+  };
+}
+
+function methodsOf(path: string): readonly string[] | undefined {
+  const methods = METHODS[path] ?? PATTERNS.find((pattern) => pattern.path.test(path))?.methods;
+  return methods && SCRIPTABLE_PATHS.has(path) ? [...methods, 'OPTIONS'] : methods;
+}
+
+/** The path below the issuer. Both forms of the well-known addresses are ours (RFC 8414 §3.1, OIDC Discovery §4). */
+function ownPath(path: string, prefix: string): string | undefined {
+  if (prefix === '') return path;
+  const wellKnown = WELL_KNOWN.find((known) => path === `${known}${prefix}`);
+  if (wellKnown !== undefined) return wellKnown;
+  return path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : undefined;
+}

@@ -1,0 +1,78 @@
+// The one place where a failure becomes an answer: JSON for programs, a page for people, 503 for an outage, and never
+// a stack or a version.
+import type { Context, Middleware } from 'koa';
+import { PasswordQueueFull } from '../accounts/passwords.ts';
+import { ENDPOINTS } from '../config/endpoints.ts';
+import { TooManyRequests } from '../limits/limits.ts';
+import type { Pages } from '../pages/pages.ts';
+import { StoreUnavailable } from '../store/store.ts';
+import { clip, type Log } from '../telemetry/log.ts';
+import { Refusal } from '../pages/refusal.ts';
+
+type Answer = {
+  readonly status: number;
+  readonly error: string;
+  readonly description?: string | undefined;
+  readonly retryAfterSeconds?: number;
+};
+
+const PAGE_PATHS = [ENDPOINTS.authorization, ENDPOINTS.logout, '/interaction/'];
+
+export function errors(pages: Pages, log: Log): Middleware {
+  return async function answerErrors(ctx, next) {
+    try {
+      await next();
+    } catch (error) {
+      const answer = toAnswer(error);
+      if (answer.status >= 500) {
+        log.error({ requestId: ctx.state['requestId'], path: clip(ctx.path), err: error }, 'request failed');
+      }
+      send(ctx, answer, pages);
+    }
+    if (ctx.status === 404 && ctx.body === undefined) send(ctx, { status: 404, error: 'not_found' }, pages);
+  };
+}
+
+function toAnswer(error: unknown): Answer {
+  if (error instanceof Refusal) return error;
+  if (error instanceof StoreUnavailable || error instanceof PasswordQueueFull) {
+    return {
+      status: 503,
+      error: 'temporarily_unavailable',
+      description: 'the service can not answer right now, try again in a moment',
+      retryAfterSeconds: error.retryAfterSeconds,
+    };
+  }
+  if (error instanceof TooManyRequests) {
+    return {
+      status: 429,
+      error: 'temporarily_unavailable',
+      description: 'too many requests, wait before trying again',
+      retryAfterSeconds: error.retryAfterSeconds,
+    };
+  }
+  return { status: 500, error: 'server_error', description: 'something went wrong' };
+}
+
+function send(ctx: Context, { status, error, description, retryAfterSeconds }: Answer, pages: Pages): void {
+  ctx.status = status;
+  ctx.set('Cache-Control', 'no-store');
+  if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
+  const requestId = String(ctx.state['requestId'] ?? '');
+  if (isForPeople(ctx)) {
+    ctx.type = 'html';
+    ctx.body = pages.render('error', { status, error, description, requestId }, { locale: 'en' });
+    return;
+  }
+  ctx.body = {
+    error,
+    ...(description !== undefined && { error_description: description }),
+    request_id: requestId,
+  };
+}
+
+/** By path for what we serve; by Accept for what we don't know. */
+function isForPeople(ctx: Context): boolean {
+  if (PAGE_PATHS.some((path) => ctx.path.startsWith(path))) return true;
+  return ctx.status === 404 && ctx.accepts('json', 'html') === 'html';
+}

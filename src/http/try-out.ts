@@ -1,0 +1,133 @@
+// The newcomer's try-out page: code + PKCE as the demo client of this very issuer, over real HTTP, ending on the tokens
+// and claims. Served by the management listener, on a loopback issuer with the shipped demo client only.
+import { createHash, randomBytes } from 'node:crypto';
+import { createRemoteJWKSet, jwtVerify } from 'jose';
+import type { Context, Middleware } from 'koa';
+import type { Client, Config } from '../config/config.ts';
+import { DEMO_CALLBACK_PATH, DEMO_CLIENT_ID, DEMO_CLIENT_SECRET, DEMO_TRY_PATH } from '../config/demo.ts';
+import { ENDPOINTS } from '../config/endpoints.ts';
+import type { TryModel } from '../pages/models.ts';
+import type { Pages } from '../pages/pages.ts';
+
+const COOKIE = 'postern_try';
+const START_PATH = `${DEMO_TRY_PATH}/start`;
+
+/** What the app remembers between its request and the answer. */
+type Pending = { readonly state: string; readonly nonce: string; readonly verifier: string };
+type TokenAnswer = { readonly access_token: string; readonly id_token: string; readonly error?: string };
+type Outcome = TryModel extends infer M ? (M extends TryModel ? Omit<M, 'startUrl'> : never) : never;
+type Demo = { readonly client: Client; readonly callback: string };
+
+/** Undefined where there is no demo client to try. */
+export function createTryOut({ config, pages }: { config: Config; pages: Pages }): Middleware | undefined {
+  const demo = findDemo(config);
+  if (demo === undefined) return undefined;
+  const { issuer } = config;
+
+  function show(ctx: Context, outcome: Outcome): void {
+    ctx.set({
+      'Content-Security-Policy': `default-src 'none'; style-src ${issuer}; img-src ${issuer} https: data:; base-uri 'none'; frame-ancestors 'none'`,
+      'X-Content-Type-Options': 'nosniff',
+      'Referrer-Policy': 'no-referrer',
+    });
+    ctx.type = 'html';
+    ctx.body = pages.render('try', { startUrl: START_PATH, ...outcome } as TryModel, { locale: 'en' });
+  }
+
+  return async function tryOut(ctx, next) {
+    if (ctx.method !== 'GET') return next();
+    if (ctx.path === DEMO_TRY_PATH) return show(ctx, { outcome: 'ready' });
+    if (ctx.path === START_PATH) return startSignIn(ctx, issuer, demo);
+    if (ctx.path === DEMO_CALLBACK_PATH) return show(ctx, await finishSignIn(ctx, issuer, demo));
+    return next();
+  };
+}
+
+/** The shipped demo client with its callback on the management listener, if it is still there. */
+export function findDemo({ clients }: Pick<Config, 'clients'>): Demo | undefined {
+  const digest = createHash('sha256').update(DEMO_CLIENT_SECRET).digest();
+  const client = clients.find(
+    ({ clientId, secrets }) =>
+      clientId === DEMO_CLIENT_ID && secrets.some((secret) => secret.digest.equals(digest)),
+  );
+  const callback = client?.redirectUris.find((uri) => new URL(uri).pathname === DEMO_CALLBACK_PATH);
+  return client && callback !== undefined ? { client, callback } : undefined;
+}
+
+function startSignIn(ctx: Context, issuer: string, { client, callback }: Demo): void {
+  const pending: Pending = { state: random(), nonce: random(), verifier: random() };
+  ctx.cookies.set(COOKIE, Buffer.from(JSON.stringify(pending)).toString('base64url'), {
+    httpOnly: true,
+    sameSite: 'lax',
+    path: DEMO_TRY_PATH,
+  });
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: client.clientId,
+    redirect_uri: callback,
+    scope: client.scopes.join(' '),
+    prompt: 'consent', // OIDC Core §11: offline_access is granted by consent only
+    state: pending.state,
+    nonce: pending.nonce,
+    code_challenge: createHash('sha256').update(pending.verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+  });
+  ctx.redirect(`${issuer}${ENDPOINTS.authorization}?${query.toString()}`);
+}
+
+async function finishSignIn(ctx: Context, issuer: string, { client, callback }: Demo): Promise<Outcome> {
+  const { code, state, iss, error } = ctx.query;
+  if (typeof error === 'string') return { outcome: 'refused', error };
+  const pending = parsePending(ctx.cookies.get(COOKIE));
+  // RFC 9207 §2.4: the answer must come from the issuer that was asked.
+  const isOurs = pending !== undefined && state === pending.state && iss === issuer;
+  if (!isOurs || typeof code !== 'string') return { outcome: 'stale' };
+
+  const answer = await fetch(`${issuer}${ENDPOINTS.token}`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`${client.clientId}:${DEMO_CLIENT_SECRET}`)}` },
+    body: new URLSearchParams({
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: callback,
+      code_verifier: pending.verifier,
+    }),
+  });
+  const tokens = (await answer.json()) as TokenAnswer;
+  if (!answer.ok) return { outcome: 'refused', error: String(tokens.error) };
+  return { outcome: 'signed_in', sections: await readTokens(issuer, tokens, pending.nonce) };
+}
+
+/** Verified offline, as an API would: with the published keys alone (Spec §5). */
+async function readTokens(issuer: string, tokens: TokenAnswer, nonce: string) {
+  const keys = createRemoteJWKSet(new URL(`${issuer}${ENDPOINTS.jwks}`));
+  const pinned = { issuer, algorithms: ['RS256'] };
+  const id = await jwtVerify(tokens.id_token, keys, { ...pinned, audience: DEMO_CLIENT_ID });
+  if (id.payload['nonce'] !== nonce) throw new TypeError('the ID token is not for this sign-in');
+  const access = await jwtVerify(tokens.access_token, keys, { ...pinned, typ: 'at+jwt' });
+  const userinfo = await fetch(`${issuer}${ENDPOINTS.userinfo}`, {
+    headers: { authorization: `Bearer ${tokens.access_token}` },
+  });
+  return [
+    { title: 'ID token, verified', text: pretty(id.payload) },
+    { title: 'Access token, verified', text: pretty(access.payload) },
+    { title: 'Userinfo', text: pretty(await userinfo.json()) },
+    { title: 'Token response', text: pretty(tokens) },
+  ];
+}
+
+function parsePending(cookie: string | undefined): Pending | undefined {
+  try {
+    return JSON.parse(Buffer.from(cookie ?? '', 'base64url').toString()) as Pending;
+  } catch {
+    return undefined;
+  }
+}
+
+function pretty(value: unknown): string {
+  return JSON.stringify(value, undefined, 2);
+}
+
+function random(): string {
+  return randomBytes(32).toString('base64url');
+}

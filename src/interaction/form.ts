@@ -1,0 +1,48 @@
+// Reads a submitted form, and refuses what a page of ours would never send. Owns the body and the cross-site checks of
+// the interaction routes; the engine reads its own bodies.
+import type { Context } from 'koa';
+import { Refusal } from '../pages/refusal.ts';
+
+const TYPE = 'application/x-www-form-urlencoded';
+const MAX_BYTES = 16 * 1024;
+
+export type Form = { readonly field: (name: string) => string };
+
+/** Throws Refusal: 415 for other types, 413 for too much, 403 for another site's form, 400 for a repeated field. */
+export async function readForm(ctx: Context, issuer: string): Promise<Form> {
+  refuseForeignOrigin(ctx, issuer);
+  // A "simple" cross-site request can be text/plain or multipart; neither is one of our forms.
+  if (ctx.is(TYPE) !== TYPE) throw new Refusal(415, 'invalid_request', 'that content type is not accepted');
+  const fields = new URLSearchParams(await readBody(ctx));
+  return {
+    field(name) {
+      const values = fields.getAll(name);
+      if (values.length > 1) throw new Refusal(400, 'invalid_request', 'a field was sent twice');
+      return values[0] ?? '';
+    },
+  };
+}
+
+/** OWASP CSRF "verifying origin": what the browser itself says about where a request comes from. */
+function refuseForeignOrigin(ctx: Context, issuer: string): void {
+  const origin = ctx.get('Origin');
+  const site = ctx.get('Sec-Fetch-Site');
+  const foreign =
+    (origin !== '' && origin !== new URL(issuer).origin) ||
+    (site !== '' && site !== 'same-origin' && site !== 'none');
+  if (foreign) throw new Refusal(403, 'forbidden', 'the form was not sent from this site');
+}
+
+async function readBody(ctx: Context): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of ctx.req as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_BYTES) {
+      ctx.set('Connection', 'close');
+      throw new Refusal(413, 'invalid_request', 'the form is too large');
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
