@@ -1,0 +1,117 @@
+// A browser as far as these tests need one: cookies with their paths, redirects one at a time, and forms as they stand
+// in the page. Speaks real HTTP; knows nothing of the service but its address.
+
+export type Page = {
+  readonly url: string;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+};
+
+type Cookie = { readonly name: string; readonly value: string; readonly path: string };
+type Fields = Readonly<Record<string, string>>;
+
+const MAX_REDIRECTS = 15;
+
+export class Browser {
+  /** Where the issuer is believed to be, and where it really listens. */
+  readonly #issuer: string;
+  readonly #base: string;
+  readonly #cookies = new Map<string, Cookie>();
+
+  constructor(issuer: string, base: string = issuer) {
+    this.#issuer = issuer;
+    this.#base = base;
+  }
+
+  get cookies(): readonly Cookie[] {
+    return [...this.#cookies.values()];
+  }
+
+  setCookie(cookie: Cookie): void {
+    this.#cookies.set(`${cookie.name};${cookie.path}`, cookie);
+  }
+
+  /** One request, no redirect followed. */
+  async request(url: string, init: RequestInit = {}): Promise<Page> {
+    const target = url.startsWith(this.#issuer) ? `${this.#base}${url.slice(this.#issuer.length)}` : url;
+    const { pathname } = new URL(target);
+    const cookie = this.cookies
+      .filter(({ path }) => pathname === path || pathname.startsWith(path.endsWith('/') ? path : `${path}/`))
+      .map(({ name, value }) => `${name}=${value}`)
+      .join('; ');
+    const response = await fetch(target, {
+      ...init,
+      redirect: 'manual',
+      headers: { accept: 'text/html', ...init.headers, ...(cookie !== '' && { cookie }) },
+    });
+    for (const header of response.headers.getSetCookie()) this.#keep(header, pathname);
+    return { url, status: response.status, headers: response.headers, text: await response.text() };
+  }
+
+  /** Follows redirects within the issuer; ends on a page, or on the redirect that leaves. */
+  async open(url: string, init: RequestInit = {}): Promise<Page> {
+    let page = await this.request(url, init);
+    for (let hops = 0; hops < MAX_REDIRECTS; hops += 1) {
+      const location = page.headers.get('location');
+      if (location === null) return page;
+      const next = new URL(location, page.url).href;
+      if (!next.startsWith(this.#issuer)) return { ...page, url: next };
+      page = await this.request(next);
+    }
+    throw new Error(`too many redirects: ${page.url}`);
+  }
+
+  /** Submits the form of `page` whose action ends with `action`, with its hidden fields and the given ones. */
+  async submit(page: Page, action: string, fields: Fields = {}, headers: Fields = {}): Promise<Page> {
+    const form = formOf(page, action);
+    return this.open(form.action, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+      body: new URLSearchParams({ ...form.fields, ...fields }).toString(),
+    });
+  }
+
+  #keep(header: string, requestPath: string): void {
+    const [pair = '', ...attributes] = header.split('; ');
+    const name = pair.slice(0, pair.indexOf('='));
+    const value = pair.slice(pair.indexOf('=') + 1);
+    const find = (attribute: string) =>
+      attributes.find((one) => one.toLowerCase().startsWith(`${attribute}=`))?.slice(attribute.length + 1);
+    const cookie = { name, value, path: find('path') ?? requestPath };
+    const expires = find('expires');
+    if (value === '' || (expires !== undefined && Date.parse(expires) <= Date.now())) {
+      this.#cookies.delete(`${name};${cookie.path}`);
+    } else this.setCookie(cookie);
+  }
+}
+
+export type HtmlForm = { readonly action: string; readonly fields: Fields };
+
+/** The form whose action ends with `action`, and its hidden fields. */
+export function formOf(page: Page, action: string): HtmlForm {
+  for (const [, attributes = '', inner = ''] of page.text.matchAll(/<form([^>]*)>([\s\S]*?)<\/form>/g)) {
+    const target = attributeOf(attributes, 'action');
+    if (!target?.endsWith(action)) continue;
+    const hidden = [...inner.matchAll(/<input([^>]*)>/g)].filter(
+      ([, input = '']) => attributeOf(input, 'type') === 'hidden',
+    );
+    return {
+      action: target,
+      fields: Object.fromEntries(
+        hidden.map(([, input = '']) => [attributeOf(input, 'name') ?? '', attributeOf(input, 'value') ?? '']),
+      ),
+    };
+  }
+  throw new Error(`no form for ${action} on ${page.status} ${page.url}:\n${page.text.slice(0, 2000)}`);
+}
+
+function attributeOf(attributes: string, name: string): string | undefined {
+  const value = new RegExp(`\\b${name}="([^"]*)"`).exec(attributes)?.[1];
+  return value
+    ?.replaceAll('&#34;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');
+}

@@ -1,0 +1,197 @@
+// The test world: one running service with the clients and people that the cases of this suite speak of, made from a
+// real configuration file, reached over real HTTP. A fixture: its secrets and passwords are public.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { hashPassword } from '../../src/accounts/passwords.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { createService } from '../../src/service.ts';
+import { createLog, type Log } from '../../src/telemetry/log.ts';
+import { freePort } from '../servers.ts';
+
+export const SECRETS = {
+  web: 'web-secret-Qm3vT8xZ5kN1rB7yL9wC2sD6fH4jP0a',
+  web2: 'web2-secret-Wn4uS9yA6lM2qC8zK0xD3tE7gJ5iO1b',
+  post: 'post-secret-Xo5tR0zB7mL3pD9aJ1yE4uF8hK6hN2c',
+  svc: 'svc-secret-Yp6sQ1aC8nK4oE0bI2zF5vG9iL7gM3d',
+  rs1: 'rs1-secret-Zq7rP2bD9oJ5nF1cH3aG6wH0jM8fL4e',
+} as const;
+export const PASSWORDS = { alice: 'alice-password-1', bob: 'bob-password-22' } as const;
+export const PEOPLE = { alice: 'usr_alice00000000000001', bob: 'usr_bob0000000000000002' } as const;
+export const API = 'urn:example:api';
+export const OTHER_API = 'https://other.example/api';
+export const CALLBACK = 'https://app.example/cb';
+export const SPA_ORIGIN = 'https://spa.example';
+
+export type StoreName = 'lmdb' | 'redis';
+
+export type WorldOptions = {
+  /** `lmdb` in a fresh folder, or the URL of a running Redis. */
+  readonly store?: string;
+  /** Where the service believes to be; the listener is plain HTTP on loopback in every case. */
+  readonly issuer?: string;
+  readonly now?: () => number;
+  readonly log?: Log;
+  /** Merged over the file, key by key. */
+  readonly config?: Readonly<Record<string, unknown>>;
+};
+
+export type World = {
+  readonly issuer: string;
+  /** The listener's own origin plus the issuer's path: where requests are sent. */
+  readonly base: string;
+  readonly management: string;
+  readonly folder: string;
+  readonly configFile: string;
+  stop(): Promise<void>;
+};
+
+let hashes: Promise<Record<keyof typeof PASSWORDS, string>> | undefined;
+
+async function passwordHashes() {
+  hashes ??= (async () => ({
+    alice: await hashPassword(PASSWORDS.alice),
+    bob: await hashPassword(PASSWORDS.bob),
+  }))();
+  return hashes;
+}
+
+/** Writes a configuration file and its users into `folder`; a JSON file is a configuration file like any other. */
+export async function writeWorldConfig(
+  folder: string,
+  options: WorldOptions,
+  ports: readonly [number, number],
+) {
+  const [port, managementPort] = ports;
+  const issuer = options.issuer ?? `http://127.0.0.1:${port}`;
+  const passwords = await passwordHashes();
+  await writeFile(path.join(folder, 'users.json'), JSON.stringify({ users: people(passwords) }));
+  const file = {
+    issuer,
+    listen: { host: '127.0.0.1', port },
+    management: { host: '127.0.0.1', port: managementPort },
+    store: options.store ?? 'lmdb:data',
+    encryption_keys: ['env:TEST_ENCRYPTION_KEY'],
+    cookie_keys: ['env:TEST_COOKIE_KEY'],
+    cors: { allowed_origins: [] },
+    resources: [
+      { resource: API, scopes: ['reports.read', 'reports.write'], introspection_clients: ['rs1'] },
+      { resource: OTHER_API, scopes: ['other.read'], access_token: '5m' },
+    ],
+    clients: clients(),
+    users_from: 'users.json',
+    ...options.config,
+  };
+  const configFile = path.join(folder, 'postern.json');
+  await writeFile(configFile, JSON.stringify(file, undefined, 2));
+  return {
+    configFile,
+    issuer,
+    base: `http://127.0.0.1:${port}${new URL(issuer).pathname.replace(/\/$/, '')}`,
+  };
+}
+
+/** What the configuration file's references need; also for processes that a test starts. */
+export const WORLD_ENV = {
+  TEST_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64url'),
+  TEST_COOKIE_KEY: 'cookie-key-of-the-tests-Ab3Cd5Ef7Gh9Ij1Kl',
+  ...Object.fromEntries(
+    Object.entries(SECRETS).map(([name, secret]) => [`TEST_${name.toUpperCase()}`, secret]),
+  ),
+};
+
+export async function startWorld(options: WorldOptions = {}): Promise<World> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'postern-'));
+  const ports = [await freePort(), await freePort()] as const;
+  const written = await writeWorldConfig(folder, options, ports);
+  const config = await loadConfig(written.configFile, { env: WORLD_ENV });
+  const service = await createService(config, {
+    log: options.log ?? createLog('silent'),
+    ...(options.now && { now: options.now }),
+  });
+  await service.start();
+  return {
+    ...written,
+    folder,
+    management: `http://127.0.0.1:${ports[1]}`,
+    async stop() {
+      await service.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function clients() {
+  const code = ['authorization_code', 'refresh_token'];
+  const personScope = 'openid email profile offline_access reports.read';
+  const web = {
+    client_name: 'Web app',
+    grant_types: code,
+    scope: personScope,
+    post_logout_redirect_uris: ['https://app.example/out'],
+  };
+  return [
+    { ...web, client_id: 'web', client_secret: 'env:TEST_WEB', redirect_uris: [CALLBACK] },
+    { ...web, client_id: 'web2', client_secret: 'env:TEST_WEB2', redirect_uris: ['https://app2.example/cb'] },
+    {
+      ...web,
+      client_id: 'post',
+      client_secret: 'env:TEST_POST',
+      token_endpoint_auth_method: 'client_secret_post',
+      redirect_uris: [CALLBACK],
+    },
+    {
+      client_id: 'spa',
+      client_name: 'Single-page app',
+      token_endpoint_auth_method: 'none',
+      grant_types: code,
+      scope: personScope,
+      redirect_uris: [`${SPA_ORIGIN}/cb`],
+      allowed_cors_origins: [SPA_ORIGIN],
+    },
+    {
+      client_id: 'native',
+      application_type: 'native',
+      token_endpoint_auth_method: 'none',
+      grant_types: code,
+      scope: 'openid offline_access',
+      redirect_uris: ['http://127.0.0.1/cb'],
+    },
+    {
+      client_id: 'first-party',
+      token_endpoint_auth_method: 'none',
+      grant_types: ['authorization_code'],
+      scope: 'openid email reports.read',
+      redirect_uris: ['https://own.example/cb'],
+      consent: 'implicit',
+    },
+    {
+      client_id: 'svc',
+      client_secret: 'env:TEST_SVC',
+      grant_types: ['client_credentials'],
+      scope: 'reports.read reports.write other.read',
+    },
+    {
+      client_id: 'rs1',
+      client_secret: 'env:TEST_RS1',
+      grant_types: ['client_credentials'],
+      scope: 'reports.read',
+    },
+  ];
+}
+
+function people(passwords: Record<keyof typeof PASSWORDS, string>) {
+  return [
+    {
+      id: PEOPLE.alice,
+      username: 'alice',
+      password_hash: passwords.alice,
+      email: 'alice@example.com',
+      email_verified: true,
+      name: 'Alice Example',
+      given_name: 'Alice',
+      family_name: 'Example',
+    },
+    { id: PEOPLE.bob, username: 'bob', password_hash: passwords.bob, email: 'bob@example.com' },
+  ];
+}
