@@ -1,0 +1,140 @@
+// The import table of ARCHITECTURE.md, executed: folders import leftwards only, and each package has one home.
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+
+const SRC = path.resolve('src');
+
+/** A folder may import what stands before it; those on one line don't import each other. */
+const ORDER = [
+  ['telemetry'],
+  ['config'],
+  ['store'],
+  ['keys', 'limits'],
+  ['tokens', 'accounts', 'pages'],
+  ['engine'],
+  ['interaction'],
+  ['http'],
+  ['service.ts'],
+  ['cli'],
+  ['main.ts'],
+];
+
+/** Package -> the only folders that may know it. */
+const HOMES: Readonly<Record<string, readonly string[]>> = {
+  '@node-rs/argon2': ['accounts'],
+  commander: ['cli'],
+  ejs: ['pages'],
+  ioredis: ['store'],
+  jose: ['keys', 'tokens', 'http'],
+  koa: ['engine', 'interaction', 'http'],
+  'koa-compose': ['engine'],
+  'koa-router': ['interaction'],
+  lmdb: ['store'],
+  'oidc-provider': ['engine'],
+  pino: ['telemetry'],
+  'rate-limiter-flexible': ['limits'],
+  yaml: ['config'],
+  zod: ['config'],
+};
+
+type Import = { readonly file: string; readonly from: string; readonly target: string };
+
+function listFiles(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const full = path.join(folder, entry.name);
+    if (entry.isDirectory()) return listFiles(full);
+    return entry.name.endsWith('.ts') && !entry.name.endsWith('.d.ts') ? [full] : [];
+  });
+}
+
+const FILES = listFiles(SRC);
+const IMPORT = /^(?:import|export)\s[^;'"`]*?from\s+'([^']+)'|\bimport\('([^']+)'\)/gm;
+const IMPORTS: readonly Import[] = FILES.flatMap((file) =>
+  [...readFileSync(file, 'utf8').matchAll(IMPORT)].map(([, named, dynamic]) => ({
+    file,
+    from: folderOf(file),
+    target: named ?? dynamic ?? '',
+  })),
+);
+
+function folderOf(file: string): string {
+  return path.relative(SRC, file).split(path.sep)[0] ?? '';
+}
+
+function rankOf(folder: string): number {
+  return ORDER.findIndex((row) => row.includes(folder));
+}
+
+function packageOf(target: string): string {
+  const [scope = '', name = ''] = target.split('/');
+  return scope.startsWith('@') ? `${scope}/${name}` : scope;
+}
+
+describe('the layout', () => {
+  it('has no folder that the table does not know', () => {
+    expect([...new Set(FILES.map(folderOf))].filter((folder) => rankOf(folder) === -1)).toEqual([]);
+  });
+
+  it('imports leftwards only', () => {
+    const wrong = IMPORTS.filter(({ target }) => target.startsWith('.'))
+      .map(({ file, from, target }) => ({
+        file,
+        from,
+        to: folderOf(path.resolve(path.dirname(file), target)),
+      }))
+      .filter(({ from, to }) => from !== to && rankOf(to) >= rankOf(from))
+      .map(({ file, to }) => `${path.relative(SRC, file)} imports ${to}`);
+    expect(wrong).toEqual([]);
+  });
+
+  it('keeps each package in its home', () => {
+    const wrong = IMPORTS.filter(({ target }) => !target.startsWith('.') && !target.startsWith('node:'))
+      .filter(({ from, target }) => !HOMES[packageOf(target)]?.includes(from))
+      .map(({ file, target }) => `${path.relative(SRC, file)} imports ${target}`);
+    expect(wrong).toEqual([]);
+  });
+
+  it('reaches into no library of the engine', () => {
+    expect(IMPORTS.filter(({ target }) => target.startsWith('oidc-provider/'))).toEqual([]);
+  });
+
+  it('has no drawer and no default export', () => {
+    const drawers = FILES.filter((file) =>
+      /\b(utils?|helpers?|common|misc|managers?)\b/.test(path.relative(SRC, file)),
+    );
+    const defaults = FILES.filter((file) => /^export default/m.test(readFileSync(file, 'utf8')));
+    expect([...drawers, ...defaults]).toEqual([]);
+  });
+
+  it('opens each file with what it owns', () => {
+    const silent = FILES.filter((file) => !/^(#!.*\n)?\/\/ /.test(readFileSync(file, 'utf8')));
+    expect(silent.map((file) => path.relative(SRC, file))).toEqual([]);
+  });
+
+  it('does nothing when a module is imported', async () => {
+    const modules = FILES.filter((file) => folderOf(file) !== 'main.ts');
+    const script = `${modules.map((file) => `await import(${JSON.stringify(file)});`).join('\n')}
+      await new Promise((resolve) => setImmediate(resolve));
+      const handles = process.getActiveResourcesInfo().filter((name) => !/Pipe|TTY|File|CloseReq|FSReq|Immediate/.test(name));
+      if (handles.length > 0) throw new Error('left open: ' + handles.join());`;
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [
+      '--input-type=module',
+      '-e',
+      script,
+    ]);
+    expect(stdout + stderr).toBe('');
+  });
+
+  it('ships exactly the packages that the source imports', () => {
+    const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+      dependencies: Record<string, string>;
+    };
+    const imported = new Set(
+      IMPORTS.filter(({ target }) => !/^(\.|node:)/.test(target)).map(({ target }) => packageOf(target)),
+    );
+    expect(Object.keys(dependencies).toSorted()).toEqual([...imported].toSorted());
+  });
+});
