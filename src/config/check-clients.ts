@@ -1,0 +1,163 @@
+// Which clients contradict themselves, each other or the service. Owns the rules between fields; fields by themselves
+// are in schema-client.ts, secrets in client-secrets.ts.
+import { SPECIFICATION_SCOPES } from './config.ts';
+import { applyRules, ruleFor, understood, type Entry } from './rules.ts';
+import type { ClientForm } from './schema-client.ts';
+import { splitScope } from './text.ts';
+import { isLoopbackUrl, isNativeRedirect } from './uri.ts';
+
+/** What the rules know of the rest of the configuration. */
+export type ClientContext = {
+  readonly issuerIsLoopback: boolean;
+  readonly clientCredentials: boolean;
+  readonly pkcePerClient: boolean;
+  /** Scopes that some resource owns. */
+  readonly resourceScopes: ReadonlySet<string>;
+};
+
+const PERSON_SCOPES: readonly string[] = SPECIFICATION_SCOPES;
+const rule = ruleFor<ClientForm, ClientContext>();
+
+const isMachine = ({ grant_types }: Pick<ClientForm, 'grant_types'>): boolean =>
+  grant_types.includes('client_credentials');
+
+const RULES = [
+  // The engine would let a client without `scope` ask for every scope there is.
+  rule(['scope', 'grant_types'], ({ scope, grant_types }) =>
+    grant_types.length > 0 && splitScope(scope).length === 0 ? 'must name at least one scope' : undefined,
+  ),
+  rule(['scope'], ({ scope }, { resourceScopes }) => {
+    const unknown = splitScope(scope).filter(
+      (token) => !PERSON_SCOPES.includes(token) && !resourceScopes.has(token),
+    );
+    return unknown.length === 0
+      ? undefined
+      : `has scopes that no resource owns: ${unknown.join(', ')}. Add them to an entry of resources, or remove them`;
+  }),
+  rule(['scope', 'grant_types'], (client) => {
+    const personal = splitScope(client.scope).filter((token) => PERSON_SCOPES.includes(token));
+    return isMachine(client) && personal.length > 0
+      ? `a client_credentials client has no person, so no ${personal.join(', ')} (Spec §1)`
+      : undefined;
+  }),
+  rule(['scope', 'grant_types'], (client) =>
+    splitScope(client.scope).includes('offline_access') &&
+    !client.grant_types.includes('refresh_token') &&
+    !isMachine(client)
+      ? 'offline_access needs refresh_token in grant_types'
+      : undefined,
+  ),
+  rule(['grant_types', 'scope'], ({ grant_types, scope }) =>
+    grant_types.includes('refresh_token') && !splitScope(scope).includes('offline_access')
+      ? 'refresh_token needs offline_access in scope: refresh tokens are issued for that scope only (OIDC Core §11)'
+      : undefined,
+  ),
+  rule(['grant_types'], ({ grant_types }) =>
+    grant_types.includes('refresh_token') && !grant_types.includes('authorization_code')
+      ? 'refresh_token needs authorization_code, which is where refresh tokens come from'
+      : undefined,
+  ),
+  rule(['grant_types'], (client, { clientCredentials }) =>
+    isMachine(client) && !clientCredentials
+      ? 'client_credentials is off: see features.client_credentials'
+      : undefined,
+  ),
+  // RFC 6749 §4.4: > The client credentials grant type MUST only be used by confidential clients.
+  rule(['grant_types', 'token_endpoint_auth_method'], (client) =>
+    isMachine(client) && client.token_endpoint_auth_method === 'none'
+      ? 'client_credentials needs a confidential client, not token_endpoint_auth_method: none (RFC 6749 §4.4)'
+      : undefined,
+  ),
+  rule(['redirect_uris', 'grant_types'], (client) => {
+    if (client.grant_types.includes('authorization_code') && client.redirect_uris.length === 0) {
+      return 'authorization_code needs at least one redirect URI';
+    }
+    return redirectsFault(client, client.redirect_uris);
+  }),
+  rule(['post_logout_redirect_uris', 'grant_types'], (client) =>
+    redirectsFault(client, client.post_logout_redirect_uris),
+  ),
+  rule(['client_secrets', 'client_secret', 'token_endpoint_auth_method'], (client) => {
+    const secrets = client.client_secrets.length + (client.client_secret === undefined ? 0 : 1);
+    const isPublic = client.token_endpoint_auth_method === 'none';
+    if (isPublic && secrets > 0) return 'a client with token_endpoint_auth_method: none has no secret';
+    if (!isPublic && secrets === 0) {
+      return 'a confidential client needs a secret; a public one says token_endpoint_auth_method: none';
+    }
+    return client.client_secret !== undefined && client.client_secrets.length > 0
+      ? 'must have either client_secret or client_secrets'
+      : undefined;
+  }),
+  // RFC 9700 §2.1.1: > Public clients MUST use PKCE.
+  rule(['require_pkce', 'token_endpoint_auth_method'], (client, { pkcePerClient }) => {
+    if (client.require_pkce) return undefined;
+    if (!pkcePerClient) return 'must be true unless features.pkce is per_client';
+    return client.token_endpoint_auth_method === 'none'
+      ? 'must be true for a public client (RFC 9700 §2.1.1)'
+      : undefined;
+  }),
+];
+
+function redirectsFault(
+  client: Pick<ClientForm, 'grant_types'>,
+  uris: readonly string[],
+): string | undefined {
+  if (uris.length === 0 || client.grant_types.includes('authorization_code')) {
+    return uris.length > 0 && isMachine(client)
+      ? 'a client_credentials client has no redirect URIs: make one client per service (Spec §5)'
+      : undefined;
+  }
+  return isMachine(client)
+    ? 'a client_credentials client has no redirect URIs (Spec §2)'
+    : 'redirect URIs need authorization_code in grant_types';
+}
+
+/** web or native: as the client says, or as its redirect URIs can only mean. */
+export function applicationTypeOf(
+  client: Pick<ClientForm, 'application_type' | 'redirect_uris' | 'token_endpoint_auth_method'>,
+): 'web' | 'native' {
+  const looksNative =
+    client.token_endpoint_auth_method === 'none' && client.redirect_uris.some(isNativeRedirect);
+  return client.application_type ?? (looksNative ? 'native' : 'web');
+}
+
+/** Reports every contradiction in `clients`. */
+export function checkClients(clients: readonly Entry<ClientForm>[], context: ClientContext): void {
+  const places = new Map<string, string>();
+  for (const client of clients) {
+    applyRules(RULES, client, context);
+    checkRedirectUris(client, context);
+    const id = understood(client, ['client_id'])?.client_id;
+    if (id === undefined) continue;
+    const first = places.get(id);
+    if (first !== undefined)
+      client.report([...client.path, 'client_id'], `${id} is already used at ${first}`);
+    places.set(id, first ?? client.place);
+  }
+}
+
+function checkRedirectUris(entry: Entry<ClientForm>, { issuerIsLoopback }: ClientContext): void {
+  const client = understood(entry, ['application_type', 'redirect_uris', 'token_endpoint_auth_method']);
+  if (client === undefined) return;
+  const applicationType = applicationTypeOf(client);
+  for (const key of ['redirect_uris', 'post_logout_redirect_uris'] as const) {
+    for (const [index, uri] of (understood(entry, [key])?.[key] ?? []).entries()) {
+      const fault =
+        applicationType === 'web' ? webRedirectFault(uri, issuerIsLoopback) : nativeRedirectFault(uri);
+      if (fault !== undefined) entry.report([...entry.path, key, index], fault);
+    }
+  }
+}
+
+function webRedirectFault(uri: string, issuerIsLoopback: boolean): string | undefined {
+  if (!/^https?:/i.test(uri)) return 'a private scheme is for application_type: native (RFC 8252 §7.1)';
+  return isNativeRedirect(uri) && !issuerIsLoopback
+    ? 'must be https; http on this machine is for application_type: native, or while the issuer is localhost too'
+    : undefined;
+}
+
+function nativeRedirectFault(uri: string): string | undefined {
+  return !isNativeRedirect(uri) && isLoopbackUrl(uri)
+    ? 'must be http on loopback: an https redirect of a native app is a host that the app has claimed (RFC 8252 §7.2)'
+    : undefined;
+}

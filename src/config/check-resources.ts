@@ -1,0 +1,76 @@
+// Which resources contradict each other, the issuer or the clients. Owns the rules between resources; fields by
+// themselves are in schema-client.ts.
+import { SPECIFICATION_SCOPES } from './config.ts';
+import { isRecord } from './parse-fields.ts';
+import { understood, type Entry } from './rules.ts';
+import type { ClientForm, ResourceForm } from './schema-client.ts';
+
+/** What the rules know of the rest of the configuration. */
+export type ResourceContext = {
+  /** Normalized; undefined when it wasn't understood. */
+  readonly issuer: string | undefined;
+  readonly clients: readonly Entry<ClientForm>[];
+  /** Whether every file with clients could be read, so that a client that isn't there doesn't exist. */
+  readonly clientsAreKnown: boolean;
+};
+
+/** Every scope that a resource means to own, even in an entry with other mistakes. */
+export function scopesOf(resources: readonly Entry<ResourceForm>[]): Set<string> {
+  return new Set(resources.flatMap(claimedScopes));
+}
+
+function claimedScopes({ value, node }: Entry<ResourceForm>): readonly string[] {
+  const said = value.scopes ?? (isRecord(node) ? node['scopes'] : undefined);
+  return Array.isArray(said) ? said.filter((scope) => typeof scope === 'string') : [];
+}
+
+/** Reports every contradiction in `resources`. */
+export function checkResources(resources: readonly Entry<ResourceForm>[], context: ResourceContext): void {
+  const owners = new Map<string, string>();
+  const places = new Map<string, string>();
+  for (const entry of resources) {
+    checkIdentifier(entry, places, context.issuer);
+    checkScopes(entry, owners);
+    if (context.clientsAreKnown) checkIntrospectionClients(entry, context.clients);
+  }
+}
+
+function checkIdentifier(
+  entry: Entry<ResourceForm>,
+  places: Map<string, string>,
+  issuer: string | undefined,
+): void {
+  const resource = understood(entry, ['resource'])?.resource;
+  if (resource === undefined) return;
+  const path = [...entry.path, 'resource'];
+  // The issuer is the audience of tokens for the service itself.
+  if (resource.replace(/\/$/, '') === issuer) entry.report(path, 'must not be the issuer');
+  const first = places.get(resource);
+  if (first !== undefined) entry.report(path, `is already described at ${first}`);
+  places.set(resource, first ?? entry.place);
+}
+
+function checkScopes(entry: Entry<ResourceForm>, owners: Map<string, string>): void {
+  const specified: readonly string[] = SPECIFICATION_SCOPES;
+  for (const [index, scope] of (understood(entry, ['scopes'])?.scopes ?? []).entries()) {
+    const path = [...entry.path, 'scopes', index];
+    const owner = owners.get(scope);
+    if (specified.includes(scope))
+      entry.report(path, `${scope} belongs to the issuer, no resource can own it`);
+    // The audience of a token follows from its scopes, so each must lead to one API.
+    else if (owner !== undefined) entry.report(path, `${scope} already belongs to the resource at ${owner}`);
+    owners.set(scope, owner ?? entry.place);
+  }
+}
+
+function checkIntrospectionClients(entry: Entry<ResourceForm>, clients: readonly Entry<ClientForm>[]): void {
+  const named = understood(entry, ['introspection_clients'])?.introspection_clients ?? [];
+  for (const [index, id] of named.entries()) {
+    const client = clients.find(({ value }) => value.client_id === id);
+    const path = [...entry.path, 'introspection_clients', index];
+    if (client === undefined) entry.report(path, `there is no client ${id}`);
+    else if (client.value.token_endpoint_auth_method === 'none') {
+      entry.report(path, `${id} is a public client: only a confidential one can introspect (RFC 7662 §2.1)`);
+    }
+  }
+}

@@ -1,0 +1,53 @@
+// Which settings of the service contradict each other, or aren't supported yet. Owns the rules between top-level keys;
+// keys by themselves are in schema.ts, and whether the signing keys' times are safe is said by keys/timing.ts.
+import { BlockList, isIPv4, isIPv6 } from 'node:net';
+import { applyRules, ruleFor, understood, type Entry } from './rules.ts';
+import type { ServiceForm } from './schema.ts';
+
+const rule = ruleFor<ServiceForm, undefined>();
+
+const EVERYWHERE = new Set(['0.0.0.0', '::', '[::]']);
+
+const RULES = [
+  rule(['management', 'listen'], ({ listen, management }) => {
+    const samePort = listen.port !== 0 && listen.port === management.port;
+    const sameHost =
+      listen.host === management.host || EVERYWHERE.has(listen.host) || EVERYWHERE.has(management.host);
+    return samePort && sameHost ? 'must not be the same as listen' : undefined;
+  }),
+  rule(['workers'], ({ workers }) =>
+    workers === 1 ? undefined : 'more than one worker is not supported yet: use 1',
+  ),
+  rule(['refresh_token_grace'], (form) =>
+    form.refresh_token_grace === 0 ? undefined : 'a grace is not supported yet: use 0s',
+  ),
+  rule(['lifetimes'], ({ lifetimes }) =>
+    lifetimes.refresh_token > lifetimes.refresh_token_absolute
+      ? 'refresh_token must not be longer than refresh_token_absolute'
+      : undefined,
+  ),
+];
+
+/** Reports every contradiction between top-level keys. */
+export function checkService(service: Entry<ServiceForm>): void {
+  applyRules(RULES, service, undefined);
+  for (const [index, proxy] of (understood(service, ['trusted_proxies'])?.trusted_proxies ?? []).entries()) {
+    const fault = proxyFault(proxy);
+    if (fault !== undefined) service.report(['trusted_proxies', index], fault);
+  }
+}
+
+function proxyFault(proxy: string): string | undefined {
+  const [address = '', prefix, ...more] = proxy.split('/');
+  const family = isIPv4(address) ? 'ipv4' : 'ipv6';
+  if (family === 'ipv6' && !isIPv6(address)) return 'must be an address or a CIDR, such as 10.0.0.0/8';
+  if (prefix === undefined) return undefined;
+  if (more.length > 0 || !/^\d{1,3}$/.test(prefix)) return 'must be a CIDR, such as 10.0.0.0/8';
+  if (Number(prefix) === 0) return 'trusts everybody: anyone could forge their address';
+  try {
+    new BlockList().addSubnet(address, Number(prefix), family);
+    return undefined;
+  } catch {
+    return 'has a prefix that is too long for its address';
+  }
+}

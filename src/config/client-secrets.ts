@@ -1,0 +1,75 @@
+// Turns the secrets of a client into what is kept in memory: their digests. Owns which secrets are refused; values are
+// forgotten here.
+import type { ClientSecret } from './config.ts';
+import { DEMO_CLIENT_SECRET } from './demo.ts';
+import type { Path } from './problems.ts';
+import { understood, type Entry } from './rules.ts';
+import type { ClientForm } from './schema-client.ts';
+import { resolveReference } from './secret-reference.ts';
+import { digestOf, parseHash, weakness } from './secret-strength.ts';
+
+/** What secrets are read against. */
+export type SecretContext = {
+  readonly env: NodeJS.ProcessEnv;
+  readonly issuerIsLoopback: boolean;
+  /** Epoch seconds. */
+  readonly now: number;
+};
+
+type SecretForm = ClientForm['client_secrets'][number];
+
+const PLAIN_REFUSED =
+  'plain text is only for an issuer on this machine: use env:NAME, file:PATH, or a hash ("postern client secret" makes one)';
+
+/** The secrets of one client; what is wrong with them is reported. */
+export async function resolveClientSecrets(
+  entry: Entry<ClientForm>,
+  context: SecretContext,
+): Promise<readonly ClientSecret[]> {
+  const secrets: ClientSecret[] = [];
+  for (const { form, path } of formsOf(entry)) {
+    const digest = await resolveDigest(entry, { form, path }, context);
+    if (digest === undefined) continue;
+    if (digest.equals(digestOf(DEMO_CLIENT_SECRET)) && !context.issuerIsLoopback) {
+      const id = entry.value.client_id ?? '';
+      entry.report(
+        path,
+        `client ${id} has the demo secret that everybody knows: it is only for an issuer on this machine`,
+      );
+    }
+    secrets.push({ digest, name: form.name, notBefore: form.not_before, expiresAt: form.expires_at });
+  }
+  if (secrets.length > 0 && secrets.every(({ expiresAt }) => (expiresAt ?? Infinity) <= context.now)) {
+    entry.report([...entry.path, 'client_secrets'], 'every secret has expired');
+  }
+  return secrets;
+}
+
+type Located = { readonly form: SecretForm; readonly path: Path };
+
+function formsOf(entry: Entry<ClientForm>): Located[] {
+  const single = understood(entry, ['client_secret'])?.client_secret;
+  const many = understood(entry, ['client_secrets'])?.client_secrets ?? [];
+  return [
+    ...(single === undefined ? [] : [{ form: { value: single }, path: [...entry.path, 'client_secret'] }]),
+    ...many.map((form, index) => ({ form, path: [...entry.path, 'client_secrets', index] })),
+  ];
+}
+
+async function resolveDigest(
+  entry: Entry<ClientForm>,
+  { form, path }: Located,
+  { env, issuerIsLoopback }: SecretContext,
+): Promise<Buffer | undefined> {
+  if (form.hash !== undefined) return parseHash(form.hash);
+  const resolved = await resolveReference(form.value ?? '', { env, folder: entry.folder });
+  const at = path.at(-1) === 'client_secret' ? path : [...path, 'value'];
+  if (resolved.kind === 'fault') {
+    entry.report(at, resolved.message);
+    return undefined;
+  }
+  if (resolved.isPlain && !issuerIsLoopback) entry.report(at, PLAIN_REFUSED);
+  const weak = weakness(resolved.value);
+  if (weak !== undefined) entry.report(at, `the secret ${weak}`);
+  return digestOf(resolved.value);
+}

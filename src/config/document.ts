@@ -1,0 +1,117 @@
+// Reads one YAML or JSON file into plain data and remembers where everything stood. Owns syntax and the attacks on it
+// (CWE-776 among them); what the data means is the schema's business. JSON is read by the YAML parser, for positions.
+import { readFile, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml';
+import { toPlain, type SyntaxFault } from './plain.ts';
+import type { Located, Path, Position, ProblemList } from './problems.ts';
+
+const LARGEST_BYTES = 4 * 1024 * 1024;
+// After the first few, syntax errors are about each other.
+const MOST_SYNTAX_PROBLEMS = 5;
+
+export type SourceDocument = Located & {
+  /** Absolute folder of the file, where its relative paths start. */
+  readonly folder: string;
+  readonly content: unknown;
+};
+
+/** The document in `file`, or undefined after its problems were noted. */
+export async function readDocument(file: string, problems: ProblemList): Promise<SourceDocument | undefined> {
+  const source = await readSource(file, problems);
+  return source === undefined ? undefined : parseSource(file, source, problems);
+}
+
+async function readSource(file: string, problems: ProblemList): Promise<string | undefined> {
+  try {
+    // Asked before reading: a file of any size must be refused at once.
+    const { size } = await stat(file);
+    if (size > LARGEST_BYTES) {
+      problems.add({ file, message: `is too large: at most ${LARGEST_BYTES / 1024 / 1024} MiB are read` });
+      return undefined;
+    }
+    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file));
+  } catch (error) {
+    problems.add({ file, message: readFault(error) });
+    return undefined;
+  }
+}
+
+/** Why a file can't be read, in plain words. */
+export function readFault(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ENOENT') return 'does not exist';
+  if (code === 'EACCES' || code === 'EPERM') return 'may not be read by this user';
+  if (code === 'EISDIR') return 'is a folder, not a file';
+  return code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
+    ? 'is not UTF-8 text'
+    : `can't be read (${String(code)})`;
+}
+
+function parseSource(file: string, source: string, problems: ProblemList): SourceDocument | undefined {
+  const lines = new LineCounter();
+  const toPosition = (offset: number): Position => {
+    const { line, col } = lines.linePos(offset);
+    return { line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
+  // uniqueKeys compares every pair of keys, minutes for a hostile file; plain.ts finds doubles in one pass.
+  // prettyErrors would quote the file, secrets included.
+  const yaml = parseDocument(source, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
+  const faults: SyntaxFault[] = yamlFaults(yaml);
+  const content = faults.length === 0 ? toPlain(yaml.contents, faults) : undefined;
+  for (const { offset, message } of faults.slice(0, MOST_SYNTAX_PROBLEMS)) {
+    problems.add({ file, ...toPosition(offset), message });
+  }
+  if (faults.length > 0) return undefined;
+  return {
+    file,
+    folder: dirname(resolve(file)),
+    content,
+    locate: (path, target) => toPosition(findOffset(yaml, path, target)),
+  };
+}
+
+const SYNTAX: Readonly<Record<string, string>> = {
+  BAD_ALIAS: 'has an alias without a name',
+  BAD_DIRECTIVE: 'has a % directive that YAML does not know',
+  BAD_DQ_ESCAPE: 'has a backslash escape that YAML does not know, inside double quotes',
+  BAD_INDENT: 'is indented wrongly, or a [ or { is not closed',
+  BAD_SCALAR_START: 'has text that begins with a character that YAML reserves: put it in quotes',
+  BLOCK_AS_IMPLICIT_KEY:
+    'has a value in the wrong place: is there a colon too many? Text with ": " needs quotes',
+  KEY_OVER_1024_CHARS: 'has a key that is too long',
+  MISSING_CHAR: 'misses a character: a closing quote or bracket, a comma, or the space after a colon',
+  MULTIPLE_DOCS: 'has more than one document: remove the --- line',
+  MULTILINE_IMPLICIT_KEY: 'has a key that goes over several lines: is a colon missing?',
+  RESOURCE_EXHAUSTION: 'is nested too deeply',
+  TAB_AS_INDENT: 'is indented with a tab: YAML wants spaces',
+  TAG_RESOLVE_FAILED: 'has a YAML tag (!…), which is not supported',
+};
+
+function yamlFaults(yaml: Document): SyntaxFault[] {
+  return [...yaml.errors, ...yaml.warnings].map(({ code, pos }) => ({
+    offset: pos[0],
+    message: SYNTAX[code] ?? `is not valid YAML (${code.toLowerCase().replaceAll('_', ' ')})`,
+  }));
+}
+
+function findOffset(yaml: Document, path: Path, target: 'key' | 'value'): number {
+  let node: unknown = yaml.contents;
+  let offset = offsetOf(node) ?? 0;
+  for (const [depth, step] of path.entries()) {
+    const last = depth === path.length - 1;
+    if (isMap(node)) {
+      const pair = node.items.find(({ key }) => isScalar(key) && key.value === step);
+      if (pair === undefined) return offset;
+      node = last && target === 'key' ? pair.key : pair.value;
+    } else {
+      node = isSeq(node) && typeof step === 'number' ? node.items[step] : undefined;
+    }
+    offset = offsetOf(node) ?? offset;
+  }
+  return offset;
+}
+
+function offsetOf(node: unknown): number | undefined {
+  return isMap(node) || isSeq(node) || isScalar(node) ? node.range?.[0] : undefined;
+}

@@ -1,0 +1,87 @@
+// Finds and reads the files that the configuration names: `clients_from` and `users_from`. Owns what such a file may
+// look like; its entries are judged elsewhere.
+import { glob } from 'node:fs/promises';
+import { dirname, isAbsolute, join } from 'node:path';
+import * as z from 'zod';
+import { readDocument, type SourceDocument } from './document.ts';
+import { isRecord, parseFields } from './parse-fields.ts';
+import type { Path, ProblemList, Report } from './problems.ts';
+import type { Entry } from './rules.ts';
+
+/** Some objects of one kind in one document. */
+export type Listing = {
+  readonly document: SourceDocument;
+  readonly path: Path;
+  readonly items: readonly unknown[];
+};
+
+/** The files that `patterns` mean, in order, each once. A pattern that matches nothing is fine, a missing name isn't. */
+export async function findFiles(patterns: readonly string[], configFile: string): Promise<string[]> {
+  const files = new Set<string>();
+  for (const pattern of patterns) {
+    const path = isAbsolute(pattern) ? pattern : join(dirname(configFile), pattern);
+    if (/[*?[{]/.test(pattern)) {
+      for (const match of await matchesOf(path)) files.add(match);
+    } else {
+      files.add(path);
+    }
+  }
+  return [...files];
+}
+
+async function matchesOf(pattern: string): Promise<string[]> {
+  const matches: string[] = [];
+  for await (const match of glob(pattern)) matches.push(match);
+  return matches.toSorted();
+}
+
+/** The objects under `key` in `file`, or in the list that the file is. Undefined when it can't be read. */
+export async function readListing(
+  file: string,
+  key: 'clients' | 'users',
+  problems: ProblemList,
+): Promise<Listing | undefined> {
+  const document = await readDocument(file, problems);
+  if (document === undefined) return undefined;
+  const { content } = document;
+  if (Array.isArray(content)) return { document, path: [], items: content };
+  const report = problems.reporter(document);
+  // An empty file is a list with nothing in it yet.
+  if (content === null) return { document, path: [key], items: [] };
+  if (!isRecord(content)) {
+    report([], `must be a list, or ${key}: and a list`);
+    return undefined;
+  }
+  const { value, broken } = parseFields(
+    z.strictObject({ $schema: z.string().optional(), [key]: z.array(z.unknown()) }),
+    content,
+    [],
+    report,
+  );
+  if (broken.size > 0) return undefined;
+  const items = value[key];
+  return { document, path: [key], items: Array.isArray(items) ? items : [] };
+}
+
+/** Each object of `listing`, field by field as far as `schema` understands it. `labelKey` names it in messages. */
+export function toEntries<S extends z.ZodObject>(
+  schema: S,
+  { document, path, items }: Listing,
+  { problems, labelKey }: { readonly problems: ProblemList; readonly labelKey?: string },
+): Entry<z.output<S>>[] {
+  const plain = problems.reporter(document);
+  return items.map((node, index) => {
+    const label = labelKey !== undefined && isRecord(node) ? node[labelKey] : undefined;
+    const report = labelled(plain, labelKey, label);
+    const itemPath = [...path, index];
+    const { line } = document.locate(itemPath, 'value');
+    const place = `${document.file}:${line}`;
+    const { value, broken } = parseFields(schema, node, itemPath, report);
+    return { value, broken, node, path: itemPath, report, place, folder: document.folder };
+  });
+}
+
+function labelled(report: Report, kind: string | undefined, label: unknown): Report {
+  if (typeof label !== 'string' || !/^[\x21-\x7e]{1,60}$/.test(label)) return report;
+  return (path, message, target) => report(path, `${message} (${kind} ${label})`, target);
+}

@@ -1,0 +1,130 @@
+// Applies a schema field by field, so that one wrong field doesn't hide what is wrong with the others. Owns the words
+// for what a schema refuses; the rules are the schema's.
+import * as z from 'zod';
+import { quoted } from './plain.ts';
+import type { Path, Report } from './problems.ts';
+import { suggest } from './suggestion.ts';
+
+/** What could be understood of an object, and the keys that couldn't. */
+export type Parsed<S extends z.ZodObject> = {
+  readonly value: Partial<z.output<S>>;
+  readonly broken: ReadonlySet<string>;
+};
+
+/** Parses each field of `node` by itself; unknown keys are reported and ignored. */
+export function parseFields<S extends z.ZodObject>(
+  schema: S,
+  node: unknown,
+  path: Path,
+  report: Report,
+): Parsed<S> {
+  const keys = Object.keys(schema.shape);
+  if (!isRecord(node)) {
+    report(path, `must be keys and values, not ${nameOf(node)}`);
+    return { value: {}, broken: new Set(keys) };
+  }
+  reportUnknown(
+    Object.keys(node).filter((key) => !keys.includes(key)),
+    { known: keys, path, report },
+  );
+  const value: Partial<z.output<S>> = {};
+  const broken = new Set<string>();
+  for (const key of keys) {
+    const field: unknown = schema.shape[key];
+    if (!(field instanceof z.ZodType)) continue;
+    const result = field.safeParse(node[key], { error: describe });
+    if (result.success) {
+      Object.assign(value, { [key]: result.data });
+    } else {
+      broken.add(key);
+      reportIssues(result.error.issues, { field, path: [...path, key], report });
+    }
+  }
+  return { value, broken };
+}
+
+type Field = { readonly field: z.ZodType; readonly path: Path; readonly report: Report };
+
+function reportIssues(issues: readonly z.core.$ZodIssue[], { field, path, report }: Field): void {
+  for (const issue of issues) {
+    const steps = issue.path.filter((step) => typeof step !== 'symbol');
+    const place = [...path, ...steps];
+    if (issue.code === 'unrecognized_keys') {
+      reportUnknown(issue.keys, { known: knownKeys(field, steps), path: place, report });
+    } else {
+      report(place, issue.message);
+    }
+  }
+}
+
+// A file full of unknown keys is the wrong file; naming all of them helps nobody.
+const MOST_UNKNOWN_KEYS = 20;
+
+type Known = { readonly known: readonly string[]; readonly path: Path; readonly report: Report };
+
+function reportUnknown(keys: readonly string[], { known, path, report }: Known): void {
+  for (const key of keys.slice(0, MOST_UNKNOWN_KEYS)) {
+    const suggestion = suggest(key, known);
+    const hint = suggestion === undefined ? '' : `: did you mean ${suggestion}?`;
+    report([...path, key], `unknown key ${quoted(key)}${hint}`, 'key');
+  }
+  if (keys.length > MOST_UNKNOWN_KEYS)
+    report(path, `has ${keys.length - MOST_UNKNOWN_KEYS} more unknown keys`);
+}
+
+const EXPECTED: Readonly<Record<string, string>> = {
+  string: 'text',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'keys and values',
+  int: 'a whole number',
+  number: 'a number',
+};
+
+/** The words for what a schema has no words of its own for. Never the value itself: it may be a secret. */
+function describe(issue: z.core.$ZodRawIssue): string | undefined {
+  const { input } = issue;
+  if (input === undefined) return 'is required';
+  if (input === null) return 'is empty: give it a value, or remove the key';
+  if (issue.code === 'invalid_value') {
+    const known = issue.values.map(String);
+    const suggestion = typeof input === 'string' ? suggest(input, known) : undefined;
+    return `must be one of ${known.join(', ')}${suggestion === undefined ? '' : `: did you mean ${suggestion}?`}`;
+  }
+  if (issue.code !== 'invalid_type') return undefined;
+  if (issue.expected === 'string' && (typeof input === 'number' || typeof input === 'boolean')) {
+    return `must be text, but YAML reads it as ${nameOf(input)}: put it in quotes`;
+  }
+  return `must be ${EXPECTED[issue.expected] ?? issue.expected}, not ${nameOf(input)}`;
+}
+
+function nameOf(value: unknown): string {
+  if (value === undefined || value === null) return 'nothing';
+  if (Array.isArray(value)) return 'a list';
+  const names: Readonly<Record<string, string>> = {
+    object: 'keys and values',
+    string: 'text',
+    number: 'a number',
+  };
+  return names[typeof value] ?? 'true or false';
+}
+
+function knownKeys(schema: unknown, steps: readonly (string | number)[]): string[] {
+  const inner = unwrap(schema);
+  const [step, ...rest] = steps;
+  if (inner instanceof z.ZodObject) {
+    return step === undefined ? Object.keys(inner.shape) : knownKeys(inner.shape[step], rest);
+  }
+  return inner instanceof z.ZodArray && step !== undefined ? knownKeys(inner.element, rest) : [];
+}
+
+function unwrap(schema: unknown): unknown {
+  return schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional
+    ? unwrap(schema.unwrap())
+    : schema;
+}
+
+/** Whether this is what a YAML map became. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

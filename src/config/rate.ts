@@ -1,0 +1,30 @@
+// Rates as people write them: `6000/1m` is at most 6000 in any minute. Owns the notation and its zod type; what is
+// counted is the business of the key that has the rate.
+import * as z from 'zod';
+import type { Rate } from './config.ts';
+import { DAY, parseDuration } from './duration.ts';
+
+const PATTERN = /^\d{1,9}\/\d{1,8}[smhd]$/;
+const NOTATION = 'must be a rate: a number, a slash and a duration, such as 6000/1m';
+
+/** The rate that `text` stands for, or undefined when it isn't one. */
+export function parseRate(text: string): Rate | undefined {
+  if (!PATTERN.test(text)) return undefined;
+  const slash = text.indexOf('/');
+  const limit = Number(text.slice(0, slash));
+  const windowSeconds = parseDuration(text.slice(slash + 1)) ?? 0;
+  return limit > 0 && windowSeconds > 0 && windowSeconds <= DAY ? { limit, windowSeconds } : undefined;
+}
+
+/** The zod type of a rate. */
+export function rate() {
+  return z
+    .string(NOTATION)
+    .regex(PATTERN, NOTATION)
+    .superRefine((text, context) => {
+      if (PATTERN.test(text) && parseRate(text) === undefined) {
+        context.addIssue('must allow at least 1, in a time between 1s and 1d');
+      }
+    })
+    .transform((text) => parseRate(text) ?? { limit: 1, windowSeconds: 1 });
+}

@@ -1,0 +1,72 @@
+// Rules that compare several fields of one object. Owns when a rule may speak: only when every field that it reads was
+// understood, so that one mistake is reported once.
+import type { Path, Report } from './problems.ts';
+
+/** One object of a document (a client, a resource, a person, the file itself), as far as it was understood. */
+export type Entry<F> = {
+  readonly value: Partial<F>;
+  readonly broken: ReadonlySet<string>;
+  /** What the file says, for the fields that weren't understood. */
+  readonly node: unknown;
+  readonly path: Path;
+  readonly report: Report;
+  /** `config/postern.yaml:12`, to point at from elsewhere. */
+  readonly place: string;
+  /** Where relative paths start. */
+  readonly folder: string;
+};
+
+export type Rule<F, C> = {
+  /** Where the fault is reported. */
+  readonly at: keyof F & string;
+  readonly fault: (entry: Entry<F>, context: C) => string | undefined;
+};
+
+/** Makes a rule that reads only `needs`, and is reported at the first of them. */
+export function ruleFor<F, C>() {
+  return <K extends keyof F & string>(
+    needs: readonly [K, ...K[]],
+    fault: (form: Pick<F, K>, context: C) => string | undefined,
+  ): Rule<F, C> => ({
+    at: needs[0],
+    fault: (entry, context) => {
+      const form = understood(entry, needs);
+      return form === undefined ? undefined : fault(form, context);
+    },
+  });
+}
+
+/** Reports every rule that `entry` breaks. */
+export function applyRules<F, C>(rules: readonly Rule<F, C>[], entry: Entry<F>, context: C): void {
+  for (const { at, fault } of rules) {
+    const message = fault(entry, context);
+    if (message !== undefined) entry.report([...entry.path, at], message);
+  }
+}
+
+/** The entry's fields, when all of `needs` were understood. */
+export function understood<F, K extends keyof F & string>(
+  { value, broken }: Entry<F>,
+  needs: readonly K[],
+): Pick<F, K> | undefined {
+  return hasFields(value, broken, needs) ? value : undefined;
+}
+
+/** The entry whole; only for a configuration without problems. */
+export function complete<F>({ value, broken, place }: Entry<F>): F {
+  if (isWhole(value, broken)) return value;
+  throw new TypeError(`${place} was read although it has problems`);
+}
+
+// A field that isn't broken holds what its schema returned, so these two tell the truth.
+function hasFields<F, K extends keyof F & string>(
+  _value: Partial<F>,
+  broken: ReadonlySet<string>,
+  needs: readonly K[],
+): _value is Partial<F> & Pick<F, K> {
+  return needs.every((key) => !broken.has(key));
+}
+
+function isWhole<F>(_value: Partial<F>, broken: ReadonlySet<string>): _value is Partial<F> & F {
+  return broken.size === 0;
+}

@@ -1,0 +1,137 @@
+// The file's form of a client and of a resource, with RFC 7591 names. Owns keys, defaults, descriptions and what can be
+// said of one field alone; what fields say together is in check-clients.ts.
+import * as z from 'zod';
+import { instant } from './instant.ts';
+import { accessTokenDuration, clientRateLimitsSchema } from './schema-limits.ts';
+import { hashFault } from './secret-strength.ts';
+import { emptyFault, labelFault, scopeTokenFault, splitScope, text } from './text.ts';
+import { originFault, redirectUriFault, resourceFault, webUriFault } from './uri.ts';
+
+// RFC 6749 §2.3.1 has both halves of Basic credentials form-encoded, which many clients don't do: characters that would
+// change meaning without it are kept out of the identifier.
+function clientIdFault(value: string): string | undefined {
+  if (!/^[\x21-\x7e]{1,200}$/.test(value))
+    return 'must be 1 to 200 printable ASCII characters without spaces';
+  if (/[:%+"\\]/.test(value)) return 'must not contain : % + " or a backslash';
+  // A person and a client with one identifier would have the same `sub`.
+  return value.startsWith('usr_')
+    ? 'must not begin with usr_, which is how identifiers of people begin'
+    : undefined;
+}
+
+function scopeFault(value: string): string | undefined {
+  const faults = splitScope(value).map(scopeTokenFault);
+  return faults.find((fault) => fault !== undefined) === undefined
+    ? undefined
+    : 'must be scopes separated by spaces';
+}
+
+const secretReference = text(emptyFault);
+
+const clientSecretSchema = z
+  .strictObject({
+    value: secretReference
+      .optional()
+      .describe('env:NAME or file:PATH. Plain text only when the issuer is this machine.'),
+    hash: text(hashFault).optional().describe('sha256: and the SHA-256 of the secret, in hex or base64url.'),
+    name: text(labelFault).optional().describe('What to call this secret in logs.'),
+    not_before: instant().optional().describe('Not accepted before this day or time.'),
+    expires_at: instant().optional().describe('Not accepted from this day or time on.'),
+  })
+  .superRefine((secret, context) => {
+    if ((secret.value === undefined) === (secret.hash === undefined)) {
+      context.addIssue('must have either value or hash');
+    }
+    if ((secret.not_before ?? -Infinity) >= (secret.expires_at ?? Infinity)) {
+      context.addIssue('not_before must be earlier than expires_at');
+    }
+  });
+
+/** One client. */
+export const clientSchema = z.strictObject({
+  client_id: text(clientIdFault).describe('Public identifier of the client.'),
+  client_name: text(labelFault).optional().describe('What people see on the sign-in and consent pages.'),
+  application_type: z
+    .enum(['web', 'native'])
+    .optional()
+    .describe(
+      "native: an app on the person's device, with loopback or private-scheme redirect URIs (RFC 8252). Default: native for a public client that has such a redirect URI, else web.",
+    ),
+  client_secret: secretReference
+    .optional()
+    .describe('Short for one entry of client_secrets with this value.'),
+  client_secrets: z
+    .array(clientSecretSchema)
+    .max(5, 'must be at most 5 secrets')
+    .default([])
+    .describe(
+      'Secrets of a confidential client. Several may be valid at once, so that a new one can be rolled out.',
+    ),
+  redirect_uris: z
+    .array(text(redirectUriFault))
+    .default([])
+    .describe(
+      'Where people may be sent back to. Compared exactly; native apps may use any port on loopback.',
+    ),
+  post_logout_redirect_uris: z
+    .array(text(redirectUriFault))
+    .default([])
+    .describe('Where people may be sent back to after signing out.'),
+  grant_types: z
+    .array(z.enum(['authorization_code', 'refresh_token', 'client_credentials']))
+    .default(['authorization_code'])
+    .describe('What the client may use at the token endpoint. [] for an API that only introspects tokens.'),
+  token_endpoint_auth_method: z
+    .enum(['client_secret_basic', 'client_secret_post', 'none'])
+    .default('client_secret_basic')
+    .describe(
+      'How the client proves who it is; none for a public client, such as a single-page or native app.',
+    ),
+  scope: text(scopeFault).describe(
+    'Every scope the client may ask for, separated by spaces. Has no default.',
+  ),
+  require_pkce: z
+    .boolean()
+    .default(true)
+    .describe('false only for a confidential client, with features.pkce: per_client.'),
+  allowed_cors_origins: z
+    .array(text(originFault))
+    .default([])
+    .describe(
+      'Origins whose scripts may call the token endpoint as this client, besides cors.allowed_origins.',
+    ),
+  rate_limits: clientRateLimitsSchema
+    .prefault({})
+    .describe('Limits of this client that differ from rate_limits.'),
+  consent: z
+    .enum(['explicit', 'implicit'])
+    .default('explicit')
+    .describe('explicit asks the person; implicit is for your own apps.'),
+  logo_uri: text(webUriFault).optional().describe('Logo for the consent page.'),
+  client_uri: text(webUriFault).optional().describe('Home page of the client.'),
+  policy_uri: text(webUriFault).optional().describe('Privacy policy of the client.'),
+  tos_uri: text(webUriFault).optional().describe('Terms of service of the client.'),
+});
+
+/** One API that accepts our tokens. */
+export const resourceSchema = z.strictObject({
+  resource: text(resourceFault).describe(
+    'Identifier of the API, an absolute URI: the audience of its tokens (RFC 8707).',
+  ),
+  scopes: z
+    .array(text(scopeTokenFault))
+    .default([])
+    .describe('Scopes that this API owns. No other API may have them.'),
+  access_token: accessTokenDuration()
+    .optional()
+    .describe('Lifetime of access tokens for this API. Default: lifetimes.access_token.'),
+  introspection_clients: z
+    .array(z.string())
+    .default([])
+    .describe(
+      'client_ids that may introspect tokens of this API, besides the client that a token belongs to.',
+    ),
+});
+
+export type ClientForm = z.output<typeof clientSchema>;
+export type ResourceForm = z.output<typeof resourceSchema>;

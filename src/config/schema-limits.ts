@@ -1,0 +1,101 @@
+// The file's form of everything that is counted or timed: rate limits, lifetimes, signing keys. Owns keys, defaults and
+// descriptions; how limits are applied is src/limits.
+import * as z from 'zod';
+import { DAY, duration, HOUR, MINUTE } from './duration.ts';
+import { rate } from './rate.ts';
+
+const token = z.strictObject({
+  client: rate().prefault('6000/1m').describe('Requests of one client.'),
+  address: rate().prefault('3000/1m').describe('Requests of one address that name no client that exists.'),
+  failures: rate()
+    .prefault('20/1m')
+    .describe(
+      'Wrong client credentials, for one client from one address. One address may fail three times as often over all clients.',
+    ),
+});
+
+const introspection = z.strictObject({
+  client: rate().prefault('12000/1m').describe('Requests of one client.'),
+  failures: rate().prefault('20/1m').describe('Wrong client credentials, for one client from one address.'),
+});
+
+const revocation = z.strictObject({
+  client: rate().prefault('1200/1m').describe('Requests of one client.'),
+  failures: rate().prefault('20/1m').describe('Wrong client credentials, for one client from one address.'),
+});
+
+const signIn = z.strictObject({
+  account_failures: rate().prefault('10/10m').describe('Wrong passwords for one account.'),
+  address_failures: rate()
+    .prefault('60/10m')
+    .describe('Wrong passwords from one address, over all accounts.'),
+});
+
+/** Rates are `N/duration`; on excess the answer is 429 with Retry-After (Spec §8). */
+export const rateLimitsSchema = z.strictObject({
+  dry_run: z
+    .boolean()
+    .default(false)
+    .describe('Count and report, but refuse nothing. To find limits that fit.'),
+  token: token.prefault({}).describe('POST /oauth/token.'),
+  introspection: introspection.prefault({}).describe('POST /oauth/introspect.'),
+  revocation: revocation.prefault({}).describe('POST /oauth/revoke.'),
+  userinfo: z
+    .strictObject({ address: rate().prefault('3000/1m').describe('Requests of one address.') })
+    .prefault({})
+    .describe('GET /oauth/userinfo.'),
+  authorization: z
+    .strictObject({ address: rate().prefault('300/1m').describe('Requests of one address.') })
+    .prefault({})
+    .describe('GET /oauth/authorize.'),
+  logout: z
+    .strictObject({ address: rate().prefault('120/1m').describe('Requests of one address.') })
+    .prefault({})
+    .describe('GET /oauth/logout.'),
+  sign_in: signIn.prefault({}).describe('The sign-in page.'),
+});
+
+/** A client's own limits; what is absent follows `rate_limits`. */
+export const clientRateLimitsSchema = z.strictObject({
+  token: rate().optional().describe('Replaces rate_limits.token.client for this client.'),
+  introspection: rate().optional().describe('Replaces rate_limits.introspection.client for this client.'),
+  revocation: rate().optional().describe('Replaces rate_limits.revocation.client for this client.'),
+});
+
+/** Access tokens can be verified offline, so nothing but their end takes them out of use everywhere. */
+export const accessTokenDuration = () => duration({ max: DAY });
+
+/** How long things live. */
+export const lifetimesSchema = z.strictObject({
+  access_token: accessTokenDuration()
+    .prefault('10m')
+    .describe('Access tokens; a resource may have its own. At most 24h.'),
+  id_token: duration({ max: DAY }).prefault('1h').describe('ID tokens. At most 24h.'),
+  // RFC 6749 §4.1.2: > A maximum authorization code lifetime of 10 minutes is RECOMMENDED.
+  authorization_code: duration({ max: 10 * MINUTE })
+    .prefault('60s')
+    .describe('Authorization codes. At most 10m.'),
+  refresh_token: duration()
+    .prefault('14d')
+    .describe('A refresh token that is not used. Each use gives a new one.'),
+  refresh_token_absolute: duration()
+    .prefault('90d')
+    .describe('A chain of refresh tokens, from sign-in to the last one.'),
+  session: duration({ min: MINUTE }).prefault('14d').describe('The sign-in of a browser.'),
+  interaction: duration({ min: MINUTE, max: DAY })
+    .prefault('10m')
+    .describe('How long a sign-in page stays usable. At least 1m.'),
+});
+
+/** RS256 keys and their rotation. */
+export const signingKeysSchema = z.strictObject({
+  modulus: z
+    .union([z.literal(2048), z.literal(3072), z.literal(4096)], 'must be 2048, 3072 or 4096')
+    .default(2048)
+    .describe('RSA modulus of new keys, in bits. Bigger keys sign several times slower.'),
+  rotate_every: duration({ min: HOUR }).prefault('30d').describe('How long a key signs.'),
+  publish_ahead: duration()
+    .prefault('24h')
+    .describe('How long a key is published before it signs, so that verifiers have it.'),
+  jwks_max_age: duration({ max: DAY }).prefault('5m').describe('How long verifiers may cache the key set.'),
+});

@@ -1,0 +1,77 @@
+// The file's form of a person. Owns keys, defaults, descriptions and what can be said of one field alone.
+import * as z from 'zod';
+import { labelFault, text } from './text.ts';
+import { webUriFault } from './uri.ts';
+
+const PHC =
+  /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{22,171}$/;
+
+// Below: cheaper to guess than OWASP's weakest advice. Above: one sign-in could take the memory of the whole service.
+const MEMORY_KIB = { least: 7168, most: 262_144 };
+
+function passwordHashFault(value: string): string | undefined {
+  const [, memory, passes, lanes] = (PHC.exec(value) ?? []).map(Number);
+  if (memory === undefined) return 'must be an argon2id hash: make one with "postern user hash"';
+  if (memory < MEMORY_KIB.least || memory > MEMORY_KIB.most) {
+    return `must have m between ${MEMORY_KIB.least} and ${MEMORY_KIB.most}: make one with "postern user hash"`;
+  }
+  return within(passes, 1, 20) && within(lanes, 1, 16)
+    ? undefined
+    : 'must have t from 1 to 20 and p from 1 to 16';
+}
+
+function within(value: number | undefined, least: number, most: number): boolean {
+  return value !== undefined && value >= least && value <= most;
+}
+
+function userIdFault(value: string): string | undefined {
+  return /^usr_[A-Za-z0-9_-]{16,200}$/.test(value)
+    ? undefined
+    : 'must be usr_ and at least 16 letters, digits, - or _: make one with "postern user hash"';
+}
+
+function emailFault(value: string): string | undefined {
+  return /^[^\s@]+@[^\s@]+$/.test(value) ? undefined : 'must be an email address';
+}
+
+// OIDC Core §5.1: YYYY-MM-DD, YYYY alone, or 0000-MM-DD when the year is withheld.
+function birthdateFault(value: string): string | undefined {
+  return /^\d{4}(-\d{2}-\d{2})?$/.test(value)
+    ? undefined
+    : 'must be YYYY-MM-DD, YYYY, or 0000-MM-DD without the year';
+}
+
+const claim = (description: string) => text(labelFault).optional().describe(description);
+
+/** One person; the claims have their OIDC Core §5.1 names. */
+export const userSchema = z.strictObject({
+  id: text(userIdFault).describe('The sub of this person, for ever. Never give it to somebody else.'),
+  username: text(labelFault).describe('What the person types to sign in. Upper and lower case are the same.'),
+  password_hash: text(passwordHashFault).describe('argon2id hash of the password, from "postern user hash".'),
+  disabled: z.boolean().default(false).describe('true ends every session and token of this person.'),
+  email: text(emailFault).optional().describe('Email address (scope email).'),
+  email_verified: z
+    .boolean()
+    .optional()
+    .describe("Whether you know that the address is the person's (scope email)."),
+  name: claim('Full name, as shown (scope profile, like all that follow).'),
+  given_name: claim('Given name.'),
+  family_name: claim('Family name.'),
+  middle_name: claim('Middle name.'),
+  nickname: claim('Nickname.'),
+  preferred_username: claim('The name to show for the account.'),
+  profile: text(webUriFault).optional().describe('URL of a page about the person.'),
+  picture: text(webUriFault).optional().describe('URL of a picture of the person.'),
+  website: text(webUriFault).optional().describe("URL of the person's own site."),
+  gender: claim('Gender.'),
+  birthdate: text(birthdateFault).optional().describe('Birthday, YYYY-MM-DD; quote a year alone.'),
+  zoneinfo: claim('Time zone, such as Europe/Paris.'),
+  locale: claim('Language, such as en-GB.'),
+  updated_at: z
+    .int()
+    .min(0, 'must not be negative')
+    .optional()
+    .describe('When the profile changed, in epoch seconds.'),
+});
+
+export type UserForm = z.output<typeof userSchema>;

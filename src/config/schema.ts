@@ -1,0 +1,118 @@
+// The form of postern.yaml: every key with its default and its description, from which types, defaults and the JSON
+// Schema come. Owns what can be said of one key alone; parse-fields.ts applies it, the check-*.ts files compare keys.
+import * as z from 'zod';
+import { duration } from './duration.ts';
+import { clientSchema, resourceSchema } from './schema-client.ts';
+import { lifetimesSchema, rateLimitsSchema, signingKeysSchema } from './schema-limits.ts';
+import { emptyFault, labelFault, text } from './text.ts';
+import { issuerFault, logoFault, originFault } from './uri.ts';
+
+const port = () =>
+  z.int('must be a whole number').min(0, 'must be 0 to 65535').max(65_535, 'must be 0 to 65535');
+
+const address = (defaultPort: number) =>
+  z
+    .strictObject({
+      host: text(emptyFault).default('127.0.0.1').describe('Address to bind to; 0.0.0.0 or :: for all.'),
+      port: port().default(defaultPort).describe('Port to bind to; 0 takes any free one.'),
+    })
+    .prefault({});
+
+const secretReferences = z.array(text(emptyFault)).default([]);
+
+function colorFault(value: string): string | undefined {
+  return /^#([0-9a-f]{3}|[0-9a-f]{6})$/i.test(value)
+    ? undefined
+    : 'must be a color such as "#1a56db", in quotes';
+}
+
+/** The whole file. */
+export const configSchema = z.strictObject({
+  $schema: z.string().optional().describe('For editors: where the JSON Schema of this file is.'),
+  issuer: text(issuerFault).describe(
+    'Public address of the service, the {base_url} of every URL and token. https, unless it is this machine. May have a path.',
+  ),
+  listen: address(3000).describe('Where the service listens.'),
+  management: address(3001).describe(
+    'Where /healthz, /readyz and /metrics listen, never on the public port. Keep it off the internet.',
+  ),
+  store: text(emptyFault)
+    .default('lmdb:../data')
+    .describe(
+      'lmdb:FOLDER for one machine, or redis://… or rediss://… for many; also env:NAME or file:PATH of one of these.',
+    ),
+  workers: z
+    .union(
+      [z.int().min(1, 'must be at least 1'), z.literal('auto')],
+      'must be a whole number of at least 1, or auto',
+    )
+    .default(1)
+    .describe('Processes that serve requests.'),
+  trusted_proxies: z
+    .array(z.string())
+    .default([])
+    .describe(
+      'Addresses or CIDRs of the proxies in front of the service; only they may say who the client is.',
+    ),
+  encryption_keys: secretReferences.describe(
+    'Keys that protect what the store holds: 32 bytes each, base64url. The first encrypts, all decrypt. May be left out when the issuer is this machine.',
+  ),
+  cookie_keys: secretReferences.describe(
+    'Keys that sign cookies, at least 32 random characters each. The first signs, all verify. May be left out when the issuer is this machine.',
+  ),
+  cors: z
+    .strictObject({
+      allowed_origins: z
+        .array(text(originFault))
+        .default([])
+        .describe('Exact origins, such as https://app.example.'),
+    })
+    .prefault({})
+    .describe('Origins whose scripts may call the OAuth endpoints.'),
+  features: z
+    .strictObject({
+      client_credentials: z
+        .boolean()
+        .default(true)
+        .describe('Whether services may get tokens as themselves.'),
+      pkce: z
+        .enum(['required', 'per_client'])
+        .default('required')
+        .describe('per_client lets a confidential client say require_pkce: false.'),
+    })
+    .prefault({})
+    .describe('What is switched on.'),
+  rate_limits: rateLimitsSchema
+    .prefault({})
+    .describe('Limits, as a number for a time: 6000/1m. On excess the answer is 429.'),
+  lifetimes: lifetimesSchema.prefault({}).describe('How long tokens, codes and sessions live.'),
+  refresh_token_grace: duration({ min: 0 })
+    .prefault('0s')
+    .describe('How long a used refresh token may be used again. Only 0s is supported yet.'),
+  signing_keys: signingKeysSchema.prefault({}).describe('The RS256 keys and their rotation.'),
+  resources: z.array(resourceSchema).default([]).describe('The APIs that accept our tokens.'),
+  clients_from: z
+    .array(text(emptyFault))
+    .default([])
+    .describe(
+      'More files with clients; patterns such as clients.d/*.yaml are fine. Each holds a list, or clients: and a list.',
+    ),
+  clients: z.array(clientSchema).default([]).describe('The apps and services that use this issuer.'),
+  users_from: text(emptyFault).optional().describe('File with people: a list, or users: and a list.'),
+  views: text(emptyFault)
+    .optional()
+    .describe('Folder with your own pages; file by file they win over the built-in ones.'),
+  branding: z
+    .strictObject({
+      name: text(labelFault).default('Postern').describe('Name of the service on its pages.'),
+      logo: text(logoFault).optional().describe('URL of a logo.'),
+      color: text(colorFault).optional().describe('Accent color, such as "#1a56db".'),
+    })
+    .prefault({})
+    .describe('How the pages look.'),
+});
+
+export type ConfigForm = z.output<typeof configSchema>;
+
+/** The file without its lists of objects, which are taken apart by themselves. */
+export type ServiceForm = Omit<ConfigForm, 'clients' | 'resources'>;

@@ -1,0 +1,73 @@
+// The configured encryption and cookie keys: reads references, refuses weak ones, and has missing ones generated for an
+// issuer on this machine. Owns which keys are good enough; generated-keys.ts has the files.
+import { join } from 'node:path';
+import type { StoreConfig } from './config.ts';
+import { loadOrCreateKey, peekKey } from './generated-keys.ts';
+import { understood, type Entry } from './rules.ts';
+import type { ServiceForm } from './schema.ts';
+import { resolveReference, type Resolved } from './secret-reference.ts';
+import { weakness } from './secret-strength.ts';
+
+type KeyName = 'encryption_keys' | 'cookie_keys';
+
+const FILES: Readonly<Record<KeyName, string>> = {
+  encryption_keys: 'encryption.key',
+  cookie_keys: 'cookie.key',
+};
+
+const REQUIRED: Readonly<Record<KeyName, string>> = {
+  encryption_keys:
+    'is required unless the issuer is this machine: 32 random bytes, base64url, as env:NAME or file:PATH',
+  cookie_keys:
+    'is required unless the issuer is this machine: at least 32 random characters, as env:NAME or file:PATH',
+};
+
+export type KeyContext = { readonly env: NodeJS.ProcessEnv; readonly issuerIsLoopback: boolean };
+
+/** The configured keys; what is wrong with them is reported. Empty when none are configured. */
+export async function resolveKeys(
+  service: Entry<ServiceForm>,
+  name: KeyName,
+  { env, issuerIsLoopback }: KeyContext,
+): Promise<string[]> {
+  const references = understood(service, [name])?.[name];
+  if (references?.length === 0 && !issuerIsLoopback) service.report([name], REQUIRED[name]);
+  const keys: string[] = [];
+  for (const [index, reference] of (references ?? []).entries()) {
+    const resolved = await resolveReference(reference, { env, folder: service.folder });
+    const fault = keyFault(name, resolved, issuerIsLoopback);
+    if (fault !== undefined) service.report([name, index], fault);
+    if (resolved.kind === 'value') keys.push(resolved.value);
+  }
+  return keys;
+}
+
+function keyFault(name: KeyName, resolved: Resolved, issuerIsLoopback: boolean): string | undefined {
+  if (resolved.kind === 'fault') return resolved.message;
+  if (name === 'encryption_keys' && !/^[A-Za-z0-9_-]{43}=?$/.test(resolved.value)) {
+    return 'the key must be 32 bytes, base64url (43 characters)';
+  }
+  const weak = weakness(resolved.value);
+  if (weak !== undefined) return `the key ${weak}`;
+  return resolved.isPlain && !issuerIsLoopback
+    ? 'plain text is only for an issuer on this machine: use env:NAME or file:PATH'
+    : undefined;
+}
+
+/** Keys for whoever configured none, and what to tell the operator about them. */
+export async function generateKeys(
+  name: KeyName,
+  { folder, write }: { readonly folder: string; readonly write: boolean },
+): Promise<{ readonly keys: string[]; readonly notices: string[] }> {
+  if (!write) return { keys: [await peekKey(folder, FILES[name])], notices: [] };
+  const { value, file, isNew } = await loadOrCreateKey(folder, FILES[name]);
+  return {
+    keys: [value],
+    notices: isNew ? [`${name}: generated once, in ${file}. Keep it with the data.`] : [],
+  };
+}
+
+/** Where data of this installation is kept on this machine. */
+export function dataFolder(store: StoreConfig, configFolder: string): string {
+  return store.engine === 'lmdb' ? store.folder : join(configFolder, '..', 'data');
+}

@@ -1,0 +1,43 @@
+// Where data is kept: reads the `store` key. Owns its notation; the engines themselves are in src/store.
+import { resolve } from 'node:path';
+import type { StoreConfig } from './config.ts';
+import { understood, type Entry } from './rules.ts';
+import type { ServiceForm } from './schema.ts';
+import { resolveReference } from './secret-reference.ts';
+
+/** The store, or undefined after its problem was reported. No message repeats the URL: it may hold a password. */
+export async function resolveStore(
+  service: Entry<ServiceForm>,
+  { env, issuerIsLoopback }: { readonly env: NodeJS.ProcessEnv; readonly issuerIsLoopback: boolean },
+): Promise<StoreConfig | undefined> {
+  const location = understood(service, ['store'])?.store;
+  if (location === undefined) return undefined;
+  const resolved = await resolveReference(location, { env, folder: service.folder });
+  if (resolved.kind === 'fault') {
+    service.report(['store'], resolved.message);
+    return undefined;
+  }
+  const fault = storeFault(resolved.value);
+  if (fault !== undefined) {
+    service.report(['store'], fault);
+    return undefined;
+  }
+  if (resolved.value.startsWith('lmdb:')) {
+    return { engine: 'lmdb', folder: resolve(service.folder, resolved.value.slice('lmdb:'.length)) };
+  }
+  if (resolved.isPlain && !issuerIsLoopback && new URL(resolved.value).password !== '') {
+    service.report(['store'], 'has a password in plain text: put the URL in env:NAME or file:PATH');
+  }
+  return { engine: 'redis', url: resolved.value };
+}
+
+function storeFault(location: string): string | undefined {
+  if (location.startsWith('lmdb:'))
+    return location === 'lmdb:' ? 'lmdb: must be followed by a folder' : undefined;
+  const later = /^(redis\+sentinel|redis\+cluster):/.exec(location)?.[1];
+  if (later !== undefined) return `${later} is not supported yet: use redis:// or rediss://`;
+  const url = URL.parse(location);
+  return url !== null && /^rediss?:\/\/./.test(location) && url.hostname !== ''
+    ? undefined
+    : 'must be lmdb:FOLDER, redis://HOST or rediss://HOST';
+}

@@ -1,0 +1,29 @@
+// "Did you mean …?" for a misspelt key. Owns the distance between words.
+
+/** The word of `candidates` that `word` is most likely a slip of, or undefined. */
+export function suggest(word: string, candidates: readonly string[]): string | undefined {
+  // Long words come from attackers, not from slips, and the distance is quadratic.
+  if (word.length > 64) return undefined;
+  const normal = word.toLowerCase().replaceAll('-', '_');
+  const ranked = candidates
+    .map((candidate) => ({ candidate, distance: distance(normal, candidate) }))
+    .toSorted((left, right) => left.distance - right.distance);
+  const [best] = ranked;
+  return best !== undefined && best.distance <= Math.min(3, Math.ceil(normal.length / 3))
+    ? best.candidate
+    : undefined;
+}
+
+/** Levenshtein distance. */
+function distance(left: string, right: string): number {
+  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= left.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= right.length; j += 1) {
+      const change = (row[j - 1] ?? 0) + (left[i - 1] === right[j - 1] ? 0 : 1);
+      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[right.length] ?? 0;
+}

@@ -1,0 +1,43 @@
+// Text with rules of its own. Owns how a rule becomes a zod type, and the rules for plain text; those for URIs are in
+// uri.ts.
+import * as z from 'zod';
+
+/** Says what is wrong with a value, or nothing. Never repeats the value: it may be a secret. */
+export type Fault = (value: string) => string | undefined;
+
+/** The zod type of text that obeys every rule; each broken one is reported. */
+export function text(...faults: readonly Fault[]) {
+  return z.string().superRefine((value, context) => {
+    for (const fault of faults) {
+      const message = fault(value);
+      if (message !== undefined) context.addIssue(message);
+    }
+  });
+}
+
+// Bidirectional controls can make a name read as another one on the consent page.
+const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
+
+/** For names that people read. */
+export function labelFault(value: string): string | undefined {
+  if (value.trim() === '') return 'must not be empty';
+  if (UNPRINTABLE.test(value)) return 'must not contain control characters';
+  return value.length > 200 ? 'must be at most 200 characters' : undefined;
+}
+
+/** For keys that only have to hold something. */
+export function emptyFault(value: string): string | undefined {
+  return value.trim() === '' ? 'must not be empty' : undefined;
+}
+
+/** RFC 6749 §3.3: scope = scope-token *( SP scope-token ). */
+export function scopeTokenFault(value: string): string | undefined {
+  return /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value)
+    ? undefined
+    : 'must be a scope: printable ASCII without spaces, quotes and backslashes (RFC 6749 §3.3)';
+}
+
+/** The scope tokens of an RFC 7591 `scope` value, each once. */
+export function splitScope(scope: string): string[] {
+  return [...new Set(scope.split(' ').filter((token) => token !== ''))];
+}

@@ -1,0 +1,439 @@
+import { readdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { ConfigError } from '../../../src/config/config.ts';
+import { loadConfig } from '../../../src/config/load.ts';
+import {
+  client,
+  ENCRYPTION_KEY,
+  ENV,
+  load,
+  LOCAL,
+  machine,
+  NOW,
+  OTHER_SECRET,
+  problemsOf,
+  PUBLIC,
+  RESOURCES,
+  SECRET,
+  write,
+} from './config-files.ts';
+
+describe('a configuration file', () => {
+  it('needs nothing but an issuer on this machine', async () => {
+    const file = write(LOCAL);
+    const config = await loadConfig(file, { env: {} });
+    expect(config).toMatchObject({
+      issuer: 'http://localhost:3000',
+      listen: { host: '127.0.0.1', port: 3000 },
+      management: { host: '127.0.0.1', port: 3001 },
+      store: { engine: 'lmdb', folder: join(dirname(file), '..', 'data') },
+      workers: 1,
+      features: { clientCredentials: true, pkce: 'required' },
+      lifetimes: { accessToken: 600, idToken: 3600, authorizationCode: 60, interaction: 600 },
+      refreshTokenGrace: 0,
+      signingKeys: { modulus: 2048, rotateEvery: 2_592_000, publishAhead: 86_400, jwksMaxAge: 300 },
+      branding: { name: 'Postern' },
+    });
+  });
+
+  it('may be JSON', async () => {
+    const file = write('').replace('.yaml', '.json');
+    writeFileSync(
+      file,
+      '{\n\t"$schema": "./postern.schema.json",\n\t"issuer": "http://localhost:3000",\n\t"isuer": 1\n}',
+    );
+    await expect(loadConfig(file, { env: {} })).rejects.toMatchObject({
+      problems: [
+        { file, line: 4, column: 2, path: 'isuer', message: 'unknown key "isuer": did you mean issuer?' },
+      ],
+    });
+  });
+
+  it('has its trailing slash taken off the issuer', async () => {
+    const { issuer } = await load(PUBLIC.replace('https://id.example', 'https://ID.example/auth/'));
+    expect(issuer).toBe('https://id.example/auth');
+  });
+
+  it('has relative paths from its own folder on', async () => {
+    const file = write(`${LOCAL}store: lmdb:x/data\nviews: ../custom\n`);
+    const { store, viewsFolder } = await loadConfig(file, { env: ENV });
+    expect(store).toEqual({ engine: 'lmdb', folder: join(dirname(file), 'x/data') });
+    expect(viewsFolder).toBe(join(dirname(file), '../custom'));
+  });
+
+  it('that is not there is a problem, not a crash', async () => {
+    await expect(loadConfig('/nowhere/postern.yaml')).rejects.toMatchObject({
+      problems: [{ file: '/nowhere/postern.yaml', message: 'does not exist' }],
+    });
+    await expect(loadConfig(dirname(write(LOCAL)))).rejects.toBeInstanceOf(ConfigError);
+  });
+});
+
+describe('problems', () => {
+  it('are all reported at once, each with file, line, column and path', async () => {
+    const main = `isuer: x
+issuer: https://id.example/?q
+encryption_keys: [env:ENCRYPTION_KEY]
+cookie_keys: [env:COOKIE_KEY]
+listen: { prot: 3 }
+lifetimes:
+  access_token: 48h
+clients_from: [clients.d/*.yaml]
+users_from: users.yaml
+clients:
+  - client_id: web
+    scope: openid
+    redirect_uri: [https://app.example/cb]
+    client_secret: env:MISSING
+`;
+    const problems = await problemsOf(main, {
+      'clients.d/a.yaml': `clients:\n${client({ client_id: 'a', logo_uri: 'javascript:x' })}`,
+      'clients.d/b.yaml': '- client_id: b\n  scope: [openid\n',
+      'users.yaml': '- id: usr_short\n',
+    });
+    expect(problems).toEqual([
+      'postern.yaml:1:1 isuer: unknown key "isuer": did you mean issuer?',
+      'postern.yaml:2:9 issuer: must not contain a query or fragment',
+      'postern.yaml:5:11 listen.prot: unknown key "prot": did you mean port?',
+      'postern.yaml:7:17 lifetimes.access_token: must be at most 1d',
+      expect.stringMatching(/^postern\.yaml:11:5 clients\[0\]\.redirect_uris: authorization_code needs/),
+      expect.stringMatching(
+        /^postern\.yaml:13:5 clients\[0\]\.redirect_uri: unknown key .*did you mean redirect_uris\?/,
+      ),
+      expect.stringMatching(/^postern\.yaml:14:20 clients\[0\]\.client_secret: env:MISSING is not set/),
+      expect.stringMatching(/^clients\.d\/b\.yaml:3:1 is indented wrongly, or a \[ or \{ is not closed/),
+      expect.stringMatching(/^clients\.d\/a\.yaml:7:15 clients\[0\]\.logo_uri: must be an http or https URL/),
+      'users.yaml:1:3 [0].username: is required',
+      'users.yaml:1:3 [0].password_hash: is required',
+      expect.stringMatching(/^users\.yaml:1:7 \[0\]\.id: must be usr_ and at least 16/),
+    ]);
+  });
+
+  it('never contain a secret', async () => {
+    const file = write(
+      `${PUBLIC.replace('env:ENCRYPTION_KEY', ENCRYPTION_KEY)}
+store: redis://user:${SECRET}@redis.example
+clients:
+  - { client_id: a, scope: openid, redirect_uris: [https://a.example], client_secret: ${SECRET} }
+  - { client_id: b, scope: openid, redirect_uris: [https://a.example], client_secret: env:${SECRET} }
+  - { client_id: c, scope: openid, redirect_uris: [https://a.example], client_secrets: [${SECRET}] }
+  - { client_id: d, scope: openid, redirect_uris: [https://a.example], client_secrets: [{ hash: ${SECRET} }] }
+  - { client_id: e, scope: openid, redirect_uris: [https://a.example], token_endpoint_auth_method: none, client_secret: ${OTHER_SECRET} }
+`,
+    );
+    const error: unknown = await loadConfig(file, { env: ENV, now: NOW }).catch((reason: unknown) => reason);
+    if (!(error instanceof ConfigError)) throw new Error('it loaded');
+    expect(error.problems.length).toBeGreaterThan(6);
+    const text = `${error.message}${JSON.stringify(error)}${error.stack}`;
+    for (const secret of [SECRET, OTHER_SECRET, ENCRYPTION_KEY]) expect(text).not.toContain(secret);
+  });
+
+  it('of the syntax contain no secret either', async () => {
+    for (const broken of [
+      `a: "${SECRET}\n`,
+      `a: ${SECRET}: b\n`,
+      `a: '${SECRET}' ${SECRET}\n`,
+      `${SECRET}\n---\n${SECRET}\n`,
+      `a: "\\q${SECRET}"`,
+      `? [${SECRET}]\n`,
+    ]) {
+      const problems = await problemsOf(`${LOCAL}${broken}`);
+      expect(problems.length).toBeGreaterThan(0);
+      expect(problems.join()).not.toContain(SECRET);
+    }
+  });
+
+  it('of rules that other folders own are reported in their place', async () => {
+    const problems = await problemsOf(
+      `${LOCAL}signing_keys:\n  rotate_every: 2h\n`,
+      {},
+      { checks: [() => [{ path: ['signing_keys', 'rotate_every'], message: 'is too short' }]] },
+    );
+    expect(problems).toEqual(['postern.yaml:3:17 signing_keys.rotate_every: is too short']);
+  });
+});
+
+describe('IN-11: an attack on the parser is refused at once, with a clear problem', () => {
+  const laughs = [
+    'a: &a [x, x, x, x, x, x, x, x, x]',
+    ...Array.from('bcdefghi', (name, index) => {
+      const before = 'abcdefgh'[index];
+      return `${name}: &${name} [${Array(9).fill(`*${before}`).join(', ')}]`;
+    }),
+  ].join('\n');
+
+  const cases: readonly [title: string, yaml: string | Uint8Array, problem: string][] = [
+    ['a tag that runs code', 'issuer: !!js/function "function () {}"\n', 'postern.yaml:1:9 has a YAML tag'],
+    ['billion laughs', laughs, 'postern.yaml:2:8 has a YAML alias'],
+    ['an alias of itself', `${LOCAL}a: &a [*a]\n`, 'postern.yaml:2:8 has a YAML alias'],
+    ['a key twice', `${LOCAL}issuer: http://localhost:4\n`, 'postern.yaml:2:1 has the key "issuer" twice'],
+    [
+      'a key twice in JSON',
+      '{"issuer": "http://localhost:3", "issuer": ""}',
+      'postern.yaml:1:34 has the key',
+    ],
+    ['__proto__', `${LOCAL}__proto__: { polluted: yes }\n`, 'postern.yaml:2:1 unknown key "__proto__"'],
+    [
+      'constructor',
+      `${LOCAL}constructor: { prototype: { polluted: 1 } }\n`,
+      'postern.yaml:2:1 constructor: unknown key',
+    ],
+    ['a merge key', `${LOCAL}<<: { workers: 1 }\n`, 'postern.yaml:2:1 <<: unknown key'],
+    ['a key that is no text', `${LOCAL}1: 2\n`, 'postern.yaml:2:1 has a key that is not text'],
+    ['deep nesting', `a: ${'['.repeat(200)}${']'.repeat(200)}`, 'is nested too deeply'],
+    ['very deep nesting', '['.repeat(5000), 'is nested too deeply'],
+    ['two documents', `${LOCAL}---\n${LOCAL}`, 'postern.yaml:2:1 has more than one document'],
+    ['bytes that are no text', Uint8Array.of(0x69, 0xff, 0xfe), 'postern.yaml is not UTF-8 text'],
+    ['a tab', `${LOCAL}listen:\n\tport: 1\n`, 'postern.yaml:3:1 is indented with a tab'],
+    ['nothing', '', 'postern.yaml:1:1 issuer: is required'],
+    ['a list', '- issuer', 'postern.yaml:1:1 must be keys and values, not a list'],
+    ['an empty value', `${LOCAL}users_from:\n`, 'users_from: is empty'],
+    [
+      'thousands of unknown keys',
+      Array.from({ length: 3000 }, (_, i) => `k${i}: 1\n`).join(''),
+      'k0: unknown key "k0"',
+    ],
+  ];
+
+  it.each(cases)('%s', async (_title, yaml, expected) => {
+    const problems = await problemsOf(yaml);
+    expect(problems.join('\n')).toContain(expected);
+    expect(problems.length).toBeLessThan(30);
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+  });
+
+  it('50 MB, within 100 ms', async () => {
+    const file = write(LOCAL);
+    truncateSync(file, 50 * 1024 * 1024);
+    const start = performance.now();
+    await expect(loadConfig(file)).rejects.toMatchObject({
+      problems: [{ message: expect.stringContaining('too large') }],
+    });
+    expect(performance.now() - start).toBeLessThan(100);
+  });
+});
+
+describe('settings of the service', () => {
+  const cases: readonly [yaml: string, words: string][] = [
+    ['workers: 2', 'not supported yet'],
+    ['workers: auto', 'not supported yet'],
+    ['workers: 0', 'at least 1'],
+    ['refresh_token_grace: 10s', 'not supported yet'],
+    ['store: redis+sentinel://h1,h2/main', 'redis+sentinel is not supported yet'],
+    ['store: redis+cluster://h1,h2', 'redis+cluster is not supported yet'],
+    ['store: postgres://db', 'must be lmdb:FOLDER'],
+    ['store: "lmdb:"', 'followed by a folder'],
+    ['store: env:NO_SUCH_STORE', 'env:NO_SUCH_STORE is not set'],
+    ['listen: { port: 65536 }', '0 to 65535'],
+    ['listen: { port: 3001 }', 'management: must not be the same as listen'],
+    ['listen: { host: 0.0.0.0, port: 3001 }', 'management: must not be the same as listen'],
+    ['lifetimes: { access_token: 25h }', 'at most 1d'],
+    ['lifetimes: { authorization_code: 11m }', 'at most 10m'],
+    ['lifetimes: { interaction: 59s }', 'at least 1m'],
+    ['lifetimes: { refresh_token: 91d }', 'not be longer than refresh_token_absolute'],
+    ['lifetimes: { session: 600 }', 'must be a duration'],
+    ['signing_keys: { modulus: 1024 }', '2048, 3072 or 4096'],
+    ['rate_limits: { token: { client: 100 } }', 'must be a rate'],
+    ['rate_limits: { tokens: {} }', 'did you mean token?'],
+    ['features: { pkce: optional }', 'must be one of required, per_client'],
+    ['features: { client_credentials: "yes" }', 'must be true or false, not text'],
+    ['trusted_proxies: [10.0.0.1/33]', 'too long'],
+    ['trusted_proxies: [localhost]', 'an address or a CIDR'],
+    ['trusted_proxies: ["0.0.0.0/0"]', 'trusts everybody'],
+    ['cors: { allowed_origins: ["*"] }', 'exact origin'],
+    ['branding: { color: red }', 'must be a color'],
+    ['branding: { logo: "javascript:x" }', 'http or https'],
+    ['encryption_keys: [short]', '32 bytes, base64url'],
+    [`encryption_keys: [${'A'.repeat(43)}]`, 'too weak'],
+    ['cookie_keys: [changeme]', 'too weak'],
+  ];
+
+  it.each(cases)('%s is refused', async (yaml, words) => {
+    const problems = await problemsOf(`${LOCAL}${yaml}\n`);
+    expect(problems).toEqual([expect.stringContaining(words)]);
+  });
+
+  it.each([
+    'listen: { port: 0 }\nmanagement: { port: 0 }',
+    'listen: { host: 0.0.0.0, port: 80 }',
+    'trusted_proxies: [10.0.0.0/8, 192.168.1.1, "fd00::/8", "::1"]',
+    'store: redis://localhost:6379/2',
+    'store: rediss://:password@redis.example',
+    'branding: { logo: /assets/logo.svg, color: "#1a56db" }',
+  ])('%s is accepted', async (yaml) => {
+    expect(await problemsOf(`${LOCAL}${yaml}\n`)).toEqual([]);
+  });
+
+  it('take the store with its password from the environment, and refuse it in the file', async () => {
+    const url = `rediss://user:${SECRET}@redis.example`;
+    const { store } = await load(`${PUBLIC}store: env:REDIS_URL\n`, {}, { env: { ...ENV, REDIS_URL: url } });
+    expect(store).toEqual({ engine: 'redis', url });
+    const problems = await problemsOf(`${PUBLIC}store: ${url}\n`);
+    expect(problems).toEqual([expect.stringContaining('password in plain text')]);
+  });
+});
+
+describe('resources', () => {
+  const cases: readonly [yaml: string, words: string][] = [
+    ['[{ resource: /reports }]', 'must be an absolute URI'],
+    ['[{ resource: "https://api.example/#x" }]', 'fragment'],
+    ['[{ resource: https://id.example/ }]', 'must not be the issuer'],
+    ['[{ resource: urn:a }, { resource: urn:a }]', 'already described at postern.yaml:4'],
+    ['[{ resource: urn:a, scopes: [openid] }]', 'openid belongs to the issuer'],
+    [
+      '[{ resource: urn:a, scopes: [x] }, { resource: urn:b, scopes: [x] }]',
+      'x already belongs to the resource at',
+    ],
+    ['[{ resource: urn:a, scopes: ["a b"] }]', 'must be a scope'],
+    ['[{ resource: urn:a, access_token: 25h }]', 'at most 1d'],
+    ['[{ resource: urn:a, introspection_clients: [ghost] }]', 'there is no client ghost'],
+  ];
+
+  it.each(cases)('%s is refused', async (yaml, words) => {
+    expect(await problemsOf(`${PUBLIC}resources: ${yaml}\n`)).toEqual([expect.stringContaining(words)]);
+  });
+
+  it('are introspected by confidential clients only', async () => {
+    const clients = client({
+      client_id: 'spa',
+      client_secret: undefined,
+      token_endpoint_auth_method: 'none',
+    });
+    const yaml = `${PUBLIC}resources: [{ resource: urn:a, introspection_clients: [spa] }]\nclients:\n${clients}`;
+    expect(await problemsOf(yaml)).toEqual([expect.stringContaining('spa is a public client')]);
+  });
+
+  it('come out whole', async () => {
+    const yaml = `${PUBLIC}${RESOURCES}    access_token: 5m\n    introspection_clients: [svc]\nclients:\n${machine()}`;
+    expect((await load(yaml)).resources).toEqual([
+      {
+        resource: 'https://api.example/reports',
+        scopes: ['reports.read', 'reports.write'],
+        accessToken: 300,
+        introspectionClients: ['svc'],
+      },
+    ]);
+  });
+});
+
+describe('clients_from', () => {
+  it('reads every file of a pattern, in order, after the clients of the file itself', async () => {
+    const main = `${PUBLIC}clients_from: [clients.d/*.yaml, more.json]\nclients:\n${client()}`;
+    const { clients } = await load(main, {
+      'clients.d/b.yaml': `clients:\n${client({ client_id: 'b' })}`,
+      'clients.d/a.yaml': client({ client_id: 'a' }),
+      'clients.d/ignored.txt': 'x: [',
+      'clients.d/empty.yaml': '# nothing yet\n',
+      'more.json': JSON.stringify([
+        {
+          client_id: 'm',
+          scope: 'openid',
+          client_secret: 'env:WEB_SECRET',
+          redirect_uris: ['https://m.example'],
+        },
+      ]),
+    });
+    expect(clients.map(({ clientId }) => clientId)).toEqual(['web', 'a', 'b', 'm']);
+  });
+
+  it('follows links, as mounted folders have them', async () => {
+    const file = write(`${PUBLIC}clients_from: [clients.d/*.yaml]\n`, {
+      'clients.d/..data/a.yaml': client(),
+    });
+    symlinkSync('..data/a.yaml', join(dirname(file), 'clients.d', 'a.yaml'));
+    const { clients } = await loadConfig(file, { env: ENV, now: NOW });
+    expect(clients.map(({ clientId }) => clientId)).toEqual(['web']);
+  });
+
+  it('misses a file that is named, but not one that a pattern could have matched', async () => {
+    expect(await problemsOf(`${PUBLIC}clients_from: [clients.yaml]\n`)).toEqual([
+      'clients.yaml does not exist',
+    ]);
+    expect(await problemsOf(`${PUBLIC}clients_from: [clients.d/*.yaml]\n`)).toEqual([]);
+  });
+
+  it('has files that hold clients and nothing else', async () => {
+    const problems = await problemsOf(`${PUBLIC}clients_from: [a.yaml, b.yaml]\n`, {
+      'a.yaml': `issuer: https://x.example\nclient:\n${client()}`,
+      'b.yaml': 'text',
+    });
+    expect(problems).toEqual([
+      'a.yaml:1:1 issuer: unknown key "issuer"',
+      'a.yaml:1:1 clients: is required',
+      'a.yaml:2:1 client: unknown key "client": did you mean clients?',
+      'b.yaml:1:1 must be a list, or clients: and a list',
+    ]);
+  });
+
+  it('CF-02: one bad client among many refuses all of them', async () => {
+    const many = Array.from({ length: 49 }, (_, index) => client({ client_id: `c${index}` })).join('');
+    const problems = await problemsOf(
+      `${PUBLIC}clients:\n${many}${client({ client_id: 'bad', scope: 'nope' })}`,
+    );
+    expect(problems).toEqual([expect.stringContaining('clients[49].scope')]);
+  });
+});
+
+describe('keys', () => {
+  it('are required when the issuer is not this machine', async () => {
+    expect(await problemsOf('issuer: https://id.example\n')).toEqual([
+      expect.stringContaining('encryption_keys: is required'),
+      expect.stringContaining('cookie_keys: is required'),
+    ]);
+  });
+
+  it('come from references, the first one first', async () => {
+    const { encryptionKeys, cookieKeys, notices } = await load(PUBLIC);
+    expect(encryptionKeys).toEqual([Buffer.from(ENCRYPTION_KEY, 'base64url')]);
+    expect(cookieKeys).toEqual([ENV['COOKIE_KEY']]);
+    expect(notices).toEqual([]);
+  });
+
+  it('are generated once for a local issuer, for their owner only, and the start is told', async () => {
+    const file = write(`${LOCAL}store: lmdb:../data\n`);
+    const first = await loadConfig(file, { env: {} });
+    const folder = join(dirname(file), '..', 'data');
+    expect(readdirSync(folder).toSorted()).toEqual(['cookie.key', 'encryption.key']);
+    for (const name of readdirSync(folder)) expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    expect(first.encryptionKeys[0]).toHaveLength(32);
+    expect(first.notices).toHaveLength(2);
+    expect(first.notices.join()).not.toContain(first.cookieKeys[0]);
+    expect(first.notices.join()).not.toContain(first.encryptionKeys[0]?.toString('base64url'));
+    const second = await loadConfig(file, { env: {} });
+    expect(second.notices).toEqual([]);
+    expect([second.encryptionKeys, second.cookieKeys]).toEqual([first.encryptionKeys, first.cookieKeys]);
+  });
+
+  it('are the same for all processes that start at once', async () => {
+    const file = write(LOCAL);
+    const configs = await Promise.all(Array.from({ length: 12 }, () => loadConfig(file, { env: {} })));
+    expect(new Set(configs.map(({ cookieKeys }) => cookieKeys[0])).size).toBe(1);
+    expect(configs.flatMap(({ notices }) => notices)).toHaveLength(2);
+    expect(readdirSync(join(dirname(file), '..', 'data'))).toHaveLength(2);
+  });
+
+  it('are kept beside the configuration when the store is elsewhere', async () => {
+    const file = write(`${LOCAL}store: redis://localhost\n`);
+    await loadConfig(file, { env: {} });
+    expect(readdirSync(join(dirname(file), '..', 'data'))).toHaveLength(2);
+  });
+
+  it('are never replaced when their file is damaged', async () => {
+    const file = write(LOCAL, { '../data/encryption.key': 'half a k' });
+    await expect(loadConfig(file, { env: {} })).rejects.toThrow(/encryption\.key does not hold a key/);
+    expect(readFileSync(join(dirname(file), '../data/encryption.key'), 'utf8')).toBe('half a k');
+  });
+
+  it('are not written for a file that is refused, nor when only looking', async () => {
+    for (const [main, options] of [
+      [`${LOCAL}workers: 9\n`, {}],
+      [LOCAL, { writeKeys: false }],
+    ] as const) {
+      const file = write(main);
+      await loadConfig(file, { env: {}, ...options }).catch(() => undefined);
+      expect(readdirSync(join(dirname(file), '..'))).toEqual(['config']);
+    }
+  });
+});

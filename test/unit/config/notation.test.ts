@@ -1,0 +1,218 @@
+import { describe, expect, it } from 'vitest';
+import { formatDuration, parseDuration } from '../../../src/config/duration.ts';
+import { parseInstant } from '../../../src/config/instant.ts';
+import { parseRate } from '../../../src/config/rate.ts';
+import { weakness } from '../../../src/config/secret-strength.ts';
+import { suggest } from '../../../src/config/suggestion.ts';
+import { issuerFault, normalizeIssuer, originFault, redirectUriFault } from '../../../src/config/uri.ts';
+import { DEMO_CLIENT_SECRET } from '../../../src/config/demo.ts';
+
+describe('a duration', () => {
+  it.each([
+    ['0s', 0],
+    ['60s', 60],
+    ['10m', 600],
+    ['1h', 3600],
+    ['30d', 2_592_000],
+  ])('%s is %i seconds', (text, seconds) => {
+    expect(parseDuration(text)).toBe(seconds);
+  });
+
+  it.each(['', '10', 'm', '1.5h', '-1m', '10 m', '10M', '1w', '1h30m', '999999999s'])('is not %j', (text) => {
+    expect(parseDuration(text)).toBeUndefined();
+  });
+
+  it('is written back in its largest whole unit', () => {
+    expect([600, 90, 86_400, 0].map(formatDuration)).toEqual(['10m', '90s', '1d', '0s']);
+  });
+});
+
+describe('a rate', () => {
+  it('is a number in a time', () => {
+    expect(parseRate('6000/1m')).toEqual({ limit: 6000, windowSeconds: 60 });
+    expect(parseRate('10/10m')).toEqual({ limit: 10, windowSeconds: 600 });
+  });
+
+  it.each(['6000', '0/1m', '5/0s', '5/2d', '5 / 1m', '-1/1m', '1/m'])('is not %j', (text) => {
+    expect(parseRate(text)).toBeUndefined();
+  });
+});
+
+describe('a point in time', () => {
+  it('is a day, from midnight UTC on, or a full time', () => {
+    expect(parseInstant('2027-01-01')).toBe(Date.UTC(2027, 0, 1) / 1000);
+    expect(parseInstant('2027-01-01T12:30:00+02:00')).toBe(Date.UTC(2027, 0, 1, 10, 30) / 1000);
+  });
+
+  it.each(['2027-02-30', '2027-13-01', '2027-01-01T25:00:00Z', '2027-01-01T12:00:00', '1.1.2027', 'soon'])(
+    'is not %j',
+    (text) => {
+      expect(parseInstant(text)).toBeUndefined();
+    },
+  );
+});
+
+describe('a suggestion', () => {
+  const KEYS = ['redirect_uris', 'grant_types', 'scope', 'client_id'];
+
+  it.each([
+    ['redirect_uri', 'redirect_uris'],
+    ['redirectUris', 'redirect_uris'],
+    ['grant-types', 'grant_types'],
+    ['scopes', 'scope'],
+    ['clientid', 'client_id'],
+  ])('for %s is %s', (word, expected) => {
+    expect(suggest(word, KEYS)).toBe(expected);
+  });
+
+  it('is not made for something else', () => {
+    expect(suggest('banana', KEYS)).toBeUndefined();
+    expect(suggest('x'.repeat(10_000), KEYS)).toBeUndefined();
+  });
+});
+
+describe('TK-09: the strength of a secret', () => {
+  it.each([
+    '',
+    'changeme',
+    'changemechangemechangemechangeme',
+    'a'.repeat(64),
+    'passwordpasswordpasswordpassword1',
+    'abcdefghijklmnopqrstuvwxyz0123456789',
+    '0123456789012345678901234567890123456789',
+    'q7Zr2Wk9Lx4Tn8Vb3Mh6Yc1Pd5Js0Fg',
+    'q7Zr2Wk9Lx4Tn8Vb3Mh6Yc1Pd5Js0Fgé-aUeRoQ',
+  ])('%j is refused', (secret) => {
+    expect(weakness(secret)).toBeDefined();
+  });
+
+  it.each([
+    'q7Zr2Wk9Lx4Tn8Vb3Mh6Yc1Pd5Js0Fg-',
+    '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+    DEMO_CLIENT_SECRET,
+  ])('%j is accepted', (secret) => {
+    expect(weakness(secret)).toBeUndefined();
+  });
+});
+
+describe('the issuer', () => {
+  it.each([
+    'https://id.example',
+    'https://id.example/',
+    'https://id.example:8443/auth/v1',
+    'http://localhost:3000',
+    'http://127.0.0.1',
+    'http://127.9.8.7:80/x',
+    'http://[::1]:3000',
+  ])('may be %s', (issuer) => {
+    expect(issuerFault(issuer)).toBeUndefined();
+  });
+
+  it.each([
+    'http://id.example',
+    'http://localhost.example',
+    'http://127.0.0.1.example',
+    'http://192.168.0.1',
+    'ftp://id.example',
+    'id.example',
+    'https:/id.example',
+    'https://id.example?x=1',
+    'https://id.example/#a',
+    'https://id.example/?',
+    'https://user:pass@id.example',
+    'https://id.example//x',
+    'https://id.example/%2e%2e',
+    'https://id.example/a b',
+    'https://id.example\\x',
+    '',
+  ])('must not be %j', (issuer) => {
+    expect(issuerFault(issuer)).toBeDefined();
+  });
+
+  it('loses its trailing slash, default port and capital letters', () => {
+    expect(normalizeIssuer('https://ID.example:443/')).toBe('https://id.example');
+    expect(normalizeIssuer('https://id.example/auth/')).toBe('https://id.example/auth');
+  });
+});
+
+describe('a redirect URI by itself', () => {
+  it.each([
+    'https://app.example/cb',
+    'https://app.example/cb?tenant=1',
+    'http://127.0.0.1:8123/cb',
+    'http://[::1]/cb',
+    'http://localhost/cb',
+    'com.example.app:/cb',
+    'com.example.app://cb',
+  ])('may be %s', (uri) => {
+    expect(redirectUriFault(uri)).toBeUndefined();
+  });
+
+  it.each(['https://*.example/cb', 'https://app.example/cb?*', 'https://app.example/*', 'com.example.*:/cb'])(
+    'AZ-11: has no wildcard, as %s',
+    (uri) => {
+      expect(redirectUriFault(uri)).toContain('wildcard');
+    },
+  );
+
+  it.each(['^https://app\\.example/.*$', 'https://app.example/(a|b)', 'https://app.example/[a-z]{1,3}'])(
+    'AZ-11: is no pattern, as %s',
+    (uri) => {
+      expect(redirectUriFault(uri)).toBeDefined();
+    },
+  );
+
+  it.each([
+    'javascript:alert(1)',
+    'JavaScript:alert(1)',
+    'data:text/html,x',
+    'file:///etc/passwd',
+    'vbscript:x',
+    'blob:https://app.example/1',
+    'about:blank',
+    'http://app.example',
+    'http://127.0.0.2/cb',
+  ])('AZ-12: is not %s', (uri) => {
+    expect(redirectUriFault(uri)).toBeDefined();
+  });
+
+  it.each([
+    '/cb',
+    'app.example/cb',
+    'https://app.example/cb#x',
+    'https://app.example/cb#',
+    'https://u:p@app.example/cb',
+    'https:/app.example',
+    'https://app.example\\@evil.example',
+    'https://app.example/ cb',
+    'myapp:/cb',
+    'https://',
+    '',
+  ])('is not %j', (uri) => {
+    expect(redirectUriFault(uri)).toBeDefined();
+  });
+});
+
+describe('an origin', () => {
+  it.each(['https://app.example', 'http://localhost:5173', 'https://app.example:8443'])(
+    'may be %s',
+    (origin) => {
+      expect(originFault(origin)).toBeUndefined();
+    },
+  );
+
+  it.each([
+    '*',
+    'null',
+    'https://*.example',
+    'https://app.example/',
+    'https://app.example/x',
+    'https://App.example',
+    'https://app.example:443',
+    'app.example',
+    'file://',
+    '',
+  ])('must not be %j', (origin) => {
+    expect(originFault(origin)).toBeDefined();
+  });
+});

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { DEMO_PASSWORD_HASH } from '../../../src/config/demo.ts';
+import { load, LOCAL, problemsOf, PUBLIC } from './config-files.ts';
+
+const HASH =
+  '$argon2id$v=19$m=19456,t=2,p=1$ps9143tS47zlDbRF2wbzKQ$qEUQEy7qYWUXUeNFjn7fIzTZjvYjeDcc1C1wUTUvnZc';
+
+const user = (keys: Record<string, string | undefined> = {}) => {
+  const lines = Object.entries({
+    id: 'usr_0123456789abcdef',
+    username: 'alice',
+    password_hash: HASH,
+    ...keys,
+  })
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => `    ${key}: ${value}\n`);
+  return `  -\n${lines.join('')}`;
+};
+
+const usersOf = async (yaml: string, head = PUBLIC) =>
+  (await load(`${head}users_from: users.yaml\n`, { 'users.yaml': yaml })).users;
+const userProblems = async (yaml: string, head = PUBLIC) =>
+  problemsOf(`${head}users_from: users.yaml\n`, { 'users.yaml': yaml });
+
+describe('people', () => {
+  it('come out with their claims', async () => {
+    const yaml = `users:\n${user({ email: 'a@example.com', email_verified: 'true', given_name: 'Alice', updated_at: '1700000000', birthdate: '0000-05-01' })}`;
+    expect(await usersOf(yaml)).toEqual([
+      {
+        id: 'usr_0123456789abcdef',
+        username: 'alice',
+        passwordHash: HASH,
+        disabled: false,
+        claims: {
+          email: 'a@example.com',
+          email_verified: true,
+          given_name: 'Alice',
+          updated_at: 1_700_000_000,
+          birthdate: '0000-05-01',
+        },
+      },
+    ]);
+  });
+
+  it('may be a bare list, or nobody', async () => {
+    expect(await usersOf(user({ disabled: 'true' }))).toMatchObject([{ disabled: true }]);
+    expect(await usersOf('')).toEqual([]);
+    expect((await load(PUBLIC)).users).toEqual([]);
+  });
+
+  const cases: readonly [keys: Record<string, string | undefined>, words: string][] = [
+    [{ id: 'alice' }, 'must be usr_'],
+    [{ id: 'usr_short' }, 'must be usr_'],
+    [{ id: undefined }, 'id: is required'],
+    [{ username: '""' }, 'must not be empty'],
+    [{ username: '"a\\u0000b"' }, 'control characters'],
+    [{ username: '42' }, 'put it in quotes'],
+    [{ password_hash: 'hunter2' }, 'must be an argon2id hash'],
+    [{ password_hash: HASH.replace('argon2id', 'argon2i') }, 'must be an argon2id hash'],
+    [{ password_hash: HASH.replace('m=19456', 'm=64') }, 'must have m between'],
+    [{ password_hash: HASH.replace('m=19456', 'm=9999999') }, 'must have m between'],
+    [{ password_hash: HASH.replace('t=2', 't=900') }, 'must have t from 1 to 20'],
+    [{ email: 'nobody' }, 'must be an email address'],
+    [{ picture: 'javascript:x' }, 'must be an http or https URL'],
+    [{ birthdate: '1.5.1990' }, 'must be YYYY-MM-DD'],
+    [{ given_nam: 'Alice' }, 'did you mean given_name?'],
+    [{ password: 'x' }, 'unknown key "password"'],
+  ];
+
+  it.each(cases)('%o are refused', async (keys, words) => {
+    const problems = await userProblems(user(keys));
+    expect(problems).toEqual([expect.stringContaining(words)]);
+    expect(problems.join()).not.toContain('hunter2');
+  });
+
+  it.each(['Alice', '"ａlice"', '" alice "'])('are not told apart by %s and alice', async (username) => {
+    const yaml = user() + user({ id: 'usr_fedcba9876543210', username });
+    expect(await userProblems(yaml)).toEqual([
+      expect.stringContaining('[1].username: alice is already used at users.yaml:2'),
+    ]);
+  });
+
+  it('have one id each', async () => {
+    expect(await userProblems(user() + user({ username: 'bob' }))).toEqual([
+      expect.stringContaining('[1].id: usr_0123456789abcdef is already used at users.yaml:2'),
+    ]);
+  });
+
+  it('CF-07: the demo password is refused by name when the issuer is not this machine', async () => {
+    const yaml = user({ username: 'demo', password_hash: DEMO_PASSWORD_HASH });
+    expect(await userProblems(yaml, LOCAL)).toEqual([]);
+    expect(await userProblems(yaml)).toEqual([
+      expect.stringMatching(
+        /^users\.yaml:4:20 \[0\]\.password_hash: has the demo password .*\(username demo\)$/,
+      ),
+    ]);
+  });
+});
