@@ -1,0 +1,37 @@
+// What every verb that reads the configuration has in common: the option, the rules, and how problems are shown.
+import { Option } from 'commander';
+import { formatProblem, type Config, type ConfigError } from '../config/config.ts';
+import { loadConfig, type ConfigCheck, type LoadOptions } from '../config/load.ts';
+import { timingProblems } from '../keys/timing.ts';
+import type { CliIo } from './io.ts';
+
+/** `--config FILE`. */
+export const configOption = () =>
+  new Option('-c, --config <file>', 'the configuration file').default('config/postern.yaml');
+
+/** `--json`. */
+export const jsonOption = () => new Option('--json', 'print JSON');
+
+/** The configuration in `file`, held against the rules of every folder. Throws ConfigError. */
+export async function readConfig(file: string, options: Omit<LoadOptions, 'checks'> = {}): Promise<Config> {
+  return loadConfig(file, { ...options, checks: [checkKeyTimes] });
+}
+
+const checkKeyTimes: ConfigCheck = ({ lifetimes, signingKeys, resources }) =>
+  timingProblems({
+    accessToken: Math.max(lifetimes.accessToken, ...resources.map(({ accessToken }) => accessToken ?? 0)),
+    idToken: lifetimes.idToken,
+    rotateEvery: signingKeys.rotateEvery,
+    publishAhead: signingKeys.publishAhead,
+    jwksMaxAge: signingKeys.jwksMaxAge,
+  }).map((message) => ({ path: ['signing_keys'], message }));
+
+/** Every problem on a line of its own, or all of them as JSON. */
+export function printProblems({ stdout, stderr }: CliIo, { problems }: ConfigError, json: boolean): void {
+  if (json) {
+    stdout.write(`${JSON.stringify({ ok: false, problems }, undefined, 2)}\n`);
+    return;
+  }
+  for (const problem of problems) stderr.write(`${formatProblem(problem)}\n`);
+  stderr.write(`\n${problems.length === 1 ? '1 problem' : `${problems.length} problems`}\n`);
+}

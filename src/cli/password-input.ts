@@ -1,0 +1,52 @@
+// Takes a password from a person who types it unseen, or from a pipe; never from the command line, which other users of
+// the machine can read.
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { MAX_PASSWORD_LENGTH } from '../accounts/passwords.ts';
+import { Refused, type CliIo } from './io.ts';
+
+// NIST SP 800-63B §5.1.1.2.
+const LEAST_LENGTH = 8;
+
+/** The password: typed twice, or all of stdin without its last newline. Throws Refused. */
+export async function readPassword(io: CliIo): Promise<string> {
+  const password = io.stdin.isTTY ? await askTwice(io) : (await readAll(io)).replace(/\r?\n$/, '');
+  if (Array.from(password).length < LEAST_LENGTH)
+    throw new Refused(`the password must have at least ${LEAST_LENGTH} characters`);
+  if (password.length > MAX_PASSWORD_LENGTH) {
+    throw new Refused(`the password must have at most ${MAX_PASSWORD_LENGTH} characters`);
+  }
+  return password;
+}
+
+async function readAll({ stdin }: CliIo): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stdin) {
+    const buffer = Buffer.from(chunk);
+    bytes += buffer.length;
+    if (bytes > 64 * 1024) throw new Refused('stdin holds more than a password');
+    chunks.push(buffer);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+async function askTwice({ stdin, stderr }: CliIo): Promise<string> {
+  // readline shows what is typed by writing it here.
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const terminal = createInterface({ input: stdin, output: nowhere, terminal: true });
+  try {
+    stderr.write('Password: ');
+    const first = await terminal.question('');
+    stderr.write('\nOnce more: ');
+    const second = await terminal.question('');
+    stderr.write('\n');
+    if (first !== second) throw new Refused('the two are not the same');
+    return first;
+  } catch (error) {
+    if (error instanceof Refused) throw error;
+    throw new Refused('no password was given', { cause: error });
+  } finally {
+    terminal.close();
+  }
+}

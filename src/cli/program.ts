@@ -1,0 +1,51 @@
+// The command line: its verbs, in the order in which help lists them. Owns the assembly; each verb has its own file, and
+// run.ts turns the end of a verb into an exit code.
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import { registerCheck } from './check.ts';
+import { registerClientSecret } from './client-secret.ts';
+import type { CliIo } from './io.ts';
+import { registerSchema } from './schema.ts';
+import { registerServe } from './serve.ts';
+import { registerUserHash } from './user-hash.ts';
+
+/** Adds one verb, or one group of verbs, to the program. */
+export type Register = (program: Command, io: CliIo) => void;
+
+const VERBS: readonly Register[] = [
+  registerServe,
+  registerCheck,
+  registerSchema,
+  registerClient,
+  registerUser,
+];
+
+/** The whole command line. It throws CommanderError instead of ending the process. */
+export function createProgram(io: CliIo): Command {
+  // Before the verbs: they take these settings over.
+  const program = new Command('postern')
+    .description('A hosted OpenID Connect provider that is run from one file.')
+    .version(readVersion(), '-V, --version')
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) })
+    .showHelpAfterError('(--help lists what there is)');
+  for (const register of VERBS) register(program, io);
+  return program;
+}
+
+function registerClient(program: Command, io: CliIo): void {
+  registerClientSecret(program.command('client').description('clients and their secrets'), io);
+}
+
+function registerUser(program: Command, io: CliIo): void {
+  registerUserHash(program.command('user').description('people'), io);
+}
+
+/** package.json lies beside src/ and beside dist/ alike. */
+function readVersion(): string {
+  const file = new URL('../../package.json', import.meta.url);
+  const content: unknown = JSON.parse(readFileSync(file, 'utf8'));
+  const version =
+    typeof content === 'object' && content !== null && 'version' in content ? content.version : '';
+  return String(version);
+}

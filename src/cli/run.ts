@@ -1,0 +1,27 @@
+// Runs one command line and says how it ended: 0 done, 1 refused, 2 misuse. Owns exit codes and how failures are shown.
+import { CommanderError } from 'commander';
+import { ConfigError } from '../config/config.ts';
+import { printProblems } from './configuration.ts';
+import { Refused, type CliIo } from './io.ts';
+import { createProgram } from './program.ts';
+
+const DONE = 0;
+const REFUSED = 1;
+const MISUSE = 2;
+
+/** The exit code of `argv`, as the process got it. */
+export async function run(argv: readonly string[], io: CliIo = process): Promise<number> {
+  try {
+    await createProgram(io).parseAsync(argv);
+    return DONE;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? DONE : MISUSE;
+    if (error instanceof ConfigError) {
+      printProblems(io, error, argv.includes('--json'));
+      return REFUSED;
+    }
+    if (!(error instanceof Refused)) throw error;
+    io.stderr.write(`${error.message}\n`);
+    return REFUSED;
+  }
+}

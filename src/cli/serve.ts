@@ -1,0 +1,70 @@
+// `postern serve`: runs the service until it is told to stop. Owns signals and what a newcomer is told at the start.
+import type { Command } from 'commander';
+import type { Config } from '../config/config.ts';
+import { DEMO_CLIENT_SECRET, DEMO_PASSWORD, DEMO_PASSWORD_HASH, DEMO_TRY_PATH } from '../config/demo.ts';
+import { ENDPOINTS } from '../config/endpoints.ts';
+import { findDemo } from '../http/try-out.ts';
+import { createService, type Service } from '../service.ts';
+import { configOption, readConfig } from './configuration.ts';
+import { Refused, type CliIo } from './io.ts';
+
+export function registerServe(program: Command, io: CliIo): void {
+  program
+    .command('serve')
+    .description('run the service')
+    .addOption(configOption())
+    .action(async ({ config: file }: { readonly config: string }) => {
+      const config = await readConfig(file);
+      const stopped = untilToldToStop();
+      const service = await start(config);
+      io.stdout.write(welcome(config));
+      await stopped;
+      await service.stop();
+    });
+}
+
+/** Why a start failed is one line for the operator; a mistake of ours keeps its stack. */
+async function start(config: Config): Promise<Service> {
+  try {
+    const service = await createService(config);
+    await service.start();
+    return service;
+  } catch (error) {
+    const isOurMistake = error instanceof TypeError || error instanceof ReferenceError;
+    if (!(error instanceof Error) || isOurMistake) throw error;
+    throw new Refused(error.message, { cause: error });
+  }
+}
+
+/** A second signal ends the process the hard way, as everywhere. */
+async function untilToldToStop(): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const stop = () => {
+      process.off('SIGINT', stop);
+      process.off('SIGTERM', stop);
+      resolve();
+    };
+    process.on('SIGINT', stop);
+    process.on('SIGTERM', stop);
+  });
+}
+
+function welcome(config: Config): string {
+  const { issuer, management, notices, users } = config;
+  const lines = [
+    'Postern is up.',
+    '',
+    `  issuer       ${issuer}`,
+    `  discovery    ${issuer}${ENDPOINTS.discovery}`,
+    `  management   http://${management.host}:${management.port}/readyz`,
+  ];
+  const demo = findDemo(config);
+  if (demo !== undefined) {
+    lines.push('', `  demo client  ${demo.client.clientId}  secret ${DEMO_CLIENT_SECRET}`);
+    const person = users.find(({ passwordHash }) => passwordHash === DEMO_PASSWORD_HASH);
+    if (person !== undefined) lines.push(`  demo person  ${person.username}  password ${DEMO_PASSWORD}`);
+    lines.push(`  try it       ${new URL(DEMO_TRY_PATH, demo.callback).href}`);
+  }
+  if (notices.length > 0) lines.push('', ...notices.map((notice) => `  ${notice}`));
+  return `${lines.join('\n')}\n\n`;
+}

@@ -1,0 +1,31 @@
+// `postern user hash`: hashes a password and makes an entry for the users file. It writes to no file.
+import { randomBytes } from 'node:crypto';
+import type { Command } from 'commander';
+import { hashPassword } from '../accounts/passwords.ts';
+import { jsonOption } from './configuration.ts';
+import type { CliIo } from './io.ts';
+import { readPassword } from './password-input.ts';
+
+type HashOptions = { readonly username: string; readonly json?: boolean };
+
+/** Adds the verb to the group `user`. */
+export function registerUserHash(user: Command, io: CliIo): void {
+  user
+    .command('hash')
+    .description('hash a password (typed, or from stdin), and make the entry for the users file')
+    .option('-u, --username <name>', 'who it is for', 'somebody')
+    .addOption(jsonOption())
+    .action(async ({ username, json = false }: HashOptions) => {
+      const passwordHash = await hashPassword(await readPassword(io));
+      const id = `usr_${randomBytes(16).toString('base64url')}`;
+      const yaml = `- id: ${id}\n  username: ${JSON.stringify(username)}\n  password_hash: ${passwordHash}\n`;
+      if (json) {
+        io.stdout.write(
+          `${JSON.stringify({ id, username, password_hash: passwordHash, yaml }, undefined, 2)}\n`,
+        );
+        return;
+      }
+      io.stderr.write('For the users file, under users:\n');
+      io.stdout.write(yaml);
+    });
+}

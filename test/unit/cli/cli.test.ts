@@ -1,0 +1,201 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { verify } from '@node-rs/argon2';
+import { afterAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { loadConfig } from '../../../src/config/load.ts';
+import { digestOf, weakness } from '../../../src/config/secret-strength.ts';
+import { postern, posternTyped } from './terminal.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'postern-cli-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function file(name: string, content: string): string {
+  writeFileSync(join(folder, name), content);
+  return join(folder, name);
+}
+
+describe('postern', () => {
+  it('ends with 2 when it is misused, and says what there is', async () => {
+    for (const args of [
+      ['chek'],
+      [],
+      ['check', '--confg', 'x'],
+      ['check', 'one', 'two'],
+      ['client'],
+      ['user', 'nope'],
+    ]) {
+      const { code, stdout, stderr } = await postern(args);
+      expect(code, args.join(' ')).toBe(2);
+      expect(stdout).toBe('');
+      expect(stderr).not.toBe('');
+    }
+  });
+
+  it('ends with 0 when it only had to explain itself', async () => {
+    const version: unknown = JSON.parse(readFileSync('package.json', 'utf8'));
+    expect(version).toMatchObject({ version: (await postern(['--version'])).stdout.trim() });
+    expect(await postern(['check', '--help'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('--config'),
+    });
+  });
+});
+
+describe('postern check', () => {
+  it('finds the shipped configuration in order', async () => {
+    expect(await postern(['check'])).toEqual({
+      code: 0,
+      stdout: 'config/postern.yaml is in order: http://localhost:3000, 2 clients, 1 resource, 1 person\n',
+      stderr: '',
+    });
+    const { code, stdout } = await postern(['check', '--json']);
+    expect([code, JSON.parse(stdout)]).toEqual([0, { ok: true, problems: [] }]);
+  });
+
+  it('prints every problem in the form that editors turn into links', async () => {
+    const config = file('bad.yaml', 'issuer: http://localhost:3000\nworkers: 2\nclient: []\n');
+    const { code, stdout, stderr } = await postern(['check', '--config', config]);
+    expect(code).toBe(1);
+    expect(stdout).toBe('');
+    expect(stderr.split('\n')).toEqual([
+      `${config}:2:10 workers: more than one worker is not supported yet: use 1`,
+      `${config}:3:1 client: unknown key "client": did you mean clients?`,
+      '',
+      '2 problems',
+      '',
+    ]);
+  });
+
+  it('prints the same as JSON', async () => {
+    const config = file('bad.yaml', 'issuer: http://localhost:3000\nworkers: 2\n');
+    const { code, stdout, stderr } = await postern(['check', '-c', config, '--json']);
+    expect([code, stderr]).toEqual([1, '']);
+    expect(JSON.parse(stdout)).toEqual({
+      ok: false,
+      problems: [
+        {
+          file: config,
+          line: 2,
+          column: 10,
+          path: 'workers',
+          message: 'more than one worker is not supported yet: use 1',
+        },
+      ],
+    });
+  });
+
+  it('refuses times in which a live token could outlast its key', async () => {
+    const config = file(
+      'times.yaml',
+      'issuer: http://localhost:3000\nsigning_keys: { publish_ahead: 10m }\n',
+    );
+    const { code, stderr } = await postern(['check', '-c', config]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/:2:15 signing_keys: publish_ahead is 600s/);
+  });
+
+  it('leaves the disk alone', async () => {
+    const config = file('local.yaml', 'issuer: http://localhost:3000\nstore: lmdb:data\n');
+    expect((await postern(['check', '-c', config])).code).toBe(0);
+    expect(existsSync(join(folder, 'data'))).toBe(false);
+  });
+
+  it('says when there is no such file', async () => {
+    const { code, stderr } = await postern(['check', '-c', join(folder, 'none.yaml')]);
+    expect([code, stderr]).toEqual([1, `${join(folder, 'none.yaml')} does not exist\n\n1 problem\n`]);
+  });
+});
+
+describe('postern schema', () => {
+  it('prints what is shipped', async () => {
+    const { code, stdout } = await postern(['schema']);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toEqual(JSON.parse(readFileSync('config/postern.schema.json', 'utf8')));
+  });
+});
+
+describe('postern client secret', () => {
+  it('makes a strong secret and the YAML that accepts it', async () => {
+    const { code, stdout } = await postern(['client', 'secret']);
+    expect(code).toBe(0);
+    const [secret = '', ...lines] = stdout.split('\n');
+    expect(secret).toMatch(/^[A-Za-z0-9._~-]{43}$/);
+    expect(weakness(secret)).toBeUndefined();
+    expect(lines.join('\n')).not.toContain(secret);
+    const yaml = lines.map((line) => `    ${line}`).join('\n');
+    const config = file(
+      'secret.yaml',
+      `issuer: http://localhost:3000\nresources: [{ resource: urn:a, scopes: [a] }]\nclients:\n  - client_id: svc\n    scope: a\n    grant_types: [client_credentials]\n${yaml}`,
+    );
+    const { clients } = await loadConfig(config, { writeKeys: false });
+    expect(clients[0]?.secrets[0]?.digest).toEqual(digestOf(secret));
+  });
+
+  it('never makes the same twice, and prints JSON', async () => {
+    const made = new Set<unknown>();
+    for (let round = 0; round < 20; round += 1) {
+      const { stdout } = await postern(['client', 'secret', '--json']);
+      const { secret, hash } = JSON.parse(stdout) as { secret: string; hash: string };
+      expect(hash).toBe(`sha256:${digestOf(secret).toString('hex')}`);
+      made.add(secret);
+    }
+    expect(made.size).toBe(20);
+  });
+});
+
+describe('postern user hash', () => {
+  const PASSWORD = 'correct horse é battery';
+
+  it('takes the password from stdin and prints an entry that loads', async () => {
+    const { code, stdout } = await postern(['user', 'hash', '--username', 'alice: "a"'], `${PASSWORD}\n`);
+    expect(code).toBe(0);
+    expect(stdout).not.toContain(PASSWORD);
+    expect(stdout).toContain('$argon2id$v=19$m=19456,t=2,p=1$');
+    file('users.yaml', stdout);
+    const config = file('people.yaml', 'issuer: http://localhost:3000\nusers_from: users.yaml\n');
+    const { users } = await loadConfig(config, { writeKeys: false });
+    expect(users[0]?.username).toBe('alice: "a"');
+    await expect(verify(users[0]?.passwordHash ?? '', PASSWORD)).resolves.toBe(true);
+  });
+
+  it('gives everybody an id of their own, also as JSON', async () => {
+    const entries = [];
+    for (let round = 0; round < 2; round += 1) {
+      const { stdout } = await postern(['user', 'hash', '--json'], PASSWORD);
+      entries.push(JSON.parse(stdout) as { id: string; yaml: string; password_hash: string });
+    }
+    expect(entries[0]?.id).toMatch(/^usr_[A-Za-z0-9_-]{22}$/);
+    expect(entries[0]?.id).not.toBe(entries[1]?.id);
+    expect(entries[0]?.password_hash).not.toBe(entries[1]?.password_hash);
+    expect(parse(entries[0]?.yaml ?? '')).toMatchObject([{ id: entries[0]?.id }]);
+  });
+
+  it('asks a person twice, and shows nothing of what is typed', async () => {
+    const { code, stdout, stderr } = await posternTyped(['user', 'hash'], [`${PASSWORD}\r`, `${PASSWORD}\r`]);
+    expect(code).toBe(0);
+    expect(stdout + stderr).not.toContain('horse');
+    const [entry] = parse(stdout) as { password_hash: string }[];
+    await expect(verify(entry?.password_hash ?? '', PASSWORD)).resolves.toBe(true);
+  });
+
+  it('refuses two that differ, and somebody who gives up', async () => {
+    expect(await posternTyped(['user', 'hash'], [`${PASSWORD}\r`, 'something else\r'])).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('not the same'),
+    });
+    expect(await posternTyped(['user', 'hash'], ['\u0003'])).toMatchObject({ code: 1, stdout: '' });
+  });
+
+  it('refuses one that is too short or too long, and takes none as an argument', async () => {
+    expect((await postern(['user', 'hash'], 'short\n')).code).toBe(1);
+    expect((await postern(['user', 'hash'], '')).code).toBe(1);
+    expect((await postern(['user', 'hash'], 'x'.repeat(1025))).code).toBe(1);
+    expect((await postern(['user', 'hash'], 'x'.repeat(70_000))).code).toBe(1);
+    const { code, stdout, stderr } = await postern(['user', 'hash', PASSWORD]);
+    expect(code).toBe(2);
+    expect(stdout + stderr).not.toContain(PASSWORD);
+  });
+});
