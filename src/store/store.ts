@@ -65,7 +65,10 @@ export interface DocumentStore {
   remove(collection: string, id: string, expectedVersion: number): Promise<boolean>;
 }
 
-export type Count = { readonly count: number; /** Milliseconds until the window ends. */ readonly resetsInMs: number };
+export type Count = {
+  readonly count: number;
+  /** Milliseconds until the window ends. */ readonly resetsInMs: number;
+};
 
 /** Counters in fixed windows, atomic across processes. They end by themselves. */
 export interface CounterStore {

@@ -1,0 +1,122 @@
+// Records in lmdb: one transaction an operation, so that a record, its alias, its place in the grant and its end are
+// never apart. Doesn't sweep: what has expired is invisible here and deleted by lmdb-sweep.ts.
+import { toRecordId, toKeyName } from './key-name.ts';
+import { readClock, toLifeMs } from './lifetime.ts';
+import type { LmdbTables, RecordRow } from './lmdb-tables.ts';
+import type { Clock, RecordStore, StoredRecord } from './store.ts';
+
+/** Records over `tables`, by the clock `now`. */
+export function createLmdbRecords(tables: LmdbTables, now: Clock): RecordStore {
+  function findRow(id: string, at: number): RecordRow | undefined {
+    const row = tables.records.get(id);
+    if (row === undefined || row.expiresAt <= at) return undefined;
+    return row.grant !== undefined && isRevoked(tables, row.grant, at) ? undefined : row;
+  }
+
+  return {
+    async save(record) {
+      const id = toRecordId(record.kind, record.key);
+      const lifeMs = toLifeMs(record.ttlSeconds);
+      const row = {
+        key: record.key,
+        payload: record.payload,
+        grant: record.grant === undefined ? undefined : toKeyName(record.grant),
+        alias: record.alias === undefined ? undefined : toRecordId(record.kind, record.alias),
+      };
+      return tables.write(() => {
+        const at = readClock(now);
+        if (row.grant !== undefined && isRevoked(tables, row.grant, at)) return 'grant_revoked';
+        replaceRecord(tables, id, { ...row, expiresAt: at + lifeMs }, at);
+        return 'saved';
+      });
+    },
+
+    async find(kind, key) {
+      const id = toRecordId(kind, key);
+      return tables.read(() => toStored(findRow(id, readClock(now))));
+    },
+
+    async findByAlias(kind, alias) {
+      const aliasId = toRecordId(kind, alias);
+      return tables.read(() => {
+        const id = tables.aliases.get(aliasId);
+        return id === undefined ? undefined : toStored(findRow(id, readClock(now)));
+      });
+    },
+
+    async consume(kind, key) {
+      const id = toRecordId(kind, key);
+      return tables.write(() => {
+        const at = readClock(now);
+        const row = findRow(id, at);
+        if (row === undefined) return 'gone';
+        if (row.consumedAt !== undefined) return 'already_consumed';
+        void tables.records.put(id, { ...row, consumedAt: Math.floor(at / 1000) });
+        return 'consumed';
+      });
+    },
+
+    async destroy(kind, key) {
+      const id = toRecordId(kind, key);
+      await tables.write(() => {
+        const row = tables.records.get(id);
+        if (row !== undefined) dropRecord(tables, id, row);
+      });
+    },
+
+    async revokeGrant(grant, ttlSeconds) {
+      const name = toKeyName(grant);
+      const lifeMs = toLifeMs(ttlSeconds);
+      await tables.write(() => {
+        bury(tables, name, readClock(now) + lifeMs);
+        dropGrant(tables, name);
+      });
+    },
+  };
+}
+
+/** Writes a record and every row that points to it. What was consumed stays consumed. */
+function replaceRecord(tables: LmdbTables, id: string, row: RecordRow, at: number): void {
+  const old = tables.records.get(id);
+  if (old !== undefined) dropRecord(tables, id, old);
+  const consumedAt = old !== undefined && old.expiresAt > at ? old.consumedAt : undefined;
+  void tables.records.put(id, { ...row, consumedAt });
+  void tables.expiry.put([row.expiresAt, 'record', id], true);
+  if (row.grant !== undefined) void tables.grants.put(row.grant, id);
+  if (row.alias !== undefined) void tables.aliases.put(row.alias, id);
+}
+
+/** Deletes a record and every row that points to it. Inside a transaction only. */
+export function dropRecord(tables: LmdbTables, id: string, row: RecordRow): void {
+  void tables.records.remove(id);
+  void tables.expiry.remove([row.expiresAt, 'record', id]);
+  if (row.grant !== undefined) void tables.grants.remove(row.grant, id);
+  // A newer record may have claimed the alias since.
+  if (row.alias !== undefined && tables.aliases.get(row.alias) === id) void tables.aliases.remove(row.alias);
+}
+
+function dropGrant(tables: LmdbTables, grant: string): void {
+  // Copied first: a cursor must not walk over what is being deleted.
+  for (const id of Array.from(tables.grants.getValues(grant))) {
+    const row = tables.records.get(id);
+    if (row !== undefined) dropRecord(tables, id, row);
+  }
+}
+
+function isRevoked(tables: LmdbTables, grant: string, at: number): boolean {
+  const end = tables.tombstones.get(grant);
+  return end !== undefined && end > at;
+}
+
+/** A second revocation may lengthen the tombstone, never shorten it. */
+function bury(tables: LmdbTables, grant: string, end: number): void {
+  const old = tables.tombstones.get(grant);
+  if (old !== undefined && old >= end) return;
+  if (old !== undefined) void tables.expiry.remove([old, 'tombstone', grant]);
+  void tables.tombstones.put(grant, end);
+  void tables.expiry.put([end, 'tombstone', grant], true);
+}
+
+function toStored(row: RecordRow | undefined): StoredRecord | undefined {
+  return row && { key: row.key, payload: row.payload, consumedAt: row.consumedAt };
+}

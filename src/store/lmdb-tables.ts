@@ -1,0 +1,102 @@
+// The tables of the embedded store, and the only two ways to touch them: `read` and `write`. Owns durability and the
+// translation of errors; what the rows mean is the business of the files that use it.
+import { open, type Database } from 'lmdb';
+import { StoreUnavailable } from './store.ts';
+
+export type RecordRow = {
+  readonly key: string;
+  readonly payload: string;
+  readonly expiresAt: number;
+  readonly consumedAt?: number | undefined;
+  readonly grant?: string | undefined;
+  readonly alias?: string | undefined;
+};
+export type DocumentRow = { readonly id: string; readonly value: string; readonly version: number };
+export type CounterRow = { readonly count: number; readonly endsAt: number };
+
+/** Which table a row of the expiry index points into. */
+export type Expiring = 'record' | 'tombstone' | 'counter';
+export type ExpiryKey = [expiresAt: number, table: Expiring, id: string];
+
+export interface LmdbTables {
+  readonly records: Database<RecordRow, string>;
+  /** `kind:alias` to record id. */
+  readonly aliases: Database<string, string>;
+  /** Grant to the ids of its records, one row each. */
+  readonly grants: Database<string, string>;
+  /** Grant to the end of its tombstone. */
+  readonly tombstones: Database<number, string>;
+  readonly documents: Database<DocumentRow, [collection: string, id: string]>;
+  readonly counters: Database<CounterRow, string>;
+  /** Everything that ends, by time. */
+  readonly expiry: Database<true, ExpiryKey>;
+  /** Sees every write that any process acknowledged before the call. */
+  read<T>(action: () => T): T;
+  /** One transaction: all of it or nothing, on disk before it resolves. `action` is synchronous. */
+  write<T>(action: () => T): Promise<T>;
+  /** Frees the reader slots of processes that were killed; they would keep old pages from being used again. */
+  forgetDeadReaders(): void;
+  close(): Promise<void>;
+}
+
+/** Opens `folder`, which must exist. Throws what lmdb throws. */
+export function openTables(folder: string): LmdbTables {
+  const root = open({
+    path: folder,
+    // Without it lmdb takes a folder with a dot in its name for a file.
+    noSubdir: false,
+    maxDbs: 16,
+    // With overlapping sync (the default on Linux) a transaction resolves before its pages are on disk.
+    overlappingSync: false,
+    permissionsMode: 0o600,
+  } as Parameters<typeof open>[0]);
+  let isClosed = false;
+
+  return {
+    records: root.openDB<RecordRow, string>('records', {}),
+    aliases: root.openDB<string, string>('aliases', { encoding: 'string' }),
+    grants: root.openDB<string, string>('grants', { dupSort: true, encoding: 'ordered-binary' }),
+    tombstones: root.openDB<number, string>('tombstones', {}),
+    documents: root.openDB<DocumentRow, [string, string]>('documents', {}),
+    counters: root.openDB<CounterRow, string>('counters', {}),
+    expiry: root.openDB<true, ExpiryKey>('expiry', {}),
+
+    read(action) {
+      try {
+        // lmdb keeps its snapshot until the next timer tick; another process may have revoked something since.
+        root.resetReadTxn();
+        return action();
+      } catch (cause) {
+        throw new StoreUnavailable({ cause });
+      }
+    },
+
+    async write(action) {
+      if (isClosed) throw new StoreUnavailable({ cause: new Error('the store is closed') });
+      try {
+        // A child transaction, because an action that throws halfway must leave nothing behind.
+        return await root.childTransaction(action);
+      } catch (cause) {
+        ignoreCommitError(cause);
+        throw new StoreUnavailable({ cause });
+      }
+    },
+
+    forgetDeadReaders() {
+      root.readerCheck();
+    },
+
+    async close() {
+      if (isClosed) return;
+      isClosed = true;
+      await root.close();
+    },
+  };
+}
+
+/** lmdb hangs a second promise on a failed commit, which nobody else handles and which would end the process. */
+function ignoreCommitError(cause: unknown): void {
+  if (typeof cause === 'object' && cause !== null && 'commitError' in cause) {
+    Promise.resolve(cause.commitError).catch(() => undefined);
+  }
+}

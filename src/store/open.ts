@@ -1,0 +1,13 @@
+// Chooses the store that the configuration names. Loads only that one: a service on Redis never loads lmdb's binary.
+import type { StoreConfig } from '../config/config.ts';
+import type { Clock, Store } from './store.ts';
+
+/** Rejects with one line that an operator can act on. */
+export async function openStore(config: StoreConfig, now: Clock): Promise<Store> {
+  if (config.engine === 'lmdb') {
+    const { openLmdb } = await import('./lmdb.ts');
+    return openLmdb({ folder: config.folder, now });
+  }
+  const { openRedis } = await import('./redis.ts');
+  return openRedis({ url: config.url, now });
+}

@@ -1,0 +1,41 @@
+// Counters in Redis: fixed windows that every node shares, one key each. Knows nothing of limits.
+import { assertCount, assertWindow, readClock } from './lifetime.ts';
+import type { RedisConnection } from './redis-connection.ts';
+import { counterKey } from './redis-keys.ts';
+import { toNumbers } from './redis-replies.ts';
+import type { Clock, CounterStore } from './store.ts';
+
+/** Counters over `connection`, by the clock `now`. */
+export function createRedisCounters(connection: RedisConnection, now: Clock): CounterStore {
+  return {
+    async increment(key, by, windowMs) {
+      assertWindow(windowMs);
+      assertCount(by);
+      const at = readClock(now);
+      const reply = await connection.run(
+        'incrementCounter',
+        [counterKey(key)],
+        [at, by, at + windowMs, windowMs],
+      );
+      const [count, resetsInMs] = toNumbers(reply);
+      return { count, resetsInMs };
+    },
+
+    async read(key) {
+      const [count, ends] = await connection.ask((redis) => redis.hmget(counterKey(key), 'n', 'e'));
+      const resetsInMs = Number(ends ?? 0) - readClock(now);
+      return resetsInMs > 0 ? { count: Number(count), resetsInMs } : undefined;
+    },
+
+    async set(key, count, windowMs) {
+      assertWindow(windowMs);
+      assertCount(count);
+      const args = [Math.max(0, count), readClock(now) + windowMs, windowMs];
+      await connection.run('setCounter', [counterKey(key)], args);
+    },
+
+    async remove(key) {
+      await connection.ask((redis) => redis.unlink(counterKey(key)));
+    },
+  };
+}

@@ -1,0 +1,156 @@
+// The real servers that tests run against: finds them, installs them where that is possible, starts Redis. Owns no
+// fake: a test that can't have the real server fails and says which package is missing.
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { accessSync, constants, existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** Debian package to the names its program has elsewhere. */
+const PROGRAMS = {
+  'redis-server': ['redis-server', 'valkey-server'],
+  chromium: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],
+} as const;
+
+export type ServerName = keyof typeof PROGRAMS;
+
+/** The path of a program, or undefined when this machine doesn't have it. */
+export function findServer(name: ServerName): string | undefined {
+  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+  return PROGRAMS[name]
+    .flatMap((program) => folders.map((folder) => join(folder, program)))
+    .find((path) => isExecutable(path));
+}
+
+/** The path of a program. Throws an error that names the package when it is missing. */
+export function requireServer(name: ServerName): string {
+  const path = findServer(name);
+  if (path === undefined) throw new Error(`these tests need ${name}: install the package and run them again`);
+  return path;
+}
+
+/** Makes sure that all programs exist: as root on Debian by installing them, elsewhere by saying what is missing. */
+export async function ensureServers(
+  names: readonly ServerName[] = ['redis-server', 'chromium'],
+): Promise<void> {
+  const missing = names.filter((name) => findServer(name) === undefined);
+  if (missing.length === 0) return;
+  const list = missing.join(' and ');
+  if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) {
+    throw new Error(`the tests need ${list}: install the package and run them again`);
+  }
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  try {
+    await run('apt-get', ['update', '-q'], { env, maxBuffer: 1 << 26 });
+    await run('apt-get', ['install', '-qy', '--no-install-recommends', ...missing], {
+      env,
+      maxBuffer: 1 << 26,
+    });
+  } catch (cause) {
+    throw new Error(`the tests need ${list}, and apt-get could not install it`, { cause });
+  }
+  for (const name of missing) requireServer(name);
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+export type RedisOptions = {
+  /** To come back on the port of a server that was killed. */
+  readonly port?: number;
+  readonly password?: string;
+  /** More settings, as on the command line: `['--maxmemory-policy', 'allkeys-lru']`. */
+  readonly settings?: readonly string[];
+};
+
+export type RedisServer = {
+  readonly url: string;
+  readonly port: number;
+  /** Ends it in good order and deletes its folder. Harmless after `kill`. */
+  stop(): Promise<void>;
+  /** Freezes it: connections stay open, nothing is answered. */
+  pause(): void;
+  resume(): void;
+  /** kill -9. */
+  kill(): Promise<void>;
+};
+
+const running = new Set<ChildProcess>();
+process.once('exit', () => running.forEach((child) => child.kill('SIGKILL')));
+
+/** A Redis of its own on a free port, without persistence unless `settings` say otherwise. */
+export async function startRedis({ port, password, settings = [] }: RedisOptions = {}): Promise<RedisServer> {
+  const program = requireServer('redis-server');
+  const chosen = port ?? (await freePort());
+  const folder = await mkdtemp(join(tmpdir(), 'postern-redis-'));
+  const args = ['--port', String(chosen), '--bind', '127.0.0.1', '--dir', folder, '--daemonize', 'no'];
+  const quiet = [
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+    ...(password === undefined ? [] : ['--requirepass', password]),
+  ];
+  const child = spawn(program, [...args, ...quiet, ...settings], { stdio: 'ignore' });
+  running.add(child);
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  void ended.then(() => running.delete(child));
+
+  async function end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGCONT');
+    child.kill(signal);
+    await ended;
+  }
+
+  await Promise.race([
+    answers(chosen),
+    ended.then(() => Promise.reject(new Error(`redis-server ended at once: ${settings.join(' ')}`))),
+  ]);
+  return {
+    url: `redis://${password === undefined ? '' : `:${encodeURIComponent(password)}@`}127.0.0.1:${chosen}`,
+    port: chosen,
+    async stop() {
+      await end('SIGTERM');
+      await rm(folder, { recursive: true, force: true });
+    },
+    pause: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
+    kill: () => end('SIGKILL'),
+  };
+}
+
+/** Any answer will do: `+PONG`, or an error that asks for a password. */
+async function answers(port: number): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while (Date.now() < deadline) {
+    const isUp = await new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'));
+      socket.once('data', () => resolve(true)).once('error', () => resolve(false));
+      socket.once('data', () => socket.destroy());
+    });
+    if (isUp) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error(`redis-server did not answer on port ${port} within 10 s`);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

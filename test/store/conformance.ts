@@ -1,0 +1,473 @@
+// What every store promises, run on each implementation over its real server or disk. Owns the contract's tests;
+// what only one implementation can do is in its own file.
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Clock, type NewRecord, type Store } from '../../src/store/store.ts';
+
+/** Opens one more instance over the same data. */
+export type StoreOpener = (now: Clock) => Promise<Store>;
+
+const START = 1_800_000_000_000;
+
+/** A clock that tests move. */
+export function createClock(): { now: Clock; forward(ms: number): void } {
+  let time = START;
+  return {
+    now: () => time,
+    forward(ms) {
+      time += ms;
+    },
+  };
+}
+
+/** A name that no other test has. */
+export function uniqueName(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/** The whole suite: `open` is called four times, and all instances must agree. */
+export function testStore(open: StoreOpener): void {
+  const clock = createClock();
+  const stores: Store[] = [];
+
+  beforeAll(async () => {
+    for (let count = 0; count < 4; count++) stores.push(await open(clock.now));
+  });
+  afterAll(() => Promise.all(stores.map((store) => store.close())));
+
+  /** One of the four instances, in turn. */
+  function at(index: number): Store {
+    const store = stores[index % stores.length];
+    if (store === undefined) throw new Error('not opened');
+    return store;
+  }
+
+  const parts = { at, clock } satisfies Parts;
+  describe('records', () => testRecords(parts));
+  describe('consume', () => testConsume(parts));
+  describe('aliases', () => testAliases(parts));
+  describe('grants', () => testGrants(parts));
+  describe('documents', () => testDocuments(parts));
+  describe('counters', () => testCounters(parts));
+
+  it('answers a ping', async () => {
+    await expect(at(0).ping()).resolves.toBeUndefined();
+  });
+}
+
+type Parts = { readonly at: (index: number) => Store; readonly clock: ReturnType<typeof createClock> };
+
+function record(fields: Partial<NewRecord> = {}): NewRecord {
+  return { kind: 'AccessToken', key: uniqueName(), payload: '{"v":1}', ttlSeconds: 60, ...fields };
+}
+
+function testRecords({ at, clock }: Parts): void {
+  it('finds on every instance what one has saved', async () => {
+    const saved = record({ payload: '{"text":"ü \\u0000 \u{1F600} %d %s"}' });
+    expect(await at(0).records.save(saved)).toBe('saved');
+    for (const index of [0, 1, 2, 3]) {
+      expect(await at(index).records.find(saved.kind, saved.key)).toEqual({
+        key: saved.key,
+        payload: saved.payload,
+        consumedAt: undefined,
+      });
+    }
+  });
+
+  it('finds nothing under another key or another kind', async () => {
+    const saved = record();
+    await at(0).records.save(saved);
+    expect(await at(0).records.find(saved.kind, uniqueName())).toBeUndefined();
+    expect(await at(0).records.find('RefreshToken', saved.key)).toBeUndefined();
+  });
+
+  it('replaces a record as a whole', async () => {
+    const { key, kind } = record();
+    await at(0).records.save(record({ key, payload: 'first', grant: uniqueName(), alias: uniqueName() }));
+    await at(1).records.save(record({ key, payload: 'second' }));
+    expect((await at(2).records.find(kind, key))?.payload).toBe('second');
+  });
+
+  it('never shows a mixture when two instances save the same key at once', async () => {
+    const { key, kind } = record();
+    const payloads = Array.from({ length: 40 }, (_, index) => String(index).repeat(2000));
+    await Promise.all(payloads.map((payload, index) => at(index).records.save(record({ key, payload }))));
+    expect(payloads).toContain((await at(0).records.find(kind, key))?.payload);
+  });
+
+  it('keeps a large payload', async () => {
+    const saved = record({ payload: 'x'.repeat(200_000) });
+    await at(0).records.save(saved);
+    expect((await at(1).records.find(saved.kind, saved.key))?.payload).toBe(saved.payload);
+  });
+
+  it('hides a record from the millisecond its time is over', async () => {
+    const saved = record({ ttlSeconds: 10 });
+    await at(0).records.save(saved);
+    clock.forward(9_999);
+    expect(await at(1).records.find(saved.kind, saved.key)).toBeDefined();
+    clock.forward(1);
+    expect(await at(1).records.find(saved.kind, saved.key)).toBeUndefined();
+  });
+
+  it('starts the time anew with each save', async () => {
+    const saved = record({ ttlSeconds: 10 });
+    await at(0).records.save(saved);
+    clock.forward(9_000);
+    await at(0).records.save(saved);
+    clock.forward(9_000);
+    expect(await at(0).records.find(saved.kind, saved.key)).toBeDefined();
+  });
+
+  it.each([0, -1, Number.NaN, undefined, 1.5, Number.POSITIVE_INFINITY, Number.MAX_SAFE_INTEGER])(
+    'refuses a time to live of %s, because nothing lives for ever (RD-04)',
+    async (ttlSeconds) => {
+      const refused = record({ ttlSeconds: ttlSeconds as number });
+      await expect(at(0).records.save(refused)).rejects.toThrow(TypeError);
+      await expect(at(0).records.revokeGrant(uniqueName(), ttlSeconds as number)).rejects.toThrow(TypeError);
+      expect(await at(0).records.find(refused.kind, refused.key)).toBeUndefined();
+    },
+  );
+
+  it('destroys a record, twice without complaint', async () => {
+    const saved = record();
+    await at(0).records.save(saved);
+    await at(1).records.destroy(saved.kind, saved.key);
+    await at(1).records.destroy(saved.kind, saved.key);
+    expect(await at(0).records.find(saved.kind, saved.key)).toBeUndefined();
+  });
+
+  it.each(['*', '{tag}x', 'a\r\nFLUSHALL\r\n', 'x'.repeat(50_000), '', '\u0000', '../../etc/passwd', '#'])(
+    'takes any text for a key and touches nothing else (IN-13, case %#)',
+    async (text) => {
+      const bystander = record();
+      await at(0).records.save(bystander);
+      const odd = record({ key: text, grant: `g${text}`, alias: `a${text}` });
+      expect(await at(0).records.save(odd)).toBe('saved');
+      expect((await at(1).records.find(odd.kind, text))?.key).toBe(text);
+      expect((await at(1).records.findByAlias(odd.kind, `a${text}`))?.key).toBe(text);
+      await at(1).records.revokeGrant(`g${text}`, 100);
+      expect(await at(0).records.find(odd.kind, text)).toBeUndefined();
+      expect(await at(0).records.find(bystander.kind, bystander.key)).toBeDefined();
+      clock.forward(101_000);
+    },
+  );
+}
+
+function testConsume({ at, clock }: Parts): void {
+  it('has one winner among 100 parallel callers on four instances (RD-01)', async () => {
+    for (let round = 0; round < 5; round++) {
+      const saved = record({ kind: 'AuthorizationCode', grant: round % 2 === 0 ? uniqueName() : undefined });
+      await at(0).records.save(saved);
+      const results = await Promise.all(
+        Array.from({ length: 100 }, (_, index) => at(index).records.consume(saved.kind, saved.key)),
+      );
+      expect(results.filter((result) => result === 'consumed')).toHaveLength(1);
+      expect(results.filter((result) => result === 'already_consumed')).toHaveLength(99);
+    }
+  });
+
+  it('marks the record with the second of the clock and keeps the payload', async () => {
+    const saved = record();
+    await at(0).records.save(saved);
+    const consumedAt = Math.floor(clock.now() / 1000);
+    expect(await at(0).records.consume(saved.kind, saved.key)).toBe('consumed');
+    expect(await at(1).records.find(saved.kind, saved.key)).toEqual({
+      key: saved.key,
+      payload: saved.payload,
+      consumedAt,
+    });
+  });
+
+  it('keeps the time to live', async () => {
+    const saved = record({ ttlSeconds: 10 });
+    await at(0).records.save(saved);
+    clock.forward(9_000);
+    await at(0).records.consume(saved.kind, saved.key);
+    clock.forward(1_000);
+    expect(await at(0).records.find(saved.kind, saved.key)).toBeUndefined();
+  });
+
+  it('is gone after expiry, and does not bring the key back (RD-02)', async () => {
+    const saved = record({ ttlSeconds: 10 });
+    await at(0).records.save(saved);
+    clock.forward(10_000);
+    expect(await at(1).records.consume(saved.kind, saved.key)).toBe('gone');
+    expect(await at(1).records.consume(saved.kind, uniqueName())).toBe('gone');
+    expect(await at(0).records.find(saved.kind, saved.key)).toBeUndefined();
+  });
+
+  it('stays consumed when the record is saved again', async () => {
+    const saved = record();
+    await at(0).records.save(saved);
+    await at(0).records.consume(saved.kind, saved.key);
+    await at(1).records.save({ ...saved, payload: 'again' });
+    expect(await at(2).records.find(saved.kind, saved.key)).toMatchObject({
+      payload: 'again',
+      consumedAt: expect.any(Number) as number,
+    });
+    expect(await at(3).records.consume(saved.kind, saved.key)).toBe('already_consumed');
+  });
+
+  it('forgets the mark with the record: a new one under an expired key can be consumed', async () => {
+    const saved = record({ ttlSeconds: 10 });
+    await at(0).records.save(saved);
+    await at(0).records.consume(saved.kind, saved.key);
+    clock.forward(10_000);
+    await at(0).records.save(saved);
+    expect(await at(0).records.consume(saved.kind, saved.key)).toBe('consumed');
+  });
+
+  it('loses no mark to a save that races it', async () => {
+    for (let round = 0; round < 50; round++) {
+      const saved = record();
+      await at(0).records.save(saved);
+      const [first] = await Promise.all([
+        at(1).records.consume(saved.kind, saved.key),
+        at(2).records.save({ ...saved, payload: 'again' }),
+      ]);
+      expect([first, await at(3).records.consume(saved.kind, saved.key)]).toEqual([
+        'consumed',
+        'already_consumed',
+      ]);
+    }
+  });
+}
+
+function testAliases({ at, clock }: Parts): void {
+  const session = (fields: Partial<NewRecord>) => record({ kind: 'Session', ...fields });
+  let alias: string;
+  beforeEach(() => {
+    alias = uniqueName();
+  });
+
+  it('finds a record by its alias, within its kind only', async () => {
+    const saved = session({ alias });
+    await at(0).records.save(saved);
+    expect((await at(1).records.findByAlias('Session', alias))?.key).toBe(saved.key);
+    expect(await at(1).records.findByAlias('Interaction', alias)).toBeUndefined();
+    expect(await at(1).records.find('Session', alias)).toBeUndefined();
+  });
+
+  it('follows the newest record that claims it', async () => {
+    const [old, young] = [session({ alias }), session({ alias })];
+    await at(0).records.save(old);
+    await at(1).records.save(young);
+    expect((await at(0).records.findByAlias('Session', alias))?.key).toBe(young.key);
+    await at(0).records.save(old);
+    expect((await at(1).records.findByAlias('Session', alias))?.key).toBe(old.key);
+  });
+
+  it('survives the end of a record that it left, and ends with the one it points to', async () => {
+    const [old, young] = [session({ alias }), session({ alias })];
+    await at(0).records.save(old);
+    await at(0).records.save(young);
+    await at(1).records.destroy('Session', old.key);
+    expect((await at(0).records.findByAlias('Session', alias))?.key).toBe(young.key);
+    await at(1).records.destroy('Session', young.key);
+    expect(await at(0).records.findByAlias('Session', alias)).toBeUndefined();
+  });
+
+  it('no longer finds a record that was saved again without it', async () => {
+    const saved = session({ alias });
+    await at(0).records.save(saved);
+    await at(0).records.save({ ...saved, alias: undefined });
+    expect(await at(0).records.findByAlias('Session', alias)).toBeUndefined();
+    expect(await at(0).records.find('Session', saved.key)).toBeDefined();
+  });
+
+  it('expires with its record and dies with its grant', async () => {
+    const [expiring, granted] = [session({ alias, ttlSeconds: 5 }), session({ alias, grant: uniqueName() })];
+    await at(0).records.save(expiring);
+    clock.forward(5_000);
+    expect(await at(0).records.findByAlias('Session', alias)).toBeUndefined();
+    await at(0).records.save(granted);
+    await at(0).records.revokeGrant(granted.grant ?? '', 100);
+    expect(await at(1).records.findByAlias('Session', alias)).toBeUndefined();
+  });
+}
+
+function testGrants({ at, clock }: Parts): void {
+  let grant: string;
+  beforeEach(() => {
+    grant = uniqueName();
+  });
+
+  it('kills every record of the grant, of every kind, and no other', async () => {
+    const kinds = ['AccessToken', 'RefreshToken', 'AuthorizationCode', 'Grant'];
+    const mine = kinds.flatMap((kind) => Array.from({ length: 60 }, () => record({ kind, grant })));
+    const others = [record({ grant: uniqueName() }), record()];
+    await Promise.all([...mine, ...others].map((each, index) => at(index).records.save(each)));
+    await at(1).records.revokeGrant(grant, 3600);
+    for (const each of mine) {
+      expect(await at(2).records.find(each.kind, each.key)).toBeUndefined();
+      expect(await at(2).records.consume(each.kind, each.key)).toBe('gone');
+    }
+    for (const each of others) expect(await at(2).records.find(each.kind, each.key)).toBeDefined();
+  });
+
+  it('refuses what comes after the revocation, and may be repeated', async () => {
+    await at(0).records.revokeGrant(grant, 3600);
+    await at(1).records.revokeGrant(grant, 3600);
+    const late = record({ grant });
+    expect(await at(2).records.save(late)).toBe('grant_revoked');
+    expect(await at(3).records.find(late.kind, late.key)).toBeUndefined();
+  });
+
+  it('remembers the longest of several revocations, then forgets', async () => {
+    await at(0).records.revokeGrant(grant, 100);
+    await at(1).records.revokeGrant(grant, 10);
+    clock.forward(50_000);
+    expect(await at(0).records.save(record({ grant }))).toBe('grant_revoked');
+    clock.forward(50_000);
+    expect(await at(0).records.save(record({ grant }))).toBe('saved');
+  });
+
+  it('wins over every save that races it, in 250 rounds (RD-09)', async () => {
+    for (let round = 0; round < 250; round++) {
+      const raced = uniqueName();
+      const racers = Array.from({ length: 4 }, () => record({ grant: raced }));
+      const saves = racers.map((racer, index) => at(index).records.save(racer));
+      const revoke = at(round).records.revokeGrant(raced, 3600);
+      saves.push(...racers.map((racer, index) => at(index + 1).records.save(racer)));
+      await Promise.all([...saves, revoke]);
+      const found = await Promise.all(
+        racers.map((racer, index) => at(index).records.find(racer.kind, racer.key)),
+      );
+      expect(found).toEqual([undefined, undefined, undefined, undefined]);
+    }
+  });
+
+  it('leaves a record alone that has moved to another grant', async () => {
+    const saved = record({ grant });
+    await at(0).records.save(saved);
+    await at(0).records.save({ ...saved, grant: uniqueName() });
+    await at(1).records.revokeGrant(grant, 3600);
+    expect(await at(0).records.find(saved.kind, saved.key)).toBeDefined();
+  });
+}
+
+function testDocuments({ at }: Parts): void {
+  let collection: string;
+  beforeEach(() => {
+    collection = uniqueName();
+  });
+
+  it('counts versions from 1 and finds on every instance what one has put', async () => {
+    const { documents } = at(0);
+    expect(await documents.get(collection, 'a')).toBeUndefined();
+    expect(await documents.put(collection, 'a', 'one', 0)).toBe(true);
+    expect(await documents.put(collection, 'a', 'two words\u0000\n', 1)).toBe(true);
+    expect(await at(1).documents.get(collection, 'a')).toEqual({
+      id: 'a',
+      value: 'two words\u0000\n',
+      version: 2,
+    });
+  });
+
+  it('refuses every version but the current one', async () => {
+    const { documents } = at(0);
+    await documents.put(collection, 'a', 'one', 0);
+    for (const stale of [0, 2, -1]) {
+      expect(await documents.put(collection, 'a', 'stale', stale)).toBe(false);
+      expect(await documents.remove(collection, 'a', stale)).toBe(false);
+    }
+    expect(await documents.put(collection, 'b', 'absent', 1)).toBe(false);
+    expect(await documents.remove(collection, 'b', 0)).toBe(false);
+    expect(await at(1).documents.list(collection)).toEqual([{ id: 'a', value: 'one', version: 1 }]);
+  });
+
+  it('has one winner among 100 parallel creations on four instances', async () => {
+    const results = await Promise.all(
+      Array.from({ length: 100 }, (_, index) => at(index).documents.put(collection, 'a', String(index), 0)),
+    );
+    expect(results.filter(Boolean)).toHaveLength(1);
+    const winner = results.indexOf(true);
+    expect(await at(0).documents.get(collection, 'a')).toEqual({
+      id: 'a',
+      value: String(winner),
+      version: 1,
+    });
+  });
+
+  it('loses no update of callers that read, change and try again', async () => {
+    await at(0).documents.put(collection, 'sum', '0', 0);
+    async function addOne(index: number): Promise<void> {
+      const { documents } = at(index);
+      for (;;) {
+        const found = await documents.get(collection, 'sum');
+        if (found === undefined) throw new Error('lost');
+        if (await documents.put(collection, 'sum', String(Number(found.value) + 1), found.version)) return;
+      }
+    }
+    await Promise.all(Array.from({ length: 20 }, (_, index) => addOne(index)));
+    expect(await at(0).documents.get(collection, 'sum')).toEqual({ id: 'sum', value: '20', version: 21 });
+  });
+
+  it('lists a collection by id, and only that one', async () => {
+    const ids = ['b', 'a', 'c@example.com', 'ü ', 'x'.repeat(3000)];
+    for (const id of ids) await at(0).documents.put(collection, id, id, 0);
+    await at(0).documents.put(`${collection}2`, 'z', 'z', 0);
+    expect((await at(1).documents.list(collection)).map(({ id }) => id)).toEqual(ids.toSorted());
+    expect(await at(1).documents.list(uniqueName())).toEqual([]);
+  });
+
+  it('removes by version, after which the document can be made anew', async () => {
+    const { documents } = at(0);
+    await documents.put(collection, 'a', 'one', 0);
+    expect(await documents.remove(collection, 'a', 1)).toBe(true);
+    expect(await documents.remove(collection, 'a', 1)).toBe(false);
+    expect(await documents.get(collection, 'a')).toBeUndefined();
+    expect(await documents.put(collection, 'a', 'new', 0)).toBe(true);
+  });
+}
+
+function testCounters({ at, clock }: Parts): void {
+  let key: string;
+  beforeEach(() => {
+    key = `token:client:${uniqueName()}`;
+  });
+
+  it('counts 200 parallel increments on four instances exactly', async () => {
+    const counts = await Promise.all(
+      Array.from({ length: 200 }, (_, index) => at(index).counters.increment(key, 1, 60_000)),
+    );
+    expect(new Set(counts.map(({ count }) => count)).size).toBe(200);
+    expect(await at(0).counters.read(key)).toEqual({ count: 200, resetsInMs: 60_000 });
+  });
+
+  it('ends its window by the clock, from the first hit', async () => {
+    expect(await at(0).counters.increment(key, 2, 10_000)).toEqual({ count: 2, resetsInMs: 10_000 });
+    clock.forward(9_999);
+    expect(await at(1).counters.increment(key, 1, 10_000)).toEqual({ count: 3, resetsInMs: 1 });
+    clock.forward(1);
+    expect(await at(0).counters.read(key)).toBeUndefined();
+    expect(await at(1).counters.increment(key, 1, 10_000)).toEqual({ count: 1, resetsInMs: 10_000 });
+  });
+
+  it('gives back, never below zero, and never opens a window by it', async () => {
+    await at(0).counters.increment(key, 2, 10_000);
+    expect(await at(0).counters.increment(key, -1, 10_000)).toMatchObject({ count: 1 });
+    expect(await at(0).counters.increment(key, -5, 10_000)).toMatchObject({ count: 0 });
+    clock.forward(10_000);
+    expect(await at(0).counters.increment(key, -1, 10_000)).toEqual({ count: 0, resetsInMs: 0 });
+    expect(await at(0).counters.read(key)).toBeUndefined();
+  });
+
+  it('sets a count with a new window, and removes it', async () => {
+    await at(0).counters.increment(key, 1, 60_000);
+    await at(0).counters.set(key, 9, 5_000);
+    expect(await at(1).counters.read(key)).toEqual({ count: 9, resetsInMs: 5_000 });
+    await at(1).counters.remove(key);
+    await at(1).counters.remove(key);
+    expect(await at(0).counters.read(key)).toBeUndefined();
+  });
+
+  it('refuses a window that never ends and a count that is none', async () => {
+    for (const windowMs of [0, -1, Number.NaN, 1.5, Number.POSITIVE_INFINITY]) {
+      await expect(at(0).counters.increment(key, 1, windowMs)).rejects.toThrow(TypeError);
+      await expect(at(0).counters.set(key, 1, windowMs)).rejects.toThrow(TypeError);
+    }
+    await expect(at(0).counters.increment(key, Number.NaN, 1000)).rejects.toThrow(TypeError);
+  });
+}

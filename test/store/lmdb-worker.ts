@@ -1,0 +1,27 @@
+// One more process on a store's folder, for tests of several processes. `consume` claims every key and prints what
+// it won; `write` saves for ever and prints each key once it is acknowledged.
+import { writeSync } from 'node:fs';
+import { openLmdb } from '../../src/store/lmdb.ts';
+
+const [folder = '', task = '', ...rest] = process.argv.slice(2);
+const store = await openLmdb({ folder, now: Date.now });
+
+if (task === 'consume') {
+  writeSync(1, 'ready\n');
+  await new Promise((resolve) => process.stdin.once('data', resolve));
+  const [prefix = '', count = '0'] = rest;
+  const keys = Array.from({ length: Number(count) }, (_, index) => `${prefix}${index}`);
+  const results = await Promise.all(keys.map((key) => store.records.consume('AuthorizationCode', key)));
+  writeSync(1, JSON.stringify(results));
+  process.stdin.destroy();
+  await store.close();
+} else {
+  const write = async (lane: number) => {
+    for (let index = 0; ; index++) {
+      const key = `${lane}-${index}`;
+      await store.records.save({ kind: 'AccessToken', key, payload: key.repeat(50), ttlSeconds: 3600 });
+      writeSync(1, `${key}\n`);
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, (_, lane) => write(lane)));
+}

@@ -1,0 +1,239 @@
+// The embedded store on a real disk: the contract, and what only a folder that processes share can get wrong.
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { openLmdb } from '../../src/store/lmdb.ts';
+import { openTables } from '../../src/store/lmdb-tables.ts';
+import { StoreUnavailable } from '../../src/store/store.ts';
+import { createClock, testStore, uniqueName } from './conformance.ts';
+
+const WORKER = fileURLToPath(new URL('lmdb-worker.ts', import.meta.url));
+
+let base: string;
+beforeAll(async () => {
+  // With a dot, because lmdb takes such a path for a file unless told otherwise.
+  base = await mkdtemp(join(tmpdir(), 'postern.lmdb-'));
+});
+afterAll(() => rm(base, { recursive: true, force: true }));
+
+const newFolder = () => join(base, uniqueName());
+
+describe('the lmdb store', () => {
+  testStore((now) => openLmdb({ folder: join(base, 'shared.d'), now }));
+});
+
+describe('the folder of the lmdb store', () => {
+  it('is made for this user alone, with what is above it', async () => {
+    const folder = join(newFolder(), 'nested');
+    const store = await openLmdb({ folder, now: Date.now });
+    await store.close();
+    expect((await stat(folder)).mode & 0o777).toBe(0o700);
+    expect((await stat(join(folder, 'data.mdb'))).mode & 0o077).toBe(0);
+  });
+
+  it('is named in one line when it can not be used', async () => {
+    const file = newFolder();
+    await writeFile(file, '');
+    const error = await openLmdb({ folder: join(file, 'data'), now: Date.now }).catch(
+      (cause: unknown) => cause,
+    );
+    expect(error).toBeInstanceOf(Error);
+    expect((error as Error).message).toBe(
+      `the store folder ${join(file, 'data')} can not be opened: ENOTDIR`,
+    );
+  });
+
+  // Root writes where it likes.
+  it.skipIf(process.getuid?.() === 0)('is named when this user may not write to it', async () => {
+    const folder = newFolder();
+    await (await openLmdb({ folder, now: Date.now })).close();
+    await chmod(folder, 0o500);
+    await expect(openLmdb({ folder, now: Date.now })).rejects.toThrow(`${folder} can not be opened: EACCES`);
+  });
+
+  it('is named when what lies in it is no store', async () => {
+    const folder = newFolder();
+    await (await openLmdb({ folder, now: Date.now })).close();
+    await writeFile(join(folder, 'data.mdb'), 'no store '.repeat(2000));
+    await expect(openLmdb({ folder, now: Date.now })).rejects.toThrow(`${folder} can not be opened: `);
+  });
+});
+
+describe('a closed lmdb store', () => {
+  it('has kept everything when it is opened again', async () => {
+    const { now } = createClock();
+    const folder = newFolder();
+    const before = await openLmdb({ folder, now });
+    const record = { kind: 'Session', key: 'k', payload: 'p', ttlSeconds: 60, grant: 'g', alias: 'u' };
+    await before.records.save(record);
+    await before.records.consume('Session', 'k');
+    await before.records.revokeGrant('dead', 60);
+    await before.documents.put('keys', 'current', 'value', 0);
+    await before.counters.increment('c', 3, 60_000);
+    await before.close();
+
+    const after = await openLmdb({ folder, now });
+    expect(await after.records.findByAlias('Session', 'u')).toEqual({
+      key: 'k',
+      payload: 'p',
+      consumedAt: Math.floor(now() / 1000),
+    });
+    expect(await after.records.save({ ...record, grant: 'dead' })).toBe('grant_revoked');
+    expect(await after.documents.get('keys', 'current')).toEqual({
+      id: 'current',
+      value: 'value',
+      version: 1,
+    });
+    expect(await after.counters.read('c')).toEqual({ count: 3, resetsInMs: 60_000 });
+    await after.close();
+  });
+
+  it('says that it is unavailable, and can be closed twice', async () => {
+    const store = await openLmdb({ folder: newFolder(), now: Date.now });
+    await store.close();
+    await store.close();
+    const record = { kind: 'Session', key: 'k', payload: 'p', ttlSeconds: 60 };
+    await expect(store.ping()).rejects.toThrow(StoreUnavailable);
+    await expect(store.records.find('Session', 'k')).rejects.toThrow(StoreUnavailable);
+    await expect(store.records.save(record)).rejects.toThrow(StoreUnavailable);
+  });
+});
+
+describe('the sweep of the lmdb store', () => {
+  it('leaves nothing but documents once everything has ended (RD-12)', async () => {
+    const clock = createClock();
+    const folder = newFolder();
+    const store = await openLmdb({ folder, now: clock.now, sweepEveryMs: 10 });
+    const saves = Array.from({ length: 1000 }, (_, index) =>
+      store.records.save({
+        kind: 'Session',
+        key: `k${index}`,
+        payload: 'p',
+        ttlSeconds: 1 + (index % 60),
+        grant: `g${index % 10}`,
+        alias: `u${index}`,
+      }),
+    );
+    await Promise.all(saves);
+    await Promise.all(
+      Array.from({ length: 300 }, (_, index) => store.counters.increment(`c${index}`, 1, 60_000)),
+    );
+    await store.records.revokeGrant('g1', 120);
+    await store.documents.put('keys', 'current', 'value', 0);
+    clock.forward(60_000);
+    const beside = openTables(folder);
+    const rowsOf = () =>
+      beside.read(() => ({
+        records: beside.records.getCount(),
+        aliases: beside.aliases.getCount(),
+        grants: beside.grants.getCount(),
+        counters: beside.counters.getCount(),
+        tombstones: beside.tombstones.getCount(),
+        expiry: beside.expiry.getCount(),
+        documents: beside.documents.getCount(),
+      }));
+    const none = { records: 0, aliases: 0, grants: 0, counters: 0 };
+    await vi.waitFor(
+      () => expect(rowsOf()).toEqual({ ...none, tombstones: 1, expiry: 1, documents: 1 }),
+      5000,
+    );
+    clock.forward(60_000);
+    await vi.waitFor(
+      () => expect(rowsOf()).toEqual({ ...none, tombstones: 0, expiry: 0, documents: 1 }),
+      5000,
+    );
+    await beside.close();
+    await store.close();
+  });
+
+  it('keeps the index of a grant as small as what is alive, over 2,400 rotations (RD-08)', async () => {
+    const clock = createClock();
+    const folder = newFolder();
+    const store = await openLmdb({ folder, now: clock.now, sweepEveryMs: 5 });
+    const beside = openTables(folder);
+    const members = () => beside.read(() => beside.grants.getValuesCount('g'));
+    for (let round = 0; round < 24; round++) {
+      const keys = Array.from({ length: 100 }, (_, index) => `${round}-${index}`);
+      await Promise.all(
+        keys.map((key) =>
+          store.records.save({ kind: 'RefreshToken', key, payload: 'p', ttlSeconds: 10, grant: 'g' }),
+        ),
+      );
+      clock.forward(10_000);
+      await vi.waitFor(() => expect(members()).toBe(0), 5000);
+    }
+    await beside.close();
+    await store.close();
+  });
+
+  it('does not keep the process alive', async () => {
+    const script = `
+      const { openLmdb } = await import(${JSON.stringify(new URL('../../src/store/lmdb.ts', import.meta.url).href)});
+      await openLmdb({ folder: ${JSON.stringify(newFolder())}, now: Date.now });`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'ignore' });
+    expect(await exitOf(child)).toBe(0);
+  });
+});
+
+describe('processes that share the folder of an lmdb store', () => {
+  it('consume each of 300 codes exactly once between them (RD-01)', async () => {
+    const folder = newFolder();
+    const store = await openLmdb({ folder, now: Date.now });
+    const save = (key: string) =>
+      store.records.save({ kind: 'AuthorizationCode', key, payload: 'p', ttlSeconds: 60, grant: `g-${key}` });
+    await Promise.all(Array.from({ length: 300 }, (_, index) => save(`code${index}`)));
+
+    const workers = [0, 1].map(() => startWorker([folder, 'consume', 'code', '300']));
+    await Promise.all(workers.map((worker) => new Promise((resolve) => worker.stdout.once('data', resolve))));
+    const outputs = workers.map((worker) => text(worker.stdout));
+    for (const worker of workers) worker.stdin.write('go\n');
+    const claims = (await Promise.all(outputs)).map((output) => JSON.parse(output) as string[]);
+
+    for (let index = 0; index < 300; index++) {
+      expect(claims.map((results) => results[index]).toSorted()).toEqual(['already_consumed', 'consumed']);
+    }
+    // What one process writes, another that has just read sees at once.
+    expect(await store.records.consume('AuthorizationCode', 'code0')).toBe('already_consumed');
+    await store.close();
+  });
+
+  it('lose no acknowledged write when the writer is killed (kill -9), and go on', async () => {
+    const folder = newFolder();
+    const store = await openLmdb({ folder, now: Date.now });
+    for (let round = 0; round < 3; round++) {
+      const writer = startWorker([folder, 'write']);
+      let output = '';
+      await new Promise<void>((resolve) => {
+        writer.stdout.on('data', (chunk: Buffer) => {
+          output += chunk.toString();
+          if (output.length > 5000) resolve();
+        });
+      });
+      writer.kill('SIGKILL');
+      await exitOf(writer);
+      // The last line may be cut.
+      const acknowledged = output.split('\n').slice(0, -1);
+      expect(acknowledged.length).toBeGreaterThan(500);
+      for (const key of acknowledged) {
+        expect((await store.records.find('AccessToken', key))?.payload).toBe(key.repeat(50));
+      }
+      expect(await store.records.save({ kind: 'Session', key: 'k', payload: 'p', ttlSeconds: 60 })).toBe(
+        'saved',
+      );
+    }
+    await store.close();
+  });
+});
+
+function startWorker(args: readonly string[]): ChildProcessByStdio<Writable, Readable, null> {
+  return spawn(process.execPath, [WORKER, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
+}
+
+function exitOf(child: { once(event: 'close', listener: (code: number | null) => void): unknown }) {
+  return new Promise<number | null>((resolve) => child.once('close', resolve));
+}

@@ -1,0 +1,412 @@
+// The Redis store on a real redis-server: the contract, the layout of its keys, and what an outage may do.
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openRedis } from '../../src/store/redis.ts';
+import { type Store, StoreUnavailable } from '../../src/store/store.ts';
+import { type RedisServer, startRedis } from '../servers.ts';
+import { createClock, testStore, uniqueName } from './conformance.ts';
+
+const record = { kind: 'AccessToken', key: 'k', payload: 'p', ttlSeconds: 60 };
+
+describe('the redis store', () => {
+  let server: RedisServer;
+  let raw: Redis;
+  beforeAll(async () => {
+    server = await startRedis();
+    raw = new Redis(server.url);
+  });
+  afterAll(async () => {
+    await raw.quit();
+    await server.stop();
+  });
+
+  testStore((now) => openRedis({ url: server.url, now }));
+
+  it('leaves no key without an end but documents, after all of the above (RD-12)', async () => {
+    const keys = await raw.keys('*');
+    expect(keys.length).toBeGreaterThan(100);
+    const endless: string[] = [];
+    for (const key of keys) if ((await raw.pttl(key)) === -1) endless.push(key);
+    expect(endless.filter((key) => !key.startsWith('postern:documents:'))).toEqual([]);
+    expect(keys.filter((key) => !key.startsWith('postern:'))).toEqual([]);
+  });
+
+  it('names everything with keys of bounded length, whatever the caller sends (IN-13)', async () => {
+    const keys = await raw.keys('*');
+    expect(Math.max(...keys.map((key) => Buffer.byteLength(key)))).toBeLessThan(200);
+    // One hash tag at most, and only ours: nobody chooses a slot.
+    expect(keys.filter((key) => /[{}]/.test(key.replace(/^postern:\{grant:[^{}]+\}:/, '')))).toEqual([]);
+  });
+});
+
+describe('the keys of the redis store', () => {
+  const clock = createClock();
+  let server: RedisServer;
+  let raw: Redis;
+  let store: Store;
+  beforeAll(async () => {
+    server = await startRedis();
+    raw = new Redis(server.url);
+    store = await openRedis({ url: server.url, now: clock.now });
+  });
+  beforeEach(() => raw.flushall());
+  afterAll(async () => {
+    await store.close();
+    await raw.quit();
+    await server.stop();
+  });
+
+  it('does not recreate a key that expired between find and consume (RD-02)', async () => {
+    await store.records.save(record);
+    await raw.del('postern:record:AccessToken:k');
+    expect(await store.records.consume('AccessToken', 'k')).toBe('gone');
+    expect(await raw.keys('*')).toEqual([]);
+  });
+
+  it('keep the time to live over a consume, and over every save', async () => {
+    await store.records.save(record);
+    await store.records.consume('AccessToken', 'k');
+    expect(await raw.pttl('postern:record:AccessToken:k')).toBeGreaterThan(50_000);
+    await store.records.save({ ...record, ttlSeconds: 600 });
+    expect(await raw.pttl('postern:record:AccessToken:k')).toBeGreaterThan(500_000);
+  });
+
+  it('keep the index of a grant as small as what is alive, over 2,400 rotations (RD-08)', async () => {
+    for (let round = 0; round < 24; round++) {
+      const keys = Array.from({ length: 100 }, (_, index) => `${round}-${index}`);
+      await Promise.all(
+        keys.map((key) => store.records.save({ ...record, key, ttlSeconds: 10, grant: 'g' })),
+      );
+      expect(await raw.zcard('postern:{grant:g}:index')).toBe(100);
+      clock.forward(10_000);
+    }
+    await store.records.save({ ...record, ttlSeconds: 100, grant: 'g' });
+    expect(await raw.zcard('postern:{grant:g}:index')).toBe(1);
+    const life = await raw.pttl('postern:{grant:g}:index');
+    expect(life).toBeGreaterThan(95_000);
+    expect(life).toBeLessThanOrEqual(100_000);
+  });
+
+  it('let an index live as long as its longest member, whatever comes later', async () => {
+    await store.records.save({ ...record, key: 'long', ttlSeconds: 1000, grant: 'g' });
+    await store.records.save({ ...record, key: 'short', ttlSeconds: 1, grant: 'g' });
+    expect(await raw.pttl('postern:{grant:g}:index')).toBeGreaterThan(900_000);
+  });
+
+  it('are all gone after destroy', async () => {
+    await store.records.save({ ...record, kind: 'Session', grant: 'g', alias: 'u' });
+    expect(await raw.dbsize()).toBe(3);
+    await store.records.destroy('Session', 'k');
+    expect(await raw.dbsize()).toBe(0);
+  });
+
+  it('are all gone after a revocation, but for the tombstone', async () => {
+    const keys = Array.from({ length: 250 }, (_, index) => `k${index}`);
+    await Promise.all(keys.map((key) => store.records.save({ ...record, key, grant: 'g', alias: key })));
+    await store.records.revokeGrant('g', 3600);
+    expect(await raw.keys('*')).toEqual(['postern:{grant:g}:dead']);
+    expect(await raw.pttl('postern:{grant:g}:dead')).toBeGreaterThan(3_500_000);
+  });
+
+  it('hide a record that reached Redis after its grant was revoked', async () => {
+    await store.records.save({ ...record, grant: 'g' });
+    const row = await raw.hgetall('postern:record:AccessToken:k');
+    await store.records.revokeGrant('g', 3600);
+    // What a save does that passed the index before the tombstone came.
+    await raw.hset('postern:record:AccessToken:k', row);
+    expect(await store.records.find('AccessToken', 'k')).toBeUndefined();
+    expect(await store.records.consume('AccessToken', 'k')).toBe('gone');
+  });
+
+  it.each([
+    ['record', 'postern:record:AccessToken:k'],
+    ['index', 'postern:{grant:g}:index'],
+    ['tombstone', 'postern:{grant:g}:dead'],
+  ])('reject a save when the %s has the wrong type, instead of swallowing it (RD-05)', async (_, key) => {
+    await raw.rpush(key, 'not ours');
+    await expect(store.records.save({ ...record, grant: 'g' })).rejects.toThrow(StoreUnavailable);
+    await expect(store.records.find('AccessToken', 'k'))
+      .resolves.toBeUndefined()
+      .catch(() => undefined);
+  });
+
+  it('reject everything else of the wrong type too (RD-05)', async () => {
+    await raw.rpush('postern:record:AccessToken:k', 'x');
+    await raw.rpush('postern:alias:Session:u', 'x');
+    await raw.rpush('postern:documents:c', 'x');
+    await raw.rpush('postern:counter:n', 'x');
+    const calls = [
+      () => store.records.find('AccessToken', 'k'),
+      () => store.records.consume('AccessToken', 'k'),
+      () => store.records.destroy('AccessToken', 'k'),
+      () => store.records.findByAlias('Session', 'u'),
+      () => store.documents.get('c', 'a'),
+      () => store.documents.list('c'),
+      () => store.documents.put('c', 'a', 'v', 0),
+      () => store.documents.remove('c', 'a', 1),
+      () => store.counters.increment('n', 1, 1000),
+      () => store.counters.read('n'),
+      () => store.counters.set('n', 1, 1000),
+    ];
+    for (const call of calls) await expect(call()).rejects.toThrow(StoreUnavailable);
+  });
+
+  it('use one round trip for a plain save and find, two for a find with a grant', async () => {
+    const counted = await startProxy(server.port);
+    const near = await openRedis({ url: counted.url, now: clock.now });
+    await near.records.save({ ...record, grant: 'g', key: 'warm' });
+    await near.records.find('AccessToken', 'warm');
+    async function tripsOf(action: () => Promise<unknown>): Promise<number> {
+      const before = counted.requests();
+      await action();
+      return counted.requests() - before;
+    }
+    expect(await tripsOf(() => near.records.save(record))).toBe(1);
+    expect(await tripsOf(() => near.records.find('AccessToken', 'k'))).toBe(1);
+    expect(await tripsOf(() => near.records.consume('AccessToken', 'k'))).toBe(1);
+    expect(await tripsOf(() => near.records.find('AccessToken', 'warm'))).toBe(2);
+    expect(await tripsOf(() => near.records.save({ ...record, grant: 'g' }))).toBe(2);
+    await near.close();
+    await counted.close();
+  });
+
+  it('work on when the server has lost its scripts', async () => {
+    await store.records.save(record);
+    await raw.script('FLUSH');
+    expect(await store.records.save(record)).toBe('saved');
+    expect(await store.records.consume('AccessToken', 'k')).toBe('consumed');
+  });
+});
+
+describe('the redis store in an outage', () => {
+  let server: RedisServer;
+  let store: Store;
+  beforeEach(async () => {
+    server = await startRedis();
+    store = await openRedis({ url: server.url, now: Date.now });
+    return async () => {
+      await store.close();
+      await server.stop();
+    };
+  });
+
+  it('says so within a second of a freeze, and is back within two of its end (RD-13)', async () => {
+    await store.records.save(record);
+    server.pause();
+    const began = performance.now();
+    const calls = Array.from({ length: 50 }, () => store.records.find('AccessToken', 'k'));
+    calls.push(...Array.from({ length: 50 }, () => store.records.save(record).then(() => undefined)));
+    await sleep(50);
+    // Comes while a batch is out and has to wait for it.
+    calls.push(store.records.consume('AccessToken', 'k').then(() => undefined));
+    const results = await Promise.allSettled(calls);
+    expect(performance.now() - began).toBeLessThan(1000);
+    for (const result of results) {
+      expect(result).toMatchObject({ status: 'rejected', reason: expect.any(StoreUnavailable) as unknown });
+    }
+    await sleep(1500);
+    const late = performance.now();
+    await expect(store.records.find('AccessToken', 'k')).rejects.toThrow(StoreUnavailable);
+    expect(performance.now() - late).toBeLessThan(50);
+    server.resume();
+    await vi.waitFor(() => store.records.find('AccessToken', 'k'), { timeout: 2000, interval: 20 });
+  });
+
+  it('says so at once when the server is killed, and is back within two seconds of its return (RD-14)', async () => {
+    await store.records.save(record);
+    const inFlight = Promise.allSettled([store.records.find('AccessToken', 'k')]);
+    await server.kill();
+    await inFlight;
+    const began = performance.now();
+    await expect(store.records.consume('AccessToken', 'k')).rejects.toThrow(StoreUnavailable);
+    await expect(store.ping()).rejects.toThrow(StoreUnavailable);
+    expect(performance.now() - began).toBeLessThan(50);
+    await sleep(1500);
+    const again = await startRedis({ port: server.port });
+    const raw = new Redis(again.url);
+    await raw.hset('postern:record:AccessToken:k', { p: 'p', e: Date.now() + 60_000, g: '', a: '' });
+    await vi.waitFor(() => store.ping(), { timeout: 2000, interval: 20 });
+    // No consume that was asked for during the outage comes later.
+    expect(await store.records.consume('AccessToken', 'k')).toBe('consumed');
+    await raw.quit();
+    await again.stop();
+  });
+
+  it('counts a code as spent when the answer to its consume was lost (RD-16)', async () => {
+    await store.records.save(record);
+    const proxy = await startProxy(server.port);
+    const far = await openRedis({ url: proxy.url, now: Date.now });
+    proxy.swallowAnswers();
+    await expect(far.records.consume('AccessToken', 'k')).rejects.toThrow(StoreUnavailable);
+    expect(await store.records.consume('AccessToken', 'k')).toBe('already_consumed');
+    proxy.cut();
+    await vi.waitFor(() => far.ping(), { timeout: 2000, interval: 20 });
+    expect(await far.records.consume('AccessToken', 'k')).toBe('already_consumed');
+    await far.close();
+    await proxy.close();
+  });
+
+  it('sends nothing twice when the connection is cut again and again', async () => {
+    const proxy = await startProxy(server.port);
+    const far = await openRedis({ url: proxy.url, now: Date.now });
+    let certain = 0;
+    let uncertain = 0;
+    for (let index = 0; index < 60; index++) {
+      const call = far.counters.increment('n', 1, 60_000);
+      if (index % 6 === 0) setImmediate(() => proxy.cut());
+      await call.then(
+        () => certain++,
+        () => uncertain++,
+      );
+      await vi.waitFor(() => far.ping(), { timeout: 2000, interval: 5 });
+    }
+    const counted = (await store.counters.read('n'))?.count ?? 0;
+    expect(counted).toBeGreaterThanOrEqual(certain);
+    expect(counted).toBeLessThanOrEqual(certain + uncertain);
+    await far.close();
+    await proxy.close();
+  });
+
+  it('translates a full memory, a demotion and a missing right (READONLY, OOM, NOAUTH)', async () => {
+    const raw = new Redis(server.url);
+    await raw.config('SET', 'maxmemory', '1');
+    await expect(store.records.save(record)).rejects.toThrow(StoreUnavailable);
+    await raw.config('SET', 'maxmemory', '0');
+    await store.records.save(record);
+
+    await raw.replicaof('127.0.0.1', '1');
+    await expect(store.records.save(record)).rejects.toThrow(StoreUnavailable);
+    await raw.replicaof('NO', 'ONE');
+    await vi.waitFor(() => store.records.save(record), { timeout: 2000, interval: 20 });
+
+    await raw.acl('SETUSER', 'default', '-hmget');
+    await expect(store.records.find('AccessToken', 'k')).rejects.toThrow(StoreUnavailable);
+    await raw.quit();
+  });
+
+  it('keeps values and passwords out of the cause', async () => {
+    const raw = new Redis(server.url);
+    await raw.rpush('postern:record:AccessToken:k', 'x');
+    const error: unknown = await store.records
+      .save({ ...record, payload: 'the payload' })
+      .catch((cause: unknown) => cause);
+    const { cause } = error as { cause: Error };
+    expect(cause.message).toContain('WRONGTYPE');
+    expect(Object.keys(cause)).toEqual(['name']);
+    expect(cause.message).not.toContain('the payload');
+    await raw.quit();
+  });
+});
+
+describe('opening the redis store', () => {
+  it('rejects in one line without the password when nobody listens', async () => {
+    const url = 'redis://user:s3cret@127.0.0.1:1/2';
+    const error: unknown = await openRedis({ url, now: Date.now }).catch((cause: unknown) => cause);
+    expect((error as Error).message).toBe(
+      'the store at redis://127.0.0.1:1/2 can not be used: connect ECONNREFUSED 127.0.0.1:1',
+    );
+  });
+
+  it('rejects without the password when it is wrong, and when it is missing (RD-26)', async () => {
+    const server = await startRedis({ password: 'right&proper' });
+    const wrong = server.url.replace('right', 'wr0ng');
+    for (const url of [wrong, `redis://127.0.0.1:${server.port}`]) {
+      const error: unknown = await openRedis({ url, now: Date.now }).catch((cause: unknown) => cause);
+      expect((error as Error).message).toMatch(/^the store at redis:\/\/127\.0\.0\.1:\d+ can not be used: /);
+      expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain('wr0ng');
+    }
+    const store = await openRedis({ url: server.url, now: Date.now });
+    await store.ping();
+    await store.close();
+    await server.stop();
+  });
+
+  it('refuses a server that throws keys away, at the start and later (RD-22)', async () => {
+    const server = await startRedis({ settings: ['--maxmemory-policy', 'allkeys-lru'] });
+    await expect(openRedis({ url: server.url, now: Date.now })).rejects.toThrow(
+      /maxmemory-policy is allkeys-lru/,
+    );
+    const raw = new Redis(server.url);
+    await raw.config('SET', 'maxmemory-policy', 'noeviction');
+    const store = await openRedis({ url: server.url, now: Date.now });
+    await raw.config('SET', 'maxmemory-policy', 'volatile-ttl');
+    await expect(store.ping()).rejects.toThrow(StoreUnavailable);
+    await raw.quit();
+    await store.close();
+    await server.stop();
+  });
+
+  it('gives up in a second or so when the server accepts and says nothing', async () => {
+    const server = await startRedis();
+    server.pause();
+    const began = performance.now();
+    await expect(openRedis({ url: server.url, now: Date.now })).rejects.toThrow(/can not be used/);
+    expect(performance.now() - began).toBeLessThan(1500);
+    await server.stop();
+  });
+
+  it('refuses what is no URL of a Redis', async () => {
+    await expect(openRedis({ url: 'http://user:s3cret@host', now: Date.now })).rejects.toThrow(
+      'the store must be a redis:// or rediss:// URL',
+    );
+  });
+
+  it('prints nothing and leaves no error unhandled, with all that goes wrong above', async () => {
+    const print = vi.spyOn(console, 'error');
+    const server = await startRedis();
+    const store = await openRedis({ url: server.url, now: Date.now });
+    await server.kill();
+    await expect(store.ping()).rejects.toThrow(StoreUnavailable);
+    await sleep(300);
+    await store.close();
+    await expect(store.records.find('AccessToken', uniqueName())).rejects.toThrow(StoreUnavailable);
+    expect(print).not.toHaveBeenCalled();
+    print.mockRestore();
+    await server.stop();
+  });
+});
+
+/** Stands between a store and its server: counts requests, loses answers, cuts connections. */
+async function startProxy(port: number) {
+  const pairs = new Set<readonly [Socket, Socket]>();
+  let requests = 0;
+  let isSwallowing = false;
+  const proxy = createServer((near) => {
+    const far = connect(port, '127.0.0.1');
+    const pair = [near, far] as const;
+    pairs.add(pair);
+    near.setNoDelay(true).on('data', (data) => {
+      requests += 1;
+      far.write(data);
+    });
+    far.setNoDelay(true).on('data', (data) => isSwallowing || near.write(data));
+    for (const socket of pair) {
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        pairs.delete(pair);
+        for (const end of pair) end.destroy();
+      });
+    }
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  const cut = () => {
+    isSwallowing = false;
+    for (const [near] of pairs) near.destroy();
+  };
+  return {
+    url: `redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    requests: () => requests,
+    swallowAnswers: () => {
+      isSwallowing = true;
+    },
+    cut,
+    async close() {
+      cut();
+      await new Promise((resolve) => proxy.close(resolve));
+    },
+  };
+}
