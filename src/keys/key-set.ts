@@ -23,4 +23,6 @@ export type KeySet = {
   readonly reserve: readonly { readonly kid: string; readonly privateJwk: JWK }[];
   /** Published: active first, then reserve, then retired. What JWKS shows and verification accepts. */
   readonly published: readonly PublicJwk[];
+  /** When a key was last compromised, epoch milliseconds: for an hour from then, JWKS answers are cached for a minute at most. */
+  readonly compromisedAt?: number | undefined;
 };

@@ -1,0 +1,145 @@
+// The ring of signing keys as plain data, and what each key is at a moment. Owns the states and the questions one can ask
+// a ring; ring-steps.ts and emergency.ts change it, key-store.ts keeps it. All times are epoch milliseconds, as Clock.
+import type { PublicJwk } from './key-set.ts';
+import type { Timing } from './timing.ts';
+
+export type KeyState = 'generated' | 'published' | 'active' | 'retired' | 'removed' | 'compromised';
+
+/** The life of one key. Times in the future are appointments: all nodes keep them by their own clock. */
+export type KeyTimes = {
+  readonly createdAt: number;
+  /** Since when it is in the ring, and so in every JWKS that has read the ring. Absent: generated only. */
+  readonly publishedAt?: number | undefined;
+  readonly activateAt?: number | undefined;
+  readonly retireAt?: number | undefined;
+  readonly removeAt?: number | undefined;
+  readonly compromisedAt?: number | undefined;
+};
+
+/** A sealed key that no ring holds yet. */
+export type NewKey = {
+  readonly kid: string;
+  readonly alg: 'RS256';
+  /** RFC 7638: the same key under another kid is still the same key. */
+  readonly thumbprint: string;
+  readonly createdAt: number;
+  readonly public: PublicJwk;
+  /** The private JWK, sealed by the vault. Absent: destroyed. */
+  readonly sealed?: string | undefined;
+};
+
+export type RingKey = NewKey & KeyTimes & { readonly publishedAt: number };
+
+/** What is left of a key that is gone, so that neither its kid nor the key itself can come back. */
+export type Tombstone = {
+  readonly kid: string;
+  readonly thumbprint: string;
+  readonly end: 'removed' | 'compromised';
+  readonly at: number;
+};
+
+export type Ring = {
+  /** 1 for the first ring, then +1 for each change. */
+  readonly generation: number;
+  /** Published keys, and compromised ones until they become a tombstone. Reserves sign in this order. */
+  readonly keys: readonly RingKey[];
+  readonly gone: readonly Tombstone[];
+};
+
+/** A ring that can't be made or changed as asked. */
+export class KeyringError extends Error {
+  readonly code: 'unknown_kid' | 'duplicate_key' | 'key_needed' | 'no_reserve';
+
+  constructor(code: KeyringError['code'], message: string) {
+    super(message);
+    this.name = 'KeyringError';
+    this.code = code;
+  }
+}
+
+/** What `key` is at `now` (epoch milliseconds). */
+export function stateOf(key: KeyTimes, now: number): KeyState {
+  if (key.compromisedAt !== undefined) return 'compromised';
+  if (isPast(key.removeAt, now)) return 'removed';
+  if (isPast(key.retireAt, now)) return 'retired';
+  if (isPast(key.activateAt, now)) return 'active';
+  return key.publishedAt === undefined ? 'generated' : 'published';
+}
+
+/** The key that signs at `now`: the latest appointment that has come. Undefined only on a clock far behind the ring's. */
+export function activeKey(ring: Ring, now: number): RingKey | undefined {
+  return ring.keys
+    .filter((key) => stateOf(key, now) === 'active')
+    .reduce<RingKey | undefined>(
+      (latest, key) => ((latest?.activateAt ?? -Infinity) < (key.activateAt ?? 0) ? key : latest),
+      undefined,
+    );
+}
+
+/** The keys of a JWKS at `now`: active first, then those that will sign, then those that only verify. */
+export function publishedKeys(ring: Ring, now: number): readonly RingKey[] {
+  const active = activeKey(ring, now);
+  const inState = (state: KeyState): RingKey[] =>
+    ring.keys.filter((key) => key !== active && stateOf(key, now) === state);
+  return [
+    ...(active === undefined ? [] : [active]),
+    ...inState('published'),
+    ...inState('active'),
+    ...inState('retired'),
+  ];
+}
+
+/** Published keys without an appointment, the next one to sign first. A sound ring always has one. */
+export function reserveKeys(ring: Ring): readonly RingKey[] {
+  return ring.keys.filter((key) => key.compromisedAt === undefined && key.activateAt === undefined);
+}
+
+/** Keys whose appointment to sign still lies ahead, the nearest first. */
+export function scheduledKeys(ring: Ring, now: number): readonly RingKey[] {
+  return ring.keys
+    .filter((key) => key.compromisedAt === undefined && key.activateAt !== undefined && key.activateAt > now)
+    .toSorted((a, b) => (a.activateAt ?? 0) - (b.activateAt ?? 0));
+}
+
+/** When a key of this ring was last compromised: JWKS answers should be cached shortly for C seconds from then. */
+export function lastCompromiseAt(ring: Ring): number | undefined {
+  const times = ring.keys.flatMap((key) => key.compromisedAt ?? []);
+  return times.length === 0 ? undefined : Math.max(...times);
+}
+
+/** The first ring of an installation: one key that signs at once and one in reserve. */
+export function createRing(
+  keys: { readonly active: NewKey; readonly reserve: NewKey },
+  now: number,
+  timing: Timing,
+): Ring {
+  const empty: Ring = { generation: 0, keys: [], gone: [] };
+  assertNew(empty, keys.active);
+  // Dated back by the skew, so that no node waits for its own slower clock to have a key.
+  const active = { ...toRingKey(keys.active, now), activateAt: now - ms(timing.skew) };
+  assertNew({ ...empty, keys: [active] }, keys.reserve);
+  return { ...empty, generation: 1, keys: [active, toRingKey(keys.reserve, now)] };
+}
+
+/** The same key as a member of the ring: published from now on. */
+export function toRingKey(key: NewKey, now: number): RingKey {
+  return { ...key, publishedAt: now };
+}
+
+/** Throws KeyringError when the ring has, or ever had, this kid or this key. */
+export function assertNew(ring: Ring, key: NewKey): void {
+  const known = [...ring.keys, ...ring.gone];
+  if (known.some(({ kid }) => kid === key.kid)) {
+    throw new KeyringError('duplicate_key', `the kid ${key.kid} has been used: a kid never returns`);
+  }
+  if (known.some(({ thumbprint }) => thumbprint === key.thumbprint)) {
+    throw new KeyringError('duplicate_key', `the key ${key.kid} has been used under another kid`);
+  }
+}
+
+/** Seconds to milliseconds. */
+export const ms = (seconds: number): number => seconds * 1000;
+
+function isPast(at: number | undefined, now: number): boolean {
+  return at !== undefined && at <= now;
+}

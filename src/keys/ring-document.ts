@@ -1,0 +1,128 @@
+// The ring as text: what a store keeps of it, and the proof that nobody altered it or put an older one back. Owns that
+// form only; key-store.ts reads and writes it, the vault holds the keys of the proof.
+import type { Ring } from './keyring.ts';
+import { VaultError, type Vault } from './vault.ts';
+
+const PURPOSE = 'signing key ring';
+
+/**
+ * `missing`: there is no ring where one must be. `empty`: no key in it could sign. `unreadable`: an encryption key is needed that
+ * isn't configured. `tampered`: altered. `rolled_back`: older than what was there. `unsupported`: of a newer version.
+ * `clock`: this machine's clock is far behind. `busy`: too many lost races.
+ */
+export type KeyStoreErrorCode =
+  'missing' | 'empty' | 'unreadable' | 'tampered' | 'rolled_back' | 'unsupported' | 'clock' | 'busy';
+
+/** The keys can't be used as they are. Never answered by making new ones: a person must look. */
+export class KeyStoreError extends Error {
+  readonly code: KeyStoreErrorCode;
+  readonly kid: string | undefined;
+  readonly kekId: string | undefined;
+
+  constructor(
+    code: KeyStoreErrorCode,
+    message: string,
+    about: {
+      readonly kid?: string | undefined;
+      readonly kekId?: string | undefined;
+      readonly cause?: unknown;
+    } = {},
+  ) {
+    super(message, about.cause === undefined ? undefined : { cause: about.cause });
+    this.name = 'KeyStoreError';
+    this.code = code;
+    this.kid = about.kid;
+    this.kekId = about.kekId;
+  }
+}
+
+/** `body` is text inside the text, so that the checksum covers exactly the bytes that are read. */
+type Envelope = { readonly v: 1; readonly body: string; readonly checksum: string };
+type Body = { readonly writtenAs: number; readonly ring: Ring };
+
+/** `version`: the one the document will have once it is written. An older text put back through the store then has another. */
+export function encodeRing(ring: Ring, version: number, vault: Vault): string {
+  const body = JSON.stringify({ writtenAs: version, ring } satisfies Body);
+  return JSON.stringify({ v: 1, body, checksum: vault.checksum(PURPOSE, body) } satisfies Envelope);
+}
+
+export type DecodedRing = {
+  readonly ring: Ring;
+  /** False: this text was written as another version of the document, so somebody put it back. */
+  readonly isInPlace: boolean;
+  /** Its checksum was made with an encryption key that isn't the first any more. */
+  readonly needsRewrap: boolean;
+};
+
+/** Throws KeyStoreError `unsupported`, `unreadable`, `tampered` or `empty`, naming keys and the encryption key. */
+export function decodeRing(value: string, version: number, vault: Vault): DecodedRing {
+  const envelope = parseEnvelope(value);
+  try {
+    vault.verify(PURPOSE, envelope.body, envelope.checksum);
+  } catch (error) {
+    throw error instanceof VaultError ? explain(error, envelope.body) : error;
+  }
+  // The checksum held, so this is what encodeRing wrote.
+  const { ring, writtenAs }: Body = JSON.parse(envelope.body);
+  if (ring.keys.length === 0) throw new KeyStoreError('empty', 'the key ring in the store has no key');
+  return { ring, isInPlace: writtenAs === version, needsRewrap: vault.needsRewrap(envelope.checksum) };
+}
+
+function parseEnvelope(value: string): Envelope {
+  const parsed = parseObject(value);
+  if (parsed === undefined || parsed['v'] === undefined) {
+    throw new KeyStoreError('tampered', 'the key ring in the store is not a key ring');
+  }
+  if (parsed['v'] !== 1) {
+    throw new KeyStoreError(
+      'unsupported',
+      'the key ring in the store was written by a newer version of this service',
+    );
+  }
+  const { body, checksum } = parsed;
+  if (typeof body !== 'string' || typeof checksum !== 'string') {
+    throw new KeyStoreError('tampered', 'the key ring in the store is not a key ring');
+  }
+  return { v: 1, body, checksum };
+}
+
+function explain(error: VaultError, body: string): KeyStoreError {
+  const kids = claimedKids(body);
+  const about = { kid: kids[0], kekId: error.kekId, cause: error };
+  const keys = kids.length === 0 ? 'its keys' : `the keys ${kids.join(', ')}`;
+  return error.code === 'unknown_key'
+    ? new KeyStoreError(
+        'unreadable',
+        `the key ring can not be read: ${keys} were sealed with the encryption key ${error.kekId}, which is not configured`,
+        about,
+      )
+    : new KeyStoreError(
+        'tampered',
+        `the key ring was altered: its checksum does not hold for ${keys} (encryption key ${error.kekId ?? 'unknown'})`,
+        about,
+      );
+}
+
+/** What an unproven body says its kids are: for the error message only. */
+function claimedKids(body: string): string[] {
+  const ring = parseObject(body)?.['ring'];
+  const keys: unknown = isObject(ring) ? ring['keys'] : undefined;
+  if (!Array.isArray(keys)) return [];
+  return keys
+    .flatMap((key: unknown) => (isObject(key) && typeof key['kid'] === 'string' ? key['kid'] : []))
+    .filter((kid) => /^[\x21-\x7e]{1,128}$/.test(kid))
+    .slice(0, 10);
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}

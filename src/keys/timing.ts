@@ -1,0 +1,80 @@
+// How long each part of a signing key's life must last so that no live token outlives its key. Owns the sums only;
+// keyring.ts applies them.
+
+/** What careful verifiers cache although we say less (mod_auth_openidc, AWS API Gateway): an hour. */
+const VERIFIER_CACHE_SECONDS = 3600;
+/** Three polls of 5 s: after that every healthy node has read a change. */
+const PROPAGATION_SECONDS = 15;
+/** The bound on the difference between any two nodes' clocks. */
+export const SKEW_SECONDS = 120;
+
+/** The configured side. All in seconds. */
+export type TimingInput = {
+  /** The longest of all audiences. */
+  readonly accessToken: number;
+  readonly idToken: number;
+  readonly rotateEvery: number;
+  readonly publishAhead: number;
+  readonly jwksMaxAge: number;
+};
+
+/** All in seconds. */
+export type Timing = {
+  /** C: what a verifier may cache. */
+  readonly cache: number;
+  /** P: until a change is on every node. */
+  readonly propagation: number;
+  /** S: between any two clocks. */
+  readonly skew: number;
+  /** L: the longest life of a token that these keys sign. */
+  readonly tokenLife: number;
+  /** C + P + S: the least time between a key's publication and its first signature. */
+  readonly publishToActivate: number;
+  /** L + C + S: how long a retired key goes on verifying. */
+  readonly retireToRemove: number;
+  readonly rotateEvery: number;
+  /** How long before a planned change the key after the next one is published. */
+  readonly publishAhead: number;
+};
+
+/** The times that follow from a configuration; they are only safe when `timingProblems` finds nothing. */
+export function toTiming(input: TimingInput): Timing {
+  const cache = Math.max(input.jwksMaxAge, VERIFIER_CACHE_SECONDS);
+  const tokenLife = Math.max(input.accessToken, input.idToken);
+  return {
+    cache,
+    propagation: PROPAGATION_SECONDS,
+    skew: SKEW_SECONDS,
+    tokenLife,
+    publishToActivate: cache + PROPAGATION_SECONDS + SKEW_SECONDS,
+    retireToRemove: tokenLife + cache + SKEW_SECONDS,
+    rotateEvery: input.rotateEvery,
+    publishAhead: input.publishAhead,
+  };
+}
+
+/** Everything about these times that would break a live token, one sentence each with its sum. Empty: safe. */
+export function timingProblems(input: TimingInput): string[] {
+  const senseless = Object.entries(input).filter(([, value]) => !Number.isSafeInteger(value) || value < 1);
+  if (senseless.length > 0) {
+    return senseless.map(
+      ([name, value]) => `${name} must be a whole number of seconds above 0, not ${value}`,
+    );
+  }
+  const { cache, propagation, skew, tokenLife, publishToActivate, retireToRemove } = toTiming(input);
+  const problems: string[] = [];
+  if (input.publishAhead < publishToActivate) {
+    problems.push(
+      `publish_ahead is ${input.publishAhead}s: a key would sign before every verifier can know it. It must be at least ` +
+        `${publishToActivate}s = ${cache}s verifier cache + ${propagation}s propagation + ${skew}s clock skew`,
+    );
+  }
+  const shortest = input.publishAhead + retireToRemove;
+  if (input.rotateEvery <= shortest) {
+    problems.push(
+      `rotate_every is ${input.rotateEvery}s: a key would have to go while tokens that it signed are alive. It must be more ` +
+        `than ${shortest}s = ${input.publishAhead}s publish_ahead + ${tokenLife}s longest token + ${cache}s verifier cache + ${skew}s clock skew`,
+    );
+  }
+  return problems;
+}

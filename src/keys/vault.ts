@@ -1,0 +1,204 @@
+// Envelope encryption of small secrets, and a keyed checksum for records that must not be altered. Owns the sealed form
+// and the configured encryption keys (KEKs); knows nothing of signing keys, stores or where a KEK comes from.
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto';
+
+const VERSION = 'v1';
+const KEY_BYTES = 32;
+/** NIST SP 800-38D §8.2.2: a random 96-bit nonce. Each data key encrypts once, so data nonces can't repeat. */
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** `unknown_key`: sealed under a KEK that isn't configured. `corrupt`: altered, swapped, or not a sealed value at all. */
+export type VaultErrorCode = 'unknown_key' | 'corrupt';
+
+/** A sealed value that can't be opened, or a checksum that doesn't hold. Says which KEK is needed; holds no secret. */
+export class VaultError extends Error {
+  readonly code: VaultErrorCode;
+  /** What should have been opened: the caller's `aad` or purpose. */
+  readonly what: string;
+  /** The KEK that sealed it, when the value names one. */
+  readonly kekId: string | undefined;
+
+  constructor(code: VaultErrorCode, what: string, kekId: string | undefined, options?: ErrorOptions) {
+    const reason =
+      code === 'unknown_key'
+        ? `it needs the encryption key ${kekId}, which is not configured`
+        : `it was altered or belongs elsewhere${kekId === undefined ? '' : ` (encryption key ${kekId})`}`;
+    super(`${what} can not be opened: ${reason}`, options);
+    this.name = 'VaultError';
+    this.code = code;
+    this.what = what;
+    this.kekId = kekId;
+  }
+}
+
+export interface Vault {
+  /** The KEK that seals from now on. */
+  readonly kekId: string;
+  /** Encrypts under a fresh data key. `aad` is bound, not stored: the same text is needed to open. */
+  seal(plaintext: Buffer, aad: string): string;
+  /** Throws VaultError. The caller zeroes the result when it is done with it. */
+  open(sealed: string, aad: string): Buffer;
+  /** True when `sealed` (or a checksum) names another KEK than the one that seals now. */
+  needsRewrap(sealed: string): boolean;
+  /** Wraps the same data key under the current KEK; the ciphertext stays. Throws VaultError. */
+  rewrap(sealed: string, aad: string): string;
+  /** Keyed checksum of `text`, under a key of its own for each purpose. */
+  checksum(purpose: string, text: string): string;
+  /** Throws VaultError unless `checksum` was made for exactly this purpose and text under a configured KEK. */
+  verify(purpose: string, text: string, checksum: string): void;
+}
+
+/** First 8 bytes of SHA-256, hex: names a KEK without giving it away. */
+export function toKekId(kek: Buffer): string {
+  return createHash('sha256').update(kek).digest('hex').slice(0, 16);
+}
+
+/**
+ * `keks`: 32 bytes each; the first seals, all open. `random` returns that many random bytes.
+ * Throws TypeError for an empty list or a key of another length.
+ */
+export function createVault(keks: readonly Buffer[], random: (bytes: number) => Buffer = randomBytes): Vault {
+  return new EnvelopeVault(keks, random);
+}
+
+class EnvelopeVault implements Vault {
+  readonly kekId: string;
+  readonly #first: Buffer;
+  readonly #byId: ReadonlyMap<string, Buffer>;
+  readonly #random: (bytes: number) => Buffer;
+
+  constructor(keks: readonly Buffer[], random: (bytes: number) => Buffer) {
+    const first = keks[0];
+    if (first === undefined) throw new TypeError('a vault needs at least one encryption key');
+    if (keks.some((kek) => kek.length !== KEY_BYTES)) throw new TypeError('an encryption key has 32 bytes');
+    this.kekId = toKekId(first);
+    this.#first = first;
+    this.#byId = new Map(keks.map((kek) => [toKekId(kek), kek]));
+    this.#random = random;
+  }
+
+  seal(plaintext: Buffer, aad: string): string {
+    const dataKey = this.#random(KEY_BYTES);
+    try {
+      const ciphertext = encrypt(dataKey, plaintext, dataAad(aad), this.#random(NONCE_BYTES));
+      return `${this.#wrap(dataKey, aad)}.${ciphertext}`;
+    } finally {
+      dataKey.fill(0);
+    }
+  }
+
+  open(sealed: string, aad: string): Buffer {
+    return this.#unseal(sealed, aad, (plaintext) => plaintext);
+  }
+
+  needsRewrap(sealed: string): boolean {
+    return sealed.split('.')[1] !== this.kekId;
+  }
+
+  rewrap(sealed: string, aad: string): string {
+    // Opened whole: a rewrap must not carry a broken ciphertext on under a good wrapping.
+    return this.#unseal(sealed, aad, (plaintext, dataKey, ciphertext) => {
+      plaintext.fill(0);
+      return `${this.#wrap(dataKey, aad)}.${ciphertext}`;
+    });
+  }
+
+  checksum(purpose: string, text: string): string {
+    return [VERSION, this.kekId, checksumOf(this.#first, purpose, text).toString('base64url')].join('.');
+  }
+
+  verify(purpose: string, text: string, checksum: string): void {
+    const [version, id, encoded, ...rest] = checksum.split('.');
+    if (version !== VERSION || !id || !encoded || rest.length > 0) {
+      throw new VaultError('corrupt', purpose, id);
+    }
+    const expected = checksumOf(this.#pick(id, purpose), purpose, text);
+    const actual = Buffer.from(encoded, 'base64url');
+    if (actual.length !== expected.length || !timingSafeEqual(actual, expected)) {
+      throw new VaultError('corrupt', purpose, id);
+    }
+  }
+
+  /** `use` gets the plaintext, and the data key for the time of the call. */
+  #unseal<T>(
+    sealed: string,
+    aad: string,
+    use: (plaintext: Buffer, dataKey: Buffer, ciphertext: string) => T,
+  ): T {
+    const [version, kekId, wrapped, ciphertext, ...rest] = sealed.split('.');
+    if (version !== VERSION || !kekId || !wrapped || !ciphertext || rest.length > 0) {
+      throw new VaultError('corrupt', aad, kekId);
+    }
+    const name = { what: aad, kekId };
+    const dataKey = decrypt(this.#pick(kekId, aad), wrapped, wrapAad(kekId, aad), name);
+    try {
+      return use(decrypt(dataKey, ciphertext, dataAad(aad), name), dataKey, ciphertext);
+    } finally {
+      dataKey.fill(0);
+    }
+  }
+
+  #wrap(dataKey: Buffer, aad: string): string {
+    const wrapped = encrypt(this.#first, dataKey, wrapAad(this.kekId, aad), this.#random(NONCE_BYTES));
+    return [VERSION, this.kekId, wrapped].join('.');
+  }
+
+  #pick(kekId: string, what: string): Buffer {
+    const kek = this.#byId.get(kekId);
+    if (kek === undefined) throw new VaultError('unknown_key', what, kekId);
+    return kek;
+  }
+}
+
+// The KEK's id is bound to the wrapping only: were it bound to the data too, a rewrap would have to encrypt anew.
+const wrapAad = (kekId: string, aad: string): Buffer =>
+  Buffer.from(JSON.stringify([VERSION, 'key', kekId, aad]));
+const dataAad = (aad: string): Buffer => Buffer.from(JSON.stringify([VERSION, 'data', aad]));
+
+/** nonce ‖ ciphertext ‖ tag, base64url. */
+function encrypt(key: Buffer, plaintext: Buffer, aad: Buffer, nonce: Buffer): string {
+  const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES }).setAAD(aad);
+  const body = Buffer.concat([cipher.update(plaintext), cipher.final()]);
+  return Buffer.concat([nonce, body, cipher.getAuthTag()]).toString('base64url');
+}
+
+function decrypt(
+  key: Buffer,
+  encoded: string,
+  aad: Buffer,
+  name: { readonly what: string; readonly kekId: string },
+): Buffer {
+  const bytes = Buffer.from(encoded, 'base64url');
+  // base64url has spare bits at its end; only the one canonical spelling is ours.
+  if (bytes.toString('base64url') !== encoded || bytes.length < NONCE_BYTES + TAG_BYTES) {
+    throw new VaultError('corrupt', name.what, name.kekId);
+  }
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
+    authTagLength: TAG_BYTES,
+  });
+  decipher.setAAD(aad).setAuthTag(bytes.subarray(-TAG_BYTES));
+  const head = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
+  try {
+    return Buffer.concat([head, decipher.final()]);
+  } catch (error) {
+    throw new VaultError('corrupt', name.what, name.kekId, { cause: error });
+  } finally {
+    // NIST SP 800-38D §7.2: nothing of an unauthenticated plaintext is given out.
+    head.fill(0);
+  }
+}
+
+// RFC 5869: a key of its own, so that no checksum is ever computed with a key that also encrypts.
+function checksumOf(kek: Buffer, purpose: string, text: string): Buffer {
+  const key = Buffer.from(hkdfSync('sha256', kek, '', `postern ${VERSION} checksum ${purpose}`, KEY_BYTES));
+  return createHmac('sha256', key).update(text).digest();
+}

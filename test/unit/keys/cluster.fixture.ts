@@ -1,0 +1,310 @@
+// Several nodes on one store, each with a clock of its own, for the histories of ring-history.test.ts. It observes what a
+// verifier would see of every node, and throws as soon as one of the promises of signing keys is broken.
+import { expect } from 'vitest';
+import type { Failpoint, KeyStore } from '../../../src/keys/key-store.ts';
+import {
+  activeKey,
+  publishedKeys,
+  reserveKeys,
+  scheduledKeys,
+  stateOf,
+  type KeyState,
+  type Ring,
+} from '../../../src/keys/keyring.ts';
+import { compromiseKey, importNextKey, rotateByHand, runDueSteps } from '../../../src/keys/ring-actions.ts';
+import { nextStep } from '../../../src/keys/ring-steps.ts';
+import { createWorld, namedKey, SECOND, TIMING, type World } from './keys.fixture.ts';
+
+const LEASE = 600 * SECOND;
+const POLL = 5 * SECOND;
+const RANK: Record<KeyState, number> = {
+  generated: 0,
+  published: 1,
+  active: 2,
+  retired: 3,
+  removed: 4,
+  compromised: 5,
+};
+
+class Node {
+  readonly keyStore: KeyStore;
+  readonly now: () => number;
+  ring: Ring | undefined;
+  confirmedAt = -Infinity;
+  isCut = false;
+  cutAt = -Infinity;
+  killAt: Failpoint | undefined;
+  /** kid -> since when this node publishes it, true time. */
+  readonly publishedSince = new Map<string, number>();
+  readonly states = new Map<string, KeyState>();
+
+  constructor(world: World, skew: number) {
+    this.now = () => world.clock.now + skew;
+    this.keyStore = world.process({
+      now: this.now,
+      failpoint: (name) => {
+        if (name !== this.killAt) return;
+        this.killAt = undefined;
+        throw new Error('killed');
+      },
+    });
+  }
+
+  async poll(): Promise<void> {
+    if (this.isCut) return;
+    this.ring = await this.keyStore.load();
+    this.confirmedAt = this.now();
+    await this.attempt(async () => {
+      this.ring = await runDueSteps(this.keyStore, this.now);
+    });
+  }
+
+  async attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (!(error instanceof Error && error.message === 'killed')) throw error;
+      this.ring = await this.keyStore.load();
+    }
+  }
+
+  get maySign(): boolean {
+    return this.ring !== undefined && this.now() - this.confirmedAt <= LEASE;
+  }
+}
+
+export class Cluster {
+  readonly #world = createWorld();
+  readonly nodes: readonly Node[];
+  /** kid -> when the last token that it signed expires, true time. */
+  readonly #liveUntil = new Map<string, number>();
+  readonly #signed = new Set<string>();
+  /** Kids that sign without having been published for long: the first key, and heirs of a compromised one. */
+  readonly #exempt = new Set<string>();
+  readonly #compromised = new Map<string, number>();
+  #imports = 0;
+  #generation = 0;
+  rotations = 0;
+
+  /** `skews` in milliseconds. */
+  constructor(skews: readonly number[]) {
+    this.nodes = skews.map((skew) => new Node(this.#world, skew));
+  }
+
+  async start(): Promise<void> {
+    await Promise.all(this.nodes.map((node) => node.keyStore.ensure()));
+    await Promise.all(this.nodes.map((node) => node.poll()));
+    this.#exempt.add(this.#active(0));
+    this.#observe();
+  }
+
+  /** Lets time pass. Nothing happens between the moments that this visits: the ring says when something will. */
+  async advance(duration: number, isAtOnce: boolean): Promise<void> {
+    const end = this.#world.clock.now + duration;
+    while (this.#world.clock.now < end) {
+      this.#world.clock.now = Math.min(end, this.#nextMoment());
+      // All the polls on the way here found what the last one did.
+      for (const node of this.nodes) if (!node.isCut) node.confirmedAt = node.now();
+      this.#observe();
+      await this.#pollAll(isAtOnce);
+    }
+  }
+
+  async rotate(index: number): Promise<void> {
+    const node = this.#node(index);
+    if (node.isCut) return;
+    await node.attempt(async () => {
+      node.ring = await rotateByHand(node.keyStore, node.now);
+    });
+    this.#observe();
+    await this.#pollAll(false);
+  }
+
+  async compromise(index: number, which: number): Promise<void> {
+    const node = this.#node(index);
+    if (node.isCut || node.ring === undefined) return;
+    const live = publishedKeys(node.ring, node.now());
+    const kid = live[which % live.length]?.kid ?? '';
+    const heirs = new Set<string>();
+    await node.attempt(async () => {
+      node.ring = await compromiseKey(node.keyStore, kid, node.now);
+    });
+    if (node.ring.keys.every((key) => key.kid !== kid || key.compromisedAt === undefined)) return;
+    this.#compromised.set(kid, this.#world.clock.now);
+    for (const each of this.nodes) heirs.add(activeKey(node.ring, each.now())?.kid ?? '');
+    for (const heir of heirs) this.#exempt.add(heir);
+    this.#observe();
+    await this.#pollAll(false);
+  }
+
+  async importKey(index: number): Promise<void> {
+    const node = this.#node(index);
+    if (node.isCut) return;
+    this.#imports += 1;
+    const material = namedKey(`imported${this.#imports}`);
+    await node.attempt(async () => {
+      node.ring = await importNextKey(node.keyStore, material, node.now);
+    });
+    this.#observe();
+    await this.#pollAll(false);
+  }
+
+  cut(index: number): void {
+    const node = this.#node(index);
+    if (node.isCut) return;
+    node.isCut = true;
+    node.cutAt = this.#world.clock.now;
+  }
+
+  async mend(index: number): Promise<void> {
+    const node = this.#node(index);
+    node.isCut = false;
+    await node.poll();
+    this.#observe();
+  }
+
+  killAt(index: number, name: Failpoint): void {
+    this.#node(index).killAt = name;
+  }
+
+  /** Rounds of polls until nothing changes any more: at one moment, or each node at its own within the poll interval. */
+  async #pollAll(isAtOnce: boolean): Promise<void> {
+    for (let round = 0; round < 50; round += 1) {
+      const before = this.#stored();
+      if (isAtOnce) {
+        await Promise.all(this.nodes.map((node) => node.poll()));
+        this.#observe();
+        this.#world.clock.now += POLL;
+      } else {
+        for (const node of this.nodes) {
+          await node.poll();
+          this.#observe();
+          this.#world.clock.now += POLL / this.nodes.length;
+        }
+      }
+      this.#observe();
+      const after = this.#stored();
+      expect(after, 'a generation never goes back').toBeGreaterThanOrEqual(this.#generation);
+      this.#generation = after;
+      if (before === after && this.nodes.every((node) => node.isCut || node.ring?.generation === after))
+        return;
+    }
+    throw new Error('the ring never comes to rest');
+  }
+
+  #nextMoment(): number {
+    const { now } = this.#world.clock;
+    const moments = this.nodes.flatMap((node) => {
+      if (node.ring === undefined) return [];
+      const skew = node.now() - now;
+      const due = nextStep(node.ring, node.now(), TIMING)?.at;
+      const times = node.ring.keys.flatMap(({ activateAt, retireAt, removeAt }) => [
+        activateAt,
+        retireAt,
+        removeAt,
+      ]);
+      const lease = node.isCut ? [node.confirmedAt + LEASE] : [];
+      return [due, ...times, ...lease].flatMap((at) => (at === undefined ? [] : [at - skew]));
+    });
+    return Math.min(Infinity, ...moments.flatMap((at) => (at > now ? [at] : [])));
+  }
+
+  #observe(): void {
+    for (const node of this.nodes) {
+      if (node.ring === undefined) continue;
+      this.#checkRing(node, node.ring);
+      this.#checkStates(node, node.ring);
+      this.#sign(node, node.ring);
+    }
+    for (const node of this.nodes) {
+      if (node.ring !== undefined) this.#checkLiveTokens(node, node.ring);
+    }
+  }
+
+  #checkRing(node: Node, ring: Ring): void {
+    const now = node.now();
+    const active = ring.keys.filter((key) => stateOf(key, now) === 'active');
+    expect(active.length, 'exactly one key is active').toBe(1);
+    expect(reserveKeys(ring).length, 'one key is in reserve').toBeGreaterThanOrEqual(1);
+    expect(scheduledKeys(ring, now).length, 'one appointment at most').toBeLessThanOrEqual(2);
+    const kids = [...ring.keys, ...ring.gone].map((key) => key.kid);
+    expect(new Set(kids).size, 'a kid never returns').toBe(kids.length);
+    for (const key of [...active, ...reserveKeys(ring)])
+      expect(key.sealed, 'what signs has its private part').toBeDefined();
+    for (const key of ring.keys) {
+      if (key.compromisedAt !== undefined) expect(key.sealed).toBeUndefined();
+    }
+  }
+
+  #checkStates(node: Node, ring: Ring): void {
+    const now = node.now();
+    const published = new Set(publishedKeys(ring, now).map((key) => key.kid));
+    for (const key of ring.keys) {
+      const state = stateOf(key, now);
+      const before = node.states.get(key.kid) ?? 'generated';
+      expect(RANK[state], `${key.kid}: ${before} -> ${state}`).toBeGreaterThanOrEqual(RANK[before]);
+      node.states.set(key.kid, state);
+      const isPublished = state === 'published' || state === 'active' || state === 'retired';
+      expect(published.has(key.kid), `${key.kid} is ${state}`).toBe(isPublished);
+      if (isPublished && !node.publishedSince.has(key.kid)) {
+        node.publishedSince.set(key.kid, this.#world.clock.now);
+      }
+    }
+  }
+
+  #sign(node: Node, ring: Ring): void {
+    if (!node.maySign) return;
+    const { now } = this.#world.clock;
+    const kid = activeKey(ring, node.now())?.kid ?? '';
+    const compromisedAt = this.#compromised.get(kid);
+    if (compromisedAt !== undefined && !node.isCut) {
+      expect(now - compromisedAt, `${kid} signs after its compromise`).toBeLessThanOrEqual(POLL);
+    }
+    const expires = node.now() + TIMING.tokenLife * SECOND;
+    this.#liveUntil.set(kid, Math.max(expires, this.#liveUntil.get(kid) ?? 0));
+    if (this.#signed.has(kid)) return;
+    this.#signed.add(kid);
+    this.rotations += 1;
+    if (this.#exempt.has(kid)) return;
+    for (const each of this.nodes) {
+      const since = each.publishedSince.get(kid);
+      if (since === undefined && each.isCut) continue;
+      expect(since, `${kid} signs before a node publishes it`).toBeDefined();
+      if (each.isCut || each.cutAt > -Infinity) continue;
+      expect(now - (since ?? now), `${kid} signs before caches can know it`).toBeGreaterThanOrEqual(
+        TIMING.cache * SECOND,
+      );
+    }
+  }
+
+  #checkLiveTokens(node: Node, ring: Ring): void {
+    const { now } = this.#world.clock;
+    const published = new Set(publishedKeys(ring, node.now()).map((key) => key.kid));
+    for (const [kid, until] of this.#liveUntil) {
+      if (this.#compromised.has(kid)) {
+        if (node.isCut || now - (this.#compromised.get(kid) ?? now) <= POLL) continue;
+        expect(published.has(kid), `${kid} is compromised and still published`).toBe(false);
+      } else if (until > now && node.publishedSince.has(kid)) {
+        expect(published.has(kid), `${kid} has live tokens and is not published`).toBe(true);
+      }
+    }
+  }
+
+  #active(index: number): string {
+    const node = this.#node(index);
+    return node.ring === undefined ? '' : (activeKey(node.ring, node.now())?.kid ?? '');
+  }
+
+  #stored(): number {
+    const value = this.#world.documents.peek('keys', 'ring')?.value ?? '{}';
+    const { body }: { body: string } = JSON.parse(value);
+    const { ring }: { ring: Ring } = JSON.parse(body);
+    return ring.generation;
+  }
+
+  #node(index: number): Node {
+    const node = this.nodes[index % this.nodes.length];
+    if (node === undefined) throw new Error('a cluster has nodes');
+    return node;
+  }
+}

@@ -1,0 +1,442 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createFileHighWater, type HighWater } from '../../../src/keys/high-water.ts';
+import type { Failpoint, KeyStore } from '../../../src/keys/key-store.ts';
+import { activeKey, reserveKeys, stateOf, type Ring } from '../../../src/keys/keyring.ts';
+import { ensurePepper } from '../../../src/keys/pepper.ts';
+import { compromiseKey, rewrapRing, rotateByHand, runDueSteps } from '../../../src/keys/ring-actions.ts';
+import { KeyStoreError } from '../../../src/keys/ring-document.ts';
+import { createVault, toKekId } from '../../../src/keys/vault.ts';
+import { createWorld, DAY, HOUR, kek, MINUTE, realKeys, TIMING, type World } from './keys.fixture.ts';
+
+async function failure(promise: Promise<unknown>): Promise<KeyStoreError> {
+  const error: unknown = await promise.then(
+    () => new Error('it went well'),
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof KeyStoreError) return error;
+  throw error;
+}
+
+function stored({ documents }: World): { value: string; version: number } {
+  const document = documents.peek('keys', 'ring');
+  if (document === undefined) throw new Error('nothing is stored');
+  return document;
+}
+
+type Doc = { v: number; body: string; checksum: string };
+type Body = { writtenAs: number; ring: { generation: number; keys: { kid: string; sealed?: string }[] } };
+
+/** Changes the stored text as somebody would who has the store but no encryption key. */
+function tamper(world: World, change: (body: Body, doc: Doc) => void): void {
+  const { value, version } = stored(world);
+  const doc: Doc = JSON.parse(value);
+  const body: Body = JSON.parse(doc.body);
+  change(body, doc);
+  world.documents.force('keys', 'ring', JSON.stringify({ ...doc, body: JSON.stringify(body) }), version);
+}
+
+/** What only somebody with the encryption key could write. */
+function withSwappedPrivateParts(ring: Ring): Ring {
+  const [a, b] = ring.keys;
+  if (a === undefined || b === undefined) throw new Error('too few keys');
+  return {
+    ...ring,
+    keys: [
+      { ...a, sealed: b.sealed },
+      { ...b, sealed: a.sealed },
+    ],
+  };
+}
+
+function memoryMark(): HighWater {
+  let seen: number | undefined;
+  return {
+    read: async () => seen,
+    write: async (generation) => {
+      seen = generation;
+    },
+  };
+}
+
+/** Does all that is due until `clock` has moved by `duration`. */
+async function live(world: World, keyStore: KeyStore, duration: number): Promise<Ring> {
+  const end = world.clock.now + duration;
+  let ring = await runDueSteps(keyStore, world.now);
+  while (world.clock.now < end) {
+    world.clock.now = Math.min(end, world.clock.now + HOUR);
+    ring = await runDueSteps(keyStore, world.now);
+  }
+  return ring;
+}
+
+describe('the first start', () => {
+  it('makes an active key and one in reserve', async () => {
+    const world = createWorld();
+    const ring = await world.process().ensure();
+    expect(ring.generation).toBe(1);
+    expect(ring.keys.map((key) => stateOf(key, world.now()))).toEqual(['active', 'published']);
+  });
+
+  it('gives the same ring to everybody who starts at once', async () => {
+    const world = createWorld();
+    const rings = await Promise.all([1, 2, 3, 4].map(() => world.process().ensure()));
+    expect(new Set(rings.map((ring) => JSON.stringify(ring))).size).toBe(1);
+    expect(stored(world).version).toBe(1);
+  });
+
+  it('gives the same ring to every later start', async () => {
+    const world = createWorld();
+    const first = await world.process().ensure();
+    expect(await world.process().ensure()).toEqual(first);
+  });
+});
+
+describe('a start on keys that can not be used', () => {
+  it('KY-15: refuses without the encryption key, by the names of kid and encryption key, and changes nothing', async () => {
+    const lost = kek();
+    const world = createWorld([lost]);
+    const ring = await world.process().ensure();
+    const before = stored(world);
+    const error = await failure(world.process({ vault: createVault([kek()]) }).ensure());
+    expect(error).toMatchObject({ code: 'unreadable', kid: ring.keys[0]?.kid, kekId: toKekId(lost) });
+    expect(error.message).toContain(ring.keys[0]?.kid);
+    expect(error.message).toContain(toKekId(lost));
+    expect(stored(world)).toBe(before);
+  });
+
+  it.each([
+    ['an empty text', ''],
+    ['JSON of something else', '[]'],
+    ['an empty object', '{}'],
+    ['half a ring', '{"v":1,"body":"{}"}'],
+    ['a null', 'null'],
+  ])('KY-09: refuses %s where the ring should be, and makes no new one', async (_name, value) => {
+    const world = createWorld();
+    world.documents.force('keys', 'ring', value, 3);
+    expect((await failure(world.process().ensure())).code).toBe('tampered');
+    expect(stored(world)).toMatchObject({ value, version: 3 });
+  });
+
+  it('KY-09: refuses a ring without keys', async () => {
+    const world = createWorld();
+    await world.process().ensure();
+    await world.process().update((ring) => ({ ...ring, keys: [] }));
+    expect((await failure(world.process().ensure())).code).toBe('empty');
+  });
+
+  it('KY-09: refuses a ring in which no key can sign', async () => {
+    const world = createWorld();
+    await world.process().ensure();
+    await world.process().update((ring) => ({ ...ring, keys: reserveKeys(ring) }));
+    expect((await failure(world.process().ensure())).code).toBe('empty');
+  });
+
+  it('KY-09: refuses a store that lost its ring but has the pepper of an earlier start', async () => {
+    const world = createWorld();
+    await world.process().ensure();
+    await ensurePepper(world.documents, world.vault);
+    world.documents.forget('keys', 'ring');
+    expect((await failure(world.process().ensure())).code).toBe('missing');
+    expect(world.documents.peek('keys', 'ring')).toBeUndefined();
+  });
+
+  it('refuses a ring of a newer version of this service', async () => {
+    const world = createWorld();
+    world.documents.force('keys', 'ring', '{"v":2}', 1);
+    expect((await failure(world.process().ensure())).code).toBe('unsupported');
+  });
+
+  it('is an outage, not an empty store, when the store is down', async () => {
+    const world = createWorld();
+    world.documents.isDown = true;
+    await expect(world.process().ensure()).rejects.toMatchObject({ name: 'StoreUnavailable' });
+  });
+});
+
+describe('a ring that somebody altered', () => {
+  it('KY-16: is refused with any one character changed', async () => {
+    const world = createWorld();
+    await world.process().ensure();
+    const { value } = stored(world);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(value.length - 1),
+        fc.constantFrom('a', 'B', '7', '_', '"', '{', '}', ':', ',', '0'),
+        async (position, character) => {
+          const altered = value.slice(0, position) + character + value.slice(position + 1);
+          fc.pre(altered !== value);
+          world.documents.force('keys', 'ring', altered, 1);
+          const { code } = await failure(world.process().ensure());
+          expect(['tampered', 'unreadable', 'unsupported']).toContain(code);
+        },
+      ),
+    );
+  });
+
+  it('KY-16: is refused when the private parts of two kids are swapped, even under a good checksum', async () => {
+    const world = createWorld();
+    const keyStore = world.process();
+    await keyStore.ensure();
+    tamper(world, ({ ring }) => {
+      const [a, b] = ring.keys;
+      if (a && b) [a.sealed, b.sealed] = [b.sealed ?? '', a.sealed ?? ''];
+    });
+    expect((await failure(world.process().ensure())).code).toBe('tampered');
+
+    const other = createWorld();
+    const ring = await other.process().ensure();
+    await other.process().update(withSwappedPrivateParts);
+    const error = await failure(other.process().ensure());
+    expect(error).toMatchObject({ code: 'tampered', kid: ring.keys[0]?.kid, kekId: other.vault.kekId });
+  });
+
+  it('KY-16: is refused when it is an older ring, put back through the store', async () => {
+    const world = createWorld();
+    await world.process().ensure();
+    const old = stored(world);
+    await rotateByHand(world.process(), world.now);
+    await world.documents.put('keys', 'ring', old.value, stored(world).version);
+    expect((await failure(world.process().ensure())).code).toBe('rolled_back');
+  });
+
+  it('KY-16: is refused when it is an older ring with its version, by everybody who saw the newer one', async () => {
+    const world = createWorld();
+    const keyStore = world.process();
+    await keyStore.ensure();
+    const old = stored(world);
+    await rotateByHand(keyStore, world.now);
+    world.documents.force('keys', 'ring', old.value, old.version);
+    expect((await failure(keyStore.load())).code).toBe('rolled_back');
+  });
+});
+
+describe('the high-water mark', () => {
+  it('KY-27: refuses an old backup at the next start, and takes it when the operator says so', async () => {
+    const world = createWorld();
+    const highWater = memoryMark();
+    await world.process({ highWater }).ensure();
+    const backup = stored(world);
+    const rotated = await rotateByHand(world.process({ highWater }), world.now);
+    world.documents.force('keys', 'ring', backup.value, backup.version);
+    expect((await failure(world.process({ highWater }).ensure())).code).toBe('rolled_back');
+
+    const accepted = await world.process({ highWater, acceptRollback: true }).ensure();
+    expect(accepted.generation).toBeGreaterThan(rotated.generation);
+    expect(await world.process({ highWater }).ensure()).toEqual(accepted);
+  });
+
+  it('KY-09: refuses a store whose ring is gone', async () => {
+    const world = createWorld();
+    const highWater = memoryMark();
+    await world.process({ highWater }).ensure();
+    world.documents.forget('keys', 'ring');
+    expect((await failure(world.process({ highWater }).ensure())).code).toBe('missing');
+  });
+
+  it('is kept in a file', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'high-water-'));
+    try {
+      const path = join(folder, 'generation');
+      expect(await createFileHighWater(path).read()).toBeUndefined();
+      await createFileHighWater(path).write(12);
+      expect(await createFileHighWater(path).read()).toBe(12);
+      expect(await readFile(path, 'utf8')).toBe('12\n');
+      await writeFile(path, '');
+      await expect(createFileHighWater(path).read()).rejects.toThrow('generation number');
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});
+
+describe('a change of the ring', () => {
+  it('KY-11: is one generation when four processes rotate by hand at once', async () => {
+    const world = createWorld();
+    await world.process().ensure();
+    world.clock.now += DAY;
+    await Promise.all([1, 2, 3, 4].map(() => rotateByHand(world.process(), world.now)));
+    expect((await world.process().load()).generation).toBe(2);
+  });
+
+  it('KY-11: is one generation when four processes find the same step due', async () => {
+    const world = createWorld();
+    await world.process().ensure();
+    world.clock.now += 29 * DAY;
+    await Promise.all([1, 2, 3, 4].map(() => runDueSteps(world.process(), world.now)));
+    const ring = await world.process().load();
+    expect(ring.generation).toBe(2);
+    expect(reserveKeys(ring)).toHaveLength(1);
+  });
+
+  it('is not written when nothing is due', async () => {
+    const world = createWorld();
+    await world.process().ensure();
+    await runDueSteps(world.process(), world.now);
+    expect(stored(world).version).toBe(1);
+  });
+
+  it('KY-16: puts back what this process knows when the store lost its newest write', async () => {
+    const world = createWorld();
+    const keyStore = world.process();
+    const first = await keyStore.ensure();
+    const old = stored(world);
+    const kid = activeKey(first, world.now())?.kid ?? '';
+    const rotated = await compromiseKey(keyStore, kid, world.now);
+    world.documents.force('keys', 'ring', old.value, old.version);
+    const restored = await keyStore.restore();
+    expect(restored).toEqual({ ...rotated, generation: rotated.generation + 1 });
+    expect(await world.process().ensure()).toEqual(JSON.parse(JSON.stringify(restored)));
+
+    world.documents.forget('keys', 'ring');
+    expect((await keyStore.restore()).keys.map((key) => key.kid)).toEqual(rotated.keys.map((key) => key.kid));
+    world.documents.forget('keys', 'ring');
+    expect((await failure(world.process().restore())).code).toBe('missing');
+  });
+
+  const failpoints: Failpoint[] = ['generate', 'persist', 'publish', 'activate', 'retire', 'remove'];
+  it.each(failpoints)('KY-10: ends well when the process is killed after %s', async (name) => {
+    const world = createWorld();
+    await world.process().ensure();
+    const signed = new Map<string, number>();
+    let kills = 0;
+    for (let hour = 0; hour < 24 * 100; hour += 4) {
+      world.clock.now += 4 * HOUR;
+      const keyStore = world.process({
+        failpoint: (reached) => {
+          if (reached !== name) return;
+          kills += 1;
+          throw new Error('killed');
+        },
+      });
+      await runDueSteps(keyStore, world.now).catch(() => undefined);
+      // The restart: one more life in which nothing is killed.
+      const ring = await runDueSteps(world.process(), world.now);
+      const keySet = world.process().toKeySet(ring);
+      const states = ring.keys.map((key) => stateOf(key, world.now()));
+      expect(states.filter((state) => state === 'active')).toHaveLength(1);
+      expect(reserveKeys(ring)).toHaveLength(1);
+      signed.set(keySet.active.kid, world.now());
+      for (const [kid, last] of signed) {
+        if (last + TIMING.tokenLife * 1000 < world.now()) continue;
+        expect(keySet.published.map((key) => key.kid)).toContain(kid);
+      }
+    }
+    expect(kills).toBeGreaterThanOrEqual(3);
+    expect(signed.size).toBeGreaterThanOrEqual(3);
+  });
+});
+
+describe('what the store holds', () => {
+  it('KY-18: is no private part in the clear, and none of a retired key', async () => {
+    const world = createWorld();
+    const keyStore = world.process();
+    const first = await keyStore.ensure();
+    const ring = await live(world, keyStore, 30 * DAY + 3 * MINUTE);
+    const { value } = stored(world);
+    expect(value).not.toContain('private part of');
+    const retired = ring.keys.filter((key) => stateOf(key, world.now()) === 'retired');
+    expect(retired.map((key) => key.kid)).toEqual([first.keys[0]?.kid]);
+    expect(retired[0]?.sealed).toBeUndefined();
+    expect(value).not.toContain(first.keys[0]?.sealed);
+  });
+
+  it('KY-18: is nothing of a compromised key’s private part', async () => {
+    const world = createWorld();
+    const first = await world.process().ensure();
+    await compromiseKey(world.process(), first.keys[0]?.kid ?? '', world.now);
+    expect(stored(world).value).not.toContain(first.keys[0]?.sealed);
+  });
+});
+
+describe('the key set of a ring', () => {
+  it('KY-01: has the private halves of the keys that sign, and publishes none', async () => {
+    const [a, b] = await realKeys();
+    if (a === undefined || b === undefined) throw new Error('too few keys');
+    const world = createWorld();
+    const keys = [a, b];
+    const keyStore = world.process({ generateKey: async () => keys.shift() ?? b });
+    const keySet = keyStore.toKeySet(await keyStore.ensure());
+    expect(keySet.active).toEqual({ kid: a.kid, privateJwk: a.privateJwk });
+    expect(keySet.reserve).toEqual([{ kid: b.kid, privateJwk: b.privateJwk }]);
+    expect(keySet.published).toEqual([a.publicJwk, b.publicJwk]);
+    for (const key of keySet.published) {
+      expect(Object.keys(key).toSorted()).toEqual(['alg', 'e', 'kid', 'kty', 'n', 'use']);
+    }
+  });
+
+  it('lists the active key first, then the reserve, then the retired', async () => {
+    const world = createWorld();
+    const keyStore = world.process();
+    await keyStore.ensure();
+    const keySet = keyStore.toKeySet(await live(world, keyStore, 30 * DAY));
+    expect(keySet.published.map((key) => key.kid)).toEqual(['k2', 'k3', 'k1']);
+    expect(keySet.active.kid).toBe('k2');
+    expect(keySet.reserve.map((key) => key.kid)).toEqual(['k3']);
+  });
+
+  it('says when a key was compromised', async () => {
+    const world = createWorld();
+    const keyStore = world.process();
+    const ring = await keyStore.ensure();
+    expect(keyStore.toKeySet(ring).compromisedAt).toBeUndefined();
+    const after = await compromiseKey(keyStore, 'k1', world.now);
+    expect(keyStore.toKeySet(after).compromisedAt).toBe(world.now());
+  });
+});
+
+describe('a change of the encryption key', () => {
+  it('KY-17: leaves the ring readable at every moment, and needs the old key no more at its end', async () => {
+    const [old, fresh] = [kek(), kek()];
+    const world = createWorld([old]);
+    const ring = await world.process().ensure();
+    const both = createVault([fresh, old]);
+    const keyStore = world.process({ vault: both });
+    expect(await keyStore.needsRewrap()).toBe(true);
+    expect(await rewrapRing(keyStore, both)).toBe(2);
+    expect(await keyStore.needsRewrap()).toBe(false);
+    expect(await rewrapRing(keyStore, both)).toBe(0);
+    const alone = world.process({ vault: createVault([fresh]) });
+    expect(alone.toKeySet(await alone.ensure()).active.kid).toBe(ring.keys[0]?.kid);
+    expect((await failure(world.process().ensure())).kekId).toBe(toKekId(fresh));
+  });
+
+  it('KY-17: is safe to kill before and after its one write', async () => {
+    const [old, fresh] = [kek(), kek()];
+    const world = createWorld([old]);
+    await world.process().ensure();
+    const both = createVault([fresh, old]);
+    const killed = world.process({
+      vault: both,
+      failpoint: () => {
+        throw new Error('killed');
+      },
+    });
+    world.documents.isDown = true;
+    await expect(rewrapRing(killed, both)).rejects.toThrow('reached');
+    world.documents.isDown = false;
+    await world.process({ vault: both }).ensure();
+    await expect(rewrapRing(killed, both)).rejects.toThrow('killed');
+    await world.process({ vault: both }).ensure();
+    await world.process({ vault: createVault([fresh]) }).ensure();
+  });
+
+  it('KY-17: does not undo a change that comes between', async () => {
+    const [old, fresh] = [kek(), kek()];
+    const world = createWorld([old]);
+    await world.process().ensure();
+    world.clock.now += DAY;
+    const both = createVault([fresh, old]);
+    await Promise.all([
+      rewrapRing(world.process({ vault: both }), both),
+      rotateByHand(world.process({ vault: both }), world.now),
+    ]);
+    const keyStore = world.process({ vault: both });
+    await rewrapRing(keyStore, both);
+    const ring = await world.process({ vault: createVault([fresh]) }).ensure();
+    expect(ring.keys).toHaveLength(3);
+  });
+});

@@ -1,0 +1,75 @@
+// What the tests of keys share: a clock that a test moves, real RSA keys made once, and keys that are only names for the
+// tests in which nothing is signed.
+import { createHash, randomBytes } from 'node:crypto';
+import { generateKey, type KeyMaterial } from '../../../src/keys/generate-key.ts';
+import { createKeyStore, type KeyStore, type KeyStoreOptions } from '../../../src/keys/key-store.ts';
+import { toTiming } from '../../../src/keys/timing.ts';
+import { createVault, type Vault } from '../../../src/keys/vault.ts';
+import { MemoryDocuments } from './memory-documents.fixture.ts';
+
+export const SECOND = 1000;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+export const START = Date.UTC(2026, 0, 1);
+
+/** The shipped configuration, in seconds. */
+export const TIMES = {
+  accessToken: 600,
+  idToken: 3600,
+  rotateEvery: 30 * 86_400,
+  publishAhead: 86_400,
+  jwksMaxAge: 300,
+} as const;
+export const TIMING = toTiming(TIMES);
+
+/** Named keys: the ring sees no difference, and a property test makes thousands. */
+export function namedKey(name: string): KeyMaterial {
+  const n = createHash('sha256').update(name).digest('base64url');
+  const publicJwk = { kty: 'RSA', use: 'sig', kid: name, alg: 'RS256', n, e: 'AQAB' } as const;
+  return { kid: name, thumbprint: n, publicJwk, privateJwk: { ...publicJwk, d: `private part of ${name}` } };
+}
+
+/** `k1`, `k2`, … */
+export function namedKeys(): () => Promise<KeyMaterial> {
+  let count = 0;
+  return async () => {
+    count += 1;
+    return namedKey(`k${count}`);
+  };
+}
+
+let pool: Promise<KeyMaterial[]> | undefined;
+
+/** Three real keys of 2048 bits, the same for a whole test file. */
+export function realKeys(): Promise<KeyMaterial[]> {
+  pool ??= Promise.all([generateKey(2048), generateKey(2048), generateKey(2048)]);
+  return pool;
+}
+
+export const kek = (): Buffer => randomBytes(32);
+
+export type World = {
+  readonly documents: MemoryDocuments;
+  readonly clock: { now: number };
+  readonly vault: Vault;
+  readonly now: () => number;
+  /** Another process on the same store. */
+  readonly process: (overrides?: Partial<KeyStoreOptions>) => KeyStore;
+};
+
+export function createWorld(keks: readonly Buffer[] = [kek()]): World {
+  const documents = new MemoryDocuments();
+  const clock = { now: START };
+  const now = (): number => clock.now;
+  const vault = createVault(keks);
+  const generate = namedKeys();
+  return {
+    documents,
+    clock,
+    vault,
+    now,
+    process: (overrides) =>
+      createKeyStore({ documents, vault, now, timing: TIMING, generateKey: generate, ...overrides }),
+  };
+}

@@ -1,0 +1,54 @@
+// A DocumentStore in memory, for the unit tests of keys only: it keeps the contract of the port, shows what is stored, and
+// lets a test put bytes there behind everybody's back. The real stores are tested in test/store/.
+import { StoreUnavailable, type DocumentStore, type StoredDocument } from '../../../src/store/store.ts';
+
+export class MemoryDocuments implements DocumentStore {
+  readonly #documents = new Map<string, StoredDocument>();
+  /** While true, every call fails as a store that can't be reached. */
+  isDown = false;
+  reads = 0;
+
+  async get(collection: string, id: string): Promise<StoredDocument | undefined> {
+    await this.#reach();
+    this.reads += 1;
+    return this.#documents.get(`${collection}/${id}`);
+  }
+
+  async list(collection: string): Promise<readonly StoredDocument[]> {
+    await this.#reach();
+    return [...this.#documents].flatMap(([name, document]) =>
+      name.startsWith(`${collection}/`) ? document : [],
+    );
+  }
+
+  async put(collection: string, id: string, value: string, expectedVersion: number): Promise<boolean> {
+    await this.#reach();
+    if ((this.peek(collection, id)?.version ?? 0) !== expectedVersion) return false;
+    this.force(collection, id, value, expectedVersion + 1);
+    return true;
+  }
+
+  async remove(collection: string, id: string, expectedVersion: number): Promise<boolean> {
+    await this.#reach();
+    const name = `${collection}/${id}`;
+    return this.#documents.get(name)?.version === expectedVersion && this.#documents.delete(name);
+  }
+
+  peek(collection: string, id: string): StoredDocument | undefined {
+    return this.#documents.get(`${collection}/${id}`);
+  }
+
+  /** What somebody with access to the store's files could do. */
+  force(collection: string, id: string, value: string, version: number): void {
+    this.#documents.set(`${collection}/${id}`, { id, value, version });
+  }
+
+  forget(collection: string, id: string): void {
+    this.#documents.delete(`${collection}/${id}`);
+  }
+
+  async #reach(): Promise<void> {
+    await Promise.resolve();
+    if (this.isDown) throw new StoreUnavailable();
+  }
+}

@@ -1,0 +1,163 @@
+import { randomBytes } from 'node:crypto';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createVault, toKekId, VaultError } from '../../../src/keys/vault.ts';
+import { kek } from './keys.fixture.ts';
+
+function failure(run: () => unknown): VaultError {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof VaultError) return error;
+    throw error;
+  }
+  throw new Error('it opened');
+}
+
+/** `text` with one bit of one of its base64url characters turned over. */
+function flip(text: string, position: number, bit: number): string {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  const index = alphabet.indexOf(text.charAt(position));
+  return text.slice(0, position) + alphabet.charAt(index ^ (1 << bit)) + text.slice(position + 1);
+}
+
+describe('the vault', () => {
+  it('opens what it sealed, whatever it was', () => {
+    const vault = createVault([kek()]);
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 300 }), fc.string(), (bytes, aad) => {
+        const plaintext = Buffer.from(bytes);
+        expect(vault.open(vault.seal(plaintext, aad), aad).equals(plaintext)).toBe(true);
+      }),
+    );
+  });
+
+  it('shows nothing of the plaintext and never the same text twice', () => {
+    const vault = createVault([kek()]);
+    const secret = 'correct horse battery staple';
+    const sealed = vault.seal(Buffer.from(secret), 'a');
+    expect(sealed).not.toContain(secret);
+    expect(Buffer.from(sealed.split('.')[3] ?? '', 'base64url').toString('latin1')).not.toContain(secret);
+    expect(vault.seal(Buffer.from(secret), 'a')).not.toBe(sealed);
+  });
+
+  it('draws a new data key and new nonces for every secret', () => {
+    const drawn: string[] = [];
+    const vault = createVault([kek()], (bytes) => {
+      const random = randomBytes(bytes);
+      drawn.push(random.toString('hex'));
+      return random;
+    });
+    vault.seal(Buffer.from('one'), 'a');
+    vault.seal(Buffer.from('two'), 'b');
+    expect(drawn.map((value) => value.length / 2)).toEqual([32, 12, 12, 32, 12, 12]);
+    expect(new Set(drawn).size).toBe(6);
+  });
+
+  it('KY-16: refuses a sealed value with any one bit flipped', () => {
+    const vault = createVault([kek()]);
+    const sealed = vault.seal(Buffer.from('a private key'), 'kid 1');
+    const body = Array.from(sealed, (character, index) => ({ character, index }))
+      .filter(({ character, index }) => index >= sealed.indexOf('.', 3) && character !== '.')
+      .map(({ index }) => index);
+    for (const position of body) {
+      for (let bit = 0; bit < 6; bit += 1) {
+        expect(failure(() => vault.open(flip(sealed, position, bit), 'kid 1')).code).toBe('corrupt');
+      }
+    }
+  });
+
+  it('KY-16: refuses a value that was sealed for another name', () => {
+    const vault = createVault([kek()]);
+    const error = failure(() => vault.open(vault.seal(Buffer.from('x'), 'kid 1'), 'kid 2'));
+    expect(error).toMatchObject({ code: 'corrupt', what: 'kid 2', kekId: vault.kekId });
+  });
+
+  it('KY-16: refuses one value under the wrapped data key of another', () => {
+    const vault = createVault([kek()]);
+    const [a, b] = [
+      vault.seal(Buffer.from('a'), 'same').split('.'),
+      vault.seal(Buffer.from('b'), 'same').split('.'),
+    ];
+    expect(failure(() => vault.open([a[0], a[1], a[2], b[3]].join('.'), 'same')).code).toBe('corrupt');
+  });
+
+  it('refuses a value that is cut, lengthened or nothing at all', () => {
+    const vault = createVault([kek()]);
+    const sealed = vault.seal(Buffer.from('x'), 'a');
+    for (const broken of [
+      '',
+      '.',
+      'v1',
+      `${sealed}.x`,
+      `${sealed}A`,
+      sealed.slice(0, -1),
+      `v2${sealed.slice(2)}`,
+      '{}',
+    ]) {
+      expect(failure(() => vault.open(broken, 'a')).code).toBe('corrupt');
+    }
+  });
+
+  it('KY-15: names the encryption key that is missing', () => {
+    const lost = kek();
+    const sealed = createVault([lost]).seal(Buffer.from('x'), 'kid 1');
+    const error = failure(() => createVault([kek()]).open(sealed, 'kid 1'));
+    expect(error).toMatchObject({ code: 'unknown_key', kekId: toKekId(lost), what: 'kid 1' });
+    expect(error.message).toContain(toKekId(lost));
+    expect(error.message).not.toContain(lost.toString('base64url'));
+  });
+
+  it('KY-15: a wrong encryption key under the right id opens nothing', () => {
+    const [right, wrong] = [kek(), kek()];
+    const sealed = createVault([right]).seal(Buffer.from('x'), 'a');
+    const forged = sealed.replace(toKekId(right), toKekId(wrong));
+    expect(failure(() => createVault([wrong]).open(forged, 'a')).code).toBe('corrupt');
+  });
+
+  it('KY-17: wraps with the first encryption key and opens with all', () => {
+    const [old, fresh] = [kek(), kek()];
+    const sealed = createVault([old]).seal(Buffer.from('x'), 'a');
+    const vault = createVault([fresh, old]);
+    expect(vault.open(sealed, 'a').toString()).toBe('x');
+    expect(vault.needsRewrap(sealed)).toBe(true);
+    const rewrapped = vault.rewrap(sealed, 'a');
+    expect(vault.needsRewrap(rewrapped)).toBe(false);
+    expect(createVault([fresh]).open(rewrapped, 'a').toString()).toBe('x');
+    expect(failure(() => createVault([old]).open(rewrapped, 'a')).code).toBe('unknown_key');
+  });
+
+  it('KY-17: carries no broken value through a rewrap', () => {
+    const [old, fresh] = [kek(), kek()];
+    const sealed = createVault([old]).seal(Buffer.from('a private key'), 'a');
+    const broken = flip(sealed, sealed.length - 6, 0);
+    expect(failure(() => createVault([fresh, old]).rewrap(broken, 'a')).code).toBe('corrupt');
+  });
+
+  it('refuses no encryption key at all, and one of another length', () => {
+    expect(() => createVault([])).toThrow(TypeError);
+    expect(() => createVault([randomBytes(31)])).toThrow(TypeError);
+  });
+});
+
+describe('the checksum of the vault', () => {
+  it('KY-16: holds for the same purpose and text only', () => {
+    const vault = createVault([kek()]);
+    const checksum = vault.checksum('ring', 'text');
+    expect(() => vault.verify('ring', 'text', checksum)).not.toThrow();
+    expect(failure(() => vault.verify('ring', 'Text', checksum)).code).toBe('corrupt');
+    expect(failure(() => vault.verify('other', 'text', checksum)).code).toBe('corrupt');
+    expect(failure(() => vault.verify('ring', 'text', '')).code).toBe('corrupt');
+    expect(failure(() => vault.verify('ring', 'text', `v1.${vault.kekId}.AAAA`)).code).toBe('corrupt');
+  });
+
+  it('KY-17: verifies under every configured encryption key', () => {
+    const [old, fresh] = [kek(), kek()];
+    const checksum = createVault([old]).checksum('ring', 'text');
+    expect(() => createVault([fresh, old]).verify('ring', 'text', checksum)).not.toThrow();
+    expect(failure(() => createVault([fresh]).verify('ring', 'text', checksum))).toMatchObject({
+      code: 'unknown_key',
+      kekId: toKekId(old),
+    });
+  });
+});
