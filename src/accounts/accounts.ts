@@ -2,7 +2,7 @@
 // password and sign-in.ts the act of signing in.
 import type { User } from '../config/config.ts';
 import type { AccountStates } from './account-state.ts';
-import { canonicalUsername } from './username.ts';
+import { canonicalUsername } from '../config/username.ts';
 
 export type Account = {
   readonly id: string;

@@ -3,7 +3,7 @@
 import type { User } from '../config/config.ts';
 import type { Accounts } from './accounts.ts';
 import { MAX_PASSWORD_LENGTH, type Passwords } from './passwords.ts';
-import { canonicalUsername } from './username.ts';
+import { canonicalUsername } from '../config/username.ts';
 
 /** Counts one attempt (canonical username, address) before the password is looked at; throws when there were too many. */
 export type CountAttempt = (username: string, address: string) => Promise<() => void>;

@@ -93,8 +93,8 @@ export async function writeWorldConfig(
 
 /** What the configuration file's references need; also for processes that a test starts. */
 export const WORLD_ENV = {
-  TEST_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64url'),
-  TEST_COOKIE_KEY: 'cookie-key-of-the-tests-Ab3Cd5Ef7Gh9Ij1Kl',
+  TEST_ENCRYPTION_KEY: 'qY7cX2vLr0Zt5nUeKf9hJ4mPwB1sDgA8oC6iE3xTzRk',
+  TEST_COOKIE_KEY: 'cookie-Ab3Cd5Ef7Gh9Ij1KlMn0Op2Qr4St6Uv8Wx',
   ...Object.fromEntries(
     Object.entries(SECRETS).map(([name, secret]) => [`TEST_${name.toUpperCase()}`, secret]),
   ),

@@ -1,0 +1,91 @@
+// Two service processes on one store, as behind a load balancer: what only one process could get right shows here.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { freePort, startRedis } from '../servers.ts';
+import { WORLD_ENV, writeWorldConfig, type StoreName, type World } from '../world/world.ts';
+import { GENEROUS } from './attacker.ts';
+
+const SERVE = path.join(path.dirname(fileURLToPath(import.meta.url)), 'fixtures', 'serve.ts');
+const START_TIMEOUT_MS = 20_000;
+
+export type TwoProcesses = {
+  /** The same issuer behind each; only `base` differs. */
+  readonly nodes: readonly [World, World];
+  /** The store as the configuration files name it: `lmdb:/folder` or the URL of Redis. */
+  readonly store: string;
+  /** What the processes wrote to standard error. */
+  readonly errors: () => string;
+  stop(): Promise<void>;
+};
+
+export async function startTwoProcesses(
+  storeName: StoreName,
+  config: Readonly<Record<string, unknown>> = {},
+): Promise<TwoProcesses> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'postern-two-'));
+  const redis = storeName === 'redis' ? await startRedis() : undefined;
+  const store = redis?.url ?? `lmdb:${path.join(folder, 'data')}`;
+  const ports = [await freePort(), await freePort(), await freePort(), await freePort()] as const;
+  const issuer = `http://127.0.0.1:${ports[0]}`;
+  const children: ChildProcess[] = [];
+  let errors = '';
+
+  async function startNode(name: string, port: number, management: number): Promise<World> {
+    const own = path.join(folder, name);
+    await mkdir(own);
+    const options = { store, issuer, config: { ...GENEROUS, ...config } };
+    const written = await writeWorldConfig(own, options, [port, management]);
+    const child = spawn(process.execPath, ['--no-warnings', SERVE, written.configFile], {
+      env: { PATH: process.env['PATH'], ...WORLD_ENV },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    children.push(child);
+    child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
+    await isReady(child, () => errors);
+    return {
+      ...written,
+      folder: own,
+      management: `http://127.0.0.1:${management}`,
+      stop: () => end(child),
+    };
+  }
+
+  const first = await startNode('a', ports[0], ports[1]);
+  const second = await startNode('b', ports[2], ports[3]);
+  return {
+    nodes: [first, second],
+    store,
+    errors: () => errors,
+    async stop() {
+      await Promise.all(children.map(end));
+      await redis?.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function isReady(child: ChildProcess, errors: () => string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no service: ${errors()}`)), START_TIMEOUT_MS);
+    child.stdout?.once('data', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+    child.once('exit', (code) => {
+      clearTimeout(timer);
+      reject(new Error(`the service ended with ${code}: ${errors()}`));
+    });
+  });
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  child.kill('SIGTERM');
+  const deadline = setTimeout(() => child.kill('SIGKILL'), 10_000);
+  await ended;
+  clearTimeout(deadline);
+}
