@@ -3,7 +3,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
+import { connect, createServer, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -86,8 +86,15 @@ export type RedisServer = {
   kill(): Promise<void>;
 };
 
-const running = new Set<ChildProcess>();
-process.once('exit', () => running.forEach((child) => child.kill('SIGKILL')));
+/** Kills `child` when this process ends in whatever way: its end of the pipe closes. A test run that is killed hears no event. */
+function guard(child: ChildProcess): void {
+  const watcher = spawn('/bin/sh', ['-c', 'read -r _; kill -9 "$0"', String(child.pid)], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  child.once('exit', () => watcher.kill('SIGKILL'));
+  watcher.unref();
+  if (watcher.stdin instanceof Socket) watcher.stdin.unref();
+}
 
 /** A Redis of its own on a free port, without persistence unless `settings` say otherwise. */
 export async function startRedis({ port, password, settings = [] }: RedisOptions = {}): Promise<RedisServer> {
@@ -103,9 +110,8 @@ export async function startRedis({ port, password, settings = [] }: RedisOptions
     ...(password === undefined ? [] : ['--requirepass', password]),
   ];
   const child = spawn(program, [...args, ...quiet, ...settings], { stdio: 'ignore' });
-  running.add(child);
+  guard(child);
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  void ended.then(() => running.delete(child));
 
   async function end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     if (child.exitCode !== null || child.signalCode !== null) return;

@@ -8,6 +8,7 @@ import type { CliIo } from './io.ts';
 import { registerSchema } from './schema.ts';
 import { registerServe } from './serve.ts';
 import { registerUserHash } from './user-hash.ts';
+import { registerUserState } from './user-state.ts';
 
 /** Adds one verb, or one group of verbs, to the program. */
 export type Register = (program: Command, io: CliIo) => void;
@@ -38,7 +39,9 @@ function registerClient(program: Command, io: CliIo): void {
 }
 
 function registerUser(program: Command, io: CliIo): void {
-  registerUserHash(program.command('user').description('people'), io);
+  const user = program.command('user').description('people');
+  registerUserHash(user, io);
+  registerUserState(user, io);
 }
 
 /** package.json lies beside src/ and beside dist/ alike. */

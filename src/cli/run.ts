@@ -2,12 +2,14 @@
 import { CommanderError } from 'commander';
 import { ConfigError } from '../config/config.ts';
 import { printProblems } from './configuration.ts';
-import { Refused, type CliIo } from './io.ts';
+import type { CliIo } from './io.ts';
 import { createProgram } from './program.ts';
 
 const DONE = 0;
 const REFUSED = 1;
 const MISUSE = 2;
+
+const MISTAKES = [TypeError, ReferenceError, RangeError, SyntaxError];
 
 /** The exit code of `argv`, as the process got it. */
 export async function run(argv: readonly string[], io: CliIo = process): Promise<number> {
@@ -20,7 +22,8 @@ export async function run(argv: readonly string[], io: CliIo = process): Promise
       printProblems(io, error, argv.includes('--json'));
       return REFUSED;
     }
-    if (!(error instanceof Refused)) throw error;
+    // What the machine or the store refuses is one line for the operator; a mistake of ours keeps its stack.
+    if (!(error instanceof Error) || MISTAKES.some((mistake) => error instanceof mistake)) throw error;
     io.stderr.write(`${error.message}\n`);
     return REFUSED;
   }

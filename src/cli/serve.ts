@@ -4,9 +4,9 @@ import type { Config } from '../config/config.ts';
 import { DEMO_CLIENT_SECRET, DEMO_PASSWORD, DEMO_PASSWORD_HASH, DEMO_TRY_PATH } from '../config/demo.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import { findDemo } from '../http/try-out.ts';
-import { createService, type Service } from '../service.ts';
+import { createService } from '../service.ts';
 import { configOption, readConfig } from './configuration.ts';
-import { Refused, type CliIo } from './io.ts';
+import type { CliIo } from './io.ts';
 
 export function registerServe(program: Command, io: CliIo): void {
   program
@@ -16,24 +16,12 @@ export function registerServe(program: Command, io: CliIo): void {
     .action(async ({ config: file }: { readonly config: string }) => {
       const config = await readConfig(file);
       const stopped = untilToldToStop();
-      const service = await start(config);
+      const service = await createService(config);
+      await service.start();
       io.stdout.write(welcome(config));
       await stopped;
       await service.stop();
     });
-}
-
-/** Why a start failed is one line for the operator; a mistake of ours keeps its stack. */
-async function start(config: Config): Promise<Service> {
-  try {
-    const service = await createService(config);
-    await service.start();
-    return service;
-  } catch (error) {
-    const isOurMistake = error instanceof TypeError || error instanceof ReferenceError;
-    if (!(error instanceof Error) || isOurMistake) throw error;
-    throw new Refused(error.message, { cause: error });
-  }
 }
 
 /** A second signal ends the process the hard way, as everywhere. */

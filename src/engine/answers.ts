@@ -29,7 +29,9 @@ export function adjustAnswers(issuer: string): Middleware {
     if (route === undefined) return;
     if (DISCOVERY_ROUTES.has(route) && ctx.status === 200) ctx.body = toDiscovery(ctx.body as Metadata);
     if (CLIENT_ROUTES.has(route)) {
-      if (isUnauthenticated(engineCtx)) answerUnauthenticated(engineCtx, issuer);
+      if (isUnauthenticated(engineCtx)) answerUnauthenticated(engineCtx);
+      challenge(engineCtx, issuer);
+      if (route === 'introspection') nameSubject(engineCtx);
       if (route === 'revocation') ctx.set('Cache-Control', 'no-store');
       // RFC 6749 §5.1 wants both on token answers.
       ctx.set('Pragma', 'no-cache');
@@ -61,10 +63,20 @@ function isUnauthenticated(ctx: EngineContext): boolean {
   );
 }
 
-function answerUnauthenticated(ctx: EngineContext, issuer: string): void {
+function answerUnauthenticated(ctx: EngineContext): void {
   // RFC 6749 §5.2: invalid_client when no client authentication was included.
   ctx.status = 401;
-  // RFC 9110 §15.5.2: a 401 names the scheme to use.
-  ctx.set('WWW-Authenticate', `Basic realm="${issuer}"`);
   ctx.body = { error: 'invalid_client', error_description: 'client authentication is required' };
+}
+
+/** RFC 9110 §15.5.2: a 401 names the scheme to use. The engine does so only for a caller that used the header. */
+function challenge(ctx: EngineContext, issuer: string): void {
+  if (ctx.status !== 401 || ctx.response.has('WWW-Authenticate')) return;
+  ctx.set('WWW-Authenticate', `Basic realm="${issuer}"`);
+}
+
+/** RFC 9068 §2.2: the subject of a client's own token is the client; the engine leaves `sub` out. */
+function nameSubject(ctx: EngineContext): void {
+  const body = ctx.body as { readonly active?: boolean; readonly sub?: string; readonly client_id?: string };
+  if (body?.active === true && body.sub === undefined) ctx.body = { ...body, sub: body.client_id };
 }

@@ -66,6 +66,8 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
     revokeGrantPolicy: () => true,
     clientBasedCORS: () => true, // http/cors.ts decides, in front of everything
     acceptQueryParamAccessTokens: false, // RFC 9700 §4.3.2
+    // OIDC Core §3.1.2.1 requires redirect_uri, and RFC 6749 §4.1.3 the same one again with the code.
+    allowOmittingSingleRegisteredRedirectUri: false,
     interactions: {
       url: (_ctx, interaction) => `${issuer}/interaction/${interaction.uid}`,
       policy: createInteractionPolicy(),

@@ -12,6 +12,7 @@ import { createClientAddress } from './client-address.ts';
 import { cors } from './cors.ts';
 import { edge } from './edge.ts';
 import { errors } from './errors.ts';
+import { formAsQuery } from './form-as-query.ts';
 import { securityHeaders } from './headers.ts';
 import { limitAddresses } from './limit-addresses.ts';
 import { requestLog } from './request-log.ts';
@@ -48,6 +49,7 @@ export function createApp({ config, live, interactions, pages, assets, limits, l
   app.use(limitAddresses(limits));
   app.use(caching(signingKeys.jwksMaxAge));
   app.use(serveAssets(assets));
+  app.use(formAsQuery(issuer));
   app.use(interactions);
   app.use(live.handle);
   return app;

@@ -71,8 +71,10 @@ function send(ctx: Context, { status, error, description, retryAfterSeconds }: A
   };
 }
 
-/** By path for what we serve; by Accept for what we don't know. */
+/** By path for what we serve; by Accept for what we don't know, and for a limit. */
 function isForPeople(ctx: Context): boolean {
-  if (PAGE_PATHS.some((path) => ctx.path.startsWith(path))) return true;
-  return ctx.status === 404 && ctx.accepts('json', 'html') === 'html';
+  const wantsPage = ctx.accepts('json', 'html') === 'html';
+  // A limit is met by programs too, where people come by: only a browser names HTML.
+  if (PAGE_PATHS.some((path) => ctx.path.startsWith(path))) return ctx.status !== 429 || wantsPage;
+  return ctx.status === 404 && wantsPage;
 }

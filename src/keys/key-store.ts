@@ -57,8 +57,8 @@ export interface KeyStore {
   seal(material: KeyMaterial): NewKey;
   /** The stored ring's checksum or a private part names an older encryption key. */
   needsRewrap(): Promise<boolean>;
-  /** The ring at the clock's time. Throws KeyStoreError when no key can sign or a private part can't be opened. */
-  toKeySet(ring: Ring): KeySet;
+  /** The ring at `at`, epoch milliseconds; without it, now. Throws KeyStoreError when no key can sign or a private part can't be opened. */
+  toKeySet(ring: Ring, at?: number): KeySet;
 }
 
 export function createKeyStore(options: KeyStoreOptions): KeyStore {
@@ -138,8 +138,8 @@ class DocumentKeyStore implements KeyStore {
     return needsRewrap || ring.keys.some(({ sealed }) => sealed !== undefined && vault.needsRewrap(sealed));
   }
 
-  toKeySet(ring: Ring): KeySet {
-    return toKeySet(ring, this.#options.now(), this.#options.vault);
+  toKeySet(ring: Ring, at = this.#options.now()): KeySet {
+    return toKeySet(ring, at, this.#options.vault);
   }
 
   async #createFirst(hasPepper: boolean): Promise<Ring> {

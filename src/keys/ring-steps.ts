@@ -136,12 +136,24 @@ export function withReserve(
   return [...keys, toRingKey(newKey, now)];
 }
 
+/**
+ * When the first reserve will take over as planned, epoch milliseconds; undefined when its appointment is made already or
+ * nothing can be planned.
+ */
+export function plannedActivation(ring: Ring, now: number, timing: Timing): number | undefined {
+  const next = reserveKeys(ring)[0];
+  const since = activeKey(ring, now)?.activateAt;
+  if (next === undefined || since === undefined || scheduledKeys(ring, now).length > 0) return undefined;
+  return Math.max(since + ms(timing.rotateEvery), earliestActivation(next, now, timing));
+}
+
 function appoint(ring: Ring, now: number, timing: Timing, newKey?: NewKey, wished?: number): Ring {
   const next = reserveKeys(ring)[0];
   if (next === undefined) throw new KeyringError('no_reserve', 'the ring has no key that could sign next');
-  const planned = (activeKey(ring, now)?.activateAt ?? now) + ms(timing.rotateEvery);
-  const at = Math.max(wished ?? planned, earliestActivation(next, now, timing));
-  return changed(ring, withReserve(ring, withAppointment(ring, next.kid, at, timing), now, newKey));
+  const earliest = earliestActivation(next, now, timing);
+  const at = wished === undefined ? plannedActivation(ring, now, timing) : Math.max(wished, earliest);
+  const keys = withAppointment(ring, next.kid, at ?? earliest, timing);
+  return changed(ring, withReserve(ring, keys, now, newKey));
 }
 
 // Two bounds: verifiers must have been able to see the key, and every node must have read the appointment before it comes.

@@ -72,6 +72,9 @@ class RotationJob implements Rotation {
   readonly #options: RotationOptions & { readonly leaseSeconds: number };
   #ring: Ring | undefined;
   #current: { readonly keySet: KeySet; readonly view: string } | undefined;
+  /** When `#ring` was what the store has. */
+  #readAt = Number.NEGATIVE_INFINITY;
+  /** When `#current` was. */
   #confirmedAt = Number.NEGATIVE_INFINITY;
   #isRunning = false;
   #cancelTimer: (() => void) | undefined;
@@ -86,8 +89,9 @@ class RotationJob implements Rotation {
   async start(): Promise<void> {
     const at = this.#options.now();
     this.#ring = await this.#options.keyStore.ensure();
-    this.#confirmedAt = at;
+    this.#readAt = at;
     await this.#swap();
+    this.#confirmedAt = at;
     this.#isRunning = true;
     this.#arm();
   }
@@ -136,6 +140,7 @@ class RotationJob implements Rotation {
     const at = this.#options.now();
     const isRead = await this.#attempt(async () => {
       this.#ring = await this.#loadOrRestore();
+      this.#readAt = at;
     });
     // Before the steps, so that a compromise never waits for a key to be made. And without the store too: appointments
     // are kept by the clock.
@@ -173,11 +178,14 @@ class RotationJob implements Rotation {
   }
 
   async #swap(): Promise<void> {
-    const { keyStore, now, onKeySet } = this.#options;
+    const { keyStore, now, onKeySet, leaseSeconds } = this.#options;
     if (this.#ring === undefined) return;
-    const view = viewOf(this.#ring, now());
+    // Beyond the lease nothing is signed here, and appointments may have been cancelled elsewhere: what is published then
+    // stays as it is, so that no key leaves on an old plan.
+    const at = Math.min(now(), this.#readAt + leaseSeconds * 1000);
+    const view = viewOf(this.#ring, at);
     if (view === this.#current?.view) return;
-    const keySet = keyStore.toKeySet(this.#ring);
+    const keySet = keyStore.toKeySet(this.#ring, at);
     await onKeySet(keySet);
     this.#current = { keySet, view };
   }

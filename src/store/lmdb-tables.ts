@@ -48,6 +48,8 @@ export function openTables(folder: string): LmdbTables {
     maxDbs: 16,
     // With overlapping sync (the default on Linux) a transaction resolves before its pages are on disk.
     overlappingSync: false,
+    // With it a commit that fails (a full disk) also rejects a promise that only lmdb holds, which ends the process.
+    eventTurnBatching: false,
     permissionsMode: 0o600,
   } as Parameters<typeof open>[0]);
   let isClosed = false;

@@ -37,12 +37,19 @@ export function createRedisRecords(connection: RedisConnection, now: Clock): Rec
 
     async consume(kind, key) {
       const at = readClock(now);
-      const args = [at, Math.floor(at / 1000)];
-      const reply = await connection.run('consumeRecord', [recordKey(toRecordId(kind, key))], args);
-      const [status, grant] = toNumberAndText(reply);
-      // The mark is set first: if the tombstone can't be asked for now, the record counts as spent.
-      if (grant !== '' && (await isRevoked(connection, grant, at))) return 'gone';
-      return CONSUME_RESULTS[status] ?? 'gone';
+      const claim = async (knownGrant: string) =>
+        toNumberAndText(
+          await connection.run(
+            'consumeRecord',
+            [recordKey(toRecordId(kind, key))],
+            [at, Math.floor(at / 1000), knownGrant],
+          ),
+        );
+      const [status, grant] = await claim('');
+      if (grant === '') return CONSUME_RESULTS[status] ?? 'gone';
+      // Asked before the mark is set, never after it: whoever comes second revokes the grant, and the first has won.
+      if (await isRevoked(connection, grant, at)) return 'gone';
+      return CONSUME_RESULTS[(await claim(grant))[0]] ?? 'gone';
     },
 
     async destroy(kind, key) {

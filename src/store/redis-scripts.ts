@@ -10,14 +10,18 @@ if old[2] and tonumber(old[1]) <= tonumber(now) then redis.call('HDEL', KEYS[1],
 redis.call('PEXPIRE', KEYS[1], ttl)
 return 1`;
 
-/** The only lock: 0 gone, 1 won, 2 lost, with the grant. HSET on a key that exists keeps its time to live. */
+/**
+ * The only lock: 0 gone, 1 won, 2 lost. With a grant that the caller doesn't know yet nothing is claimed, and the
+ * answer names it. HSET on a key that exists keeps its time to live.
+ */
 const consumeRecord = `
-local now, at = unpack(ARGV)
+local now, at, known = unpack(ARGV)
 local row = redis.call('HMGET', KEYS[1], 'e', 'c', 'g')
 if not row[1] or tonumber(row[1]) <= tonumber(now) then return {0, ''} end
-if row[2] then return {2, row[3]} end
+if row[3] ~= known then return {0, row[3]} end
+if row[2] then return {2, ''} end
 redis.call('HSET', KEYS[1], 'c', at)
-return {1, row[3]}`;
+return {1, ''}`;
 
 /** Deletes a record, with a grant only if it still belongs to it, and says what pointed to it: grant, alias. */
 const dropRecord = `

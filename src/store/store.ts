@@ -67,7 +67,8 @@ export interface DocumentStore {
 
 export type Count = {
   readonly count: number;
-  /** Milliseconds until the window ends. */ readonly resetsInMs: number;
+  /** Milliseconds until the window ends; 0 when none is open. */
+  readonly resetsInMs: number;
 };
 
 /** Counters in fixed windows, atomic across processes. They end by themselves. */

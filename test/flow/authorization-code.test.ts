@@ -1,33 +1,630 @@
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { introspect, signIn, userinfo } from '../world/flows.ts';
-import { API, PEOPLE, startWorld, type World } from '../world/world.ts';
+import { describe, expect, it } from 'vitest';
+import { Browser } from '../world/browser.ts';
+import { givesBackClock, moveClock } from '../world/clock.ts';
+import { eachStore, useWorld } from '../world/each-store.ts';
+import {
+  AUTHORIZATION_REQUEST,
+  authorizationError,
+  authorize,
+  basic,
+  type ClientId,
+  DEFAULT_SCOPE,
+  exchange,
+  finishPages,
+  get,
+  introspect,
+  post,
+  redeem,
+  refresh,
+  signIn,
+  userinfo,
+  VERIFIER,
+} from '../world/flows.ts';
+import { API, CALLBACK, OTHER_API, PEOPLE } from '../world/world.ts';
 
-describe('the authorization-code flow with PKCE', () => {
-  let world: World;
-  beforeAll(async () => {
-    world = await startWorld();
-  });
-  afterAll(() => world.stop());
-
+eachStore('the authorization-code flow with PKCE', (world) => {
   it('signs a person in through openid-client and gives one token for the API and for userinfo', async () => {
-    const { tokens } = await signIn(world);
+    const { tokens } = await signIn(world());
     expect(tokens.token_type).toBe('bearer');
     expect(tokens.refresh_token).toMatch(/^[\w-]{43}$/);
-    expect(decodeProtectedHeader(tokens.access_token)).toMatchObject({ alg: 'RS256', typ: 'at+jwt' });
-    expect(decodeJwt(tokens.access_token)).toMatchObject({
-      iss: world.issuer,
+    expect(decodeProtectedHeader(tokens.access_token)).toEqual({
+      alg: 'RS256',
+      typ: 'at+jwt',
+      kid: expect.stringMatching(/^[\w-]{43}$/),
+    });
+    expect(decodeJwt(tokens.access_token)).toEqual({
+      iss: world().issuer,
       sub: PEOPLE.alice,
-      aud: [API, world.issuer],
+      aud: [API, world().issuer],
       client_id: 'web',
       scope: 'openid email profile offline_access reports.read',
+      jti: expect.stringMatching(/^[\w-]{43}$/),
+      iat: expect.any(Number),
+      exp: expect.any(Number),
+      auth_time: expect.any(Number),
     });
-    const keys = createRemoteJWKSet(new URL(`${world.issuer}/oauth/jwks.json`));
-    await jwtVerify(tokens.access_token, keys, { issuer: world.issuer, audience: API, typ: 'at+jwt' });
+    const keys = createRemoteJWKSet(new URL(`${world().issuer}/oauth/jwks.json`));
+    await jwtVerify(tokens.access_token, keys, { issuer: world().issuer, audience: API, typ: 'at+jwt' });
 
-    const claims = await userinfo(world, tokens.access_token);
+    const claims = await userinfo(world(), tokens.access_token);
     expect(claims.status).toBe(200);
-    expect(claims.body).toMatchObject({ sub: PEOPLE.alice, email: 'alice@example.com', name: 'Alice Example' });
-    expect(await introspect(world, tokens.access_token)).toMatchObject({ active: true, sub: PEOPLE.alice });
+    expect(claims.body).toMatchObject({ sub: PEOPLE.alice, email: 'alice@example.com' });
+    expect(await introspect(world(), tokens.access_token)).toMatchObject({ active: true, sub: PEOPLE.alice });
+  });
+
+  it.each<[string, ClientId, string]>([
+    ['a confidential client with client_secret_basic', 'web', 'openid email'],
+    ['a confidential client with client_secret_post', 'post', 'openid email'],
+    ['a public client with none', 'spa', 'openid email'],
+    ['a native client on a loopback port of its choice', 'native', 'openid'],
+  ])('Spec §1 authorization code with PKCE: works for %s', async (_case, client, scope) => {
+    const { tokens, callback, redirectUri } = await signIn(world(), { client, scope });
+    expect(`${callback.origin}${callback.pathname}`).toBe(redirectUri);
+    expect(decodeJwt(tokens.access_token)).toMatchObject({ sub: PEOPLE.alice, client_id: client, scope });
+    expect(decodeJwt(tokens.id_token ?? '')).toMatchObject({ sub: PEOPLE.alice, aud: client });
+  });
+
+  it('Spec §4 POST /oauth/token, authorization_code, code: is good for one exchange, also of twenty at once', async () => {
+    const authorized = await authorize(world());
+    const answers = await Promise.all(Array.from({ length: 20 }, () => redeem(world(), authorized)));
+    const statuses = answers.map(({ status }) => status).toSorted();
+    expect(statuses).toEqual([200, ...Array<number>(19).fill(400)]);
+    const losers = answers.filter(({ status }) => status === 400);
+    expect(new Set(losers.map(({ body }) => body['error']))).toEqual(new Set(['invalid_grant']));
+    // RFC 6749 §4.1.2: what the winner got is revoked.
+    const winner = answers.find(({ status }) => status === 200)?.body ?? {};
+    expect(await introspect(world(), String(winner['access_token']))).toEqual({ active: false });
+    expect((await refresh(world(), String(winner['refresh_token']))).body['error']).toBe('invalid_grant');
+  });
+
+  it('ends the tokens of a code that is used again', async () => {
+    const { tokens, ...authorized } = await signIn(world());
+    const replay = await redeem(world(), authorized);
+    expect(replay.status).toBe(400);
+    expect(replay.body['error']).toBe('invalid_grant');
+    expect(await introspect(world(), tokens.access_token)).toEqual({ active: false });
+    expect((await userinfo(world(), tokens.access_token)).status).toBe(401);
+    expect((await refresh(world(), tokens.refresh_token)).body['error']).toBe('invalid_grant');
+  });
+});
+
+describe('GET /oauth/authorize', () => {
+  const world = useWorld();
+
+  it('redirects to the app with code, state and iss and nothing else', async () => {
+    const { callback, state } = await authorize(world(), { scope: 'openid' });
+    expect(`${callback.origin}${callback.pathname}`).toBe(CALLBACK);
+    expect(Object.fromEntries(callback.searchParams)).toEqual({
+      code: expect.stringMatching(/^[\w-]{43}$/),
+      state,
+      iss: world().issuer,
+    });
+  });
+
+  it('takes the same request as POST, as OIDC Core §3.1.2.1 wants', async () => {
+    const browser = new Browser(world().issuer);
+    const page = await browser.open(`${world().issuer}/oauth/authorize`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams(AUTHORIZATION_REQUEST).toString(),
+    });
+    const left = new URL((await finishPages(browser, page, 'alice')).url);
+    expect(left.searchParams.get('code')).toMatch(/^[\w-]{43}$/);
+    expect(left.searchParams.get('state')).toBe(AUTHORIZATION_REQUEST.state);
+  });
+
+  it('refuses a POST of another content type, and one that would not fit into a URL', async () => {
+    const json = { 'content-type': 'application/json' };
+    expect((await post(world(), '/oauth/authorize', '{}', json)).status).toBe(415);
+    const long = { ...AUTHORIZATION_REQUEST, login_hint: 'a'.repeat(9000) };
+    expect((await post(world(), '/oauth/authorize', long)).status).toBe(413);
+  });
+
+  it.each(['token', 'id_token', 'code id_token', 'code token', 'none', 'nonsense'])(
+    'Spec §4 GET /oauth/authorize, response_type: only code, not %s',
+    async (responseType) => {
+      expect(await authorizationError(world(), { response_type: responseType })).toMatchObject({
+        error: 'unsupported_response_type',
+        state: 'state-of-the-client',
+        iss: world().issuer,
+      });
+    },
+  );
+
+  it.each(['unknown', ''])(
+    'Spec §4 GET /oauth/authorize, client_id: "%s" gets an error page and no redirect',
+    async (clientId) => {
+      const query = new URLSearchParams({ ...AUTHORIZATION_REQUEST, client_id: clientId });
+      const answer = await get(world(), `/oauth/authorize?${query}`);
+      expect(answer.status).toBe(400);
+      expect(answer.headers.get('location')).toBeNull();
+      expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    },
+  );
+
+  it.each([
+    `${CALLBACK}/`,
+    'https://app.example/CB',
+    'https://app.example/cb?x=1',
+    'https://app.example/cb/../evil',
+    'https://app.example.evil.example/cb',
+    'https://evil.example/cb',
+    'http://app.example/cb',
+  ])('Spec §4 GET /oauth/authorize, redirect_uri: %s is not the registered one', async (redirectUri) => {
+    const query = new URLSearchParams({ ...AUTHORIZATION_REQUEST, redirect_uri: redirectUri });
+    const answer = await get(world(), `/oauth/authorize?${query}`);
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get('location')).toBeNull();
+    expect(answer.text).toContain('invalid_redirect_uri');
+  });
+
+  it.each([
+    ['http://127.0.0.1:1/cb', 303],
+    ['http://127.0.0.1/cb', 303],
+    ['http://127.0.0.1:51004/other', 400],
+    ['http://localhost:51004/cb', 400],
+    ['http://127.0.0.1.evil.example/cb', 400],
+    ['https://127.0.0.1:51004/cb', 400],
+  ])('lets a native client choose its loopback port and nothing else: %s is %d', async (redirectUri, status) => {
+    const query = new URLSearchParams({
+      ...AUTHORIZATION_REQUEST,
+      client_id: 'native',
+      scope: 'openid',
+      redirect_uri: redirectUri,
+    });
+    expect((await get(world(), `/oauth/authorize?${query}`)).status).toBe(status);
+  });
+
+  it.each(['%20', '+'])(
+    'Spec §4 GET /oauth/authorize, scope: is separated by spaces that come as %s',
+    async (space) => {
+      const scope = ['openid', 'email', 'profile'].join(space);
+      const { scope: _plain, ...rest } = AUTHORIZATION_REQUEST;
+      const url = `${world().issuer}/oauth/authorize?${new URLSearchParams(rest)}&scope=${scope}`;
+      const browser = new Browser(world().issuer);
+      const page = await finishPages(browser, await browser.open(url), 'alice');
+      const form = {
+        grant_type: 'authorization_code',
+        code: new URL(page.url).searchParams.get('code') ?? '',
+        redirect_uri: CALLBACK,
+        code_verifier: VERIFIER,
+      };
+      const answer = await post(world(), '/oauth/token', form, { authorization: basic('web') });
+      expect(answer.body['scope']).toBe('openid email profile');
+    },
+  );
+
+  it.each([
+    ['openid nope', 'nope'],
+    ['openid other.read', 'other.read'],
+  ])('refuses a scope that is unknown or not the client’s: %s', async (scope, refused) => {
+    expect(await authorizationError(world(), { scope })).toMatchObject({
+      error: 'invalid_scope',
+      scope: refused,
+      state: 'state-of-the-client',
+      iss: world().issuer,
+    });
+  });
+
+  it('Spec §4 GET /oauth/authorize, state: comes back as it was, also with an error', async () => {
+    const state = 'a b+c&d=é"<>';
+    expect((await authorizationError(world(), { prompt: 'none', state }))['state']).toBe(state);
+    const { callback } = await authorize(world(), { scope: 'openid', parameters: { state } });
+    expect(callback.searchParams.get('state')).toBe(state);
+  });
+
+  it.each([
+    ['missing', ''],
+    ['too short', 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-c'],
+    ['padded', 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM='],
+    ['not base64url', 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw+cM'],
+  ])('Spec §4 GET /oauth/authorize, code_challenge: %s is invalid_request', async (_case, challenge) => {
+    expect(await authorizationError(world(), { code_challenge: challenge })).toMatchObject({
+      error: 'invalid_request',
+      state: 'state-of-the-client',
+      iss: world().issuer,
+    });
+  });
+
+  it.each(['web', 'spa'])('wants PKCE of %s', async (client) => {
+    const { code_challenge: _challenge, code_challenge_method: _method, ...without } = AUTHORIZATION_REQUEST;
+    const redirectUri = client === 'spa' ? 'https://spa.example/cb' : CALLBACK;
+    const query = new URLSearchParams({ ...without, client_id: client, redirect_uri: redirectUri });
+    const location = new URL((await get(world(), `/oauth/authorize?${query}`)).headers.get('location') ?? '');
+    expect(`${location.origin}${location.pathname}`).toBe(redirectUri);
+    expect(location.searchParams.get('error')).toBe('invalid_request');
+  });
+
+  it.each(['plain', 'S512', 's256', ''])(
+    'Spec §4 GET /oauth/authorize, code_challenge_method: only S256, not "%s"',
+    async (method) => {
+      const answer = await authorizationError(world(), { code_challenge_method: method });
+      expect(answer['error']).toBe('invalid_request');
+    },
+  );
+
+  it('Spec §4 GET /oauth/authorize, nonce: is in the ID token, and not there when none was sent', async () => {
+    const { tokens, nonce } = await signIn(world(), { scope: 'openid' });
+    expect(decodeJwt(tokens.id_token ?? '')['nonce']).toBe(nonce);
+
+    const { nonce: _nonce, ...without } = AUTHORIZATION_REQUEST;
+    const browser = new Browser(world().issuer);
+    const url = `${world().issuer}/oauth/authorize?${new URLSearchParams(without)}`;
+    const page = await finishPages(browser, await browser.open(url), 'alice');
+    const answer = await post(
+      world(),
+      '/oauth/token',
+      {
+        grant_type: 'authorization_code',
+        code: new URL(page.url).searchParams.get('code') ?? '',
+        redirect_uri: CALLBACK,
+        code_verifier: VERIFIER,
+      },
+      { authorization: basic('web') },
+    );
+    expect(answer.status).toBe(200);
+    expect(decodeJwt(String(answer.body['id_token']))).not.toHaveProperty('nonce');
+  });
+
+  it.each(['fragment', 'form_post', 'web_message', 'jwt', 'query.jwt'])(
+    'refuses response_mode %s: only query is offered',
+    async (mode) => {
+      expect(await authorizationError(world(), { response_mode: mode })).toMatchObject({
+        error: 'unsupported_response_mode',
+        state: 'state-of-the-client',
+      });
+    },
+  );
+
+  it.each([
+    ['request', 'request_not_supported'],
+    ['request_uri', 'request_uri_not_supported'],
+    ['registration', 'registration_not_supported'],
+  ])('refuses the parameter %s', async (parameter, error) => {
+    const value = parameter === 'request_uri' ? 'https://evil.example/r' : 'e30.e30.e30';
+    expect((await authorizationError(world(), { [parameter]: value }))['error']).toBe(error);
+  });
+
+  it('answers prompt=none with login_required where nobody is signed in', async () => {
+    expect(await authorizationError(world(), { prompt: 'none' })).toMatchObject({
+      error: 'login_required',
+      state: 'state-of-the-client',
+      iss: world().issuer,
+    });
+  });
+
+  it('answers prompt=none with a code where everything was granted before', async () => {
+    const { browser } = await signIn(world(), { scope: 'openid email' });
+    const again = await authorize(world(), {
+      browser,
+      scope: 'openid email',
+      parameters: { prompt: 'none' },
+    });
+    expect(again.callback.searchParams.get('code')).toMatch(/^[\w-]{43}$/);
+    const wider = await authorize(world(), {
+      browser,
+      scope: 'openid email profile',
+      parameters: { prompt: 'none' },
+    });
+    expect(wider.callback.searchParams.get('error')).toBe('consent_required');
+  });
+});
+
+describe('sign-in and consent', () => {
+  const world = useWorld();
+  const start = async (browser: Browser, parameters: Record<string, string> = {}) =>
+    browser.open(
+      `${world().issuer}/oauth/authorize?${new URLSearchParams({ ...AUTHORIZATION_REQUEST, ...parameters })}`,
+    );
+
+  it('asks for the password, then names the app and each thing it asks for', async () => {
+    const browser = new Browser(world().issuer);
+    const login = await start(browser, { scope: 'openid email reports.read', login_hint: 'alice' });
+    expect(login.status).toBe(200);
+    expect(login.text).toContain('value="alice"');
+    const consent = await browser.submit(login, '/login', {
+      username: 'alice',
+      password: 'alice-password-1',
+    });
+    expect(consent.text).toContain('<bdi>Web app</bdi> asks for access');
+    expect(consent.text).toContain('See your email address');
+    expect(consent.text).not.toContain('See your profile');
+    expect(consent.text).toContain(`At <span class="resource">${API}</span>`);
+    expect(consent.text).toContain('<li>reports.read</li>');
+  });
+
+  it.each(['login', 'consent'])('sends access_denied to the app when a person cancels at %s', async (step) => {
+    const browser = new Browser(world().issuer);
+    let page = await start(browser);
+    if (step === 'consent') {
+      page = await browser.submit(page, '/login', { username: 'bob', password: 'bob-password-22' });
+    }
+    const left = new URL((await browser.submit(page, '/cancel')).url);
+    expect(`${left.origin}${left.pathname}`).toBe(CALLBACK);
+    expect(Object.fromEntries(left.searchParams)).toEqual({
+      error: 'access_denied',
+      error_description: 'the person declined the request',
+      state: 'state-of-the-client',
+      iss: world().issuer,
+    });
+  });
+
+  it.each([
+    ['a wrong password', 'alice', 'wrong'],
+    ['a person who does not exist', 'mallory', 'alice-password-1'],
+    ['another person’s password', 'bob', 'alice-password-1'],
+  ])('stays at the sign-in page with 401 after %s', async (_case, username, password) => {
+    const browser = new Browser(world().issuer);
+    const page = await browser.submit(await start(browser), '/login', { username, password });
+    expect(page.status).toBe(401);
+    expect(page.text).toContain('That username and password don’t match.');
+    expect(browser.cookies.filter(({ name }) => name === 'postern_session')).toEqual([]);
+    const retried = await finishPages(browser, page, 'alice');
+    expect(new URL(retried.url).searchParams.get('code')).toMatch(/^[\w-]{43}$/);
+  });
+
+  it('takes a username in any of its written forms', async () => {
+    const browser = new Browser(world().issuer);
+    const page = await browser.submit(await start(browser), '/login', {
+      username: ' ＡLICE ',
+      password: 'alice-password-1',
+    });
+    expect(page.text).toContain('<bdi>alice</bdi>');
+  });
+
+  it('asks a first-party app’s person for the password alone', async () => {
+    const browser = new Browser(world().issuer);
+    const page = await start(browser, {
+      client_id: 'first-party',
+      redirect_uri: 'https://own.example/cb',
+      scope: 'openid email reports.read',
+    });
+    const left = await browser.submit(page, '/login', { username: 'alice', password: 'alice-password-1' });
+    expect(new URL(left.url).origin).toBe('https://own.example');
+    const answer = await post(world(), '/oauth/token', {
+      grant_type: 'authorization_code',
+      client_id: 'first-party',
+      code: new URL(left.url).searchParams.get('code') ?? '',
+      redirect_uri: 'https://own.example/cb',
+      code_verifier: VERIFIER,
+    });
+    expect(answer.body['scope']).toBe('openid email reports.read');
+  });
+
+  it('does not ask again for what was granted, and asks for what is new', async () => {
+    const { browser } = await signIn(world(), { scope: 'openid email' });
+    const again = await start(browser, { scope: 'openid' });
+    expect(new URL(again.url).searchParams.get('code')).toMatch(/^[\w-]{43}$/);
+    const wider = await start(browser, { scope: 'openid profile' });
+    expect(wider.text).toContain('See your profile');
+    expect(wider.text).not.toContain('See your email address');
+  });
+
+  it('asks a native app’s person again each time (RFC 8252 §8.6)', async () => {
+    const { browser } = await signIn(world(), { client: 'native', scope: 'openid' });
+    const again = await start(browser, {
+      client_id: 'native',
+      redirect_uri: 'http://127.0.0.1:51004/cb',
+      scope: 'openid',
+    });
+    expect(again.text).toContain('asks for access');
+  });
+
+  it('refuses a form without its own token, or from another site, and changes nothing', async () => {
+    const browser = new Browser(world().issuer);
+    const login = await start(browser);
+    const fields = { username: 'alice', password: 'alice-password-1' };
+    expect((await browser.submit(login, '/login', { ...fields, csrf: 'x' })).status).toBe(403);
+    const foreign = { origin: 'https://evil.example' };
+    expect((await browser.submit(login, '/login', fields, foreign)).status).toBe(403);
+    const plain = { 'content-type': 'text/plain' };
+    expect((await browser.submit(login, '/login', fields, plain)).status).toBe(415);
+    const page = await finishPages(browser, login, 'alice');
+    expect(new URL(page.url).searchParams.get('code')).toMatch(/^[\w-]{43}$/);
+  });
+});
+
+describe('the exchange of a code', () => {
+  const world = useWorld();
+
+  it('answers with exactly the members of RFC 6749 §5.1 and OIDC Core §3.1.3.3, not to be cached', async () => {
+    const answer = await redeem(world(), await authorize(world()));
+    expect(answer.status).toBe(200);
+    expect(Object.keys(answer.body).toSorted()).toEqual([
+      'access_token',
+      'expires_in',
+      'id_token',
+      'refresh_token',
+      'scope',
+      'token_type',
+    ]);
+    expect(answer.body).toMatchObject({ token_type: 'Bearer', expires_in: 600, scope: DEFAULT_SCOPE });
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(answer.headers.get('pragma')).toBe('no-cache');
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  });
+
+  it('Spec §2 access token, expires_in: is exp - iat of the token', async () => {
+    const { tokens } = await signIn(world(), { scope: 'openid' });
+    const { exp = 0, iat = 0 } = decodeJwt(tokens.access_token);
+    expect(exp - iat).toBe(600);
+    expect(tokens.expires_in).toBe(600);
+  });
+
+  it('gives an ID token with the claims of OIDC Core §2 and no claim that userinfo is for', async () => {
+    const { tokens, nonce } = await signIn(world());
+    expect(decodeJwt(tokens.id_token ?? '')).toEqual({
+      iss: world().issuer,
+      sub: PEOPLE.alice,
+      aud: 'web',
+      exp: expect.any(Number),
+      iat: expect.any(Number),
+      nonce,
+    });
+  });
+
+  it('Spec §4 POST /oauth/token, authorization_code, grant_type: is required and must be one that exists', async () => {
+    const authorized = await authorize(world(), { scope: 'openid' });
+    expect((await redeem(world(), authorized, { grant_type: '' })).body['error']).toBe('invalid_request');
+    expect((await redeem(world(), authorized, { grant_type: 'password' })).body['error']).toBe(
+      'unsupported_grant_type',
+    );
+    expect((await redeem(world(), authorized)).status).toBe(200);
+  });
+
+  it.each(['', 'nonsense', 'y80ZM_FunoozjClfLw_uhVxvdZlZMwaDHr2AHhifYMz'])(
+    'Spec §4 POST /oauth/token, authorization_code, code: "%s" is none',
+    async (code) => {
+      const answer = await redeem(world(), await authorize(world(), { scope: 'openid' }), { code });
+      expect(answer.status).toBe(400);
+      expect(answer.body['error']).toBe(code === '' ? 'invalid_request' : 'invalid_grant');
+    },
+  );
+
+  it.each([
+    ['another', 'https://app.example/out', 'invalid_grant'],
+    ['none', '', 'invalid_request'],
+  ])(
+    'Spec §4 POST /oauth/token, authorization_code, redirect_uri: must be the same, not %s',
+    async (_case, redirectUri, error) => {
+      const authorized = await authorize(world(), { scope: 'openid' });
+      const answer = await redeem(world(), authorized, { redirect_uri: redirectUri });
+      expect(answer.status).toBe(400);
+      expect(answer.body['error']).toBe(error);
+    },
+  );
+
+  it('Spec §4 POST /oauth/token, authorization_code, client_id: a public client must name itself, as the one the code is for', async () => {
+    const authorized = await authorize(world(), { client: 'spa', scope: 'openid' });
+    const form = {
+      grant_type: 'authorization_code',
+      code: authorized.callback.searchParams.get('code') ?? '',
+      redirect_uri: authorized.redirectUri,
+      code_verifier: authorized.verifier,
+    };
+    expect((await post(world(), '/oauth/token', form)).body['error']).toBe('invalid_client');
+    const asNative = await post(world(), '/oauth/token', { ...form, client_id: 'native' });
+    expect(asNative.body['error']).toBe('invalid_grant');
+    const foreign = await redeem(world(), await authorize(world(), { scope: 'openid' }), {}, 'web2');
+    expect(foreign.body['error']).toBe('invalid_grant');
+    expect((await post(world(), '/oauth/token', { ...form, client_id: 'spa' })).status).toBe(200);
+  });
+
+  it('Spec §4 POST /oauth/token, authorization_code, client_secret: a confidential client is not served without it', async () => {
+    const authorized = await authorize(world(), { scope: 'openid' });
+    const answer = await post(world(), '/oauth/token', {
+      grant_type: 'authorization_code',
+      client_id: 'web',
+      code: authorized.callback.searchParams.get('code') ?? '',
+      redirect_uri: authorized.redirectUri,
+      code_verifier: authorized.verifier,
+    });
+    expect(answer.status).toBe(401);
+    expect(answer.body['error']).toBe('invalid_client');
+  });
+
+  it.each([
+    ['another', 'a'.repeat(43), 'invalid_grant'],
+    ['none', '', 'invalid_grant'],
+    ['one too short', 'a'.repeat(42), 'invalid_request'],
+    ['one too long', 'a'.repeat(129), 'invalid_request'],
+    ['one of other characters', `${'a'.repeat(43)}é`, 'invalid_request'],
+  ])(
+    'Spec §4 POST /oauth/token, authorization_code, code_verifier: refuses %s',
+    async (_case, verifier, error) => {
+      const authorized = await authorize(world(), { scope: 'openid' });
+      const answer = await redeem(world(), authorized, { code_verifier: verifier });
+      expect(answer.status).toBe(400);
+      expect(answer.body['error']).toBe(error);
+    },
+  );
+
+  it.each([
+    ['openid', 'the issuer alone'],
+    ['openid email', 'the issuer alone'],
+    ['openid reports.read', 'the API and the issuer'],
+    ['reports.read', 'the API alone'],
+    ['email', 'the issuer alone'],
+  ])('gives for the scopes "%s" a token for %s', async (scope, audience) => {
+    const { tokens } = await signIn(world(), { scope });
+    const { issuer } = world();
+    const audiences: Record<string, string | string[]> = {
+      'the issuer alone': issuer,
+      'the API alone': API,
+      'the API and the issuer': [API, issuer],
+    };
+    expect(decodeJwt(tokens.access_token)).toMatchObject({ scope, aud: audiences[audience] });
+    expect(tokens.id_token !== undefined).toBe(scope.includes('openid'));
+    expect(tokens.refresh_token).toBeUndefined();
+  });
+});
+
+describe('RFC 8707 resource, for a person', () => {
+  const world = useWorld();
+  const resource = { parameters: { resource: API } };
+
+  it('gives a token for exactly that resource with its scopes alone, and an ID token', async () => {
+    const { tokens } = await signIn(world(), { scope: 'openid email reports.read', ...resource });
+    expect(decodeJwt(tokens.access_token)).toMatchObject({ aud: API, scope: 'reports.read' });
+    expect(tokens.scope).toBe('reports.read');
+    expect(decodeJwt(tokens.id_token ?? '')['sub']).toBe(PEOPLE.alice);
+    expect(await introspect(world(), tokens.access_token)).toMatchObject({ active: true, aud: API });
+  });
+
+  it('is not enough for userinfo: 403 insufficient_scope', async () => {
+    const { tokens } = await signIn(world(), { scope: 'openid reports.read', ...resource });
+    const answer = await userinfo(world(), tokens.access_token);
+    expect(answer.status).toBe(403);
+    expect(answer.body['error']).toBe('insufficient_scope');
+    expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer .*error="insufficient_scope"/);
+  });
+
+  it('may be named again at the token endpoint, as the same one', async () => {
+    const authorized = await authorize(world(), { scope: 'openid reports.read', ...resource });
+    const answer = await redeem(world(), authorized, { resource: API });
+    expect(decodeJwt(String(answer.body['access_token']))['aud']).toBe(API);
+    const other = await authorize(world(), { scope: 'openid reports.read', ...resource });
+    expect((await redeem(world(), other, { resource: OTHER_API })).body['error']).toBe('invalid_target');
+  });
+
+  it('is invalid_target at the token endpoint when the authorization request had none', async () => {
+    const authorized = await authorize(world(), { scope: 'openid reports.read' });
+    const answer = await redeem(world(), authorized, { resource: API });
+    expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_target']);
+  });
+
+  it.each(['urn:example:unknown', 'not a uri', `${API}#fragment`])(
+    'is invalid_target when it is "%s"',
+    async (unknown) => {
+      expect(await authorizationError(world(), { resource: unknown })).toMatchObject({
+        error: 'invalid_target',
+        state: 'state-of-the-client',
+        iss: world().issuer,
+      });
+    },
+  );
+});
+
+describe('the life of a code', () => {
+  const world = useWorld();
+  givesBackClock();
+
+  it('is 60 seconds', async () => {
+    const first = await authorize(world(), { scope: 'openid' });
+    moveClock(59);
+    expect((await redeem(world(), first)).status).toBe(200);
+    const second = await authorize(world(), { scope: 'openid' });
+    moveClock(61);
+    const answer = await redeem(world(), second);
+    expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_grant']);
+  });
+
+  it('ends the tokens of a code that is used again half a minute later', async () => {
+    const authorized = await authorize(world());
+    const { tokens } = await exchange(authorized);
+    moveClock(30);
+    expect((await redeem(world(), authorized)).body['error']).toBe('invalid_grant');
+    expect(await introspect(world(), tokens.access_token)).toEqual({ active: false });
   });
 });

@@ -61,6 +61,10 @@ function record(fields: Partial<NewRecord> = {}): NewRecord {
   return { kind: 'AccessToken', key: uniqueName(), payload: '{"v":1}', ttlSeconds: 60, ...fields };
 }
 
+function session(fields: Partial<NewRecord>): NewRecord {
+  return record({ kind: 'Session', ...fields });
+}
+
 function testRecords({ at, clock }: Parts): void {
   it('finds on every instance what one has saved', async () => {
     const saved = record({ payload: '{"text":"ü \\u0000 \u{1F600} %d %s"}' });
@@ -167,6 +171,21 @@ function testConsume({ at, clock }: Parts): void {
     }
   });
 
+  it('has that one winner even when every loser revokes the grant at once (RD-01)', async () => {
+    for (let round = 0; round < 60; round++) {
+      const grant = uniqueName();
+      const saved = record({ kind: 'AuthorizationCode', grant });
+      await at(round).records.save(saved);
+      const claim = async (index: number) => {
+        const result = await at(index).records.consume(saved.kind, saved.key);
+        if (result !== 'consumed') await at(index).records.revokeGrant(grant, 3600);
+        return result;
+      };
+      const results = await Promise.all([0, 1, 2, 3].map(claim));
+      expect(results.filter((result) => result === 'consumed')).toHaveLength(1);
+    }
+  });
+
   it('marks the record with the second of the clock and keeps the payload', async () => {
     const saved = record();
     await at(0).records.save(saved);
@@ -235,7 +254,6 @@ function testConsume({ at, clock }: Parts): void {
 }
 
 function testAliases({ at, clock }: Parts): void {
-  const session = (fields: Partial<NewRecord>) => record({ kind: 'Session', ...fields });
   let alias: string;
   beforeEach(() => {
     alias = uniqueName();

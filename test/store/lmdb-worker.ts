@@ -1,5 +1,5 @@
 // One more process on a store's folder, for tests of several processes. `consume` claims every key and prints what
-// it won; `write` saves for ever and prints each key once it is acknowledged.
+// it won; `write` saves for ever and prints each key once it is acknowledged; `fill` saves more than fits.
 import { writeSync } from 'node:fs';
 import { openLmdb } from '../../src/store/lmdb.ts';
 
@@ -15,6 +15,17 @@ if (task === 'consume') {
   writeSync(1, JSON.stringify(results));
   process.stdin.destroy();
   await store.close();
+} else if (task === 'fill') {
+  const save = (index: number) =>
+    store.records.save({ kind: 'AccessToken', key: `k${index}`, payload: 'x'.repeat(9000), ttlSeconds: 60 });
+  const results = await Promise.allSettled(Array.from({ length: 20 }, (_, index) => save(index)));
+  for (let index = 20; index < 400; index += 1) results.push(...(await Promise.allSettled([save(index)])));
+  const failures = results.filter((result) => result.status === 'rejected');
+  const names = new Set(failures.map(({ reason }) => (reason as Error).name));
+  const first = await store.records.find('AccessToken', 'k0');
+  await store.records.destroy('AccessToken', 'k0');
+  await store.close();
+  writeSync(1, JSON.stringify({ names: [...names], readable: first?.payload.length }));
 } else {
   const write = async (lane: number) => {
     for (let index = 0; ; index++) {

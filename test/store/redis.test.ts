@@ -128,9 +128,6 @@ describe('the keys of the redis store', () => {
   ])('reject a save when the %s has the wrong type, instead of swallowing it (RD-05)', async (_, key) => {
     await raw.rpush(key, 'not ours');
     await expect(store.records.save({ ...record, grant: 'g' })).rejects.toThrow(StoreUnavailable);
-    await expect(store.records.find('AccessToken', 'k'))
-      .resolves.toBeUndefined()
-      .catch(() => undefined);
   });
 
   it('reject everything else of the wrong type too (RD-05)', async () => {
@@ -264,6 +261,8 @@ describe('the redis store in an outage', () => {
       await vi.waitFor(() => far.ping(), { timeout: 2000, interval: 5 });
     }
     const counted = (await store.counters.read('n'))?.count ?? 0;
+    expect(certain).toBeGreaterThan(0);
+    expect(uncertain).toBeGreaterThan(0);
     expect(counted).toBeGreaterThanOrEqual(certain);
     expect(counted).toBeLessThanOrEqual(certain + uncertain);
     await far.close();

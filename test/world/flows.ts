@@ -47,6 +47,7 @@ export type Authorized = {
   readonly callback: URL;
   readonly verifier: string;
   readonly state: string;
+  /** Empty without `openid`, where there is no ID token to hold it. */
   readonly nonce: string;
   readonly redirectUri: string;
 };
@@ -58,14 +59,15 @@ export async function authorize(world: World, options: AuthorizeOptions = {}): P
   const { client = 'web', person = 'alice', scope = DEFAULT_SCOPE } = options;
   const configuration = await connect(world, client);
   const browser = options.browser ?? new Browser(world.issuer, world.base);
-  const [verifier, state, nonce] = [oidc.randomPKCECodeVerifier(), oidc.randomState(), oidc.randomNonce()];
+  const [verifier, state] = [oidc.randomPKCECodeVerifier(), oidc.randomState()];
+  const nonce = scope.includes('openid') ? oidc.randomNonce() : '';
   const redirectUri = REDIRECT_URIS[client] ?? '';
   const url = oidc.buildAuthorizationUrl(configuration, {
     redirect_uri: redirectUri,
     scope,
     ...(scope.includes('offline_access') && { prompt: 'consent' }),
     state,
-    ...(scope.includes('openid') && { nonce }),
+    ...(nonce !== '' && { nonce }),
     code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
     ...options.parameters,
@@ -93,11 +95,10 @@ export type SignedIn = Authorized & {
 
 export async function exchange(authorized: Authorized): Promise<SignedIn> {
   const { configuration, callback, verifier, state, nonce } = authorized;
-  const openid = (callback.searchParams.get('code') ?? '') !== '';
   const tokens = await oidc.authorizationCodeGrant(configuration, callback, {
     pkceCodeVerifier: verifier,
     expectedState: state,
-    ...(openid && { expectedNonce: nonce }),
+    ...(nonce !== '' && { expectedNonce: nonce }),
   });
   return { ...authorized, tokens };
 }
@@ -166,3 +167,65 @@ export async function introspect(
 export async function userinfo(world: World, token: string): Promise<Answer> {
   return get(world, '/oauth/userinfo', { authorization: `Bearer ${token}` });
 }
+
+/** A refresh as the client `id` sends it. */
+export async function refresh(
+  world: World,
+  refreshToken: string | undefined,
+  form: Readonly<Record<string, string>> = {},
+  id: keyof typeof SECRETS = 'web',
+): Promise<Answer> {
+  const fields = { grant_type: 'refresh_token', refresh_token: refreshToken ?? '', ...form };
+  return post(world, '/oauth/token', fields, { authorization: basic(id) });
+}
+
+/** A machine token request as `svc` sends it. */
+export async function clientCredentials(
+  world: World,
+  form: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
+  const fields = { grant_type: 'client_credentials', ...form };
+  return post(world, '/oauth/token', fields, { authorization: basic('svc') });
+}
+
+/** The exchange of a code with nothing added or checked, as the client `id` sends it. */
+export async function redeem(
+  world: World,
+  authorized: Authorized,
+  form: Readonly<Record<string, string>> = {},
+  id: keyof typeof SECRETS = 'web',
+): Promise<Answer> {
+  const fields = {
+    grant_type: 'authorization_code',
+    code: authorized.callback.searchParams.get('code') ?? '',
+    redirect_uri: authorized.redirectUri,
+    code_verifier: authorized.verifier,
+    ...form,
+  };
+  return post(world, '/oauth/token', fields, { authorization: basic(id) });
+}
+
+/** What an authorization request without any page ends in: the parameters of the redirect to the app. */
+export async function authorizationError(
+  world: World,
+  parameters: Readonly<Record<string, string>>,
+): Promise<Readonly<Record<string, string>>> {
+  const query = new URLSearchParams({ ...AUTHORIZATION_REQUEST, ...parameters });
+  const page = await new Browser(world.issuer, world.base).open(`${world.issuer}/oauth/authorize?${query}`);
+  const url = new URL(page.url);
+  if (`${url.origin}${url.pathname}` !== CALLBACK) throw new Error(`not sent to the app: ${page.url}`);
+  return Object.fromEntries(url.searchParams);
+}
+
+/** Everything that Spec §4 names for GET /oauth/authorize; the challenge is that of RFC 7636 appendix B. */
+export const AUTHORIZATION_REQUEST = {
+  response_type: 'code',
+  client_id: 'web',
+  redirect_uri: CALLBACK,
+  scope: 'openid email profile',
+  state: 'state-of-the-client',
+  code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+  code_challenge_method: 'S256',
+  nonce: 'nonce-of-the-client',
+} as const;
+export const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';

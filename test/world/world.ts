@@ -121,6 +121,11 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   };
 }
 
+/** The clients of the file, for a test that changes one of them. */
+export function worldClients() {
+  return clients();
+}
+
 function clients() {
   const code = ['authorization_code', 'refresh_token'];
   const personScope = 'openid email profile offline_access reports.read';

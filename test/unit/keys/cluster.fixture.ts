@@ -68,6 +68,11 @@ class Node {
     }
   }
 
+  /** The time up to which this node follows its ring, as rotation.ts has it. */
+  get seenTime(): number {
+    return Math.min(this.now(), this.confirmedAt + LEASE);
+  }
+
   get maySign(): boolean {
     return this.ring !== undefined && this.now() - this.confirmedAt <= LEASE;
   }
@@ -222,7 +227,7 @@ export class Cluster {
   }
 
   #checkRing(node: Node, ring: Ring): void {
-    const now = node.now();
+    const now = node.seenTime;
     const active = ring.keys.filter((key) => stateOf(key, now) === 'active');
     expect(active.length, 'exactly one key is active').toBe(1);
     expect(reserveKeys(ring).length, 'one key is in reserve').toBeGreaterThanOrEqual(1);
@@ -237,7 +242,7 @@ export class Cluster {
   }
 
   #checkStates(node: Node, ring: Ring): void {
-    const now = node.now();
+    const now = node.seenTime;
     const published = new Set(publishedKeys(ring, now).map((key) => key.kid));
     for (const key of ring.keys) {
       const state = stateOf(key, now);
@@ -255,7 +260,7 @@ export class Cluster {
   #sign(node: Node, ring: Ring): void {
     if (!node.maySign) return;
     const { now } = this.#world.clock;
-    const kid = activeKey(ring, node.now())?.kid ?? '';
+    const kid = activeKey(ring, node.seenTime)?.kid ?? '';
     const compromisedAt = this.#compromised.get(kid);
     if (compromisedAt !== undefined && !node.isCut) {
       expect(now - compromisedAt, `${kid} signs after its compromise`).toBeLessThanOrEqual(POLL);
@@ -279,7 +284,7 @@ export class Cluster {
 
   #checkLiveTokens(node: Node, ring: Ring): void {
     const { now } = this.#world.clock;
-    const published = new Set(publishedKeys(ring, node.now()).map((key) => key.kid));
+    const published = new Set(publishedKeys(ring, node.seenTime).map((key) => key.kid));
     for (const [kid, until] of this.#liveUntil) {
       if (this.#compromised.has(kid)) {
         if (node.isCut || now - (this.#compromised.get(kid) ?? now) <= POLL) continue;

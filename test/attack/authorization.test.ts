@@ -1,0 +1,417 @@
+// The authorization endpoint: where a code may go, what a request may ask for, and when a person must be asked again.
+import fc from 'fast-check';
+import { decodeJwt } from 'jose';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { loadConfig } from '../../src/config/load.ts';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { formOf } from '../world/browser.ts';
+import { authorize, exchange } from '../world/flows.ts';
+import { CALLBACK, PASSWORDS, startWorld, WORLD_ENV, writeWorldConfig, type World } from '../world/world.ts';
+import {
+  ask,
+  authorizationUrl,
+  exchangeCode,
+  GENEROUS,
+  newBrowser,
+  REDIRECT_URIS,
+  redirectOf,
+  takeCode,
+  type CodeClient,
+} from './attacker.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld({ now: () => Date.now(), config: GENEROUS });
+});
+afterAll(() => world.stop());
+afterEach(() => void vi.useRealTimers());
+
+/** The only harmless end of a request whose redirect URI can't be trusted (RFC 6749 §4.1.2.1). */
+async function expectErrorPage(client: CodeClient, redirectUri: string | undefined): Promise<void> {
+  const page = await ask(world, client, { redirect_uri: redirectUri });
+  expect([page.status, page.headers.get('location')], redirectUri).toEqual([400, null]);
+  expect(page.headers.get('content-type'), redirectUri).toBe('text/html; charset=utf-8');
+  expect(page.headers.get('refresh'), redirectUri).toBeNull();
+  expect(page.text, redirectUri).not.toContain('evil.example');
+  expect(page.headers.getSetCookie(), redirectUri).toEqual([]);
+}
+
+async function expectRedirectError(
+  client: CodeClient,
+  changes: Readonly<Record<string, string | undefined>>,
+  error: string,
+): Promise<void> {
+  const page = await ask(world, client, changes);
+  const { target, query } = redirectOf(page);
+  expect([page.status, target], JSON.stringify(changes)).toEqual([303, REDIRECT_URIS[client]]);
+  // RFC 6749 §4.1.2.1 the state as it was sent, RFC 9207 §2 the issuer.
+  expect(query, JSON.stringify(changes)).toMatchObject({
+    error,
+    state: 'state-of-the-app',
+    iss: world.issuer,
+  });
+  expect(query, JSON.stringify(changes)).not.toHaveProperty('code');
+}
+
+describe('redirect URIs', () => {
+  it.each([
+    ['AZ-01: a trailing slash', `${CALLBACK}/`],
+    ['AZ-01: a missing path', 'https://app.example'],
+    ['AZ-01: a longer path', `${CALLBACK}2`],
+    ['AZ-01: an empty path segment', 'https://app.example//cb'],
+    ['AZ-01: an added query', `${CALLBACK}?x=1`],
+    ['AZ-01: an empty query', `${CALLBACK}?`],
+    ['AZ-01: a fragment', `${CALLBACK}#x`],
+    ['AZ-01: an empty fragment', `${CALLBACK}#`],
+    ['AZ-02: another case in the path', 'https://app.example/CB'],
+    ['AZ-02: another case in the host', 'https://APP.example/cb'],
+    ['AZ-02: another case in the scheme', 'HTTPS://app.example/cb'],
+    ['AZ-03: dot segments', `${CALLBACK}/../evil`],
+    ['AZ-03: dot segments that lead back', 'https://app.example/x/../cb'],
+    ['AZ-03: encoded dot segments', `${CALLBACK}/%2e%2e/evil`],
+    ['AZ-03: a path parameter before dots', `${CALLBACK}/..;/evil`],
+    ['AZ-03: a path parameter', `${CALLBACK};x=1`],
+    ['AZ-03: an encoded letter', 'https://app.example/%63b'],
+    ['AZ-03: an encoded slash', 'https://app.example%2fcb'],
+    ['AZ-06: a backslash before the real host', 'https://app.example\\@evil.example/cb'],
+    ['AZ-06: a backslash for a slash', 'https://app.example\\cb'],
+    ['AZ-06: a tab in the authority', 'https://app.example\t/cb'],
+    ['AZ-06: a newline in the path', `${CALLBACK}\n`],
+    ['AZ-06: a carriage return and a header', `${CALLBACK}\r\nSet-Cookie: x=1`],
+    ['AZ-06: a NUL', `${CALLBACK}\0`],
+    ['AZ-06: a space in front', ` ${CALLBACK}`],
+    ['AZ-06: a space behind', `${CALLBACK} `],
+    ['AZ-06: user information', 'https://app.example@evil.example/cb'],
+    ['AZ-06: user information before the right host', 'https://evil.example@app.example/cb'],
+    ['AZ-06: a port', 'https://app.example:8443/cb'],
+    ['AZ-06: the default port', 'https://app.example:443/cb'],
+    ['AZ-06: a suffix to the host', 'https://app.example.evil.example/cb'],
+    ['AZ-06: a subdomain', 'https://x.app.example/cb'],
+    ['AZ-06: a trailing dot', 'https://app.example./cb'],
+    ['AZ-06: a full-width letter', 'https://app.exampl\uFF45/cb'],
+    ['AZ-06: a Cyrillic letter', 'https://\u0430pp.example/cb'],
+    ['AZ-06: http', 'http://app.example/cb'],
+    ['AZ-06: another registered host', REDIRECT_URIS.web2],
+    ['AZ-06: no scheme', '//app.example/cb'],
+    ['AZ-06: javascript', 'javascript:alert(1)'],
+    ['AZ-06: the issuer itself', '/oauth/logout'],
+  ])('%s gets an error page and no redirect', async (_what, redirectUri) => {
+    await expectErrorPage('web', redirectUri);
+  });
+
+  it('AZ-01: a missing or empty redirect_uri is not filled in from the registration', async () => {
+    for (const redirectUri of [undefined, '']) {
+      const page = await ask(world, 'web', { redirect_uri: redirectUri });
+      expect([page.status, page.headers.get('location')]).toEqual([400, null]);
+    }
+  });
+
+  it('AZ-01: an unknown client gets an error page, also with a redirect_uri that others have', async () => {
+    for (const clientId of ['nobody', 'WEB', 'web ', 'web\0', '__proto__', 'constructor', '', undefined]) {
+      const page = await ask(world, 'web', { client_id: clientId });
+      expect([page.status, page.headers.get('location')], String(clientId)).toEqual([400, null]);
+    }
+  });
+
+  it('AZ-08: a native app may use any port of its loopback redirect, and nothing else', async () => {
+    for (const uri of ['http://127.0.0.1:51004/cb', 'http://127.0.0.1:1/cb', 'http://127.0.0.1/cb']) {
+      const page = await ask(world, 'native', { redirect_uri: uri });
+      expect(page.status, uri).toBe(303);
+      expect(page.headers.get('location'), uri).toMatch(`${world.issuer}/interaction/`);
+    }
+    for (const uri of [
+      'http://localhost:51004/cb',
+      'http://[::1]:51004/cb',
+      'http://127.0.0.2:51004/cb',
+      'http://127.1:51004/cb',
+      'http://2130706433/cb',
+      'http://0x7f000001/cb',
+      'http://127.0.0.1.evil.example/cb',
+      'http://127.0.0.1@evil.example/cb',
+      'http://127.0.0.1:51004@evil.example/cb',
+      'http://127.0.0.1:51004/other',
+      'http://127.0.0.1:51004/cb/',
+      'http://127.0.0.1:51004/cb?x=1',
+      'http://127.0.0.1:51004/cb#x',
+      'http://127.0.0.1:99999/cb',
+      'http://127.0.0.1:51004x/cb',
+      'https://127.0.0.1:51004/cb',
+      'ftp://127.0.0.1:51004/cb',
+    ]) {
+      const page = await ask(world, 'native', { redirect_uri: uri });
+      expect([page.status, page.headers.get('location')], uri).toEqual([400, null]);
+    }
+  });
+
+  it('AZ-08: a code for one loopback port is exchanged with that port only', async () => {
+    const ticket = await takeCode(world, { client: 'native', scope: 'openid' });
+    expect(ticket.callback.port).toBe('51004');
+    const moved = await exchangeCode(world, ticket, { redirect_uri: 'http://127.0.0.1:51005/cb' });
+    expect([moved.status, moved.body['error']]).toEqual([400, 'invalid_grant']);
+  });
+
+  it('AZ-09: redirect_uri twice, a good one and an evil one, never leads to the evil one', async () => {
+    const evil = encodeURIComponent('https://evil.example/cb');
+    const good = authorizationUrl(world, 'web');
+    const withoutUri = authorizationUrl(world, 'web', { redirect_uri: undefined });
+    for (const url of [
+      `${good}&redirect_uri=${evil}`,
+      `${withoutUri}&redirect_uri=${evil}&redirect_uri=${encodeURIComponent(CALLBACK)}`,
+      `${good}&redirect_uri%5B%5D=${evil}&redirect_uri%5B0%5D=${evil}`,
+      `${good}&redirect_uri=`,
+      `${good};redirect_uri=${evil}`,
+    ]) {
+      const page = await newBrowser(world).request(url);
+      const location = page.headers.get('location');
+      expect([303, 400], url).toContain(page.status);
+      if (location !== null) {
+        const { origin, pathname } = new URL(location);
+        const allowed = [CALLBACK, world.issuer];
+        expect(
+          allowed.some((one) => `${origin}${pathname}`.startsWith(one)),
+          `${url} led to ${location}`,
+        ).toBe(true);
+      }
+    }
+  });
+
+  it('AZ-09: any other parameter twice is an error and not a choice', async () => {
+    for (const name of ['client_id', 'scope', 'state', 'code_challenge', 'response_type', 'nonce', 'prompt']) {
+      const url = `${authorizationUrl(world, 'web', { nonce: 'n', prompt: 'login' })}&${name}=other`;
+      const page = await newBrowser(world).request(url);
+      const { query } = redirectOf(page);
+      expect(query['code'], name).toBeUndefined();
+      if (page.status === 303) expect(query['error'], name).toBe('invalid_request');
+      else expect([page.status, page.headers.get('location')], name).toEqual([400, null]);
+    }
+  });
+
+  it('no redirect_uri that anybody can think of leaves the registered ones, or fails with a 500', async () => {
+    const piece = fc.constantFrom(
+      ...['https://app.example', '/cb', 'evil.example', '@', ':', '/', '//', '\\', '..', '%2e', '%00', '\t'],
+      ...['?', '#', ';', '%', '.', 'https:', 'javascript:', 'data:', '[::1]', '127.0.0.1', '*', '\u202e'],
+    );
+    const uris = fc.oneof(
+      fc.array(piece, { minLength: 1, maxLength: 6 }).map((pieces) => pieces.join('')),
+      fc.webUrl({ withFragments: true, withQueryParameters: true }),
+      fc.string({ unit: 'binary', maxLength: 60 }),
+      fc.string({ maxLength: 12 }).map((tail) => `${CALLBACK}${tail}`),
+    );
+    await fc.assert(
+      fc.asyncProperty(uris, async (uri) => {
+        const page = await ask(world, 'web', { redirect_uri: uri });
+        if (uri === CALLBACK) return;
+        expect([page.status, page.headers.get('location')]).toEqual([400, null]);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it.each([
+    ['AZ-11: a wildcard host', 'https://*.example/cb'],
+    ['AZ-11: a wildcard in the query', 'https://app.example/cb?*'],
+    ['AZ-11: a wildcard path', 'https://app.example/*'],
+    ['AZ-12: javascript', 'javascript:alert(1)'],
+    ['AZ-12: data', 'data:text/html,x'],
+    ['AZ-12: file', 'file:///etc/passwd'],
+    ['AZ-12: vbscript', 'vbscript:x'],
+    ['AZ-12: blob', 'blob:https://app.example/1'],
+    ['AZ-12: a fragment', 'https://app.example/cb#x'],
+    ['AZ-12: user information', 'https://user@app.example/cb'],
+    ['AZ-12: http for a web app', 'http://app.example/cb'],
+    ['AZ-12: a private scheme for a web app', 'com.example.app:/cb'],
+    ['AZ-12: a relative one', '/cb'],
+  ])('%s in the file is refused, naming the client and the field', async (_what, uri) => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'postern-attack-'));
+    const client = { client_id: 'web', client_secret: 'env:TEST_WEB', scope: 'openid', redirect_uris: [uri] };
+    const { configFile } = await writeWorldConfig(folder, { config: { clients: [client] } }, [1, 2]);
+    await expect(loadConfig(configFile, { env: WORLD_ENV })).rejects.toThrow(
+      /clients\[0\]\.redirect_uris\[0\]|redirect_uris\.0/,
+    );
+    await rm(folder, { recursive: true });
+  });
+});
+
+describe('what a request may ask for', () => {
+  it.each(['fragment', 'form_post', 'web_message', 'jwt', 'query.jwt', 'form_post.jwt', 'none', 'QUERY', '__proto__'])(
+    'AZ-16: response_mode=%s is refused, by query',
+    async (mode) => {
+      await expectRedirectError('web', { response_mode: mode }, 'unsupported_response_mode');
+    },
+  );
+
+  it('AZ-16: response_mode=query is the only one, and an empty one is not a way around it', async () => {
+    for (const mode of ['query', '']) {
+      const page = await ask(world, 'web', { response_mode: mode });
+      expect(page.headers.get('location'), mode).toMatch(`${world.issuer}/interaction/`);
+    }
+  });
+
+  it.each(['token', 'id_token', 'code token', 'code id_token', 'none', 'CODE', 'code code2'])(
+    'AZ-16: response_type=%s is refused, and nothing is put into a fragment',
+    async (responseType) => {
+      const page = await ask(world, 'web', { response_type: responseType, nonce: 'n' });
+      const location = new URL(page.headers.get('location') ?? 'x:missing');
+      expect(`${location.origin}${location.pathname}`).toBe(CALLBACK);
+      const { error } = Object.fromEntries([
+        ...location.searchParams,
+        ...new URLSearchParams(location.hash.slice(1)),
+      ]);
+      expect(error).toBe('unsupported_response_type');
+      expect(location.hash).toBe('');
+    },
+  );
+
+  it('AZ-10: request objects, by value and by reference, are refused and fetched by nobody', async () => {
+    await expectRedirectError('web', { request: 'eyJhbGciOiJub25lIn0.e30.' }, 'request_not_supported');
+    await expectRedirectError('web', { request_uri: `${world.issuer}/x` }, 'request_uri_not_supported');
+    await expectRedirectError('web', { registration: '{}' }, 'registration_not_supported');
+  });
+
+  it('AZ-10: an unknown scope is refused and named, and so is a scope of another client', async () => {
+    for (const scope of ['openid nope', 'openid reports.write', 'openid other.read', 'admin']) {
+      await expectRedirectError('web', { scope }, 'invalid_scope');
+    }
+    await expectRedirectError('native', { scope: 'openid email' }, 'invalid_scope');
+  });
+
+  it('AZ-10: prompt=none with another prompt, and a prompt that does not exist, are invalid', async () => {
+    for (const prompt of ['none login', 'none consent', 'everything', 'create']) {
+      await expectRedirectError('web', { prompt }, 'invalid_request');
+    }
+  });
+
+  it('AZ-10: every answer to the app says who it is from, so that two issuers can not be mixed up', async () => {
+    const { callback } = await authorize(world, { scope: 'openid' });
+    expect(callback.searchParams.get('iss')).toBe(world.issuer);
+    const refused = redirectOf(await ask(world, 'web', { prompt: 'none' }));
+    expect(refused.query).toMatchObject({ error: 'login_required', iss: world.issuer });
+  });
+
+  it('AZ-10: a client without the code grant can not send anybody here', async () => {
+    for (const clientId of ['svc', 'rs1']) {
+      const page = await ask(world, 'web', { client_id: clientId });
+      expect([page.status, page.headers.get('location')], clientId).toEqual([400, null]);
+    }
+  });
+});
+
+describe('the person is asked', () => {
+  it('AZ-19: no redirect after the password is a 307 or a 308', async () => {
+    const browser = newBrowser(world);
+    const login = await browser.open(authorizationUrl(world, 'web', { scope: 'openid email' }));
+    const form = formOf(login, '/login');
+    let page = await browser.request(form.action, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({
+        ...form.fields,
+        username: 'alice',
+        password: PASSWORDS.alice,
+      }).toString(),
+    });
+    const statuses = [page.status];
+    for (let location = page.headers.get('location'); location?.startsWith(world.issuer); ) {
+      page = await browser.request(location);
+      location = page.headers.get('location');
+      if (location !== null) statuses.push(page.status);
+    }
+    expect(statuses).toEqual([303, 303]);
+    const allowed = await browser.submit(page, '/consent');
+    expect(allowed.status).toBe(303);
+    expect(allowed.url.startsWith(`${CALLBACK}?code=`)).toBe(true);
+  });
+
+  it('AZ-23: max_age asks again when the sign-in is older, and the new auth_time says so', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const first = await exchange(await authorize(world, { scope: 'openid' }));
+    const signedInAt = decodeJwt(first.tokens.access_token)['auth_time'] as number;
+    vi.setSystemTime(Date.now() + 90_000);
+    const stale = authorizationUrl(world, 'web', { max_age: '60', prompt: 'none' });
+    expect(redirectOf(await first.browser.request(stale)).query['error']).toBe('login_required');
+    const fresh = authorizationUrl(world, 'web', { max_age: '120', prompt: 'none' });
+    expect(redirectOf(await first.browser.request(fresh)).query['code']).toMatch(/^[\w-]{43}$/);
+
+    const page = await first.browser.open(authorizationUrl(world, 'web', { max_age: '1' }));
+    expect(page.text).toContain('name="password"');
+    const again = await exchange(
+      await authorize(world, { scope: 'openid', browser: first.browser, parameters: { max_age: '1' } }),
+    );
+    const authTime = decodeJwt(again.tokens.id_token ?? '')['auth_time'] as number;
+    expect(authTime - signedInAt).toBeGreaterThanOrEqual(90);
+    expect(decodeJwt(again.tokens.access_token)['auth_time']).toBe(authTime);
+  });
+
+  it('AZ-23: max_age=0 always asks, and a max_age that is no whole number is refused', async () => {
+    const { browser } = await takeCode(world, { scope: 'openid' });
+    const page = await browser.open(authorizationUrl(world, 'web', { max_age: '0' }));
+    expect(page.text).toContain('name="password"');
+    const silent = authorizationUrl(world, 'web', { max_age: '0', prompt: 'none' });
+    expect(redirectOf(await browser.request(silent)).query['code']).toBeUndefined();
+    for (const maxAge of ['-1', '1.5', 'x', '9007199254740993', '1e400']) {
+      await expectRedirectError('web', { max_age: maxAge }, 'invalid_request');
+    }
+  });
+
+  it('AZ-24: a scope that was never granted needs consent, also silently', async () => {
+    const { browser } = await takeCode(world, { scope: 'openid' });
+    const silent = (scope: string) => authorizationUrl(world, 'web', { scope, prompt: 'none' });
+    expect(redirectOf(await browser.request(silent('openid'))).query['code']).toMatch(/^[\w-]{43}$/);
+    for (const scope of ['openid email', 'openid profile', 'openid reports.read']) {
+      const { query } = redirectOf(await browser.request(silent(scope)));
+      expect(query, scope).toMatchObject({ error: 'consent_required' });
+      expect(query, scope).not.toHaveProperty('code');
+    }
+    // Consent is for one app.
+    const other = authorizationUrl(world, 'web2', { prompt: 'none' });
+    expect(redirectOf(await browser.request(other)).query['error']).toBe('consent_required');
+  });
+
+  it('AZ-24: saying no gives the app access_denied and no grant', async () => {
+    const browser = newBrowser(world);
+    const login = await browser.open(authorizationUrl(world, 'web', { scope: 'openid email' }));
+    const consent = await browser.submit(login, '/login', { username: 'bob', password: PASSWORDS.bob });
+    const denied = await browser.submit(consent, '/cancel');
+    expect(redirectOf({ ...denied, headers: new Headers() }).query).toMatchObject({
+      error: 'access_denied',
+      state: 'state-of-the-app',
+      iss: world.issuer,
+    });
+    const silent = authorizationUrl(world, 'web', { scope: 'openid', prompt: 'none' });
+    expect(redirectOf(await browser.request(silent)).query['error']).toBe('consent_required');
+  });
+
+  it('AZ-25: offline_access without prompt=consent gives no refresh token and is not in the scope', async () => {
+    const ticket = await takeCode(world, {
+      scope: 'openid offline_access',
+      parameters: { prompt: 'login' },
+    });
+    const answer = await exchangeCode(world, ticket);
+    expect(answer.status).toBe(200);
+    expect(answer.body).not.toHaveProperty('refresh_token');
+    expect(answer.body['scope']).toBe('openid');
+    expect(decodeJwt(String(answer.body['access_token']))['scope']).toBe('openid');
+  });
+
+  it('AZ-25: offline_access of a client without the refresh grant gives nothing either', async () => {
+    const parameters = { prompt: 'consent' };
+    const ticket = await takeCode(world, {
+      client: 'first-party',
+      scope: 'openid offline_access',
+      parameters,
+    });
+    const answer = await exchangeCode(world, ticket);
+    expect([answer.status, answer.body['scope']]).toEqual([200, 'openid']);
+    expect(answer.body).not.toHaveProperty('refresh_token');
+  });
+
+  it('LG-01: the sign-in form of one browser is useless in another', async () => {
+    const page = await newBrowser(world).open(authorizationUrl(world, 'web', { prompt: 'login' }));
+    const stranger = newBrowser(world);
+    const answer = await stranger.submit(page, '/login', { username: 'alice', password: PASSWORDS.alice });
+    expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
+    expect(stranger.cookies).toEqual([]);
+  });
+});

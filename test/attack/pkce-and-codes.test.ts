@@ -1,0 +1,321 @@
+// PKCE and authorization codes: a code is good once, for the app, the redirect URI and the verifier that it was made for.
+import { createHash } from 'node:crypto';
+import { decodeJwt } from 'jose';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { introspect, userinfo } from '../world/flows.ts';
+import { PEOPLE, startWorld, type StoreName, type World } from '../world/world.ts';
+import {
+  ask,
+  authorizationUrl,
+  CHALLENGE,
+  type CodeClient,
+  exchangeCode,
+  GENEROUS,
+  newBrowser,
+  REDIRECT_URIS,
+  redirectOf,
+  refresh,
+  requestToken,
+  setDisabled,
+  takeCode,
+  textOf,
+  VERIFIER,
+  withStore,
+} from './attacker.ts';
+import { startTwoProcesses, type TwoProcesses } from './two-processes.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld({ now: () => Date.now(), config: GENEROUS });
+});
+afterAll(() => world.stop());
+afterEach(() => void vi.useRealTimers());
+
+async function expectInvalidRequest(client: CodeClient, changes: Readonly<Record<string, string | undefined>>) {
+  const page = await ask(world, client, changes);
+  const { target, query } = redirectOf(page);
+  const what = `${client} ${JSON.stringify(changes)}`;
+  expect([page.status, target], what).toEqual([303, REDIRECT_URIS[client]]);
+  expect(query, what).toMatchObject({
+    error: 'invalid_request',
+    state: 'state-of-the-app',
+    iss: world.issuer,
+  });
+  expect(query, what).not.toHaveProperty('code');
+}
+
+describe('the code challenge', () => {
+  it.each(Object.keys(REDIRECT_URIS) as CodeClient[])(
+    'PK-01: %s can not ask for a code without a challenge',
+    async (client) => {
+      await expectInvalidRequest(client, { code_challenge: undefined, code_challenge_method: undefined });
+      await expectInvalidRequest(client, { code_challenge: '', code_challenge_method: undefined });
+      await expectInvalidRequest(client, { code_challenge: undefined });
+    },
+  );
+
+  it('PK-02: plain is refused, and so is a challenge without a method', async () => {
+    for (const method of ['plain', undefined, '', 's256', 'S512', 'none', 'S256 plain']) {
+      await expectInvalidRequest('web', { code_challenge_method: method });
+      await expectInvalidRequest('spa', { code_challenge_method: method });
+    }
+  });
+
+  it('PK-03: a challenge that is no SHA-256 in base64url is refused', async () => {
+    for (const challenge of [
+      CHALLENGE.slice(1),
+      `${CHALLENGE}${CHALLENGE}${CHALLENGE}`,
+      `${CHALLENGE}=`,
+      CHALLENGE.replace('-', '+'),
+      `${CHALLENGE.slice(1)}/`,
+      `${CHALLENGE.slice(1)}é`,
+      `${CHALLENGE.slice(1)} `,
+      `${CHALLENGE}\n`,
+    ]) {
+      await expectInvalidRequest('web', { code_challenge: challenge });
+    }
+  });
+});
+
+describe('the code verifier', () => {
+  it('PK-05: a wrong verifier is refused, and does not use up the code of its owner', async () => {
+    const ticket = await takeCode(world, { scope: 'openid' });
+    const challenge = createHash('sha256').update(ticket.verifier).digest('base64url');
+    for (const verifier of [VERIFIER, challenge, ticket.verifier.toLowerCase(), `${ticket.verifier.slice(1)}A`]) {
+      const answer = await exchangeCode(world, ticket, { code_verifier: verifier });
+      expect([answer.status, answer.body['error']], verifier).toEqual([400, 'invalid_grant']);
+      expect(answer.body).not.toHaveProperty('access_token');
+    }
+    expect((await exchangeCode(world, ticket)).status).toBe(200);
+  });
+
+  it('PK-05: no verifier at all is refused', async () => {
+    const ticket = await takeCode(world, { scope: 'openid' });
+    for (const verifier of [undefined, '']) {
+      const answer = await exchangeCode(world, ticket, { code_verifier: verifier });
+      expect([answer.status, answer.body['error']], String(verifier)).toEqual([400, 'invalid_grant']);
+    }
+  });
+
+  it('PK-06: a verifier of the wrong form is refused', async () => {
+    const ticket = await takeCode(world, { scope: 'openid' });
+    for (const verifier of ['a'.repeat(42), 'a'.repeat(129), `${'a'.repeat(42)}é`, `${'a'.repeat(43)} `, '+'.repeat(43)]) {
+      const answer = await exchangeCode(world, ticket, { code_verifier: verifier });
+      expect([answer.status, answer.body['error']], verifier).toEqual([400, 'invalid_request']);
+    }
+  });
+});
+
+describe('whose code it is', () => {
+  it('PK-07: a code of one client is worth nothing to another', async () => {
+    const ticket = await takeCode(world, { scope: 'openid' });
+    for (const client of ['web2', 'post', 'spa', 'native'] as const) {
+      const answer = await exchangeCode(world, { ...ticket, client });
+      expect([answer.status, answer.body['error']], client).toEqual([400, 'invalid_grant']);
+    }
+    expect((await exchangeCode(world, ticket)).status).toBe(200);
+  });
+
+  it('PK-07: the code of a confidential client needs its secret', async () => {
+    const ticket = await takeCode(world, { scope: 'openid' });
+    const form = {
+      grant_type: 'authorization_code',
+      code: ticket.code,
+      redirect_uri: ticket.redirectUri,
+      code_verifier: ticket.verifier,
+    };
+    const asPublic = await requestToken(world, 'web', form);
+    expect(asPublic.status).toBe(200);
+    const second = await takeCode(world, { scope: 'openid' });
+    const bare = await exchangeCode(world, { ...second, client: 'native' }, { client_id: 'web' });
+    expect([bare.status, bare.body['error']]).toEqual([401, 'invalid_client']);
+  });
+
+  it('PK-08: the redirect_uri of the exchange must be the one of the request', async () => {
+    const ticket = await takeCode(world, { scope: 'openid' });
+    for (const redirectUri of ['https://app.example/other', `${ticket.redirectUri}/`, REDIRECT_URIS.web2]) {
+      const answer = await exchangeCode(world, ticket, { redirect_uri: redirectUri });
+      expect([answer.status, answer.body['error']], redirectUri).toEqual([400, 'invalid_grant']);
+    }
+    for (const redirectUri of [undefined, '']) {
+      const answer = await exchangeCode(world, ticket, { redirect_uri: redirectUri });
+      expect([answer.status, answer.body['error']], String(redirectUri)).toEqual([400, 'invalid_request']);
+    }
+  });
+
+  it('PK-13: a code that was never issued, or of another kind, is refused without a 500', async () => {
+    const ticket = await takeCode(world);
+    const answer = await exchangeCode(world, ticket);
+    const refreshToken = textOf(answer, 'refresh_token');
+    const accessToken = textOf(answer, 'access_token');
+    for (const code of [
+      ...['x', '*', '{tag}x', 'a\r\nFLUSHALL', '../../x', '\0', 'a'.repeat(43), 'a'.repeat(20_000), '__proto__'],
+      ...[refreshToken, accessToken, String(decodeJwt(accessToken).jti), `${ticket.code}=`, ` ${ticket.code}`],
+    ]) {
+      const refused = await exchangeCode(world, ticket, { code });
+      expect([refused.status, refused.body['error']], code.slice(0, 60)).toEqual([400, 'invalid_grant']);
+    }
+  });
+});
+
+describe('a code is used once', () => {
+  it('PK-09: the second use is refused and ends everything that came of the first', async () => {
+    const ticket = await takeCode(world);
+    const first = await exchangeCode(world, ticket);
+    expect(first.status).toBe(200);
+    const accessToken = textOf(first, 'access_token');
+    expect(await introspect(world, accessToken)).toMatchObject({ active: true });
+
+    const second = await exchangeCode(world, ticket);
+    expect([second.status, second.body['error']]).toEqual([400, 'invalid_grant']);
+    expect(second.body).not.toHaveProperty('access_token');
+    expect(await introspect(world, accessToken)).toEqual({ active: false });
+    expect((await userinfo(world, accessToken)).status).toBe(401);
+    const refused = await refresh(world, 'web', textOf(first, 'refresh_token'));
+    expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_grant']);
+  });
+
+  it.each([
+    ['PK-12: 30 s after the first use, which also ends what came of it', 30, true],
+    ['PK-12: 61 s after the first use, when the code itself has expired', 61, false],
+  ])('%s, a replay is refused', async (_when, seconds, ends) => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const ticket = await takeCode(world);
+    const first = await exchangeCode(world, ticket);
+    vi.setSystemTime(Date.now() + seconds * 1000);
+    const replay = await exchangeCode(world, ticket);
+    expect([replay.status, replay.body['error']]).toEqual([400, 'invalid_grant']);
+    const active = (await introspect(world, textOf(first, 'access_token')))['active'];
+    expect(active).toBe(!ends);
+    expect((await refresh(world, 'web', textOf(first, 'refresh_token'))).status).toBe(ends ? 400 : 200);
+  });
+
+  it('PK-14: a code that nobody used ends after 60 s', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const [early, late] = [await takeCode(world, { scope: 'openid' }), await takeCode(world, { scope: 'openid' })];
+    vi.setSystemTime(Date.now() + 58_000);
+    expect((await exchangeCode(world, early)).status).toBe(200);
+    vi.setSystemTime(Date.now() + 3000);
+    const answer = await exchangeCode(world, late);
+    expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_grant']);
+  });
+});
+
+describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) => {
+  let two: TwoProcesses;
+  beforeAll(async () => {
+    two = await startTwoProcesses(storeName);
+  });
+  afterAll(() => two.stop());
+
+  it('PK-10, PK-11: twenty parallel exchanges of one code give one answer, fifty times, and no token outlives it', async () => {
+    const [first, second] = two.nodes;
+    const browser = newBrowser(first);
+    const issued: { readonly kind: string; readonly value: string }[] = [];
+    for (let round = 0; round < 50; round += 1) {
+      const ticket = await takeCode(first, { browser });
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => exchangeCode(index % 2 === 0 ? first : second, ticket)),
+      );
+      const winners = answers.filter(({ status }) => status === 200);
+      const losers = answers.filter(({ status }) => status !== 200);
+      expect(winners, `round ${round}`).toHaveLength(1);
+      for (const { status, body } of losers) expect([status, body['error']]).toEqual([400, 'invalid_grant']);
+      // The winner's tokens are dead on every round: whoever raced them may have been the thief (RFC 6749 §4.1.2).
+      for (const winner of winners) {
+        const accessToken = textOf(winner, 'access_token');
+        const node = round % 2 === 0 ? first : second;
+        expect(await introspect(node, accessToken), `round ${round}`).toEqual({ active: false });
+        expect((await refresh(node, 'web', textOf(winner, 'refresh_token'))).status).toBe(400);
+        issued.push({ kind: 'AccessToken', value: accessToken });
+      }
+    }
+    expect(issued).toHaveLength(50);
+    expect(two.errors()).toBe('');
+  });
+});
+
+describe('who may not have it any more', () => {
+  it('PK-17: a code is worth nothing once its person is disabled', async () => {
+    const ticket = await takeCode(world, { person: 'bob', scope: 'openid' });
+    await setDisabled(world, PEOPLE.bob, true);
+    try {
+      const answer = await exchangeCode(world, ticket);
+      expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_grant']);
+    } finally {
+      await setDisabled(world, PEOPLE.bob, false);
+    }
+  });
+
+  it('PK-18: a code of a session ends with it; one with offline_access is meant to outlive it', async () => {
+    for (const [scope, status] of [
+      ['openid', 400],
+      ['openid offline_access', 200],
+    ] as const) {
+      const ticket = await takeCode(world, { scope });
+      const page = await ticket.browser.open(`${world.issuer}/oauth/logout`);
+      const done = await ticket.browser.submit(page, '/logout/confirm', { logout: 'yes' });
+      expect(done.status).toBe(200);
+      const answer = await exchangeCode(world, ticket);
+      expect(answer.status, scope).toBe(status);
+      if (status === 400) expect(answer.body['error']).toBe('invalid_grant');
+    }
+  });
+
+  it('PK-19: a code whose consent is gone is refused', async () => {
+    const ticket = await takeCode(world);
+    const again = await takeCode(world, { browser: ticket.browser });
+    await exchangeCode(world, again);
+    expect((await exchangeCode(world, again)).status).toBe(400); // ends the grant that both codes share
+    const answer = await exchangeCode(world, ticket);
+    expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_grant']);
+  });
+});
+
+describe('what a code and its ID token look like', () => {
+  it('PK-20: 500 real codes are 43 characters of base64url each, all different', async () => {
+    const { browser } = await takeCode(world, { scope: 'openid' });
+    const url = authorizationUrl(world, 'web', { prompt: 'none' });
+    const codes = new Set<string>();
+    const seen = new Map<string, Set<string>>();
+    for (let batch = 0; batch < 500; batch += 1) {
+      const code = redirectOf(await browser.request(url)).query['code'] ?? '';
+      expect(code).toMatch(/^[\w-]{43}$/);
+      codes.add(code);
+      // Each of the 42 full characters varies: none of them is a counter or a clock.
+      for (let at = 0; at < 42; at += 1) {
+        const characters = seen.get(String(at)) ?? new Set();
+        seen.set(String(at), characters.add(code.charAt(at)));
+      }
+    }
+    expect(codes.size).toBe(500);
+    for (const characters of seen.values()) expect(characters.size).toBeGreaterThan(40);
+  });
+
+  it('PK-23: the nonce comes back in the ID token as it was sent, and is absent when it was not', async () => {
+    for (const nonce of ['n', 'ä"\\<script>', undefined]) {
+      const browser = newBrowser(world);
+      const parameters = { nonce, prompt: 'login' };
+      const authorized = await takeCode(world, { scope: 'openid', browser });
+      const page = await browser.request(authorizationUrl(world, 'web', { ...parameters, prompt: 'none' }));
+      const code = redirectOf(page).query['code'] ?? '';
+      const answer = await exchangeCode(world, { ...authorized, code, verifier: VERIFIER });
+      const claims = decodeJwt(textOf(answer, 'id_token'));
+      expect(claims['nonce']).toBe(nonce);
+      expect('nonce' in claims).toBe(nonce !== undefined);
+    }
+  });
+
+  it('PK-21: the code is only in the query of the redirect, which nothing may cache or refer from', async () => {
+    const { browser } = await takeCode(world, { scope: 'openid' });
+    const page = await browser.request(authorizationUrl(world, 'web', { prompt: 'none' }));
+    const { code = 'missing' } = redirectOf(page).query;
+    expect(page.status).toBe(303);
+    expect(page.headers.get('cache-control')).toBe('no-store');
+    expect(page.headers.get('referrer-policy')).toBe('same-origin');
+    expect(new URL(page.headers.get('location') ?? '').hash).toBe('');
+    expect(page.headers.getSetCookie().join()).not.toContain(code);
+    const found = await withStore(world, (store) => store.records.find('AuthorizationCode', code));
+    expect(found).toBeUndefined();
+  });
+});

@@ -1,0 +1,324 @@
+// Refresh tokens: each is used once, by the client it was made for, and a second use ends its whole family.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { decodeJwt } from 'jose';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { createKeyedHash } from '../../src/store/keyed-hash.ts';
+import { ensurePepper } from '../../src/keys/pepper.ts';
+import { createVault } from '../../src/keys/vault.ts';
+import { recordKey } from '../../src/engine/adapter.ts';
+import { startRedis, type RedisServer } from '../servers.ts';
+import { introspect, post, userinfo } from '../world/flows.ts';
+import { PEOPLE, startWorld, type StoreName, WORLD_ENV, type World } from '../world/world.ts';
+import {
+  exchangeCode,
+  GENEROUS,
+  newBrowser,
+  refresh,
+  requestToken,
+  revoke,
+  setDisabled,
+  takeCode,
+  textOf,
+  withStore,
+} from './attacker.ts';
+import { startTwoProcesses, type TwoProcesses } from './two-processes.ts';
+import type { AuthorizeOptions } from '../world/flows.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld({ now: () => Date.now(), config: GENEROUS });
+});
+afterAll(() => world.stop());
+afterEach(() => void vi.useRealTimers());
+
+type Family = { readonly refreshToken: string; readonly accessToken: string };
+
+async function newFamily(at: World, options: AuthorizeOptions = {}): Promise<Family> {
+  const answer = await exchangeCode(at, await takeCode(at, options));
+  return { refreshToken: textOf(answer, 'refresh_token'), accessToken: textOf(answer, 'access_token') };
+}
+
+async function isAlive(at: World, { refreshToken, accessToken }: Family) {
+  return {
+    accessToken: (await introspect(at, accessToken, 'web'))['active'],
+    refreshToken: (await introspect(at, refreshToken, 'web'))['active'],
+  };
+}
+
+const ALIVE = { accessToken: true, refreshToken: true };
+const DEAD = { accessToken: false, refreshToken: false };
+
+describe('reuse', () => {
+  it('RT-01: the second use of a rotated token is refused and ends its successors', async () => {
+    const first = await newFamily(world);
+    const rotated = await refresh(world, 'web', first.refreshToken);
+    expect(rotated.status).toBe(200);
+    const second = {
+      refreshToken: textOf(rotated, 'refresh_token'),
+      accessToken: textOf(rotated, 'access_token'),
+    };
+    expect(second.refreshToken).not.toBe(first.refreshToken);
+    expect(await isAlive(world, second)).toEqual(ALIVE);
+
+    const reused = await refresh(world, 'web', first.refreshToken);
+    expect([reused.status, reused.body['error']]).toEqual([400, 'invalid_grant']);
+    expect(await isAlive(world, second)).toEqual(DEAD);
+    expect(await introspect(world, first.accessToken)).toEqual({ active: false });
+    expect((await userinfo(world, second.accessToken)).status).toBe(401);
+    const dead = await refresh(world, 'web', second.refreshToken);
+    expect([dead.status, dead.body['error']]).toEqual([400, 'invalid_grant']);
+  });
+
+  it('RT-01: reuse after ten rotations still ends the family', async () => {
+    const first = await newFamily(world);
+    let current = first.refreshToken;
+    for (let turn = 0; turn < 10; turn += 1) {
+      current = textOf(await refresh(world, 'web', current), 'refresh_token');
+    }
+    expect((await refresh(world, 'web', first.refreshToken)).status).toBe(400);
+    expect((await refresh(world, 'web', current)).status).toBe(400);
+  });
+
+  it('RT-01: the end of one family leaves the family of another app and another person alone', async () => {
+    const victim = await newFamily(world);
+    const others = [
+      await newFamily(world, { client: 'web2' }),
+      await newFamily(world, { person: 'bob' }),
+    ] as const;
+    await refresh(world, 'web', victim.refreshToken);
+    await refresh(world, 'web', victim.refreshToken);
+    expect((await refresh(world, 'web2', others[0].refreshToken)).status).toBe(200);
+    expect((await refresh(world, 'web', others[1].refreshToken)).status).toBe(200);
+  });
+});
+
+describe('whose token it is', () => {
+  it('RT-06: a foreign client is refused and does not use it up', async () => {
+    const { refreshToken } = await newFamily(world);
+    for (const client of ['web2', 'spa', 'native', 'post'] as const) {
+      const answer = await refresh(world, client, refreshToken);
+      expect([answer.status, answer.body['error']], client).toEqual([400, 'invalid_grant']);
+    }
+    const machine = await refresh(world, 'svc', refreshToken);
+    expect([machine.status, machine.body['error']]).toEqual([400, 'invalid_request']);
+    const form = { grant_type: 'refresh_token', refresh_token: refreshToken };
+    for (const nobody of [form, { ...form, client_id: 'web' }, { ...form, client_id: 'nobody' }]) {
+      const answer = await post(world, '/oauth/token', nobody);
+      expect([answer.status, answer.body['error']]).toEqual([401, 'invalid_client']);
+    }
+    expect((await refresh(world, 'web', refreshToken)).status).toBe(200);
+  });
+
+  it('RT-07: a refresh can narrow the scope but never widen it, and narrowing is not for ever', async () => {
+    const { refreshToken } = await newFamily(world, { scope: 'openid email offline_access' });
+    for (const scope of ['openid profile', 'openid reports.read', 'openid email nope']) {
+      const answer = await refresh(world, 'web', refreshToken, { scope });
+      expect([answer.status, answer.body['error']], scope).toEqual([400, 'invalid_scope']);
+    }
+    const narrow = await refresh(world, 'web', refreshToken, { scope: 'openid' });
+    expect([narrow.status, decodeJwt(textOf(narrow, 'access_token'))['scope']]).toEqual([200, 'openid']);
+    const wide = await refresh(world, 'web', textOf(narrow, 'refresh_token'));
+    expect(decodeJwt(textOf(wide, 'access_token'))['scope']).toBe('openid email offline_access');
+  });
+
+  it('RT-07: anything else in its place is refused without a 500', async () => {
+    const { accessToken } = await newFamily(world);
+    const jti = String(decodeJwt(accessToken).jti);
+    for (const value of [accessToken, jti, 'x', '*', '\0', 'a'.repeat(43), 'a'.repeat(20_000), '{a}', '__proto__']) {
+      const answer = await refresh(world, 'web', value);
+      expect([answer.status, answer.body['error']], value.slice(0, 50)).toEqual([400, 'invalid_grant']);
+    }
+    const missing = await requestToken(world, 'web', { grant_type: 'refresh_token' });
+    expect([missing.status, missing.body['error']]).toEqual([400, 'invalid_request']);
+  });
+
+  it('RT-18: a confidential client gets a new refresh token with each use, as a public one does', async () => {
+    for (const client of ['web', 'spa', 'post', 'native'] as const) {
+      const scope = 'openid offline_access';
+      const { refreshToken } = await newFamily(world, { client, scope });
+      const answer = await refresh(world, client, refreshToken);
+      expect(answer.status, client).toBe(200);
+      expect(textOf(answer, 'refresh_token'), client).toMatch(/^[\w-]{43}$/);
+      expect(answer.body['refresh_token'], client).not.toBe(refreshToken);
+    }
+  });
+});
+
+describe('how long', () => {
+  it('RT-08: a token that is not used for 14 days is over, one that is used lives on', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const day = 86_400_000;
+    const [idle, used] = [await newFamily(world), await newFamily(world)];
+    vi.setSystemTime(Date.now() + 13 * day);
+    const answer = await refresh(world, 'web', used.refreshToken);
+    expect(answer.status).toBe(200);
+    vi.setSystemTime(Date.now() + day + 1000);
+    const late = await refresh(world, 'web', idle.refreshToken);
+    expect([late.status, late.body['error']]).toEqual([400, 'invalid_grant']);
+    expect((await refresh(world, 'web', textOf(answer, 'refresh_token'))).status).toBe(200);
+  });
+
+  it('RT-09: a chain of refreshes ends 90 days after the sign-in, however often it is used', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const day = 86_400_000;
+    let { refreshToken } = await newFamily(world);
+    const start = Date.now();
+    for (let age = 10; age < 90; age += 10) {
+      vi.setSystemTime(start + age * day);
+      const answer = await refresh(world, 'web', refreshToken);
+      expect(answer.status, `day ${age}`).toBe(200);
+      refreshToken = textOf(answer, 'refresh_token');
+    }
+    vi.setSystemTime(start + 90 * day + 1000);
+    const late = await refresh(world, 'web', refreshToken);
+    expect([late.status, late.body['error']]).toEqual([400, 'invalid_grant']);
+  });
+
+  it('RT-09: a disabled person gets nothing, and the token works again when they are let in', async () => {
+    const { refreshToken } = await newFamily(world, { person: 'bob' });
+    await setDisabled(world, PEOPLE.bob, true);
+    const refused = await refresh(world, 'web', refreshToken);
+    expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_grant']);
+    await setDisabled(world, PEOPLE.bob, false);
+    expect((await refresh(world, 'web', refreshToken)).status).toBe(200);
+  });
+
+  it('RT-11: signing out does not end a refresh token, which was granted for being away', async () => {
+    const ticket = await takeCode(world);
+    const answer = await exchangeCode(world, ticket);
+    const page = await ticket.browser.open(`${world.issuer}/oauth/logout`);
+    await ticket.browser.submit(page, '/logout/confirm', { logout: 'yes' });
+    expect((await refresh(world, 'web', textOf(answer, 'refresh_token'))).status).toBe(200);
+  });
+
+  it('RT-11: without offline_access there is no refresh token that could survive', async () => {
+    const answer = await exchangeCode(world, await takeCode(world, { scope: 'openid email' }));
+    expect(answer.body).not.toHaveProperty('refresh_token');
+  });
+});
+
+describe('a crash', () => {
+  it('RT-12: a token that was consumed and got no successor (simulated by consuming its record) ends its family', async () => {
+    const family = await newFamily(world);
+    await withStore(world, async (store) => {
+      const vault = createVault([Buffer.from(WORLD_ENV.TEST_ENCRYPTION_KEY, 'base64url')]);
+      const hash = createKeyedHash(await ensurePepper(store.documents, vault));
+      const key = recordKey(hash, 'RefreshToken', family.refreshToken);
+      expect(await store.records.consume('RefreshToken', key)).toBe('consumed');
+    });
+    expect((await introspect(world, family.accessToken))['active']).toBe(true);
+    const answer = await refresh(world, 'web', family.refreshToken);
+    expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_grant']);
+    expect(await isAlive(world, family)).toEqual(DEAD);
+    // And the person can begin again.
+    expect(await isAlive(world, await newFamily(world))).toEqual(ALIVE);
+  });
+});
+
+describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) => {
+  let two: TwoProcesses;
+  beforeAll(async () => {
+    two = await startTwoProcesses(storeName);
+  });
+  afterAll(async () => {
+    expect(two.errors()).toBe('');
+    await two.stop();
+  });
+
+  it('RT-02, RT-03: ten parallel refreshes of one token give one answer, fifty times, and end the family', async () => {
+    const [first, second] = two.nodes;
+    const browser = newBrowser(first);
+    for (let round = 0; round < 50; round += 1) {
+      const family = await newFamily(first, { browser });
+      // Two tabs are enough to be a reuse; ten are a race.
+      const callers = round % 5 === 0 ? 2 : 10;
+      const answers = await Promise.all(
+        Array.from({ length: callers }, (_, index) =>
+          refresh(index % 2 === 0 ? first : second, 'web', family.refreshToken),
+        ),
+      );
+      const winners = answers.filter(({ status }) => status === 200);
+      expect(winners, `round ${round}`).toHaveLength(1);
+      for (const { status, body } of answers) {
+        if (status !== 200) expect([status, body['error']]).toEqual([400, 'invalid_grant']);
+      }
+      for (const winner of winners) {
+        const successor = {
+          refreshToken: textOf(winner, 'refresh_token'),
+          accessToken: textOf(winner, 'access_token'),
+        };
+        expect(await isAlive(round % 2 === 0 ? second : first, successor), `round ${round}`).toEqual(DEAD);
+        expect((await refresh(second, 'web', successor.refreshToken)).status).toBe(400);
+      }
+      expect(await isAlive(first, family)).toEqual(DEAD);
+    }
+  }, 60_000);
+
+  it('RT-14: a revocation at any moment of a refresh leaves nothing alive, in 60 rounds', async () => {
+    const [first, second] = two.nodes;
+    const browser = newBrowser(first);
+    let refreshed = 0;
+    for (let round = 0; round < 60; round += 1) {
+      const family = await newFamily(first, { browser });
+      const delay = (round % 20) / 2;
+      const [revoked, answer] = await Promise.all([
+        sleep(delay).then(() => revoke(second, 'web', { token: family.refreshToken })),
+        refresh(first, 'web', family.refreshToken),
+      ]);
+      expect(revoked.status, `round ${round}`).toBe(200);
+      expect([200, 400], `round ${round}`).toContain(answer.status);
+      expect(await isAlive(first, family), `round ${round}`).toEqual(DEAD);
+      if (answer.status !== 200) continue;
+      refreshed += 1;
+      const successor = {
+        refreshToken: textOf(answer, 'refresh_token'),
+        accessToken: textOf(answer, 'access_token'),
+      };
+      expect(await isAlive(second, successor), `round ${round}`).toEqual(DEAD);
+    }
+    // Both orders were met, or the rounds prove nothing.
+    expect(refreshed).toBeGreaterThan(0);
+    expect(refreshed).toBeLessThan(60);
+  }, 60_000);
+});
+
+describe('a long chain', () => {
+  let redis: RedisServer;
+  let raw: Redis;
+  let chained: World;
+  beforeAll(async () => {
+    redis = await startRedis();
+    raw = new Redis(redis.url);
+    chained = await startWorld({ store: redis.url, now: () => Date.now(), config: GENEROUS });
+  });
+  afterAll(async () => {
+    await chained.stop();
+    await raw.quit();
+    await redis.stop();
+  });
+
+  it('RT-17: 2000 rotations keep the index of the grant as small as what is alive', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    let { refreshToken } = await newFamily(chained, { scope: 'reports.read offline_access' });
+    const indexes = await raw.keys('postern:*:index');
+    expect(indexes).toHaveLength(1);
+    const index = indexes[0] ?? '';
+    let largest = 0;
+    for (let turn = 0; turn < 2000; turn += 1) {
+      // Ten minutes apart, so that access tokens end on the way as they do in life.
+      vi.setSystemTime(Date.now() + 600_000);
+      refreshToken = textOf(await refresh(chained, 'web', refreshToken), 'refresh_token');
+      if (turn % 100 === 0) largest = Math.max(largest, await raw.zcard(index));
+    }
+    // A used refresh token is remembered until it would have ended, so that its reuse is seen: 14 days of them, one
+    // access token, the grant. 2000 rotations of 10 minutes are 13.9 days, so all of them are still counted here.
+    expect(largest).toBeLessThanOrEqual(2000 + 3);
+    vi.setSystemTime(Date.now() + 13 * 86_400_000);
+    refreshToken = textOf(await refresh(chained, 'web', refreshToken), 'refresh_token');
+    // What has ended is forgotten by the next write: no more than the tokens of the last day and the newest pair.
+    expect(await raw.zcard(index)).toBeLessThanOrEqual(145 + 3);
+    expect(await raw.pttl(index)).toBeGreaterThan(0);
+    for (const key of await raw.keys('postern:record:*')) expect(await raw.pttl(key), key).toBeGreaterThan(0);
+  }, 120_000);
+});

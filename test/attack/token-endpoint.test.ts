@@ -1,0 +1,377 @@
+// The token endpoint: who a client is, what its grants may give, and what an answer may say.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config/load.ts';
+import { type Answer, basic, get, post } from '../world/flows.ts';
+import { API, OTHER_API, SECRETS, startWorld, WORLD_ENV, writeWorldConfig, type World } from '../world/world.ts';
+import { exchangeCode, GENEROUS, requestToken, takeCode, textOf } from './attacker.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld({ config: GENEROUS });
+});
+afterAll(() => world.stop());
+
+const MACHINE = { grant_type: 'client_credentials' };
+
+function expectRefused(answer: Answer, status: number, error: string, what = ''): void {
+  expect([answer.status, answer.body['error']], `${what} ${answer.text}`).toEqual([status, error]);
+  for (const member of ['access_token', 'refresh_token', 'id_token']) {
+    expect(answer.body, what).not.toHaveProperty(member);
+  }
+  // RFC 6749 §5.1, §5.2: no answer of this endpoint may be kept by anybody.
+  expect(answer.headers.get('cache-control'), what).toBe('no-store');
+  expect(answer.headers.get('pragma'), what).toBe('no-cache');
+  expect(answer.headers.get('content-type'), what).toBe('application/json; charset=utf-8');
+}
+
+describe('client authentication', () => {
+  it('TK-01: two methods in one request are refused, also when both are right', async () => {
+    const both = { ...MACHINE, client_id: 'svc', client_secret: SECRETS.svc };
+    expectRefused(
+      await post(world, '/oauth/token', both, { authorization: basic('svc') }),
+      400,
+      'invalid_request',
+    );
+    const assertion = { ...MACHINE, client_assertion: 'a.b.c', client_assertion_type: 'x' };
+    const answer = await post(world, '/oauth/token', assertion, { authorization: basic('svc') });
+    // Not offered, so not a second method: it is no way in and changes nothing.
+    expect(answer.status).toBe(200);
+    expect(decodeJwt(textOf(answer, 'access_token'))['client_id']).toBe('svc');
+  });
+
+  it('TK-01: a client_id that is not the one of the header is refused', async () => {
+    const answer = await post(
+      world,
+      '/oauth/token',
+      { ...MACHINE, client_id: 'web' },
+      { authorization: basic('svc') },
+    );
+    expectRefused(answer, 400, 'invalid_request');
+  });
+
+  it('TK-02: a parameter twice is refused', async () => {
+    for (const form of [
+      'grant_type=client_credentials&grant_type=client_credentials',
+      'grant_type=client_credentials&scope=reports.read&scope=other.read',
+      `grant_type=client_credentials&client_id=svc&client_id=web`,
+    ]) {
+      expectRefused(
+        await post(world, '/oauth/token', form, { authorization: basic('svc') }),
+        400,
+        'invalid_request',
+        form,
+      );
+    }
+    const twice = `grant_type=client_credentials&client_id=post&client_secret=x&client_secret=${SECRETS.post}`;
+    expectRefused(await post(world, '/oauth/token', twice), 400, 'invalid_request');
+  });
+
+  it('TK-03: a confidential client without its secret is nobody', async () => {
+    for (const client of ['web', 'svc', 'post', 'rs1']) {
+      expectRefused(
+        await post(world, '/oauth/token', { ...MACHINE, client_id: client }),
+        401,
+        'invalid_client',
+        client,
+      );
+      expectRefused(
+        await post(world, '/oauth/token', { ...MACHINE, client_id: client, client_secret: '' }),
+        401,
+        'invalid_client',
+        client,
+      );
+    }
+    const empty = { authorization: `Basic ${Buffer.from('svc:').toString('base64')}` };
+    const answer = await post(world, '/oauth/token', MACHINE, empty);
+    expect([400, 401]).toContain(answer.status);
+    expect(answer.body).not.toHaveProperty('access_token');
+  });
+
+  it('TK-03: no client at all is 401 with a challenge', async () => {
+    const answer = await post(world, '/oauth/token', MACHINE);
+    expectRefused(answer, 401, 'invalid_client');
+    expect(answer.headers.get('www-authenticate')).toMatch(/^Basic realm="/);
+  });
+
+  it('TK-04: a client that is unknown and one with a wrong secret look the same', async () => {
+    const wrong = await post(world, '/oauth/token', MACHINE, { authorization: basic('svc', 'x'.repeat(40)) });
+    const unknown = await post(world, '/oauth/token', MACHINE, {
+      authorization: `Basic ${Buffer.from(`nobody:${'x'.repeat(40)}`).toString('base64')}`,
+    });
+    expectRefused(wrong, 401, 'invalid_client');
+    expectRefused(unknown, 401, 'invalid_client');
+    expect(unknown.text).toBe(wrong.text);
+    expect(unknown.headers.get('www-authenticate')).toBe(wrong.headers.get('www-authenticate'));
+  });
+
+  it('TK-05: a wrong Basic secret is 401 with a Basic challenge', async () => {
+    const answer = await post(world, '/oauth/token', MACHINE, { authorization: basic('svc', 'wrong') });
+    expectRefused(answer, 401, 'invalid_client');
+    expect(answer.headers.get('www-authenticate')).toMatch(/^Basic realm="http/);
+  });
+
+  it('TK-06: almost the right secret is the wrong one', async () => {
+    const right = SECRETS.svc;
+    for (const secret of [
+      right.slice(0, -1),
+      `${right}x`,
+      `${right} `,
+      ` ${right}`,
+      right.toUpperCase(),
+      right.toLowerCase(),
+      SECRETS.web,
+      'kept-elsewhere', // what the engine is given in its place
+      '%00',
+      '[object Object]',
+    ]) {
+      const answer = await post(world, '/oauth/token', MACHINE, { authorization: basic('svc', secret) });
+      expectRefused(answer, 401, 'invalid_client', secret);
+      const form = { grant_type: 'authorization_code', code: 'x', client_id: 'post', client_secret: secret };
+      expectRefused(await post(world, '/oauth/token', form), 401, 'invalid_client', secret);
+    }
+  });
+
+  it('TK-06: a client of one method is not let in by another that is not offered', async () => {
+    for (const authorization of ['Bearer x', 'Basic', 'Basic !!!', 'Digest username="svc"', 'Negotiate x', 'Basic c3Zj']) {
+      const answer = await post(world, '/oauth/token', MACHINE, { authorization });
+      expectRefused(answer, 400, 'invalid_request', authorization);
+    }
+  });
+
+  it('TK-12: a secret with characters that forms encode works in both methods', async () => {
+    const secret = "x7:%+&=/?#[]@!$'()*,;~ \"<>\\^`{|}q9Kd2";
+    const client = (clientId: string, method: string) => ({
+      client_id: clientId,
+      client_secret: secret,
+      token_endpoint_auth_method: method,
+      grant_types: ['client_credentials'],
+      scope: 'reports.read',
+    });
+    const odd = await startWorld({
+      config: { clients: [client('a', 'client_secret_basic'), client('b', 'client_secret_post')], resources: [{ resource: API, scopes: ['reports.read'] }] },
+    });
+    const encoded = new URLSearchParams({ s: secret }).toString().slice(2);
+    for (const half of [encoded, encodeURIComponent(secret)]) {
+      const header = { authorization: `Basic ${Buffer.from(`a:${half}`).toString('base64')}` };
+      expect((await post(odd, '/oauth/token', MACHINE, header)).status, half).toBe(200);
+    }
+    const form = { ...MACHINE, client_id: 'b', client_secret: secret };
+    expect((await post(odd, '/oauth/token', form)).status).toBe(200);
+    await odd.stop();
+  });
+
+  it('TK-12: a secret outside of printable ASCII is refused where it is configured (RFC 6749 Appendix A.2)', async () => {
+    const secret = 'é7fK2mQ9xL4vB8nR1tY6wZ3cD5gH0jS9pA';
+    await expect(
+      loadClients([{ client_id: 'a', client_secret: secret, scope: 'openid', redirect_uris: ['https://a.example'] }]),
+    ).rejects.toThrow(/clients\[0\].*client_secret.*printable ASCII/);
+  });
+
+  it('TK-28: a client assertion is not offered and lets nobody in', async () => {
+    const key = new TextEncoder().encode(SECRETS.svc);
+    const assertion = await new SignJWT({ jti: 'once' })
+      .setProtectedHeader({ alg: 'HS256' })
+      .setIssuer('svc')
+      .setSubject('svc')
+      .setAudience(world.issuer)
+      .setExpirationTime('1m')
+      .sign(key);
+    const type = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+    const form = { ...MACHINE, client_assertion: assertion, client_assertion_type: type };
+    expectRefused(await post(world, '/oauth/token', form), 401, 'invalid_client');
+    expectRefused(await post(world, '/oauth/token', { ...form, client_id: 'svc' }), 401, 'invalid_client');
+  });
+
+  it('TK-28: no other way to prove an identity is offered either', async () => {
+    const form = { ...MACHINE, client_id: 'svc' };
+    const certificate = { 'x-client-cert': 'MII', 'x-forwarded-client-cert': 'Subject="CN=svc"' };
+    expectRefused(await post(world, '/oauth/token', form, certificate), 401, 'invalid_client');
+    const jwt = 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJzdmMifQ.';
+    const attestation = { 'oauth-client-attestation': jwt, 'oauth-client-attestation-pop': jwt };
+    const answer = await post(world, '/oauth/token', form, attestation);
+    expect([400, 401]).toContain(answer.status);
+    expect(answer.body).not.toHaveProperty('access_token');
+  });
+});
+
+describe('grants', () => {
+  it('TK-14: a public client gets no machine token', async () => {
+    for (const client of ['spa', 'native', 'first-party'] as const) {
+      const answer = await requestToken(world, client, { ...MACHINE, scope: 'reports.read' });
+      expect([400, 401], answer.text).toContain(answer.status);
+      expect(answer.status).toBe(400);
+      expect(['unauthorized_client', 'invalid_request']).toContain(answer.body['error']);
+      expect(answer.body).not.toHaveProperty('access_token');
+    }
+  });
+
+  it('TK-15: a grant that the client does not have is refused', async () => {
+    for (const [client, form] of [
+      ['svc', { grant_type: 'authorization_code', code: 'x', redirect_uri: 'https://a.example' }],
+      ['svc', { grant_type: 'refresh_token', refresh_token: 'x' }],
+      ['web', MACHINE],
+      ['first-party', { grant_type: 'refresh_token', refresh_token: 'x' }],
+    ] as const) {
+      const answer = await requestToken(world, client, form);
+      expect(answer.status, `${client} ${form.grant_type}`).toBe(400);
+      expect(['unauthorized_client', 'invalid_request']).toContain(answer.body['error']);
+      expect(answer.body).not.toHaveProperty('access_token');
+    }
+  });
+
+  it('TK-16: a grant that does not exist here is refused, however it is spelled', async () => {
+    for (const grantType of [
+      'password',
+      'implicit',
+      'urn:ietf:params:oauth:grant-type:device_code',
+      'urn:ietf:params:oauth:grant-type:jwt-bearer',
+      'urn:ietf:params:oauth:grant-type:token-exchange',
+      'urn:openid:params:grant-type:ciba',
+      'urn:ietf:params:oauth:grant-type:pre-authorized_code',
+      'CLIENT_CREDENTIALS',
+      'client_credentials ',
+      '__proto__',
+      'toString',
+    ]) {
+      const form = { grant_type: grantType, username: 'alice', password: 'alice-password-1' };
+      const answer = await requestToken(world, 'svc', form);
+      expectRefused(answer, 400, 'unsupported_grant_type', grantType);
+    }
+    for (const form of [{ scope: 'reports.read' }, { grant_type: '' }]) {
+      expectRefused(await requestToken(world, 'svc', form as Record<string, string>), 400, 'invalid_request');
+    }
+  });
+
+  it('TK-17: an unknown scope among known ones is refused, not dropped', async () => {
+    for (const scope of ['reports.read nope', 'nope', 'openid', 'reports.read offline_access', 'Reports.Read', '*', 'reports.read\tother.read']) {
+      expectRefused(await requestToken(world, 'svc', { ...MACHINE, scope }), 400, 'invalid_scope', scope);
+    }
+    expectRefused(
+      await requestToken(world, 'rs1', { ...MACHINE, scope: 'reports.read reports.write' }),
+      400,
+      'invalid_scope',
+    );
+  });
+
+  it('TK-18: a resource that does not exist, or a scope of another one, is refused', async () => {
+    const unknown = { ...MACHINE, resource: 'urn:nobody', scope: 'reports.read' };
+    expectRefused(await requestToken(world, 'svc', unknown), 400, 'invalid_target');
+    const foreign = { ...MACHINE, resource: API, scope: 'other.read' };
+    expectRefused(await requestToken(world, 'svc', foreign), 400, 'invalid_scope');
+    const form = `grant_type=client_credentials&resource=${encodeURIComponent(API)}&resource=${encodeURIComponent(OTHER_API)}`;
+    const answer = await post(world, '/oauth/token', form, { authorization: basic('svc') });
+    expectRefused(answer, 400, 'invalid_target');
+  });
+
+  it.each([
+    ['without scope', {}],
+    ['with an empty scope', { scope: '' }],
+    ['with a scope of people', { scope: 'openid email' }],
+    ['with a scope that no resource has', { scope: 'nobody.has' }],
+  ])('TK-19: a machine client %s is refused where it is configured', async (_how, fields) => {
+    const client = {
+      client_id: 'machine',
+      client_secret: 'env:TEST_SVC',
+      grant_types: ['client_credentials'],
+      ...fields,
+    };
+    await expect(loadClients([client])).rejects.toThrow(/clients\[0\].*scope/);
+  });
+
+  it('TK-19: a machine that names no scope gets none of its scopes for nothing', async () => {
+    const answer = await requestToken(world, 'svc', MACHINE);
+    expect(answer.status).toBe(200);
+    expect(decodeJwt(textOf(answer, 'access_token'))['scope']).toBeUndefined();
+  });
+
+  it('TK-20: a machine gets an access token and nothing else, and is its own subject', async () => {
+    const answer = await requestToken(world, 'svc', { ...MACHINE, scope: 'reports.read' });
+    expect(answer.status).toBe(200);
+    expect(Object.keys(answer.body).toSorted()).toEqual(['access_token', 'expires_in', 'scope', 'token_type']);
+    const token = textOf(answer, 'access_token');
+    expect(decodeProtectedHeader(token)).toMatchObject({ alg: 'RS256', typ: 'at+jwt' });
+    const claims = decodeJwt(token);
+    expect(Object.keys(claims).toSorted()).toEqual(
+      ['aud', 'client_id', 'exp', 'iat', 'iss', 'jti', 'scope', 'sub'].toSorted(),
+    );
+    expect(claims).toMatchObject({ sub: 'svc', client_id: 'svc', aud: API, scope: 'reports.read' });
+  });
+});
+
+describe('answers', () => {
+  it('TK-24: neither a token nor an error may be cached', async () => {
+    const good = await requestToken(world, 'svc', MACHINE);
+    expect(good.status).toBe(200);
+    expect(good.headers.get('cache-control')).toBe('no-store');
+    expect(good.headers.get('pragma')).toBe('no-cache');
+    expectRefused(await requestToken(world, 'svc', { grant_type: 'password' }), 400, 'unsupported_grant_type');
+    expectRefused(await post(world, '/oauth/token', MACHINE), 401, 'invalid_client');
+  });
+
+  it('TK-26: expires_in is what the token says, for the shortest of its audiences', async () => {
+    for (const [scope, seconds] of [
+      ['reports.read', 600],
+      ['other.read', 300],
+      ['reports.read other.read', 300],
+    ] as const) {
+      const answer = await requestToken(world, 'svc', { ...MACHINE, scope });
+      const { exp = 0, iat = 0 } = decodeJwt(textOf(answer, 'access_token'));
+      expect(answer.body['expires_in'], scope).toBe(exp - iat);
+      expect(exp - iat, scope).toBe(seconds);
+    }
+    const answer = await exchangeCode(world, await takeCode(world));
+    const { exp = 0, iat = 0 } = decodeJwt(textOf(answer, 'access_token'));
+    expect(answer.body['expires_in']).toBe(exp - iat);
+  });
+
+  it('TK-27: nothing speaks of DPoP, and a proof changes nothing', async () => {
+    const proof = { dpop: 'eyJ0eXAiOiJkcG9wK2p3dCJ9.e30.x' };
+    const answers = [
+      await post(world, '/oauth/token', MACHINE, { authorization: basic('svc'), ...proof }),
+      await post(world, '/oauth/token', MACHINE, { authorization: basic('svc', 'wrong'), ...proof }),
+      await get(world, '/oauth/userinfo', proof),
+      await get(world, '/oauth/userinfo', { authorization: 'Bearer x', ...proof }),
+      await get(world, '/.well-known/openid-configuration'),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 401, 401, 401, 200]);
+    expect(answers[0]?.body['token_type']).toBe('Bearer');
+    expect(decodeJwt(String(answers[0]?.body['access_token']))).not.toHaveProperty('cnf');
+    for (const { headers, text } of answers) {
+      expect(`${text}${JSON.stringify([...headers])}`.toLowerCase()).not.toContain('dpop');
+    }
+    const scheme = await get(world, '/oauth/userinfo', { authorization: 'DPoP x' });
+    expect([scheme.status, scheme.body['error']]).toEqual([400, 'invalid_request']);
+    expect(scheme.headers.get('www-authenticate')).toMatch(/^Bearer /);
+  });
+
+  it('TK-29: a body that is not a form is refused, and a form of another type is not read as one', async () => {
+    const form = 'grant_type=client_credentials';
+    for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x', '']) {
+      const headers = { authorization: basic('svc'), 'content-type': type };
+      const answer = await post(world, '/oauth/token', form, headers);
+      expect(answer.status, type).toBe(400);
+      expect(answer.body, type).not.toHaveProperty('access_token');
+    }
+  });
+
+  it('TK-29: credentials and grant in the query are not read', async () => {
+    const query = new URLSearchParams({ ...MACHINE, client_id: 'post', client_secret: SECRETS.post }).toString();
+    const answer = await post(world, `/oauth/token?${query}`, '');
+    expect([400, 401]).toContain(answer.status);
+    expect(answer.body).not.toHaveProperty('access_token');
+  });
+});
+
+async function loadClients(clients: readonly object[]): Promise<unknown> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'postern-attack-'));
+  try {
+    const { configFile } = await writeWorldConfig(folder, { config: { clients } }, [1, 2]);
+    return await loadConfig(configFile, { env: WORLD_ENV });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}

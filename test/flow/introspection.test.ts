@@ -1,0 +1,246 @@
+import { SignJWT, UnsecuredJWT, decodeJwt, generateKeyPair } from 'jose';
+import { tokenIntrospection } from 'openid-client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RedisServer, startRedis } from '../servers.ts';
+import { givesBackClock, moveClock } from '../world/clock.ts';
+import { eachStore, useWorld } from '../world/each-store.ts';
+import { basic, connect, introspect, machineToken, post, signIn, userinfo } from '../world/flows.ts';
+import { changeAccount } from '../world/store-access.ts';
+import { API, PEOPLE, startWorld, type World, worldClients } from '../world/world.ts';
+
+const INACTIVE = { active: false };
+
+eachStore('token introspection', (world) => {
+  it('Spec §4 POST /oauth/introspect: says everything of a person’s token that RFC 7662 §2.2 names', async () => {
+    const { tokens } = await signIn(world(), { scope: 'openid email reports.read' });
+    const { jti, iat, exp, auth_time: authTime } = decodeJwt(tokens.access_token);
+    expect(await introspect(world(), tokens.access_token)).toEqual({
+      active: true,
+      scope: 'openid email reports.read',
+      client_id: 'web',
+      token_type: 'Bearer',
+      exp,
+      iat,
+      sub: PEOPLE.alice,
+      aud: [API, world().issuer],
+      iss: world().issuer,
+      jti,
+      auth_time: authTime,
+    });
+  });
+
+  it('says the same of a machine token, whose subject is the service', async () => {
+    const token = await machineToken(world(), 'reports.read');
+    const { jti, iat, exp } = decodeJwt(token);
+    expect(await introspect(world(), token)).toEqual({
+      active: true,
+      scope: 'reports.read',
+      client_id: 'svc',
+      token_type: 'Bearer',
+      exp,
+      iat,
+      sub: 'svc',
+      aud: API,
+      iss: world().issuer,
+      jti,
+    });
+  });
+
+  it('tells a client about its own refresh token, through openid-client', async () => {
+    const { tokens, configuration } = await signIn(world());
+    const answer = await tokenIntrospection(configuration, tokens.refresh_token ?? '');
+    expect(answer).toMatchObject({ active: true, client_id: 'web', sub: PEOPLE.alice, iss: world().issuer });
+    expect(answer).not.toHaveProperty('token_type');
+    expect(answer).not.toHaveProperty('jti');
+  });
+});
+
+describe('who may introspect what', () => {
+  const world = useWorld();
+
+  it.each([
+    ['the client of the token', 'web', true],
+    ['an API of its audience', 'rs1', true],
+    ['another client', 'web2', false],
+    ['a service', 'svc', false],
+  ] as const)('%s (%s) learns of a person’s token: %s', async (_case, caller, active) => {
+    const { tokens } = await signIn(world(), { scope: 'openid reports.read' });
+    const answer = await introspect(world(), tokens.access_token, caller);
+    if (active) expect(answer['active']).toBe(true);
+    else expect(answer).toEqual(INACTIVE);
+  });
+
+  it('an API learns nothing of a token for another API, or for the issuer alone', async () => {
+    expect(await introspect(world(), await machineToken(world(), 'other.read'))).toEqual(INACTIVE);
+    expect(await introspect(world(), await machineToken(world()))).toEqual(INACTIVE);
+    const { tokens } = await signIn(world(), { scope: 'openid' });
+    expect(await introspect(world(), tokens.access_token)).toEqual(INACTIVE);
+    expect(await introspect(world(), await machineToken(world(), 'other.read'), 'svc')).toMatchObject({
+      active: true,
+    });
+  });
+
+  it('an API learns nothing of a refresh token', async () => {
+    const { tokens } = await signIn(world());
+    expect(await introspect(world(), tokens.refresh_token ?? '')).toEqual(INACTIVE);
+  });
+
+  it('a public client may ask about its own token', async () => {
+    const { tokens } = await signIn(world(), { client: 'spa', scope: 'openid' });
+    const form = { token: tokens.access_token };
+    const own = await post(world(), '/oauth/introspect', { ...form, client_id: 'spa' });
+    expect(own.body['active']).toBe(true);
+    const other = await post(world(), '/oauth/introspect', { ...form, client_id: 'native' });
+    expect(other.body).toEqual(INACTIVE);
+  });
+});
+
+describe('POST /oauth/introspect', () => {
+  const world = useWorld();
+  const personsToken = async () => (await signIn(world(), { scope: 'openid reports.read' })).tokens;
+  const copyWith = async (header: { alg: string; typ?: string; [member: string]: unknown }) => {
+    const { privateKey } = await generateKeyPair('RS256');
+    const claims = decodeJwt(await machineToken(world(), 'reports.read'));
+    return new SignJWT(claims).setProtectedHeader(header).sign(privateKey);
+  };
+
+  it.each([
+    ['an ID token', async () => (await personsToken()).id_token ?? ''],
+    ['garbage', async () => 'garbage'],
+    ['three parts of garbage', async () => 'a.b.c'],
+    ['five parts of garbage', async () => 'a.b.c.d.e'],
+    ['dots alone', async () => '..'],
+    ['the bare jti of a person’s token', async () => decodeJwt((await personsToken()).access_token).jti ?? ''],
+    ['the bare jti of a machine token', async () => decodeJwt(await machineToken(world())).jti ?? ''],
+    ['an unsigned token', async () => new UnsecuredJWT(decodeJwt(await machineToken(world()))).encode()],
+    ['a token of another key', async () => copyWith({ alg: 'RS256', typ: 'at+jwt' })],
+    [
+      'a token whose header brings its own key',
+      async () => copyWith({ alg: 'RS256', typ: 'at+jwt', jku: 'https://evil.example/jwks.json' }),
+    ],
+    ['a token whose kid is a path', async () => copyWith({ alg: 'RS256', typ: 'at+jwt', kid: '../../etc' })],
+    ['a changed token', async () => `${(await machineToken(world(), 'reports.read')).slice(0, -6)}AAAAAA`],
+  ])('answers exactly {"active":false} for %s', async (_case, make) => {
+    const token = await make();
+    expect(token.length).toBeGreaterThan(1);
+    for (const caller of ['rs1', 'web', 'svc'] as const) {
+      const answer = await post(world(), '/oauth/introspect', { token }, { authorization: basic(caller) });
+      expect([answer.status, answer.text]).toEqual([200, '{"active":false}']);
+    }
+  });
+
+  it.each(['access_token', 'refresh_token', 'nonsense'])(
+    'finds either kind of token with token_type_hint %s',
+    async (hint) => {
+      const { tokens } = await signIn(world());
+      for (const token of [tokens.access_token, tokens.refresh_token ?? '']) {
+        const form = { token, token_type_hint: hint };
+        const answer = await post(world(), '/oauth/introspect', form, { authorization: basic('web') });
+        expect(answer.body['active']).toBe(true);
+      }
+    },
+  );
+
+  it('is JSON and not cacheable, whatever it says', async () => {
+    for (const token of [await machineToken(world(), 'reports.read'), 'garbage']) {
+      const answer = await post(world(), '/oauth/introspect', { token }, { authorization: basic('rs1') });
+      expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+    }
+  });
+
+  it('wants client authentication: 401 invalid_client with a challenge', async () => {
+    const token = await machineToken(world(), 'reports.read');
+    const answer = await post(world(), '/oauth/introspect', { token });
+    expect([answer.status, answer.body['error']]).toEqual([401, 'invalid_client']);
+    expect(answer.headers.get('www-authenticate')).toBe(`Basic realm="${world().issuer}"`);
+    const bearer = await post(world(), '/oauth/introspect', { token }, { authorization: `Bearer ${token}` });
+    expect(bearer.status).toBe(400);
+    expect(bearer.body).not.toHaveProperty('active');
+  });
+
+  it.each([
+    ['no token', ''],
+    ['an empty token', 'token='],
+    ['two tokens', 'token=a&token=b'],
+  ])('answers %s with 400 invalid_request', async (_case, form) => {
+    const answer = await post(world(), '/oauth/introspect', form, { authorization: basic('rs1') });
+    expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_request']);
+  });
+
+  it('Spec §4 Content-Type: introspection takes a form only', async () => {
+    const headers = { authorization: basic('rs1'), 'content-type': 'application/json' };
+    const answer = await post(world(), '/oauth/introspect', '{"token":"a"}', headers);
+    expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_request']);
+  });
+});
+
+describe('what ends a token', () => {
+  const world = useWorld();
+
+  it('a disabled person: the token is inactive at once, and userinfo refuses it', async () => {
+    const { tokens } = await signIn(world(), { person: 'bob' });
+    expect(await introspect(world(), tokens.access_token)).toMatchObject({ active: true });
+    await changeAccount(world(), PEOPLE.bob, { disabled: true });
+    for (const caller of ['rs1', 'web'] as const) {
+      expect(await introspect(world(), tokens.access_token, caller)).toEqual(INACTIVE);
+      expect(await introspect(world(), tokens.refresh_token ?? '', caller)).toEqual(INACTIVE);
+    }
+    expect((await userinfo(world(), tokens.access_token)).status).toBe(401);
+    await changeAccount(world(), PEOPLE.bob, { disabled: false });
+    expect(await introspect(world(), tokens.access_token)).toMatchObject({ active: true });
+  });
+
+  it('signing out everywhere: what was issued before is inactive', async () => {
+    const { tokens } = await signIn(world());
+    const after = Math.floor(Date.now() / 1000) + 1;
+    await changeAccount(world(), PEOPLE.alice, { validAfter: after });
+    expect(await introspect(world(), tokens.access_token)).toEqual(INACTIVE);
+    expect(await introspect(world(), tokens.refresh_token ?? '', 'web')).toEqual(INACTIVE);
+    await changeAccount(world(), PEOPLE.alice, { validAfter: 0 });
+  });
+});
+
+describe('a client that was removed', () => {
+  let redis: RedisServer;
+  let before: World;
+  let after: World;
+  beforeAll(async () => {
+    redis = await startRedis();
+    before = await startWorld({ store: redis.url });
+    const left = worldClients().filter(({ client_id: id }) => id !== 'web' && id !== 'svc');
+    after = await startWorld({ store: redis.url, issuer: before.issuer, config: { clients: left } });
+  });
+  afterAll(async () => {
+    await before.stop();
+    await after.stop();
+    await redis.stop();
+  });
+
+  it('takes its tokens with it, of people and of machines', async () => {
+    const { tokens } = await signIn(before);
+    const machine = await machineToken(before, 'reports.read');
+    for (const token of [tokens.access_token, machine]) {
+      expect(await introspect(before, token)).toMatchObject({ active: true });
+      expect(await introspect(after, token)).toEqual(INACTIVE);
+    }
+    expect((await userinfo(after, tokens.access_token)).status).toBe(401);
+  });
+});
+
+describe('introspection and time', () => {
+  const world = useWorld();
+  givesBackClock();
+
+  it('Spec §5 exp: a token is inactive from its end on', async () => {
+    const configuration = await connect(world(), 'svc');
+    const machine = await machineToken(world(), 'reports.read');
+    const { tokens } = await signIn(world());
+    moveClock(599);
+    expect((await tokenIntrospection(configuration, machine)).active).toBe(true);
+    expect(await introspect(world(), tokens.access_token)).toMatchObject({ active: true });
+    moveClock(2);
+    expect(await introspect(world(), machine)).toEqual(INACTIVE);
+    expect(await introspect(world(), tokens.access_token)).toEqual(INACTIVE);
+  });
+});

@@ -1,0 +1,121 @@
+import { SignJWT, UnsecuredJWT } from 'jose';
+import { fetchUserInfo } from 'openid-client';
+import { describe, expect, it } from 'vitest';
+import { givesBackClock, moveClock } from '../world/clock.ts';
+import { eachStore, useWorld } from '../world/each-store.ts';
+import { get, machineToken, post, signIn, userinfo } from '../world/flows.ts';
+import { PEOPLE } from '../world/world.ts';
+
+const SUB = { sub: PEOPLE.alice };
+const EMAIL = { email: 'alice@example.com', email_verified: true };
+const PROFILE = { name: 'Alice Example', given_name: 'Alice', family_name: 'Example' };
+
+eachStore('userinfo', (world) => {
+  it.each([
+    ['openid', SUB],
+    ['openid email', { ...SUB, ...EMAIL }],
+    ['openid profile', { ...SUB, ...PROFILE }],
+    ['openid email profile', { ...SUB, ...EMAIL, ...PROFILE }],
+    ['openid reports.read', SUB],
+  ])('Spec §4 GET /oauth/userinfo: gives for "%s" exactly the claims of these scopes', async (scope, claims) => {
+    const { tokens, configuration } = await signIn(world(), { scope });
+    const answer = await userinfo(world(), tokens.access_token);
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual(claims);
+    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+    expect(await fetchUserInfo(configuration, tokens.access_token, PEOPLE.alice)).toEqual(claims);
+  });
+
+  it('leaves out what is not known of a person', async () => {
+    const { tokens } = await signIn(world(), { person: 'bob', scope: 'openid email profile' });
+    const { body } = await userinfo(world(), tokens.access_token);
+    expect(body).toEqual({ sub: PEOPLE.bob, email: 'bob@example.com' });
+  });
+});
+
+describe('the ways to show a token to userinfo', () => {
+  const world = useWorld();
+  const token = async () => (await signIn(world(), { scope: 'openid' })).tokens.access_token;
+
+  it('takes it in the Authorization header of GET and POST, and in the form of POST', async () => {
+    const jwt = await token();
+    const header = { authorization: `Bearer ${jwt}` };
+    expect((await get(world(), '/oauth/userinfo', header)).body).toEqual(SUB);
+    expect((await post(world(), '/oauth/userinfo', '', header)).body).toEqual(SUB);
+    expect((await post(world(), '/oauth/userinfo', { access_token: jwt })).body).toEqual(SUB);
+  });
+
+  it('refuses it in the query (RFC 9700 §4.3.2)', async () => {
+    const answer = await get(world(), `/oauth/userinfo?access_token=${await token()}`);
+    expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_request']);
+  });
+
+  it('refuses it in two places at once', async () => {
+    const jwt = await token();
+    const header = { authorization: `Bearer ${jwt}` };
+    const answer = await post(world(), '/oauth/userinfo', { access_token: jwt }, header);
+    expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_request']);
+  });
+
+  it('asks for Bearer, with no error code, where no token was sent (RFC 6750 §3.1)', async () => {
+    const answer = await get(world(), '/oauth/userinfo');
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get('www-authenticate')).toBe(`Bearer realm="${world().issuer}"`);
+  });
+
+  it.each([
+    ['garbage', async () => 'garbage'],
+    ['three parts of garbage', async () => 'a.b.c'],
+    ['a refresh token', async () => (await signIn(world())).tokens.refresh_token ?? ''],
+    ['an ID token', async () => (await signIn(world(), { scope: 'openid' })).tokens.id_token ?? ''],
+    ['a machine token', async () => machineToken(world(), 'reports.read')],
+    ['an unsigned token', async () => new UnsecuredJWT({ sub: PEOPLE.alice }).encode()],
+    [
+      'a token signed with a shared secret',
+      async () =>
+        new SignJWT({ sub: PEOPLE.alice, client_id: 'web', scope: 'openid', jti: 'x' })
+          .setProtectedHeader({ alg: 'HS256', typ: 'at+jwt' })
+          .setIssuer(world().issuer)
+          .setAudience(world().issuer)
+          .setIssuedAt()
+          .setExpirationTime('1h')
+          .sign(Buffer.alloc(32)),
+    ],
+    ['a token whose signature was changed', async () => `${(await token()).slice(0, -6)}AAAAAA`],
+  ])('answers %s with 401 invalid_token, and says so in WWW-Authenticate', async (_case, make) => {
+    const answer = await userinfo(world(), await make());
+    expect(answer.status).toBe(401);
+    expect(answer.body['error']).toBe('invalid_token');
+    expect(answer.headers.get('www-authenticate')).toMatch(
+      /^Bearer realm="[^"]+", error="invalid_token", error_description="[^"]+"$/,
+    );
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+  });
+
+  it('answers a token without openid with 403 insufficient_scope', async () => {
+    const { tokens } = await signIn(world(), { scope: 'email' });
+    const answer = await userinfo(world(), tokens.access_token);
+    expect([answer.status, answer.body['error']]).toEqual([403, 'insufficient_scope']);
+    expect(answer.headers.get('www-authenticate')).toMatch(/error="insufficient_scope"/);
+  });
+
+  it('answers a token for an API alone with 401 invalid_token', async () => {
+    const { tokens } = await signIn(world(), { scope: 'reports.read' });
+    const answer = await userinfo(world(), tokens.access_token);
+    expect([answer.status, answer.body['error']]).toEqual([401, 'invalid_token']);
+  });
+});
+
+describe('userinfo and time', () => {
+  const world = useWorld();
+  givesBackClock();
+
+  it('Spec §5 API calls: an access token is good until its exp and not after', async () => {
+    const { tokens } = await signIn(world(), { scope: 'openid' });
+    moveClock(599);
+    expect((await userinfo(world(), tokens.access_token)).status).toBe(200);
+    moveClock(2);
+    expect((await userinfo(world(), tokens.access_token)).status).toBe(401);
+  });
+});

@@ -1,0 +1,215 @@
+import { describe, expect, it } from 'vitest';
+import { compromise } from '../../../src/keys/emergency.ts';
+import {
+  activeKey,
+  createRing,
+  reserveKeys,
+  stateOf,
+  type NewKey,
+  type Ring,
+} from '../../../src/keys/keyring.ts';
+import { outlook } from '../../../src/keys/outlook.ts';
+import { importNext, nextStep, rotateNow, step } from '../../../src/keys/ring-steps.ts';
+import { toTiming } from '../../../src/keys/timing.ts';
+import { DAY, MINUTE, SECOND, START, TIMES, TIMING } from './keys.fixture.ts';
+
+function newKey(kid: string, thumbprint = kid): NewKey {
+  const jwk = { kty: 'RSA', use: 'sig', kid, alg: 'RS256', n: 'n', e: 'AQAB' } as const;
+  return { kid, alg: 'RS256', thumbprint, createdAt: START, public: jwk, sealed: `sealed ${kid}` };
+}
+
+const first = createRing({ active: newKey('k1'), reserve: newKey('k2') }, START, TIMING);
+const states = (ring: Ring, now: number) =>
+  Object.fromEntries(ring.keys.map((key) => [key.kid, stateOf(key, now)]));
+const signs = (ring: Ring, now: number) => activeKey(ring, now)?.kid;
+
+/** The planned life of a ring up to `until`, looked at every minute around its own moments. */
+function live(ring: Ring, from: number, until: number, timing = TIMING): Ring {
+  let now = from;
+  let made = ring.generation;
+  let result = ring;
+  for (;;) {
+    const due = nextStep(result, now, timing);
+    if (due === undefined || Math.max(due.at, now) > until) return result;
+    now = Math.max(due.at, now);
+    made += 1;
+    result = step(result, now, timing, newKey(`new${made}`));
+  }
+}
+
+describe('the planned life of a key', () => {
+  const due = START - TIMING.skew * SECOND + 30 * DAY;
+
+  it('begins with one key that signs and one in reserve', () => {
+    expect(states(first, START)).toEqual({ k1: 'active', k2: 'published' });
+    expect(stateOf(newKey('k3'), START)).toBe('generated');
+  });
+
+  it('is announced a day before the change, together with the key after it', () => {
+    const before = live(first, START, due - DAY - 1);
+    expect(before.generation).toBe(1);
+    const ring = live(first, START, due - DAY);
+    expect(ring.generation).toBe(2);
+    expect(ring.keys.map((key) => [key.kid, key.activateAt])).toEqual([
+      ['k1', START - TIMING.skew * SECOND],
+      ['k2', due],
+      ['new2', undefined],
+    ]);
+    expect([signs(ring, due - 1), signs(ring, due)]).toEqual(['k1', 'k2']);
+  });
+
+  it('KY-06: ends in retirement until the last token is gone, then in removal', () => {
+    const ring = live(first, START, due);
+    const removal = due + (3600 + 3600 + 120) * SECOND;
+    expect(states(ring, removal - 1)).toMatchObject({ k1: 'retired', k2: 'active' });
+    expect(states(ring, removal)).toMatchObject({ k1: 'removed' });
+    const after = live(ring, due, removal);
+    expect(after.keys.map((key) => key.kid)).toEqual(['k2', 'new2']);
+    expect(after.gone).toEqual([{ kid: 'k1', thumbprint: 'k1', end: 'removed', at: removal }]);
+  });
+
+  it('KY-18: loses its private part once no clock can sign with it', () => {
+    const ring = live(first, START, due + TIMING.skew * SECOND - 1);
+    expect(ring.keys[0]?.sealed).toBeDefined();
+    expect(live(ring, due, due + TIMING.skew * SECOND).keys[0]?.sealed).toBeUndefined();
+  });
+
+  it('goes on after years in which nothing ran', () => {
+    const late = START + 1000 * DAY;
+    const ring = live(first, late, late);
+    expect(ring.keys[1]?.activateAt).toBe(late + (15 + 120) * SECOND);
+    expect(reserveKeys(ring)).toHaveLength(1);
+  });
+
+  it('KY-06: is prolonged when tokens come to live longer, and never shortened', () => {
+    const ring = live(first, START, due);
+    const longer = toTiming({ ...TIMES, idToken: 10 * 3600 });
+    const extended = live(ring, due + MINUTE, due + MINUTE, longer);
+    expect(extended.keys[0]?.removeAt).toBe(due + longer.retireToRemove * SECOND);
+    expect(live(extended, due + MINUTE, due + MINUTE).keys[0]?.removeAt).toBe(extended.keys[0]?.removeAt);
+  });
+
+  it('is told to people before it happens', () => {
+    expect(outlook(first, START, TIMING)).toEqual([
+      { kid: 'k1', state: 'active', next: { state: 'retired', at: due } },
+      { kid: 'k2', state: 'published', next: { state: 'active', at: due } },
+    ]);
+    expect(outlook(live(first, START, due), due, TIMING)).toEqual([
+      { kid: 'k1', state: 'retired', next: { state: 'removed', at: due + 7320 * SECOND } },
+      { kid: 'k2', state: 'active', next: { state: 'retired', at: due + 30 * DAY } },
+      { kid: 'new2', state: 'published', next: { state: 'active', at: due + 30 * DAY } },
+    ]);
+  });
+});
+
+describe('a rotation by hand', () => {
+  it('KY-04: waits until every verifier can know the reserve', () => {
+    const ring = rotateNow(first, START + MINUTE, TIMING, newKey('k3'));
+    expect(ring.keys[1]?.activateAt).toBe(START + 3735 * SECOND);
+    expect(reserveKeys(ring).map((key) => key.kid)).toEqual(['k3']);
+  });
+
+  it('is soon when the reserve has been known for long, but not before every node knows of it', () => {
+    const now = START + 10 * DAY;
+    expect(rotateNow(first, now, TIMING, newKey('k3')).keys[1]?.activateAt).toBe(now + 135 * SECOND);
+  });
+
+  it('KY-11: done again changes nothing', () => {
+    const ring = rotateNow(first, START + DAY, TIMING, newKey('k3'));
+    expect(rotateNow(ring, START + DAY + SECOND, TIMING, newKey('k4'))).toBe(ring);
+  });
+
+  it('brings a planned change forward', () => {
+    const planned = step(first, START + 29 * DAY, TIMING, newKey('k3'));
+    const now = START + 29 * DAY + MINUTE;
+    const ring = rotateNow(planned, now, TIMING);
+    const at = now + 135 * SECOND;
+    expect(ring.keys[1]?.activateAt).toBe(at);
+    expect(ring.keys[0]).toMatchObject({ retireAt: at, removeAt: at + 7320 * SECOND });
+  });
+
+  it('says that it needs a key', () => {
+    expect(() => rotateNow(first, START, TIMING)).toThrow(expect.objectContaining({ code: 'key_needed' }));
+  });
+});
+
+describe('a compromised key', () => {
+  const now = START + 10 * DAY;
+
+  it('KY-19: is gone at once, on every clock, and the reserve signs', () => {
+    const ring = compromise(first, 'k1', now, TIMING, newKey('k3'));
+    for (const skew of [-119 * SECOND, 0, 119 * SECOND]) {
+      expect(signs(ring, now + skew)).toBe('k2');
+      expect(states(ring, now + skew)).toEqual({ k1: 'compromised', k2: 'active', k3: 'published' });
+    }
+    expect(ring.keys[0]?.sealed).toBeUndefined();
+    expect(ring.generation).toBe(2);
+  });
+
+  it('is replaced in the reserve', () => {
+    const ring = compromise(first, 'k2', now, TIMING, newKey('k3'));
+    expect(signs(ring, now)).toBe('k1');
+    expect(reserveKeys(ring).map((key) => key.kid)).toEqual(['k3']);
+  });
+
+  it('gives its appointment up: the active key goes on', () => {
+    const planned = step(first, START + 29 * DAY, TIMING, newKey('k3'));
+    const ring = compromise(planned, 'k2', START + 29 * DAY, TIMING);
+    expect(ring.keys[0]).toMatchObject({ kid: 'k1', retireAt: undefined, removeAt: undefined });
+    expect(signs(ring, START + 40 * DAY)).toBe('k1');
+  });
+
+  it('leaves the tokens of the key before it alone', () => {
+    const due = START - TIMING.skew * SECOND + 30 * DAY;
+    const ring = compromise(live(first, START, due), 'k2', due + MINUTE, TIMING, newKey('k9'));
+    expect(states(ring, due + MINUTE)).toEqual({
+      k1: 'retired',
+      k2: 'compromised',
+      new2: 'active',
+      k9: 'published',
+    });
+    expect(ring.keys[0]?.removeAt).toBe(due + 7320 * SECOND);
+  });
+
+  it('is named a second time without effect, also after its end', () => {
+    const ring = compromise(first, 'k1', now, TIMING, newKey('k3'));
+    expect(compromise(ring, 'k1', now, TIMING, newKey('k4'))).toBe(ring);
+    const later = live(ring, now, now + DAY);
+    expect(later.gone).toEqual([{ kid: 'k1', thumbprint: 'k1', end: 'compromised', at: now }]);
+    expect(compromise(later, 'k1', now + DAY, TIMING, newKey('k4'))).toBe(later);
+  });
+
+  it('must exist', () => {
+    expect(() => compromise(first, 'k7', now, TIMING)).toThrow(
+      expect.objectContaining({ code: 'unknown_kid' }),
+    );
+  });
+});
+
+describe('an imported key', () => {
+  const now = START + 10 * DAY;
+
+  it('is the next one to sign', () => {
+    const ring = importNext(first, newKey('mine'), now, TIMING);
+    expect(signs(ring, now)).toBe('k1');
+    const rotated = rotateNow(ring, now + MINUTE, TIMING);
+    expect(signs(rotated, now + 3735 * SECOND)).toBe('mine');
+    expect(reserveKeys(rotated).map((key) => key.kid)).toEqual(['k2']);
+  });
+
+  it('takes over a planned change that leaves it the time to become known', () => {
+    const planned = step(first, START + 29 * DAY, TIMING, newKey('k3'));
+    const at = planned.keys[1]?.activateAt ?? 0;
+    expect(signs(importNext(planned, newKey('mine'), at - DAY / 2, TIMING), at)).toBe('mine');
+    expect(signs(importNext(planned, newKey('mine'), at - MINUTE, TIMING), at)).toBe('k2');
+  });
+
+  it('KY-02: is refused when its kid or the key itself has been here', () => {
+    const duplicate = expect.objectContaining({ code: 'duplicate_key' });
+    expect(() => importNext(first, newKey('k2', 'another'), now, TIMING)).toThrow(duplicate);
+    expect(() => importNext(first, newKey('another', 'k2'), now, TIMING)).toThrow(duplicate);
+    const later = live(compromise(first, 'k1', now, TIMING, newKey('k3')), now, now + DAY);
+    expect(() => importNext(later, newKey('k1', 'another'), now, TIMING)).toThrow(duplicate);
+    expect(() => importNext(later, newKey('another', 'k1'), now, TIMING)).toThrow(duplicate);
+  });
+});

@@ -1,0 +1,21 @@
+// The clock of this process, moved by hand: the service of the world runs in it and reads Date. Time stands still
+// between moves, and sockets keep their real timers. Give a moved clock a world of its own and only move it forwards.
+import { afterAll, vi } from 'vitest';
+
+export const MINUTE = 60;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+
+/** Moves the clock and leaves it there until the block of tests ends. */
+export function moveClock(seconds: number): void {
+  const target = Date.now() + seconds * 1000;
+  if (!vi.isFakeTimers()) vi.useFakeTimers({ toFake: ['Date'] });
+  vi.setSystemTime(target);
+}
+
+/** Once in a `describe` that moves the clock. */
+export function givesBackClock(): void {
+  afterAll(() => {
+    vi.useRealTimers();
+  });
+}

@@ -1,0 +1,37 @@
+// A request as no well-behaved client sends it: any Host, any request target, any header, more than once.
+import { request } from 'node:http';
+
+export type RawAnswer = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly text: string;
+};
+
+export type RawRequest = {
+  readonly method?: string;
+  /** What stands in the request line, absolute form included. */
+  readonly target: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+};
+
+/** `base` says where to connect, and nothing else. */
+export async function raw(
+  base: string,
+  { method = 'GET', target, headers = {}, body = '' }: RawRequest,
+): Promise<RawAnswer> {
+  const { hostname, port } = new URL(base);
+  return new Promise((resolve, reject) => {
+    const sent = request({ hostname, port, method, path: target, headers, agent: false }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () => {
+        const text = Buffer.concat(chunks).toString('utf8');
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
+      });
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
