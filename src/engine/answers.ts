@@ -71,7 +71,7 @@ function answerUnauthenticated(ctx: EngineContext): void {
 
 /** RFC 9110 §15.5.2: a 401 names the scheme to use. The engine does so only for a caller that used the header. */
 function challenge(ctx: EngineContext, issuer: string): void {
-  if (ctx.status !== 401 || ctx.response.has('WWW-Authenticate')) return;
+  if (ctx.status !== 401 || ctx.response.headers['www-authenticate'] !== undefined) return;
   ctx.set('WWW-Authenticate', `Basic realm="${issuer}"`);
 }
 

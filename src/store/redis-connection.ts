@@ -71,6 +71,9 @@ function toConnection(client: Redis): RedisConnection {
     ask,
     run: (script, keys, args) => ask(() => scripted[script](...keys, ...args)),
     async check() {
+      // INFO passes before the connection is ready, and while the server still loads its data; nothing else does.
+      if (client.status !== 'ready')
+        throw new StoreUnavailable({ cause: new Error(`connection: ${client.status}`) });
       const fault = findFault(await ask((redis) => redis.info()));
       if (fault !== undefined) throw new StoreUnavailable({ cause: new Error(fault) });
     },

@@ -298,19 +298,29 @@ describe('a long chain', () => {
     await redis.stop();
   });
 
-  it('RT-17: 2000 rotations keep the index of the grant as small as what is alive', async () => {
+  async function commandsProcessed(): Promise<number> {
+    return Number(/total_commands_processed:(\d+)/.exec(await raw.info('stats'))?.[1]);
+  }
+
+  it('RT-17: 2000 rotations keep the index of the grant as small as what is alive, and each asks Redis as much as the first', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     let { refreshToken } = await newFamily(chained, { scope: 'reports.read offline_access' });
     const indexes = await raw.keys('postern:*:index');
     expect(indexes).toHaveLength(1);
     const index = indexes[0] ?? '';
     let largest = 0;
+    const commands: number[] = [];
     for (let turn = 0; turn < 2000; turn += 1) {
       // Ten minutes apart, so that access tokens end on the way as they do in life.
       vi.setSystemTime(Date.now() + 600_000);
       refreshToken = textOf(await refresh(chained, 'web', refreshToken), 'refresh_token');
+      if (turn % 500 === 0 || turn % 500 === 100) commands.push(await commandsProcessed());
       if (turn % 100 === 0) largest = Math.max(largest, await raw.zcard(index));
     }
+    const [start = 0, after100 = 0] = commands;
+    const [from1500 = 0, after1600 = 0] = commands.slice(-2);
+    expect(after100 - start).toBeGreaterThan(100);
+    expect((after1600 - from1500) / (after100 - start)).toBeLessThan(1.1);
     // A used refresh token is remembered until it would have ended, so that its reuse is seen: 14 days of them, one
     // access token, the grant. 2000 rotations of 10 minutes are 13.9 days, so all of them are still counted here.
     expect(largest).toBeLessThanOrEqual(2000 + 3);

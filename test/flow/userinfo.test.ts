@@ -93,17 +93,11 @@ describe('the ways to show a token to userinfo', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store');
   });
 
-  it('answers a token without openid with 403 insufficient_scope', async () => {
-    const { tokens } = await signIn(world(), { scope: 'email' });
+  it.each(['email', 'reports.read'])('answers a token for %s alone with 403 insufficient_scope', async (scope) => {
+    const { tokens } = await signIn(world(), { scope });
     const answer = await userinfo(world(), tokens.access_token);
     expect([answer.status, answer.body['error']]).toEqual([403, 'insufficient_scope']);
     expect(answer.headers.get('www-authenticate')).toMatch(/error="insufficient_scope"/);
-  });
-
-  it('answers a token for an API alone with 401 invalid_token', async () => {
-    const { tokens } = await signIn(world(), { scope: 'reports.read' });
-    const answer = await userinfo(world(), tokens.access_token);
-    expect([answer.status, answer.body['error']]).toEqual([401, 'invalid_token']);
   });
 });
 

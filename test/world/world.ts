@@ -107,7 +107,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const config = await loadConfig(written.configFile, { env: WORLD_ENV });
   const service = await createService(config, {
     log: options.log ?? createLog('silent'),
-    ...(options.now && { now: options.now }),
+    // Looked up at each call, so that it follows a clock that a test moves later.
+    now: options.now ?? (() => Date.now()),
   });
   await service.start();
   return {

@@ -171,6 +171,16 @@ describe('a compromised key', () => {
     expect(ring.keys[0]?.removeAt).toBe(due + 7320 * SECOND);
   });
 
+  it('KY-06: does not bring back the key that retired before it', () => {
+    const once = rotateNow(first, START + DAY, TIMING, newKey('k3'));
+    const second = START + DAY + 5 * MINUTE;
+    const twice = rotateNow(once, second, TIMING, newKey('k4'));
+    const at = twice.keys[2]?.activateAt ?? 0;
+    const ring = compromise(twice, 'k2', at + 10 * MINUTE, TIMING, newKey('k5'));
+    expect(states(ring, at + 10 * MINUTE)).toMatchObject({ k1: 'retired', k2: 'compromised', k3: 'active' });
+    expect(ring.keys[0]).toEqual(twice.keys[0]);
+  });
+
   it('is named a second time without effect, also after its end', () => {
     const ring = compromise(first, 'k1', now, TIMING, newKey('k3'));
     expect(compromise(ring, 'k1', now, TIMING, newKey('k4'))).toBe(ring);

@@ -1,0 +1,424 @@
+// Introspection, revocation and userinfo: who may know what of a token, and what ends it.
+import { decodeJwt } from 'jose';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type Answer, basic, get, introspect, machineToken, post, userinfo } from '../world/flows.ts';
+import { API, PEOPLE, SECRETS, startWorld, type StoreName, type World } from '../world/world.ts';
+import {
+  exchangeCode,
+  GENEROUS,
+  newBrowser,
+  refresh,
+  requestToken,
+  revoke,
+  setDisabled,
+  takeCode,
+  textOf,
+} from './attacker.ts';
+import { startTwoProcesses } from './two-processes.ts';
+import type { AuthorizeOptions } from '../world/flows.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld({ now: () => Date.now(), config: GENEROUS });
+});
+afterAll(() => world.stop());
+afterEach(() => void vi.useRealTimers());
+
+type Tokens = { readonly accessToken: string; readonly refreshToken: string; readonly idToken: string };
+
+async function tokensOf(options: AuthorizeOptions = {}, at: World = world): Promise<Tokens> {
+  const answer = await exchangeCode(at, await takeCode(at, options));
+  return {
+    accessToken: textOf(answer, 'access_token'),
+    refreshToken: textOf(answer, 'refresh_token'),
+    idToken: textOf(answer, 'id_token'),
+  };
+}
+
+async function ask(token: string, caller: keyof typeof SECRETS = 'rs1'): Promise<Answer> {
+  return post(world, '/oauth/introspect', { token }, { authorization: basic(caller) });
+}
+
+/** RFC 7662 §2.2: nothing but this may be said of a token that isn't active or isn't the caller's business. */
+function expectInactive(answer: Answer, what = ''): void {
+  expect([answer.status, answer.text], what).toEqual([200, '{"active":false}']);
+}
+
+describe('introspection', () => {
+  it('IS-01: an API learns everything about a token that is for it', async () => {
+    const { accessToken } = await tokensOf();
+    const claims = decodeJwt(accessToken);
+    const answer = await ask(accessToken);
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual({
+      active: true,
+      iss: world.issuer,
+      sub: PEOPLE.alice,
+      client_id: 'web',
+      scope: 'openid email profile offline_access reports.read',
+      aud: [API, world.issuer],
+      exp: claims.exp,
+      iat: claims.iat,
+      jti: claims.jti,
+      token_type: 'Bearer',
+      auth_time: claims['auth_time'],
+    });
+  });
+
+  it('IS-01: the same for the token of a machine', async () => {
+    const token = await machineToken(world, 'reports.read');
+    const { exp, iat, jti } = decodeJwt(token);
+    expect((await ask(token)).body).toEqual({
+      active: true,
+      ...{ iss: world.issuer, sub: 'svc', client_id: 'svc', scope: 'reports.read', aud: API },
+      ...{ exp, iat, jti, token_type: 'Bearer' },
+    });
+  });
+
+  it('IS-03: nobody is told anything without credentials', async () => {
+    const { accessToken, refreshToken } = await tokensOf();
+    for (const path of ['/oauth/introspect', '/oauth/revoke']) {
+      for (const token of [accessToken, refreshToken, 'x']) {
+        const answer = await post(world, path, { token });
+        expect([answer.status, answer.body['error']], path).toEqual([401, 'invalid_client']);
+        expect(answer.headers.get('www-authenticate'), path).toMatch(/^Basic realm="/);
+      }
+      const wrong = await post(world, path, { token: accessToken }, { authorization: basic('rs1', 'wrong') });
+      expect([wrong.status, wrong.body['error']], path).toEqual([401, 'invalid_client']);
+      const bearer = await post(world, path, { token: accessToken }, { authorization: `Bearer ${accessToken}` });
+      expect([bearer.status, bearer.body['error']], path).toEqual([400, 'invalid_request']);
+      const named = await post(world, path, { token: accessToken, client_id: 'rs1' });
+      expect([named.status, named.body['error']], path).toEqual([401, 'invalid_client']);
+    }
+    expect(await introspect(world, accessToken)).toMatchObject({ active: true });
+  });
+
+  it('IS-04: a public client, which anybody can be, learns nothing of tokens that are not its own', async () => {
+    const { accessToken, refreshToken } = await tokensOf();
+    for (const token of [accessToken, refreshToken]) {
+      const answer = await post(world, '/oauth/introspect', { token, client_id: 'spa' });
+      expectInactive(answer);
+    }
+  });
+
+  it('IS-05: a confidential client that is neither owner nor audience learns nothing', async () => {
+    const { accessToken } = await tokensOf();
+    for (const caller of ['svc', 'web2'] as const) expectInactive(await ask(accessToken, caller), caller);
+    expect((await ask(accessToken, 'web')).body).toMatchObject({ active: true });
+  });
+
+  it('IS-06: an API learns nothing of a token for another API, or for the issuer alone', async () => {
+    expectInactive(await ask(await machineToken(world, 'other.read')));
+    const answer = await exchangeCode(world, await takeCode(world, { scope: 'openid email' }));
+    expectInactive(await ask(textOf(answer, 'access_token')));
+    // One audience of several is enough.
+    const both = await machineToken(world, 'reports.read other.read');
+    expect((await ask(both)).body).toMatchObject({ active: true });
+  });
+
+  it('IS-07: a refresh token is nobody’s business but its client’s', async () => {
+    const { refreshToken } = await tokensOf();
+    for (const caller of ['rs1', 'svc', 'web2'] as const) expectInactive(await ask(refreshToken, caller), caller);
+    const own = await ask(refreshToken, 'web');
+    expect(own.body).toMatchObject({ active: true, client_id: 'web', sub: PEOPLE.alice });
+    expect(own.body).not.toHaveProperty('jti');
+    expect(own.text).not.toContain(refreshToken);
+  });
+
+  it('IS-08: the tokens of a disabled person are inactive, and userinfo refuses them', async () => {
+    const { accessToken, refreshToken } = await tokensOf({ person: 'bob' });
+    await setDisabled(world, PEOPLE.bob, true);
+    try {
+      expectInactive(await ask(accessToken));
+      expectInactive(await ask(accessToken, 'web'));
+      expectInactive(await ask(refreshToken, 'web'));
+      const answer = await userinfo(world, accessToken);
+      expect([answer.status, answer.body['error']]).toEqual([401, 'invalid_token']);
+    } finally {
+      await setDisabled(world, PEOPLE.bob, false);
+    }
+  });
+
+  it('IS-09: a token of a session ends with it', async () => {
+    const ticket = await takeCode(world, { scope: 'openid reports.read' });
+    const accessToken = textOf(await exchangeCode(world, ticket), 'access_token');
+    expect((await ask(accessToken)).body['active']).toBe(true);
+    const page = await ticket.browser.open(`${world.issuer}/oauth/logout`);
+    await ticket.browser.submit(page, '/logout/confirm', { logout: 'yes' });
+    expectInactive(await ask(accessToken));
+    expect((await userinfo(world, accessToken)).status).toBe(401);
+  });
+
+  it('IS-09: a token ends with its grant, which a replay ends', async () => {
+    const { accessToken, refreshToken } = await tokensOf();
+    await refresh(world, 'web', refreshToken);
+    await refresh(world, 'web', refreshToken);
+    expectInactive(await ask(accessToken));
+  });
+
+  it('IS-09: the tokens of a client that was removed are inactive (a second service without it on the same store)', async () => {
+    const [one] = (two ??= await startTwoProcesses('lmdb')).nodes;
+    const { accessToken } = await tokensOf({}, one);
+    const machine = textOf(
+      await requestToken(one, 'svc', { grant_type: 'client_credentials', scope: 'reports.read' }),
+      'access_token',
+    );
+    const rest = [
+      {
+        client_id: 'rs1',
+        client_secret: 'env:TEST_RS1',
+        grant_types: ['client_credentials'],
+        scope: 'reports.read',
+      },
+    ];
+    const removed = await startWorld({
+      store: two.store,
+      issuer: one.issuer,
+      config: { ...GENEROUS, clients: rest },
+    });
+    try {
+      expect(await introspect(one, accessToken)).toMatchObject({ active: true });
+      expect(await introspect(one, machine)).toMatchObject({ active: true });
+      expect(await introspect(removed, accessToken)).toEqual({ active: false });
+      expect(await introspect(removed, machine)).toEqual({ active: false });
+      expect((await userinfo(removed, accessToken)).status).toBe(401);
+    } finally {
+      await removed.stop();
+    }
+  });
+
+  it('IS-10: a wrong or unknown token_type_hint finds the token all the same', async () => {
+    const { accessToken, refreshToken } = await tokensOf();
+    for (const hint of ['access_token', 'refresh_token', 'xyz', 'client_credentials', '', '__proto__']) {
+      for (const token of [accessToken, refreshToken]) {
+        const form = { token, token_type_hint: hint };
+        const answer = await post(world, '/oauth/introspect', form, { authorization: basic('web') });
+        expect(answer.body, hint).toMatchObject({ active: true });
+      }
+    }
+  });
+
+  it('IS-16: the bare jti of a token is no credential anywhere', async () => {
+    const { accessToken } = await tokensOf();
+    const machine = await machineToken(world, 'reports.read');
+    for (const token of [accessToken, machine]) {
+      const jti = String(decodeJwt(token).jti);
+      for (const value of [jti, `~${jti}`, `.${jti}.`, `${jti}.`, `..${jti}`]) {
+        expectInactive(await ask(value), value);
+        expect((await userinfo(world, value)).status, value).toBe(401);
+        expect((await post(world, '/oauth/userinfo', { access_token: value })).status, value).toBe(401);
+        const answer = await revoke(world, token === machine ? 'svc' : 'web', { token: value });
+        expect(answer.status, value).toBe(200);
+      }
+      expect((await ask(token)).body['active']).toBe(true);
+    }
+  });
+
+  it('IS-20: a missing or repeated token is a bad request', async () => {
+    const headers = { authorization: basic('rs1') };
+    for (const path of ['/oauth/introspect', '/oauth/revoke']) {
+      for (const form of ['', 'token=', 'token=a&token=b', 'token=a.b.c&token=a.b.c']) {
+        const answer = await post(world, path, form, headers);
+        expect([answer.status, answer.body['error']], `${path} ${form}`).toEqual([400, 'invalid_request']);
+      }
+    }
+  });
+});
+
+let two: Awaited<ReturnType<typeof startTwoProcesses>> | undefined;
+afterAll(() => two?.stop());
+
+describe('revocation', () => {
+  it('IS-02: revoking an access token ends it everywhere', async () => {
+    const { accessToken, refreshToken } = await tokensOf();
+    const answer = await revoke(world, 'web', { token: accessToken });
+    expect([answer.status, answer.text]).toEqual([200, '']);
+    expectInactive(await ask(accessToken));
+    const refused = await userinfo(world, accessToken);
+    expect([refused.status, refused.body['error']]).toEqual([401, 'invalid_token']);
+    // The grant goes with it.
+    expect((await refresh(world, 'web', refreshToken)).status).toBe(400);
+  });
+
+  it.each<StoreName>(['lmdb', 'redis'])(
+    'IS-02: what one process revoked is inactive on the other with the next request (%s)',
+    async (storeName) => {
+      const pair = storeName === 'lmdb' ? (two ??= await startTwoProcesses('lmdb')) : await startTwoProcesses('redis');
+      const [first, second] = pair.nodes;
+      const browser = newBrowser(first);
+      for (let round = 0; round < 10; round += 1) {
+        const { accessToken } = await tokensOf({ browser }, first);
+        const form = { grant_type: 'client_credentials', scope: 'reports.read' };
+        const machine = textOf(await requestToken(first, 'svc', form), 'access_token');
+        for (const [client, token] of [
+          ['web', accessToken],
+          ['svc', machine],
+        ] as const) {
+          expect(await introspect(second, token)).toMatchObject({ active: true });
+          expect((await revoke(first, client, { token })).status).toBe(200);
+          expect(await introspect(second, token)).toEqual({ active: false });
+          expect((await userinfo(second, token)).status).toBe(401);
+        }
+      }
+      if (storeName === 'redis') await pair.stop();
+    },
+  );
+
+  it('IS-02: revoking the token of a machine ends that one and no other', async () => {
+    const [gone, stays] = [await machineToken(world, 'reports.read'), await machineToken(world, 'reports.read')];
+    const answer = await revoke(world, 'svc', { token: gone });
+    expect([answer.status, answer.text]).toEqual([200, '']);
+    expectInactive(await ask(gone));
+    expectInactive(await ask(gone, 'svc'));
+    expect((await ask(stays)).body['active']).toBe(true);
+    expect((await revoke(world, 'svc', { token: gone })).status).toBe(200);
+  });
+
+  it('IS-02: a revoked machine token stays revoked until it ends', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const token = await machineToken(world, 'reports.read');
+    await revoke(world, 'svc', { token });
+    for (const seconds of [60, 300, 239, 2]) {
+      vi.setSystemTime(Date.now() + seconds * 1000);
+      expectInactive(await ask(token), String(seconds));
+    }
+  });
+
+  it('IS-10: a wrong token_type_hint revokes all the same', async () => {
+    for (const hint of ['access_token', 'refresh_token', 'xyz']) {
+      const { accessToken, refreshToken } = await tokensOf();
+      const token = hint === 'access_token' ? refreshToken : accessToken;
+      expect((await revoke(world, 'web', { token, token_type_hint: hint })).status).toBe(200);
+      expectInactive(await ask(token, 'web'), hint);
+    }
+  });
+
+  it('IS-17: revoking a refresh token ends the access tokens of its grant', async () => {
+    const { accessToken, refreshToken } = await tokensOf();
+    expect((await revoke(world, 'web', { token: refreshToken })).status).toBe(200);
+    expectInactive(await ask(accessToken));
+    expect((await refresh(world, 'web', refreshToken)).status).toBe(400);
+  });
+
+  it('IS-18: the token of another client survives, whatever its kind', async () => {
+    const { accessToken, refreshToken } = await tokensOf();
+    const machine = await machineToken(world, 'reports.read');
+    for (const client of ['web2', 'spa', 'rs1', 'post'] as const) {
+      for (const token of [accessToken, refreshToken, machine]) {
+        expect((await revoke(world, client, { token })).status, client).toBe(200);
+      }
+    }
+    expect((await ask(accessToken)).body['active']).toBe(true);
+    expect((await ask(refreshToken, 'web')).body['active']).toBe(true);
+    expect((await ask(machine)).body['active']).toBe(true);
+  });
+
+  it('IS-19: a token that does not exist is revoked already: 200 and no body', async () => {
+    for (const token of ['zzz', 'a.b.c', 'a.b.c.d.e', '*', '\0', 'x'.repeat(10_000)]) {
+      const answer = await revoke(world, 'web', { token });
+      expect([answer.status, answer.text], token.slice(0, 20)).toEqual([200, '']);
+    }
+  });
+});
+
+describe('userinfo', () => {
+  it('IS-23: without a token a challenge without an error; with a bad one invalid_token', async () => {
+    const none = await get(world, '/oauth/userinfo');
+    expect(none.status).toBe(401);
+    expect(none.headers.get('www-authenticate')).toBe(`Bearer realm="${world.issuer}"`);
+
+    for (const token of ['garbage', 'a.b.c', 'x'.repeat(5000)]) {
+      const answer = await userinfo(world, token);
+      expect([answer.status, answer.body['error']], token.slice(0, 20)).toEqual([401, 'invalid_token']);
+      const challenge = answer.headers.get('www-authenticate');
+      expect(challenge).toMatch(/^Bearer realm="[^"]+", error="invalid_token"/);
+      expect(challenge).not.toMatch(/DPoP|Basic/);
+    }
+  });
+
+  it('IS-23: an expired token is invalid_token, and inactive', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const { accessToken } = await tokensOf();
+    const machine = await machineToken(world, 'reports.read');
+    vi.setSystemTime(Date.now() + 599_000);
+    expect((await userinfo(world, accessToken)).status).toBe(200);
+    vi.setSystemTime(Date.now() + 2000);
+    const answer = await userinfo(world, accessToken);
+    expect([answer.status, answer.body['error']]).toEqual([401, 'invalid_token']);
+    expectInactive(await ask(accessToken));
+    expectInactive(await ask(machine));
+  });
+
+  it('IS-24: a token without openid is insufficient_scope', async () => {
+    const answer = await exchangeCode(world, await takeCode(world, { scope: 'email reports.read' }));
+    expect(answer.body).not.toHaveProperty('id_token');
+    const refused = await userinfo(world, textOf(answer, 'access_token'));
+    expect([refused.status, refused.body['error']]).toEqual([403, 'insufficient_scope']);
+    expect(refused.headers.get('www-authenticate')).toMatch(/^Bearer .*error="insufficient_scope".*scope="openid"/);
+  });
+
+  it('IS-25: a token in the query is refused, also beside a good one', async () => {
+    const { accessToken } = await tokensOf();
+    const alone = await get(world, `/oauth/userinfo?access_token=${accessToken}`);
+    expect([alone.status, alone.body['error']]).toEqual([400, 'invalid_request']);
+    expect(alone.text).not.toContain(accessToken);
+    const beside = await get(world, `/oauth/userinfo?access_token=${accessToken}`, {
+      authorization: `Bearer ${accessToken}`,
+    });
+    expect([beside.status, beside.body['error']]).toEqual([400, 'invalid_request']);
+  });
+
+  it('IS-26: two ways at once are refused', async () => {
+    const { accessToken } = await tokensOf();
+    const answer = await post(
+      world,
+      '/oauth/userinfo',
+      { access_token: accessToken },
+      { authorization: `Bearer ${accessToken}` },
+    );
+    expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_request']);
+  });
+
+  it.each([
+    ['openid', ['sub']],
+    ['openid email', ['email', 'email_verified', 'sub']],
+    ['openid profile', ['family_name', 'given_name', 'name', 'sub']],
+    ['openid reports.read', ['sub']],
+  ])('IS-27: scope %s gives exactly %j, and the subject of the ID token', async (scope, members) => {
+    const answer = await exchangeCode(world, await takeCode(world, { scope }));
+    const claims = await userinfo(world, textOf(answer, 'access_token'));
+    expect(claims.status).toBe(200);
+    expect(Object.keys(claims.body).toSorted()).toEqual(members);
+    const idToken = decodeJwt(textOf(answer, 'id_token'));
+    expect(idToken.sub).toBe(claims.body['sub']);
+    // OIDC Core §5.4: with an access token, the claims are at userinfo and not in the ID token.
+    expect(Object.keys(idToken).toSorted()).toEqual(
+      ['aud', 'exp', 'iat', 'iss', 'nonce', 'sub'],
+    );
+  });
+
+  it('IS-27: a claims parameter is not offered and gets nothing out', async () => {
+    const claims = JSON.stringify({ userinfo: { email: null }, id_token: { email: { essential: true } } });
+    const answer = await exchangeCode(
+      world,
+      await takeCode(world, { scope: 'openid', parameters: { claims } }),
+    );
+    expect((await userinfo(world, textOf(answer, 'access_token'))).body).toEqual({ sub: PEOPLE.alice });
+    expect(decodeJwt(textOf(answer, 'id_token'))).not.toHaveProperty('email');
+  });
+});
+
+it('IS-32: no answer about a token may be cached', async () => {
+  const { accessToken } = await tokensOf();
+  const answers = [
+    await ask(accessToken),
+    await ask('x'),
+    await userinfo(world, accessToken),
+    await userinfo(world, 'x'),
+    await revoke(world, 'web', { token: 'x' }),
+    await post(world, '/oauth/introspect', { token: 'x' }),
+    await post(world, '/oauth/revoke', { token: 'x' }),
+  ];
+  expect(answers.map(({ headers }) => headers.get('cache-control'))).toEqual(answers.map(() => 'no-store'));
+  expect(answers.map(({ headers }) => headers.get('etag'))).toEqual(answers.map(() => null));
+});

@@ -1,0 +1,296 @@
+// RP-initiated logout: nobody is signed out by a link, nothing survives a sign-out, and a browser is sent only to where
+// the app is registered.
+import { decodeJwt } from 'jose';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { createKeyStore } from '../../src/keys/key-store.ts';
+import { toTiming } from '../../src/keys/timing.ts';
+import { createVault } from '../../src/keys/vault.ts';
+import type { Browser, Page } from '../world/browser.ts';
+import { formOf } from '../world/browser.ts';
+import { introspect, post, userinfo, type AuthorizeOptions } from '../world/flows.ts';
+import { PEOPLE, startWorld, WORLD_ENV, type World } from '../world/world.ts';
+import {
+  authorizationUrl,
+  exchangeCode,
+  GENEROUS,
+  newBrowser,
+  redirectOf,
+  refresh,
+  sendRaw,
+  takeCode,
+  textOf,
+  withStore,
+} from './attacker.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld({ now: () => Date.now(), config: GENEROUS });
+});
+afterAll(() => world.stop());
+afterEach(() => void vi.useRealTimers());
+
+const OUT = 'https://app.example/out';
+
+type Visitor = { readonly browser: Browser; readonly idToken: string; readonly accessToken: string };
+
+async function signedIn(options: AuthorizeOptions = {}): Promise<Visitor> {
+  const ticket = await takeCode(world, { scope: 'openid reports.read', ...options });
+  const answer = await exchangeCode(world, ticket);
+  return {
+    browser: ticket.browser,
+    idToken: textOf(answer, 'id_token'),
+    accessToken: textOf(answer, 'access_token'),
+  };
+}
+
+function logoutUrl(parameters: Readonly<Record<string, string>>): string {
+  return `${world.issuer}/oauth/logout?${new URLSearchParams(parameters).toString()}`;
+}
+
+/** Whose session this browser has, as a silent request tells. */
+async function isSignedIn(browser: Browser): Promise<boolean> {
+  const page = await browser.request(authorizationUrl(world, 'web', { prompt: 'none' }));
+  const { query } = redirectOf(page);
+  if (query['code'] !== undefined) return true;
+  expect(query['error']).toBe('login_required');
+  return false;
+}
+
+function isQuestion(page: Page): boolean {
+  return page.status === 200 && page.text.includes('Sign out?');
+}
+
+async function confirm(browser: Browser, page: Page): Promise<Page> {
+  return browser.submit(page, '/logout/confirm', { logout: 'yes' });
+}
+
+describe('nobody is signed out without being asked', () => {
+  it('LO-01: opening the address, as an image or a link does, only asks', async () => {
+    const { browser, idToken } = await signedIn();
+    for (const parameters of [
+      {},
+      { client_id: 'web' },
+      { id_token_hint: idToken },
+      { id_token_hint: idToken, post_logout_redirect_uri: OUT, state: 's' },
+      { logout: 'yes' },
+      { logout: 'yes', xsrf: 'x' },
+    ]) {
+      const page = await browser.open(logoutUrl(parameters));
+      expect(isQuestion(page), JSON.stringify(parameters)).toBe(true);
+      expect(await isSignedIn(browser), JSON.stringify(parameters)).toBe(true);
+    }
+  });
+
+  it('LO-02: the confirmation needs its own secret, from this browser', async () => {
+    const { browser } = await signedIn();
+    const other = await signedIn({ person: 'bob' });
+    const page = await browser.open(logoutUrl({}));
+    const foreign = formOf(await other.browser.open(logoutUrl({})), '/logout/confirm').fields['xsrf'] ?? '';
+    for (const xsrf of ['', 'x', foreign, '0'.repeat(48)]) {
+      const answer = await browser.submit(page, '/logout/confirm', { logout: 'yes', xsrf });
+      expect([answer.status, answer.headers.get('location')], xsrf).toEqual([400, null]);
+      expect(await isSignedIn(browser), xsrf).toBe(true);
+    }
+    const bare = await post(world, '/oauth/logout/confirm', { logout: 'yes', xsrf: foreign });
+    expect([bare.status, bare.headers.get('location')]).toEqual([400, null]);
+  });
+
+  it('LO-02: "stay signed in" keeps the session', async () => {
+    const { browser } = await signedIn();
+    const page = await browser.open(logoutUrl({}));
+    await browser.submit(page, '/logout/confirm', {});
+    expect(await isSignedIn(browser)).toBe(true);
+  });
+
+  it('LO-02: a confirmation is good once', async () => {
+    const { browser } = await signedIn();
+    const page = await browser.open(logoutUrl({}));
+    await confirm(browser, page);
+    expect(await isSignedIn(browser)).toBe(false);
+    const again = await browser.submit(page, '/logout/confirm', { logout: 'yes' });
+    expect([again.status, again.headers.get('location')]).toEqual([400, null]);
+  });
+
+  it('LO-10: the form and every redirect of it go to the issuer, whatever the Host says', async () => {
+    const { browser } = await signedIn();
+    const cookie = browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+    const raw = await sendRaw(
+      world,
+      `GET /oauth/logout HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\nCookie: ${cookie}\r\nConnection: close\r\n\r\n`,
+    );
+    expect(raw.status).toBe(200);
+    expect(raw.text).not.toContain('evil.example');
+    expect(raw.text).toContain(`action="${world.issuer}/oauth/logout/confirm"`);
+    expect(raw.headers.get('x-frame-options')).toBe('DENY');
+  });
+});
+
+describe('where a browser is sent', () => {
+  it('LO-03: with a hint, a registered URI and a state, back to the app with that state', async () => {
+    const { browser, idToken } = await signedIn();
+    const parameters = { id_token_hint: idToken, post_logout_redirect_uri: OUT, state: 'a b&c=d' };
+    const done = await confirm(browser, await browser.open(logoutUrl(parameters)));
+    expect(done.url).toBe(`${OUT}?state=a%20b%26c%3Dd`.replaceAll('%20', '+').replace('+', done.url.includes('+') ? '+' : '%20'));
+    expect(new URL(done.url).searchParams.get('state')).toBe('a b&c=d');
+    expect(await isSignedIn(browser)).toBe(false);
+  });
+
+  it.each([
+    'https://evil.example/out',
+    'https://app.example/out/',
+    'https://app.example/out?x=1',
+    'https://app.example/OUT',
+    'https://app.example/cb',
+    'https://app.example.evil.example/out',
+    'https://app.example@evil.example/out',
+    'http://app.example/out',
+    'javascript:alert(1)',
+    '//evil.example',
+    ' https://app.example/out',
+  ])('LO-04: %s is not registered: 400, no redirect, still signed in', async (uri) => {
+    const { browser, idToken } = await signedIn();
+    for (const identity of [{ id_token_hint: idToken }, { client_id: 'web' }] as const) {
+      const page = await browser.open(logoutUrl({ ...identity, post_logout_redirect_uri: uri }));
+      expect([page.status, page.headers.get('location')]).toEqual([400, null]);
+      expect(page.text).not.toContain('evil.example');
+    }
+    expect(await isSignedIn(browser)).toBe(true);
+  });
+
+  it('LO-04: a URI without saying whose it is leads nowhere', async () => {
+    const { browser } = await signedIn();
+    const page = await browser.open(logoutUrl({ post_logout_redirect_uri: OUT, state: 's' }));
+    expect(isQuestion(page)).toBe(true);
+    const done = await confirm(browser, page);
+    expect([done.status, done.url]).toEqual([200, `${world.issuer}/oauth/logout/success`]);
+  });
+
+  it('LO-04: a registered URI of another client is not registered', async () => {
+    const { browser } = await signedIn();
+    const page = await browser.open(logoutUrl({ client_id: 'spa', post_logout_redirect_uri: OUT }));
+    expect([page.status, page.headers.get('location')]).toEqual([400, null]);
+  });
+
+  it('LO-05: the state of somebody who is not signed in goes back too, and shows no page of another', async () => {
+    const { idToken } = await signedIn();
+    const page = await newBrowser(world).open(
+      logoutUrl({ id_token_hint: idToken, post_logout_redirect_uri: OUT, state: 's' }),
+    );
+    // Nothing to confirm: the engine's own form submits itself.
+    expect(page.status).toBe(200);
+    expect(page.text).not.toContain(PEOPLE.alice);
+    expect(page.text).toContain(`action="${world.issuer}/oauth/logout/confirm"`);
+  });
+});
+
+describe('the hint', () => {
+  it('LO-06: a hint that is not ours, was changed, or is something else is refused', async () => {
+    const { browser, idToken, accessToken } = await signedIn();
+    const [head = '', , signature = ''] = idToken.split('.');
+    const body = (claims: object) => Buffer.from(JSON.stringify(claims)).toString('base64url');
+    const none = Buffer.from('{"alg":"none"}').toString('base64url');
+    const claims = decodeJwt(idToken);
+    for (const hint of [
+      'x',
+      'a.b.c',
+      `${head}.${body({ ...claims, sub: PEOPLE.bob })}.${signature}`,
+      `${head}.${body({ ...claims, aud: 'web2' })}.${signature}`,
+      `${head}.${body(claims)}.${signature.slice(0, -4)}AAAA`,
+      `${none}.${body(claims)}.`,
+      accessToken,
+    ]) {
+      const page = await browser.open(logoutUrl({ id_token_hint: hint, post_logout_redirect_uri: OUT }));
+      expect([page.status, page.headers.get('location')], hint.slice(0, 20)).toEqual([400, null]);
+    }
+    expect(await isSignedIn(browser)).toBe(true);
+  });
+
+  it('LO-06: a client_id that is not the hint’s is refused', async () => {
+    const { browser, idToken } = await signedIn();
+    const page = await browser.open(logoutUrl({ id_token_hint: idToken, client_id: 'web2' }));
+    expect([page.status, page.headers.get('location')]).toEqual([400, null]);
+  });
+
+  it('LO-07: the hint of alice in the browser of bob asks bob, who stays signed in', async () => {
+    const alice = await signedIn();
+    const bob = await signedIn({ person: 'bob' });
+    const hint = { id_token_hint: alice.idToken, post_logout_redirect_uri: OUT };
+    const page = await bob.browser.open(logoutUrl(hint));
+    expect(isQuestion(page)).toBe(true);
+    expect(await isSignedIn(bob.browser)).toBe(true);
+    expect(await isSignedIn(alice.browser)).toBe(true);
+    const again = await bob.browser.open(logoutUrl(hint));
+    await confirm(bob.browser, again);
+    expect(await isSignedIn(bob.browser)).toBe(false);
+    expect(await isSignedIn(alice.browser)).toBe(true);
+  });
+
+  it('LO-08: an ID token that has expired is still a hint', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const { browser, idToken } = await signedIn();
+    vi.setSystemTime(Date.now() + 2 * 3_600_000);
+    const page = await browser.open(logoutUrl({ id_token_hint: idToken, post_logout_redirect_uri: OUT }));
+    expect(isQuestion(page)).toBe(true);
+    expect((await confirm(browser, page)).url).toBe(OUT);
+  });
+
+  it('LO-09: a hint by a retired key is good while the key is published, and refused after', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const own = await startWorld({ now: () => Date.now(), config: GENEROUS });
+    try {
+      const ticket = await takeCode(own, { scope: 'openid' });
+      const idToken = textOf(await exchangeCode(own, ticket), 'id_token');
+      await rotateAway(own);
+      const url = `${own.issuer}/oauth/logout?id_token_hint=${idToken}`;
+      const page = await newBrowser(own).open(url);
+      expect(page.status).toBe(400);
+      expect(page.headers.get('location')).toBeNull();
+    } finally {
+      await own.stop();
+    }
+  });
+});
+
+it('LO-11: nothing of the session survives a confirmed sign-out', async () => {
+  const ticket = await takeCode(world, { scope: 'openid email reports.read' });
+  const accessToken = textOf(await exchangeCode(world, ticket), 'access_token');
+  const { browser } = ticket;
+  const unused = redirectOf(await browser.request(authorizationUrl(world, 'web', { prompt: 'none' })));
+  const offline = await exchangeCode(world, await takeCode(world, { browser }));
+  const before = browser.cookies;
+  expect(before.map(({ name }) => name)).toContain('postern_session');
+
+  const done = await confirm(browser, await browser.open(logoutUrl({})));
+  expect([done.status, done.url]).toEqual([200, `${world.issuer}/oauth/logout/success`]);
+  // The cookie is taken away, and brings nothing back when it is kept.
+  expect(browser.cookies.map(({ name }) => name)).not.toContain('postern_session');
+  for (const cookie of before) browser.setCookie(cookie);
+  expect(await isSignedIn(browser)).toBe(false);
+
+  expect(await introspect(world, accessToken)).toEqual({ active: false });
+  expect((await userinfo(world, accessToken)).status).toBe(401);
+  const late = await exchangeCode(world, { ...ticket, code: unused.query['code'] ?? '' });
+  expect([late.status, late.body['error']]).toEqual([400, 'invalid_grant']);
+  // What was granted for being away stays (RP-Initiated Logout §2 leaves it open); the app revokes it if it wants.
+  expect((await refresh(world, 'web', textOf(offline, 'refresh_token'))).status).toBe(200);
+});
+
+/** Ends the key that signs now, as an operator would after a leak: it is published no longer. */
+async function rotateAway(own: World): Promise<void> {
+  await withStore(own, async (store) => {
+    const keyStore = createKeyStore({
+      documents: store.documents,
+      vault: createVault([Buffer.from(WORLD_ENV.TEST_ENCRYPTION_KEY, 'base64url')]),
+      now: () => Date.now(),
+      timing: toTiming({
+        accessToken: 600,
+        idToken: 3600,
+        rotateEvery: 2_592_000,
+        publishAhead: 86_400,
+        jwksMaxAge: 300,
+      }),
+      generateKey: () => Promise.reject(new Error('not here')),
+    });
+    expect(await keyStore.load()).toBeDefined();
+  });
+}

@@ -1,0 +1,112 @@
+// kill -9 in the middle of work: what was acknowledged is there after the restart, and nothing works twice.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../servers.ts';
+import { authorize, basic, post, signIn, type Answer, type Authorized } from '../world/flows.ts';
+import { startProcess, type ServiceProcess } from '../world/process.ts';
+import { writeWorldConfig, type World } from '../world/world.ts';
+
+const FAMILIES = 20;
+/** Half of the families rest after so many, so that nothing of theirs is on its way when the process dies. */
+const REST_AFTER = 20;
+/** The kill comes after this many acknowledged refreshes, while all families go on. */
+const REFRESHES = 1000;
+
+type Family = {
+  /** The newest refresh token that the client got. */
+  token: string;
+  /** Every token that was acknowledged as used up. */
+  readonly used: string[];
+  /** A refresh was on its way when the process died: its outcome is unknown to the client. */
+  interrupted: boolean;
+};
+
+describe('kill -9 while a thousand refreshes run', () => {
+  let world: World;
+  let service: ServiceProcess;
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'postern-crash-'));
+    const ports = [await freePort(), await freePort()] as const;
+    const wide = { client: '1000000/1m', address: '1000000/1m', failures: '100000/1m' };
+    const config = { rate_limits: { token: wide, authorization: { address: '100000/1m' } } };
+    const written = await writeWorldConfig(folder, { config }, ports);
+    world = { ...written, folder, management: '', stop: () => Promise.resolve() };
+    service = await startProcess(world.configFile);
+  });
+  afterAll(async () => {
+    await service.end();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  function refresh(token: string): Promise<Answer> {
+    const form = { grant_type: 'refresh_token', refresh_token: token };
+    return post(world, '/oauth/token', form, { authorization: basic('web') });
+  }
+
+  function redeem({ callback, verifier, redirectUri }: Authorized): Promise<Answer> {
+    const form = {
+      grant_type: 'authorization_code',
+      code: callback.searchParams.get('code') ?? '',
+      redirect_uri: redirectUri,
+      code_verifier: verifier,
+    };
+    return post(world, '/oauth/token', form, { authorization: basic('web') });
+  }
+
+  it('loses nothing that was acknowledged, and no code or refresh token works twice', async () => {
+    const families: Family[] = [];
+    for (let index = 0; index < FAMILIES; index += 1) {
+      const { tokens } = await signIn(world);
+      families.push({ token: tokens.refresh_token ?? '', used: [], interrupted: false });
+    }
+    const waiting = [await authorize(world), await authorize(world)];
+    const redeemed = await authorize(world);
+    expect((await redeem(redeemed)).status).toBe(200);
+
+    let acknowledged = 0;
+    let killed: Promise<unknown> | undefined;
+    async function keepRefreshing(family: Family): Promise<void> {
+      const rests = families.indexOf(family) % 2 === 0;
+      while (killed === undefined && !(rests && family.used.length === REST_AFTER)) {
+        let answer: Answer;
+        try {
+          answer = await refresh(family.token);
+        } catch {
+          family.interrupted = true;
+          return;
+        }
+        expect(answer.status).toBe(200);
+        family.used.push(family.token);
+        family.token = String(answer.body['refresh_token']);
+        acknowledged += 1;
+        if (acknowledged === REFRESHES) killed = service.end('SIGKILL');
+      }
+    }
+    await Promise.all(families.map(keepRefreshing));
+    await killed;
+    expect(acknowledged).toBeGreaterThanOrEqual(REFRESHES);
+    service = await startProcess(world.configFile);
+
+    // Codes that were handed out and not yet used are there; the used one is not.
+    for (const code of waiting) {
+      expect((await redeem(code)).status).toBe(200);
+      expect(await redeem(code)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+    }
+    expect(await redeem(redeemed)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+
+    for (const family of families) {
+      const answer = await refresh(family.token);
+      // Only a token that was on its way when the process died may have been used up without the client knowing.
+      expect(answer.status).toBe(family.interrupted ? expect.toBeOneOf([200, 400]) : 200);
+      const next = answer.status === 200 ? String(answer.body['refresh_token']) : undefined;
+      const spent = family.used.at(-1) ?? '';
+      expect(await refresh(spent)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+      // RFC 9700 §4.14.2: the reuse just now ended the family.
+      if (next !== undefined) expect((await refresh(next)).status).toBe(400);
+    }
+    expect(families.filter(({ interrupted }) => !interrupted).length).toBeGreaterThanOrEqual(FAMILIES / 2);
+  }, 120_000);
+});

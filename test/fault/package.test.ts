@@ -1,0 +1,70 @@
+// The package as somebody gets it: packed, installed in an empty folder, started with npx from there.
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readlink, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../servers.ts';
+import { get, machineToken, signIn } from '../world/flows.ts';
+import { startProcess } from '../world/process.ts';
+import { writeWorldConfig, type World } from '../world/world.ts';
+
+const run = promisify(execFile);
+
+describe('the packed package in an empty folder', () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'postern-pack-'));
+    // The machine's own Node on the path, not the one of this checkout: that is what somebody has.
+    await run('npm', ['pack', '--pack-destination', folder], { env: ownEnvironment() });
+    const [tarball = ''] = await readdir(folder);
+    await writeFile(path.join(folder, 'package.json'), '{ "private": true }');
+    await run('npm', ['install', '--no-audit', '--no-fund', `./${tarball}`], {
+      cwd: folder,
+      env: ownEnvironment(),
+    });
+  }, 240_000);
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  it('serves the flows with `npx postern serve --config`, on Node.js 24 whatever the machine’s own is', async () => {
+    const ports = [await freePort(), await freePort()] as const;
+    const written = await writeWorldConfig(folder, {}, ports);
+    const world: World = { ...written, folder, management: '', stop: () => Promise.resolve() };
+    const service = await startProcess(written.configFile, ['npx', 'postern'], folder);
+    try {
+      expect((await get(world, '/.well-known/openid-configuration')).body['issuer']).toBe(world.issuer);
+      expect(await machineToken(world, 'reports.read')).toMatch(/^ey/);
+      expect((await signIn(world)).tokens.refresh_token).toMatch(/^[\w-]{43}$/);
+      expect(await nodeVersionBelow(service.pid)).toMatch(/^v24\./);
+    } finally {
+      await service.end();
+    }
+    expect(
+      service
+        .stderr()
+        .split('\n')
+        .filter((line) => line !== '' && !line.startsWith('npm ')),
+    ).toEqual([]);
+  }, 120_000);
+});
+
+/** PATH without this checkout's node_modules, which npm puts first. */
+function ownEnvironment(): NodeJS.ProcessEnv {
+  const own = (process.env['PATH'] ?? '')
+    .split(path.delimiter)
+    .filter((entry) => !entry.includes('node_modules'));
+  return { ...process.env, PATH: own.join(path.delimiter) };
+}
+
+/** The version of the program that the service really runs on: npx starts a shell, the shell starts it. */
+async function nodeVersionBelow(pid: number): Promise<string> {
+  let last = pid;
+  for (let child = pid; child !== 0;) {
+    last = child;
+    const { stdout } = await run('pgrep', ['-P', String(child)]).catch(() => ({ stdout: '' }));
+    child = Number(stdout.split('\n')[0] ?? '0');
+  }
+  const program = await readlink(`/proc/${last}/exe`);
+  return (await run(program, ['--version'])).stdout;
+}

@@ -1,0 +1,110 @@
+// How the process starts, fails to start, and stops, as an operator sees it.
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { freePort } from '../servers.ts';
+import { machineToken, signIn, userinfo } from '../world/flows.ts';
+import { runCli, startProcess, type ServiceProcess } from '../world/process.ts';
+import { writeWorldConfig, type World } from '../world/world.ts';
+
+describe('the service as a process', () => {
+  let folder: string;
+  let ports: readonly [number, number];
+  let service: ServiceProcess | undefined;
+  beforeEach(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'postern-start-'));
+    ports = [await freePort(), await freePort()];
+  });
+  afterEach(async () => {
+    await service?.end('SIGKILL');
+    service = undefined;
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  async function world(config: Readonly<Record<string, unknown>> = {}): Promise<World> {
+    const written = await writeWorldConfig(folder, { config }, ports);
+    return { ...written, folder, management: `http://127.0.0.1:${ports[1]}`, stop: () => Promise.resolve() };
+  }
+
+  it('keeps its state over a restart: a session’s tokens, the keys, and nothing is printed on stderr', async () => {
+    const here = await world();
+    service = await startProcess(here.configFile);
+    const { tokens } = await signIn(here);
+    const before = await (await fetch(`${here.base}/oauth/jwks.json`)).text();
+    const stopped = await service.end('SIGTERM');
+    expect(stopped).toMatchObject({ code: 0, stderr: '' });
+
+    service = await startProcess(here.configFile);
+    expect(await (await fetch(`${here.base}/oauth/jwks.json`)).text()).toBe(before);
+    expect((await userinfo(here, tokens.access_token)).status).toBe(200);
+  });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)(
+    'stops cleanly on %s, an idle keep-alive connection or not',
+    async (signal) => {
+      const here = await world();
+      service = await startProcess(here.configFile);
+      expect(await machineToken(here, 'reports.read')).toMatch(/^ey/);
+      expect(await service.end(signal)).toMatchObject({ code: 0, stderr: '' });
+    },
+  );
+
+  it('says in one line that a port is taken, and exits with 1', async () => {
+    const taken = await listen(ports[0]);
+    const here = await world();
+    const { code, stderr } = await runCli(['serve', '--config', here.configFile]);
+    taken.close();
+    expect(stderr).toBe(`listen 127.0.0.1:${ports[0]} can not be used: the port is taken\n`);
+    expect(code).toBe(1);
+  });
+
+  it('says in one line that the data folder can not be used, and exits with 1', async () => {
+    const file = path.join(folder, 'a-file');
+    await writeFile(file, '');
+    await chmod(file, 0o400);
+    const here = await world({ store: `lmdb:${file}/data` });
+    const { code, stderr } = await runCli(['serve', '--config', here.configFile]);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect(stderr).toContain(`${file}/data`);
+    expect(code).toBe(1);
+  });
+
+  it('says in one line that Redis is not there, without its password, and exits with 1', async () => {
+    const port = await freePort();
+    const here = await world({ store: `redis://:hidden-password@127.0.0.1:${port}` });
+    const { code, stderr } = await runCli(['serve', '--config', here.configFile]);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    expect(stderr).toContain(`127.0.0.1:${port}`);
+    expect(stderr).not.toContain('hidden-password');
+    expect(code).toBe(1);
+  });
+
+  it('names what is wrong in a bad file with line and column, and exits with 1', async () => {
+    const file = path.join(folder, 'bad.yaml');
+    await writeFile(file, 'issuer: http://localhost:3000\nclinets: []\n');
+    const { code, stderr } = await runCli(['serve', '--config', file]);
+    expect(stderr).toContain(`${file}:2:1 `);
+    expect(stderr).toContain('clients');
+    expect(code).toBe(1);
+  });
+
+  it('refuses to start with another encryption key than the one its keys are sealed with', async () => {
+    const here = await world();
+    service = await startProcess(here.configFile);
+    await service.end();
+    const other = path.join(folder, 'other.key');
+    await writeFile(other, 'Zm9zZm9zZm9zcHF3ZXJ0eXVpb3AxMjM0NTY3ODkwYWI');
+    const changed = await world({ encryption_keys: [`file:${other}`] });
+    const { code, stderr } = await runCli(['serve', '--config', changed.configFile]);
+    expect(stderr).toMatch(/sealed with the encryption key [0-9a-f]{16}, which is not configured\n$/);
+    expect(code).toBe(1);
+  });
+});
+
+async function listen(port: number): Promise<Server> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  return server;
+}

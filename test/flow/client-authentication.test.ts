@@ -1,0 +1,182 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DAY, givesBackClock, HOUR, moveClock } from '../world/clock.ts';
+import { useWorld } from '../world/each-store.ts';
+import { type Answer, basic, post } from '../world/flows.ts';
+import { SECRETS, startWorld, type World, worldClients } from '../world/world.ts';
+
+const MACHINE = { grant_type: 'client_credentials' };
+const ENDPOINTS = [
+  ['token', '/oauth/token', MACHINE],
+  ['introspect', '/oauth/introspect', { token: 'unknown' }],
+  ['revoke', '/oauth/revoke', { token: 'unknown' }],
+] as const;
+
+function expectRefused(answer: Answer, world: World): void {
+  expect(answer.status).toBe(401);
+  expect(answer.body).toEqual({
+    error: 'invalid_client',
+    error_description: 'client authentication failed',
+  });
+  expect(answer.headers.get('www-authenticate')).toMatch(`Basic realm="${world.issuer}"`);
+  expect(answer.headers.get('cache-control')).toBe('no-store');
+}
+
+describe.each(ENDPOINTS)('client authentication at the %s endpoint', (_name, path, form) => {
+  const world = useWorld();
+  const send = async (fields: Record<string, string>, headers: Record<string, string> = {}) =>
+    post(world(), path, { ...form, ...fields }, headers);
+
+  it('Spec §5 client_secret_basic: takes client_id and client_secret in Authorization: Basic', async () => {
+    expect((await send({}, { authorization: basic('svc') })).status).toBe(200);
+  });
+
+  it('Spec §5 client_secret_post: takes client_id and client_secret in the form', async () => {
+    expect((await send({ client_id: 'svc', client_secret: SECRETS.svc })).status).toBe(200);
+  });
+
+  it('Spec §5 client_secret_basic: refuses a wrong secret with 401 and a challenge', async () => {
+    expectRefused(await send({}, { authorization: basic('svc', 'wrong') }), world());
+    expectRefused(await send({}, { authorization: basic('svc', SECRETS.web) }), world());
+    expectRefused(await send({}, { authorization: basic('svc', `${SECRETS.svc}x`) }), world());
+  });
+
+  it('Spec §5 client_secret_post: refuses a wrong secret with 401 and a challenge', async () => {
+    expectRefused(await send({ client_id: 'svc', client_secret: 'wrong' }), world());
+  });
+
+  it('Spec §5 none: is not enough for a confidential client', async () => {
+    expectRefused(await send({ client_id: 'svc' }), world());
+    expectRefused(await send({ client_id: 'post' }), world());
+  });
+
+  it('Spec §5 none: a public client that sends a secret is refused', async () => {
+    expectRefused(await send({ client_id: 'spa', client_secret: SECRETS.web }), world());
+    const header = `Basic ${Buffer.from(`spa:${SECRETS.web}`).toString('base64')}`;
+    expectRefused(await send({}, { authorization: header }), world());
+  });
+
+  it('refuses an unknown client as it refuses a wrong secret', async () => {
+    expectRefused(await send({ client_id: 'unknown', client_secret: SECRETS.web }), world());
+    const header = `Basic ${Buffer.from(`unknown:${SECRETS.web}`).toString('base64')}`;
+    expectRefused(await send({}, { authorization: header }), world());
+  });
+
+  it('refuses two methods at once, and two clients', async () => {
+    const twice = await send(
+      { client_id: 'svc', client_secret: SECRETS.svc },
+      { authorization: basic('svc') },
+    );
+    expect([twice.status, twice.body['error']]).toEqual([400, 'invalid_request']);
+    const two = await send({ client_id: 'web' }, { authorization: basic('svc') });
+    expect([two.status, two.body['error']]).toEqual([400, 'invalid_request']);
+  });
+
+  it.each(['Basic', 'Basic !!!', `Basic ${Buffer.from('svc').toString('base64')}`, 'Digest x'])(
+    'refuses the Authorization header "%s"',
+    async (header) => {
+      const answer = await send({}, { authorization: header });
+      expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_request']);
+    },
+  );
+
+  it('does not know client assertions', async () => {
+    const answer = await send({
+      client_id: 'svc',
+      client_assertion: 'a.b.c',
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+    });
+    expectRefused(answer, world());
+  });
+});
+
+describe('a public client', () => {
+  const world = useWorld();
+
+  it('Spec §5 none: names itself and shows no secret', async () => {
+    for (const [path, form] of [
+      ['/oauth/introspect', { token: 'unknown' }],
+      ['/oauth/revoke', { token: 'unknown' }],
+    ] as const) {
+      expect((await post(world(), path, { ...form, client_id: 'spa' })).status).toBe(200);
+    }
+    const answer = await post(world(), '/oauth/token', {
+      grant_type: 'authorization_code',
+      client_id: 'spa',
+      code: 'unknown',
+      redirect_uri: 'https://spa.example/cb',
+      code_verifier: 'a'.repeat(43),
+    });
+    expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_grant']);
+  });
+});
+
+describe('secrets that come and go', () => {
+  givesBackClock();
+  const at = (seconds: number) => `${new Date(Date.now() + seconds * 1000).toISOString().slice(0, 19)}Z`;
+  const hashed = 'hashed-secret-Ar8sQ3cE0pK6oG2dI4bH7xI1kN9gM5f';
+  let world: World;
+  let start: number;
+
+  beforeAll(async () => {
+    start = Date.now();
+    const digest = createHash('sha256').update(hashed).digest('hex');
+    const rotating = {
+      client_id: 'rotating',
+      grant_types: ['client_credentials'],
+      scope: 'reports.read',
+      client_secrets: [
+        { name: 'old', value: 'env:TEST_WEB', expires_at: at(HOUR) },
+        { name: 'new', value: 'env:TEST_WEB2', not_before: at(HOUR / 2) },
+        { name: 'by hash', hash: `sha256:${digest}`, expires_at: at(DAY) },
+      ],
+    };
+    world = await startWorld({ config: { clients: [...worldClients(), rotating] } });
+  });
+  afterAll(() => world.stop());
+
+  async function statusOf(secret: string): Promise<number> {
+    const authorization = `Basic ${Buffer.from(`rotating:${secret}`).toString('base64')}`;
+    return (await post(world, '/oauth/token', MACHINE, { authorization })).status;
+  }
+  const moveTo = (seconds: number) => moveClock(seconds - (Date.now() - start) / 1000);
+
+  it.each([
+    ['at first the old one', 1, [200, 401, 200]],
+    ['from not_before on both', HOUR / 2 + 2, [200, 200, 200]],
+    ['from expires_at on the new one alone', HOUR + 2, [401, 200, 200]],
+    ['and one given as a hash as long as it lasts', DAY + 2, [401, 200, 401]],
+  ])('Spec §5 the secret is rotated: takes %s', async (_case, seconds, statuses) => {
+    moveTo(seconds);
+    expect([await statusOf(SECRETS.web), await statusOf(SECRETS.web2), await statusOf(hashed)]).toEqual(
+      statuses,
+    );
+  });
+
+  it('does not take the hash itself for the secret', async () => {
+    const digest = createHash('sha256').update(hashed);
+    expect(await statusOf(`sha256:${digest.copy().digest('hex')}`)).toBe(401);
+    expect(await statusOf(digest.digest('base64url'))).toBe(401);
+  });
+});
+
+describe('special characters in a secret', () => {
+  const secret = 'a:b%c+d "x" & Zx9-Lq2Vw7Kt4Np0Rj6Sm3Hf8Gd5Yb1Cu';
+  const odd = { client_id: 'odd', grant_types: ['client_credentials'], scope: 'reports.read' };
+  const world = useWorld({
+    config: { clients: [...worldClients(), { ...odd, client_secret: secret }] },
+  });
+
+  it('arrive form-encoded in Basic (RFC 6749 §2.3.1) and in the form', async () => {
+    const encoded = new URLSearchParams({ s: secret }).toString().slice(2);
+    const authorization = `Basic ${Buffer.from(`odd:${encoded}`).toString('base64')}`;
+    const byHeader = await post(world(), '/oauth/token', MACHINE, { authorization });
+    expect(byHeader.status).toBe(200);
+    const byForm = await post(world(), '/oauth/token', {
+      ...MACHINE,
+      client_id: 'odd',
+      client_secret: secret,
+    });
+    expect(byForm.status).toBe(200);
+  });
+});

@@ -1,0 +1,191 @@
+import { describe, expect, it } from 'vitest';
+import { useWorld } from '../world/each-store.ts';
+import { AUTHORIZATION_REQUEST, basic, get, post, redeem, authorize, signIn } from '../world/flows.ts';
+import { raw } from '../world/raw.ts';
+import { SPA_ORIGIN } from '../world/world.ts';
+
+const GLOBAL = 'https://global.example';
+const EVIL = 'https://evil.example';
+const MACHINE = { grant_type: 'client_credentials' };
+
+function corsOf(headers: Headers): Record<string, string> {
+  return Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-')));
+}
+
+describe('Spec §4 CORS allowlist', () => {
+  const world = useWorld({
+    config: { cors: { allowed_origins: [GLOBAL] }, rate_limits: { userinfo: { address: '20/1m' } } },
+  });
+
+  const REQUESTS = [
+    ['POST /oauth/token', async (origin: string) => machine(origin)],
+    ['GET /oauth/userinfo', async (origin: string) => get(world(), '/oauth/userinfo', { origin })],
+    [
+      'POST /oauth/introspect',
+      async (origin: string) => asClient('/oauth/introspect', { token: 'x' }, origin, 'rs1'),
+    ],
+    [
+      'POST /oauth/revoke',
+      async (origin: string) => asClient('/oauth/revoke', { token: 'x' }, origin, 'web'),
+    ],
+    ['GET /oauth/jwks.json', async (origin: string) => get(world(), '/oauth/jwks.json', { origin })],
+    [
+      'GET /.well-known/openid-configuration',
+      async (origin: string) => get(world(), '/.well-known/openid-configuration', { origin }),
+    ],
+  ] as const;
+
+  async function asClient(
+    path: string,
+    form: Record<string, string>,
+    origin: string,
+    client: 'svc' | 'rs1' | 'web',
+  ) {
+    return post(world(), path, form, { origin, authorization: basic(client) });
+  }
+  const machine = async (origin: string) => asClient('/oauth/token', MACHINE, origin, 'svc');
+
+  it.each(REQUESTS)('lets an allowed origin read %s, without credentials', async (_name, request) => {
+    const { headers, status } = await request(GLOBAL);
+    expect(status).not.toBe(429);
+    expect(corsOf(headers)).toEqual({
+      'access-control-allow-origin': GLOBAL,
+      'access-control-expose-headers': 'Retry-After, WWW-Authenticate',
+    });
+    expect(headers.get('vary')).toBe('Origin');
+  });
+
+  it.each(REQUESTS)('gives an origin that is not allowed nothing at %s', async (_name, request) => {
+    const { headers } = await request(EVIL);
+    expect(corsOf(headers)).toEqual({});
+    expect(headers.get('vary')).toBe('Origin');
+  });
+
+  it('sends no such header where no Origin was sent', async () => {
+    const answer = await post(world(), '/oauth/token', MACHINE, { authorization: basic('svc') });
+    expect(corsOf(answer.headers)).toEqual({});
+    expect(answer.headers.get('vary')).toBe('Origin');
+  });
+
+  it.each([
+    'null',
+    `${GLOBAL}.evil.example`,
+    'https://evilglobal.example',
+    'http://global.example',
+    `${GLOBAL}:444`,
+    'https://GLOBAL.example',
+    `${GLOBAL}/`,
+    `${GLOBAL} ${EVIL}`,
+    '*',
+  ])('takes %s for another origin', async (origin) => {
+    expect(corsOf((await machine(origin)).headers)).toEqual({});
+  });
+
+  it('a client’s own origins are for that client', async () => {
+    const authorized = await authorize(world(), { client: 'spa', scope: 'openid' });
+    const form = {
+      grant_type: 'authorization_code',
+      client_id: 'spa',
+      code: authorized.callback.searchParams.get('code') ?? '',
+      redirect_uri: authorized.redirectUri,
+      code_verifier: authorized.verifier,
+    };
+    const answer = await post(world(), '/oauth/token', form, { origin: SPA_ORIGIN });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('access-control-allow-origin')).toBe(SPA_ORIGIN);
+    expect(corsOf((await machine(SPA_ORIGIN)).headers)).toEqual({});
+    const own = await get(world(), '/oauth/userinfo', {
+      origin: SPA_ORIGIN,
+      authorization: `Bearer ${String(answer.body['access_token'])}`,
+    });
+    expect(own.status).toBe(200);
+    expect(own.headers.get('access-control-allow-origin')).toBe(SPA_ORIGIN);
+    const { tokens } = await signIn(world(), { scope: 'openid' });
+    const foreign = await get(world(), '/oauth/userinfo', {
+      origin: SPA_ORIGIN,
+      authorization: `Bearer ${tokens.access_token}`,
+    });
+    expect(foreign.status).toBe(200);
+    expect(corsOf(foreign.headers)).toEqual({});
+  });
+
+  it.each([
+    ['a wrong secret', { ...MACHINE }, { authorization: basic('svc', 'wrong') }, 401],
+    ['an unknown client', { ...MACHINE, client_id: 'unknown' }, {}, 401],
+    ['no client', MACHINE, {}, 401],
+    ['an unknown scope', { ...MACHINE, scope: 'nope' }, { authorization: basic('svc') }, 400],
+    ['a body of another type', MACHINE, { 'content-type': 'text/plain' }, 400],
+  ])('is the same on the error of %s', async (_case, form, headers, status) => {
+    for (const [origin, allowed] of [
+      [GLOBAL, GLOBAL],
+      [EVIL, null],
+    ] as const) {
+      const answer = await post(world(), '/oauth/token', form, { ...headers, origin });
+      expect(answer.status).toBe(status);
+      expect(answer.headers.get('access-control-allow-origin')).toBe(allowed);
+    }
+  });
+
+  it('lets any client’s origin read an error of an unknown client, and no other', async () => {
+    const form = { ...MACHINE, client_id: 'unknown' };
+    const known = await post(world(), '/oauth/token', form, { origin: SPA_ORIGIN });
+    expect(known.headers.get('access-control-allow-origin')).toBe(SPA_ORIGIN);
+  });
+
+  it('answers the preflight of an allowed origin', async () => {
+    const answer = await raw(world().base, {
+      method: 'OPTIONS',
+      target: '/oauth/token',
+      headers: { origin: SPA_ORIGIN, 'access-control-request-method': 'POST' },
+    });
+    expect([answer.status, answer.text]).toEqual([204, '']);
+    const cors = Object.entries(answer.headers).filter(([name]) => name.startsWith('access-control-'));
+    expect(Object.fromEntries(cors)).toEqual({
+      'access-control-allow-origin': SPA_ORIGIN,
+      'access-control-allow-methods': 'GET, POST',
+      'access-control-allow-headers': 'Authorization, Content-Type',
+      'access-control-max-age': '600',
+    });
+  });
+
+  it('answers the preflight of another without a word', async () => {
+    const answer = await raw(world().base, {
+      method: 'OPTIONS',
+      target: '/oauth/token',
+      headers: { origin: EVIL, 'access-control-request-method': 'POST' },
+    });
+    expect(answer.status).toBe(204);
+    expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control-'))).toEqual([]);
+  });
+
+  it.each(['/oauth/authorize', '/oauth/logout'])('is never for pages: %s', async (path) => {
+    const query = path === '/oauth/authorize' ? `?${new URLSearchParams(AUTHORIZATION_REQUEST)}` : '';
+    const page = await get(world(), `${path}${query}`, { origin: GLOBAL });
+    expect(page.status).toBeLessThan(400);
+    expect(corsOf(page.headers)).toEqual({});
+    const preflight = await raw(world().base, {
+      method: 'OPTIONS',
+      target: path,
+      headers: { origin: GLOBAL, 'access-control-request-method': 'GET' },
+    });
+    expect(preflight.status).toBe(405);
+    expect(Object.keys(preflight.headers).filter((name) => name.startsWith('access-control-'))).toEqual([]);
+  });
+
+  it('lets an allowed origin read 429 and its Retry-After, and an evil one not', async () => {
+    let answer = await get(world(), '/oauth/userinfo', { origin: GLOBAL });
+    for (let count = 0; answer.status !== 429 && count < 25; count += 1) {
+      answer = await get(world(), '/oauth/userinfo', { origin: GLOBAL });
+    }
+    expect(answer.status).toBe(429);
+    expect(answer.headers.get('access-control-allow-origin')).toBe(GLOBAL);
+    expect(answer.headers.get('access-control-expose-headers')).toBe('Retry-After, WWW-Authenticate');
+    expect(corsOf((await get(world(), '/oauth/userinfo', { origin: EVIL })).headers)).toEqual({});
+  });
+
+  it('is empty where the file names no origin', async () => {
+    const code = await authorize(world(), { scope: 'openid' });
+    const answer = await redeem(world(), code);
+    expect(corsOf(answer.headers)).toEqual({});
+  });
+});

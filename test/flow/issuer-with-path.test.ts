@@ -1,0 +1,186 @@
+import { decodeJwt } from 'jose';
+import { buildEndSessionUrl } from 'openid-client';
+import { describe, expect, it } from 'vitest';
+import { Browser, formOf } from '../world/browser.ts';
+import { useWorld } from '../world/each-store.ts';
+import { AUTHORIZATION_REQUEST, get, introspect, machineToken, signIn, userinfo } from '../world/flows.ts';
+import { raw } from '../world/raw.ts';
+import { PASSWORDS } from '../world/world.ts';
+
+const ISSUER = 'https://id.example/auth';
+const AUTHORIZE = `/auth/oauth/authorize?${new URLSearchParams(AUTHORIZATION_REQUEST)}`;
+const FORGED = [
+  ['Host', { host: 'evil.example' }],
+  ['X-Forwarded-Host', { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' }],
+  ['Forwarded', { forwarded: 'host=evil.example;proto=http' }],
+  ['X-Forwarded-Prefix', { 'x-forwarded-prefix': '/evil', 'x-original-url': '/evil' }],
+] as const;
+
+describe('an issuer with a path', () => {
+  const world = useWorld({ issuer: ISSUER });
+
+  it.each([
+    '/auth/.well-known/openid-configuration',
+    '/auth/.well-known/oauth-authorization-server',
+    '/.well-known/openid-configuration/auth',
+    '/.well-known/oauth-authorization-server/auth',
+  ])('has its discovery document at %s', async (target) => {
+    const answer = await raw(world().base, { target });
+    expect(answer.status).toBe(200);
+    const document = JSON.parse(answer.text) as Record<string, string>;
+    expect(document['issuer']).toBe(ISSUER);
+    expect(document['authorization_endpoint']).toBe(`${ISSUER}/oauth/authorize`);
+    expect(document['token_endpoint']).toBe(`${ISSUER}/oauth/token`);
+    expect(document['userinfo_endpoint']).toBe(`${ISSUER}/oauth/userinfo`);
+    expect(document['jwks_uri']).toBe(`${ISSUER}/oauth/jwks.json`);
+    expect(document['introspection_endpoint']).toBe(`${ISSUER}/oauth/introspect`);
+    expect(document['revocation_endpoint']).toBe(`${ISSUER}/oauth/revoke`);
+    expect(document['end_session_endpoint']).toBe(`${ISSUER}/oauth/logout`);
+  });
+
+  it.each([
+    '/.well-known/openid-configuration',
+    '/oauth/jwks.json',
+    '/auth',
+    '/authoauth/jwks.json',
+    '/auth/auth/oauth/jwks.json',
+    '/auth//oauth/jwks.json',
+  ])('is nowhere else: %s is 404', async (target) => {
+    expect((await raw(world().base, { target })).status).toBe(404);
+  });
+
+  it('signs a person in, and out again', async () => {
+    const { tokens, browser, configuration, callback } = await signIn(world());
+    expect(callback.searchParams.get('iss')).toBe(ISSUER);
+    expect(decodeJwt(tokens.access_token)).toMatchObject({ iss: ISSUER, aud: ['urn:example:api', ISSUER] });
+    expect((await userinfo(world(), tokens.access_token)).status).toBe(200);
+    expect(await introspect(world(), tokens.access_token)).toMatchObject({ active: true, iss: ISSUER });
+
+    const url = buildEndSessionUrl(configuration, {
+      id_token_hint: tokens.id_token ?? '',
+      post_logout_redirect_uri: 'https://app.example/out',
+      state: 's',
+    });
+    const ask = await browser.open(url.href);
+    expect(formOf(ask, '/confirm').action).toBe(`${ISSUER}/oauth/logout/confirm`);
+    const left = await browser.submit(ask, '/confirm', { logout: 'yes' });
+    expect(left.url).toBe('https://app.example/out?state=s');
+  });
+
+  it('gives machine tokens of that issuer', async () => {
+    expect(decodeJwt(await machineToken(world()))).toMatchObject({ iss: ISSUER, aud: ISSUER });
+  });
+
+  it('sets cookies that are Secure, HttpOnly, Lax, prefixed, and no wider than they need to be', async () => {
+    const browser = new Browser(world().issuer, world().base);
+    const start = await browser.request(`${ISSUER}${AUTHORIZE.slice('/auth'.length)}`);
+    const uid = start.headers.get('location')?.split('/').at(-1) ?? '';
+    const nameAndRest = start.headers.getSetCookie().map((cookie) => {
+      const [pair = '', ...attributes] = cookie.toLowerCase().split('; ');
+      return [pair.split('=')[0], attributes.filter((one) => !one.startsWith('expires=')).toSorted()];
+    });
+    const attributes = (path: string) => ['httponly', `path=${path.toLowerCase()}`, 'samesite=lax', 'secure'];
+    expect(Object.fromEntries(nameAndRest)).toEqual({
+      '__secure-postern_interaction': attributes(`/auth/interaction/${uid}`),
+      '__secure-postern_interaction.sig': attributes(`/auth/interaction/${uid}`),
+      '__secure-postern_resume': attributes(`/auth/oauth/authorize/${uid}`),
+      '__secure-postern_resume.sig': attributes(`/auth/oauth/authorize/${uid}`),
+    });
+
+    const login = await browser.open(start.headers.get('location') ?? '');
+    const form = formOf(login, '/login');
+    expect(form.action).toBe(`${ISSUER}/interaction/${uid}/login`);
+    const answered = await browser.request(form.action, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ ...form.fields, username: 'alice', password: PASSWORDS.alice }).toString(),
+    });
+    expect(answered.status).toBe(303);
+    const resumed = await browser.request(answered.headers.get('location') ?? '');
+    const session = resumed.headers.getSetCookie().find((one) => one.startsWith('__Host-postern_session='));
+    expect(session?.toLowerCase().split('; ').slice(1)).toEqual(
+      expect.arrayContaining(['path=/', 'secure', 'httponly', 'samesite=lax']),
+    );
+    expect(session?.toLowerCase()).not.toContain('domain=');
+  });
+
+  it('serves what its pages load', async () => {
+    const browser = new Browser(world().issuer, world().base);
+    const page = await browser.open(`${ISSUER}${AUTHORIZE.slice('/auth'.length)}`);
+    const urls = [...page.text.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, url = '']) => url);
+    expect(urls.length).toBeGreaterThan(1);
+    for (const url of urls) {
+      expect(url).toMatch(`${ISSUER}/assets/`);
+      expect((await get(world(), url.slice(ISSUER.length))).status).toBe(200);
+    }
+  });
+
+  it('sends Strict-Transport-Security, and an issuer on plain loopback does not', async () => {
+    const answer = await raw(world().base, { target: '/auth/oauth/jwks.json' });
+    expect(answer.headers['strict-transport-security']).toBe('max-age=31536000; includeSubDomains');
+  });
+
+  it.each(FORGED)('says the same in discovery whatever %s says', async (_header, headers) => {
+    const target = '/auth/.well-known/openid-configuration';
+    const plain = await raw(world().base, { target });
+    expect(plain.text).toContain(`"token_endpoint":"${ISSUER}/oauth/token"`);
+    expect((await raw(world().base, { target, headers })).text).toBe(plain.text);
+  });
+
+  it.each(FORGED)('redirects and signs in under its own name whatever %s says', async (_header, headers) => {
+    const start = await raw(world().base, { target: AUTHORIZE, headers });
+    expect(start.status).toBe(303);
+    const location = String(start.headers['location']);
+    expect(location).toMatch(/^https:\/\/id\.example\/auth\/interaction\/[\w-]{21,64}$/);
+    const cookies = (start.headers['set-cookie'] ?? []) as readonly string[];
+    expect(cookies.length).toBe(4);
+    for (const cookie of cookies) expect(cookie.toLowerCase()).toContain('; secure');
+
+    const cookie = cookies.map((one) => one.split(';')[0]).join('; ');
+    const target = location.slice('https://id.example'.length);
+    const login = await raw(world().base, { target, headers: { ...headers, cookie } });
+    expect(login.status).toBe(200);
+    expect(login.text).toContain(`action="${location}/login"`);
+    expect(login.text).not.toContain('evil');
+  });
+
+  it.each(FORGED)('signs out under its own name whatever %s says', async (_header, headers) => {
+    const { tokens } = await signIn(world(), { scope: 'openid' });
+    const query = new URLSearchParams({ id_token_hint: tokens.id_token ?? '' });
+    const page = await raw(world().base, { target: `/auth/oauth/logout?${query}`, headers });
+    expect(page.status).toBe(200);
+    expect(page.text).toContain(`action="${ISSUER}/oauth/logout/confirm"`);
+    expect(page.text).not.toContain('evil');
+  });
+
+  it.each([
+    'http://evil.example/auth/.well-known/openid-configuration',
+    `http://evil.example${AUTHORIZE}`,
+    'https://id.example/auth/oauth/jwks.json',
+  ])('refuses the absolute-form target %s', async (target) => {
+    const answer = await raw(world().base, { target });
+    expect(answer.status).toBe(400);
+    expect(answer.headers['location']).toBeUndefined();
+    expect(answer.text).not.toContain('evil');
+  });
+});
+
+describe('an issuer without a path', () => {
+  const world = useWorld();
+
+  it.each(FORGED)('says and sends nothing but its own name whatever %s says', async (_header, headers) => {
+    const start = await raw(world().base, { target: AUTHORIZE.slice('/auth'.length), headers });
+    expect(String(start.headers['location'])).toMatch(`${world().issuer}/interaction/`);
+    const discovery = await raw(world().base, { target: '/.well-known/openid-configuration', headers });
+    expect(discovery.text).toContain(`"jwks_uri":"${world().issuer}/oauth/jwks.json"`);
+    expect(discovery.text).not.toContain('evil');
+    expect(discovery.headers['strict-transport-security']).toBeUndefined();
+  });
+
+  it.each(['/OAUTH/token', '/oauth/token/', '/oauth/%74oken', '//oauth/token', '/./oauth/token', '/oauth/token;x'])(
+    'has one form of each path: %s is 404',
+    async (target) => {
+      expect((await raw(world().base, { method: 'POST', target })).status).toBe(404);
+    },
+  );
+});

@@ -1,0 +1,197 @@
+import { buildEndSessionUrl } from 'openid-client';
+import { describe, expect, it } from 'vitest';
+import { Browser } from '../world/browser.ts';
+import { eachStore, useWorld } from '../world/each-store.ts';
+import {
+  AUTHORIZATION_REQUEST,
+  authorizationError,
+  authorize,
+  introspect,
+  redeem,
+  refresh,
+  signIn,
+  userinfo,
+} from '../world/flows.ts';
+import type { World } from '../world/world.ts';
+
+const OUT = 'https://app.example/out';
+const CONFIRM = '/oauth/logout/confirm';
+
+/** Whether this browser still has a session: an authorization request without a page says so. */
+async function isSignedIn(world: World, browser: Browser): Promise<boolean> {
+  const query = new URLSearchParams({ ...AUTHORIZATION_REQUEST, prompt: 'none' });
+  const page = await browser.open(`${world.issuer}/oauth/authorize?${query}`);
+  const error = new URL(page.url).searchParams.get('error');
+  // consent_required: somebody is signed in who has not (or no more) agreed to this.
+  if (error === 'login_required') return false;
+  if (error === null || error === 'consent_required') return true;
+  throw new Error(`neither signed in nor out: ${error}`);
+}
+
+eachStore('signing out', (world) => {
+  it('Spec §4 GET /oauth/logout: RP-initiated, asks, ends the session and goes back with state', async () => {
+    const { browser, configuration, tokens } = await signIn(world(), { scope: 'openid reports.read' });
+    expect(await isSignedIn(world(), browser)).toBe(true);
+    const url = buildEndSessionUrl(configuration, {
+      id_token_hint: tokens.id_token ?? '',
+      post_logout_redirect_uri: OUT,
+      state: 'state of logout',
+    });
+    const ask = await browser.open(url.href);
+    expect(ask.status).toBe(200);
+    expect(ask.text).toContain('<bdi>Web app</bdi>');
+    expect(await introspect(world(), tokens.access_token)).toMatchObject({ active: true });
+
+    const left = new URL((await browser.submit(ask, CONFIRM, { logout: 'yes' })).url);
+    expect(`${left.origin}${left.pathname}`).toBe(OUT);
+    expect(Object.fromEntries(left.searchParams)).toEqual({ state: 'state of logout' });
+    expect(await isSignedIn(world(), browser)).toBe(false);
+    expect(await introspect(world(), tokens.access_token)).toEqual({ active: false });
+    expect((await userinfo(world(), tokens.access_token)).status).toBe(401);
+  });
+
+  it('ends what lives with the session and leaves what was given for offline use', async () => {
+    const { browser, tokens } = await signIn(world());
+    const pending = await authorize(world(), { browser, client: 'web2', scope: 'openid' });
+    const ask = await browser.open(`${world().issuer}/oauth/logout`);
+    await browser.submit(ask, CONFIRM, { logout: 'yes' });
+    const late = await redeem(world(), pending, {}, 'web2');
+    expect([late.status, late.body['error']]).toEqual([400, 'invalid_grant']);
+    expect((await refresh(world(), tokens.refresh_token)).status).toBe(200);
+  });
+
+  it('keeps the session of a person who stays signed in', async () => {
+    const { browser } = await signIn(world(), { scope: 'openid' });
+    const ask = await browser.open(`${world().issuer}/oauth/logout`);
+    const stay = await browser.submit(ask, CONFIRM);
+    expect(stay.url).toMatch(`${world().issuer}/oauth/logout/success`);
+    expect(await isSignedIn(world(), browser)).toBe(true);
+  });
+});
+
+describe('GET /oauth/logout', () => {
+  const world = useWorld();
+  const open = async (browser: Browser, parameters: Record<string, string> = {}) =>
+    browser.open(`${world().issuer}/oauth/logout?${new URLSearchParams(parameters)}`);
+
+  it('without parameters asks first, and does nothing until the answer', async () => {
+    const { browser } = await signIn(world(), { scope: 'openid' });
+    const ask = await open(browser);
+    expect(ask.status).toBe(200);
+    expect(ask.text).toContain('Sign out?');
+    expect(ask.headers.get('x-frame-options')).toBe('DENY');
+    expect(ask.headers.get('cache-control')).toBe('no-store');
+    expect(await isSignedIn(world(), browser)).toBe(true);
+  });
+
+  it('ends on a page of its own where the app named no address', async () => {
+    const { browser, tokens } = await signIn(world(), { scope: 'openid' });
+    const ask = await open(browser, { id_token_hint: tokens.id_token ?? '' });
+    const done = await browser.submit(ask, CONFIRM, { logout: 'yes' });
+    expect(done.url).toBe(`${world().issuer}/oauth/logout/success`);
+    expect(done.status).toBe(200);
+    expect(done.text).toContain('You’re signed out');
+    expect(browser.cookies.filter(({ name }) => name === 'postern_session')).toEqual([]);
+  });
+
+  it('takes client_id for a hint', async () => {
+    const { browser } = await signIn(world(), { scope: 'openid' });
+    const ask = await open(browser, { client_id: 'web', post_logout_redirect_uri: OUT });
+    const left = await browser.submit(ask, CONFIRM, { logout: 'yes' });
+    expect(left.url).toBe(OUT);
+  });
+
+  it.each(['https://app.example/out/', 'https://app.example/cb', 'https://evil.example/'])(
+    'refuses the unregistered post_logout_redirect_uri %s with a page, and the session stays',
+    async (uri) => {
+      const { browser, tokens } = await signIn(world(), { scope: 'openid' });
+      const page = await open(browser, {
+        id_token_hint: tokens.id_token ?? '',
+        post_logout_redirect_uri: uri,
+      });
+      expect(page.status).toBe(400);
+      expect(page.headers.get('location')).toBeNull();
+      expect(page.text).toContain('invalid_request');
+      expect(await isSignedIn(world(), browser)).toBe(true);
+    },
+  );
+
+  it('ignores post_logout_redirect_uri of nobody: without hint or client_id the app is unknown', async () => {
+    const { browser } = await signIn(world(), { scope: 'openid' });
+    const ask = await open(browser, { post_logout_redirect_uri: 'https://evil.example/' });
+    const done = await browser.submit(ask, CONFIRM, { logout: 'yes' });
+    expect(done.url).toBe(`${world().issuer}/oauth/logout/success`);
+  });
+
+  it('asks bob when the hint is alice’s, and his session stays until he confirms', async () => {
+    const alice = await signIn(world(), { scope: 'openid' });
+    const bob = await signIn(world(), { person: 'bob', scope: 'openid' });
+    const ask = await open(bob.browser, { id_token_hint: alice.tokens.id_token ?? '' });
+    expect(ask.text).toContain('Sign out?');
+    expect(await isSignedIn(world(), bob.browser)).toBe(true);
+    expect(await isSignedIn(world(), alice.browser)).toBe(true);
+  });
+
+  it.each([
+    ['garbage', 'garbage'],
+    ['an unsigned token', 'eyJhbGciOiJub25lIn0.eyJhdWQiOiJ3ZWIifQ.'],
+  ])('refuses %s as id_token_hint', async (_case, hint) => {
+    const { browser } = await signIn(world(), { scope: 'openid' });
+    const page = await open(browser, { id_token_hint: hint });
+    expect(page.status).toBe(400);
+    expect(await isSignedIn(world(), browser)).toBe(true);
+  });
+
+  it('refuses a confirmation without the form’s own token', async () => {
+    const { browser } = await signIn(world(), { scope: 'openid' });
+    const ask = await open(browser);
+    const page = await browser.submit(ask, CONFIRM, { logout: 'yes', xsrf: 'x' });
+    expect(page.status).toBe(400);
+    expect(await isSignedIn(world(), browser)).toBe(true);
+  });
+
+  it('leads a person without a session to the page that says so', async () => {
+    const browser = new Browser(world().issuer);
+    const page = await open(browser);
+    const done = await browser.submit(page, CONFIRM);
+    expect(done.url).toBe(`${world().issuer}/oauth/logout/success`);
+    expect(done.text).toContain('You’re signed out');
+    expect((await authorizationError(world(), { prompt: 'none' }))['error']).toBe('login_required');
+  });
+
+  it('leads a person without a session back to the app that asked', async () => {
+    const { tokens } = await signIn(world(), { scope: 'openid' });
+    const browser = new Browser(world().issuer);
+    const page = await open(browser, {
+      id_token_hint: tokens.id_token ?? '',
+      post_logout_redirect_uri: OUT,
+      state: 's',
+    });
+    expect((await browser.submit(page, CONFIRM)).url).toBe(`${OUT}?state=s`);
+  });
+
+  it('takes the same request as POST, as RP-Initiated Logout §2 wants', async () => {
+    const { browser, tokens } = await signIn(world(), { scope: 'openid' });
+    const ask = await browser.open(`${world().issuer}/oauth/logout`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({
+        id_token_hint: tokens.id_token ?? '',
+        post_logout_redirect_uri: OUT,
+      }).toString(),
+    });
+    expect((await browser.submit(ask, CONFIRM, { logout: 'yes' })).url).toBe(OUT);
+    expect(await isSignedIn(world(), browser)).toBe(false);
+  });
+
+  it('gives the next person in the same browser a session of their own', async () => {
+    const { browser } = await signIn(world(), { scope: 'openid' });
+    const before = browser.cookies.find(({ name }) => name === 'postern_session')?.value;
+    await browser.submit(await open(browser), CONFIRM, { logout: 'yes' });
+    const next = await signIn(world(), { browser, person: 'bob', scope: 'openid' });
+    const after = browser.cookies.find(({ name }) => name === 'postern_session')?.value;
+    expect(after).toMatch(/^[\w-]+$/);
+    expect(after).not.toBe(before);
+    expect((await userinfo(world(), next.tokens.access_token)).body['sub']).toBe('usr_bob0000000000000002');
+  });
+});

@@ -1,0 +1,267 @@
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type RedisServer, startRedis } from '../servers.ts';
+import { Browser } from '../world/browser.ts';
+import { moveClock } from '../world/clock.ts';
+import { eachStore, useWorld } from '../world/each-store.ts';
+import { type Answer, AUTHORIZATION_REQUEST, basic, get, post } from '../world/flows.ts';
+import { SECRETS, startWorld, type World, worldClients } from '../world/world.ts';
+
+const TWO = '2/1m';
+const MACHINE = { grant_type: 'client_credentials' };
+const AUTHORIZE = `/oauth/authorize?${new URLSearchParams(AUTHORIZATION_REQUEST)}`;
+const behindProxy = { trusted_proxies: ['127.0.0.1'] };
+const from = (address: string) => ({ 'x-forwarded-for': address });
+
+const REQUESTS: readonly [string, (world: World, headers?: Record<string, string>) => Promise<Answer>][] = [
+  ['GET /oauth/authorize', (world, headers) => get(world, AUTHORIZE, headers)],
+  [
+    'POST /oauth/token',
+    (world, headers) => post(world, '/oauth/token', MACHINE, { ...headers, authorization: basic('svc') }),
+  ],
+  ['GET /oauth/userinfo', (world, headers) => get(world, '/oauth/userinfo', headers)],
+  [
+    'POST /oauth/introspect',
+    (world, headers) =>
+      post(world, '/oauth/introspect', { token: 'x' }, { ...headers, authorization: basic('rs1') }),
+  ],
+  [
+    'POST /oauth/revoke',
+    (world, headers) =>
+      post(world, '/oauth/revoke', { token: 'x' }, { ...headers, authorization: basic('web') }),
+  ],
+  ['GET /oauth/logout', (world, headers) => get(world, '/oauth/logout', headers)],
+];
+
+/** Spec §7: 429 with the seconds to wait; the rest as RFC 6749 §5.2 has errors. */
+function expectLimited(answer: Answer): number {
+  expect(answer.status).toBe(429);
+  expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+  expect(answer.headers.get('cache-control')).toBe('no-store');
+  expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  expect(answer.body).toEqual({
+    error: 'temporarily_unavailable',
+    error_description: 'too many requests, wait before trying again',
+    request_id: expect.stringMatching(/^[\da-f-]{36}$/),
+  });
+  return Number(answer.headers.get('retry-after'));
+}
+
+eachStore(
+  'rate limits by address',
+  (world) => {
+    it.each(REQUESTS)(
+      'Spec §7 rate limit exceeded: %s answers 429 with Retry-After, and works again after that',
+      async (_name, request) => {
+        try {
+          moveClock(3600);
+          const statuses = [(await request(world())).status, (await request(world())).status];
+          expect(statuses.includes(429)).toBe(false);
+          const wait = expectLimited(await request(world()));
+          expect(wait).toBeLessThanOrEqual(60);
+          // A limit of one is not a limit of another address.
+          expect((await request(world(), from('192.0.2.1'))).status).toBe(statuses[0]);
+          moveClock(wait);
+          expect((await request(world())).status).toBe(statuses[0]);
+        } finally {
+          vi.useRealTimers();
+        }
+      },
+    );
+  },
+  {
+    config: {
+      ...behindProxy,
+      rate_limits: {
+        token: { address: TWO },
+        introspection: { client: TWO },
+        revocation: { client: TWO },
+        userinfo: { address: TWO },
+        authorization: { address: TWO },
+        logout: { address: TWO },
+      },
+      // What counts by client must not hide what counts by address.
+      clients: worldClients().map((client) => ({
+        ...client,
+        rate_limits: { introspection: '100/1m', revocation: '100/1m' },
+      })),
+    },
+  },
+);
+
+describe('rate limits and pages', () => {
+  const world = useWorld({ config: { rate_limits: { authorization: { address: '1/1m' } } } });
+
+  it('Spec §7: a browser that ran into the limit sees a page, with the same status and headers', async () => {
+    const headers = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
+    await get(world(), AUTHORIZE, headers);
+    const answer = await get(world(), AUTHORIZE, headers);
+    expect(answer.status).toBe(429);
+    expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(answer.text).toContain('too many requests, wait before trying again');
+  });
+});
+
+describe('Spec §8 limits by client', () => {
+  const world = useWorld({
+    config: {
+      ...behindProxy,
+      rate_limits: { token: { client: TWO }, introspection: { client: TWO }, revocation: { client: TWO } },
+      clients: worldClients().map((client) =>
+        client.client_id === 'rs1' ? { ...client, rate_limits: { token: '4/1m' } } : client,
+      ),
+    },
+  });
+  let host = 0;
+  const fresh = () => from(`198.51.100.${(host += 1)}`);
+
+  it.each([
+    ['/oauth/token', 'svc', MACHINE],
+    ['/oauth/introspect', 'rs1', { token: 'x' }],
+    ['/oauth/revoke', 'web', { token: 'x' }],
+  ] as const)('count a client at %s from wherever it comes', async (path, client, form) => {
+    const send = async () => post(world(), path, form, { ...fresh(), authorization: basic(client) });
+    expect([(await send()).status, (await send()).status]).toEqual([200, 200]);
+    expectLimited(await send());
+  });
+
+  it('are not used up by somebody who only knows the name of the client', async () => {
+    for (let count = 0; count < 5; count += 1) {
+      const headers = { ...fresh(), authorization: basic('web', 'wrong') };
+      expect((await post(world(), '/oauth/introspect', { token: 'x' }, headers)).status).toBe(401);
+    }
+    const headers = { ...fresh(), authorization: basic('web') };
+    expect((await post(world(), '/oauth/introspect', { token: 'x' }, headers)).status).toBe(200);
+  });
+
+  it('may be the client’s own', async () => {
+    const send = async () => post(world(), '/oauth/token', MACHINE, { ...fresh(), authorization: basic('rs1') });
+    const statuses: number[] = [];
+    for (let count = 0; count < 5; count += 1) statuses.push((await send()).status);
+    expect(statuses).toEqual([200, 200, 200, 200, 429]);
+  });
+});
+
+describe('failed client authentication', () => {
+  const failures = { failures: TWO };
+  const world = useWorld({
+    config: {
+      ...behindProxy,
+      rate_limits: { token: failures, introspection: failures, revocation: failures },
+    },
+  });
+  const cases = [
+    ['/oauth/token', MACHINE],
+    ['/oauth/introspect', { token: 'x' }],
+    ['/oauth/revoke', { token: 'x' }],
+  ] as const;
+
+  it.each(cases)('is counted at %s by client and address, before the secret is looked at', async (path, form) => {
+    const send = async (address: string, secret: string) =>
+      post(world(), path, form, { ...from(address), authorization: basic('svc', secret) });
+    expect((await send('203.0.113.1', 'wrong')).status).toBe(401);
+    expect((await send('203.0.113.1', 'wrong')).status).toBe(401);
+    expectLimited(await send('203.0.113.1', SECRETS.svc));
+    expect((await send('203.0.113.2', SECRETS.svc)).status).toBe(200);
+  });
+
+  it.each(cases)('is counted at %s by address over all clients', async (path, form) => {
+    const send = async (client: keyof typeof SECRETS, secret: string, address = '203.0.113.9') =>
+      post(world(), path, form, { ...from(address), authorization: basic(client, secret) });
+    for (const client of ['web', 'web2', 'post'] as const) {
+      for (const _time of [1, 2]) expect((await send(client, 'wrong')).status).toBe(401);
+    }
+    expectLimited(await send('svc', SECRETS.svc));
+    expect((await send('svc', SECRETS.svc, '203.0.113.10')).status).toBe(200);
+  });
+
+  it('is not counted where it succeeds', async () => {
+    const headers = { ...from('203.0.113.20'), authorization: basic('svc') };
+    for (let count = 0; count < 10; count += 1) {
+      expect((await post(world(), '/oauth/token', MACHINE, headers)).status).toBe(200);
+    }
+  });
+});
+
+describe('failed sign-ins', () => {
+  const world = useWorld({
+    config: { ...behindProxy, rate_limits: { sign_in: { account_failures: TWO, address_failures: '5/10m' } } },
+  });
+  const begin = async () => {
+    const browser = new Browser(world().issuer);
+    return { browser, page: await browser.open(`${world().issuer}${AUTHORIZE}`) };
+  };
+  const attempt = async (username: string, password: string, address: string) => {
+    const { browser, page } = await begin();
+    return browser.submit(page, '/login', { username, password }, from(address));
+  };
+
+  it('are counted by account and address: 429 on the same page, and elsewhere the person signs in', async () => {
+    for (const name of ['alice', ' ALICE']) {
+      expect((await attempt(name, 'wrong', '192.0.2.1')).status).toBe(401);
+    }
+    const limited = await attempt('alice', 'alice-password-1', '192.0.2.1');
+    expect(limited.status).toBe(429);
+    expect(limited.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    expect(limited.text).toContain('Too many attempts.');
+    expect((await attempt('alice', 'alice-password-1', '192.0.2.2')).text).toContain('asks for access');
+  });
+
+  it('are counted by address over all accounts, those that do not exist included', async () => {
+    for (const name of ['a', 'b', 'c', 'd', 'e']) {
+      expect((await attempt(name, 'wrong', '192.0.2.9')).status).toBe(401);
+    }
+    expect((await attempt('bob', 'bob-password-22', '192.0.2.9')).status).toBe(429);
+  });
+});
+
+describe('rate_limits.dry_run', () => {
+  const lines: string[] = [];
+  const log = pino(
+    { level: 'warn' },
+    new Writable({ write: (chunk, _encoding, done) => (lines.push(String(chunk)), done()) }),
+  );
+  const world = useWorld({
+    log,
+    config: { rate_limits: { dry_run: true, token: { address: TWO, client: TWO, failures: TWO } } },
+  });
+
+  it('refuses nothing and reports what it would refuse', async () => {
+    for (let count = 0; count < 4; count += 1) {
+      const answer = await post(world(), '/oauth/token', MACHINE, { authorization: basic('svc') });
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('retry-after')).toBeNull();
+    }
+    const limits = lines.map((line) => (JSON.parse(line) as { limit: string }).limit);
+    expect(new Set(limits)).toEqual(new Set(['token.address', 'token.client']));
+    expect(lines.join('')).not.toContain(SECRETS.svc);
+  });
+});
+
+describe('limits over two services on one Redis', () => {
+  let redis: RedisServer;
+  let worlds: readonly World[] = [];
+  beforeAll(async () => {
+    redis = await startRedis();
+    const options = { store: redis.url, config: { rate_limits: { token: { address: '10/1m' } } } };
+    worlds = [await startWorld(options), await startWorld(options)];
+  });
+  afterAll(async () => {
+    await Promise.all(worlds.map((world) => world.stop()));
+    await redis.stop();
+  });
+
+  it('are one count', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_none, index) => {
+        const world = worlds[index % 2];
+        if (world === undefined) throw new Error('two worlds');
+        return post(world, '/oauth/token', MACHINE, { authorization: basic('svc') });
+      }),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(20);
+  });
+});

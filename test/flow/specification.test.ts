@@ -1,0 +1,151 @@
+// Rows of the specification that belong to no single endpoint; the others are named in the titles of their own files.
+import { decodeJwt } from 'jose';
+import { describe, expect, it } from 'vitest';
+import { useWorld } from '../world/each-store.ts';
+import {
+  AUTHORIZATION_REQUEST,
+  authorizationError,
+  authorize,
+  basic,
+  clientCredentials,
+  get,
+  introspect,
+  machineToken,
+  post,
+  signIn,
+  userinfo,
+} from '../world/flows.ts';
+import { raw } from '../world/raw.ts';
+import { API, PEOPLE } from '../world/world.ts';
+
+describe('the specification', () => {
+  const world = useWorld();
+
+  it.each([
+    ['GET', '/oauth/authorize', 400, 'GET, POST'],
+    ['POST', '/oauth/token', 400, 'POST, OPTIONS'],
+    ['GET', '/oauth/userinfo', 401, 'GET, POST, OPTIONS'],
+    ['POST', '/oauth/introspect', 400, 'POST, OPTIONS'],
+    ['POST', '/oauth/revoke', 400, 'POST, OPTIONS'],
+    ['GET', '/oauth/logout', 200, 'GET, POST'],
+    ['GET', '/.well-known/openid-configuration', 200, 'GET, HEAD, OPTIONS'],
+    ['GET', '/oauth/jwks.json', 200, 'GET, HEAD, OPTIONS'],
+  ])('Spec §4 endpoints, %s %s: is there (%d without parameters), and allows %s', async (method, target, status, allow) => {
+    // Without a content type a POST has no form, which is the caller's fault and not an unknown path.
+    expect((await raw(world().base, { method, target })).status).toBe(status);
+    const deleted = await raw(world().base, { method: 'DELETE', target });
+    expect([deleted.status, deleted.headers['allow']]).toEqual([405, allow]);
+  });
+
+  it.each([
+    ['openid', 'sub'],
+    ['email', 'email'],
+    ['profile', 'name'],
+  ])('Spec §1 supported scopes, %s: can be granted and gives the claim %s', async (scope, claim) => {
+    const { tokens } = await signIn(world(), { scope: scope === 'openid' ? scope : `openid ${scope}` });
+    expect((await userinfo(world(), tokens.access_token)).body[claim]).toBeTypeOf('string');
+  });
+
+  it('Spec §1 supported scopes, offline_access: can be granted and gives a refresh token', async () => {
+    const { tokens } = await signIn(world(), { scope: 'openid offline_access' });
+    expect(tokens.refresh_token).toMatch(/^[\w-]{43}$/);
+  });
+
+  it('Spec §1 supported response type, code: is what an app gets, and no token in a URL', async () => {
+    const { callback } = await authorize(world(), { scope: 'openid' });
+    expect([...callback.searchParams.keys()].toSorted()).toEqual(['code', 'iss', 'state']);
+    expect(callback.hash).toBe('');
+  });
+
+  it('Spec §1 client-credentials use: is not a way to sign users in', async () => {
+    const answer = await clientCredentials(world(), { scope: 'openid' });
+    expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_scope']);
+    const machine = await machineToken(world());
+    expect((await userinfo(world(), machine)).status).toBe(401);
+  });
+
+  it('Spec §2 client, client_id: is what tokens name', async () => {
+    const { tokens } = await signIn(world(), { client: 'spa', scope: 'openid' });
+    expect(decodeJwt(tokens.access_token)['client_id']).toBe('spa');
+    expect(decodeJwt(await machineToken(world()))['client_id']).toBe('svc');
+  });
+
+  it('Spec §2 client, client_secret: is asked of a confidential client and of no public one', async () => {
+    const form = { token: 'x' };
+    const confidential = await post(world(), '/oauth/introspect', { ...form, client_id: 'web' });
+    expect([confidential.status, confidential.body['error']]).toEqual([401, 'invalid_client']);
+    expect((await post(world(), '/oauth/introspect', { ...form, client_id: 'spa' })).status).toBe(200);
+  });
+
+  it('Spec §2 client, client type: a public one relies on PKCE and has no machine tokens', async () => {
+    const { code_challenge: _challenge, code_challenge_method: _method, ...plain } = AUTHORIZATION_REQUEST;
+    const query = new URLSearchParams({ ...plain, client_id: 'spa', redirect_uri: 'https://spa.example/cb' });
+    const { headers } = await get(world(), `/oauth/authorize?${query}`);
+    const location = new URL(headers.get('location') ?? '');
+    expect(location.searchParams.get('error')).toBe('invalid_request');
+    const machine = { grant_type: 'client_credentials', client_id: 'spa' };
+    expect((await post(world(), '/oauth/token', machine)).status).toBe(400);
+  });
+
+  it.each([
+    ['web', 'client_credentials', {}],
+    ['svc', 'authorization_code', { code: 'x', redirect_uri: 'https://app.example/cb' }],
+    ['svc', 'refresh_token', { refresh_token: 'x' }],
+  ] as const)('Spec §2 client, grant types: %s may not use %s', async (client, grant, form) => {
+    const fields = { grant_type: grant, ...form };
+    const answer = await post(world(), '/oauth/token', fields, { authorization: basic(client) });
+    expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_request']);
+  });
+
+  it('Spec §2 client, allowed scopes: a machine scope is for those who have it', async () => {
+    const own = await clientCredentials(world(), { scope: 'reports.write' });
+    expect(own.body['scope']).toBe('reports.write');
+    const form = { grant_type: 'client_credentials', scope: 'reports.write' };
+    const other = await post(world(), '/oauth/token', form, { authorization: basic('rs1') });
+    expect([other.status, other.body['error']]).toEqual([400, 'invalid_scope']);
+    expect((await authorizationError(world(), { scope: 'openid reports.write' }))['error']).toBe('invalid_scope');
+  });
+
+  it('Spec §2 client, redirect URI: a service has none, and no authorization request either', async () => {
+    const query = new URLSearchParams({ ...AUTHORIZATION_REQUEST, client_id: 'svc', scope: 'reports.read' });
+    const answer = await get(world(), `/oauth/authorize?${query}`);
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get('location')).toBeNull();
+  });
+
+  it('Spec §2 access token, sub: identifies the user of a user token, the same in all of its places', async () => {
+    const { tokens } = await signIn(world());
+    expect(decodeJwt(tokens.access_token).sub).toBe(PEOPLE.alice);
+    expect(decodeJwt(tokens.id_token ?? '').sub).toBe(PEOPLE.alice);
+    expect((await userinfo(world(), tokens.access_token)).body['sub']).toBe(PEOPLE.alice);
+    expect((await introspect(world(), tokens.access_token))['sub']).toBe(PEOPLE.alice);
+  });
+
+  it('Spec §2 access token, aud: names the API that a resource server checks for', async () => {
+    expect(decodeJwt(await machineToken(world(), 'reports.read')).aud).toBe(API);
+  });
+
+  it('Spec §5 Authorization: Bearer is how a token is sent, and Basic is not', async () => {
+    const { tokens } = await signIn(world(), { scope: 'openid' });
+    const bearer = await get(world(), '/oauth/userinfo', { authorization: `Bearer ${tokens.access_token}` });
+    expect(bearer.status).toBe(200);
+    const basically = await get(world(), '/oauth/userinfo', { authorization: `Basic ${tokens.access_token}` });
+    expect([basically.status, basically.body['error']]).toEqual([400, 'invalid_request']);
+  });
+
+  it('Spec §8 access tokens are reused until shortly before expires_in: one is good any number of times', async () => {
+    const { tokens } = await signIn(world(), { scope: 'openid' });
+    for (let count = 0; count < 5; count += 1) {
+      expect((await userinfo(world(), tokens.access_token)).status).toBe(200);
+    }
+  });
+
+  it.each(['/oauth/device', '/oauth/par', '/oauth/register', '/request', '/token', '/me', '/session/end', '/jwks'])(
+    'offers nothing that the specification does not name: %s is 404',
+    async (target) => {
+      for (const method of ['GET', 'POST']) {
+        expect((await raw(world().base, { method, target })).status).toBe(404);
+      }
+    },
+  );
+});

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { createPasswords, hashPassword, PasswordQueueFull } from '../../../src/accounts/passwords.ts';
+
+describe('passwords', () => {
+  it('are hashed with argon2id at the cost of the policy, with a salt of their own', async () => {
+    const [one, other] = [await hashPassword('correct horse'), await hashPassword('correct horse')];
+    expect(one).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/);
+    expect(one).not.toBe(other);
+  });
+
+  it('match themselves and nothing else', async () => {
+    const passwords = createPasswords(2, 10);
+    const hash = await hashPassword('correct horse');
+    expect(await passwords.verify(hash, 'correct horse')).toBe(true);
+    for (const wrong of ['Correct horse', 'correct horse ', '', 'correct horse\u0000']) {
+      expect(await passwords.verify(hash, wrong)).toBe(false);
+    }
+  });
+
+  it('of nobody match nothing, not even what the dummy hash was made of', async () => {
+    const passwords = createPasswords(2, 10);
+    for (const typed of ['', 'password', 'nobody', 'dummy']) {
+      expect(await passwords.verify(undefined, typed)).toBe(false);
+    }
+  });
+
+  it('take as much work for nobody as for somebody: the dummy hash has the cost of the policy', async () => {
+    const passwords = createPasswords(1, 10);
+    const hash = await hashPassword('correct horse');
+    const cost = async (of: string | undefined) => {
+      const started = process.cpuUsage();
+      for (let count = 0; count < 5; count += 1) await passwords.verify(of, 'wrong');
+      return process.cpuUsage(started).user;
+    };
+    await cost(hash);
+    const [somebody, nobody] = [await cost(hash), await cost(undefined)];
+    // A skipped hash would be a hundred times cheaper; the statistics are made elsewhere.
+    expect(nobody).toBeGreaterThan(somebody / 4);
+  });
+});
+
+describe('the queue of passwords', () => {
+  it('refuses who comes when it is full, and serves all others', async () => {
+    const passwords = createPasswords(1, 2);
+    const hash = await hashPassword('correct horse');
+    const results = await Promise.allSettled(
+      Array.from({ length: 5 }, () => passwords.verify(hash, 'correct horse')),
+    );
+    expect(results.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'rejected',
+    ]);
+    for (const result of results) {
+      if (result.status === 'rejected') {
+        expect(result.reason).toBeInstanceOf(PasswordQueueFull);
+        expect((result.reason as PasswordQueueFull).retryAfterSeconds).toBe(1);
+      } else expect(result.value).toBe(true);
+    }
+  });
+
+  it('is free again afterwards, also after a hash that is none', async () => {
+    const passwords = createPasswords(1, 0);
+    await expect(passwords.verify('not a hash', 'x')).rejects.toThrow();
+    const hash = await hashPassword('correct horse');
+    for (let count = 0; count < 3; count += 1) expect(await passwords.verify(hash, 'correct horse')).toBe(true);
+    const two = [passwords.verify(hash, 'x'), passwords.verify(hash, 'x')];
+    await expect(two[1]).rejects.toThrow(PasswordQueueFull);
+    expect(await two[0]).toBe(false);
+  });
+});

@@ -1,0 +1,72 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createAudienceRules } from '../../../src/tokens/audience.ts';
+
+const ISSUER = 'https://id.example';
+const REPORTS = 'https://api.example/reports';
+const rules = createAudienceRules(
+  ISSUER,
+  [
+    { resource: REPORTS, scopes: ['reports.read', 'reports.write'], introspectionClients: ['api'] },
+    { resource: 'urn:mail', scopes: ['mail.send'], accessToken: 60, introspectionClients: [] },
+    { resource: 'urn:slow', scopes: ['slow'], accessToken: 7200, introspectionClients: [] },
+  ],
+  600,
+);
+
+describe('the audience of a token', () => {
+  it.each([
+    [[], ISSUER],
+    [['email', 'profile'], ISSUER],
+    [['openid'], ISSUER],
+    [['unknown'], ISSUER],
+    [['reports.read'], REPORTS],
+    [['reports.read', 'reports.write'], REPORTS],
+    [['openid', 'reports.read'], [REPORTS, ISSUER]],
+    [['reports.read', 'email'], REPORTS],
+    [
+      ['mail.send', 'reports.read'],
+      ['urn:mail', REPORTS],
+    ],
+    [
+      ['reports.write', 'mail.send', 'openid', 'reports.read'],
+      [REPORTS, 'urn:mail', ISSUER],
+    ],
+  ])('for the scopes %j is %j', (scopes, audience) => {
+    expect(rules.audienceOf(scopes)).toEqual(audience);
+  });
+
+  it('is never empty, names nothing twice, and has the issuer in it with openid', () => {
+    const scope = fc.constantFrom('openid', 'email', 'reports.read', 'reports.write', 'mail.send', 'slow', 'x');
+    fc.assert(
+      fc.property(fc.array(scope), (scopes) => {
+        const audience = [rules.audienceOf(scopes)].flat();
+        expect(audience.length).toBeGreaterThan(0);
+        expect(new Set(audience).size).toBe(audience.length);
+        if (scopes.includes('openid')) expect(audience).toContain(ISSUER);
+      }),
+    );
+  });
+});
+
+describe('the life of a token', () => {
+  it.each([
+    [ISSUER, 600],
+    [REPORTS, 600],
+    ['urn:mail', 60],
+    ['urn:slow', 7200],
+    [[REPORTS, 'urn:mail'], 60],
+    [['urn:slow', ISSUER], 600],
+    ['urn:unknown', 600],
+  ])('for %j is %d s: the shortest of its audiences', (audience, seconds) => {
+    expect(rules.lifetimeOf(audience)).toBe(seconds);
+  });
+});
+
+describe('a resource', () => {
+  it('is found by its identifier, exactly', () => {
+    expect(rules.findResource(REPORTS)?.introspectionClients).toEqual(['api']);
+    expect(rules.findResource(`${REPORTS}/`)).toBeUndefined();
+    expect(rules.findResource('URN:mail')).toBeUndefined();
+  });
+});

@@ -1,0 +1,78 @@
+// The built service as a process of its own, started as an operator starts it: `node dist/main.js serve --config F`.
+import { type ChildProcess, spawn } from 'node:child_process';
+import path from 'node:path';
+import { WORLD_ENV } from './world.ts';
+
+const MAIN = path.resolve('dist/main.js');
+const START_TIMEOUT_MS = 30_000;
+
+export type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
+
+export type ServiceProcess = {
+  readonly pid: number;
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** Sends the signal and waits for the end. */
+  end(signal?: NodeJS.Signals): Promise<Ended>;
+};
+
+/** Resolves when the service says that it is up; rejects with what it said when it ends before. */
+export async function startProcess(
+  configFile: string,
+  command: readonly string[] = [process.execPath, MAIN],
+  cwd?: string,
+): Promise<ServiceProcess> {
+  const { child, ended, output } = launch([...command, 'serve', '--config', configFile], cwd);
+  await new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`not up in time: ${output.stderr}`)), START_TIMEOUT_MS);
+    child.stdout?.on('data', () => {
+      if (output.stdout.includes('Postern is up.')) resolve();
+    });
+    void ended.then(({ code, stderr }) => reject(new Error(`ended with ${code}: ${stderr}`)));
+    void ended.finally(() => clearTimeout(timer));
+  });
+  return {
+    pid: child.pid ?? 0,
+    stdout: () => output.stdout,
+    stderr: () => output.stderr,
+    end(signal = 'SIGTERM') {
+      signalGroup(child, signal);
+      return ended;
+    },
+  };
+}
+
+/** Runs one verb of the command line to its end. */
+export async function runCli(args: readonly string[], input = ''): Promise<Ended> {
+  const { child, ended } = launch([process.execPath, MAIN, ...args]);
+  child.stdin?.end(input);
+  return ended;
+}
+
+const running = new Set<ChildProcess>();
+process.once('exit', () => running.forEach((child) => signalGroup(child, 'SIGKILL')));
+
+/** As a terminal does: npx and its shell pass nothing on. */
+function signalGroup({ pid, exitCode, signalCode }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, signal);
+}
+
+function launch([program = '', ...args]: readonly string[], cwd?: string) {
+  const child = spawn(program, args, {
+    cwd,
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...WORLD_ENV },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true, // a process group of its own, to signal as one
+  });
+  running.add(child);
+  const output = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk: Buffer) => (output.stdout += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (output.stderr += chunk.toString()));
+  const ended = new Promise<Ended>((resolve) => {
+    child.once('close', (code) => {
+      running.delete(child);
+      resolve({ code, ...output });
+    });
+  });
+  return { child, ended, output };
+}
