@@ -121,7 +121,7 @@ function assertUsable(key: KeyObject): void {
       `the key has ${modulusLength} bits: between ${MIN_MODULUS} and ${MAX_MODULUS} can be used`,
     );
   }
-  // FIPS 186-5 §5.1: an odd exponent above 2^16.
+  // FIPS 186-5 A.1.1: an odd exponent above 2^16.
   if (publicExponent <= 65_536n || publicExponent % 2n === 0n) {
     throw new KeyImportError('the public exponent is too small: 65537 is the usual one');
   }

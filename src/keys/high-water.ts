@@ -1,5 +1,5 @@
-// The highest generation of the key ring that this machine has seen, on its own disk. Owns that one number; without it an
-// old backup of the store would look like the truth (NIST SP 800-57 Part 1 §6.2.2: protect against replay of stored keys).
+// The highest generation of the key ring that this machine has seen, on its own disk. Owns that one number: an old backup
+// of the store is genuine in every byte, and only something outside the store can tell that it is old.
 import { open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 

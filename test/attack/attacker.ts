@@ -4,6 +4,12 @@ import { createHash, randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import path from 'node:path';
 import { createAccountStates } from '../../src/accounts/account-state.ts';
+import { generateKey } from '../../src/keys/generate-key.ts';
+import { createKeyStore, type KeyStore } from '../../src/keys/key-store.ts';
+import { ensurePepper } from '../../src/keys/pepper.ts';
+import { toTiming } from '../../src/keys/timing.ts';
+import { createVault } from '../../src/keys/vault.ts';
+import { createKeyedHash, type KeyedHash } from '../../src/store/keyed-hash.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { Browser, type Page } from '../world/browser.ts';
@@ -16,7 +22,7 @@ import {
   type ClientId,
   post,
 } from '../world/flows.ts';
-import { CALLBACK, SECRETS, SPA_ORIGIN, type World } from '../world/world.ts';
+import { CALLBACK, SECRETS, SPA_ORIGIN, WORLD_ENV, type World } from '../world/world.ts';
 
 /** For tests that ask more often than a person would, from one address. Limits have tests of their own. */
 export const GENEROUS = {
@@ -171,6 +177,33 @@ export async function withStore<T>(
   } finally {
     await opened.close();
   }
+}
+
+/** The key ring in `store`, as another node would read it. Its timing is that of the defaults. */
+export function keyStoreOf(store: Store): KeyStore {
+  const day = 86_400;
+  return createKeyStore({
+    documents: store.documents,
+    vault: worldVault(),
+    now: () => Date.now(),
+    timing: toTiming({
+      accessToken: 600,
+      idToken: 3600,
+      rotateEvery: 30 * day,
+      publishAhead: day,
+      jwksMaxAge: 300,
+    }),
+    generateKey: () => generateKey(2048),
+  });
+}
+
+/** What turns a bearer value into the name of its record in this store. */
+export async function hashOf(store: Store): Promise<KeyedHash> {
+  return createKeyedHash(await ensurePepper(store.documents, worldVault()));
+}
+
+function worldVault() {
+  return createVault([Buffer.from(WORLD_ENV.TEST_ENCRYPTION_KEY, 'base64url')]);
 }
 
 /** Disables a person, or lets them in again, behind the back of the running service. */

@@ -13,13 +13,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { CompactEncrypt, decodeJwt, decodeProtectedHeader } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openStore } from '../../src/store/open.ts';
-import { createKeyStore } from '../../src/keys/key-store.ts';
-import { createVault } from '../../src/keys/vault.ts';
-import { toTiming } from '../../src/keys/timing.ts';
 import { basic, get, introspect, machineToken, post, userinfo } from '../world/flows.ts';
 import { startWorld, WORLD_ENV, type World } from '../world/world.ts';
-import { exchangeCode, GENEROUS, revoke, takeCode, textOf } from './attacker.ts';
+import { exchangeCode, GENEROUS, keyStoreOf, revoke, takeCode, textOf, withStore } from './attacker.ts';
 
 let world: World;
 /** A listener that a forged header names; nobody may ever call it. */
@@ -105,16 +101,10 @@ async function expectUntouched(): Promise<void> {
 
 describe('forged signatures', () => {
   it('the forging tools work: the same token with the service’s own key is taken', async () => {
-    const store = await openStore({ engine: 'lmdb', folder: `${world.folder}/data` }, Date.now);
-    const keyStore = createKeyStore({
-      documents: store.documents,
-      vault: createVault([Buffer.from(WORLD_ENV.TEST_ENCRYPTION_KEY, 'base64url')]),
-      now: Date.now,
-      timing: toTiming({ accessToken: 600, idToken: 3600, rotateEvery: 2_592_000, publishAhead: 86_400, jwksMaxAge: 300 }),
-      generateKey: () => Promise.reject(new Error('no key is to be made')),
+    const { active } = await withStore(world, async (store) => {
+      const keyStore = keyStoreOf(store);
+      return keyStore.toKeySet(await keyStore.load());
     });
-    const { active } = keyStore.toKeySet(await keyStore.load());
-    await store.close();
     const own = createPrivateKey({ key: { ...active.privateJwk } as JsonWebKey, format: 'jwk' });
     expect((await introspect(world, forge(header(), rs256(own))))['active']).toBe(true);
     // And with that very key every other type, algorithm or critical header is refused.

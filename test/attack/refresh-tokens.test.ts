@@ -3,16 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { decodeJwt } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createKeyedHash } from '../../src/store/keyed-hash.ts';
-import { ensurePepper } from '../../src/keys/pepper.ts';
-import { createVault } from '../../src/keys/vault.ts';
 import { recordKey } from '../../src/engine/adapter.ts';
 import { startRedis, type RedisServer } from '../servers.ts';
 import { introspect, post, userinfo } from '../world/flows.ts';
-import { PEOPLE, startWorld, type StoreName, WORLD_ENV, type World } from '../world/world.ts';
+import { PEOPLE, startWorld, type StoreName, type World } from '../world/world.ts';
 import {
   exchangeCode,
   GENEROUS,
+  hashOf,
   newBrowser,
   refresh,
   requestToken,
@@ -202,9 +200,7 @@ describe('a crash', () => {
   it('RT-12: a token that was consumed and got no successor (simulated by consuming its record) ends its family', async () => {
     const family = await newFamily(world);
     await withStore(world, async (store) => {
-      const vault = createVault([Buffer.from(WORLD_ENV.TEST_ENCRYPTION_KEY, 'base64url')]);
-      const hash = createKeyedHash(await ensurePepper(store.documents, vault));
-      const key = recordKey(hash, 'RefreshToken', family.refreshToken);
+      const key = recordKey(await hashOf(store), 'RefreshToken', family.refreshToken);
       expect(await store.records.consume('RefreshToken', key)).toBe('consumed');
     });
     expect((await introspect(world, family.accessToken))['active']).toBe(true);

@@ -166,15 +166,18 @@ describe('GET /oauth/authorize', () => {
     ['http://localhost:51004/cb', 400],
     ['http://127.0.0.1.evil.example/cb', 400],
     ['https://127.0.0.1:51004/cb', 400],
-  ])('lets a native client choose its loopback port and nothing else: %s is %d', async (redirectUri, status) => {
-    const query = new URLSearchParams({
-      ...AUTHORIZATION_REQUEST,
-      client_id: 'native',
-      scope: 'openid',
-      redirect_uri: redirectUri,
-    });
-    expect((await get(world(), `/oauth/authorize?${query}`)).status).toBe(status);
-  });
+  ])(
+    'lets a native client choose its loopback port and nothing else: %s is %d',
+    async (redirectUri, status) => {
+      const query = new URLSearchParams({
+        ...AUTHORIZATION_REQUEST,
+        client_id: 'native',
+        scope: 'openid',
+        redirect_uri: redirectUri,
+      });
+      expect((await get(world(), `/oauth/authorize?${query}`)).status).toBe(status);
+    },
+  );
 
   it.each(['%20', '+'])(
     'Spec §4 GET /oauth/authorize, scope: is separated by spaces that come as %s',
@@ -334,21 +337,24 @@ describe('sign-in and consent', () => {
     expect(consent.text).toContain('<li>reports.read</li>');
   });
 
-  it.each(['login', 'consent'])('sends access_denied to the app when a person cancels at %s', async (step) => {
-    const browser = new Browser(world().issuer);
-    let page = await start(browser);
-    if (step === 'consent') {
-      page = await browser.submit(page, '/login', { username: 'bob', password: 'bob-password-22' });
-    }
-    const left = new URL((await browser.submit(page, '/cancel')).url);
-    expect(`${left.origin}${left.pathname}`).toBe(CALLBACK);
-    expect(Object.fromEntries(left.searchParams)).toEqual({
-      error: 'access_denied',
-      error_description: 'the person declined the request',
-      state: 'state-of-the-client',
-      iss: world().issuer,
-    });
-  });
+  it.each(['login', 'consent'])(
+    'sends access_denied to the app when a person cancels at %s',
+    async (step) => {
+      const browser = new Browser(world().issuer);
+      let page = await start(browser);
+      if (step === 'consent') {
+        page = await browser.submit(page, '/login', { username: 'bob', password: 'bob-password-22' });
+      }
+      const left = new URL((await browser.submit(page, '/cancel')).url);
+      expect(`${left.origin}${left.pathname}`).toBe(CALLBACK);
+      expect(Object.fromEntries(left.searchParams)).toEqual({
+        error: 'access_denied',
+        error_description: 'the person declined the request',
+        state: 'state-of-the-client',
+        iss: world().issuer,
+      });
+    },
+  );
 
   it.each([
     ['a wrong password', 'alice', 'wrong'],

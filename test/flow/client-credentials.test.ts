@@ -155,7 +155,10 @@ describe('POST /oauth/token, client_credentials', () => {
   });
 
   it('is not for a public client', async () => {
-    const answer = await post(world(), '/oauth/token', { grant_type: 'client_credentials', client_id: 'spa' });
+    const answer = await post(world(), '/oauth/token', {
+      grant_type: 'client_credentials',
+      client_id: 'spa',
+    });
     expect(answer.status).toBe(400);
     expect(answer.body).not.toHaveProperty('access_token');
   });

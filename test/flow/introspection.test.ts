@@ -110,7 +110,10 @@ describe('POST /oauth/introspect', () => {
     ['three parts of garbage', async () => 'a.b.c'],
     ['five parts of garbage', async () => 'a.b.c.d.e'],
     ['dots alone', async () => '..'],
-    ['the bare jti of a person’s token', async () => decodeJwt((await personsToken()).access_token).jti ?? ''],
+    [
+      'the bare jti of a person’s token',
+      async () => decodeJwt((await personsToken()).access_token).jti ?? '',
+    ],
     ['the bare jti of a machine token', async () => decodeJwt(await machineToken(world())).jti ?? ''],
     ['an unsigned token', async () => new UnsecuredJWT(decodeJwt(await machineToken(world()))).encode()],
     ['a token of another key', async () => copyWith({ alg: 'RS256', typ: 'at+jwt' })],

@@ -177,10 +177,14 @@ describe('an issuer without a path', () => {
     expect(discovery.headers['strict-transport-security']).toBeUndefined();
   });
 
-  it.each(['/OAUTH/token', '/oauth/token/', '/oauth/%74oken', '//oauth/token', '/./oauth/token', '/oauth/token;x'])(
-    'has one form of each path: %s is 404',
-    async (target) => {
-      expect((await raw(world().base, { method: 'POST', target })).status).toBe(404);
-    },
-  );
+  it.each([
+    '/OAUTH/token',
+    '/oauth/token/',
+    '/oauth/%74oken',
+    '//oauth/token',
+    '/./oauth/token',
+    '/oauth/token;x',
+  ])('has one form of each path: %s is 404', async (target) => {
+    expect((await raw(world().base, { method: 'POST', target })).status).toBe(404);
+  });
 });

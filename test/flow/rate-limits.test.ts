@@ -137,7 +137,8 @@ describe('Spec §8 limits by client', () => {
   });
 
   it('may be the client’s own', async () => {
-    const send = async () => post(world(), '/oauth/token', MACHINE, { ...fresh(), authorization: basic('rs1') });
+    const send = async () =>
+      post(world(), '/oauth/token', MACHINE, { ...fresh(), authorization: basic('rs1') });
     const statuses: number[] = [];
     for (let count = 0; count < 5; count += 1) statuses.push((await send()).status);
     expect(statuses).toEqual([200, 200, 200, 200, 429]);
@@ -158,14 +159,17 @@ describe('failed client authentication', () => {
     ['/oauth/revoke', { token: 'x' }],
   ] as const;
 
-  it.each(cases)('is counted at %s by client and address, before the secret is looked at', async (path, form) => {
-    const send = async (address: string, secret: string) =>
-      post(world(), path, form, { ...from(address), authorization: basic('svc', secret) });
-    expect((await send('203.0.113.1', 'wrong')).status).toBe(401);
-    expect((await send('203.0.113.1', 'wrong')).status).toBe(401);
-    expectLimited(await send('203.0.113.1', SECRETS.svc));
-    expect((await send('203.0.113.2', SECRETS.svc)).status).toBe(200);
-  });
+  it.each(cases)(
+    'is counted at %s by client and address, before the secret is looked at',
+    async (path, form) => {
+      const send = async (address: string, secret: string) =>
+        post(world(), path, form, { ...from(address), authorization: basic('svc', secret) });
+      expect((await send('203.0.113.1', 'wrong')).status).toBe(401);
+      expect((await send('203.0.113.1', 'wrong')).status).toBe(401);
+      expectLimited(await send('203.0.113.1', SECRETS.svc));
+      expect((await send('203.0.113.2', SECRETS.svc)).status).toBe(200);
+    },
+  );
 
   it.each(cases)('is counted at %s by address over all clients', async (path, form) => {
     const send = async (client: keyof typeof SECRETS, secret: string, address = '203.0.113.9') =>
@@ -187,7 +191,10 @@ describe('failed client authentication', () => {
 
 describe('failed sign-ins', () => {
   const world = useWorld({
-    config: { ...behindProxy, rate_limits: { sign_in: { account_failures: TWO, address_failures: '5/10m' } } },
+    config: {
+      ...behindProxy,
+      rate_limits: { sign_in: { account_failures: TWO, address_failures: '5/10m' } },
+    },
   });
   const begin = async () => {
     const browser = new Browser(world().issuer);

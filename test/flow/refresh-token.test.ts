@@ -111,12 +111,15 @@ describe('what a refresh token is given for', () => {
     expect(reuse.body['error']).toBe('invalid_grant');
   });
 
-  it.each(['reports.read nope', 'reports.write'])('refuses a scope that was not granted: %s', async (scope) => {
-    const { tokens } = await signIn(world());
-    const answer = await refresh(world(), tokens.refresh_token, { scope });
-    expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_scope']);
-    expect((await refresh(world(), tokens.refresh_token)).status).toBe(200);
-  });
+  it.each(['reports.read nope', 'reports.write'])(
+    'refuses a scope that was not granted: %s',
+    async (scope) => {
+      const { tokens } = await signIn(world());
+      const answer = await refresh(world(), tokens.refresh_token, { scope });
+      expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_scope']);
+      expect((await refresh(world(), tokens.refresh_token)).status).toBe(200);
+    },
+  );
 
   it.each([
     ['', 'invalid_request'],

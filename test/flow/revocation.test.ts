@@ -33,7 +33,10 @@ eachStore('token revocation', (world) => {
   });
 
   it('ends a machine token, and no other of that service', async () => {
-    const [one, other] = [await machineToken(world(), 'reports.read'), await machineToken(world(), 'reports.read')];
+    const [one, other] = [
+      await machineToken(world(), 'reports.read'),
+      await machineToken(world(), 'reports.read'),
+    ];
     expect((await revoke(world(), one, 'svc')).status).toBe(200);
     expect(await introspect(world(), one)).toEqual(INACTIVE);
     expect(await introspect(world(), one, 'svc')).toEqual(INACTIVE);
@@ -77,11 +80,14 @@ describe('POST /oauth/revoke', () => {
     expect(await introspect(world(), machine)).toMatchObject({ active: true });
   });
 
-  it.each(['garbage', 'a.b.c', '..'])('answers 200 for the unknown token %s (RFC 7009 §2.2)', async (token) => {
-    const answer = await revoke(world(), token, 'web');
-    expect([answer.status, answer.text]).toEqual([200, '']);
-    expect(answer.headers.get('cache-control')).toBe('no-store');
-  });
+  it.each(['garbage', 'a.b.c', '..'])(
+    'answers 200 for the unknown token %s (RFC 7009 §2.2)',
+    async (token) => {
+      const answer = await revoke(world(), token, 'web');
+      expect([answer.status, answer.text]).toEqual([200, '']);
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+    },
+  );
 
   it.each(['access_token', 'refresh_token', 'nonsense'])(
     'revokes either kind with token_type_hint %s',

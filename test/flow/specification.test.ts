@@ -23,19 +23,21 @@ describe('the specification', () => {
 
   it.each([
     ['GET', '/oauth/authorize', 400, 'GET, POST'],
-    ['POST', '/oauth/token', 400, 'POST, OPTIONS'],
+    ['POST', '/oauth/token', 401, 'POST, OPTIONS'],
     ['GET', '/oauth/userinfo', 401, 'GET, POST, OPTIONS'],
-    ['POST', '/oauth/introspect', 400, 'POST, OPTIONS'],
-    ['POST', '/oauth/revoke', 400, 'POST, OPTIONS'],
+    ['POST', '/oauth/introspect', 401, 'POST, OPTIONS'],
+    ['POST', '/oauth/revoke', 401, 'POST, OPTIONS'],
     ['GET', '/oauth/logout', 200, 'GET, POST'],
     ['GET', '/.well-known/openid-configuration', 200, 'GET, HEAD, OPTIONS'],
     ['GET', '/oauth/jwks.json', 200, 'GET, HEAD, OPTIONS'],
-  ])('Spec §4 endpoints, %s %s: is there (%d without parameters), and allows %s', async (method, target, status, allow) => {
-    // Without a content type a POST has no form, which is the caller's fault and not an unknown path.
-    expect((await raw(world().base, { method, target })).status).toBe(status);
-    const deleted = await raw(world().base, { method: 'DELETE', target });
-    expect([deleted.status, deleted.headers['allow']]).toEqual([405, allow]);
-  });
+  ])(
+    'Spec §4 endpoints, %s %s: is there (%d without parameters), and allows %s',
+    async (method, target, status, allow) => {
+      expect((await raw(world().base, { method, target })).status).toBe(status);
+      const deleted = await raw(world().base, { method: 'DELETE', target });
+      expect([deleted.status, deleted.headers['allow']]).toEqual([405, allow]);
+    },
+  );
 
   it.each([
     ['openid', 'sub'],
@@ -103,7 +105,9 @@ describe('the specification', () => {
     const form = { grant_type: 'client_credentials', scope: 'reports.write' };
     const other = await post(world(), '/oauth/token', form, { authorization: basic('rs1') });
     expect([other.status, other.body['error']]).toEqual([400, 'invalid_scope']);
-    expect((await authorizationError(world(), { scope: 'openid reports.write' }))['error']).toBe('invalid_scope');
+    expect((await authorizationError(world(), { scope: 'openid reports.write' }))['error']).toBe(
+      'invalid_scope',
+    );
   });
 
   it('Spec §2 client, redirect URI: a service has none, and no authorization request either', async () => {
@@ -129,7 +133,9 @@ describe('the specification', () => {
     const { tokens } = await signIn(world(), { scope: 'openid' });
     const bearer = await get(world(), '/oauth/userinfo', { authorization: `Bearer ${tokens.access_token}` });
     expect(bearer.status).toBe(200);
-    const basically = await get(world(), '/oauth/userinfo', { authorization: `Basic ${tokens.access_token}` });
+    const basically = await get(world(), '/oauth/userinfo', {
+      authorization: `Basic ${tokens.access_token}`,
+    });
     expect([basically.status, basically.body['error']]).toEqual([400, 'invalid_request']);
   });
 
@@ -140,12 +146,18 @@ describe('the specification', () => {
     }
   });
 
-  it.each(['/oauth/device', '/oauth/par', '/oauth/register', '/request', '/token', '/me', '/session/end', '/jwks'])(
-    'offers nothing that the specification does not name: %s is 404',
-    async (target) => {
-      for (const method of ['GET', 'POST']) {
-        expect((await raw(world().base, { method, target })).status).toBe(404);
-      }
-    },
-  );
+  it.each([
+    '/oauth/device',
+    '/oauth/par',
+    '/oauth/register',
+    '/request',
+    '/token',
+    '/me',
+    '/session/end',
+    '/jwks',
+  ])('offers nothing that the specification does not name: %s is 404', async (target) => {
+    for (const method of ['GET', 'POST']) {
+      expect((await raw(world().base, { method, target })).status).toBe(404);
+    }
+  });
 });

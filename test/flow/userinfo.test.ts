@@ -17,15 +17,18 @@ eachStore('userinfo', (world) => {
     ['openid profile', { ...SUB, ...PROFILE }],
     ['openid email profile', { ...SUB, ...EMAIL, ...PROFILE }],
     ['openid reports.read', SUB],
-  ])('Spec §4 GET /oauth/userinfo: gives for "%s" exactly the claims of these scopes', async (scope, claims) => {
-    const { tokens, configuration } = await signIn(world(), { scope });
-    const answer = await userinfo(world(), tokens.access_token);
-    expect(answer.status).toBe(200);
-    expect(answer.body).toEqual(claims);
-    expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
-    expect(answer.headers.get('cache-control')).toBe('no-store');
-    expect(await fetchUserInfo(configuration, tokens.access_token, PEOPLE.alice)).toEqual(claims);
-  });
+  ])(
+    'Spec §4 GET /oauth/userinfo: gives for "%s" exactly the claims of these scopes',
+    async (scope, claims) => {
+      const { tokens, configuration } = await signIn(world(), { scope });
+      const answer = await userinfo(world(), tokens.access_token);
+      expect(answer.status).toBe(200);
+      expect(answer.body).toEqual(claims);
+      expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+      expect(await fetchUserInfo(configuration, tokens.access_token, PEOPLE.alice)).toEqual(claims);
+    },
+  );
 
   it('leaves out what is not known of a person', async () => {
     const { tokens } = await signIn(world(), { person: 'bob', scope: 'openid email profile' });
@@ -93,12 +96,15 @@ describe('the ways to show a token to userinfo', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store');
   });
 
-  it.each(['email', 'reports.read'])('answers a token for %s alone with 403 insufficient_scope', async (scope) => {
-    const { tokens } = await signIn(world(), { scope });
-    const answer = await userinfo(world(), tokens.access_token);
-    expect([answer.status, answer.body['error']]).toEqual([403, 'insufficient_scope']);
-    expect(answer.headers.get('www-authenticate')).toMatch(/error="insufficient_scope"/);
-  });
+  it.each(['email', 'reports.read'])(
+    'answers a token for %s alone with 403 insufficient_scope',
+    async (scope) => {
+      const { tokens } = await signIn(world(), { scope });
+      const answer = await userinfo(world(), tokens.access_token);
+      expect([answer.status, answer.body['error']]).toEqual([403, 'insufficient_scope']);
+      expect(answer.headers.get('www-authenticate')).toMatch(/error="insufficient_scope"/);
+    },
+  );
 });
 
 describe('userinfo and time', () => {

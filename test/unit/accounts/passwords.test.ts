@@ -65,7 +65,8 @@ describe('the queue of passwords', () => {
     const passwords = createPasswords(1, 0);
     await expect(passwords.verify('not a hash', 'x')).rejects.toThrow();
     const hash = await hashPassword('correct horse');
-    for (let count = 0; count < 3; count += 1) expect(await passwords.verify(hash, 'correct horse')).toBe(true);
+    for (let count = 0; count < 3; count += 1)
+      expect(await passwords.verify(hash, 'correct horse')).toBe(true);
     const two = [passwords.verify(hash, 'x'), passwords.verify(hash, 'x')];
     await expect(two[1]).rejects.toThrow(PasswordQueueFull);
     expect(await two[0]).toBe(false);

@@ -22,7 +22,10 @@ describe('the audience of a token', () => {
     [['unknown'], ISSUER],
     [['reports.read'], REPORTS],
     [['reports.read', 'reports.write'], REPORTS],
-    [['openid', 'reports.read'], [REPORTS, ISSUER]],
+    [
+      ['openid', 'reports.read'],
+      [REPORTS, ISSUER],
+    ],
     [['reports.read', 'email'], REPORTS],
     [
       ['mail.send', 'reports.read'],
@@ -37,7 +40,15 @@ describe('the audience of a token', () => {
   });
 
   it('is never empty, names nothing twice, and has the issuer in it with openid', () => {
-    const scope = fc.constantFrom('openid', 'email', 'reports.read', 'reports.write', 'mail.send', 'slow', 'x');
+    const scope = fc.constantFrom(
+      'openid',
+      'email',
+      'reports.read',
+      'reports.write',
+      'mail.send',
+      'slow',
+      'x',
+    );
     fc.assert(
       fc.property(fc.array(scope), (scopes) => {
         const audience = [rules.audienceOf(scopes)].flat();

@@ -1,0 +1,103 @@
+// The first five minutes in a real browser: the shipped configuration, the link that the start prints, the demo person.
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { chromium, type Browser, type Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { freePort, requireServer } from '../servers.ts';
+import { startProcess, type ServiceProcess } from '../world/process.ts';
+
+describe('the shipped configuration in a browser', () => {
+  let folder: string;
+  let service: ServiceProcess;
+  let browser: Browser;
+  let page: Page;
+  let tryLink: string;
+  const faults: string[] = [];
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'postern-try-'));
+    const [port, management] = [await freePort(), await freePort()];
+    // The shipped file on other ports and with a data folder of its own; nothing else is changed.
+    const shipped = await readFile('config/postern.yaml', 'utf8');
+    const moved = shipped
+      .replaceAll(/(localhost:|port: )3000/g, `$1${port}`)
+      .replaceAll(/(localhost:|port: )3001/g, `$1${management}`);
+    await writeFile(path.join(folder, 'postern.yaml'), moved.replace('lmdb:../data', 'lmdb:data'));
+    await copyFile('config/users.yaml', path.join(folder, 'users.yaml'));
+    service = await startProcess(path.join(folder, 'postern.yaml'));
+    tryLink = /try it +(\S+)/.exec(service.stdout())?.[1] ?? '';
+    browser = await chromium.launch({
+      executablePath: requireServer('chromium'),
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-background-networking',
+        '--disable-component-update',
+      ],
+    });
+  });
+  afterAll(async () => {
+    await browser.close();
+    await service.end();
+    await rm(folder, { recursive: true, force: true });
+  });
+  beforeEach(async () => {
+    faults.length = 0;
+    const context = await browser.newContext({ javaScriptEnabled: true });
+    page = await context.newPage();
+    page.on('console', (message) => {
+      if (message.type() === 'error') faults.push(message.text());
+    });
+  });
+
+  async function signIn(): Promise<void> {
+    await page.goto(tryLink);
+    await page.getByRole('link', { name: 'Sign in' }).click();
+    await page.getByLabel('Username').fill('demo');
+    await page.getByLabel('Password', { exact: true }).fill('postern-demo');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+  }
+
+  it('LG-17: signs the demo person in from the printed link to the tokens, and no policy of ours is in the way', async () => {
+    await signIn();
+    await page.getByRole('button', { name: 'Allow', exact: true }).click();
+    await page.getByRole('heading', { name: 'It works' }).waitFor();
+    const text = await page.locator('main').innerText();
+    expect(text).toContain('"preferred_username": "demo"');
+    expect(text).toContain('"refresh_token"');
+    expect(text).toContain('"aud": "demo"');
+    expect(faults).toEqual([]);
+  });
+
+  it('shows a wrong password on the page where it happened, and nothing of who exists', async () => {
+    await page.goto(tryLink);
+    await page.getByRole('link', { name: 'Sign in' }).click();
+    await page.getByLabel('Username').fill('nobody');
+    await page.getByLabel('Password', { exact: true }).fill('wrong');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    expect(await page.getByRole('alert').innerText()).toBe(
+      'That username and password don’t match. Check both and try again.',
+    );
+    expect(await page.getByLabel('Username').inputValue()).toBe('nobody');
+  });
+
+  it('goes back to the app with access_denied when the person declines', async () => {
+    await signIn();
+    await page.getByRole('button', { name: /don.t allow/i }).click();
+    await page.getByText('access_denied').waitFor();
+    expect(page.url().startsWith(tryLink)).toBe(true);
+  });
+
+  it('signs out after asking, and then there is nobody to sign out', async () => {
+    await signIn();
+    await page.getByRole('button', { name: 'Allow', exact: true }).click();
+    await page.getByRole('heading', { name: 'It works' }).waitFor();
+    const issuer = /issuer +(\S+)/.exec(service.stdout())?.[1] ?? '';
+    await page.goto(`${issuer}/oauth/logout`);
+    await page.getByRole('button', { name: /sign out/i }).click();
+    await page.getByRole('heading', { name: /signed out/i }).waitFor();
+    await page.goto(`${issuer}/oauth/logout`);
+    await page.getByRole('heading', { name: /signed out/i }).waitFor();
+    expect(faults).toEqual([]);
+  });
+});

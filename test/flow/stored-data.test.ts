@@ -1,0 +1,146 @@
+// A copy of the store is no set of keys to the house: after every flow nothing in it can be presented anywhere.
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { decodeJwt } from 'jose';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RedisServer, startRedis } from '../servers.ts';
+import { Browser } from '../world/browser.ts';
+import {
+  AUTHORIZATION_REQUEST,
+  authorize,
+  basic,
+  exchange,
+  finishPages,
+  machineToken,
+  post,
+  refresh,
+} from '../world/flows.ts';
+import { PASSWORDS, SECRETS, startWorld, type World } from '../world/world.ts';
+
+/** Goes through every flow, leaves things open on purpose, and gives what could be presented somewhere, by name. */
+async function useEverything(world: World): Promise<Record<string, string>> {
+  const pending = await authorize(world);
+  const { tokens, browser, ...authorized } = await exchange(await authorize(world));
+  const renewed = (await refresh(world, tokens.refresh_token)).body;
+  const machine = await machineToken(world, 'reports.read');
+  const revoked = await machineToken(world, 'reports.read');
+  await post(world, '/oauth/revoke', { token: revoked }, { authorization: basic('svc') });
+  const open = new Browser(world.issuer, world.base);
+  const query = new URLSearchParams(AUTHORIZATION_REQUEST);
+  const login = await open.open(`${world.issuer}/oauth/authorize?${query}`);
+  const atConsent = new Browser(world.issuer, world.base);
+  const page = await atConsent.open(`${world.issuer}/oauth/authorize?${query}`);
+  const consent = await atConsent.submit(page, '/login', { username: 'bob', password: PASSWORDS.bob });
+  const again = await browser.open(`${world.issuer}/oauth/authorize?${query}&prompt=consent`);
+  await finishPages(browser, again, 'alice');
+  return {
+    'pending code': pending.callback.searchParams.get('code') ?? '',
+    'used code': authorized.callback.searchParams.get('code') ?? '',
+    verifier: authorized.verifier,
+    'access token': tokens.access_token,
+    'access token jti': decodeJwt(tokens.access_token).jti ?? '',
+    'renewed access token jti': decodeJwt(String(renewed['access_token'])).jti ?? '',
+    'ID token': tokens.id_token ?? '',
+    'used refresh token': tokens.refresh_token ?? '',
+    'refresh token': String(renewed['refresh_token']),
+    'machine token': machine,
+    'machine token jti': decodeJwt(machine).jti ?? '',
+    'revoked machine token jti': decodeJwt(revoked).jti ?? '',
+    'interaction at sign-in': login.url.split('/').at(-1) ?? '',
+    'interaction at consent': consent.url.split('/').at(-1) ?? '',
+    ...cookiesOf('signed in', browser),
+    ...cookiesOf('at sign-in', open),
+    ...cookiesOf('at consent', atConsent),
+    ...SECRETS,
+    ...PASSWORDS,
+  };
+}
+
+function cookiesOf(who: string, browser: Browser): Record<string, string> {
+  return Object.fromEntries(browser.cookies.map(({ name, value }) => [`${name}, ${who}`, value]));
+}
+
+function expectNothingIn(dump: string, values: Readonly<Record<string, string>>): void {
+  expect(Object.keys(values).length).toBeGreaterThan(25);
+  for (const [name, value] of Object.entries(values)) {
+    expect(value.length, name).toBeGreaterThan(10);
+    expect(dump.includes(value), `${name} is in the store`).toBe(false);
+  }
+}
+
+async function dumpOf(client: Redis): Promise<string> {
+  const parts: string[] = [];
+  for (const key of await client.keys('*')) {
+    const type = await client.type(key);
+    parts.push(key);
+    if (type === 'hash') parts.push(JSON.stringify(await client.hgetall(key)));
+    else if (type === 'zset') parts.push(JSON.stringify(await client.zrange(key, 0, -1)));
+    else if (type === 'string') parts.push((await client.get(key)) ?? '');
+    else throw new Error(`${key} is a ${type}`);
+  }
+  return parts.join('\n');
+}
+
+describe('a dump of Redis', () => {
+  let redis: RedisServer;
+  let world: World;
+  let client: Redis;
+  beforeAll(async () => {
+    redis = await startRedis();
+    world = await startWorld({ store: redis.url });
+    client = new Redis(redis.url);
+  });
+  afterAll(async () => {
+    client.disconnect();
+    await world.stop();
+    await redis.stop();
+  });
+
+  it('holds no code, token, jti, session, interaction, secret or password', async () => {
+    const values = await useEverything(world);
+    const dump = (await dumpOf(client)).replaceAll('\\"', '"');
+    // The dump is the right one: it holds what is stored beside the bearer values.
+    expect(dump).toContain('usr_alice00000000000001');
+    expect(dump).toContain(AUTHORIZATION_REQUEST.state);
+    expectNothingIn(dump, values);
+  });
+
+  it('names its records by hashes, and an end for everything but documents', async () => {
+    await useEverything(world);
+    const keys = await client.keys('*');
+    for (const key of keys) {
+      const life = await client.ttl(key);
+      if (key.startsWith('postern:documents:')) expect(life, key).toBe(-1);
+      else expect(life, key).toBeGreaterThan(0);
+    }
+    const records = keys.filter((key) => key.startsWith('postern:record:'));
+    expect(records.length).toBeGreaterThan(10);
+    for (const key of records) expect(key).toMatch(/^postern:record:[A-Z][A-Za-z]+:[\w-]{43}$/);
+  });
+
+  it('holds no private part of a signing key', async () => {
+    const documents = await client.keys('postern:documents:*');
+    const values = await Promise.all(documents.map(async (key) => Object.values(await client.hgetall(key))));
+    const dump = values.flat().join('\n').replaceAll('\\"', '"');
+    expect(dump).toContain('"e":"AQAB"');
+    for (const member of ['"d":"', '"p":"', '"q":"', '"dp":"', '"dq":"', '"qi":"', 'PRIVATE KEY']) {
+      expect(dump).not.toContain(member);
+    }
+  });
+});
+
+describe('the folder of lmdb', () => {
+  it('holds no code, token, jti, session, interaction, secret or password', async () => {
+    const world = await startWorld();
+    try {
+      const values = await useEverything(world);
+      const dump = await readFile(path.join(world.folder, 'data', 'data.mdb'), 'latin1');
+      expect(dump).toContain('usr_alice00000000000001');
+      expect(dump).toContain(AUTHORIZATION_REQUEST.state);
+      expectNothingIn(dump, values);
+    } finally {
+      await world.stop();
+    }
+  });
+});

@@ -1,0 +1,115 @@
+// The engine behind the real middleware list, over a real store that counts: what service.ts joins, without its record
+// store being out of reach. Speaks HTTP on loopback.
+import { createServer } from 'node:http';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createAccountStates } from '../../../src/accounts/account-state.ts';
+import { createAccounts } from '../../../src/accounts/accounts.ts';
+import { createPasswords } from '../../../src/accounts/passwords.ts';
+import { createSignIn } from '../../../src/accounts/sign-in.ts';
+import type { Config } from '../../../src/config/config.ts';
+import { loadConfig } from '../../../src/config/load.ts';
+import { createEngine, type Engine } from '../../../src/engine/engine.ts';
+import { createInteractions } from '../../../src/engine/interactions.ts';
+import { LiveEngine } from '../../../src/engine/live-engine.ts';
+import { createApp } from '../../../src/http/app.ts';
+import { createCsrf } from '../../../src/interaction/csrf.ts';
+import { interactionRoutes } from '../../../src/interaction/routes.ts';
+import { createShow } from '../../../src/interaction/show.ts';
+import type { KeySet } from '../../../src/keys/key-set.ts';
+import { createLimits } from '../../../src/limits/limits.ts';
+import { createAssets } from '../../../src/pages/assets.ts';
+import { createPages } from '../../../src/pages/pages.ts';
+import { createKeyedHash } from '../../../src/store/keyed-hash.ts';
+import { openLmdb } from '../../../src/store/lmdb.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { createLog } from '../../../src/telemetry/log.ts';
+import { createRevokedTokens } from '../../../src/tokens/revoked-tokens.ts';
+import { freePort } from '../../servers.ts';
+import { WORLD_ENV, type World, writeWorldConfig } from '../../world/world.ts';
+import { realKeys } from '../keys/keys.fixture.ts';
+import { countCalls } from './counting-records.fixture.ts';
+
+const VIEWS = path.join(import.meta.dirname, '..', '..', '..', 'views');
+const now = () => Date.now();
+
+export type EngineWorld = World & {
+  readonly engine: Engine;
+  /** What was asked of the record store, as `AccessToken.save`. */
+  readonly calls: string[];
+};
+
+export async function startEngine(): Promise<EngineWorld> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'postern-engine-'));
+  const ports = [await freePort(), await freePort()] as const;
+  const written = await writeWorldConfig(folder, {}, ports);
+  const config = await loadConfig(written.configFile, { env: WORLD_ENV });
+  const store = await openLmdb({ folder: path.join(folder, 'data'), now });
+  const { app, engine, calls } = await assemble(config, store);
+  const handle = app.callback();
+  const server = createServer((request, response) => void handle(request, response));
+  await new Promise<void>((resolve) => server.listen(ports[0], '127.0.0.1', resolve));
+  return {
+    ...written,
+    folder,
+    management: '',
+    engine,
+    calls,
+    async stop() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await store.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function assemble(config: Config, store: Store) {
+  const log = createLog('silent');
+  const hash = createKeyedHash(Buffer.alloc(32, 1));
+  const { records, calls } = countCalls(store.records);
+  const accounts = createAccounts(config.users, createAccountStates(store.documents));
+  const limits = createLimits({
+    counters: store.counters,
+    hash,
+    rates: config.rateLimits,
+    onLimited: () => undefined,
+  });
+  const folders = { builtInFolder: VIEWS, overrideFolder: undefined, branding: config.branding };
+  const assets = createAssets(folders);
+  const pages = createPages({
+    ...folders,
+    assetUrl: (name) => `${config.issuer}/${assets.url(name)}`,
+    onProblem: ({ message }) => {
+      throw new Error(message);
+    },
+  });
+  const adapter = { records, hash, tombstoneSeconds: 3600 };
+  const revoked = createRevokedTokens(records, hash, now);
+  const keySet = await firstKeySet();
+  const engine = await createEngine({ config, adapter, accounts, pages, now, revoked, limits, log, keySet });
+  const live = new LiveEngine(engine);
+  const csrf = createCsrf(hash);
+  const interactions = interactionRoutes({
+    issuer: config.issuer,
+    interactions: createInteractions(live, adapter),
+    signIn: createSignIn(accounts, createPasswords(2, 10), (account, address) =>
+      limits.takeSignInAttempt(account, address),
+    ),
+    csrf,
+    show: createShow({ config, accounts, pages, csrf, now }),
+  });
+  return { engine, calls, app: createApp({ config, live, interactions, pages, assets, limits, log }) };
+}
+
+async function firstKeySet(): Promise<KeySet> {
+  const [active, next] = await realKeys();
+  if (active === undefined || next === undefined) throw new Error('two keys');
+  return {
+    generation: 1,
+    active: { kid: active.kid, privateJwk: active.privateJwk },
+    reserve: [{ kid: next.kid, privateJwk: next.privateJwk }],
+    published: [active.publicJwk, next.publicJwk],
+  };
+}
