@@ -20,8 +20,9 @@ import { createShow } from './interaction/show.ts';
 import { generateKey } from './keys/generate-key.ts';
 import { createKeyStore, type KeyStore } from './keys/key-store.ts';
 import { ensurePepper } from './keys/pepper.ts';
-import { createRotation, type Rotation } from './keys/rotation.ts';
-import { toTiming } from './keys/timing.ts';
+import { keyProblems } from './keys/readiness.ts';
+import { createRotation, type Rotation, type Timer } from './keys/rotation.ts';
+import { toTiming, toTimingInput } from './keys/timing.ts';
 import { createVault } from './keys/vault.ts';
 import { createLimits } from './limits/limits.ts';
 import { createAssets } from './pages/assets.ts';
@@ -33,7 +34,12 @@ import { createLog, type Log } from './telemetry/log.ts';
 import { createRevokedTokens } from './tokens/revoked-tokens.ts';
 
 /** What a test may put in place of the real thing. */
-export type Overrides = { readonly now?: Clock; readonly log?: Log };
+export type Overrides = {
+  readonly now?: Clock;
+  readonly log?: Log;
+  /** When the rotation job looks at the ring. */
+  readonly rotationTimer?: Timer;
+};
 
 export interface Service {
   /** Resolves when both listeners accept. Rejects with one clear line for the operator. */
@@ -51,23 +57,26 @@ const PASSWORDS_WAITING = 100;
 const SKEW_SECONDS = 120;
 
 export async function createService(config: Config, overrides: Overrides = {}): Promise<Service> {
-  const { now = Date.now, log = createLog('info') } = overrides;
+  const { now = Date.now, log = createLog('info'), rotationTimer } = overrides;
   const store = await openStore(config.store, now);
   try {
-    return await assemble(config, store, now, log);
+    return await assemble(config, store, { now, log, rotationTimer });
   } catch (error) {
     await store.close();
     throw error;
   }
 }
 
-async function assemble(config: Config, store: Store, now: Clock, log: Log): Promise<Service> {
+type Surroundings = { readonly now: Clock; readonly log: Log; readonly rotationTimer: Timer | undefined };
+
+async function assemble(config: Config, store: Store, around: Surroundings): Promise<Service> {
+  const { now, log } = around;
   const vault = createVault(config.encryptionKeys);
   const keyStore = createKeyStore({
     documents: store.documents,
     vault,
     now,
-    timing: toTiming(timingInput(config)),
+    timing: toTiming(toTimingInput(config)),
     generateKey: () => generateKey(config.signingKeys.modulus),
   });
   await keyStore.ensure();
@@ -88,8 +97,9 @@ async function assemble(config: Config, store: Store, now: Clock, log: Log): Pro
   const { pages, assets } = createViews(config, log);
 
   const adapter = { records: store.records, hash, tombstoneSeconds: longestTokenLife(config) + SKEW_SECONDS };
-  const engineParts = { config, adapter, accounts, pages, now, revoked, limits, log };
-  const { live, rotation } = await startEngine(engineParts, keyStore);
+  const { verify: verifySlow } = passwords;
+  const engineParts = { config, adapter, accounts, pages, now, revoked, limits, log, verifySlow };
+  const { live, rotation } = await startEngine(engineParts, keyStore, around.rotationTimer);
 
   const csrf = createCsrf(hash);
   const interactions = interactionRoutes({
@@ -100,7 +110,10 @@ async function assemble(config: Config, store: Store, now: Clock, log: Log): Pro
     show: createShow({ config, accounts, pages, csrf, now }),
   });
   const app = createApp({ config, live, interactions, pages, assets, limits, log });
-  const management = createManagementApp(() => readiness(store), createTryOut({ config, pages }));
+  const management = createManagementApp(
+    () => readiness(store, rotation, now),
+    createTryOut({ config, pages }),
+  );
 
   return listening(
     [
@@ -115,17 +128,22 @@ async function assemble(config: Config, store: Store, now: Clock, log: Log): Pro
 }
 
 /** The first engine instance, and the job that puts another in its place when the keys change. */
-async function startEngine(parts: Omit<EngineParts, 'keySet'>, keyStore: KeyStore) {
+async function startEngine(
+  parts: Omit<EngineParts, 'keySet' | 'maySign'>,
+  keyStore: KeyStore,
+  timer: Timer | undefined,
+) {
   let live: LiveEngine | undefined;
   const rotation: Rotation = createRotation({
     keyStore,
     now: parts.now,
     onKeySet: async (keySet) => {
-      const engine = await createEngine({ ...parts, keySet });
+      const engine = await createEngine({ ...parts, keySet, maySign: () => rotation.signingAllowed() });
       if (live === undefined) live = new LiveEngine(engine);
       else live.swap(engine);
     },
     onError: (error) => parts.log.error({ err: error }, 'the key ring could not be read or turned'),
+    timer,
   });
   await rotation.start();
   if (live === undefined) throw new TypeError('the rotation job began without a key set');
@@ -165,30 +183,17 @@ function createViews({ issuer, viewsFolder, branding }: Config, log: Log) {
   return { assets, pages };
 }
 
-async function readiness(store: Store): Promise<readonly string[]> {
+async function readiness(store: Store, rotation: Rotation, now: Clock): Promise<readonly string[]> {
+  const problems = keyProblems(rotation.status(), now());
   try {
     await store.ping();
-    return [];
+    return problems;
   } catch {
-    return ['the store can not be reached'];
+    return ['the store can not be reached', ...problems];
   }
-}
-
-function timingInput(config: Config) {
-  return {
-    accessToken: longestAccessToken(config),
-    idToken: config.lifetimes.idToken,
-    rotateEvery: config.signingKeys.rotateEvery,
-    publishAhead: config.signingKeys.publishAhead,
-    jwksMaxAge: config.signingKeys.jwksMaxAge,
-  };
-}
-
-function longestAccessToken({ lifetimes, resources }: Config): number {
-  return Math.max(lifetimes.accessToken, ...resources.map((resource) => resource.accessToken ?? 0));
 }
 
 function longestTokenLife(config: Config): number {
   const { refreshToken, authorizationCode } = config.lifetimes;
-  return Math.max(refreshToken, authorizationCode, longestAccessToken(config));
+  return Math.max(refreshToken, authorizationCode, toTimingInput(config).accessToken);
 }

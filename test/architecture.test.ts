@@ -25,6 +25,7 @@ const ORDER = [
 /** Package -> the only folders that may know it. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   '@node-rs/argon2': ['accounts'],
+  chokidar: ['config'],
   commander: ['cli'],
   ejs: ['pages'],
   ioredis: ['store'],

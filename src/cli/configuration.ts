@@ -2,7 +2,7 @@
 import { Option } from 'commander';
 import { formatProblem, type Config, type ConfigError } from '../config/config.ts';
 import { loadConfig, type ConfigCheck, type LoadOptions } from '../config/load.ts';
-import { timingProblems } from '../keys/timing.ts';
+import { timingProblems, toTimingInput } from '../keys/timing.ts';
 import type { CliIo } from './io.ts';
 
 /** `--config FILE`. */
@@ -17,14 +17,8 @@ export async function readConfig(file: string, options: Omit<LoadOptions, 'check
   return loadConfig(file, { ...options, checks: [checkKeyTimes] });
 }
 
-const checkKeyTimes: ConfigCheck = ({ lifetimes, signingKeys, resources }) =>
-  timingProblems({
-    accessToken: Math.max(lifetimes.accessToken, ...resources.map(({ accessToken }) => accessToken ?? 0)),
-    idToken: lifetimes.idToken,
-    rotateEvery: signingKeys.rotateEvery,
-    publishAhead: signingKeys.publishAhead,
-    jwksMaxAge: signingKeys.jwksMaxAge,
-  }).map((message) => ({ path: ['signing_keys'], message }));
+const checkKeyTimes: ConfigCheck = (config) =>
+  timingProblems(toTimingInput(config)).map((message) => ({ path: ['signing_keys'], message }));
 
 /** Every problem on a line of its own, or all of them as JSON. */
 export function printProblems({ stdout, stderr }: CliIo, { problems }: ConfigError, json: boolean): void {

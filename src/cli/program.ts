@@ -5,6 +5,11 @@ import { Command } from 'commander';
 import { registerCheck } from './check.ts';
 import { registerClientSecret } from './client-secret.ts';
 import type { CliIo } from './io.ts';
+import { registerKeysCompromise } from './keys-compromise.ts';
+import { registerKeysImport } from './keys-import.ts';
+import { registerKeysList } from './keys-list.ts';
+import { registerKeysRewrap } from './keys-rewrap.ts';
+import { registerKeysRotate } from './keys-rotate.ts';
 import { registerSchema } from './schema.ts';
 import { registerServe } from './serve.ts';
 import { registerUserHash } from './user-hash.ts';
@@ -19,6 +24,15 @@ const VERBS: readonly Register[] = [
   registerSchema,
   registerClient,
   registerUser,
+  registerKeys,
+];
+
+const KEYS_VERBS: readonly Register[] = [
+  registerKeysList,
+  registerKeysRotate,
+  registerKeysCompromise,
+  registerKeysRewrap,
+  registerKeysImport,
 ];
 
 /** The whole command line. It throws CommanderError instead of ending the process. */
@@ -42,6 +56,11 @@ function registerUser(program: Command, io: CliIo): void {
   const user = program.command('user').description('people');
   registerUserHash(user, io);
   registerUserState(user, io);
+}
+
+function registerKeys(program: Command, io: CliIo): void {
+  const keys = program.command('keys').description('signing keys');
+  for (const register of KEYS_VERBS) register(keys, io);
 }
 
 /** package.json lies beside src/ and beside dist/ alike. */

@@ -123,16 +123,16 @@ export function applicationTypeOf(
 
 /** Reports every contradiction in `clients`. */
 export function checkClients(clients: readonly Entry<ClientForm>[], context: ClientContext): void {
-  const places = new Map<string, string>();
+  const owners = new Map<string, Entry<ClientForm>>();
   for (const client of clients) {
     applyRules(RULES, client, context);
     checkRedirectUris(client, context);
     const id = understood(client, ['client_id'])?.client_id;
     if (id === undefined) continue;
-    const first = places.get(id);
+    const first = owners.get(id);
     if (first !== undefined)
-      client.report([...client.path, 'client_id'], `${id} is already used at ${first}`);
-    places.set(id, first ?? client.place);
+      client.report([...client.path, 'client_id'], `${id} is already used at ${first.place}`);
+    owners.set(id, first ?? client);
   }
 }
 

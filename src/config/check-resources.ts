@@ -26,18 +26,19 @@ function claimedScopes({ value, node }: Entry<ResourceForm>): readonly string[] 
 
 /** Reports every contradiction in `resources`. */
 export function checkResources(resources: readonly Entry<ResourceForm>[], context: ResourceContext): void {
-  const owners = new Map<string, string>();
-  const places = new Map<string, string>();
+  const owners = new Map<string, Entry<ResourceForm>>();
+  const places = new Map<string, Entry<ResourceForm>>();
+  const clients = new Map(context.clients.map((client) => [client.value.client_id, client]));
   for (const entry of resources) {
     checkIdentifier(entry, places, context.issuer);
     checkScopes(entry, owners);
-    if (context.clientsAreKnown) checkIntrospectionClients(entry, context.clients);
+    if (context.clientsAreKnown) checkIntrospectionClients(entry, clients);
   }
 }
 
 function checkIdentifier(
   entry: Entry<ResourceForm>,
-  places: Map<string, string>,
+  places: Map<string, Entry<ResourceForm>>,
   issuer: string | undefined,
 ): void {
   const resource = understood(entry, ['resource'])?.resource;
@@ -46,11 +47,11 @@ function checkIdentifier(
   // The issuer is the audience of tokens for the service itself.
   if (resource.replace(/\/$/, '') === issuer) entry.report(path, 'must not be the issuer');
   const first = places.get(resource);
-  if (first !== undefined) entry.report(path, `is already described at ${first}`);
-  places.set(resource, first ?? entry.place);
+  if (first !== undefined) entry.report(path, `is already described at ${first.place}`);
+  places.set(resource, first ?? entry);
 }
 
-function checkScopes(entry: Entry<ResourceForm>, owners: Map<string, string>): void {
+function checkScopes(entry: Entry<ResourceForm>, owners: Map<string, Entry<ResourceForm>>): void {
   const specified: readonly string[] = SPECIFICATION_SCOPES;
   for (const [index, scope] of (understood(entry, ['scopes'])?.scopes ?? []).entries()) {
     const path = [...entry.path, 'scopes', index];
@@ -58,15 +59,18 @@ function checkScopes(entry: Entry<ResourceForm>, owners: Map<string, string>): v
     if (specified.includes(scope))
       entry.report(path, `${scope} belongs to the issuer, no resource can own it`);
     // The audience of a token follows from its scopes, so each must lead to one API.
-    else if (owner !== undefined) entry.report(path, `${scope} already belongs to the resource at ${owner}`);
-    owners.set(scope, owner ?? entry.place);
+    else if (owner !== undefined) entry.report(path, `${scope} already belongs to the resource at ${owner.place}`);
+    owners.set(scope, owner ?? entry);
   }
 }
 
-function checkIntrospectionClients(entry: Entry<ResourceForm>, clients: readonly Entry<ClientForm>[]): void {
+function checkIntrospectionClients(
+  entry: Entry<ResourceForm>,
+  clients: ReadonlyMap<string | undefined, Entry<ClientForm>>,
+): void {
   const named = understood(entry, ['introspection_clients'])?.introspection_clients ?? [];
   for (const [index, id] of named.entries()) {
-    const client = clients.find(({ value }) => value.client_id === id);
+    const client = clients.get(id);
     const path = [...entry.path, 'introspection_clients', index];
     if (client === undefined) entry.report(path, `there is no client ${id}`);
     else if (client.value.token_endpoint_auth_method === 'none') {

@@ -5,8 +5,8 @@ import type { UserForm } from './schema-user.ts';
 
 /** Reports every id and username that two people have. */
 export function checkUsers(users: readonly Entry<UserForm>[]): void {
-  const ids = new Map<string, string>();
-  const usernames = new Map<string, string>();
+  const ids = new Map<string, Entry<UserForm>>();
+  const usernames = new Map<string, Entry<UserForm>>();
   for (const user of users) {
     const id = understood(user, ['id'])?.id;
     if (id !== undefined) checkTaken(user, { key: 'id', taken: ids, value: id });
@@ -17,10 +17,14 @@ export function checkUsers(users: readonly Entry<UserForm>[]): void {
   }
 }
 
-type Taken = { readonly key: 'id' | 'username'; readonly taken: Map<string, string>; readonly value: string };
+type Taken = {
+  readonly key: 'id' | 'username';
+  readonly taken: Map<string, Entry<UserForm>>;
+  readonly value: string;
+};
 
 function checkTaken(user: Entry<UserForm>, { key, taken, value }: Taken): void {
   const first = taken.get(value);
-  if (first !== undefined) user.report([...user.path, key], `${value} is already used at ${first}`);
-  taken.set(value, first ?? user.place);
+  if (first !== undefined) user.report([...user.path, key], `${value} is already used at ${first.place}`);
+  taken.set(value, first ?? user);
 }

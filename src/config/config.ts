@@ -41,10 +41,14 @@ export type Resource = {
   readonly introspectionClients: readonly string[];
 };
 
-/** A client secret as it is kept in memory: never the value itself. */
-export type ClientSecret = {
-  /** SHA-256 of the secret's UTF-8 bytes, 32 bytes. */
-  readonly digest: Buffer;
+/** What is kept of a secret: never the value itself. */
+export type SecretHash =
+  /** SHA-256 of the UTF-8 bytes, 32 bytes: for random secrets, and cheap enough for every request. */
+  | { readonly kind: 'sha256'; readonly digest: Buffer }
+  /** argon2id, PHC string: imported from elsewhere, and slow on purpose. */
+  | { readonly kind: 'argon2id'; readonly phc: string };
+
+export type ClientSecret = SecretHash & {
   readonly name?: string | undefined;
   /** Epoch seconds. */
   readonly notBefore?: number | undefined;
@@ -138,14 +142,25 @@ export type ConfigProblem = {
   readonly message: string;
 };
 
+/** What a configuration was made from, so that a change of it can be noticed. All absolute. */
+export type ConfigSources = {
+  /** Every file that was read or looked for, also one that isn't there. */
+  readonly files: readonly string[];
+  /** Patterns of `clients_from`: a new file that matches is a change too. */
+  readonly patterns: readonly string[];
+};
+
 /** Every problem of a configuration at once. */
 export class ConfigError extends Error {
   readonly problems: readonly ConfigProblem[];
+  /** As far as reading came: what may have to change before it loads. */
+  readonly sources: ConfigSources;
 
-  constructor(problems: readonly ConfigProblem[]) {
+  constructor(problems: readonly ConfigProblem[], sources: ConfigSources = { files: [], patterns: [] }) {
     super(problems.map(formatProblem).join('\n'));
     this.name = 'ConfigError';
     this.problems = problems;
+    this.sources = sources;
   }
 }
 

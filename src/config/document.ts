@@ -14,6 +14,8 @@ export type SourceDocument = Located & {
   /** Absolute folder of the file, where its relative paths start. */
   readonly folder: string;
   readonly content: unknown;
+  /** Whether the file holds nothing at all, not even a comment. */
+  readonly isBlank: boolean;
 };
 
 /** The document in `file`, or undefined after its problems were noted. */
@@ -49,25 +51,42 @@ export function readFault(error: unknown): string {
 }
 
 function parseSource(file: string, source: string, problems: ProblemList): SourceDocument | undefined {
-  const lines = new LineCounter();
-  const toPosition = (offset: number): Position => {
-    const { line, col } = lines.linePos(offset);
-    return { line: Math.max(line, 1), column: Math.max(col, 1) };
-  };
-  // uniqueKeys compares every pair of keys, minutes for a hostile file; plain.ts finds doubles in one pass.
-  // prettyErrors would quote the file, secrets included.
-  const yaml = parseDocument(source, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
+  const { yaml, toPosition } = parseTree(source);
   const faults: SyntaxFault[] = yamlFaults(yaml);
   const content = faults.length === 0 ? toPlain(yaml.contents, faults) : undefined;
   for (const { offset, message } of faults.slice(0, MOST_SYNTAX_PROBLEMS)) {
     problems.add({ file, ...toPosition(offset), message });
   }
   if (faults.length > 0) return undefined;
+  const isBlank = source.trim() === '';
+  return { file, folder: dirname(resolve(file)), content, isBlank, locate: locator(source) };
+}
+
+/**
+ * Positions are only asked for when something is wrong. So the tree, many times the size of its text, isn't kept; it is
+ * made again for the first question.
+ */
+function locator(source: string): Located['locate'] {
+  let tree: Tree | undefined;
+  return (path, target) => {
+    tree ??= parseTree(source);
+    return tree.toPosition(findOffset(tree.yaml, path, target));
+  };
+}
+
+type Tree = { readonly yaml: Document; readonly toPosition: (offset: number) => Position };
+
+function parseTree(source: string): Tree {
+  const lines = new LineCounter();
+  // uniqueKeys compares every pair of keys, minutes for a hostile file; plain.ts finds doubles in one pass.
+  // prettyErrors would quote the file, secrets included.
+  const yaml = parseDocument(source, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
   return {
-    file,
-    folder: dirname(resolve(file)),
-    content,
-    locate: (path, target) => toPosition(findOffset(yaml, path, target)),
+    yaml,
+    toPosition: (offset) => {
+      const { line, col } = lines.linePos(offset);
+      return { line: Math.max(line, 1), column: Math.max(col, 1) };
+    },
   };
 }
 

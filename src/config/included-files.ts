@@ -7,6 +7,7 @@ import { readDocument, type SourceDocument } from './document.ts';
 import { isRecord, parseFields } from './parse-fields.ts';
 import type { Path, ProblemList, Report } from './problems.ts';
 import type { Entry } from './rules.ts';
+import type { SourceList } from './source-list.ts';
 
 /** Some objects of one kind in one document. */
 export type Listing = {
@@ -16,20 +17,27 @@ export type Listing = {
 };
 
 /** The files that `patterns` mean, in order, each once. A pattern that matches nothing is fine, a missing name isn't. */
-export async function findFiles(patterns: readonly string[], configFile: string): Promise<string[]> {
+export async function findFiles(
+  patterns: readonly string[],
+  configFile: string,
+  sources: SourceList,
+): Promise<string[]> {
   const files = new Set<string>();
   for (const pattern of patterns) {
     const path = isAbsolute(pattern) ? pattern : join(dirname(configFile), pattern);
     if (/[*?[{]/.test(pattern)) {
+      sources.addPattern(path);
       for (const match of await matchesOf(path)) files.add(match);
     } else {
       files.add(path);
     }
   }
+  for (const file of files) sources.addFile(file);
   return [...files];
 }
 
-async function matchesOf(pattern: string): Promise<string[]> {
+/** The files that match, in order. */
+export async function matchesOf(pattern: string): Promise<string[]> {
   const matches: string[] = [];
   for await (const match of glob(pattern)) matches.push(match);
   return matches.toSorted();
@@ -46,7 +54,12 @@ export async function readListing(
   const { content } = document;
   if (Array.isArray(content)) return { document, path: [], items: content };
   const report = problems.reporter(document);
-  // An empty file is a list with nothing in it yet.
+  // A file without a character is one that somebody is about to write: its clients must not be gone meanwhile.
+  if (document.isBlank) {
+    report([], 'is empty: write [] for a list with nothing in it');
+    return undefined;
+  }
+  // Only comments: a list with nothing in it yet.
   if (content === null) return { document, path: [key], items: [] };
   if (!isRecord(content)) {
     report([], `must be a list, or ${key}: and a list`);
@@ -74,10 +87,19 @@ export function toEntries<S extends z.ZodObject>(
     const label = labelKey !== undefined && isRecord(node) ? node[labelKey] : undefined;
     const report = labelled(plain, labelKey, label);
     const itemPath = [...path, index];
-    const { line } = document.locate(itemPath, 'value');
-    const place = `${document.file}:${line}`;
     const { value, broken } = parseFields(schema, node, itemPath, report);
-    return { value, broken, node, path: itemPath, report, place, folder: document.folder };
+    return {
+      value,
+      broken,
+      node,
+      path: itemPath,
+      report,
+      // Positions cost a second look at the file, see document.ts.
+      get place() {
+        return `${document.file}:${document.locate(itemPath, 'value').line}`;
+      },
+      folder: document.folder,
+    };
   });
 }
 

@@ -6,9 +6,10 @@ import { checkResources, scopesOf } from './check-resources.ts';
 import { checkService } from './check-service.ts';
 import { checkUsers } from './check-users.ts';
 import { resolveClientSecrets } from './client-secrets.ts';
-import { ConfigError, type ClientSecret, type Config } from './config.ts';
+import { ConfigError, type ClientSecret, type Config, type ConfigSources } from './config.ts';
 import { DEMO_PASSWORD_HASH } from './demo.ts';
 import { readDocument, readFault, type SourceDocument } from './document.ts';
+import { hashConfig, hashMachine } from './hash.ts';
 import { findFiles, readListing, toEntries, type Listing } from './included-files.ts';
 import { isRecord, parseFields } from './parse-fields.ts';
 import { ProblemList, type Path } from './problems.ts';
@@ -17,7 +18,9 @@ import { understood, type Entry } from './rules.ts';
 import { clientSchema, resourceSchema, type ClientForm, type ResourceForm } from './schema-client.ts';
 import { userSchema, type UserForm } from './schema-user.ts';
 import { configSchema, type ServiceForm } from './schema.ts';
-import { dataFolder, generateKeys, resolveKeys } from './service-keys.ts';
+import type { ReferenceSource } from './secret-reference.ts';
+import { dataFolder, generateKeys, resolveKeys, type KeyName } from './service-keys.ts';
+import { SourceList } from './source-list.ts';
 import { resolveStore } from './store-location.ts';
 import { isLoopbackUrl, normalizeIssuer } from './uri.ts';
 
@@ -31,7 +34,26 @@ export type LoadOptions = {
   readonly checks?: readonly ConfigCheck[];
   /** false leaves the disk alone: keys that would be generated are only made up. */
   readonly writeKeys?: boolean;
+  /** false where the secrets aren't, as in CI: references aren't followed. The result is good for looking at only. */
+  readonly readSecrets?: boolean;
 };
+
+/** A configuration, and what to know about where it came from. */
+export type LoadedConfig = {
+  readonly config: Config;
+  readonly sources: ConfigSources;
+  /** The same on every node that runs the same configuration, and reveals nothing of it. */
+  readonly hash: string;
+  /** Of what may differ from node to node: addresses, folders. */
+  readonly machineHash: string;
+  /** Keys that weren't configured: they are this installation's own. */
+  readonly generatedKeys: readonly KeyName[];
+  /** When reading began, in epoch milliseconds. */
+  readonly readAt: number;
+};
+
+// Secret files that are read at the same time: enough to keep the disk busy, few enough for any limit on open files.
+const CLIENTS_AT_ONCE = 64;
 
 // Lists are taken apart first, so that one bad client doesn't hide the others.
 const topSchema = configSchema.extend({
@@ -41,20 +63,47 @@ const topSchema = configSchema.extend({
 
 /** The configuration in `file`. Throws ConfigError with every problem of all its files. */
 export async function loadConfig(file: string, options: LoadOptions = {}): Promise<Config> {
-  const { env = process.env, now = Math.floor(Date.now() / 1000), checks = [], writeKeys = true } = options;
+  return (await loadConfigWithSources(file, options)).config;
+}
+
+/** The same, with what a watcher and a comparison need. The ConfigError it throws knows its sources too. */
+export async function loadConfigWithSources(file: string, options: LoadOptions = {}): Promise<LoadedConfig> {
+  const sources = new SourceList();
+  const readAt = Date.now();
+  try {
+    const loaded = await load(file, options, sources);
+    const { config } = loaded;
+    const hashes = { hash: hashConfig(config), machineHash: hashMachine(config) };
+    return { ...loaded, ...hashes, sources: sources.list(), readAt };
+  } catch (error) {
+    throw error instanceof ConfigError ? new ConfigError(error.problems, sources.list()) : error;
+  }
+}
+
+async function load(
+  file: string,
+  options: LoadOptions,
+  sources: SourceList,
+): Promise<Pick<LoadedConfig, 'config' | 'generatedKeys'>> {
+  const { env = process.env, checks = [], writeKeys = true, readSecrets } = options;
   const problems = new ProblemList();
+  sources.addFile(file);
   const document = await readDocument(file, problems);
   if (document === undefined) throw new ConfigError(problems.list());
-  const parts = await readParts(document, problems);
+  const parts = await readParts(document, problems, sources);
   checkParts(parts);
-  const secrets = await resolveSecrets(parts, env, now);
+  const noteFile = (secret: string): void => sources.addFile(secret);
+  const secrets = await resolveSecrets(parts, { env, noteFile, readSecrets });
   if (!problems.isEmpty || secrets.store === undefined) throw new ConfigError(problems.list());
   const keys = await fillKeys({ ...secrets, store: secrets.store }, { document, problems, writeKeys });
   const config = toConfig({ ...parts, ...keys });
   const report = problems.reporter(document);
   for (const { path, message } of checks.flatMap((check) => check(config))) report(path, message);
   if (!problems.isEmpty) throw new ConfigError(problems.list());
-  return config;
+  const generatedKeys: KeyName[] = [];
+  if (secrets.encryptionKeys.length === 0) generatedKeys.push('encryption_keys');
+  if (secrets.cookieKeys.length === 0) generatedKeys.push('cookie_keys');
+  return { config, generatedKeys };
 }
 
 type Parts = {
@@ -68,7 +117,11 @@ type Parts = {
   readonly issuerIsLoopback: boolean;
 };
 
-async function readParts(document: SourceDocument, problems: ProblemList): Promise<Parts> {
+async function readParts(
+  document: SourceDocument,
+  problems: ProblemList,
+  sources: SourceList,
+): Promise<Parts> {
   const { file, folder, content } = document;
   const report = problems.reporter(document);
   const { value, broken } = parseFields(topSchema, content ?? {}, [], report);
@@ -77,10 +130,11 @@ async function readParts(document: SourceDocument, problems: ProblemList): Promi
     path: [key],
     items: value[key] ?? [],
   });
-  const clientFiles = await findFiles(value.clients_from ?? [], file);
+  const clientFiles = await findFiles(value.clients_from ?? [], file, sources);
   const listings: (Listing | undefined)[] = [listing('clients')];
   for (const name of clientFiles) listings.push(await readListing(name, 'clients', problems));
-  const [usersFile] = value.users_from === undefined ? [] : await findFiles([value.users_from], file);
+  const usersFrom = value.users_from === undefined ? [] : [value.users_from];
+  const [usersFile] = await findFiles(usersFrom, file, sources);
   const people = usersFile === undefined ? undefined : await readListing(usersFile, 'users', problems);
   const { clients: _clients, resources: _resources, ...fields } = value;
   const issuer = value.issuer === undefined ? undefined : normalizeIssuer(value.issuer);
@@ -124,17 +178,24 @@ type Secrets = Pick<Sources, 'clientSecrets' | 'encryptionKeys' | 'cookieKeys'> 
   readonly store: Sources['store'] | undefined;
 };
 
-async function resolveSecrets(parts: Parts, env: NodeJS.ProcessEnv, now: number): Promise<Secrets> {
+async function resolveSecrets(parts: Parts, source: ReferenceSource): Promise<Secrets> {
   const { service, issuerIsLoopback } = parts;
-  const context = { env, issuerIsLoopback, now };
+  const context = { ...source, issuerIsLoopback };
   const clientSecrets = new Map<Entry<ClientForm>, readonly ClientSecret[]>();
-  for (const client of parts.clients) clientSecrets.set(client, await resolveClientSecrets(client, context));
+  for (const some of chunks(parts.clients, CLIENTS_AT_ONCE)) {
+    const found = await Promise.all(some.map((client) => resolveClientSecrets(client, context)));
+    for (const [index, client] of some.entries()) clientSecrets.set(client, found[index] ?? []);
+  }
   return {
     store: await resolveStore(service, context),
     encryptionKeys: await resolveKeys(service, 'encryption_keys', context),
     cookieKeys: await resolveKeys(service, 'cookie_keys', context),
     clientSecrets,
   };
+}
+
+function* chunks<T>(list: readonly T[], size: number): Generator<readonly T[]> {
+  for (let start = 0; start < list.length; start += size) yield list.slice(start, start + size);
 }
 
 type Surroundings = {

@@ -53,9 +53,10 @@ export function understood<F, K extends keyof F & string>(
 }
 
 /** The entry whole; only for a configuration without problems. */
-export function complete<F>({ value, broken, place }: Entry<F>): F {
+export function complete<F>(entry: Entry<F>): F {
+  const { value, broken } = entry;
   if (isWhole(value, broken)) return value;
-  throw new TypeError(`${place} was read although it has problems`);
+  throw new TypeError(`${entry.place} was read although it has problems`);
 }
 
 // A field that isn't broken holds what its schema returned, so these two tell the truth.

@@ -33,7 +33,11 @@ const clientSecretSchema = z
     value: secretReference
       .optional()
       .describe('env:NAME or file:PATH. Plain text only when the issuer is this machine.'),
-    hash: text(hashFault).optional().describe('sha256: and the SHA-256 of the secret, in hex or base64url.'),
+    hash: text(hashFault)
+      .optional()
+      .describe(
+        'sha256: and the SHA-256 of the secret, in hex or base64url; or an argon2id hash that was imported. "postern client secret" makes the former.',
+      ),
     name: text(labelFault).optional().describe('What to call this secret in logs.'),
     not_before: instant().optional().describe('Not accepted before this day or time.'),
     expires_at: instant().optional().describe('Not accepted from this day or time on.'),

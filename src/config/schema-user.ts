@@ -1,27 +1,12 @@
 // The file's form of a person. Owns keys, defaults, descriptions and what can be said of one field alone.
 import * as z from 'zod';
+import { phcFault } from './phc.ts';
 import { labelFault, text } from './text.ts';
 import { webUriFault } from './uri.ts';
 
-const PHC =
-  /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{22,171}$/;
-
-// Below: cheaper to guess than OWASP's weakest advice. Above: one sign-in could take the memory of the whole service.
-const MEMORY_KIB = { least: 7168, most: 262_144 };
-
 function passwordHashFault(value: string): string | undefined {
-  const [, memory, passes, lanes] = (PHC.exec(value) ?? []).map(Number);
-  if (memory === undefined) return 'must be an argon2id hash: make one with "postern user hash"';
-  if (memory < MEMORY_KIB.least || memory > MEMORY_KIB.most) {
-    return `must have m between ${MEMORY_KIB.least} and ${MEMORY_KIB.most}: make one with "postern user hash"`;
-  }
-  return within(passes, 1, 20) && within(lanes, 1, 16)
-    ? undefined
-    : 'must have t from 1 to 20 and p from 1 to 16';
-}
-
-function within(value: number | undefined, least: number, most: number): boolean {
-  return value !== undefined && value >= least && value <= most;
+  const fault = phcFault(value);
+  return fault === undefined ? undefined : `${fault}: make one with "postern user hash"`;
 }
 
 function userIdFault(value: string): string | undefined {

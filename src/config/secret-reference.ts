@@ -1,14 +1,22 @@
 // Reads what a secret reference points to: `env:NAME` or `file:PATH`. Owns references only; no message here ever
 // holds a secret, and what a good secret is, is in secret-strength.ts.
+import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { readFault } from './document.ts';
 
 const LARGEST_SECRET_BYTES = 65_536;
 
-/** What a reference is read against. */
-export type ReferenceContext = {
+/** What all references of one configuration are read against. */
+export type ReferenceSource = {
   readonly env: NodeJS.ProcessEnv;
+  /** Told every file that is looked for, also one that isn't there. */
+  readonly noteFile?: ((file: string) => void) | undefined;
+  /** false where the secrets aren't, as in CI: a reference then stands for a value made from its own text. */
+  readonly readSecrets?: boolean | undefined;
+};
+
+export type ReferenceContext = ReferenceSource & {
   /** Where relative paths start. */
   readonly folder: string;
 };
@@ -19,11 +27,28 @@ export type Resolved =
 
 /** The value behind `reference`, or why there is none. Text that is no reference stands for itself. */
 export async function resolveReference(reference: string, context: ReferenceContext): Promise<Resolved> {
+  if (context.readSecrets === false && isReference(reference)) return standIn(reference);
   if (reference.startsWith('env:')) return fromEnvironment(reference.slice('env:'.length), context.env);
-  if (reference.startsWith('file:')) return fromFile(reference.slice('file:'.length), context.folder);
+  if (reference.startsWith('file:')) return fromFile(reference.slice('file:'.length), context);
   if (/^sha256:/i.test(reference))
     return fault('is a hash: write it as an entry of client_secrets with hash:');
   return { kind: 'value', value: reference, isPlain: true };
+}
+
+/** The same for a reference on the command line: relative paths start where the command was given. */
+export function resolveArgument(reference: string): Promise<Resolved> {
+  return resolveReference(reference, { env: process.env, folder: process.cwd() });
+}
+
+/** Whether this points to a secret instead of being one. */
+export function isReference(text: string): boolean {
+  return /^(env|file):/.test(text);
+}
+
+/** As long and as mixed as a real key, and the same for the same reference. */
+function standIn(reference: string): Resolved {
+  const value = createHash('sha256').update(reference, 'utf8').digest('base64url');
+  return { kind: 'value', value, isPlain: false };
 }
 
 function fromEnvironment(name: string, env: NodeJS.ProcessEnv): Resolved {
@@ -35,9 +60,10 @@ function fromEnvironment(name: string, env: NodeJS.ProcessEnv): Resolved {
   return value === '' ? fault(`env:${name} is empty`) : { kind: 'value', value, isPlain: false };
 }
 
-async function fromFile(path: string, folder: string): Promise<Resolved> {
+async function fromFile(path: string, { folder, noteFile }: ReferenceContext): Promise<Resolved> {
+  const file = resolve(folder, path);
+  noteFile?.(file);
   try {
-    const file = resolve(folder, path);
     if ((await stat(file)).size > LARGEST_SECRET_BYTES)
       return fault(`file:${path} is too large for a secret`);
     // Editors and `echo` end a file with a newline that isn't part of the secret.

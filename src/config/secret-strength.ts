@@ -1,6 +1,8 @@
 // Tells secrets that a machine made from those that a person made up. Owns the estimate and the notation of hashes;
 // it sees secret values and never repeats one.
 import { createHash } from 'node:crypto';
+import type { SecretHash } from './config.ts';
+import { phcFault } from './phc.ts';
 
 const LEAST_LENGTH = 32;
 const LEAST_VARIETY = 10;
@@ -39,12 +41,21 @@ export function digestOf(secret: string): Buffer {
 
 /** What is wrong with the text of a `hash:`, or nothing. */
 export function hashFault(value: string): string | undefined {
-  if (!HASH.test(value)) return 'must be sha256: and 64 hex digits or 43 base64url characters';
-  return parseHash(value).equals(digestOf('')) ? 'must not be the hash of an empty secret' : undefined;
+  if (value.startsWith('$')) return phcFault(value);
+  if (!HASH.test(value)) {
+    return 'must be sha256: and 64 hex digits or 43 base64url characters, or an argon2id hash';
+  }
+  return parseSha256(value).equals(digestOf('')) ? 'must not be the hash of an empty secret' : undefined;
 }
 
-/** The digest that a `hash:` without faults holds. */
-export function parseHash(value: string): Buffer {
+/** What a `hash:` without faults holds. */
+export function parseHash(value: string): SecretHash {
+  return value.startsWith('$')
+    ? { kind: 'argon2id', phc: value }
+    : { kind: 'sha256', digest: parseSha256(value) };
+}
+
+function parseSha256(value: string): Buffer {
   const digest = value.slice('sha256:'.length);
   return Buffer.from(digest, digest.length === 64 ? 'hex' : 'base64url');
 }

@@ -5,10 +5,10 @@ import type { StoreConfig } from './config.ts';
 import { loadOrCreateKey, peekKey } from './generated-keys.ts';
 import { understood, type Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
-import { resolveReference, type Resolved } from './secret-reference.ts';
+import { resolveReference, type ReferenceSource, type Resolved } from './secret-reference.ts';
 import { weakness } from './secret-strength.ts';
 
-type KeyName = 'encryption_keys' | 'cookie_keys';
+export type KeyName = 'encryption_keys' | 'cookie_keys';
 
 const FILES: Readonly<Record<KeyName, string>> = {
   encryption_keys: 'encryption.key',
@@ -22,19 +22,19 @@ const REQUIRED: Readonly<Record<KeyName, string>> = {
     'is required unless the issuer is this machine: at least 32 random characters, as env:NAME or file:PATH',
 };
 
-export type KeyContext = { readonly env: NodeJS.ProcessEnv; readonly issuerIsLoopback: boolean };
+export type KeyContext = ReferenceSource & { readonly issuerIsLoopback: boolean };
 
 /** The configured keys; what is wrong with them is reported. Empty when none are configured. */
 export async function resolveKeys(
   service: Entry<ServiceForm>,
   name: KeyName,
-  { env, issuerIsLoopback }: KeyContext,
+  { issuerIsLoopback, ...source }: KeyContext,
 ): Promise<string[]> {
   const references = understood(service, [name])?.[name];
   if (references?.length === 0 && !issuerIsLoopback) service.report([name], REQUIRED[name]);
   const keys: string[] = [];
   for (const [index, reference] of (references ?? []).entries()) {
-    const resolved = await resolveReference(reference, { env, folder: service.folder });
+    const resolved = await resolveReference(reference, { ...source, folder: service.folder });
     const fault = keyFault(name, resolved, issuerIsLoopback);
     if (fault !== undefined) service.report([name, index], fault);
     if (resolved.kind === 'value') keys.push(resolved.value);

@@ -3,16 +3,18 @@ import { resolve } from 'node:path';
 import type { StoreConfig } from './config.ts';
 import { understood, type Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
-import { resolveReference } from './secret-reference.ts';
+import { isReference, resolveReference, type ReferenceSource } from './secret-reference.ts';
 
 /** The store, or undefined after its problem was reported. No message repeats the URL: it may hold a password. */
 export async function resolveStore(
   service: Entry<ServiceForm>,
-  { env, issuerIsLoopback }: { readonly env: NodeJS.ProcessEnv; readonly issuerIsLoopback: boolean },
+  { issuerIsLoopback, ...source }: ReferenceSource & { readonly issuerIsLoopback: boolean },
 ): Promise<StoreConfig | undefined> {
   const location = understood(service, ['store'])?.store;
   if (location === undefined) return undefined;
-  const resolved = await resolveReference(location, { env, folder: service.folder });
+  // Only to be compared: nobody opens this.
+  if (source.readSecrets === false && isReference(location)) return { engine: 'redis', url: location };
+  const resolved = await resolveReference(location, { ...source, folder: service.folder });
   if (resolved.kind === 'fault') {
     service.report(['store'], resolved.message);
     return undefined;

@@ -2,5 +2,6 @@
 
 /** NFKC, trimmed, lower case: `Alice`, ` alice` and full-width letters are one person. */
 export function canonicalUsername(typed: string): string {
-  return typed.normalize('NFKC').trim().toLowerCase();
+  // Once more after the case: a lower-case letter may have a composed form that its capital lacks (J and a caron).
+  return typed.normalize('NFKC').toLowerCase().normalize('NFKC').trim();
 }

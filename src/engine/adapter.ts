@@ -10,6 +10,8 @@ const GRANTABLE = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
 const OWN_ID = '\u0001id\u0001';
 /** Written into each payload, so that a later version can read what this one stored. */
 const PAYLOAD_VERSION = 1;
+/** Longer than any two requests run at once. */
+const CLAIM_SECONDS = 60;
 
 export type AdapterParts = {
   readonly records: RecordStore;
@@ -26,6 +28,13 @@ export function createAdapter(model: string, { records, hash, tombstoneSeconds }
   function grantOf(id: string, payload: AdapterPayload): string | undefined {
     if (model === 'Grant') return grantKeyOf(id);
     return GRANTABLE.has(model) && payload.grantId !== undefined ? grantKeyOf(payload.grantId) : undefined;
+  }
+
+  /** True for one caller, across processes: who saves the claim again keeps its mark. */
+  async function isFirstToEnd(id: string): Promise<boolean> {
+    const claim = { kind: `${model}End`, key: keyOf(id), payload: '', ttlSeconds: CLAIM_SECONDS };
+    await records.save(claim);
+    return (await records.consume(claim.kind, claim.key)) === 'consumed';
   }
 
   async function revokeGrant(grantId: string): Promise<void> {
@@ -76,6 +85,10 @@ export function createAdapter(model: string, { records, hash, tombstoneSeconds }
 
     async destroy(id) {
       if (model === 'Grant') return revokeGrant(id);
+      // The engine ends an interaction to go on with its result: a second one at the same time would get a code too (LG-11).
+      if (model === 'Interaction' && !(await isFirstToEnd(id))) {
+        throw new errors.SessionNotFound('interaction session not found');
+      }
       return records.destroy(model, keyOf(id));
     },
 

@@ -8,29 +8,70 @@ import type { Clock } from '../store/store.ts';
 /** Where the secret was shown and from where. */
 export type ClientRequest = { readonly endpoint: ClientEndpoint; readonly address: string };
 
-export function createSecretComparison(
-  findClient: (clientId: string) => Client | undefined,
-  limits: Limits,
-  now: Clock,
-): (request: ClientRequest, clientId: string, secret: string) => Promise<boolean> {
+/** Compares with an argon2id hash, in a bounded queue; may throw what the host answers (503). */
+export type VerifySlow = (phc: string, secret: string) => Promise<boolean>;
+
+export type SecretComparisonParts = {
+  readonly findClient: (clientId: string) => Client | undefined;
+  readonly limits: Limits;
+  readonly now: Clock;
+  readonly verifySlow: VerifySlow;
+  /** Told which secret was right. Called on the request's path, so it must only take a note. */
+  readonly onSecretUsed?: ((client: Client, secret: ClientSecret) => void) | undefined;
+};
+
+export function createSecretComparison({
+  findClient,
+  limits,
+  now,
+  verifySlow,
+  onSecretUsed,
+}: SecretComparisonParts): (request: ClientRequest, clientId: string, secret: string) => Promise<boolean> {
+  const findSecret = createSecretFinder(verifySlow);
   return async function compareSecret({ endpoint, address }, clientId, secret) {
     const takeBack = await limits.takeSecretAttempt(endpoint, clientId, address);
     const client = findClient(clientId);
-    if (client === undefined || !matchesLiveSecret(client.secrets, secret, now() / 1000)) return false;
+    if (client === undefined) return false;
+    const match = await findSecret(client.secrets, secret, now() / 1000);
+    if (match === undefined) return false;
     takeBack();
+    onSecretUsed?.(client, match);
     await limits.takeClient(endpoint, client);
     return true;
   };
 }
 
-/** `at` in epoch seconds. Looks at every live hash, whichever matches. */
-export function matchesLiveSecret(secrets: readonly ClientSecret[], secret: string, at: number): boolean {
-  const digest = createHash('sha256').update(secret, 'utf8').digest();
-  let matches = false;
-  for (const candidate of secrets) {
-    if (isLive(candidate, at) && timingSafeEqual(candidate.digest, digest)) matches = true;
+/** Finds the live secret that `secret` is; `at` in epoch seconds. Looks at every live SHA-256, whichever matches. */
+export function createSecretFinder(verifySlow: VerifySlow) {
+  // An argon2id hash costs 50 ms of a queue that sign-ins need too. Once a secret was right, its digest is enough.
+  const proven = new Map<string, Buffer>();
+
+  async function isSlowMatch(phc: string, secret: string, digest: Buffer): Promise<boolean> {
+    const known = proven.get(phc);
+    if (known !== undefined && timingSafeEqual(known, digest)) return true;
+    const matches = await verifySlow(phc, secret);
+    if (matches) proven.set(phc, digest);
+    return matches;
   }
-  return matches;
+
+  return async function findSecret(
+    secrets: readonly ClientSecret[],
+    secret: string,
+    at: number,
+  ): Promise<ClientSecret | undefined> {
+    const digest = createHash('sha256').update(secret, 'utf8').digest();
+    let match: ClientSecret | undefined;
+    for (const candidate of secrets) {
+      if (candidate.kind !== 'sha256' || !isLive(candidate, at)) continue;
+      if (timingSafeEqual(candidate.digest, digest)) match = candidate;
+    }
+    if (match !== undefined) return match;
+    for (const candidate of secrets) {
+      if (candidate.kind !== 'argon2id' || !isLive(candidate, at)) continue;
+      if (await isSlowMatch(candidate.phc, secret, digest)) return candidate;
+    }
+    return undefined;
+  };
 }
 
 function isLive({ notBefore, expiresAt }: ClientSecret, at: number): boolean {

@@ -4,13 +4,20 @@ import compose from 'koa-compose';
 import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
 import type { Client } from '../config/config.ts';
+import { ENDPOINTS } from '../config/endpoints.ts';
+import { jwksMaxAge } from '../keys/timing.ts';
 import type { ClientEndpoint, Limits } from '../limits/limits.ts';
 import type { Log } from '../telemetry/log.ts';
-import { type AccessTokens, createAccessTokens } from '../tokens/access-token.ts';
+import {
+  type AccessTokens,
+  assertMaySign,
+  createAccessTokens,
+  signOnlyWhile,
+} from '../tokens/access-token.ts';
 import { createAudienceRules } from '../tokens/audience.ts';
 import type { RevokedTokens } from '../tokens/revoked-tokens.ts';
 import { adjustAnswers, rememberFaults } from './answers.ts';
-import { createSecretComparison } from './client-authentication.ts';
+import { createSecretComparison, type SecretComparisonParts } from './client-authentication.ts';
 import { type ConfigurationParts, createConfiguration } from './configuration.ts';
 import { createOfflineAccessNotice } from './offline-access-notice.ts';
 import { PosternProvider } from './seam/provider.ts';
@@ -20,12 +27,17 @@ export type EngineParts = Omit<ConfigurationParts, 'audiences'> & {
   readonly revoked: RevokedTokens;
   readonly limits: Limits;
   readonly log: Log;
+  readonly verifySlow: SecretComparisonParts['verifySlow'];
+  readonly onSecretUsed?: SecretComparisonParts['onSecretUsed'];
+  /** False: the keys may be out of date, and nothing may be signed with them. */
+  readonly maySign: () => boolean;
 };
 
 export type Engine = {
   readonly provider: Provider;
   readonly tokens: AccessTokens;
-  readonly keySetGeneration: number;
+  /** For how many seconds a JWKS answer may be kept. */
+  readonly jwksMaxAge: () => number;
   readonly findClient: (clientId: string) => Client | undefined;
   /** Runs inside the host's own Koa context. */
   readonly handle: Middleware;
@@ -33,14 +45,16 @@ export type Engine = {
 
 /** Throws when the new instance can't sign what it verifies or would publish a private key. */
 export async function createEngine(parts: EngineParts): Promise<Engine> {
-  const { config, keySet, now, limits, revoked } = parts;
+  const { config, keySet, now, limits, revoked, maySign, verifySlow, onSecretUsed } = parts;
   const audiences = createAudienceRules(config.issuer, config.resources, config.lifetimes.accessToken);
-  const tokens = await createAccessTokens(config.issuer, keySet, now);
-  await assertSignsAndVerifies(tokens, keySet, now);
+  const signer = await createAccessTokens(config.issuer, keySet, now);
+  await assertSignsAndVerifies(signer, keySet, now);
+  // An ID token is only ever signed after an access token, in the same request: this guards both.
+  const tokens = signOnlyWhile(maySign, signer);
 
   const clients = new Map(config.clients.map((client) => [client.clientId, client]));
   const findClient = (clientId: string) => clients.get(clientId);
-  const compareSecret = createSecretComparison(findClient, limits, now);
+  const compareSecret = createSecretComparison({ findClient, limits, now, verifySlow, onSecretUsed });
 
   const provider = new PosternProvider(config.issuer, createConfiguration({ ...parts, audiences }), {
     tokens,
@@ -61,12 +75,21 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   return {
     provider,
     tokens,
-    keySetGeneration: keySet.generation,
+    jwksMaxAge: () => jwksMaxAge(keySet, config.signingKeys, now()),
     findClient,
     handle: compose([
+      keepGrants(maySign),
       createOfflineAccessNotice(parts.log),
       adjustAnswers(config.issuer),
       ...(provider.middleware as Middleware[]),
     ]),
+  };
+}
+
+/** Refuses before a code or a refresh token is used up for an answer that can't be signed. */
+function keepGrants(maySign: () => boolean): Middleware {
+  return async function keepGrant(ctx, next) {
+    if (ctx.path === ENDPOINTS.token && ctx.method === 'POST') assertMaySign(maySign);
+    await next();
   };
 }

@@ -47,7 +47,7 @@ export function createApp({ config, live, interactions, pages, assets, limits, l
     }),
   );
   app.use(limitAddresses(limits));
-  app.use(caching(signingKeys.jwksMaxAge));
+  app.use(caching({ discovery: signingKeys.jwksMaxAge, jwks: () => live.current.jwksMaxAge() }));
   app.use(serveAssets(assets));
   app.use(formAsQuery(issuer));
   app.use(interactions);

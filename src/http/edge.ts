@@ -1,6 +1,7 @@
 // The first thing a request meets: is its target one of ours, in its one form, with a method that is served there?
 // Owns paths and methods; everything behind it may rely on them. Bodies are their readers' business.
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { Middleware } from 'koa';
 import { ENDPOINTS, SCRIPTABLE_PATHS } from '../config/endpoints.ts';
 import type { ClientAddress } from './client-address.ts';
@@ -27,6 +28,8 @@ const PATTERNS: readonly { readonly path: RegExp; readonly methods: readonly str
   { path: /^\/interaction\/[\w-]{21,64}\/(login|consent|cancel)$/, methods: ['POST'] },
   { path: /^\/assets\/[\w.-]+$/, methods: ['GET', 'HEAD'] },
 ];
+/** RFC 3986 §3.2.2, without what no host of a web server has: a name or an address, and a port. */
+const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i;
 const WELL_KNOWN = [ENDPOINTS.discovery, ENDPOINTS.metadata];
 
 export type EdgeParts = { readonly issuer: string; readonly clientAddress: ClientAddress };
@@ -42,6 +45,8 @@ export function edge({ issuer, clientAddress }: EdgeParts): Middleware {
       ctx.req.socket.remoteAddress,
       ctx.req.headers['x-forwarded-for']?.toString(),
     );
+    if (!hasOneHost(ctx.req))
+      throw new Refusal(400, 'invalid_request', 'the request needs one Host header that names a host');
     const target = ctx.req.url ?? '';
     // RFC 9112 §3.2.2: an absolute-form target names a host of the sender's choice.
     if (!target.startsWith('/'))
@@ -62,6 +67,15 @@ export function edge({ issuer, clientAddress }: EdgeParts): Middleware {
     Object.assign(ctx.req, { originalUrl: `${prefix}${path}${search}` });
     await next();
   };
+}
+
+/**
+ * RFC 9112 §3.2: 400 for no Host, for several and for one that isn't a host. Nothing here is built from it, but whatever
+ * stands in front may read another one of two than we would.
+ */
+function hasOneHost({ headersDistinct }: IncomingMessage): boolean {
+  const [host = '', ...others] = headersDistinct['host'] ?? [];
+  return others.length === 0 && HOST.test(host);
 }
 
 function methodsOf(path: string): readonly string[] | undefined {

@@ -1,7 +1,8 @@
 // Authorization and sign-out requests that come as a form (OIDC Core §3.1.2.1, RP-Initiated Logout §2), sent on as the
 // same request by GET. The engine serves POST only with SameSite=None cookies; after a redirect the browser sends ours.
-import type { Context, Middleware } from 'koa';
+import type { Middleware } from 'koa';
 import { ENDPOINTS } from '../config/endpoints.ts';
+import { readBody } from '../interaction/form.ts';
 import { Refusal } from '../pages/refusal.ts';
 
 const PATHS = new Set<string>([ENDPOINTS.authorization, ENDPOINTS.logout]);
@@ -13,25 +14,11 @@ export function formAsQuery(issuer: string): Middleware {
   return async function sendFormAsQuery(ctx, next) {
     if (ctx.method !== 'POST' || !PATHS.has(ctx.path)) return next();
     if (ctx.is(TYPE) !== TYPE) throw new Refusal(415, 'invalid_request', 'that content type is not accepted');
-    const query = new URLSearchParams(await readBody(ctx)).toString();
+    const query = new URLSearchParams(await readBody(ctx, MAX_BYTES)).toString();
     ctx.set('Cache-Control', 'no-store');
     ctx.redirect(`${issuer}${ctx.path}?${query}`);
     // RFC 9110 §15.4.4: 303 makes it a GET in every browser.
     ctx.status = 303;
     return undefined;
   };
-}
-
-async function readBody(ctx: Context): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of ctx.req as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > MAX_BYTES) {
-      ctx.set('Connection', 'close');
-      throw new Refusal(413, 'invalid_request', 'the form is too large');
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }

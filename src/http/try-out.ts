@@ -3,6 +3,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import type { Context, Middleware } from 'koa';
+import { isDemoSecret } from '../config/client-secrets.ts';
 import type { Client, Config } from '../config/config.ts';
 import { DEMO_CALLBACK_PATH, DEMO_CLIENT_ID, DEMO_CLIENT_SECRET, DEMO_TRY_PATH } from '../config/demo.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
@@ -31,7 +32,7 @@ export function createTryOut({ config, pages }: { config: Config; pages: Pages }
       'Referrer-Policy': 'no-referrer',
     });
     ctx.type = 'html';
-    ctx.body = pages.render('try', { startUrl: START_PATH, ...outcome } as TryModel, { locale: 'en' });
+    ctx.body = pages.render('try', { startUrl: START_PATH, ...outcome }, { locale: 'en' });
   }
 
   return async function tryOut(ctx, next) {
@@ -45,10 +46,8 @@ export function createTryOut({ config, pages }: { config: Config; pages: Pages }
 
 /** The shipped demo client with its callback on the management listener, if it is still there. */
 export function findDemo({ clients }: Pick<Config, 'clients'>): Demo | undefined {
-  const digest = createHash('sha256').update(DEMO_CLIENT_SECRET).digest();
   const client = clients.find(
-    ({ clientId, secrets }) =>
-      clientId === DEMO_CLIENT_ID && secrets.some((secret) => secret.digest.equals(digest)),
+    ({ clientId, secrets }) => clientId === DEMO_CLIENT_ID && secrets.some(isDemoSecret),
   );
   const callback = client?.redirectUris.find((uri) => new URL(uri).pathname === DEMO_CALLBACK_PATH);
   return client && callback !== undefined ? { client, callback } : undefined;

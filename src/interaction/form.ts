@@ -13,7 +13,7 @@ export async function readForm(ctx: Context, issuer: string): Promise<Form> {
   refuseForeignOrigin(ctx, issuer);
   // A "simple" cross-site request can be text/plain or multipart; neither is one of our forms.
   if (ctx.is(TYPE) !== TYPE) throw new Refusal(415, 'invalid_request', 'that content type is not accepted');
-  const fields = new URLSearchParams(await readBody(ctx));
+  const fields = new URLSearchParams(await readBody(ctx, MAX_BYTES));
   return {
     field(name) {
       const values = fields.getAll(name);
@@ -33,12 +33,13 @@ function refuseForeignOrigin(ctx: Context, issuer: string): void {
   if (foreign) throw new Refusal(403, 'forbidden', 'the form was not sent from this site');
 }
 
-async function readBody(ctx: Context): Promise<string> {
+/** The body as text. Throws Refusal 413 as soon as it grows over `maxBytes`. */
+export async function readBody(ctx: Context, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of ctx.req as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > MAX_BYTES) {
+    if (size > maxBytes) {
       ctx.set('Connection', 'close');
       throw new Refusal(413, 'invalid_request', 'the form is too large');
     }

@@ -2,7 +2,6 @@
 // from ring-steps.ts and emergency.ts, through ring-actions.ts.
 import type { Clock, DocumentStore } from '../store/store.ts';
 import type { KeyMaterial } from './generate-key.ts';
-import type { HighWater } from './high-water.ts';
 import type { KeySet } from './key-set.ts';
 import { createRing, type NewKey, type Ring, type RingKey } from './keyring.ts';
 import { decodeRing, encodeRing, KeyStoreError, type DecodedRing } from './ring-document.ts';
@@ -26,20 +25,17 @@ export type KeyStoreOptions = {
   readonly now: Clock;
   readonly timing: Timing;
   readonly generateKey: () => Promise<KeyMaterial>;
-  /** The highest generation this machine has seen, kept elsewhere than in the store. */
-  readonly highWater?: HighWater | undefined;
-  /** The operator says that an older ring was put back on purpose. */
-  readonly acceptRollback?: boolean | undefined;
   readonly failpoint?: ((name: Failpoint) => Promise<void> | void) | undefined;
 };
 
 export interface KeyStore {
   readonly timing: Timing;
-  /** The ring that is stored. Throws KeyStoreError. */
+  /** The ring that is stored. Throws KeyStoreError: `rolled_back` when it is older than what this process has seen. */
   load(): Promise<Ring>;
   /**
-   * For the start: makes the first ring of a new installation, else loads the ring and opens what signs. Throws
-   * KeyStoreError rather than make a second ring; whoever calls this calls it before anything else of `keys` is stored.
+   * For the start: makes the first ring of a new installation, else loads the ring and opens what signs. A new process
+   * takes the ring that it finds, so that a backup can be put back. Throws KeyStoreError rather than make a second ring;
+   * whoever calls this calls it before anything else of `keys` is stored.
    */
   ensure(): Promise<Ring>;
   /**
@@ -72,12 +68,10 @@ class DocumentKeyStore implements KeyStore {
   readonly #options: KeyStoreOptions;
   /** The newest ring that was read or written here. */
   #newest: Ring | undefined;
-  #acceptRollback: boolean;
 
   constructor(options: KeyStoreOptions) {
     this.timing = options.timing;
     this.#options = options;
-    this.#acceptRollback = options.acceptRollback ?? false;
   }
 
   async load(): Promise<Ring> {
@@ -91,11 +85,7 @@ class DocumentKeyStore implements KeyStore {
     const found = await this.#read();
     const ring = found?.ring ?? (await this.#createFirst(hasPepper));
     this.toKeySet(ring);
-    if (!this.#acceptRollback) return ring;
-    // Written anew, above everything that any machine has seen; from here on a rollback is an attack again.
-    const accepted = await this.update((stored) => ({ ...stored }));
-    this.#acceptRollback = false;
-    return accepted;
+    return ring;
   }
 
   async update(change: (ring: Ring) => Ring | Promise<Ring>): Promise<Ring> {
@@ -103,8 +93,7 @@ class DocumentKeyStore implements KeyStore {
       const { ring, version } = await this.#readExisting();
       const next = await change(ring);
       if (next === ring) return ring;
-      const generation = Math.max(ring.generation, await this.#highest()) + 1;
-      const stored = { ...next, generation };
+      const stored = { ...next, generation: ring.generation + 1 };
       if (await this.#write(stored, ring, version)) return stored;
     }
     throw new KeyStoreError('busy', 'the key ring changed too often while it should be changed');
@@ -118,7 +107,7 @@ class DocumentKeyStore implements KeyStore {
     if (newest === undefined || (stored !== undefined && stored.generation >= newest.generation)) {
       return await this.load();
     }
-    const ring = { ...newest, generation: (await this.#highest()) + 1 };
+    const ring = { ...newest, generation: newest.generation + 1 };
     return (await this.#write(ring, newest, document?.version ?? 0)) ? ring : await this.load();
   }
 
@@ -143,7 +132,7 @@ class DocumentKeyStore implements KeyStore {
   }
 
   async #createFirst(hasPepper: boolean): Promise<Ring> {
-    if (hasPepper || (await this.#highest()) > 0) {
+    if (hasPepper || this.#newest !== undefined) {
       throw new KeyStoreError('missing', `${GONE}: restore it, a new one is never made in its place`);
     }
     const keys = { active: await this.newKey(), reserve: await this.newKey() };
@@ -159,16 +148,16 @@ class DocumentKeyStore implements KeyStore {
 
   async #read(): Promise<Read | undefined> {
     // Asked first: a write that ends while this read is under way must not make it look like a rollback.
-    const highest = await this.#highest();
+    const highest = this.#newest?.generation ?? 0;
     const document = await this.#options.documents.get(KEYS_COLLECTION, RING_ID);
     if (document === undefined) return undefined;
     const decoded = decodeRing(document.value, document.version, this.#options.vault);
     const { generation } = decoded.ring;
-    if ((generation < highest || !decoded.isInPlace) && !this.#acceptRollback) {
+    if (generation < highest || !decoded.isInPlace) {
       const seen = generation < highest ? `: generation ${highest} was seen, this is ${generation}` : '';
       throw new KeyStoreError('rolled_back', `an older key ring was put back${seen}`);
     }
-    await this.#remember(decoded.ring);
+    this.#remember(decoded.ring);
     return { ...decoded, version: document.version };
   }
 
@@ -178,18 +167,12 @@ class DocumentKeyStore implements KeyStore {
     const text = encodeRing(ring, version + 1, vault);
     if (!(await documents.put(KEYS_COLLECTION, RING_ID, text, version))) return false;
     await failpoint?.('persist');
-    await this.#remember(ring);
+    this.#remember(ring);
     for (const name of failpointsBetween(before, ring)) await failpoint?.(name);
     return true;
   }
 
-  async #highest(): Promise<number> {
-    return Math.max(this.#newest?.generation ?? 0, (await this.#options.highWater?.read()) ?? 0);
-  }
-
-  async #remember(ring: Ring): Promise<void> {
-    const highest = await this.#highest();
-    if (ring.generation > highest) await this.#options.highWater?.write(ring.generation);
+  #remember(ring: Ring): void {
     if (ring.generation >= (this.#newest?.generation ?? 0)) this.#newest = ring;
   }
 }

@@ -36,6 +36,12 @@ export async function rewrapPepper(documents: DocumentStore, vault: Vault): Prom
   return await documents.put(KEYS_COLLECTION, PEPPER_ID, rewrapped, existing.version);
 }
 
+/** The pepper is sealed with another encryption key than the first. */
+export async function pepperNeedsRewrap(documents: DocumentStore, vault: Vault): Promise<boolean> {
+  const existing = await documents.get(KEYS_COLLECTION, PEPPER_ID);
+  return existing !== undefined && vault.needsRewrap(existing.value);
+}
+
 function openPepper(sealed: string, vault: Vault): Buffer {
   return translate(() => vault.open(sealed, SEAL_NAME));
 }

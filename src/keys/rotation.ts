@@ -34,8 +34,12 @@ export type RotationStatus = {
   readonly generation: number;
   /** Of the ring that was read last. Another than `generation` for longer than P: this node is behind. */
   readonly storedGeneration: number;
+  /** When the ring was last read, epoch milliseconds. */
+  readonly readAt: number;
   /** When the key set that serves was last what the store has, epoch milliseconds. */
   readonly confirmedAt: number;
+  /** See `signingAllowed`. */
+  readonly maySign: boolean;
 };
 
 export interface Rotation {
@@ -112,7 +116,9 @@ class RotationJob implements Rotation {
     return {
       generation,
       storedGeneration: this.#ring?.generation ?? generation,
+      readAt: this.#readAt,
       confirmedAt: this.#confirmedAt,
+      maySign: this.signingAllowed(),
     };
   }
 

@@ -1,10 +1,11 @@
 // How long each part of a signing key's life must last so that no live token outlives its key. Owns the sums only;
 // keyring.ts applies them.
+import type { Config } from '../config/config.ts';
 
 /** What careful verifiers cache although we say less (mod_auth_openidc, AWS API Gateway): an hour. */
 const VERIFIER_CACHE_SECONDS = 3600;
 /** Three polls of 5 s: after that every healthy node has read a change. */
-const PROPAGATION_SECONDS = 15;
+export const PROPAGATION_SECONDS = 15;
 /** The bound on the difference between any two nodes' clocks. */
 export const SKEW_SECONDS = 120;
 
@@ -36,6 +37,21 @@ export type Timing = {
   /** How long before a planned change the key after the next one is published. */
   readonly publishAhead: number;
 };
+
+/** What these times depend on in a configuration. */
+export function toTimingInput({
+  lifetimes,
+  resources,
+  signingKeys,
+}: Pick<Config, 'lifetimes' | 'resources' | 'signingKeys'>): TimingInput {
+  return {
+    accessToken: Math.max(lifetimes.accessToken, ...resources.map(({ accessToken }) => accessToken ?? 0)),
+    idToken: lifetimes.idToken,
+    rotateEvery: signingKeys.rotateEvery,
+    publishAhead: signingKeys.publishAhead,
+    jwksMaxAge: signingKeys.jwksMaxAge,
+  };
+}
 
 /** The times that follow from a configuration; they are only safe when `timingProblems` finds nothing. */
 export function toTiming(input: TimingInput): Timing {
@@ -77,4 +93,19 @@ export function timingProblems(input: TimingInput): string[] {
     );
   }
   return problems;
+}
+
+/** How long a JWKS answer may be kept while a compromise is fresh. */
+const EMERGENCY_MAX_AGE_SECONDS = 60;
+
+/** For how many seconds a JWKS answer may be kept, at `now` (epoch milliseconds): less for C seconds after a compromise. */
+export function jwksMaxAge(
+  keySet: { readonly compromisedAt?: number | undefined },
+  { jwksMaxAge: planned }: Pick<TimingInput, 'jwksMaxAge'>,
+  now: number,
+): number {
+  const { compromisedAt } = keySet;
+  const cache = Math.max(planned, VERIFIER_CACHE_SECONDS);
+  const isFresh = compromisedAt !== undefined && now < compromisedAt + cache * 1000;
+  return isFresh ? Math.min(planned, EMERGENCY_MAX_AGE_SECONDS) : planned;
 }

@@ -2,7 +2,7 @@
 // Owns the token's form, not whether it is still wanted: revocation, accounts and grants are asked elsewhere.
 import { createLocalJWKSet, decodeJwt, errors, importJWK, jwtVerify, SignJWT, type JWTPayload } from 'jose';
 import type { KeySet } from '../keys/key-set.ts';
-import type { Clock } from '../store/store.ts';
+import { StoreUnavailable, type Clock } from '../store/store.ts';
 import type { Audience } from './audience.ts';
 
 /** RFC 9068 §2.2, as it is on the wire. Times in epoch seconds. */
@@ -62,6 +62,26 @@ export async function createAccessTokens(issuer: string, keySet: KeySet, now: Cl
       }
     },
   };
+}
+
+/**
+ * The same tokens, signed only while `maySign`: a node that has not heard of its keys for too long may hold one that the
+ * others have removed. Throws StoreUnavailable.
+ */
+export function signOnlyWhile(maySign: () => boolean, tokens: AccessTokens): AccessTokens {
+  return {
+    ...tokens,
+    async sign(claims, extra) {
+      assertMaySign(maySign);
+      return tokens.sign(claims, extra);
+    },
+  };
+}
+
+/** Throws StoreUnavailable. */
+export function assertMaySign(maySign: () => boolean): void {
+  if (maySign()) return;
+  throw new StoreUnavailable({ cause: new Error('the signing keys were not confirmed for too long') });
 }
 
 /**

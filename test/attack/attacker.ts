@@ -7,6 +7,7 @@ import { createAccountStates } from '../../src/accounts/account-state.ts';
 import { generateKey } from '../../src/keys/generate-key.ts';
 import { createKeyStore, type KeyStore } from '../../src/keys/key-store.ts';
 import { ensurePepper } from '../../src/keys/pepper.ts';
+import type { Timer } from '../../src/keys/rotation.ts';
 import { toTiming } from '../../src/keys/timing.ts';
 import { createVault } from '../../src/keys/vault.ts';
 import { createKeyedHash, type KeyedHash } from '../../src/store/keyed-hash.ts';
@@ -36,6 +37,30 @@ export const GENEROUS = {
     sign_in: { account_failures: '100000/1m', address_failures: '100000/1m' },
   },
 };
+
+/** The service never looks at its key ring again: where a test moves the clock for minutes, and back afterwards. */
+export const NEVER: Timer = () => () => undefined;
+
+/** A key ring that is looked at when the test says so: where it moves the clock for days. */
+export function createTurns(): { readonly timer: Timer; turn(): Promise<void> } {
+  let due: (() => void) | undefined;
+  let armed: (() => void) | undefined;
+  return {
+    timer(fire) {
+      due = fire;
+      armed?.();
+      return () => (due = undefined);
+    },
+    async turn() {
+      // The job asks for its next turn when this one is done.
+      const done = new Promise<void>((resolve) => {
+        armed = resolve;
+      });
+      due?.();
+      await done;
+    },
+  };
+}
 
 export const REDIRECT_URIS = {
   web: CALLBACK,
@@ -69,7 +94,9 @@ export function authorizationUrl(
     code_challenge_method: 'S256',
     ...changes,
   };
-  const present = Object.entries(parameters).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  const present = Object.entries(parameters).filter(
+    (pair): pair is [string, string] => pair[1] !== undefined,
+  );
   return `${world.issuer}/oauth/authorize?${new URLSearchParams(present).toString()}`;
 }
 
@@ -105,7 +132,8 @@ export async function takeCode(world: World, options: AuthorizeOptions = {}): Pr
 export function credentialsOf(client: ClientId) {
   if (client === 'post')
     return { headers: {}, form: { client_id: 'post', client_secret: SECRETS.post } } as const;
-  if (client in SECRETS) return { headers: { authorization: basic(client as keyof typeof SECRETS) }, form: {} };
+  if (client in SECRETS)
+    return { headers: { authorization: basic(client as keyof typeof SECRETS) }, form: {} };
   return { headers: {}, form: { client_id: client } };
 }
 
@@ -222,7 +250,9 @@ export type RawAnswer = {
 export async function sendRaw(world: Pick<World, 'base'>, request: string): Promise<RawAnswer> {
   const bytes = await new Promise<string>((resolve, reject) => {
     let received = '';
-    const socket = connect(Number(new URL(world.base).port), '127.0.0.1', () => socket.write(request, 'latin1'));
+    const socket = connect(Number(new URL(world.base).port), '127.0.0.1', () =>
+      socket.write(request, 'latin1'),
+    );
     socket.setTimeout(5000, () => socket.destroy(new Error(`no end of the answer:\n${received}`)));
     socket.setEncoding('latin1');
     socket.on('data', (chunk: string) => (received += chunk));

@@ -1,5 +1,5 @@
 // The authorization endpoint: where a code may go, what a request may ask for, and when a person must be asked again.
-import fc from 'fast-check';
+import { array, assert, asyncProperty, constantFrom, oneof, string, webUrl } from 'fast-check';
 import { decodeJwt } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
@@ -14,6 +14,7 @@ import {
   authorizationUrl,
   exchangeCode,
   GENEROUS,
+  NEVER,
   newBrowser,
   REDIRECT_URIS,
   redirectOf,
@@ -23,7 +24,7 @@ import {
 
 let world: World;
 beforeAll(async () => {
-  world = await startWorld({ now: () => Date.now(), config: GENEROUS });
+  world = await startWorld({ rotationTimer: NEVER, config: GENEROUS });
 });
 afterAll(() => world.stop());
 afterEach(() => void vi.useRealTimers());
@@ -178,7 +179,15 @@ describe('redirect URIs', () => {
   });
 
   it('AZ-09: any other parameter twice is an error and not a choice', async () => {
-    for (const name of ['client_id', 'scope', 'state', 'code_challenge', 'response_type', 'nonce', 'prompt']) {
+    for (const name of [
+      'client_id',
+      'scope',
+      'state',
+      'code_challenge',
+      'response_type',
+      'nonce',
+      'prompt',
+    ]) {
       const url = `${authorizationUrl(world, 'web', { nonce: 'n', prompt: 'login' })}&${name}=other`;
       const page = await newBrowser(world).request(url);
       const { query } = redirectOf(page);
@@ -189,18 +198,40 @@ describe('redirect URIs', () => {
   });
 
   it('no redirect_uri that anybody can think of leaves the registered ones, or fails with a 500', async () => {
-    const piece = fc.constantFrom(
-      ...['https://app.example', '/cb', 'evil.example', '@', ':', '/', '//', '\\', '..', '%2e', '%00', '\t'],
-      ...['?', '#', ';', '%', '.', 'https:', 'javascript:', 'data:', '[::1]', '127.0.0.1', '*', '\u202e'],
+    const piece = constantFrom(
+      'https://app.example',
+      '/cb',
+      'evil.example',
+      '@',
+      ':',
+      '/',
+      '//',
+      '\\',
+      '..',
+      '%2e',
+      '%00',
+      '\t',
+      '?',
+      '#',
+      ';',
+      '%',
+      '.',
+      'https:',
+      'javascript:',
+      'data:',
+      '[::1]',
+      '127.0.0.1',
+      '*',
+      '\u202e',
     );
-    const uris = fc.oneof(
-      fc.array(piece, { minLength: 1, maxLength: 6 }).map((pieces) => pieces.join('')),
-      fc.webUrl({ withFragments: true, withQueryParameters: true }),
-      fc.string({ unit: 'binary', maxLength: 60 }),
-      fc.string({ maxLength: 12 }).map((tail) => `${CALLBACK}${tail}`),
+    const uris = oneof(
+      array(piece, { minLength: 1, maxLength: 6 }).map((pieces) => pieces.join('')),
+      webUrl({ withFragments: true, withQueryParameters: true }),
+      string({ unit: 'binary', maxLength: 60 }),
+      string({ maxLength: 12 }).map((tail) => `${CALLBACK}${tail}`),
     );
-    await fc.assert(
-      fc.asyncProperty(uris, async (uri) => {
+    await assert(
+      asyncProperty(uris, async (uri) => {
         const page = await ask(world, 'web', { redirect_uri: uri });
         if (uri === CALLBACK) return;
         expect([page.status, page.headers.get('location')]).toEqual([400, null]);
@@ -235,12 +266,19 @@ describe('redirect URIs', () => {
 });
 
 describe('what a request may ask for', () => {
-  it.each(['fragment', 'form_post', 'web_message', 'jwt', 'query.jwt', 'form_post.jwt', 'none', 'QUERY', '__proto__'])(
-    'AZ-16: response_mode=%s is refused, by query',
-    async (mode) => {
-      await expectRedirectError('web', { response_mode: mode }, 'unsupported_response_mode');
-    },
-  );
+  it.each([
+    'fragment',
+    'form_post',
+    'web_message',
+    'jwt',
+    'query.jwt',
+    'form_post.jwt',
+    'none',
+    'QUERY',
+    '__proto__',
+  ])('AZ-16: response_mode=%s is refused, by query', async (mode) => {
+    await expectRedirectError('web', { response_mode: mode }, 'unsupported_response_mode');
+  });
 
   it('AZ-16: response_mode=query is the only one, and an empty one is not a way around it', async () => {
     for (const mode of ['query', '']) {
@@ -313,7 +351,7 @@ describe('the person is asked', () => {
       }).toString(),
     });
     const statuses = [page.status];
-    for (let location = page.headers.get('location'); location?.startsWith(world.issuer); ) {
+    for (let location = page.headers.get('location'); location?.startsWith(world.issuer);) {
       page = await browser.request(location);
       location = page.headers.get('location');
       if (location !== null) statuses.push(page.status);

@@ -1,11 +1,21 @@
 // Introspection, revocation and userinfo: who may know what of a token, and what ends it.
 import { decodeJwt } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type Answer, basic, get, introspect, machineToken, post, userinfo } from '../world/flows.ts';
-import { API, PEOPLE, SECRETS, startWorld, type StoreName, type World } from '../world/world.ts';
+import {
+  type Answer,
+  type AuthorizeOptions,
+  basic,
+  get,
+  introspect,
+  machineToken,
+  post,
+  userinfo,
+} from '../world/flows.ts';
+import { API, PEOPLE, type SECRETS, startWorld, type StoreName, type World } from '../world/world.ts';
 import {
   exchangeCode,
   GENEROUS,
+  NEVER,
   newBrowser,
   refresh,
   requestToken,
@@ -15,11 +25,10 @@ import {
   textOf,
 } from './attacker.ts';
 import { startTwoProcesses } from './two-processes.ts';
-import type { AuthorizeOptions } from '../world/flows.ts';
 
 let world: World;
 beforeAll(async () => {
-  world = await startWorld({ now: () => Date.now(), config: GENEROUS });
+  world = await startWorld({ rotationTimer: NEVER, config: GENEROUS });
 });
 afterAll(() => world.stop());
 afterEach(() => void vi.useRealTimers());
@@ -70,8 +79,15 @@ describe('introspection', () => {
     const { exp, iat, jti } = decodeJwt(token);
     expect((await ask(token)).body).toEqual({
       active: true,
-      ...{ iss: world.issuer, sub: 'svc', client_id: 'svc', scope: 'reports.read', aud: API },
-      ...{ exp, iat, jti, token_type: 'Bearer' },
+      iss: world.issuer,
+      sub: 'svc',
+      client_id: 'svc',
+      scope: 'reports.read',
+      aud: API,
+      exp,
+      iat,
+      jti,
+      token_type: 'Bearer',
     });
   });
 
@@ -85,7 +101,12 @@ describe('introspection', () => {
       }
       const wrong = await post(world, path, { token: accessToken }, { authorization: basic('rs1', 'wrong') });
       expect([wrong.status, wrong.body['error']], path).toEqual([401, 'invalid_client']);
-      const bearer = await post(world, path, { token: accessToken }, { authorization: `Bearer ${accessToken}` });
+      const bearer = await post(
+        world,
+        path,
+        { token: accessToken },
+        { authorization: `Bearer ${accessToken}` },
+      );
       expect([bearer.status, bearer.body['error']], path).toEqual([400, 'invalid_request']);
       const named = await post(world, path, { token: accessToken, client_id: 'rs1' });
       expect([named.status, named.body['error']], path).toEqual([401, 'invalid_client']);
@@ -118,7 +139,8 @@ describe('introspection', () => {
 
   it('IS-07: a refresh token is nobody’s business but its client’s', async () => {
     const { refreshToken } = await tokensOf();
-    for (const caller of ['rs1', 'svc', 'web2'] as const) expectInactive(await ask(refreshToken, caller), caller);
+    for (const caller of ['rs1', 'svc', 'web2'] as const)
+      expectInactive(await ask(refreshToken, caller), caller);
     const own = await ask(refreshToken, 'web');
     expect(own.body).toMatchObject({ active: true, client_id: 'web', sub: PEOPLE.alice });
     expect(own.body).not.toHaveProperty('jti');
@@ -243,7 +265,8 @@ describe('revocation', () => {
   it.each<StoreName>(['lmdb', 'redis'])(
     'IS-02: what one process revoked is inactive on the other with the next request (%s)',
     async (storeName) => {
-      const pair = storeName === 'lmdb' ? (two ??= await startTwoProcesses('lmdb')) : await startTwoProcesses('redis');
+      const pair =
+        storeName === 'lmdb' ? (two ??= await startTwoProcesses('lmdb')) : await startTwoProcesses('redis');
       const [first, second] = pair.nodes;
       const browser = newBrowser(first);
       for (let round = 0; round < 10; round += 1) {
@@ -265,7 +288,10 @@ describe('revocation', () => {
   );
 
   it('IS-02: revoking the token of a machine ends that one and no other', async () => {
-    const [gone, stays] = [await machineToken(world, 'reports.read'), await machineToken(world, 'reports.read')];
+    const [gone, stays] = [
+      await machineToken(world, 'reports.read'),
+      await machineToken(world, 'reports.read'),
+    ];
     const answer = await revoke(world, 'svc', { token: gone });
     expect([answer.status, answer.text]).toEqual([200, '']);
     expectInactive(await ask(gone));
@@ -354,7 +380,9 @@ describe('userinfo', () => {
     expect(answer.body).not.toHaveProperty('id_token');
     const refused = await userinfo(world, textOf(answer, 'access_token'));
     expect([refused.status, refused.body['error']]).toEqual([403, 'insufficient_scope']);
-    expect(refused.headers.get('www-authenticate')).toMatch(/^Bearer .*error="insufficient_scope".*scope="openid"/);
+    expect(refused.headers.get('www-authenticate')).toMatch(
+      /^Bearer .*error="insufficient_scope".*scope="openid"/,
+    );
   });
 
   it('IS-25: a token in the query is refused, also beside a good one', async () => {
@@ -392,9 +420,7 @@ describe('userinfo', () => {
     const idToken = decodeJwt(textOf(answer, 'id_token'));
     expect(idToken.sub).toBe(claims.body['sub']);
     // OIDC Core §5.4: with an access token, the claims are at userinfo and not in the ID token.
-    expect(Object.keys(idToken).toSorted()).toEqual(
-      ['aud', 'exp', 'iat', 'iss', 'nonce', 'sub'],
-    );
+    expect(Object.keys(idToken).toSorted()).toEqual(['aud', 'exp', 'iat', 'iss', 'nonce', 'sub']);
   });
 
   it('IS-27: a claims parameter is not offered and gets nothing out', async () => {

@@ -8,6 +8,7 @@ import {
   authorizationUrl,
   exchangeCode,
   GENEROUS,
+  NEVER,
   newBrowser,
   type Parameters,
   redirectOf,
@@ -21,7 +22,7 @@ import type { Browser } from '../world/browser.ts';
 
 let world: World;
 beforeAll(async () => {
-  world = await startWorld({ now: () => Date.now(), config: GENEROUS });
+  world = await startWorld({ rotationTimer: NEVER, config: GENEROUS });
 });
 afterAll(() => world.stop());
 afterEach(() => void vi.useRealTimers());
@@ -48,7 +49,7 @@ async function signInAgain(ticket: Ticket, changes: Parameters, person: keyof ty
   return { page, done };
 }
 
-describe('basic', () => {
+describe('CF-16: basic plan', () => {
   it('Server: a code, then tokens whose ID token is signed, timely and for this client', async () => {
     const ticket = await takeCode(world, { scope: 'openid' });
     const answer = await exchangeCode(world, ticket);
@@ -69,7 +70,9 @@ describe('basic', () => {
   });
 
   it('ResponseTypeMissing: an error to the app', async () => {
-    const page = await newBrowser(world).request(authorizationUrl(world, 'web', { response_type: undefined }));
+    const page = await newBrowser(world).request(
+      authorizationUrl(world, 'web', { response_type: undefined }),
+    );
     expect(redirectOf(page)).toMatchObject({ target: CALLBACK, query: { error: 'invalid_request' } });
   });
 
@@ -87,11 +90,17 @@ describe('basic', () => {
 
   it('EnsurePostRequestSucceeds: an authorization request by POST', async () => {
     const form = new URL(authorizationUrl(world, 'web')).search.slice(1);
-    const answer = await post(world, '/oauth/authorize', form);
-    expect(answer.status).toBe(303);
-    const page = await newBrowser(world).open(answer.headers.get('location') ?? '');
-    expect([200, 400]).toContain(page.status);
-    expect(answer.headers.get('location')).toContain(world.issuer);
+    const init = {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: form,
+    };
+    const page = await newBrowser(world).open(`${world.issuer}/oauth/authorize`, init);
+    expect(page.status).toBe(200);
+    expect(page.text).toContain('name="password"');
+    const evil = { ...init, body: form.replace('app.example', 'evil.example') };
+    const refused = await newBrowser(world).open(`${world.issuer}/oauth/authorize`, evil);
+    expect([refused.status, refused.headers.get('location')]).toEqual([400, null]);
   });
 
   it('EnsureRequestObjectWithRedirectUri, UnsignedRequestObject: not offered, and said so', async () => {
@@ -181,7 +190,10 @@ describe('basic', () => {
     const other = await silently(bob.browser, { prompt: 'none', id_token_hint: hint });
     expect(other.query['error']).toBe('login_required');
     expect(other.query).not.toHaveProperty('code');
-    const forged = await silently(ticket.browser, { prompt: 'none', id_token_hint: `${hint.slice(0, -8)}AAAAAAAA` });
+    const forged = await silently(ticket.browser, {
+      prompt: 'none',
+      id_token_hint: `${hint.slice(0, -8)}AAAAAAAA`,
+    });
     expect(forged.query['error']).toBe('invalid_request');
   });
 
@@ -261,23 +273,25 @@ describe('basic', () => {
   });
 });
 
-describe('RP-initiated logout', () => {
+async function visitor() {
+  const ticket = await takeCode(world, { scope: 'openid' });
+  return { ...ticket, idToken: textOf(await exchangeCode(world, ticket), 'id_token') };
+}
+
+async function logOut(browser: Browser, parameters: Readonly<Record<string, string>>) {
+  const page = await browser.open(
+    `${world.issuer}/oauth/logout?${new URLSearchParams(parameters).toString()}`,
+  );
+  if (!page.text.includes('/logout/confirm')) return page;
+  return browser.submit(page, '/logout/confirm', { logout: 'yes' });
+}
+
+async function isOut(browser: Browser): Promise<boolean> {
+  return (await silently(browser, { prompt: 'none' })).query['error'] === 'login_required';
+}
+
+describe('CF-16: RP-initiated logout plan', () => {
   const OUT = 'https://app.example/out';
-
-  async function visitor() {
-    const ticket = await takeCode(world, { scope: 'openid' });
-    return { ...ticket, idToken: textOf(await exchangeCode(world, ticket), 'id_token') };
-  }
-
-  async function logOut(browser: Browser, parameters: Readonly<Record<string, string>>) {
-    const page = await browser.open(`${world.issuer}/oauth/logout?${new URLSearchParams(parameters).toString()}`);
-    if (!page.text.includes('/logout/confirm')) return page;
-    return browser.submit(page, '/logout/confirm', { logout: 'yes' });
-  }
-
-  async function isOut(browser: Browser): Promise<boolean> {
-    return (await silently(browser, { prompt: 'none' })).query['error'] === 'login_required';
-  }
 
   it('RpInitiatedLogout: with hint, URI and state, back with the state, and the session is gone', async () => {
     const { browser, idToken } = await visitor();
@@ -306,7 +320,9 @@ describe('RP-initiated logout', () => {
     const { browser, idToken } = await visitor();
     const parts = idToken.split('.');
     const claims = { ...decodeJwt(idToken), sub: PEOPLE.bob };
-    const modified = [parts[0], Buffer.from(JSON.stringify(claims)).toString('base64url'), parts[2]].join('.');
+    const modified = [parts[0], Buffer.from(JSON.stringify(claims)).toString('base64url'), parts[2]].join(
+      '.',
+    );
     for (const hint of [modified, `${idToken}x`, 'not a token']) {
       const page = await logOut(browser, { id_token_hint: hint, post_logout_redirect_uri: OUT });
       expect([page.status, page.headers.get('location')]).toEqual([400, null]);
@@ -315,14 +331,16 @@ describe('RP-initiated logout', () => {
   });
 
   it('NoIdTokenHint, NoPostLogoutRedirectUri, NoParams, OnlyState: asked, signed out, and sent nowhere', async () => {
-    for (const parameters of [
-      { post_logout_redirect_uri: OUT, state: 's' },
-      { state: 's' },
-      {},
-    ] as Record<string, string>[]) {
+    for (const parameters of [{ post_logout_redirect_uri: OUT, state: 's' }, { state: 's' }, {}] as Record<
+      string,
+      string
+    >[]) {
       const { browser } = await visitor();
       const done = await logOut(browser, parameters);
-      expect([done.status, done.url], JSON.stringify(parameters)).toEqual([200, `${world.issuer}/oauth/logout/success`]);
+      expect([done.status, done.url], JSON.stringify(parameters)).toEqual([
+        200,
+        `${world.issuer}/oauth/logout/success`,
+      ]);
       expect(await isOut(browser)).toBe(true);
     }
     const { browser, idToken } = await visitor();

@@ -5,12 +5,14 @@ import { decodeJwt } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { recordKey } from '../../src/engine/adapter.ts';
 import { startRedis, type RedisServer } from '../servers.ts';
-import { introspect, post, userinfo } from '../world/flows.ts';
+import { type AuthorizeOptions, introspect, post, userinfo } from '../world/flows.ts';
 import { PEOPLE, startWorld, type StoreName, type World } from '../world/world.ts';
 import {
+  createTurns,
   exchangeCode,
   GENEROUS,
   hashOf,
+  NEVER,
   newBrowser,
   refresh,
   requestToken,
@@ -21,14 +23,12 @@ import {
   withStore,
 } from './attacker.ts';
 import { startTwoProcesses, type TwoProcesses } from './two-processes.ts';
-import type { AuthorizeOptions } from '../world/flows.ts';
 
 let world: World;
 beforeAll(async () => {
-  world = await startWorld({ now: () => Date.now(), config: GENEROUS });
+  world = await startWorld({ rotationTimer: NEVER, config: GENEROUS });
 });
 afterAll(() => world.stop());
-afterEach(() => void vi.useRealTimers());
 
 type Family = { readonly refreshToken: string; readonly accessToken: string };
 
@@ -123,7 +123,17 @@ describe('whose token it is', () => {
   it('RT-07: anything else in its place is refused without a 500', async () => {
     const { accessToken } = await newFamily(world);
     const jti = String(decodeJwt(accessToken).jti);
-    for (const value of [accessToken, jti, 'x', '*', '\0', 'a'.repeat(43), 'a'.repeat(20_000), '{a}', '__proto__']) {
+    for (const value of [
+      accessToken,
+      jti,
+      'x',
+      '*',
+      '\0',
+      'a'.repeat(43),
+      'a'.repeat(20_000),
+      '{a}',
+      '__proto__',
+    ]) {
       const answer = await refresh(world, 'web', value);
       expect([answer.status, answer.body['error']], value.slice(0, 50)).toEqual([400, 'invalid_grant']);
     }
@@ -144,35 +154,51 @@ describe('whose token it is', () => {
 });
 
 describe('how long', () => {
-  it('RT-08: a token that is not used for 14 days is over, one that is used lives on', async () => {
+  const DAY = 86_400_000;
+  const turns = createTurns();
+  let aging: World;
+  beforeAll(async () => {
+    aging = await startWorld({ rotationTimer: turns.timer, config: GENEROUS });
+  });
+  // Not before: the clock of this world must not go back.
+  afterAll(async () => {
+    await aging.stop();
+    vi.useRealTimers();
+  });
+
+  async function moveTo(time: number): Promise<void> {
     vi.useFakeTimers({ toFake: ['Date'] });
-    const day = 86_400_000;
-    const [idle, used] = [await newFamily(world), await newFamily(world)];
-    vi.setSystemTime(Date.now() + 13 * day);
-    const answer = await refresh(world, 'web', used.refreshToken);
+    vi.setSystemTime(time);
+    await turns.turn();
+  }
+
+  it('RT-08: a token that is not used for 14 days is over, one that is used lives on', async () => {
+    const [idle, used] = [await newFamily(aging), await newFamily(aging)];
+    await moveTo(Date.now() + 13 * DAY);
+    const answer = await refresh(aging, 'web', used.refreshToken);
     expect(answer.status).toBe(200);
-    vi.setSystemTime(Date.now() + day + 1000);
-    const late = await refresh(world, 'web', idle.refreshToken);
+    await moveTo(Date.now() + DAY + 1000);
+    const late = await refresh(aging, 'web', idle.refreshToken);
     expect([late.status, late.body['error']]).toEqual([400, 'invalid_grant']);
-    expect((await refresh(world, 'web', textOf(answer, 'refresh_token'))).status).toBe(200);
+    expect((await refresh(aging, 'web', textOf(answer, 'refresh_token'))).status).toBe(200);
   });
 
   it('RT-09: a chain of refreshes ends 90 days after the sign-in, however often it is used', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
-    const day = 86_400_000;
-    let { refreshToken } = await newFamily(world);
+    let { refreshToken } = await newFamily(aging);
     const start = Date.now();
     for (let age = 10; age < 90; age += 10) {
-      vi.setSystemTime(start + age * day);
-      const answer = await refresh(world, 'web', refreshToken);
+      await moveTo(start + age * DAY);
+      const answer = await refresh(aging, 'web', refreshToken);
       expect(answer.status, `day ${age}`).toBe(200);
       refreshToken = textOf(answer, 'refresh_token');
     }
-    vi.setSystemTime(start + 90 * day + 1000);
-    const late = await refresh(world, 'web', refreshToken);
+    await moveTo(start + 90 * DAY + 1000);
+    const late = await refresh(aging, 'web', refreshToken);
     expect([late.status, late.body['error']]).toEqual([400, 'invalid_grant']);
   });
+});
 
+describe('for whom', () => {
   it('RT-09: a disabled person gets nothing, and the token works again when they are let in', async () => {
     const { refreshToken } = await newFamily(world, { person: 'bob' });
     await setDisabled(world, PEOPLE.bob, true);
@@ -217,9 +243,9 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
   beforeAll(async () => {
     two = await startTwoProcesses(storeName);
   });
-  afterAll(async () => {
+  afterAll(() => two.stop());
+  afterEach(() => {
     expect(two.errors()).toBe('');
-    await two.stop();
   });
 
   it('RT-02, RT-03: ten parallel refreshes of one token give one answer, fifty times, and end the family', async () => {
@@ -283,13 +309,15 @@ describe('a long chain', () => {
   let redis: RedisServer;
   let raw: Redis;
   let chained: World;
+  const turns = createTurns();
   beforeAll(async () => {
     redis = await startRedis();
     raw = new Redis(redis.url);
-    chained = await startWorld({ store: redis.url, now: () => Date.now(), config: GENEROUS });
+    chained = await startWorld({ store: redis.url, rotationTimer: turns.timer, config: GENEROUS });
   });
   afterAll(async () => {
     await chained.stop();
+    vi.useRealTimers();
     await raw.quit();
     await redis.stop();
   });
@@ -309,6 +337,7 @@ describe('a long chain', () => {
     for (let turn = 0; turn < 2000; turn += 1) {
       // Ten minutes apart, so that access tokens end on the way as they do in life.
       vi.setSystemTime(Date.now() + 600_000);
+      await turns.turn();
       refreshToken = textOf(await refresh(chained, 'web', refreshToken), 'refresh_token');
       if (turn % 500 === 0 || turn % 500 === 100) commands.push(await commandsProcessed());
       if (turn % 100 === 0) largest = Math.max(largest, await raw.zcard(index));
@@ -321,6 +350,7 @@ describe('a long chain', () => {
     // access token, the grant. 2000 rotations of 10 minutes are 13.9 days, so all of them are still counted here.
     expect(largest).toBeLessThanOrEqual(2000 + 3);
     vi.setSystemTime(Date.now() + 13 * 86_400_000);
+    await turns.turn();
     refreshToken = textOf(await refresh(chained, 'web', refreshToken), 'refresh_token');
     // What has ended is forgotten by the next write: no more than the tokens of the last day and the newest pair.
     expect(await raw.zcard(index)).toBeLessThanOrEqual(145 + 3);

@@ -6,7 +6,15 @@ import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { type Answer, basic, get, post } from '../world/flows.ts';
-import { API, OTHER_API, SECRETS, startWorld, WORLD_ENV, writeWorldConfig, type World } from '../world/world.ts';
+import {
+  API,
+  OTHER_API,
+  SECRETS,
+  startWorld,
+  WORLD_ENV,
+  writeWorldConfig,
+  type World,
+} from '../world/world.ts';
 import { exchangeCode, GENEROUS, requestToken, takeCode, textOf } from './attacker.ts';
 
 let world: World;
@@ -136,14 +144,21 @@ describe('client authentication', () => {
   });
 
   it('TK-06: a client of one method is not let in by another that is not offered', async () => {
-    for (const authorization of ['Bearer x', 'Basic', 'Basic !!!', 'Digest username="svc"', 'Negotiate x', 'Basic c3Zj']) {
+    for (const authorization of [
+      'Bearer x',
+      'Basic',
+      'Basic !!!',
+      'Digest username="svc"',
+      'Negotiate x',
+      'Basic c3Zj',
+    ]) {
       const answer = await post(world, '/oauth/token', MACHINE, { authorization });
       expectRefused(answer, 400, 'invalid_request', authorization);
     }
   });
 
   it('TK-12: a secret with characters that forms encode works in both methods', async () => {
-    const secret = "x7:%+&=/?#[]@!$'()*,;~ \"<>\\^`{|}q9Kd2";
+    const secret = 'x7:%+&=/?#[]@!$\'()*,;~ "<>\\^`{|}q9Kd2';
     const client = (clientId: string, method: string) => ({
       client_id: clientId,
       client_secret: secret,
@@ -152,7 +167,10 @@ describe('client authentication', () => {
       scope: 'reports.read',
     });
     const odd = await startWorld({
-      config: { clients: [client('a', 'client_secret_basic'), client('b', 'client_secret_post')], resources: [{ resource: API, scopes: ['reports.read'] }] },
+      config: {
+        clients: [client('a', 'client_secret_basic'), client('b', 'client_secret_post')],
+        resources: [{ resource: API, scopes: ['reports.read'] }],
+      },
     });
     const encoded = new URLSearchParams({ s: secret }).toString().slice(2);
     for (const half of [encoded, encodeURIComponent(secret)]) {
@@ -167,7 +185,9 @@ describe('client authentication', () => {
   it('TK-12: a secret outside of printable ASCII is refused where it is configured (RFC 6749 Appendix A.2)', async () => {
     const secret = 'é7fK2mQ9xL4vB8nR1tY6wZ3cD5gH0jS9pA';
     await expect(
-      loadClients([{ client_id: 'a', client_secret: secret, scope: 'openid', redirect_uris: ['https://a.example'] }]),
+      loadClients([
+        { client_id: 'a', client_secret: secret, scope: 'openid', redirect_uris: ['https://a.example'] },
+      ]),
     ).rejects.toThrow(/clients\[0\].*client_secret.*printable ASCII/);
   });
 
@@ -242,12 +262,20 @@ describe('grants', () => {
       expectRefused(answer, 400, 'unsupported_grant_type', grantType);
     }
     for (const form of [{ scope: 'reports.read' }, { grant_type: '' }]) {
-      expectRefused(await requestToken(world, 'svc', form as Record<string, string>), 400, 'invalid_request');
+      expectRefused(await requestToken(world, 'svc', form), 400, 'invalid_request');
     }
   });
 
   it('TK-17: an unknown scope among known ones is refused, not dropped', async () => {
-    for (const scope of ['reports.read nope', 'nope', 'openid', 'reports.read offline_access', 'Reports.Read', '*', 'reports.read\tother.read']) {
+    for (const scope of [
+      'reports.read nope',
+      'nope',
+      'openid',
+      'reports.read offline_access',
+      'Reports.Read',
+      '*',
+      'reports.read\tother.read',
+    ]) {
       expectRefused(await requestToken(world, 'svc', { ...MACHINE, scope }), 400, 'invalid_scope', scope);
     }
     expectRefused(
@@ -291,7 +319,12 @@ describe('grants', () => {
   it('TK-20: a machine gets an access token and nothing else, and is its own subject', async () => {
     const answer = await requestToken(world, 'svc', { ...MACHINE, scope: 'reports.read' });
     expect(answer.status).toBe(200);
-    expect(Object.keys(answer.body).toSorted()).toEqual(['access_token', 'expires_in', 'scope', 'token_type']);
+    expect(Object.keys(answer.body).toSorted()).toEqual([
+      'access_token',
+      'expires_in',
+      'scope',
+      'token_type',
+    ]);
     const token = textOf(answer, 'access_token');
     expect(decodeProtectedHeader(token)).toMatchObject({ alg: 'RS256', typ: 'at+jwt' });
     const claims = decodeJwt(token);
@@ -308,7 +341,11 @@ describe('answers', () => {
     expect(good.status).toBe(200);
     expect(good.headers.get('cache-control')).toBe('no-store');
     expect(good.headers.get('pragma')).toBe('no-cache');
-    expectRefused(await requestToken(world, 'svc', { grant_type: 'password' }), 400, 'unsupported_grant_type');
+    expectRefused(
+      await requestToken(world, 'svc', { grant_type: 'password' }),
+      400,
+      'unsupported_grant_type',
+    );
     expectRefused(await post(world, '/oauth/token', MACHINE), 401, 'invalid_client');
   });
 
@@ -359,7 +396,11 @@ describe('answers', () => {
   });
 
   it('TK-29: credentials and grant in the query are not read', async () => {
-    const query = new URLSearchParams({ ...MACHINE, client_id: 'post', client_secret: SECRETS.post }).toString();
+    const query = new URLSearchParams({
+      ...MACHINE,
+      client_id: 'post',
+      client_secret: SECRETS.post,
+    }).toString();
     const answer = await post(world, `/oauth/token?${query}`, '');
     expect([400, 401]).toContain(answer.status);
     expect(answer.body).not.toHaveProperty('access_token');

@@ -11,6 +11,10 @@ import { GENEROUS } from './attacker.ts';
 const SERVE = path.join(path.dirname(fileURLToPath(import.meta.url)), 'fixtures', 'serve.ts');
 const START_TIMEOUT_MS = 20_000;
 
+/** None outlives the tests, however they end. */
+const running = new Set<ChildProcess>();
+process.once('exit', () => running.forEach((child) => child.kill('SIGKILL')));
+
 export type TwoProcesses = {
   /** The same issuer behind each; only `base` differs. */
   readonly nodes: readonly [World, World];
@@ -43,6 +47,8 @@ export async function startTwoProcesses(
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     children.push(child);
+    running.add(child);
+    child.once('exit', () => running.delete(child));
     child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
     await isReady(child, () => errors);
     return {
@@ -53,18 +59,20 @@ export async function startTwoProcesses(
     };
   }
 
-  const first = await startNode('a', firstPort);
-  const second = await startNode('b', await freePort());
-  return {
-    nodes: [first, second],
-    store,
-    errors: () => errors,
-    async stop() {
-      await Promise.all(children.map(end));
-      await redis?.stop();
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
+  async function stop(): Promise<void> {
+    await Promise.all(children.map(end));
+    await redis?.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+
+  try {
+    const first = await startNode('a', firstPort);
+    const second = await startNode('b', await freePort());
+    return { nodes: [first, second], store, errors: () => errors, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
 }
 
 async function isReady(child: ChildProcess, errors: () => string): Promise<void> {

@@ -1,7 +1,8 @@
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RedisServer, startRedis } from '../servers.ts';
 import { Browser } from '../world/browser.ts';
-import { givesBackClock, moveClock } from '../world/clock.ts';
+import { standingClock, moveClock } from '../world/clock.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 import {
   AUTHORIZATION_REQUEST,
@@ -21,7 +22,7 @@ import {
   userinfo,
   VERIFIER,
 } from '../world/flows.ts';
-import { API, CALLBACK, OTHER_API, PEOPLE } from '../world/world.ts';
+import { API, CALLBACK, OTHER_API, PEOPLE, startWorld, type World, worldClients } from '../world/world.ts';
 
 eachStore('the authorization-code flow with PKCE', (world) => {
   it('signs a person in through openid-client and gives one token for the API and for userinfo', async () => {
@@ -68,7 +69,7 @@ eachStore('the authorization-code flow with PKCE', (world) => {
   it('Spec §4 POST /oauth/token, authorization_code, code: is good for one exchange, also of twenty at once', async () => {
     const authorized = await authorize(world());
     const answers = await Promise.all(Array.from({ length: 20 }, () => redeem(world(), authorized)));
-    const statuses = answers.map(({ status }) => status).toSorted();
+    const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
     expect(statuses).toEqual([200, ...Array<number>(19).fill(400)]);
     const losers = answers.filter(({ status }) => status === 400);
     expect(new Set(losers.map(({ body }) => body['error']))).toEqual(new Set(['invalid_grant']));
@@ -135,7 +136,7 @@ describe('GET /oauth/authorize', () => {
   it.each(['unknown', ''])(
     'Spec §4 GET /oauth/authorize, client_id: "%s" gets an error page and no redirect',
     async (clientId) => {
-      const query = new URLSearchParams({ ...AUTHORIZATION_REQUEST, client_id: clientId });
+      const query = new URLSearchParams({ ...AUTHORIZATION_REQUEST, client_id: clientId }).toString();
       const answer = await get(world(), `/oauth/authorize?${query}`);
       expect(answer.status).toBe(400);
       expect(answer.headers.get('location')).toBeNull();
@@ -152,7 +153,7 @@ describe('GET /oauth/authorize', () => {
     'https://evil.example/cb',
     'http://app.example/cb',
   ])('Spec §4 GET /oauth/authorize, redirect_uri: %s is not the registered one', async (redirectUri) => {
-    const query = new URLSearchParams({ ...AUTHORIZATION_REQUEST, redirect_uri: redirectUri });
+    const query = new URLSearchParams({ ...AUTHORIZATION_REQUEST, redirect_uri: redirectUri }).toString();
     const answer = await get(world(), `/oauth/authorize?${query}`);
     expect(answer.status).toBe(400);
     expect(answer.headers.get('location')).toBeNull();
@@ -174,7 +175,7 @@ describe('GET /oauth/authorize', () => {
         client_id: 'native',
         scope: 'openid',
         redirect_uri: redirectUri,
-      });
+      }).toString();
       expect((await get(world(), `/oauth/authorize?${query}`)).status).toBe(status);
     },
   );
@@ -184,7 +185,7 @@ describe('GET /oauth/authorize', () => {
     async (space) => {
       const scope = ['openid', 'email', 'profile'].join(space);
       const { scope: _plain, ...rest } = AUTHORIZATION_REQUEST;
-      const url = `${world().issuer}/oauth/authorize?${new URLSearchParams(rest)}&scope=${scope}`;
+      const url = `${world().issuer}/oauth/authorize?${new URLSearchParams(rest).toString()}&scope=${scope}`;
       const browser = new Browser(world().issuer);
       const page = await finishPages(browser, await browser.open(url), 'alice');
       const form = {
@@ -233,7 +234,11 @@ describe('GET /oauth/authorize', () => {
   it.each(['web', 'spa'])('wants PKCE of %s', async (client) => {
     const { code_challenge: _challenge, code_challenge_method: _method, ...without } = AUTHORIZATION_REQUEST;
     const redirectUri = client === 'spa' ? 'https://spa.example/cb' : CALLBACK;
-    const query = new URLSearchParams({ ...without, client_id: client, redirect_uri: redirectUri });
+    const query = new URLSearchParams({
+      ...without,
+      client_id: client,
+      redirect_uri: redirectUri,
+    }).toString();
     const location = new URL((await get(world(), `/oauth/authorize?${query}`)).headers.get('location') ?? '');
     expect(`${location.origin}${location.pathname}`).toBe(redirectUri);
     expect(location.searchParams.get('error')).toBe('invalid_request');
@@ -253,7 +258,7 @@ describe('GET /oauth/authorize', () => {
 
     const { nonce: _nonce, ...without } = AUTHORIZATION_REQUEST;
     const browser = new Browser(world().issuer);
-    const url = `${world().issuer}/oauth/authorize?${new URLSearchParams(without)}`;
+    const url = `${world().issuer}/oauth/authorize?${new URLSearchParams(without).toString()}`;
     const page = await finishPages(browser, await browser.open(url), 'alice');
     const answer = await post(
       world(),
@@ -318,7 +323,7 @@ describe('sign-in and consent', () => {
   const world = useWorld();
   const start = async (browser: Browser, parameters: Record<string, string> = {}) =>
     browser.open(
-      `${world().issuer}/oauth/authorize?${new URLSearchParams({ ...AUTHORIZATION_REQUEST, ...parameters })}`,
+      `${world().issuer}/oauth/authorize?${new URLSearchParams({ ...AUTHORIZATION_REQUEST, ...parameters }).toString()}`,
     );
 
   it('asks for the password, then names the app and each thing it asks for', async () => {
@@ -586,6 +591,13 @@ describe('RFC 8707 resource, for a person', () => {
     expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer .*error="insufficient_scope"/);
   });
 
+  it('is for that resource also where none of its scopes was asked for', async () => {
+    const { tokens } = await signIn(world(), { scope: 'openid', ...resource });
+    expect(decodeJwt(tokens.access_token).aud).toBe(API);
+    expect(decodeJwt(tokens.access_token)).not.toHaveProperty('scope');
+    expect((await userinfo(world(), tokens.access_token)).status).toBe(403);
+  });
+
   it('may be named again at the token endpoint, as the same one', async () => {
     const authorized = await authorize(world(), { scope: 'openid reports.read', ...resource });
     const answer = await redeem(world(), authorized, { resource: API });
@@ -614,7 +626,7 @@ describe('RFC 8707 resource, for a person', () => {
 
 describe('the life of a code', () => {
   const world = useWorld();
-  givesBackClock();
+  standingClock();
 
   it('is 60 seconds', async () => {
     const first = await authorize(world(), { scope: 'openid' });
@@ -632,5 +644,59 @@ describe('the life of a code', () => {
     moveClock(30);
     expect((await redeem(world(), authorized)).body['error']).toBe('invalid_grant');
     expect(await introspect(world(), tokens.access_token)).toEqual({ active: false });
+  });
+});
+
+describe('a sign-in that is open while the file changes', () => {
+  let redis: RedisServer;
+  let before: World;
+  let after: World;
+  beforeAll(async () => {
+    redis = await startRedis();
+    before = await startWorld({ store: redis.url });
+    const narrowed = worldClients()
+      .filter(({ client_id: id }) => id !== 'web2')
+      .map((client) =>
+        client.client_id === 'web' ? { ...client, scope: 'openid email offline_access' } : client,
+      );
+    after = await startWorld({ store: redis.url, issuer: before.issuer, config: { clients: narrowed } });
+  });
+  afterAll(async () => {
+    await before.stop();
+    await after.stop();
+    await redis.stop();
+  });
+
+  /** Begins under the old file and goes on under the new one, in the same browser. */
+  async function begin(parameters: Record<string, string>) {
+    const old = new Browser(before.issuer);
+    const query = new URLSearchParams({ ...AUTHORIZATION_REQUEST, ...parameters }).toString();
+    const page = await old.open(`${before.issuer}/oauth/authorize?${query}`);
+    const browser = new Browser(before.issuer, after.base);
+    for (const cookie of old.cookies) browser.setCookie(cookie);
+    return { browser, page };
+  }
+
+  it('is refused a scope that the client does not have any more', async () => {
+    const { browser, page } = await begin({ scope: 'openid reports.read' });
+    const left = new URL((await finishPages(browser, page, 'alice')).url);
+    expect(Object.fromEntries(left.searchParams)).toMatchObject({
+      error: 'invalid_scope',
+      scope: 'reports.read',
+      state: AUTHORIZATION_REQUEST.state,
+    });
+  });
+
+  it('goes on where nothing changed for it', async () => {
+    const { browser, page } = await begin({ scope: 'openid email' });
+    const left = new URL((await finishPages(browser, page, 'alice')).url);
+    expect(left.searchParams.get('code')).toMatch(/^[\w-]{43}$/);
+  });
+
+  it('ends on a page where the client is gone', async () => {
+    const { browser, page } = await begin({ client_id: 'web2', redirect_uri: 'https://app2.example/cb' });
+    const ended = await finishPages(browser, page, 'alice');
+    expect(ended.status).toBe(400);
+    expect(ended.headers.get('location')).toBeNull();
   });
 });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DAY, givesBackClock, HOUR, moveClock } from '../world/clock.ts';
+import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { useWorld } from '../world/each-store.ts';
 import { type Answer, basic, post } from '../world/flows.ts';
 import { SECRETS, startWorld, type World, worldClients } from '../world/world.ts';
@@ -111,9 +111,13 @@ describe('a public client', () => {
   });
 });
 
+/** As the configuration file writes it. */
+function at(seconds: number): string {
+  return `${new Date(Date.now() + seconds * 1000).toISOString().slice(0, 19)}Z`;
+}
+
 describe('secrets that come and go', () => {
-  givesBackClock();
-  const at = (seconds: number) => `${new Date(Date.now() + seconds * 1000).toISOString().slice(0, 19)}Z`;
+  standingClock();
   const hashed = 'hashed-secret-Ar8sQ3cE0pK6oG2dI4bH7xI1kN9gM5f';
   let world: World;
   let start: number;
@@ -126,9 +130,9 @@ describe('secrets that come and go', () => {
       grant_types: ['client_credentials'],
       scope: 'reports.read',
       client_secrets: [
-        { name: 'old', value: 'env:TEST_WEB', expires_at: at(HOUR) },
-        { name: 'new', value: 'env:TEST_WEB2', not_before: at(HOUR / 2) },
-        { name: 'by hash', hash: `sha256:${digest}`, expires_at: at(DAY) },
+        { name: 'old', value: 'env:TEST_WEB', expires_at: at(4 * MINUTE) },
+        { name: 'new', value: 'env:TEST_WEB2', not_before: at(2 * MINUTE) },
+        { name: 'by hash', hash: `sha256:${digest}`, expires_at: at(8 * MINUTE) },
       ],
     };
     world = await startWorld({ config: { clients: [...worldClients(), rotating] } });
@@ -143,9 +147,9 @@ describe('secrets that come and go', () => {
 
   it.each([
     ['at first the old one', 1, [200, 401, 200]],
-    ['from not_before on both', HOUR / 2 + 2, [200, 200, 200]],
-    ['from expires_at on the new one alone', HOUR + 2, [401, 200, 200]],
-    ['and one given as a hash as long as it lasts', DAY + 2, [401, 200, 401]],
+    ['from not_before on both', 2 * MINUTE + 2, [200, 200, 200]],
+    ['from expires_at on the new one alone', 4 * MINUTE + 2, [401, 200, 200]],
+    ['and one given as a hash as long as it lasts', 8 * MINUTE + 2, [401, 200, 401]],
   ])('Spec §5 the secret is rotated: takes %s', async (_case, seconds, statuses) => {
     moveTo(seconds);
     expect([await statusOf(SECRETS.web), await statusOf(SECRETS.web2), await statusOf(hashed)]).toEqual(

@@ -159,7 +159,8 @@ describe('Spec §4 CORS allowlist', () => {
   });
 
   it.each(['/oauth/authorize', '/oauth/logout'])('is never for pages: %s', async (path) => {
-    const query = path === '/oauth/authorize' ? `?${new URLSearchParams(AUTHORIZATION_REQUEST)}` : '';
+    const query =
+      path === '/oauth/authorize' ? `?${new URLSearchParams(AUTHORIZATION_REQUEST).toString()}` : '';
     const page = await get(world(), `${path}${query}`, { origin: GLOBAL });
     expect(page.status).toBeLessThan(400);
     expect(corsOf(page.headers)).toEqual({});

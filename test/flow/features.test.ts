@@ -39,7 +39,7 @@ describe('features.pkce: per_client', () => {
 
   async function codeOf(parameters: Record<string, string>): Promise<string> {
     const browser = new Browser(world().issuer);
-    const url = `${world().issuer}/oauth/authorize?${new URLSearchParams(parameters)}`;
+    const url = `${world().issuer}/oauth/authorize?${new URLSearchParams(parameters).toString()}`;
     const page = await finishPages(browser, await browser.open(url), 'alice');
     return new URL(page.url).searchParams.get('code') ?? '';
   }
@@ -65,7 +65,7 @@ describe('features.pkce: per_client', () => {
       ['spa', 'https://spa.example/cb'],
       ['web2', 'https://app2.example/cb'],
     ] as const) {
-      const query = new URLSearchParams({ ...plain, client_id: client, redirect_uri: uri });
+      const query = new URLSearchParams({ ...plain, client_id: client, redirect_uri: uri }).toString();
       const answer = await get(world(), `/oauth/authorize?${query}`);
       const location = new URL(answer.headers.get('location') ?? '');
       expect(`${location.origin}${location.pathname}`).toBe(uri);

@@ -2,7 +2,7 @@ import { SignJWT, UnsecuredJWT, decodeJwt, generateKeyPair } from 'jose';
 import { tokenIntrospection } from 'openid-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RedisServer, startRedis } from '../servers.ts';
-import { givesBackClock, moveClock } from '../world/clock.ts';
+import { standingClock, moveClock } from '../world/clock.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 import { basic, connect, introspect, machineToken, post, signIn, userinfo } from '../world/flows.ts';
 import { changeAccount } from '../world/store-access.ts';
@@ -233,7 +233,7 @@ describe('a client that was removed', () => {
 
 describe('introspection and time', () => {
   const world = useWorld();
-  givesBackClock();
+  standingClock();
 
   it('Spec §5 exp: a token is inactive from its end on', async () => {
     const configuration = await connect(world(), 'svc');

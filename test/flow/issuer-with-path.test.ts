@@ -8,13 +8,15 @@ import { raw } from '../world/raw.ts';
 import { PASSWORDS } from '../world/world.ts';
 
 const ISSUER = 'https://id.example/auth';
-const AUTHORIZE = `/auth/oauth/authorize?${new URLSearchParams(AUTHORIZATION_REQUEST)}`;
+const AUTHORIZE = `/auth/oauth/authorize?${new URLSearchParams(AUTHORIZATION_REQUEST).toString()}`;
 const FORGED = [
   ['Host', { host: 'evil.example' }],
   ['X-Forwarded-Host', { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' }],
   ['Forwarded', { forwarded: 'host=evil.example;proto=http' }],
   ['X-Forwarded-Prefix', { 'x-forwarded-prefix': '/evil', 'x-original-url': '/evil' }],
 ] as const;
+
+const attributesAt = (path: string) => ['httponly', `path=${path.toLowerCase()}`, 'samesite=lax', 'secure'];
 
 describe('an issuer with a path', () => {
   const world = useWorld({ issuer: ISSUER });
@@ -79,12 +81,11 @@ describe('an issuer with a path', () => {
       const [pair = '', ...attributes] = cookie.toLowerCase().split('; ');
       return [pair.split('=')[0], attributes.filter((one) => !one.startsWith('expires=')).toSorted()];
     });
-    const attributes = (path: string) => ['httponly', `path=${path.toLowerCase()}`, 'samesite=lax', 'secure'];
     expect(Object.fromEntries(nameAndRest)).toEqual({
-      '__secure-postern_interaction': attributes(`/auth/interaction/${uid}`),
-      '__secure-postern_interaction.sig': attributes(`/auth/interaction/${uid}`),
-      '__secure-postern_resume': attributes(`/auth/oauth/authorize/${uid}`),
-      '__secure-postern_resume.sig': attributes(`/auth/oauth/authorize/${uid}`),
+      '__secure-postern_interaction': attributesAt(`/auth/interaction/${uid}`),
+      '__secure-postern_interaction.sig': attributesAt(`/auth/interaction/${uid}`),
+      '__secure-postern_resume': attributesAt(`/auth/oauth/authorize/${uid}`),
+      '__secure-postern_resume.sig': attributesAt(`/auth/oauth/authorize/${uid}`),
     });
 
     const login = await browser.open(start.headers.get('location') ?? '');
@@ -146,7 +147,7 @@ describe('an issuer with a path', () => {
 
   it.each(FORGED)('signs out under its own name whatever %s says', async (_header, headers) => {
     const { tokens } = await signIn(world(), { scope: 'openid' });
-    const query = new URLSearchParams({ id_token_hint: tokens.id_token ?? '' });
+    const query = new URLSearchParams({ id_token_hint: tokens.id_token ?? '' }).toString();
     const page = await raw(world().base, { target: `/auth/oauth/logout?${query}`, headers });
     expect(page.status).toBe(200);
     expect(page.text).toContain(`action="${ISSUER}/oauth/logout/confirm"`);

@@ -19,7 +19,7 @@ const CONFIRM = '/oauth/logout/confirm';
 
 /** Whether this browser still has a session: an authorization request without a page says so. */
 async function isSignedIn(world: World, browser: Browser): Promise<boolean> {
-  const query = new URLSearchParams({ ...AUTHORIZATION_REQUEST, prompt: 'none' });
+  const query = new URLSearchParams({ ...AUTHORIZATION_REQUEST, prompt: 'none' }).toString();
   const page = await browser.open(`${world.issuer}/oauth/authorize?${query}`);
   const error = new URL(page.url).searchParams.get('error');
   // consent_required: somebody is signed in who has not (or no more) agreed to this.
@@ -72,7 +72,7 @@ eachStore('signing out', (world) => {
 describe('GET /oauth/logout', () => {
   const world = useWorld();
   const open = async (browser: Browser, parameters: Record<string, string> = {}) =>
-    browser.open(`${world().issuer}/oauth/logout?${new URLSearchParams(parameters)}`);
+    browser.open(`${world().issuer}/oauth/logout?${new URLSearchParams(parameters).toString()}`);
 
   it('without parameters asks first, and does nothing until the answer', async () => {
     const { browser } = await signIn(world(), { scope: 'openid' });

@@ -81,7 +81,11 @@ describe('the specification', () => {
 
   it('Spec §2 client, client type: a public one relies on PKCE and has no machine tokens', async () => {
     const { code_challenge: _challenge, code_challenge_method: _method, ...plain } = AUTHORIZATION_REQUEST;
-    const query = new URLSearchParams({ ...plain, client_id: 'spa', redirect_uri: 'https://spa.example/cb' });
+    const query = new URLSearchParams({
+      ...plain,
+      client_id: 'spa',
+      redirect_uri: 'https://spa.example/cb',
+    }).toString();
     const { headers } = await get(world(), `/oauth/authorize?${query}`);
     const location = new URL(headers.get('location') ?? '');
     expect(location.searchParams.get('error')).toBe('invalid_request');
@@ -111,7 +115,11 @@ describe('the specification', () => {
   });
 
   it('Spec §2 client, redirect URI: a service has none, and no authorization request either', async () => {
-    const query = new URLSearchParams({ ...AUTHORIZATION_REQUEST, client_id: 'svc', scope: 'reports.read' });
+    const query = new URLSearchParams({
+      ...AUTHORIZATION_REQUEST,
+      client_id: 'svc',
+      scope: 'reports.read',
+    }).toString();
     const answer = await get(world(), `/oauth/authorize?${query}`);
     expect(answer.status).toBe(400);
     expect(answer.headers.get('location')).toBeNull();

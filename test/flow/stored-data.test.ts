@@ -27,7 +27,7 @@ async function useEverything(world: World): Promise<Record<string, string>> {
   const revoked = await machineToken(world, 'reports.read');
   await post(world, '/oauth/revoke', { token: revoked }, { authorization: basic('svc') });
   const open = new Browser(world.issuer, world.base);
-  const query = new URLSearchParams(AUTHORIZATION_REQUEST);
+  const query = new URLSearchParams(AUTHORIZATION_REQUEST).toString();
   const login = await open.open(`${world.issuer}/oauth/authorize?${query}`);
   const atConsent = new Browser(world.issuer, world.base);
   const page = await atConsent.open(`${world.issuer}/oauth/authorize?${query}`);
@@ -75,7 +75,7 @@ async function dumpOf(client: Redis): Promise<string> {
     const type = await client.type(key);
     parts.push(key);
     if (type === 'hash') parts.push(JSON.stringify(await client.hgetall(key)));
-    else if (type === 'zset') parts.push(JSON.stringify(await client.zrange(key, 0, -1)));
+    else if (type === 'zset') parts.push(JSON.stringify(await client.zrange(key, '0', '-1')));
     else if (type === 'string') parts.push((await client.get(key)) ?? '');
     else throw new Error(`${key} is a ${type}`);
   }

@@ -1,7 +1,7 @@
 import { SignJWT, UnsecuredJWT } from 'jose';
 import { fetchUserInfo } from 'openid-client';
 import { describe, expect, it } from 'vitest';
-import { givesBackClock, moveClock } from '../world/clock.ts';
+import { standingClock, moveClock } from '../world/clock.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 import { get, machineToken, post, signIn, userinfo } from '../world/flows.ts';
 import { PEOPLE } from '../world/world.ts';
@@ -109,7 +109,7 @@ describe('the ways to show a token to userinfo', () => {
 
 describe('userinfo and time', () => {
   const world = useWorld();
-  givesBackClock();
+  standingClock();
 
   it('Spec §5 API calls: an access token is good until its exp and not after', async () => {
     const { tokens } = await signIn(world(), { scope: 'openid' });

@@ -43,7 +43,11 @@ export class Browser {
     const response = await fetch(target, {
       ...init,
       redirect: 'manual',
-      headers: { accept: 'text/html', ...init.headers, ...(cookie !== '' && { cookie }) },
+      headers: {
+        accept: 'text/html',
+        ...(init.headers as Record<string, string> | undefined),
+        ...(cookie !== '' && { cookie }),
+      },
     });
     for (const header of response.headers.getSetCookie()) this.#keep(header, pathname);
     return { url, status: response.status, headers: response.headers, text: await response.text() };

@@ -1,6 +1,6 @@
 // The clock of this process, moved by hand: the service of the world runs in it and reads Date. Time stands still
 // between moves, and sockets keep their real timers. Give a moved clock a world of its own and only move it forwards.
-import { afterAll, vi } from 'vitest';
+import { afterAll, beforeAll, vi } from 'vitest';
 
 export const MINUTE = 60;
 export const HOUR = 60 * MINUTE;
@@ -13,8 +13,12 @@ export function moveClock(seconds: number): void {
   vi.setSystemTime(target);
 }
 
-/** Once in a `describe` that moves the clock. */
-export function givesBackClock(): void {
+/**
+ * Once in a `describe` that moves the clock. It stands still from the first test on: what a test does before its first
+ * move takes no time, however slow the machine is.
+ */
+export function standingClock(): void {
+  beforeAll(() => moveClock(0));
   afterAll(() => {
     vi.useRealTimers();
   });

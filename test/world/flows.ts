@@ -210,7 +210,7 @@ export async function authorizationError(
   world: World,
   parameters: Readonly<Record<string, string>>,
 ): Promise<Readonly<Record<string, string>>> {
-  const query = new URLSearchParams({ ...AUTHORIZATION_REQUEST, ...parameters });
+  const query = new URLSearchParams({ ...AUTHORIZATION_REQUEST, ...parameters }).toString();
   const page = await new Browser(world.issuer, world.base).open(`${world.issuer}/oauth/authorize?${query}`);
   const url = new URL(page.url);
   if (`${url.origin}${url.pathname}` !== CALLBACK) throw new Error(`not sent to the app: ${page.url}`);

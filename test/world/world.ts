@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { hashPassword } from '../../src/accounts/passwords.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import type { Timer } from '../../src/keys/rotation.ts';
 import { createService } from '../../src/service.ts';
 import { createLog, type Log } from '../../src/telemetry/log.ts';
 import { freePort } from '../servers.ts';
@@ -32,6 +33,8 @@ export type WorldOptions = {
   readonly issuer?: string;
   readonly now?: () => number;
   readonly log?: Log;
+  /** When the service looks at its key ring; by itself every few seconds. For clocks that a test moves far. */
+  readonly rotationTimer?: Timer;
   /** Merged over the file, key by key. */
   readonly config?: Readonly<Record<string, unknown>>;
 };
@@ -109,6 +112,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     log: options.log ?? createLog('silent'),
     // Looked up at each call, so that it follows a clock that a test moves later.
     now: options.now ?? (() => Date.now()),
+    ...(options.rotationTimer && { rotationTimer: options.rotationTimer }),
   });
   await service.start();
   return {

@@ -31,7 +31,8 @@ export function accessTokenModel(
           iat,
           jti,
           client_id: clientId,
-          scope,
+          // RFC 6749 §3.3: at least one token; a resource of which no scope was asked for leaves none.
+          scope: scope === '' ? undefined : scope,
         },
         extra,
       );

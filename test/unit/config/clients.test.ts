@@ -327,7 +327,7 @@ describe('TK-11: secrets at rest', () => {
     ]) {
       const yaml = client({ client_secret: undefined, client_secrets: `[${secret}]` });
       const config = await load(`${PUBLIC}clients:\n${yaml}`, { 'web-secret': `${SECRET}\n` });
-      expect(config.clients[0]?.secrets[0]?.digest).toEqual(digest);
+      expect(config.clients[0]?.secrets[0]).toMatchObject({ digest });
       expect(JSON.stringify(config)).not.toContain(SECRET);
     }
   });
@@ -340,7 +340,7 @@ describe('TK-11: secrets at rest', () => {
       [`${SECRET} \n`, `${SECRET} `],
     ] as const) {
       const { clients } = await load(yaml, { 'web-secret': content });
-      expect(clients[0]?.secrets[0]?.digest).toEqual(digestOf(secret));
+      expect(clients[0]?.secrets[0]).toMatchObject({ digest: digestOf(secret) });
     }
   });
 
@@ -351,7 +351,7 @@ describe('TK-11: secrets at rest', () => {
       'clients.d/secret': OTHER_SECRET,
       secret: SECRET,
     });
-    expect(clients[0]?.secrets[0]?.digest).toEqual(digestOf(OTHER_SECRET));
+    expect(clients[0]?.secrets[0]).toMatchObject({ digest: digestOf(OTHER_SECRET) });
   });
 });
 
@@ -386,7 +386,6 @@ describe('secrets', () => {
   });
 
   it.each([
-    ['[{ value: env:WEB_SECRET, expires_at: 2025-12-31 }]', 'every secret has expired'],
     ['[{ value: env:WEB_SECRET, expires_at: 2026-02-30 }]', 'must be a day'],
     ['[{ value: env:WEB_SECRET, not_before: 2027-01-01, expires_at: 2026-06-01 }]', 'must be earlier'],
     ['[{ name: x }]', 'either value or hash'],

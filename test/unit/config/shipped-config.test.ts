@@ -21,7 +21,7 @@ describe('the shipped configuration', () => {
     ]);
     expect(config.resources[0]?.resource).toBe(demo.DEMO_RESOURCE);
     for (const { secrets } of config.clients) {
-      expect(secrets[0]?.digest).toEqual(digestOf(demo.DEMO_CLIENT_SECRET));
+      expect(secrets[0]).toMatchObject({ digest: digestOf(demo.DEMO_CLIENT_SECRET) });
     }
     const base = `http://localhost:${config.management.port}`;
     expect(config.clients[0]?.redirectUris).toEqual([`${base}${demo.DEMO_CALLBACK_PATH}`]);

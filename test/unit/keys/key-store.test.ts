@@ -1,9 +1,5 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createFileHighWater, type HighWater } from '../../../src/keys/high-water.ts';
 import type { Failpoint, KeyStore } from '../../../src/keys/key-store.ts';
 import { activeKey, reserveKeys, stateOf, type Ring } from '../../../src/keys/keyring.ts';
 import { ensurePepper } from '../../../src/keys/pepper.ts';
@@ -49,16 +45,6 @@ function withSwappedPrivateParts(ring: Ring): Ring {
       { ...a, sealed: b.sealed },
       { ...b, sealed: a.sealed },
     ],
-  };
-}
-
-function memoryMark(): HighWater {
-  let seen: number | undefined;
-  return {
-    read: async () => seen,
-    write: async (generation) => {
-      seen = generation;
-    },
   };
 }
 
@@ -214,42 +200,28 @@ describe('a ring that somebody altered', () => {
   });
 });
 
-describe('the high-water mark', () => {
-  it('KY-27: refuses an old backup at the next start, and takes it when the operator says so', async () => {
+describe('an older ring with its own version, as a backup of the whole store brings it back', () => {
+  it('is taken by a new process, which goes on from there', async () => {
     const world = createWorld();
-    const highWater = memoryMark();
-    await world.process({ highWater }).ensure();
+    const first = await world.process().ensure();
     const backup = stored(world);
-    const rotated = await rotateByHand(world.process({ highWater }), world.now);
+    await rotateByHand(world.process(), world.now);
     world.documents.force('keys', 'ring', backup.value, backup.version);
-    expect((await failure(world.process({ highWater }).ensure())).code).toBe('rolled_back');
-
-    const accepted = await world.process({ highWater, acceptRollback: true }).ensure();
-    expect(accepted.generation).toBeGreaterThan(rotated.generation);
-    expect(await world.process({ highWater }).ensure()).toEqual(accepted);
+    const keyStore = world.process();
+    expect(await keyStore.ensure()).toEqual(JSON.parse(JSON.stringify(first)));
+    expect((await rotateByHand(keyStore, world.now)).generation).toBe(2);
   });
 
-  it('KY-09: refuses a store whose ring is gone', async () => {
+  it('is refused by a process that knows the newer one, and replaced by it', async () => {
     const world = createWorld();
-    const highWater = memoryMark();
-    await world.process({ highWater }).ensure();
-    world.documents.forget('keys', 'ring');
-    expect((await failure(world.process({ highWater }).ensure())).code).toBe('missing');
-  });
-
-  it('is kept in a file', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'high-water-'));
-    try {
-      const path = join(folder, 'generation');
-      expect(await createFileHighWater(path).read()).toBeUndefined();
-      await createFileHighWater(path).write(12);
-      expect(await createFileHighWater(path).read()).toBe(12);
-      expect(await readFile(path, 'utf8')).toBe('12\n');
-      await writeFile(path, '');
-      await expect(createFileHighWater(path).read()).rejects.toThrow('generation number');
-    } finally {
-      await rm(folder, { recursive: true });
-    }
+    const keyStore = world.process();
+    await keyStore.ensure();
+    const backup = stored(world);
+    const rotated = await rotateByHand(keyStore, world.now);
+    world.documents.force('keys', 'ring', backup.value, backup.version);
+    expect((await failure(keyStore.load())).code).toBe('rolled_back');
+    expect((await failure(rotateByHand(keyStore, world.now))).code).toBe('rolled_back');
+    expect((await keyStore.restore()).keys).toEqual(rotated.keys);
   });
 });
 

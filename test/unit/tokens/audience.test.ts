@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { array, assert, constantFrom, property } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createAudienceRules } from '../../../src/tokens/audience.ts';
 
@@ -40,17 +40,9 @@ describe('the audience of a token', () => {
   });
 
   it('is never empty, names nothing twice, and has the issuer in it with openid', () => {
-    const scope = fc.constantFrom(
-      'openid',
-      'email',
-      'reports.read',
-      'reports.write',
-      'mail.send',
-      'slow',
-      'x',
-    );
-    fc.assert(
-      fc.property(fc.array(scope), (scopes) => {
+    const scope = constantFrom('openid', 'email', 'reports.read', 'reports.write', 'mail.send', 'slow', 'x');
+    assert(
+      property(array(scope), (scopes) => {
         const audience = [rules.audienceOf(scopes)].flat();
         expect(audience.length).toBeGreaterThan(0);
         expect(new Set(audience).size).toBe(audience.length);

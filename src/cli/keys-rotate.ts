@@ -1,0 +1,45 @@
+// `postern keys rotate`: the next key signs as soon as no verifier can be surprised by it; with --due, only what the running
+// service would do by itself now. For a person, and for cron.
+import type { Command } from 'commander';
+import { activeKey, scheduledKeys, type Ring } from '../keys/keyring.ts';
+import { rotateByHand, runDueSteps } from '../keys/ring-actions.ts';
+import { nextStep } from '../keys/ring-steps.ts';
+import type { CliIo } from './io.ts';
+import { addKeysVerb, reportKeys, toIso, withKeys, type KeysContext, type KeysOptions } from './keys.ts';
+
+type RotateOptions = KeysOptions & { readonly due?: boolean };
+
+/** Adds the verb to the group `keys`. */
+export function registerKeysRotate(keys: Command, { stdout }: CliIo): void {
+  addKeysVerb(keys, 'rotate', 'let the next key sign as soon as every verifier can know it')
+    .option('--due', 'only take the steps that are due by the configured times')
+    .action((options: RotateOptions) =>
+      withKeys(options, async (context) => {
+        const { keyStore, now } = context;
+        const before = await keyStore.load();
+        // By hand first: what it appoints is then no longer due.
+        const appointed = options.due === true ? before : await rotateByHand(keyStore, now);
+        const ring = await runDueSteps(keyStore, now, appointed);
+        const changed = ring.generation !== before.generation;
+        if (options.json === true) {
+          const report = { changed, generation: ring.generation, keys: reportKeys(ring, now(), keyStore) };
+          stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
+          return;
+        }
+        stdout.write(`${changed ? '' : 'Nothing to change. '}${toSentence(ring, context)}\n`);
+      }),
+    );
+}
+
+function toSentence(ring: Ring, { keyStore, now }: KeysContext): string {
+  const next = scheduledKeys(ring, now())[0];
+  if (next?.activateAt === undefined) {
+    const step = nextStep(ring, now(), keyStore.timing);
+    return step === undefined
+      ? 'Nothing is planned.'
+      : `The next step, ${step.kind}, is due ${toIso(step.at)}.`;
+  }
+  const active = activeKey(ring, now());
+  const until = active?.removeAt === undefined ? '' : `, and verifies until ${toIso(active.removeAt)}`;
+  return `${next.kid} signs from ${toIso(next.activateAt)}. Until then ${active?.kid ?? 'no key'} signs${until}.`;
+}

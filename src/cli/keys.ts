@@ -1,0 +1,102 @@
+// What the verbs of `postern keys` have in common: they work on the configured store itself, so that they do the same with
+// and without a running service; and how they write a key and a time. Owns no change of the ring: that is keys/ring-actions.ts.
+import type { Command } from 'commander';
+import type { Config } from '../config/config.ts';
+import { generateKey } from '../keys/generate-key.ts';
+import { createKeyStore, KEYS_COLLECTION, PEPPER_ID, RING_ID, type KeyStore } from '../keys/key-store.ts';
+import type { Ring, RingKey } from '../keys/keyring.ts';
+import { outlook, type KeyOutlook } from '../keys/outlook.ts';
+import { toTiming, toTimingInput } from '../keys/timing.ts';
+import { createVault, type Vault } from '../keys/vault.ts';
+import { openStore } from '../store/open.ts';
+import type { Clock, DocumentStore } from '../store/store.ts';
+import { configOption, jsonOption, readConfig } from './configuration.ts';
+import { Refused } from './io.ts';
+
+export type KeysOptions = { readonly config: string; readonly json?: boolean };
+
+export type KeysContext = {
+  readonly config: Config;
+  readonly documents: DocumentStore;
+  readonly vault: Vault;
+  readonly keyStore: KeyStore;
+  readonly now: Clock;
+};
+
+/** `postern keys NAME`, with the options that all of them have. */
+export function addKeysVerb(keys: Command, name: string, description: string): Command {
+  return keys.command(name).description(description).addOption(configOption()).addOption(jsonOption());
+}
+
+/** Throws Refused before the first start, which alone makes a ring. */
+export async function withKeys(
+  { config: file }: KeysOptions,
+  use: (context: KeysContext) => Promise<void>,
+): Promise<void> {
+  const config = await readConfig(file);
+  const now = Date.now;
+  const store = await openStore(config.store, now);
+  try {
+    const { documents } = store;
+    await assertStarted(documents);
+    const vault = createVault(config.encryptionKeys);
+    const keyStore = createKeyStore({
+      documents,
+      vault,
+      now,
+      timing: toTiming(toTimingInput(config)),
+      generateKey: () => generateKey(config.signingKeys.modulus),
+    });
+    await use({ config, documents, vault, keyStore, now });
+  } finally {
+    await store.close();
+  }
+}
+
+async function assertStarted(documents: DocumentStore): Promise<void> {
+  const found = await Promise.all([RING_ID, PEPPER_ID].map((id) => documents.get(KEYS_COLLECTION, id)));
+  if (found.every((document) => document === undefined)) {
+    throw new Refused('there are no signing keys yet: the first start of the service makes them');
+  }
+}
+
+/** A key as the verbs report it; ISO times. */
+export type KeyReport = {
+  readonly kid: string;
+  readonly state: KeyOutlook['state'];
+  readonly published_at: string;
+  readonly activate_at?: string | undefined;
+  readonly retire_at?: string | undefined;
+  readonly remove_at?: string | undefined;
+  readonly compromised_at?: string | undefined;
+  readonly next?: { readonly state: KeyOutlook['state']; readonly at: string } | undefined;
+};
+
+export function reportKeys(ring: Ring, now: number, { timing }: KeyStore): readonly KeyReport[] {
+  const outlooks = outlook(ring, now, timing);
+  return ring.keys.flatMap((key) => {
+    const found = outlooks.find(({ kid }) => kid === key.kid);
+    return found === undefined ? [] : reportKey(key, found);
+  });
+}
+
+function reportKey(key: RingKey, { kid, state, next }: KeyOutlook): KeyReport {
+  return {
+    kid,
+    state,
+    published_at: toIso(key.publishedAt),
+    activate_at: maybeIso(key.activateAt),
+    retire_at: maybeIso(key.retireAt),
+    remove_at: maybeIso(key.removeAt),
+    compromised_at: maybeIso(key.compromisedAt),
+    next: next && { state: next.state, at: toIso(next.at) },
+  };
+}
+
+export function toIso(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}
+
+function maybeIso(milliseconds: number | undefined): string | undefined {
+  return milliseconds === undefined ? undefined : toIso(milliseconds);
+}

@@ -1,0 +1,38 @@
+// One short text for a whole configuration, so that nodes and people can see whether two are the same. Owns what counts
+// as the same; it is keyed, because a configuration holds things that could be guessed and then recognised.
+import { createHash, createHmac } from 'node:crypto';
+import type { Config } from './config.ts';
+
+const PURPOSE = 'postern configuration 1';
+
+/** Belongs to one machine, so it may differ between nodes that are otherwise the same. */
+const MACHINE_KEYS = ['listen', 'management', 'workers', 'store', 'viewsFolder'] as const;
+
+/** SHA-256 HMAC, hex. Equal on nodes with the same clients, people, keys, limits and so on, wherever they run. */
+export function hashConfig(config: Config): string {
+  const { listen: _1, management: _2, workers: _3, store: _4, viewsFolder: _5, ...shared } = config;
+  // What the start tells the operator isn't configuration.
+  return keyed(config, { ...shared, notices: [], store: config.store.engine });
+}
+
+/** The same of what belongs to this machine. */
+export function hashMachine(config: Config): string {
+  return keyed(config, Object.fromEntries(MACHINE_KEYS.map((key) => [key, config[key]])));
+}
+
+function keyed({ encryptionKeys }: Config, value: unknown): string {
+  const mac = createHmac('sha256', encryptionKeys[0] ?? '').update(PURPOSE);
+  return mac.update(canonical(value)).digest('hex');
+}
+
+/** JSON with sorted keys, without what is undefined; bytes as their own hash. */
+function canonical(value: unknown): string {
+  if (Buffer.isBuffer(value)) return `"${createHash('sha256').update(value).digest('base64')}"`;
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
+  const fields: string[] = [];
+  for (const [key, field] of Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1))) {
+    if (field !== undefined) fields.push(`${JSON.stringify(key)}:${canonical(field)}`);
+  }
+  return `{${fields.join()}}`;
+}

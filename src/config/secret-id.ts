@@ -1,0 +1,10 @@
+// A short public name for a client secret that has none of its own. Owns the derivation.
+import { createHash } from 'node:crypto';
+import type { SecretHash } from './config.ts';
+
+/** Twelve hex digits that say nothing of the secret, and stay the same as long as its hash does. */
+export function secretId(secret: SecretHash): string {
+  const hash = createHash('sha256').update('postern secret id\n');
+  hash.update(secret.kind === 'sha256' ? secret.digest : secret.phc);
+  return hash.digest('hex').slice(0, 12);
+}

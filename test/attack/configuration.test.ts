@@ -1,0 +1,183 @@
+// What the service says it can do, and files that would let a client do what no client should.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config/load.ts';
+import { get } from '../world/flows.ts';
+import { CALLBACK, startWorld, WORLD_ENV, writeWorldConfig, type World } from '../world/world.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld({ issuer: 'https://id.example/auth' });
+});
+afterAll(() => world.stop());
+
+describe('CF-06: discovery', () => {
+  it('CF-06: is what is offered and nothing else', async () => {
+    const answer = await get(world, '/.well-known/openid-configuration');
+    const base = 'https://id.example/auth';
+    expect(answer.body).toEqual({
+      issuer: base,
+      authorization_endpoint: `${base}/oauth/authorize`,
+      token_endpoint: `${base}/oauth/token`,
+      userinfo_endpoint: `${base}/oauth/userinfo`,
+      jwks_uri: `${base}/oauth/jwks.json`,
+      introspection_endpoint: `${base}/oauth/introspect`,
+      revocation_endpoint: `${base}/oauth/revoke`,
+      end_session_endpoint: `${base}/oauth/logout`,
+      scopes_supported: ['openid', 'email', 'profile', 'offline_access'],
+      response_types_supported: ['code'],
+      response_modes_supported: ['query'],
+      grant_types_supported: ['authorization_code', 'refresh_token', 'client_credentials'],
+      id_token_signing_alg_values_supported: ['RS256'],
+      code_challenge_methods_supported: ['S256'],
+      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
+      subject_types_supported: ['public'],
+      authorization_response_iss_parameter_supported: true,
+      request_uri_parameter_supported: false,
+      claims_supported: [
+        'sub',
+        'email',
+        'email_verified',
+        'name',
+        'family_name',
+        'given_name',
+        'middle_name',
+        'nickname',
+        'preferred_username',
+        'profile',
+        'picture',
+        'website',
+        'gender',
+        'birthdate',
+        'zoneinfo',
+        'locale',
+        'updated_at',
+        'sid',
+        'auth_time',
+        'iss',
+      ],
+    });
+  });
+
+  it('CF-06: what is not offered is not there either', async () => {
+    for (const route of [
+      '/oauth/par',
+      '/oauth/request',
+      '/request',
+      '/oauth/device',
+      '/device',
+      '/device/auth',
+      '/oauth/reg',
+      '/reg',
+      '/register',
+      '/backchannel',
+      '/challenge',
+      '/credential',
+      '/token',
+      '/auth',
+      '/me',
+      '/jwks',
+      '/session/end',
+      '/reset',
+      '/webauthn',
+      '/.well-known/webfinger',
+      '/.well-known/openid-credential-issuer',
+      '/healthz',
+      '/readyz',
+      '/metrics',
+      '/try',
+    ]) {
+      expect((await get(world, route)).status, route).toBe(404);
+    }
+  });
+
+  it('CF-06: the keys have the members of the specification and no private one', async () => {
+    const { keys } = (await get(world, '/oauth/jwks.json')).body as { keys: Record<string, string>[] };
+    expect(keys.length).toBeGreaterThan(0);
+    for (const key of keys) {
+      expect(Object.keys(key).toSorted()).toEqual(['alg', 'e', 'kid', 'kty', 'n', 'use']);
+      expect(key).toMatchObject({ alg: 'RS256', kty: 'RSA', use: 'sig' });
+    }
+  });
+});
+
+describe('CF-09: clients that contradict themselves', () => {
+  const secret = 'env:TEST_WEB';
+  const machine = {
+    client_id: 'c',
+    client_secret: secret,
+    grant_types: ['client_credentials'],
+    scope: 'reports.read',
+  };
+  const web = { client_id: 'c', client_secret: secret, scope: 'openid', redirect_uris: [CALLBACK] };
+  const pub = {
+    client_id: 'c',
+    token_endpoint_auth_method: 'none',
+    scope: 'openid',
+    redirect_uris: [CALLBACK],
+  };
+
+  it.each<readonly [string, object, RegExp]>([
+    [
+      'public, with client_credentials',
+      { ...machine, client_secret: undefined, token_endpoint_auth_method: 'none' },
+      /client_credentials|secret/,
+    ],
+    ['client_credentials with redirect URIs', { ...machine, redirect_uris: [CALLBACK] }, /redirect/],
+    [
+      'client_credentials and the code grant',
+      { ...machine, grant_types: ['client_credentials', 'authorization_code'], redirect_uris: [CALLBACK] },
+      /redirect|client_credentials/,
+    ],
+    ['public, with a secret', { ...pub, client_secret: secret }, /none has no secret/],
+    ['confidential, without a secret', { ...web, client_secret: undefined }, /needs a secret/],
+    ['code without a redirect URI', { ...web, redirect_uris: [] }, /redirect/],
+    [
+      'refresh tokens without offline_access',
+      { ...web, grant_types: ['authorization_code', 'refresh_token'] },
+      /offline_access/,
+    ],
+    [
+      'refresh tokens without codes',
+      { ...web, grant_types: ['refresh_token'], scope: 'openid offline_access' },
+      /refresh_token/,
+    ],
+    ['offline_access without refresh tokens', { ...web, scope: 'openid offline_access' }, /offline_access/],
+    ['public, without PKCE', { ...pub, require_pkce: false }, /require_pkce|must be true/],
+    ['a machine that is a person', { ...machine, scope: 'openid' }, /no person/],
+    ['an identifier of a person', { ...web, client_id: 'usr_alice00000000000001' }, /usr_/],
+    ['a grant that does not exist', { ...web, grant_types: ['password'] }, /grant_types/],
+    [
+      'a method that does not exist',
+      { ...web, token_endpoint_auth_method: 'private_key_jwt' },
+      /token_endpoint_auth_method/,
+    ],
+    ['an unknown key', { ...web, jwks_uri: 'https://app.example/jwks' }, /jwks_uri/],
+    [
+      'a private scheme for a web app',
+      { ...pub, redirect_uris: ['com.example:/cb'], application_type: 'web' },
+      /redirect/,
+    ],
+  ])('CF-09: %s is refused', async (_what, client, message) => {
+    await expect(load([client])).rejects.toThrow(message);
+  });
+
+  it('CF-09: the same identifier twice is refused, and the good forms are taken', async () => {
+    await expect(load([web, pub])).rejects.toThrow(/already used/);
+    const config = await load([web, { ...pub, client_id: 'd' }, { ...machine, client_id: 'e' }]);
+    expect(config.clients.map(({ clientId }) => clientId)).toEqual(['c', 'd', 'e']);
+  });
+});
+
+async function load(clients: readonly object[]) {
+  const folder = await mkdtemp(path.join(tmpdir(), 'postern-attack-'));
+  try {
+    const resources = [{ resource: 'urn:example:api', scopes: ['reports.read'] }];
+    const { configFile } = await writeWorldConfig(folder, { config: { clients, resources } }, [1, 2]);
+    return await loadConfig(configFile, { env: WORLD_ENV });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}

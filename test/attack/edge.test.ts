@@ -1,0 +1,474 @@
+// The edge: hosts, paths, origins, headers and errors, byte by byte where a client library would put them right.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { basic, get, machineToken, post } from '../world/flows.ts';
+import { SECRETS, SPA_ORIGIN, startWorld, type World } from '../world/world.ts';
+import { authorizationUrl, GENEROUS, newBrowser, sendRaw, takeCode } from './attacker.ts';
+
+const ALLOWED = 'https://tools.example';
+const ISSUER = 'https://id.example';
+let world: World;
+beforeAll(async () => {
+  world = await startWorld({
+    issuer: ISSUER,
+    config: { ...GENEROUS, cors: { allowed_origins: [ALLOWED] }, trusted_proxies: ['127.0.0.1'] },
+  });
+});
+afterAll(() => world.stop());
+
+const DISCOVERY = '/.well-known/openid-configuration';
+
+function urlsIn(text: string): string[] {
+  return text.match(/https?:\/\/[^"\s<>]+/g) ?? [];
+}
+
+describe('hosts', () => {
+  it('HT-01: a forged Host changes no URL, in discovery, pages, redirects or challenges', async () => {
+    for (const target of [
+      DISCOVERY,
+      '/oauth/logout',
+      '/oauth/userinfo',
+      new URL(authorizationUrl(world, 'web')).pathname + new URL(authorizationUrl(world, 'web')).search,
+    ]) {
+      const raw = await sendRaw(
+        world,
+        `GET ${target} HTTP/1.1\r\nHost: evil.example\r\nAccept: text/html\r\nConnection: close\r\n\r\n`,
+      );
+      expect([200, 303, 401], target).toContain(raw.status);
+      expect(`${JSON.stringify([...raw.headers])}${raw.text}`, target).not.toContain('evil.example');
+      const location = raw.headers.get('location');
+      if (location !== undefined) expect(location.startsWith(`${ISSUER}/`), target).toBe(true);
+    }
+    const discovery = await sendRaw(
+      world,
+      `GET ${DISCOVERY} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n`,
+    );
+    const urls = urlsIn(discovery.text);
+    expect(urls.length).toBeGreaterThan(5);
+    for (const url of urls) expect(url.startsWith(ISSUER)).toBe(true);
+  });
+
+  it('HT-02: an absolute-form target is refused', async () => {
+    for (const target of [
+      `http://evil.example${DISCOVERY}`,
+      `https://evil.example/oauth/token`,
+      `${ISSUER}${DISCOVERY}`,
+      '*',
+      'evil.example:443',
+    ]) {
+      const raw = await sendRaw(
+        world,
+        `GET ${target} HTTP/1.1\r\nHost: id.example\r\nConnection: close\r\n\r\n`,
+      );
+      expect(raw.status, target).toBe(400);
+      expect(raw.text, target).not.toContain('evil.example');
+    }
+  });
+
+  it('HT-03: forwarded hosts are ignored, also from a proxy that is trusted', async () => {
+    const good = (await get(world, DISCOVERY)).text;
+    const headers: Record<string, string>[] = [
+      { 'x-forwarded-host': 'evil.example' },
+      { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http', 'x-forwarded-port': '81' },
+      { forwarded: 'for=1.2.3.4;host=evil.example;proto=http' },
+      { 'x-original-host': 'evil.example', 'x-host': 'evil.example' },
+      { 'x-original-url': '/oauth/logout', 'x-rewrite-url': '/oauth/logout' },
+      { 'x-forwarded-prefix': '/evil', 'x-forwarded-uri': '/evil' },
+    ];
+    for (const one of headers) {
+      const answer = await get(world, DISCOVERY, one);
+      expect([answer.status, answer.text], JSON.stringify(one)).toEqual([200, good]);
+      const page = await newBrowser(world).request(authorizationUrl(world, 'web'), { headers: one });
+      expect(page.headers.get('location')?.startsWith(`${ISSUER}/interaction/`), JSON.stringify(one)).toBe(
+        true,
+      );
+      for (const cookie of page.headers.getSetCookie()) expect(cookie).toMatch(/; secure/i);
+    }
+  });
+
+  it('HT-04: a malformed, repeated or missing Host is 400 and never 500', async () => {
+    for (const lines of [
+      'Host: a b',
+      'Host: a\r\nHost: b',
+      'Host: id.example\r\nHost: id.example',
+      'Host: ',
+      'Host: a,b',
+      'Host: a/b',
+      'Host: user@id.example',
+      'Host: http://id.example',
+      'Host: id.example:x',
+      'Host: id.example:999999',
+      'Host: [::1',
+      'Host: <script>',
+      "Host: '; --",
+      'X-No: host',
+    ]) {
+      for (const version of ['1.1', '1.0']) {
+        const raw = await sendRaw(
+          world,
+          `GET ${DISCOVERY} HTTP/${version}\r\n${lines}\r\nConnection: close\r\n\r\n`,
+        );
+        expect(raw.status, `${version} ${lines}`).toBe(400);
+      }
+    }
+    for (const host of [
+      'id.example',
+      'ID.example:443',
+      '127.0.0.1:3000',
+      '[::1]:3000',
+      'xn--bcher-kva.example',
+      'a_b',
+    ]) {
+      const raw = await sendRaw(
+        world,
+        `GET ${DISCOVERY} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
+      );
+      expect(raw.status, host).toBe(200);
+    }
+  });
+});
+
+/** A token request that is right but for its path or method. */
+const target = async (path: string, method = 'POST') =>
+  sendRaw(
+    world,
+    `${method} ${path} HTTP/1.1\r\nHost: id.example\r\nAuthorization: ${basic('svc')}\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 29\r\nConnection: close\r\n\r\ngrant_type=client_credentials`,
+  );
+
+describe('paths', () => {
+  it('the request that the others respell works', async () => {
+    expect((await target('/oauth/token')).status).toBe(200);
+  });
+
+  it.each([
+    ['HT-10', '/OAUTH/token'],
+    ['HT-10', '/oauth/Token'],
+    ['HT-10', '/oauth/token/'],
+    ['HT-10', '/oauth/token//'],
+    ['HT-11', '/oauth/%74oken'],
+    ['HT-11', '/%6fauth/token'],
+    ['HT-11', '//oauth/token'],
+    ['HT-11', '/oauth//token'],
+    ['HT-11', '/./oauth/token'],
+    ['HT-11', '/oauth/./token'],
+    ['HT-11', '/x/../oauth/token'],
+    ['HT-11', '/oauth/token;x=1'],
+    ['HT-11', '/oauth;x=1/token'],
+    ['HT-11', '/oauth%2ftoken'],
+    ['HT-11', '/oauth/token%00'],
+    ['HT-11', '/oauth/token%20'],
+    ['HT-11', '/oauth/token%0a'],
+    ['HT-11', '/oauth\\token'],
+    ['HT-11', '/oauth/token#x'],
+    ['HT-11', '/oauth/token.json'],
+    ['HT-11', '/oauth/token%3Fx'],
+    ['HT-11', '/oauth/tok\u00ebn'],
+    ['HT-11', '/__proto__'],
+    ['HT-11', '/constructor'],
+    ['HT-11', '/toString'],
+    ['HT-11', '/assets/../oauth/token'],
+    ['HT-11', '/assets/..%2f..%2fpackage.json'],
+    ['HT-11', '/interaction/../oauth/token'],
+  ])('%s: %s is not found', async (_case, path) => {
+    const raw = await target(path);
+    // Node itself refuses a few of them.
+    expect([400, 404], raw.text).toContain(raw.status);
+    expect(raw.text).not.toContain('access_token');
+    expect((await target(path, 'GET')).status).not.toBe(200);
+  });
+
+  it('HT-10: a method that is not served is 405 and names the ones that are', async () => {
+    for (const [path, method, allow] of [
+      ['/oauth/token', 'GET', 'POST, OPTIONS'],
+      ['/oauth/token', 'PUT', 'POST, OPTIONS'],
+      ['/oauth/introspect', 'GET', 'POST, OPTIONS'],
+      ['/oauth/revoke', 'DELETE', 'POST, OPTIONS'],
+      ['/oauth/jwks.json', 'POST', 'GET, HEAD, OPTIONS'],
+      ['/oauth/authorize', 'DELETE', 'GET, POST'],
+      ['/oauth/authorize', 'HEAD', 'GET, POST'],
+      ['/oauth/logout', 'HEAD', 'GET, POST'],
+      ['/oauth/authorize', 'OPTIONS', 'GET, POST'],
+      ['/oauth/token', 'TRACE', 'POST, OPTIONS'],
+      [DISCOVERY, 'POST', 'GET, HEAD, OPTIONS'],
+    ] as const) {
+      const raw = await target(path, method);
+      expect([raw.status, raw.headers.get('allow')], `${method} ${path}`).toEqual([405, allow]);
+      expect(raw.headers.get('set-cookie'), `${method} ${path}`).toBeUndefined();
+    }
+  });
+});
+
+const CORS_PATHS = [
+  '/oauth/token',
+  '/oauth/userinfo',
+  '/oauth/introspect',
+  '/oauth/revoke',
+  DISCOVERY,
+  '/oauth/jwks.json',
+];
+const EVIL = [
+  'https://evil.example',
+  'null',
+  'https://tools.example.evil.example',
+  'https://eviltools.example',
+  'http://tools.example',
+  'https://tools.example:444',
+  'https://tools.example:443',
+  'https://TOOLS.example',
+  'https://tools.example/',
+  'https://tools.example, https://evil.example',
+  `${SPA_ORIGIN}.evil.example`,
+  ISSUER,
+  '*',
+  'https://*.example',
+];
+
+async function ask(path: string, method: string, headers: Record<string, string>): Promise<Response> {
+  const body = method === 'POST' ? 'grant_type=client_credentials' : null;
+  const type = body === null ? {} : { 'content-type': 'application/x-www-form-urlencoded' };
+  return fetch(`${world.base}${path}`, {
+    method,
+    headers: { ...type, ...headers },
+    body,
+    redirect: 'manual',
+  });
+}
+
+function corsHeadersOf({ headers }: Pick<Response, 'headers'>): string[] {
+  return [...headers].filter(([name]) => name.startsWith('access-control-')).map(([name]) => name);
+}
+
+const methodOf = (path: string) =>
+  ['/oauth/userinfo', DISCOVERY, '/oauth/jwks.json'].includes(path) ? 'GET' : 'POST';
+
+const form = (client: string) =>
+  `grant_type=authorization_code&code=x&redirect_uri=x&code_verifier=x&client_id=${client}`;
+
+describe('origins', () => {
+  it('HT-17, HT-19: a preflight from an origin that is not listed, or looks like one, gets nothing', async () => {
+    for (const path of CORS_PATHS) {
+      for (const origin of EVIL) {
+        const headers = {
+          origin,
+          'access-control-request-method': 'POST',
+          'access-control-request-headers': 'authorization',
+        };
+        const answer = await ask(path, 'OPTIONS', headers);
+        expect(answer.status, path).toBe(204);
+        expect(corsHeadersOf(answer), `${path} ${origin}`).toEqual([]);
+        expect(answer.headers.get('vary'), path).toMatch(/\bOrigin\b/i);
+      }
+    }
+  });
+
+  it('HT-18, HT-19: neither an answer nor an error tells an origin that is not listed anything', async () => {
+    for (const path of CORS_PATHS) {
+      for (const origin of EVIL) {
+        for (const headers of [
+          { origin },
+          { origin, authorization: basic('svc') },
+          { origin, authorization: basic('svc', 'wrong') },
+          { origin, authorization: `Basic ${btoa('nobody:x')}` },
+          { origin, authorization: 'Bearer x' },
+        ]) {
+          const answer = await ask(path, methodOf(path), headers);
+          expect(corsHeadersOf(answer), `${path} ${origin} ${answer.status}`).toEqual([]);
+        }
+      }
+    }
+    for (const path of ['/nothing', '/oauth/token/']) {
+      for (const origin of ['https://evil.example', ALLOWED]) {
+        const answer = await ask(path, 'POST', { origin });
+        expect([answer.status, corsHeadersOf(answer)], path).toEqual([404, []]);
+      }
+    }
+  });
+
+  it('HT-18, HT-20: an allowed origin reads answers and errors, without credentials, and caches may tell it apart', async () => {
+    for (const path of CORS_PATHS) {
+      for (const headers of [{}, { authorization: basic('svc') }, { authorization: basic('svc', 'wrong') }]) {
+        const answer = await ask(path, methodOf(path), { origin: ALLOWED, ...headers });
+        const what = `${path} ${answer.status}`;
+        expect(answer.headers.get('access-control-allow-origin'), what).toBe(ALLOWED);
+        expect(answer.headers.get('access-control-expose-headers'), what).toBe(
+          'Retry-After, WWW-Authenticate',
+        );
+        expect(answer.headers.get('access-control-allow-credentials'), what).toBeNull();
+        expect(answer.headers.get('vary'), what).toMatch(/\bOrigin\b/i);
+      }
+      const preflight = await ask(path, 'OPTIONS', {
+        origin: ALLOWED,
+        'access-control-request-method': 'POST',
+      });
+      expect([preflight.status, preflight.headers.get('access-control-allow-origin')], path).toEqual([
+        204,
+        ALLOWED,
+      ]);
+      expect(preflight.headers.get('access-control-allow-headers'), path).toBe('Authorization, Content-Type');
+      expect(preflight.headers.get('access-control-allow-credentials'), path).toBeNull();
+      const without = await ask(path, methodOf(path), {});
+      expect(corsHeadersOf(without), path).toEqual([]);
+      expect(without.headers.get('vary'), path).toMatch(/\bOrigin\b/i);
+    }
+  });
+
+  it('HT-20: the origin of one client is not an origin of another', async () => {
+    const headers = { origin: SPA_ORIGIN };
+    const own = await post(world, '/oauth/token', form('spa'), headers);
+    expect(own.headers.get('access-control-allow-origin')).toBe(SPA_ORIGIN);
+    for (const client of ['native', 'first-party']) {
+      const other = await post(world, '/oauth/token', form(client), headers);
+      expect(other.headers.get('access-control-allow-origin'), client).toBeNull();
+    }
+    const machine = await post(world, '/oauth/token', 'grant_type=client_credentials', {
+      ...headers,
+      authorization: basic('svc'),
+    });
+    expect([machine.status, machine.headers.get('access-control-allow-origin')]).toEqual([200, null]);
+  });
+
+  it('HT-21: pages are for nobody’s scripts', async () => {
+    const browser = newBrowser(world);
+    const login = await browser.open(authorizationUrl(world, 'web'));
+    for (const url of [
+      authorizationUrl(world, 'web'),
+      login.url,
+      `${ISSUER}/oauth/logout`,
+      `${ISSUER}/oauth/logout/success`,
+    ]) {
+      for (const origin of [ALLOWED, SPA_ORIGIN, 'https://evil.example', ISSUER]) {
+        const page = await browser.request(url, { headers: { origin } });
+        expect(corsHeadersOf(page), url).toEqual([]);
+        const preflight = await browser.request(url, {
+          method: 'OPTIONS',
+          headers: { origin, 'access-control-request-method': 'POST' },
+        });
+        expect([preflight.status, corsHeadersOf(preflight)], url).toEqual([405, []]);
+      }
+    }
+  });
+});
+
+describe('headers and errors', () => {
+  it('HT-31: every answer has the security headers and says nothing of what serves it', async () => {
+    const browser = newBrowser(world);
+    const login = await browser.open(authorizationUrl(world, 'web'));
+    const token = await machineToken(world, 'reports.read').catch(() => '');
+    const style = /href="([^"]+\.css)"/.exec(login.text)?.[1] ?? '';
+    const answers: Record<string, { status: number; headers: Headers }> = {
+      login,
+      style: await browser.request(style),
+      redirect: await browser.request(authorizationUrl(world, 'web')),
+      refused: await browser.request(authorizationUrl(world, 'web', { redirect_uri: 'x' })),
+      logout: await browser.request(`${ISSUER}/oauth/logout`),
+      discovery: await get(world, DISCOVERY),
+      jwks: await get(world, '/oauth/jwks.json'),
+      token: await post(world, '/oauth/token', 'grant_type=client_credentials', {
+        authorization: basic('svc'),
+      }),
+      'token error': await post(world, '/oauth/token', ''),
+      introspection: await post(
+        world,
+        '/oauth/introspect',
+        { token: token || 'x' },
+        { authorization: basic('rs1') },
+      ),
+      revocation: await post(world, '/oauth/revoke', { token: 'x' }, { authorization: basic('svc') }),
+      userinfo: await get(world, '/oauth/userinfo'),
+      'not found': await get(world, '/nothing'),
+      'wrong method': await get(world, '/oauth/token'),
+      preflight: await ask('/oauth/token', 'OPTIONS', { origin: ALLOWED }),
+      'interaction of nobody': await get(world, `/interaction/${'x'.repeat(43)}`),
+      'too large': await post(world, '/oauth/token', `grant_type=${'x'.repeat(80_000)}`),
+    };
+    for (const [name, { headers }] of Object.entries(answers)) {
+      expect(headers.get('strict-transport-security'), name).toBe('max-age=31536000; includeSubDomains');
+      expect(headers.get('x-content-type-options'), name).toBe('nosniff');
+      expect(headers.get('x-frame-options'), name).toBe('DENY');
+      expect(headers.get('referrer-policy'), name).toBe('same-origin');
+      expect(headers.get('content-security-policy'), name).toContain("default-src 'none'");
+      expect(headers.get('server'), name).toBeNull();
+      expect(headers.get('x-powered-by'), name).toBeNull();
+    }
+    expect(answers['style']?.status).toBe(200);
+    expect([400, 413]).toContain(answers['too large']?.status);
+  });
+
+  it('HT-32: errors are JSON for programs and a page for people, with a reference and without internals', async () => {
+    const internals =
+      /node_modules|\/src\/|\/dist\/|\bat \w+ \(|[a-z]Error\b|oidc-provider|\bkoa\b|\bnode\b|\/tmp\//;
+    for (const [path, method, status] of [
+      ['/oauth/token', 'GET', 405],
+      ['/oauth/token/', 'POST', 404],
+      ['/oauth/userinfo', 'DELETE', 405],
+      ['/nothing', 'GET', 404],
+    ] as const) {
+      const answer = await ask(path, method, {});
+      expect(answer.status, path).toBe(status);
+      expect(answer.headers.get('content-type'), path).toBe('application/json; charset=utf-8');
+      const text = await answer.text();
+      expect(JSON.parse(text), path).toMatchObject({
+        error: expect.any(String) as string,
+        request_id: expect.stringMatching(/^[\da-f-]{36}$/) as string,
+      });
+      expect(text, path).not.toMatch(internals);
+    }
+    for (const [path, status] of [
+      ['/oauth/authorize?client_id=nobody', 400],
+      ['/oauth/authorize/xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx', 400],
+      ['/oauth/logout?id_token_hint=x', 400],
+      [`/interaction/${'x'.repeat(43)}`, 400],
+      ['/nothing', 404],
+    ] as const) {
+      const page = await newBrowser(world).request(`${ISSUER}${path}`);
+      expect(page.status, path).toBe(status);
+      expect(page.headers.get('content-type'), path).toBe('text/html; charset=utf-8');
+      expect(page.headers.get('cache-control'), path).toMatch(/no-store/);
+      expect(page.text, path).toMatch(/<code>[\da-f]{8}-[\da-f-]{27}<\/code>/);
+      expect(page.text, path).not.toMatch(internals);
+    }
+  });
+
+  it('HT-32: whatever is sent, nothing is a 500', async () => {
+    const odd = [
+      '%',
+      '%zz',
+      '%00',
+      '\u00e9',
+      '[]=',
+      '__proto__[x]=1',
+      'constructor[prototype][x]=1',
+      '&&&===',
+      '='.repeat(500),
+    ];
+    for (const path of ['/oauth/token', '/oauth/introspect', '/oauth/revoke', '/oauth/userinfo']) {
+      for (const body of odd) {
+        for (const headers of [
+          {},
+          { authorization: basic('svc') },
+          { authorization: 'Basic %%%' },
+          { authorization: '\t' },
+        ] as Record<string, string>[]) {
+          const answer = await post(world, path, body, headers);
+          expect(answer.status, `${path} ${body.slice(0, 20)}`).toBeLessThan(500);
+        }
+      }
+    }
+    for (const query of odd) {
+      const raw = await sendRaw(
+        world,
+        `GET /oauth/authorize?${encodeURI(query)}&client_id=web HTTP/1.1\r\nHost: id.example\r\nConnection: close\r\n\r\n`,
+      );
+      expect(raw.status, query).toBeLessThan(500);
+      for (const path of ['/oauth/logout', DISCOVERY, '/oauth/jwks.json']) {
+        const other = await sendRaw(
+          world,
+          `GET ${path}?${query.replaceAll('\u00e9', '%e9')} HTTP/1.1\r\nHost: id.example\r\nCookie: ${query.replaceAll('\u00e9', '')}\r\nConnection: close\r\n\r\n`,
+        );
+        expect(other.status, `${path} ${query}`).toBeLessThan(500);
+      }
+    }
+    expect(({} as { x?: unknown }).x).toBeUndefined();
+    expect((await takeCode(world, { scope: 'openid' })).code).toMatch(/^[\w-]{43}$/);
+    expect(Object.keys(SECRETS)).toContain('svc');
+  });
+});

@@ -1,0 +1,647 @@
+// Sign-in, consent and sessions: forms of other sites, planted cookies, skipped steps and races end in nothing.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Browser, formOf, type Page } from '../world/browser.ts';
+import { authorize, finishPages, introspect } from '../world/flows.ts';
+import {
+  CALLBACK,
+  PASSWORDS,
+  PEOPLE,
+  SECRETS,
+  startWorld,
+  type StoreName,
+  type World,
+} from '../world/world.ts';
+import { decodeJwt } from 'jose';
+import {
+  authorizationUrl,
+  exchangeCode,
+  GENEROUS,
+  newBrowser,
+  redirectOf,
+  setDisabled,
+  takeCode,
+  textOf,
+  VERIFIER,
+} from './attacker.ts';
+import { startTwoProcesses, type TwoProcesses } from './two-processes.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await startWorld({ config: GENEROUS });
+});
+afterAll(() => world.stop());
+
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+const ALICE = { username: 'alice', password: PASSWORDS.alice };
+
+async function openLogin(browser: Browser = newBrowser(world), at: World = world): Promise<Page> {
+  const page = await browser.open(authorizationUrl(at, 'web', { scope: 'openid email' }));
+  expect(page.text).toContain('name="password"');
+  return page;
+}
+
+async function openConsent(browser: Browser, person: keyof typeof PASSWORDS = 'alice'): Promise<Page> {
+  const page = await openLogin(browser);
+  const consent = await browser.submit(page, '/login', { username: person, password: PASSWORDS[person] });
+  expect(consent.text).toContain('/consent"');
+  return consent;
+}
+
+async function send(browser: Browser, action: string, body: string, headers: Record<string, string> = FORM) {
+  return browser.request(action, { method: 'POST', headers, body });
+}
+
+const bodyOf = (fields: Readonly<Record<string, string>>) => new URLSearchParams(fields).toString();
+
+function sessionOf(browser: Browser): string | undefined {
+  return browser.cookies.find(({ name }) => name === 'postern_session')?.value;
+}
+
+/** The `error` of a silent request, or the subject that it signs in. */
+async function whoIs(browser: Browser, client: 'web' | 'web2' = 'web'): Promise<string> {
+  const page = await browser.request(authorizationUrl(world, client, { prompt: 'none' }));
+  const { query } = redirectOf(page);
+  return query['error'] ?? 'signed in';
+}
+
+describe('forms of other sites', () => {
+  it('LG-01: a sign-in without the token of its page, with that of another or of another step, is 403', async () => {
+    const browser = newBrowser(world);
+    const page = await openLogin(browser);
+    const { action, fields } = formOf(page, '/login');
+    const stranger = newBrowser(world);
+    const foreign = formOf(await openLogin(stranger), '/login').fields['csrf'] ?? '';
+    const consented = formOf(await openConsent(stranger, 'bob'), '/consent').fields['csrf'] ?? '';
+    expect(foreign).not.toBe(fields['csrf']);
+    for (const csrf of [undefined, '', 'x', foreign, consented, `${fields['csrf']}x`]) {
+      const answer = await send(browser, action, bodyOf({ ...ALICE, ...(csrf !== undefined && { csrf }) }));
+      expect([answer.status, answer.headers.get('location')], String(csrf)).toEqual([403, null]);
+      expect(sessionOf(browser)).toBeUndefined();
+    }
+    const twice = `${bodyOf({ ...fields, ...ALICE })}&csrf=x`;
+    expect((await send(browser, action, twice)).status).toBe(400);
+    // The interaction is as it was.
+    expect((await browser.submit(page, '/login', ALICE)).text).toContain('/consent"');
+  });
+
+  it('LG-01: the same holds for consent, and for cancelling', async () => {
+    const browser = newBrowser(world);
+    const page = await openConsent(browser);
+    for (const step of ['/consent', '/cancel']) {
+      const { action } = formOf(page, step);
+      for (const csrf of ['', 'x', SECRETS.web]) {
+        const answer = await send(browser, action, bodyOf({ csrf }));
+        expect([answer.status, answer.headers.get('location')], step).toEqual([403, null]);
+      }
+    }
+    expect((await browser.submit(page, '/consent')).url.startsWith(`${CALLBACK}?code=`)).toBe(true);
+  });
+
+  it('LG-03: a form that a browser says comes from elsewhere is 403, although its token is right', async () => {
+    const browser = newBrowser(world);
+    const page = await openLogin(browser);
+    const { action, fields } = formOf(page, '/login');
+    const body = bodyOf({ ...fields, ...ALICE });
+    for (const headers of [
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { origin: `${world.issuer}.evil.example` },
+      { origin: world.issuer.replace('http:', 'https:') },
+      { origin: 'http://127.0.0.1' },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { origin: world.issuer, 'sec-fetch-site': 'cross-site' },
+    ]) {
+      const answer = await send(browser, action, body, { ...FORM, ...headers });
+      expect([answer.status, answer.headers.get('location')], JSON.stringify(headers)).toEqual([403, null]);
+      expect(sessionOf(browser)).toBeUndefined();
+    }
+    const own = await send(browser, action, body, {
+      ...FORM,
+      origin: world.issuer,
+      'sec-fetch-site': 'same-origin',
+    });
+    expect(own.status).toBe(303);
+  });
+
+  it('LG-04: a sign-in that is no form is 415', async () => {
+    const browser = newBrowser(world);
+    const { action, fields } = formOf(await openLogin(browser), '/login');
+    const body = bodyOf({ ...fields, ...ALICE });
+    for (const type of [
+      'text/plain',
+      'application/json',
+      'multipart/form-data; boundary=x',
+      'application/x-www-form-urlencoded2',
+      '',
+    ]) {
+      const answer = await send(browser, action, body, { 'content-type': type });
+      expect([answer.status, answer.headers.get('location')], type).toEqual([415, null]);
+    }
+    const json = JSON.stringify({ ...fields, ...ALICE });
+    expect((await send(browser, action, json, { 'content-type': 'application/json' })).status).toBe(415);
+    expect(sessionOf(browser)).toBeUndefined();
+  });
+
+  it('LG-02: no other method signs anybody in, also when a header or a field says so', async () => {
+    const browser = newBrowser(world);
+    const { action, fields } = formOf(await openLogin(browser), '/login');
+    const query = bodyOf({ ...fields, ...ALICE });
+    const get = await browser.request(`${action}?${query}`);
+    expect([get.status, get.headers.get('allow')]).toEqual([405, 'POST']);
+    const put = await browser.request(action, { method: 'PUT', headers: FORM, body: query });
+    expect(put.status).toBe(405);
+    const overridden = await browser.request(`${action}?${query}&_method=POST`, {
+      headers: { 'x-http-method-override': 'POST' },
+    });
+    expect(overridden.status).toBe(405);
+    const inQuery = await send(browser, `${action}?${query}`, '');
+    expect(inQuery.status).toBe(403);
+    expect(sessionOf(browser)).toBeUndefined();
+  });
+});
+
+describe('cookies', () => {
+  it('LG-05: a session id that was planted before is not the one after the sign-in', async () => {
+    const known = 'known-by-the-attacker-0123456789abcdefghijk';
+    for (const planted of [
+      [{ name: 'postern_session', value: known, path: '/' }],
+      [
+        { name: 'postern_session', value: known, path: '/' },
+        { name: 'postern_session.sig', value: 'AAAAAAAAAAAAAAAAAAAAAAAAAAA', path: '/' },
+      ],
+    ]) {
+      const browser = newBrowser(world);
+      for (const cookie of planted) browser.setCookie(cookie);
+      await openConsent(browser);
+      expect(sessionOf(browser)).toMatch(/^[\w-]{43}$/);
+      expect(sessionOf(browser)).not.toBe(known);
+      const attacker = newBrowser(world);
+      for (const cookie of planted) attacker.setCookie(cookie);
+      expect(await whoIs(attacker)).toBe('login_required');
+    }
+  });
+
+  it('LG-05: a valid session of the attacker, planted in the browser of alice, does not become hers', async () => {
+    const attacker = await takeCode(world, { person: 'bob', scope: 'openid' });
+    const planted = attacker.browser.cookies.filter(({ name }) => name.startsWith('postern_session'));
+    expect(planted).toHaveLength(2);
+    const victim = newBrowser(world);
+    for (const cookie of planted) victim.setCookie(cookie);
+    const page = await victim.open(authorizationUrl(world, 'web', { prompt: 'login' }));
+    let next = await victim.submit(page, '/login', ALICE);
+    // The engine ends bob's session first, by a form that submits itself.
+    if (next.text.includes('/logout/confirm')) next = await victim.submit(next, '/logout/confirm');
+    const done = await finishPages(victim, next, 'alice');
+    const code = new URL(done.url).searchParams.get('code') ?? '';
+    const answer = await exchangeCode(world, { ...attacker, code, verifier: VERIFIER });
+    expect(decodeJwt(textOf(answer, 'id_token')).sub).toBe(PEOPLE.alice);
+    expect(sessionOf(victim)).not.toBe(planted[0]?.value);
+    // What the attacker knows is not a session of alice, nor of anybody.
+    const again = await attacker.browser.request(authorizationUrl(world, 'web', { prompt: 'none' }));
+    const silent = redirectOf(again).query['code'];
+    if (silent !== undefined) {
+      const late = await exchangeCode(world, { ...attacker, code: silent, verifier: VERIFIER });
+      expect(decodeJwt(textOf(late, 'id_token')).sub).toBe(PEOPLE.bob);
+    }
+  });
+
+  it('LG-05: the session id changes at the sign-in, and the old one is nobody', async () => {
+    const { browser } = await takeCode(world, { scope: 'openid' });
+    const before = browser.cookies.filter(({ name }) => name.startsWith('postern_session'));
+    const page = await browser.open(authorizationUrl(world, 'web', { prompt: 'login' }));
+    await browser.submit(page, '/login', ALICE);
+    expect(sessionOf(browser)).not.toBe(before[0]?.value);
+    const old = newBrowser(world);
+    for (const cookie of before) old.setCookie(cookie);
+    expect(await whoIs(old)).toBe('login_required');
+    expect(await whoIs(browser)).toBe('signed in');
+  });
+
+  it('LG-07: after alice, bob in the same browser is bob everywhere', async () => {
+    const alice = await takeCode(world, { scope: 'openid email' });
+    const aliceToken = textOf(await exchangeCode(world, alice), 'access_token');
+    const { browser } = alice;
+    const sessionOfAlice = sessionOf(browser);
+    const out = await browser.open(`${world.issuer}/oauth/logout`);
+    await browser.submit(out, '/logout/confirm', { logout: 'yes' });
+    for (let turn = 0; turn < 3; turn += 1) {
+      const bob = await takeCode(world, { scope: 'openid email', person: 'bob', browser });
+      const answer = await exchangeCode(world, bob);
+      for (const token of ['id_token', 'access_token']) {
+        expect(decodeJwt(textOf(answer, token)).sub).toBe(PEOPLE.bob);
+      }
+      const claims = await introspect(world, textOf(answer, 'access_token'), 'web');
+      expect(claims['sub']).toBe(PEOPLE.bob);
+    }
+    expect(sessionOf(browser)).not.toBe(sessionOfAlice);
+    expect(await introspect(world, aliceToken, 'web')).toEqual({ active: false });
+  });
+
+  it('LG-07: a consent page of alice can not be answered by bob, who signed in meanwhile in another tab', async () => {
+    const browser = newBrowser(world);
+    const consentOfAlice = await openConsent(browser);
+    const login = await browser.open(authorizationUrl(world, 'web2', { prompt: 'login' }));
+    let next = await browser.submit(login, '/login', { username: 'bob', password: PASSWORDS.bob });
+    if (next.text.includes('/logout/confirm')) next = await browser.submit(next, '/logout/confirm');
+    const answer = await browser.submit(consentOfAlice, '/consent');
+    const code = new URL(answer.url).searchParams.get('code');
+    expect([answer.status, code]).toEqual([400, null]);
+  });
+
+  it('LG-08: a session cookie with one character changed, and one without its signature, is no session', async () => {
+    const { browser } = await takeCode(world, { scope: 'openid' });
+    const cookies = browser.cookies.filter(({ name }) => name.startsWith('postern_session'));
+    expect(await whoIs(browser)).toBe('signed in');
+    for (const target of cookies) {
+      for (const at of [0, 10, target.value.length - 2]) {
+        const changed = target.value.charAt(at) === 'A' ? 'B' : 'A';
+        const value = `${target.value.slice(0, at)}${changed}${target.value.slice(at + 1)}`;
+        const thief = newBrowser(world);
+        for (const cookie of cookies) thief.setCookie(cookie === target ? { ...cookie, value } : cookie);
+        expect(await whoIs(thief), `${target.name} at ${at}`).toBe('login_required');
+      }
+      const half = newBrowser(world);
+      for (const cookie of cookies) if (cookie !== target) half.setCookie(cookie);
+      expect(await whoIs(half), `without ${target.name}`).toBe('login_required');
+    }
+  });
+
+  it('LG-08: an interaction belongs to the browser with its signed cookie', async () => {
+    const browser = newBrowser(world);
+    const page = await openLogin(browser);
+    const uid = page.url.split('/').at(-1) ?? '';
+    for (const cookies of [
+      [],
+      [{ name: 'postern_interaction', value: uid, path: `/interaction/${uid}` }],
+      [
+        { name: 'postern_interaction', value: uid, path: `/interaction/${uid}` },
+        { name: 'postern_interaction.sig', value: 'A'.repeat(27), path: `/interaction/${uid}` },
+      ],
+    ]) {
+      const thief = newBrowser(world);
+      for (const cookie of cookies) thief.setCookie(cookie);
+      expect((await thief.request(page.url)).status).toBe(400);
+      const resume = await thief.request(`${world.issuer}/oauth/authorize/${uid}`);
+      expect([resume.status, resume.headers.get('location')]).toEqual([400, null]);
+    }
+    expect((await browser.request(page.url)).status).toBe(200);
+  });
+
+  it('LG-09: over https every cookie is Secure, HttpOnly, Lax and prefixed', async () => {
+    const secure = await startWorld({ issuer: 'https://id.example', config: GENEROUS });
+    try {
+      const browser = newBrowser(secure);
+      const first = await browser.request(authorizationUrl(secure, 'web'));
+      const page = await browser.open(first.headers.get('location') ?? '');
+      const form = formOf(page, '/login');
+      const resumed = await browser.request(
+        (
+          await browser.request(form.action, {
+            method: 'POST',
+            headers: FORM,
+            body: bodyOf({ ...form.fields, ...ALICE }),
+          })
+        ).headers.get('location') ?? '',
+      );
+      const cookies = [...first.headers.getSetCookie(), ...resumed.headers.getSetCookie()].filter(
+        (cookie) => !cookie.includes('expires=Thu, 01 Jan 1970'),
+      );
+      expect(cookies.map((cookie) => cookie.split('=')[0] ?? '').toSorted()).toEqual(
+        [
+          '__Host-postern_session',
+          '__Host-postern_session.sig',
+          '__Secure-postern_interaction',
+          '__Secure-postern_interaction.sig',
+          '__Secure-postern_interaction',
+          '__Secure-postern_interaction.sig',
+          '__Secure-postern_resume',
+          '__Secure-postern_resume.sig',
+          '__Secure-postern_resume',
+          '__Secure-postern_resume.sig',
+        ].toSorted(),
+      );
+      for (const cookie of cookies) {
+        const attributes = cookie.toLowerCase().split('; ').slice(1);
+        expect(attributes, cookie).toEqual(expect.arrayContaining(['secure', 'httponly', 'samesite=lax']));
+        expect(attributes.join(), cookie).not.toContain('domain');
+        const path = attributes.find((one) => one.startsWith('path='));
+        if (cookie.startsWith('__Host-')) expect(path).toBe('path=/');
+        else expect(path).toMatch(/^path=\/(interaction|oauth\/authorize)\/.{43}$/);
+      }
+    } finally {
+      await secure.stop();
+    }
+  });
+});
+
+describe('steps', () => {
+  it('LG-10: a finished interaction is a page that says so, by form, by back button and by link', async () => {
+    const browser = newBrowser(world);
+    const login = await openLogin(browser);
+    const consent = await browser.submit(login, '/login', ALICE);
+    const done = await browser.submit(consent, '/consent');
+    expect(done.url.startsWith(`${CALLBACK}?code=`)).toBe(true);
+    for (const [page, action, fields] of [
+      [login, '/login', ALICE],
+      [consent, '/consent', {}],
+      [consent, '/cancel', {}],
+    ] as const) {
+      const answer = await browser.submit(page, action, fields);
+      expect([answer.status, answer.headers.get('location')], action).toEqual([400, null]);
+      expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+      expect(answer.headers.get('cache-control')).toBe('no-store');
+    }
+    for (const url of [login.url, consent.url]) {
+      expect((await browser.request(url)).status).toBe(400);
+      const uid = url.split('/').at(-1);
+      expect((await browser.request(`${world.issuer}/oauth/authorize/${uid}`)).status).toBe(400);
+    }
+  });
+
+  it('LG-12: a step can not be skipped, and skipping is never a 500', async () => {
+    const browser = newBrowser(world);
+    const login = await openLogin(browser);
+    const form = formOf(login, '/login');
+    const asConsent = form.action.replace('/login', '/consent');
+    const skipped = await send(browser, asConsent, bodyOf(form.fields));
+    expect([skipped.status, skipped.headers.get('location')]).toEqual([400, null]);
+    for (const step of ['mfa', 'confirm', 'submit', 'abort', 'done']) {
+      const answer = await send(browser, form.action.replace('/login', `/${step}`), bodyOf(form.fields));
+      expect(answer.status, step).toBe(404);
+    }
+    // Straight to where a finished sign-in would go on: back to the page.
+    const uid = login.url.split('/').at(-1);
+    const resumed = await browser.open(`${world.issuer}/oauth/authorize/${uid}`);
+    expect(resumed.url).not.toContain('code=');
+    expect(resumed.status).toBe(200);
+    expect(resumed.text).toContain('name="password"');
+
+    const consent = await openConsent(newBrowser(world));
+    const asLogin = formOf(consent, '/consent').action.replace('/consent', '/login');
+    const fields = { ...formOf(consent, '/consent').fields, ...ALICE };
+    const back = await send(browser, asLogin, bodyOf(fields));
+    expect([back.status, back.headers.get('location')]).toEqual([400, null]);
+  });
+
+  it('LG-12: of two interactions in one browser, each has its own form', async () => {
+    const browser = newBrowser(world);
+    const [first, second] = [await openLogin(browser), await openLogin(browser)];
+    const crossed = await send(
+      browser,
+      formOf(first, '/login').action,
+      bodyOf({ ...formOf(second, '/login').fields, ...ALICE }),
+    );
+    expect([crossed.status, crossed.headers.get('location')]).toEqual([403, null]);
+  });
+
+  it('LG-13: a consent grants what was asked and shown, whatever its form says', async () => {
+    const browser = newBrowser(world);
+    const consent = await openConsent(browser);
+    const foreign = await authorize(world, { person: 'bob' });
+    const done = await browser.submit(consent, '/consent', {
+      scope: 'openid email profile admin reports.read offline_access',
+      scopes: 'admin',
+      resource: 'urn:example:api',
+      grantId: String(foreign.callback.searchParams.get('code')),
+      grant_id: 'x',
+      accountId: PEOPLE.bob,
+      account_id: PEOPLE.bob,
+      client_id: 'web2',
+      redirect_uri: 'https://evil.example/cb',
+      prompt: 'none',
+    });
+    const code = new URL(done.url).searchParams.get('code') ?? '';
+    expect(done.url.startsWith(`${CALLBACK}?code=`)).toBe(true);
+    const answer = await exchangeCode(world, { ...foreign, client: 'web', code, verifier: VERIFIER });
+    expect([answer.status, answer.body['scope']]).toEqual([200, 'openid email']);
+    expect(decodeJwt(textOf(answer, 'access_token'))).toMatchObject({ sub: PEOPLE.alice, client_id: 'web' });
+    const more = await browser.request(
+      authorizationUrl(world, 'web', { scope: 'openid profile', prompt: 'none' }),
+    );
+    expect(redirectOf(more).query['error']).toBe('consent_required');
+  });
+
+  it('LG-14: a native app is asked for consent each time, because anybody can pretend to be it', async () => {
+    const { browser } = await takeCode(world, { client: 'native', scope: 'openid' });
+    const page = await browser.open(authorizationUrl(world, 'native'));
+    expect(page.text).toContain('/consent"');
+    const silent = await browser.request(authorizationUrl(world, 'native', { prompt: 'none' }));
+    expect(redirectOf(silent).query['error']).toBe('interaction_required');
+  });
+});
+
+describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) => {
+  let two: TwoProcesses;
+  beforeAll(async () => {
+    two = await startTwoProcesses(storeName);
+  });
+  afterAll(() => two.stop());
+
+  it('LG-11: of five sign-ins in parallel on one page one is taken, in ten rounds', async () => {
+    const [first, second] = two.nodes;
+    for (let round = 0; round < 10; round += 1) {
+      const browser = newBrowser(first);
+      const other = newBrowser(second);
+      const page = await openLogin(browser, first);
+      for (const cookie of browser.cookies) other.setCookie(cookie);
+      const { action, fields } = formOf(page, '/login');
+      const people = [
+        ALICE,
+        { username: 'bob', password: PASSWORDS.bob },
+        { username: 'alice', password: 'wrong' },
+        ALICE,
+        { username: 'bob', password: PASSWORDS.bob },
+      ];
+      const answers = await Promise.all(
+        people.map((person, index) =>
+          send(index % 2 === 0 ? browser : other, action, bodyOf({ ...fields, ...person })),
+        ),
+      );
+      const statuses = answers.map(({ status }) => status);
+      expect(
+        statuses.filter((status) => status === 303),
+        `round ${round}`,
+      ).toHaveLength(1);
+      for (const status of statuses) expect([303, 400, 401]).toContain(status);
+      // And of five browsers that go on with it, one gets a session.
+      const resume = answers.find(({ status }) => status === 303)?.headers.get('location') ?? '';
+      const resumes = await Promise.all(
+        [browser, other, browser, other, browser].map((one) => one.request(resume)),
+      );
+      const went = resumes.filter(({ status }) => status === 303);
+      expect(went, `round ${round}: ${resumes.map(({ status }) => status).join()}`).toHaveLength(1);
+      for (const { status } of resumes) expect([303, 400]).toContain(status);
+    }
+    expect(two.errors()).toBe('');
+  });
+});
+
+describe('who is there', () => {
+  it('LG-18: unknown, wrong password and disabled can not be told apart', async () => {
+    await setDisabled(world, PEOPLE.bob, true);
+    try {
+      const pages: string[] = [];
+      for (const [username, password] of [
+        ['nobody', 'wrong-password-12'],
+        ['alice', 'wrong-password-12'],
+        ['bob', PASSWORDS.bob],
+        ['bob', 'wrong-password-12'],
+        ['alice', 'x'.repeat(5000)],
+        ['nobody', ''],
+      ] as const) {
+        const browser = newBrowser(world);
+        const page = await openLogin(browser);
+        const answer = await browser.submit(page, '/login', { username, password });
+        const uid = page.url.split('/').at(-1) ?? '';
+        expect(answer.url).toContain(uid);
+        const csrf = formOf(answer, '/login').fields['csrf'] ?? '';
+        const headers = [...answer.headers].filter(([name]) => !['date', 'content-length'].includes(name));
+        pages.push(
+          JSON.stringify({
+            status: answer.status,
+            headers,
+            text: answer.text
+              .replaceAll(uid, 'UID')
+              .replaceAll(csrf, 'CSRF')
+              .replaceAll(username, 'USERNAME'),
+          }),
+        );
+        expect(sessionOf(browser)).toBeUndefined();
+      }
+      expect(new Set(pages).size).toBe(1);
+      expect(pages[0]).toContain('"status":401');
+    } finally {
+      await setDisabled(world, PEOPLE.bob, false);
+    }
+  });
+
+  it('LG-34: a disabled person with a live session has to sign in, which they can not, and it is never a 500', async () => {
+    const { browser } = await takeCode(world, { person: 'bob', scope: 'openid' });
+    const consent = await openConsent(newBrowser(world), 'bob');
+    await setDisabled(world, PEOPLE.bob, true);
+    try {
+      for (let turn = 0; turn < 2; turn += 1) {
+        expect(await whoIs(browser)).toBe('login_required');
+        const page = await browser.open(authorizationUrl(world, 'web'));
+        expect(page.status).toBe(200);
+        expect(page.text).toContain('name="password"');
+        const refused = await browser.submit(page, '/login', { username: 'bob', password: PASSWORDS.bob });
+        expect(refused.status).toBe(401);
+      }
+      expect(consent.status).toBe(200);
+      // Somebody else can use the browser.
+      const page = await browser.open(authorizationUrl(world, 'web'));
+      let next = await browser.submit(page, '/login', ALICE);
+      if (next.text.includes('/logout/confirm')) next = await browser.submit(next, '/logout/confirm');
+      const done = await finishPages(browser, next, 'alice');
+      expect(done.url.startsWith(`${CALLBACK}?code=`)).toBe(true);
+    } finally {
+      await setDisabled(world, PEOPLE.bob, false);
+    }
+  });
+
+  it('LG-34: who is disabled between sign-in and consent gets no code', async () => {
+    const browser = newBrowser(world);
+    const consent = await openConsent(browser, 'bob');
+    await setDisabled(world, PEOPLE.bob, true);
+    try {
+      const answer = await browser.submit(consent, '/consent');
+      expect(answer.url).not.toContain('code=');
+      expect(answer.status).toBeLessThan(500);
+      expect((await browser.open(consent.url)).status).toBe(400);
+    } finally {
+      await setDisabled(world, PEOPLE.bob, false);
+    }
+  });
+});
+
+describe('pages', () => {
+  it('LG-16: no page can be framed, cached or sniffed', async () => {
+    const browser = newBrowser(world);
+    const login = await openLogin(browser);
+    const consent = await browser.submit(login, '/login', ALICE);
+    await browser.submit(consent, '/consent');
+    const pages: Record<string, Page> = {
+      login,
+      consent,
+      expired: await browser.request(login.url),
+      'error of the engine': await browser.request(authorizationUrl(world, 'web', { redirect_uri: 'x' })),
+      'not found': await browser.request(`${world.issuer}/nothing`),
+      logout: await browser.request(`${world.issuer}/oauth/logout`),
+      'logout error': await browser.request(`${world.issuer}/oauth/logout?id_token_hint=x`),
+      'logout without a session': await newBrowser(world).request(`${world.issuer}/oauth/logout`),
+      'signed out': await browser.request(`${world.issuer}/oauth/logout/success`),
+    };
+    for (const [name, { headers }] of Object.entries(pages)) {
+      expect(headers.get('content-type'), name).toBe('text/html; charset=utf-8');
+      expect(headers.get('x-frame-options'), name).toBe('DENY');
+      const policy = headers.get('content-security-policy') ?? '';
+      expect(policy, name).toContain("frame-ancestors 'none'");
+      expect(policy, name).toContain("default-src 'none'");
+      expect(policy, name).toContain("base-uri 'none'");
+      expect(policy, name).not.toContain('unsafe-');
+      expect(headers.get('x-content-type-options'), name).toBe('nosniff');
+      expect(headers.get('cache-control'), name).toMatch(/no-store/);
+    }
+  });
+
+  it('LG-38: nothing that anybody can write becomes part of a page', async () => {
+    const nasty = `"><script>alert(1)</script><img src=x onerror=alert(1)>'`;
+    const client = {
+      client_id: 'web',
+      client_name: nasty,
+      client_secret: 'env:TEST_WEB',
+      grant_types: ['authorization_code'],
+      scope: 'openid',
+      redirect_uris: [CALLBACK],
+      logo_uri: 'https://app.example/"onerror="alert(1)',
+    };
+    const odd = await startWorld({
+      config: {
+        ...GENEROUS,
+        clients: [client],
+        resources: [],
+        branding: { name: nasty },
+      },
+    }).catch((error: unknown) => error as Error);
+    // A file with this in a URL may be refused; a name is text and is shown as text.
+    if (odd instanceof Error) expect(odd.message).toMatch(/logo_uri/);
+    else await odd.stop();
+    const named = await startWorld({
+      config: {
+        ...GENEROUS,
+        clients: [{ ...client, logo_uri: undefined }],
+        resources: [],
+        branding: { name: nasty },
+      },
+    });
+    try {
+      const browser = newBrowser(named);
+      const login = await browser.open(
+        authorizationUrl(named, 'web', { login_hint: nasty, ui_locales: nasty }),
+      );
+      const wrong = await browser.submit(login, '/login', { username: nasty, password: nasty });
+      const consent = await browser.submit(wrong, '/login', ALICE);
+      expect(consent.text).toContain('/consent"');
+      const pages = [
+        login,
+        wrong,
+        consent,
+        await browser.request(`${named.issuer}/oauth/logout?client_id=web`),
+        await browser.request(authorizationUrl(named, 'web', { redirect_uri: nasty })),
+        await browser.request(authorizationUrl(named, 'web', { client_id: nasty })),
+        await browser.request(`${named.issuer}/oauth/logout?id_token_hint=${encodeURIComponent(nasty)}`),
+        await browser.request(`${named.issuer}/${encodeURIComponent(nasty)}`),
+      ];
+      for (const { text, url } of pages) {
+        expect(text, url).not.toContain('<script>alert');
+        expect(text, url).not.toContain('<img src=x');
+        expect(text, url).not.toContain(nasty.slice(0, 4));
+      }
+      for (const { text } of [login, wrong, consent]) expect(text).toContain('&lt;script&gt;alert(1)');
+    } finally {
+      await named.stop();
+    }
+  });
+});

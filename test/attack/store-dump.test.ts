@@ -1,0 +1,115 @@
+// IN-14: whoever copies the store has no credential. The copy is searched for everything that a client or a browser was
+// given, after the search has been seen to find what is there.
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { Redis } from 'ioredis';
+import { decodeJwt } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startRedis, type RedisServer } from '../servers.ts';
+import { type StoreName, PASSWORDS, SECRETS, startWorld, WORLD_ENV, type World } from '../world/world.ts';
+import {
+  authorizationUrl,
+  exchangeCode,
+  newBrowser,
+  refresh,
+  requestToken,
+  revoke,
+  takeCode,
+  textOf,
+} from './attacker.ts';
+
+describe.each<StoreName>(['lmdb', 'redis'])('a copy of %s', (storeName) => {
+  let redis: RedisServer | undefined;
+  let world: World;
+  beforeAll(async () => {
+    redis = storeName === 'redis' ? await startRedis() : undefined;
+    world = await startWorld(redis === undefined ? {} : { store: redis.url });
+  });
+  afterAll(async () => {
+    await world.stop();
+    await redis?.stop();
+  });
+
+  async function dump(): Promise<string> {
+    return redis === undefined ? dumpFolder(path.join(world.folder, 'data')) : dumpRedis(redis.url);
+  }
+
+  it('IN-14: holds no code, token, session or interaction id, secret, verifier or password', async () => {
+    const ticket = await takeCode(world);
+    const unused = await takeCode(world);
+    const answer = await exchangeCode(world, ticket);
+    const rotated = await refresh(world, 'web', textOf(answer, 'refresh_token'));
+    const machine = textOf(
+      await requestToken(world, 'svc', { grant_type: 'client_credentials', scope: 'reports.read' }),
+      'access_token',
+    );
+    await revoke(world, 'svc', { token: machine });
+    const open = newBrowser(world);
+    const login = await open.open(authorizationUrl(world, 'web', { login_hint: 'alice' }));
+    await ticket.browser.open(`${world.issuer}/oauth/logout`);
+
+    const copy = await dump();
+    // The search works: these are in there.
+    for (const known of [
+      'AuthorizationCode',
+      'RefreshToken',
+      'usr_alice',
+      'reports.read',
+      'ring',
+      ticket.nonce,
+    ]) {
+      expect(copy.includes(known), known).toBe(true);
+    }
+    const secrets: Readonly<Record<string, string>> = {
+      'a used code': ticket.code,
+      'an unused code': unused.code,
+      'an access token': textOf(answer, 'access_token'),
+      'the jti of an access token': String(decodeJwt(textOf(answer, 'access_token')).jti),
+      'the signature of an access token': textOf(answer, 'access_token').split('.')[2] ?? '',
+      'a used refresh token': textOf(answer, 'refresh_token'),
+      'a live refresh token': textOf(rotated, 'refresh_token'),
+      'an ID token': textOf(answer, 'id_token').split('.')[2] ?? '',
+      'a revoked machine token': String(decodeJwt(machine).jti),
+      'a verifier': ticket.verifier,
+      'an interaction': login.url.split('/').at(-1) ?? '',
+      'a password': PASSWORDS.alice,
+      'a client secret': SECRETS.web,
+      'the encryption key': WORLD_ENV.TEST_ENCRYPTION_KEY,
+      'the cookie key': WORLD_ENV.TEST_COOKIE_KEY,
+    };
+    const cookies = [...ticket.browser.cookies, ...unused.browser.cookies, ...open.cookies];
+    expect(cookies.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['postern_session', 'postern_interaction']),
+    );
+    for (const [what, value] of [
+      ...Object.entries(secrets),
+      ...cookies.map(({ name, value: cookie }) => [`the cookie ${name}`, cookie] as const),
+    ]) {
+      expect(value.length, what).toBeGreaterThan(10);
+      expect(copy.includes(value), what).toBe(false);
+      expect(copy.includes(Buffer.from(value).toString('base64')), `${what}, in base64`).toBe(false);
+    }
+    expect(/"(d|p|q|dp|dq|qi)\\*":\\*"[\w-]{80,}/.test(copy)).toBe(false);
+    expect(copy.includes('PRIVATE KEY')).toBe(false);
+  });
+});
+
+async function dumpFolder(folder: string): Promise<string> {
+  const files = await readdir(folder);
+  const contents = await Promise.all(files.map((file) => readFile(path.join(folder, file), 'latin1')));
+  return contents.join('\n');
+}
+
+async function dumpRedis(url: string): Promise<string> {
+  const raw = new Redis(url);
+  const parts: string[] = [];
+  for (const key of await raw.keys('*')) {
+    const type = await raw.type(key);
+    if (type === 'hash') parts.push(key, JSON.stringify(await raw.hgetall(key)).replaceAll('\\"', '"'));
+    else if (type === 'zset') parts.push(key, ...(await raw.zrange(key, '0', '-1')));
+    else if (type === 'string') parts.push(key, (await raw.get(key)) ?? '');
+    else throw new Error(`${key} is a ${type}, which this dump does not read`);
+  }
+  await raw.quit();
+  return parts.join('\n');
+}

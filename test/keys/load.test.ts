@@ -1,0 +1,167 @@
+// Keys under load: the key set comes from memory, an unknown kid costs nothing, and a new engine instance is swapped in
+// under traffic without any request noticing.
+import { randomBytes } from 'node:crypto';
+import { Agent, request } from 'node:http';
+import { Redis } from 'ioredis';
+import { decodeProtectedHeader } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rotateByHand } from '../../src/keys/ring-actions.ts';
+import { GENEROUS } from '../attack/attacker.ts';
+import { type RedisServer, startRedis } from '../servers.ts';
+import { HOUR, moveClock, standingClock } from '../world/clock.ts';
+import { basic, get, machineToken, signIn } from '../world/flows.ts';
+import { type Node, startNode, withKeys } from './nodes.ts';
+
+const JWKS = '/oauth/jwks.json';
+const kidOf = (jwt: string) => decodeProtectedHeader(jwt).kid ?? '';
+
+type Sent = { readonly status: number; readonly text: string };
+
+/** As many at once as `agent` allows. */
+function send(
+  agent: Agent,
+  url: string,
+  headers: Readonly<Record<string, string>> = {},
+  body?: string,
+): Promise<Sent> {
+  return new Promise((resolve, reject) => {
+    const method = body === undefined ? 'GET' : 'POST';
+    const sent = request(url, { agent, method, headers }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (chunk: string) => (text += chunk));
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+describe('the store behind many requests', () => {
+  let redis: RedisServer;
+  let client: Redis;
+  let node: Node;
+  const agent = new Agent({ keepAlive: true, maxSockets: 100 });
+  beforeAll(async () => {
+    redis = await startRedis();
+    client = new Redis(redis.url);
+    // Its rotation job turns only by hand, so that every command is some request's.
+    node = await startNode({ store: redis.url, config: GENEROUS });
+  });
+  afterAll(async () => {
+    agent.destroy();
+    await client.quit();
+    await node.stop();
+    await redis.stop();
+  });
+
+  /** Commands that the server executed during `work`, by name. */
+  async function commandsOf(work: () => Promise<void>): Promise<Readonly<Record<string, number>>> {
+    const before = await stats();
+    await work();
+    const after = await stats();
+    return Object.fromEntries(
+      [...after].flatMap(([name, calls]) => {
+        const count = calls - (before.get(name) ?? 0);
+        return count > 0 && name !== 'info' ? [[name, count]] : [];
+      }),
+    );
+  }
+
+  async function stats(): Promise<Map<string, number>> {
+    const info = await client.info('commandstats');
+    return new Map(
+      [...info.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)].map(([, name = '', calls]) => [
+        name,
+        Number(calls),
+      ]),
+    );
+  }
+
+  it('KY-21: is asked for nothing by 5,000 parallel requests of the key set', async () => {
+    const { text } = await send(agent, `${node.base}${JWKS}`);
+    const commands = await commandsOf(async () => {
+      const answers = await Promise.all(
+        Array.from({ length: 5000 }, () => send(agent, `${node.base}${JWKS}`)),
+      );
+      expect(answers.every((answer) => answer.status === 200 && answer.text === text)).toBe(true);
+    });
+    expect(commands).toEqual({});
+  });
+
+  it('KY-23: is read for no token whose kid is unknown, out of 10,000', async () => {
+    const good = await machineToken(node, 'reports.read');
+    const [, payload = '', signature = ''] = good.split('.');
+    const token = () => {
+      const header = { alg: 'RS256', typ: 'at+jwt', kid: randomBytes(32).toString('base64url') };
+      return `${Buffer.from(JSON.stringify(header)).toString('base64url')}.${payload}.${signature}`;
+    };
+    const form = { authorization: basic('rs1'), 'content-type': 'application/x-www-form-urlencoded' };
+    const seen = new Set<string>();
+    const commands = await commandsOf(async () => {
+      const answers = await Promise.all(
+        Array.from({ length: 10_000 }, (_, index) =>
+          index % 2 === 0
+            ? send(agent, `${node.base}/oauth/userinfo`, { authorization: `Bearer ${token()}` })
+            : send(agent, `${node.base}/oauth/introspect`, form, `token=${token()}`),
+        ),
+      );
+      for (const { status, text } of answers) seen.add(`${status} ${status === 200 ? text : ''}`);
+    });
+    expect([...seen].toSorted()).toEqual(['200 {"active":false}', '401 ']);
+    // The counters of the limits are all that is touched.
+    expect(Object.keys(commands).filter((name) => /^(h?m?get|hgetall|exists|hexists)$/.test(name))).toEqual(
+      [],
+    );
+    expect(commands).toEqual({});
+  }, 60_000);
+});
+
+describe('a new key set', () => {
+  standingClock();
+  let node: Node;
+  beforeAll(async () => {
+    node = await startNode({ config: { ...GENEROUS, lifetimes: { authorization_code: '10m' } } });
+  });
+  afterAll(() => node.stop());
+
+  it('fails no request: 40 code flows and 400 machine tokens while engines are swapped', async () => {
+    const now = () => Date.now();
+    moveClock(2 * HOUR);
+    await node.turn();
+    await withKeys(node, ({ keyStore }) => rotateByHand(keyStore, now));
+
+    let isOver = false;
+    let swaps = 0;
+    async function swapOften(): Promise<void> {
+      await withKeys(node, async ({ keyStore }) => {
+        while (!isOver) {
+          // The same keys in a new generation: a new engine all the same.
+          await keyStore.update((ring) => ({ ...ring }));
+          await node.turn();
+          swaps += 1;
+        }
+      });
+    }
+    const swapping = swapOften();
+    const flows = Promise.all(Array.from({ length: 40 }, () => signIn(node)));
+    const machines: string[] = [];
+    async function machineTokens(): Promise<void> {
+      while (machines.length < 400) {
+        machines.push(...(await Promise.all(Array.from({ length: 10 }, () => machineToken(node)))));
+        // Half-way the next key becomes the one that signs.
+        if (machines.length === 200) moveClock(136);
+      }
+    }
+    try {
+      const [people] = await Promise.all([flows, machineTokens()]);
+      expect(people.every(({ tokens }) => tokens.id_token !== undefined)).toBe(true);
+    } finally {
+      isOver = true;
+      await swapping;
+    }
+    expect(new Set(machines.map(kidOf)).size).toBe(2);
+    expect(swaps).toBeGreaterThan(10);
+    expect((await get(node, JWKS)).status).toBe(200);
+  }, 60_000);
+});

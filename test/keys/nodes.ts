@@ -1,0 +1,135 @@
+// Nodes of one installation inside the test's own process: each a whole service with its own clock, its own listeners and a
+// rotation job that turns when the test says so. Owns no expectation.
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { StoreConfig } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { generateKey } from '../../src/keys/generate-key.ts';
+import { createKeyStore, type KeyStore } from '../../src/keys/key-store.ts';
+import type { Timer } from '../../src/keys/rotation.ts';
+import { toTiming, toTimingInput } from '../../src/keys/timing.ts';
+import { createVault } from '../../src/keys/vault.ts';
+import { createService } from '../../src/service.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
+import { createLog, type Log } from '../../src/telemetry/log.ts';
+import { freePort } from '../servers.ts';
+import { get } from '../world/flows.ts';
+import { WORLD_ENV, type World, writeWorldConfig } from '../world/world.ts';
+
+export type NodeOptions = {
+  /** `lmdb:FOLDER` or the URL of Redis; a store of its own when absent. */
+  readonly store?: string;
+  /** Behind which address; its own when absent. */
+  readonly issuer?: string;
+  readonly now?: () => number;
+  readonly log?: Log;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly config?: Readonly<Record<string, unknown>>;
+};
+
+export type Node = World & {
+  /** One turn of the rotation job, as its timer does it. */
+  turn(): Promise<void>;
+};
+
+/** Times that let a key rotate three times in a day. */
+export const FAST_KEYS = { signing_keys: { rotate_every: '8h', publish_ahead: '2h' } };
+
+export async function startNode(options: NodeOptions = {}): Promise<Node> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'postern-keys-'));
+  const ports = [await freePort(), await freePort()] as const;
+  const written = await writeWorldConfig(folder, options, ports);
+  const config = await loadConfig(written.configFile, { env: { ...WORLD_ENV, ...options.env } });
+  const { rotationTimer, turn } = handTimer();
+  const service = await createService(config, {
+    log: options.log ?? createLog('silent'),
+    now: options.now ?? (() => Date.now()),
+    rotationTimer,
+  });
+  await service.start();
+  return {
+    ...written,
+    folder,
+    management: `http://127.0.0.1:${ports[1]}`,
+    turn,
+    async stop() {
+      await service.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function handTimer(): { readonly rotationTimer: Timer; turn(): Promise<void> } {
+  let fire: (() => void) | undefined;
+  let armed: (() => void) | undefined;
+  return {
+    rotationTimer(callback) {
+      fire = callback;
+      armed?.();
+      return () => {
+        fire = undefined;
+      };
+    },
+    async turn() {
+      const isOver = new Promise<void>((resolve) => {
+        armed = resolve;
+      });
+      fire?.();
+      await isOver;
+    },
+  };
+}
+
+export type StoredKeys = { readonly store: Store; readonly keyStore: KeyStore };
+
+/** The key ring of a node, opened beside it as the command line does. */
+export async function withKeys<Result>(
+  node: World,
+  use: (keys: StoredKeys) => Promise<Result>,
+  env: NodeJS.ProcessEnv = {},
+): Promise<Result> {
+  const config = await loadConfig(node.configFile, { env: { ...WORLD_ENV, ...env } });
+  const now = () => Date.now();
+  const store = await openStore(config.store, now);
+  try {
+    const keyStore = createKeyStore({
+      documents: store.documents,
+      vault: createVault(config.encryptionKeys),
+      now,
+      timing: toTiming(toTimingInput(config)),
+      generateKey: () => generateKey(config.signingKeys.modulus),
+    });
+    return await use({ store, keyStore });
+  } finally {
+    await store.close();
+  }
+}
+
+/** A folder for an lmdb store that outlives the node which uses it. */
+export async function createStoreFolder(): Promise<{ readonly store: string; remove(): Promise<void> }> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'postern-store-'));
+  await mkdir(path.join(folder, 'data'));
+  return {
+    store: `lmdb:${path.join(folder, 'data')}`,
+    remove: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+export function toStoreConfig(store: string): StoreConfig {
+  return store.startsWith('lmdb:')
+    ? { engine: 'lmdb', folder: store.slice('lmdb:'.length) }
+    : { engine: 'redis', url: store };
+}
+
+export async function publishedKids(node: Pick<World, 'base'>): Promise<string[]> {
+  const { body } = await get(node, '/oauth/jwks.json');
+  return (body['keys'] as { kid: string }[]).map(({ kid }) => kid);
+}
+
+export async function readiness(node: Pick<World, 'management'>) {
+  const response = await fetch(`${node.management}/readyz`);
+  const { problems } = (await response.json()) as { problems: readonly string[] };
+  return { status: response.status, problems };
+}

@@ -1,0 +1,129 @@
+// What a node does with its keys when it can't read the ring, was asleep, or has a clock that is off.
+import { decodeProtectedHeader } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rotateByHand } from '../../src/keys/ring-actions.ts';
+import { type RedisServer, startRedis } from '../servers.ts';
+import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
+import { clientCredentials, get, introspect, machineToken, refresh, signIn } from '../world/flows.ts';
+import { type Node, publishedKids, readiness, startNode, withKeys } from './nodes.ts';
+
+const JWKS = '/oauth/jwks.json';
+const UNSURE = 'this node signs nothing until its keys are confirmed again';
+const kidOf = (jwt: string) => decodeProtectedHeader(jwt).kid ?? '';
+
+describe('a node without its store', () => {
+  standingClock();
+  let redis: RedisServer;
+  let node: Node;
+  beforeAll(async () => {
+    redis = await startRedis();
+    node = await startNode({ store: redis.url });
+  });
+  afterAll(async () => {
+    redis.resume();
+    await node.stop();
+    await redis.stop();
+  });
+
+  it('KY-13: gives machine tokens for ten minutes, then answers 503 with Retry-After, and shows its keys all the time', async () => {
+    const before = await machineToken(node, 'reports.read');
+    expect(await readiness(node)).toEqual({ status: 200, problems: [] });
+    redis.pause();
+    await node.turn();
+    moveClock(10 * MINUTE);
+    await node.turn();
+    expect((await clientCredentials(node, { scope: 'reports.read' })).status).toBe(200);
+    expect((await readiness(node)).problems).toEqual([
+      'the store can not be reached',
+      'the key ring could not be read for 600 s',
+    ]);
+
+    moveClock(1);
+    const refused = await clientCredentials(node, { scope: 'reports.read' });
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get('retry-after')).toMatch(/^[1-9][0-9]*$/);
+    expect(refused.body).toMatchObject({ error: 'temporarily_unavailable' });
+    expect((await get(node, JWKS)).status).toBe(200);
+    expect((await readiness(node)).problems).toContain(UNSURE);
+
+    redis.resume();
+    await expect.poll(() => introspect(node, before), { timeout: 5000 }).toEqual({ active: false });
+    await node.turn();
+    expect((await clientCredentials(node, { scope: 'reports.read' })).status).toBe(200);
+    expect(await readiness(node)).toEqual({ status: 200, problems: [] });
+  });
+});
+
+describe('a node that was asleep', () => {
+  standingClock();
+  let node: Node;
+  beforeAll(async () => {
+    node = await startNode();
+  });
+  afterAll(() => node.stop());
+
+  it('KY-12: signs nothing before it has read the ring, and uses up no refresh token meanwhile', async () => {
+    const { tokens } = await signIn(node);
+    moveClock(11 * MINUTE);
+    const refused = await refresh(node, tokens.refresh_token);
+    expect([refused.status, refused.headers.has('retry-after')]).toEqual([503, true]);
+    expect((await clientCredentials(node)).status).toBe(503);
+    expect((await readiness(node)).problems).toContain(UNSURE);
+    await node.turn();
+    expect((await refresh(node, tokens.refresh_token)).status).toBe(200);
+  });
+
+  it('is not ready once it is a poll or two behind, and is again after a turn', async () => {
+    expect((await readiness(node)).status).toBe(200);
+    moveClock(15);
+    expect((await readiness(node)).status).toBe(200);
+    moveClock(1);
+    expect(await readiness(node)).toEqual({
+      status: 503,
+      problems: ['the key ring could not be read for 16 s'],
+    });
+    await node.turn();
+    expect((await readiness(node)).status).toBe(200);
+  });
+});
+
+describe('a node whose clock is two minutes ahead', () => {
+  standingClock();
+  let redis: RedisServer;
+  let exact: Node;
+  let fast: Node;
+  beforeAll(async () => {
+    redis = await startRedis();
+    exact = await startNode({ store: redis.url });
+    fast = await startNode({
+      store: redis.url,
+      issuer: exact.issuer,
+      now: () => Date.now() + 2 * MINUTE * 1000,
+    });
+  });
+  afterAll(async () => {
+    await Promise.all([exact.stop(), fast.stop()]);
+    await redis.stop();
+  });
+
+  it('KY-25: signs with the next key no sooner than every cache can know it', async () => {
+    const [first, next] = await publishedKids(exact);
+    await withKeys(exact, ({ keyStore }) => rotateByHand(keyStore, () => Date.now()));
+    // C + P + S after publication by the exact clock.
+    const [appointment, ahead] = [3735, 2 * MINUTE];
+    moveClock(appointment - ahead - 1);
+    await fast.turn();
+    await exact.turn();
+    expect(kidOf(await machineToken(fast))).toBe(first);
+    moveClock(1);
+    await fast.turn();
+    expect(kidOf(await machineToken(fast))).toBe(next);
+    // 3615 s after publication: more than the hour that verifiers cache.
+    expect(appointment - ahead).toBeGreaterThanOrEqual(3600 + 15);
+    expect(kidOf(await machineToken(exact))).toBe(first);
+    expect(await publishedKids(exact)).toContain(next);
+    moveClock(ahead);
+    await exact.turn();
+    expect(kidOf(await machineToken(exact))).toBe(next);
+  });
+});

@@ -1,0 +1,149 @@
+// Nodes that are processes of their own, on one Redis: what they agree on, and how fast.
+import { decodeProtectedHeader } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { KeyReport } from '../../src/cli/keys.ts';
+import { get, introspect, machineToken, signIn, userinfo } from '../world/flows.ts';
+import { runCli } from '../world/process.ts';
+import { publishedKids, readiness } from './nodes.ts';
+import { type NodeProcess, type Processes, startProcesses } from './processes.ts';
+
+type Report = {
+  readonly generation: number;
+  readonly changed?: boolean;
+  readonly keys: readonly KeyReport[];
+};
+
+async function cli(node: NodeProcess, ...args: readonly string[]): Promise<Report> {
+  const { code, stdout, stderr } = await runCli(['keys', ...args, '--json', '--config', node.configFile]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return JSON.parse(stdout) as Report;
+}
+
+const list = (node: NodeProcess) => cli(node, 'list');
+const kidOf = (jwt: string) => decodeProtectedHeader(jwt).kid ?? '';
+const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** Beyond what a slow machine makes of a poll. */
+const PATIENCE = { timeout: 10_000, interval: 50 };
+
+describe('four processes on one Redis', () => {
+  let processes: Processes;
+  let nodes: readonly NodeProcess[];
+  let first: NodeProcess;
+  let oldKid: string;
+  let newKid: string;
+  beforeAll(async () => {
+    processes = await startProcesses(4, { pollMs: 300 });
+    nodes = processes.nodes;
+    const [one] = nodes;
+    if (one === undefined) throw new Error('no node');
+    first = one;
+  });
+  afterAll(() => processes?.stop());
+
+  it('KY-11: make one ring when they start at once on an empty store', async () => {
+    const { generation, keys } = await list(first);
+    expect(generation).toBe(1);
+    expect(keys.map(({ state }) => state)).toEqual(['active', 'published']);
+    for (const node of nodes) expect(await publishedKids(node)).toEqual(keys.map(({ kid }) => kid));
+    [oldKid = '', newKid = ''] = keys.map(({ kid }) => kid);
+  });
+
+  it('KY-11: are one generation further when four commands rotate at once', async () => {
+    const reports = await Promise.all(nodes.map((node) => cli(node, 'rotate')));
+    expect(reports.map(({ generation }) => generation)).toEqual([2, 2, 2, 2]);
+    expect(new Set(reports.map(({ keys }) => JSON.stringify(keys))).size).toBe(1);
+    await expect.poll(async () => (await publishedKids(first)).length, PATIENCE).toBe(3);
+    expect((await list(first)).generation).toBe(2);
+  });
+
+  it('KY-12: never sign with a key that went while the process was stopped', async () => {
+    const zombie = nodes[3];
+    if (zombie === undefined) throw new Error('no fourth node');
+    expect(kidOf(await machineToken(zombie, 'reports.read'))).toBe(oldKid);
+    zombie.pause();
+    const { keys } = await list(first);
+    const { retire_at: retireAt = '', remove_at: removeAt = '' } = keys[0] ?? {};
+
+    const until = (iso: string) => (Date.parse(iso) - Date.now()) / 1000;
+    await processes.setClock(until(retireAt) + 1);
+    await expect.poll(async () => kidOf(await machineToken(first, 'reports.read')), PATIENCE).toBe(newKid);
+    expect((await list(first)).generation).toBe(2);
+
+    // The private part goes: one step, found due by three processes at once.
+    await processes.setClock(until(retireAt) + 125);
+    await expect.poll(async () => (await list(first)).generation, PATIENCE).toBe(3);
+    await sleep(1000);
+    expect((await list(first)).generation).toBe(3);
+
+    await processes.setClock(until(removeAt) + 1);
+    await expect.poll(() => publishedKids(first), PATIENCE).not.toContain(oldKid);
+    expect((await list(first)).generation).toBe(4);
+
+    // These wait in the stopped process's socket, and are the first that it sees.
+    const answers = Array.from({ length: 20 }, () =>
+      machineToken(zombie, 'reports.read').catch(() => 'none'),
+    );
+    await sleep(200);
+    zombie.resume();
+    for (const answer of await Promise.all(answers)) {
+      if (answer !== 'none') expect(kidOf(answer)).toBe(newKid);
+    }
+    await expect
+      .poll(async () => machineToken(zombie, 'reports.read').then(kidOf, () => ''), PATIENCE)
+      .toBe(newKid);
+    expect(await publishedKids(zombie)).toEqual(await publishedKids(first));
+  });
+
+  it('are all ready, and have logged no error', async () => {
+    for (const node of nodes) {
+      await expect.poll(() => readiness(node), PATIENCE).toMatchObject({ status: 200, problems: [] });
+    }
+    expect(processes.errors()).toBe('');
+  });
+});
+
+describe('a key that leaked', () => {
+  let processes: Processes;
+  let nodes: readonly NodeProcess[];
+  beforeAll(async () => {
+    // As often as a node looks by itself.
+    processes = await startProcesses(2, { pollMs: Infinity });
+    nodes = processes.nodes;
+  });
+  afterAll(() => processes?.stop());
+
+  it('KY-19: is out on all nodes within 5 s, the reserve signs, and its tokens are dead', async () => {
+    const [here, there] = nodes;
+    if (here === undefined || there === undefined) throw new Error('two nodes');
+    const { tokens } = await signIn(here);
+    const machine = await machineToken(there, 'reports.read');
+    const [leaked = '', reserve = ''] = await publishedKids(here);
+    expect([kidOf(tokens.access_token), kidOf(machine)]).toEqual([leaked, leaked]);
+    const logout = async (node: NodeProcess) =>
+      (await get(node, `/oauth/logout?id_token_hint=${tokens.id_token ?? ''}`, { accept: 'text/html' }))
+        .status;
+    expect(await logout(there)).toBe(200);
+
+    const { keys } = await cli(here, 'compromise', leaked);
+    const writtenAt = Date.now();
+    expect(keys.map(({ kid, state }) => [kid, state])).toEqual([
+      [leaked, 'compromised'],
+      [reserve, 'active'],
+      [expect.any(String), 'published'],
+    ]);
+    for (const node of nodes) {
+      await expect.poll(() => publishedKids(node), PATIENCE).not.toContain(leaked);
+    }
+    expect(Date.now() - writtenAt).toBeLessThan(5000);
+
+    for (const node of nodes) {
+      expect(kidOf(await machineToken(node, 'reports.read'))).toBe(reserve);
+      expect(await introspect(node, machine)).toEqual({ active: false });
+      expect(await introspect(node, tokens.access_token)).toEqual({ active: false });
+      expect((await userinfo(node, tokens.access_token)).status).toBe(401);
+      expect(await logout(node)).toBe(400);
+    }
+    expect(processes.errors()).toBe('');
+  });
+});

@@ -1,0 +1,246 @@
+// A day in which the keys rotate three times, on two nodes, under traffic, with verifiers that cache as real ones do; then
+// a leaked key. The clock is moved from one appointment to the next and never jumps over one.
+import { compactVerify, decodeProtectedHeader, jwtVerify } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { activeKey } from '../../src/keys/keyring.ts';
+import { compromiseKey, rotateByHand } from '../../src/keys/ring-actions.ts';
+import { type RedisServer, startRedis } from '../servers.ts';
+import { GENEROUS } from '../attack/attacker.ts';
+import { HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
+import { get, introspect, machineToken, refresh, signIn, userinfo } from '../world/flows.ts';
+import { FAST_KEYS, type Node, startNode, withKeys } from './nodes.ts';
+import { createVerifiers, type Verifier } from './verifiers.ts';
+
+const JWKS = '/oauth/jwks.json';
+/** Seconds; L, C, P and S of this configuration. */
+const [TOKEN_LIFE, CACHE, PROPAGATION, SKEW] = [HOUR, HOUR, 15, 2 * MINUTE] as const;
+const seconds = () => Date.now() / 1000;
+const kidOf = (jwt: string) => decodeProtectedHeader(jwt).kid ?? '';
+
+type LiveToken = { readonly jwt: string; readonly until: number };
+
+/** What an outsider sees of the keys: since when a kid is published on each node, when it signs, when it is gone. */
+class Watch {
+  readonly publishedAt = new Map<string, number>();
+  readonly firstSignedAt = new Map<string, number>();
+  readonly lastSignedAt = new Map<string, number>();
+  readonly goneAt = new Map<string, number>();
+  readonly members = new Set<string>();
+  readonly maxAges = new Set<string>();
+  readonly etags = new Map<string, Set<string>>();
+
+  async look(nodes: readonly Node[]): Promise<void> {
+    for (const [index, node] of nodes.entries()) {
+      const { body, headers } = await get(node, JWKS);
+      const keys = body['keys'] as Record<string, string>[];
+      const kids = keys.map(({ kid }) => kid ?? '');
+      this.members.add(keys.map((key) => Object.keys(key).toSorted().join()).join(' '));
+      this.maxAges.add(headers.get('cache-control') ?? '');
+      const set = kids.join();
+      this.etags.set(set, (this.etags.get(set) ?? new Set()).add(headers.get('etag') ?? ''));
+      for (const kid of kids) {
+        const name = `${index}/${kid}`;
+        if (!this.publishedAt.has(name)) this.publishedAt.set(name, seconds());
+        expect(this.goneAt.has(name), `${kid} came back`).toBe(false);
+      }
+      for (const name of this.publishedAt.keys()) {
+        const [owner, kid = ''] = name.split('/');
+        const isGone = owner === String(index) && !kids.includes(kid);
+        if (isGone && !this.goneAt.has(name)) this.goneAt.set(name, seconds());
+      }
+    }
+  }
+
+  signed(jwt: string): void {
+    const kid = kidOf(jwt);
+    if (!this.firstSignedAt.has(kid)) this.firstSignedAt.set(kid, seconds());
+    this.lastSignedAt.set(kid, seconds());
+  }
+}
+
+describe('three rotations under traffic', () => {
+  standingClock();
+  let redis: RedisServer;
+  let nodes: readonly [Node, Node];
+  let verifiers: readonly Verifier[];
+  let live: LiveToken[] = [];
+  let verified = 0;
+  const rejects: string[] = [];
+  const watch = new Watch();
+  let refreshToken: string | undefined;
+  let firstIdToken = '';
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    const options = { store: redis.url, config: { ...GENEROUS, ...FAST_KEYS } };
+    const first = await startNode(options);
+    nodes = [first, await startNode({ ...options, issuer: first.issuer })];
+    verifiers = createVerifiers(nodes.map(({ base }) => `${base}${JWKS}`));
+  });
+  afterAll(async () => {
+    await Promise.all(nodes.map((node) => node.stop()));
+    await redis.stop();
+  });
+
+  function keep(jwt: string | undefined, life: number): void {
+    if (jwt === undefined) throw new Error('no token');
+    watch.signed(jwt);
+    live.push({ jwt, until: seconds() + life });
+  }
+
+  async function traffic(): Promise<void> {
+    for (const node of nodes) keep(await machineToken(node, 'reports.read'), 10 * MINUTE);
+    const { body } = await refresh(nodes[0], refreshToken);
+    refreshToken = String(body['refresh_token']);
+    keep(String(body['access_token']), 10 * MINUTE);
+    keep(String(body['id_token']), TOKEN_LIFE);
+
+    live = live.filter(({ until }) => until > seconds());
+    for (const { jwt } of live) {
+      for (const { name, getKey } of verifiers) {
+        verified += 1;
+        await jwtVerify(jwt, getKey, { issuer: nodes[0].issuer }).catch((error: unknown) => {
+          rejects.push(`${name} at ${new Date().toISOString()}: ${String(error)}`);
+        });
+      }
+    }
+  }
+
+  /** Moves the clock by at most `most` seconds, and to no point beyond the next appointment. */
+  async function advance(most: number): Promise<void> {
+    const ring = await withKeys(nodes[0], ({ keyStore }) => keyStore.load());
+    const times = ring.keys.flatMap(({ activateAt, retireAt, removeAt }) =>
+      [activateAt, retireAt, removeAt].flatMap((at) => (at !== undefined && at > Date.now() ? at : [])),
+    );
+    moveClock(Math.min(most, ...times.map((at) => (at - Date.now()) / 1000)));
+    // One after the other: for a moment the nodes don't have the same ring.
+    for (const node of nodes) {
+      await node.turn();
+      await watch.look(nodes);
+    }
+  }
+
+  it('KY-22: has no false reject by any of four verifiers', async () => {
+    await watch.look(nodes);
+    const person = await signIn(nodes[0]);
+    refreshToken = person.tokens.refresh_token;
+    firstIdToken = person.tokens.id_token ?? '';
+    keep(firstIdToken, TOKEN_LIFE);
+    const until = seconds() + 29 * HOUR;
+    while (seconds() < until) {
+      await traffic();
+      await advance(20 * MINUTE);
+    }
+    expect(watch.firstSignedAt.size).toBe(4);
+    expect(verified).toBeGreaterThan(2000);
+    expect(rejects).toEqual([]);
+  }, 60_000);
+
+  it('KY-04: publishes a key on every node long before it signs anywhere', () => {
+    const [, ...successors] = watch.firstSignedAt;
+    expect(successors).toHaveLength(3);
+    for (const [kid, signedAt] of successors) {
+      for (const index of nodes.keys()) {
+        const publishedAt = watch.publishedAt.get(`${index}/${kid}`) ?? Infinity;
+        expect(signedAt - publishedAt).toBeGreaterThanOrEqual(CACHE + PROPAGATION + SKEW);
+      }
+    }
+  });
+
+  it('KY-06: publishes a key until its last token and every cache are over, and not after', () => {
+    expect([...watch.goneAt.keys()].filter((name) => name.startsWith('0/'))).toHaveLength(3);
+    for (const [name, goneAt] of watch.goneAt) {
+      const last = watch.lastSignedAt.get(name.slice(2)) ?? Infinity;
+      expect(goneAt - last).toBeGreaterThanOrEqual(TOKEN_LIFE + CACHE + SKEW);
+      expect(goneAt - last).toBeLessThanOrEqual(TOKEN_LIFE + CACHE + SKEW + 21 * MINUTE);
+    }
+  });
+
+  it('KY-01: shows nothing private in any state', () => {
+    for (const members of watch.members) expect(members).toMatch(/^(alg,e,kid,kty,n,use ?)+$/);
+  });
+
+  it('KY-20: says the same max-age all the time, and one ETag for each set of keys', () => {
+    expect([...watch.maxAges]).toEqual(['public, max-age=300, must-revalidate']);
+    expect(watch.etags.size).toBeGreaterThan(6);
+    const etags = [...watch.etags.values()];
+    expect(etags.every((each) => each.size === 1)).toBe(true);
+    expect(new Set(etags.flatMap((each) => [...each])).size).toBe(watch.etags.size);
+  });
+
+  it('LO-09: takes an id_token_hint while its key is published, and answers 400 after', async () => {
+    const { body } = await refresh(nodes[0], refreshToken);
+    refreshToken = String(body['refresh_token']);
+    const idToken = String(body['id_token']);
+    const logout = async (hint: string) =>
+      (await get(nodes[1], `/oauth/logout?id_token_hint=${hint}`, { accept: 'text/html' })).status;
+    expect(await logout(firstIdToken)).toBe(400);
+    const before = kidOf(idToken);
+    const isPublished = async () =>
+      (await withKeys(nodes[0], ({ keyStore }) => keyStore.load())).keys.some(({ kid }) => kid === before);
+
+    let answersWhileRetired = 0;
+    while (await isPublished()) {
+      expect(await logout(idToken)).toBe(200);
+      if (kidOf(await machineToken(nodes[0], 'reports.read')) !== before) answersWhileRetired += 1;
+      await advance(30 * MINUTE);
+    }
+    expect(answersWhileRetired).toBeGreaterThan(3);
+    expect(await logout(idToken)).toBe(400);
+  });
+
+  it('KY-22: a leaked key is refused here at once, and by each verifier within its own bound', async () => {
+    await fillCaches();
+    const jwt = await machineToken(nodes[0], 'reports.read');
+    const leaked = kidOf(jwt);
+    const { tokens } = await signIn(nodes[1]);
+    for (const { getKey } of verifiers) await compactVerify(jwt, getKey);
+    expect(await introspect(nodes[1], jwt)).toMatchObject({ active: true });
+
+    const leakedAt = seconds();
+    const ring = await withKeys(nodes[0], ({ keyStore }) =>
+      compromiseKey(keyStore, leaked, () => Date.now()),
+    );
+    for (const node of nodes) await node.turn();
+    for (const node of nodes) {
+      expect(await introspect(node, jwt)).toEqual({ active: false });
+      expect((await userinfo(node, tokens.access_token)).status).toBe(401);
+      const { headers } = await get(node, JWKS);
+      expect(headers.get('cache-control')).toBe('public, max-age=60, must-revalidate');
+    }
+    const heir = activeKey(ring, Date.now())?.kid;
+    expect(kidOf(await machineToken(nodes[0], 'reports.read'))).toBe(heir);
+
+    // The runbook: a key that nobody has seen signs soon, which empties caches that never expire.
+    await withKeys(nodes[0], ({ keyStore }) => rotateByHand(keyStore, () => Date.now()));
+    const refusedAfter = new Map<string, number>();
+    while (refusedAfter.size < verifiers.length && seconds() < leakedAt + 2 * HOUR) {
+      const fresh = await machineToken(nodes[1], 'reports.read');
+      for (const { name, getKey } of verifiers) {
+        await compactVerify(fresh, getKey);
+        const isTaken = await compactVerify(jwt, getKey).then(
+          () => true,
+          () => false,
+        );
+        if (!isTaken && !refusedAfter.has(name)) refusedAfter.set(name, seconds() - leakedAt);
+      }
+      await advance(MINUTE);
+    }
+    expect(refusedAfter.get('five minutes')).toBeLessThanOrEqual(5 * MINUTE);
+    expect(refusedAfter.get('jose')).toBeLessThanOrEqual(10 * MINUTE);
+    expect(refusedAfter.get('one hour')).toBeLessThanOrEqual(HOUR);
+    expect(refusedAfter.get('go-oidc')).toBeLessThanOrEqual(CACHE + PROPAGATION + SKEW);
+  }, 60_000);
+
+  it('KY-20: lets the key set be kept as long as planned again, an hour after a compromise', async () => {
+    await advance(MINUTE);
+    const { headers } = await get(nodes[0], JWKS);
+    expect(headers.get('cache-control')).toBe('public, max-age=300, must-revalidate');
+  });
+
+  /** The reserve is known to everybody, and all caches are as fresh as can be: the worst moment for a leak. */
+  async function fillCaches(): Promise<void> {
+    for (let step = 0; step < 4; step += 1) await advance(20 * MINUTE);
+    verifiers = createVerifiers(nodes.map(({ base }) => `${base}${JWKS}`));
+  }
+});

@@ -1,0 +1,333 @@
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  closeSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { dirname } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { ConfigError } from '../../../src/config/config.ts';
+import { loadConfigWithSources, type LoadedConfig } from '../../../src/config/load.ts';
+import { watchConfig, type ConfigWatch } from '../../../src/config/watch.ts';
+import { client, ENV, OTHER_SECRET, PUBLIC, SECRET, write } from './config-files.ts';
+
+const SETTLE_MS = 200;
+/** Longer than any change takes that is taken over at all. */
+const QUIET_MS = 4 * SETTLE_MS + 400;
+
+let running: ConfigWatch | undefined;
+afterEach(async () => {
+  await running?.stop();
+  running = undefined;
+});
+
+type Watched = {
+  readonly watch: ConfigWatch;
+  readonly configs: LoadedConfig[];
+  readonly broken: ConfigError[];
+  readonly loads: () => number;
+  readonly clientIds: () => string[] | undefined;
+};
+
+async function watched(
+  file: string,
+  onConfig: (loaded: LoadedConfig) => void | Promise<void> = () => undefined,
+): Promise<Watched> {
+  const configs: LoadedConfig[] = [];
+  const broken: ConfigError[] = [];
+  let loads = 0;
+  const load = (name: string) => {
+    loads += 1;
+    return loadConfigWithSources(name, { env: ENV });
+  };
+  const current = await load(file);
+  const watch = await watchConfig({
+    file,
+    current,
+    load,
+    onConfig: async (loaded) => {
+      await onConfig(loaded);
+      configs.push(loaded);
+    },
+    onBroken: (error) => broken.push(error),
+    onError: (error) => {
+      throw error;
+    },
+    settleMs: SETTLE_MS,
+  });
+  running = watch;
+  return {
+    watch,
+    configs,
+    broken,
+    loads: () => loads,
+    clientIds: () => configs.at(-1)?.config.clients.map(({ clientId }) => clientId),
+  };
+}
+
+const withClients = (...ids: string[]) =>
+  `${PUBLIC}clients:\n${ids.map((id) => client({ client_id: id })).join('')}`;
+
+/** As an editor does: a new file takes the name of the old one. */
+function replace(file: string, content: string): void {
+  writeFileSync(`${file}.tmp`, content);
+  renameSync(`${file}.tmp`, file);
+}
+
+describe('a changed configuration', () => {
+  it.each([
+    ['written over', writeFileSync],
+    ['replaced by an atomic rename', replace],
+  ])('is taken over within a second, %s, and again', async (_how, change) => {
+    const file = write(withClients('a'));
+    const { clientIds } = await watched(file);
+    for (const ids of [['a', 'b'], ['b'], ['b', 'c', 'd']]) {
+      const began = performance.now();
+      change(file, withClients(...ids));
+      await vi.waitFor(() => expect(clientIds()).toEqual(ids), { timeout: 4000, interval: 10 });
+      expect(performance.now() - began).toBeLessThan(1500);
+    }
+  });
+
+  it('may be a file more, a file less or another file of clients_from', async () => {
+    const file = write(`${PUBLIC}clients_from: [clients.d/*.yaml]\n`, { 'clients.d/a.yaml': client({ client_id: 'a' }) });
+    const { clientIds } = await watched(file);
+    const folder = join(dirname(file), 'clients.d');
+    writeFileSync(join(folder, 'b.yaml'), client({ client_id: 'b' }));
+    await vi.waitFor(() => expect(clientIds()).toEqual(['a', 'b']), { timeout: 4000 });
+    replace(join(folder, 'b.yaml'), client({ client_id: 'b2' }));
+    await vi.waitFor(() => expect(clientIds()).toEqual(['a', 'b2']), { timeout: 4000 });
+    unlinkSync(join(folder, 'a.yaml'));
+    await vi.waitFor(() => expect(clientIds()).toEqual(['b2']), { timeout: 4000 });
+  });
+
+  it('may be a folder of clients that was not there', async () => {
+    const file = write(`${PUBLIC}clients_from: [clients.d/*.yaml]\n`);
+    const { clientIds } = await watched(file);
+    mkdirSync(join(dirname(file), 'clients.d'));
+    writeFileSync(join(dirname(file), 'clients.d', 'a.yaml'), client({ client_id: 'a' }));
+    await vi.waitFor(() => expect(clientIds()).toEqual(['a']), { timeout: 4000 });
+    rmSync(join(dirname(file), 'clients.d'), { recursive: true });
+    await vi.waitFor(() => expect(clientIds()).toEqual([]), { timeout: 4000 });
+  });
+
+  it('may be the people or a secret', async () => {
+    const person = (name: string) => `- id: usr_0123456789abcdef\n  username: ${name}\n  password_hash: $argon2id$v=19$m=19456,t=2,p=1$ps9143tS47zlDbRF2wbzKQ$qEUQEy7qYWUXUeNFjn7fIzTZjvYjeDcc1C1wUTUvnZc\n`;
+    const yaml = `${PUBLIC}users_from: users.yaml\nclients:\n${client({ client_secret: 'file:secrets/web' })}`;
+    const file = write(yaml, { 'users.yaml': person('alice'), 'secrets/web': SECRET });
+    const { configs } = await watched(file);
+    const before = await loadConfigWithSources(file, { env: ENV });
+    replace(join(dirname(file), 'users.yaml'), person('bob'));
+    await vi.waitFor(() => expect(configs.at(-1)?.config.users[0]?.username).toBe('bob'), { timeout: 4000 });
+    writeFileSync(join(dirname(file), 'secrets/web'), OTHER_SECRET);
+    await vi.waitFor(() => expect(configs).toHaveLength(2), { timeout: 4000 });
+    expect(configs[1]?.config.clients[0]?.secrets).not.toEqual(before.config.clients[0]?.secrets);
+  });
+
+  it('may be a swapped ConfigMap: links to links to a folder that comes and goes', async () => {
+    const folder = mkdtempSync(join(dirname(write(PUBLIC)), 'mount-'));
+    const publish = (version: string, content: string) => {
+      mkdirSync(join(folder, `..${version}`));
+      writeFileSync(join(folder, `..${version}`, 'postern.yaml'), content);
+      symlinkSync(`..${version}`, join(folder, '..data_tmp'));
+      renameSync(join(folder, '..data_tmp'), join(folder, '..data'));
+    };
+    publish('1', withClients('a'));
+    symlinkSync('..data/postern.yaml', join(folder, 'postern.yaml'));
+    const { clientIds } = await watched(join(folder, 'postern.yaml'));
+    for (const version of [2, 3, 4]) {
+      publish(String(version), withClients('a', `v${version}`));
+      rmSync(join(folder, `..${version - 1}`), { recursive: true });
+      await vi.waitFor(() => expect(clientIds()).toEqual(['a', `v${version}`]), { timeout: 4000 });
+    }
+  });
+
+  it('that says the same changes nothing', async () => {
+    const file = write(withClients('a'));
+    const { configs, loads } = await watched(file);
+    await vi.waitFor(() => expect(loads()).toBe(2));
+    replace(file, `# a comment\n${withClients('a')}`);
+    await vi.waitFor(() => expect(loads()).toBe(3), { timeout: 4000 });
+    utimesSync(file, new Date(), new Date());
+    await vi.waitFor(() => expect(loads()).toBe(4), { timeout: 4000 });
+    await delay(QUIET_MS);
+    expect(configs).toEqual([]);
+    expect(loads()).toBe(4);
+  });
+
+  it('is noticed also when it came between loading and watching', async () => {
+    const file = write(withClients('a'));
+    const current = await loadConfigWithSources(file, { env: ENV });
+    writeFileSync(file, withClients('a', 'b'));
+    const onConfig = vi.fn();
+    const rest = { onBroken: () => undefined, onError: () => undefined, settleMs: SETTLE_MS };
+    const load = (name: string) => loadConfigWithSources(name, { env: ENV });
+    running = await watchConfig({ file, current, load, onConfig, ...rest });
+    await vi.waitFor(() => expect(onConfig).toHaveBeenCalledOnce(), { timeout: 4000 });
+  });
+});
+
+describe('CF-01: a broken file', () => {
+  it('is reported once with its line, changes nothing, and the repair is taken over', async () => {
+    const file = write(withClients('a'));
+    const { configs, broken, clientIds } = await watched(file);
+    writeFileSync(file, `${withClients('a')}  - client_id: [\n`);
+    await vi.waitFor(() => expect(broken).toHaveLength(1), { timeout: 4000 });
+    expect(broken[0]?.problems[0]).toMatchObject({ file, line: expect.any(Number) });
+    expect(broken[0]?.message).not.toContain(SECRET);
+    await delay(QUIET_MS);
+    expect([configs, broken.length]).toEqual([[], 1]);
+    writeFileSync(file, withClients('a', 'b'));
+    await vi.waitFor(() => expect(clientIds()).toEqual(['a', 'b']), { timeout: 4000 });
+  });
+
+  it('is reported again to whoever asks again (SIGHUP)', async () => {
+    const file = write(withClients('a'));
+    const { watch, broken } = await watched(file);
+    writeFileSync(file, 'issuer: [\n');
+    await vi.waitFor(() => expect(broken).toHaveLength(1), { timeout: 4000 });
+    expect(await watch.reload()).toBe('broken');
+    expect(broken).toHaveLength(2);
+    writeFileSync(file, withClients('b'));
+    expect(await watch.reload()).toBe('changed');
+    expect(await watch.reload()).toBe('unchanged');
+  });
+
+  it('may be repaired by a file that it names and that was missing', async () => {
+    const file = write(withClients('a'));
+    const { broken, configs } = await watched(file);
+    writeFileSync(file, `${PUBLIC}clients:\n${client({ client_secret: 'file:later' })}`);
+    await vi.waitFor(() => expect(broken).toHaveLength(1), { timeout: 4000 });
+    writeFileSync(join(dirname(file), 'later'), SECRET);
+    await vi.waitFor(() => expect(configs).toHaveLength(1), { timeout: 4000 });
+  });
+
+  it('that went away is broken, and comes back', async () => {
+    const file = write(withClients('a'));
+    const { broken, clientIds } = await watched(file);
+    unlinkSync(file);
+    await vi.waitFor(() => expect(broken[0]?.message).toContain('does not exist'), { timeout: 4000 });
+    writeFileSync(file, withClients('b'));
+    await vi.waitFor(() => expect(clientIds()).toEqual(['b']), { timeout: 4000 });
+  });
+
+  it('CF-02: with one bad client among many gives none of them', async () => {
+    const ids = Array.from({ length: 49 }, (_, index) => `c${index}`);
+    const file = write(withClients('a'));
+    const { broken, configs } = await watched(file);
+    replace(file, `${withClients(...ids)}${client({ client_id: 'bad', scope: 'nope' })}`);
+    await vi.waitFor(() => expect(broken).toHaveLength(1), { timeout: 4000 });
+    expect(broken[0]?.problems).toHaveLength(1);
+    expect(configs).toEqual([]);
+  });
+
+  it('that nobody can run counts as not taken over, and is tried again', async () => {
+    const file = write(withClients('a'));
+    let isAble = false;
+    const errors: unknown[] = [];
+    const current = await loadConfigWithSources(file, { env: ENV });
+    running = await watchConfig({
+      file,
+      current,
+      load: (name) => loadConfigWithSources(name, { env: ENV }),
+      onConfig: () => {
+        if (!isAble) throw new Error('no engine for that');
+      },
+      onBroken: () => undefined,
+      onError: (error) => errors.push(error),
+      settleMs: SETTLE_MS,
+    });
+    writeFileSync(file, withClients('b'));
+    await vi.waitFor(() => expect(errors).toHaveLength(1), { timeout: 4000 });
+    isAble = true;
+    expect(await running.reload()).toBe('changed');
+  });
+});
+
+describe('CF-03: a half-written file', () => {
+  it('is never taken: truncated, then written slowly', async () => {
+    const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const file = write(withClients(...ids));
+    const { configs, broken, clientIds } = await watched(file);
+    const final = withClients(...ids, 'g');
+    const handle = openSync(file, 'w');
+    // Each part alone is a configuration without a problem.
+    for (const part of final.split(/(?= {2}-\n)/)) {
+      writeSync(handle, part);
+      await delay(SETTLE_MS * 0.6);
+    }
+    closeSync(handle);
+    await vi.waitFor(() => expect(clientIds()).toEqual([...ids, 'g']), { timeout: 4000 });
+    expect([configs.length, broken]).toEqual([1, []]);
+  });
+
+  it('is not taken while it ends in the middle of a line, even when its writer pauses', async () => {
+    const file = write(withClients('a', 'b'));
+    const { configs, clientIds } = await watched(file);
+    const whole = withClients('a', 'b', 'c');
+    const cut = whole.lastIndexOf('scope: open') + 'scope: open'.length;
+    writeFileSync(file, whole.slice(0, cut));
+    await delay(SETTLE_MS * 2.5);
+    appendFileSync(file, whole.slice(cut));
+    await vi.waitFor(() => expect(clientIds()).toEqual(['a', 'b', 'c']), { timeout: 4000 });
+    expect(configs).toHaveLength(1);
+  });
+
+  it('with nothing in it does not remove the clients that were in it', async () => {
+    const file = write(`${PUBLIC}clients_from: [clients.d/*.yaml]\n`, { 'clients.d/a.yaml': client({ client_id: 'a' }) });
+    const { configs, broken } = await watched(file);
+    writeFileSync(join(dirname(file), 'clients.d/a.yaml'), '');
+    await vi.waitFor(() => expect(broken[0]?.message).toMatch(/is empty: write \[\]/), { timeout: 5000 });
+    expect(configs).toEqual([]);
+  });
+});
+
+describe('many changes', () => {
+  it('at 100 a second are gathered, the last one wins, and nothing is left behind', { timeout: 60_000 }, async () => {
+    const file = write(withClients('a'));
+    let atOnce = 0;
+    let most = 0;
+    const { clientIds, configs, loads, watch } = await watched(file, async () => {
+      atOnce += 1;
+      most = Math.max(most, atOnce);
+      await delay(20);
+      atOnce -= 1;
+    });
+    const handles = () => process.getActiveResourcesInfo().length;
+    const before = handles();
+    const answers: Promise<unknown>[] = [];
+    for (let count = 0; count < 500; count += 1) {
+      replace(file, withClients('a', `c${count}`));
+      answers.push(watch.reload());
+      await delay(10);
+    }
+    expect(configs.length).toBeGreaterThan(0);
+    await vi.waitFor(() => expect(clientIds()).toEqual(['a', 'c499']), { timeout: 5000 });
+    await Promise.all(answers);
+    expect(most).toBe(1);
+    expect(loads()).toBeLessThan(60);
+    expect(handles()).toBeLessThan(before + 5);
+    await watch.stop();
+    expect(await watch.reload()).toBe('unchanged');
+  });
+
+  it('end when the watch is stopped, also in the middle of one', async () => {
+    const file = write(withClients('a'));
+    const { watch, configs } = await watched(file);
+    writeFileSync(file, withClients('b'));
+    await delay(100);
+    await watch.stop();
+    await delay(QUIET_MS);
+    expect(configs).toEqual([]);
+  });
+});
