@@ -1,6 +1,6 @@
 // B: the engine alone, with its own JWT access tokens and its client in Redis; no limits, no logs, no host.
 import { Redis } from 'ioredis';
-import Provider, { type Adapter } from 'oidc-provider';
+import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider';
 import { exportJWK, generateKeyPair } from 'jose';
 
 const [url = '', port = '0'] = process.argv.slice(2);
@@ -22,7 +22,7 @@ const adapter = (model: string): Adapter => ({
   },
   async find(id) {
     const found = await redis.get(`${model}:${id}`);
-    return found === null ? undefined : (JSON.parse(found) as object);
+    return found === null ? undefined : (JSON.parse(found) as AdapterPayload);
   },
   findByUid: () => Promise.resolve(undefined),
   findByUserCode: () => Promise.resolve(undefined),

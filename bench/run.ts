@@ -154,10 +154,14 @@ function report(subjects: readonly Subject[], results: readonly Round[]): void {
   console.table(rows);
 }
 
+/** Median, least and most. */
 function spread(figures: readonly number[]): string {
-  const sorted = [...figures].sort((a, b) => a - b);
-  const format = (figure = 0) => (figure >= 100 ? figure.toFixed(0) : figure.toFixed(2));
+  const sorted = figures.toSorted((a, b) => a - b);
   return `${format(sorted[Math.floor(sorted.length / 2)])} (${format(sorted[0])} to ${format(sorted.at(-1))})`;
+}
+
+function format(figure = 0): string {
+  return figure >= 100 ? figure.toFixed(0) : figure.toFixed(2);
 }
 
 function plain({ signature, slices }: Round) {
