@@ -1,35 +1,39 @@
-// THE COMPOSITION ROOT: where the parts meet, from top to bottom, and nowhere else. A service is built, started and
-// stopped; it is never changed while it runs, except that a new engine instance takes the place of the old one.
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { createAccountStates } from './accounts/account-state.ts';
+// THE COMPOSITION ROOT: where the parts meet, from top to bottom, and nowhere else. What a configuration says becomes a
+// site; a new configuration becomes a new site that takes the old one's place, and requests in flight end on the old one.
+import { isDeepStrictEqual } from 'node:util';
+import type Koa from 'koa';
+import { createAccountStates, type AccountStates } from './accounts/account-state.ts';
 import { createAccounts } from './accounts/accounts.ts';
-import { createPasswords } from './accounts/passwords.ts';
+import { createPasswords, type Passwords } from './accounts/passwords.ts';
 import { createSignIn } from './accounts/sign-in.ts';
-import type { Config } from './config/config.ts';
+import type { Config, ConfigError } from './config/config.ts';
+import { keepUntilRestart, needRestart } from './config/restart.ts';
 import { createEngine, type EngineParts } from './engine/engine.ts';
 import { createInteractions } from './engine/interactions.ts';
 import { LiveEngine } from './engine/live-engine.ts';
+import { createSecretUses, type SecretUses } from './engine/secret-uses.ts';
 import { createApp } from './http/app.ts';
-import { createManagementApp } from './http/management.ts';
+import { createManagementApp, type ConfigStatus } from './http/management.ts';
 import { createListener } from './http/server.ts';
 import { createTryOut } from './http/try-out.ts';
 import { createCsrf } from './interaction/csrf.ts';
 import { interactionRoutes } from './interaction/routes.ts';
 import { createShow } from './interaction/show.ts';
 import { generateKey } from './keys/generate-key.ts';
-import { createKeyStore, type KeyStore } from './keys/key-store.ts';
+import type { KeySet } from './keys/key-set.ts';
+import { createKeyStore } from './keys/key-store.ts';
 import { ensurePepper } from './keys/pepper.ts';
 import { keyProblems } from './keys/readiness.ts';
 import { createRotation, type Rotation, type Timer } from './keys/rotation.ts';
 import { toTiming, toTimingInput } from './keys/timing.ts';
 import { createVault } from './keys/vault.ts';
 import { createLimits } from './limits/limits.ts';
-import { createAssets } from './pages/assets.ts';
-import { createPages } from './pages/pages.ts';
-import { createKeyedHash } from './store/keyed-hash.ts';
+import { createLimitReport } from './limits/report.ts';
+import { BUILT_IN_FOLDER } from './pages/built-in-folder.ts';
+import { createViews, type Views } from './pages/views.ts';
+import { createKeyedHash, type KeyedHash } from './store/keyed-hash.ts';
 import { openStore } from './store/open.ts';
-import type { Clock, Store } from './store/store.ts';
+import { type Clock, type Store, StoreUnfit } from './store/store.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { createRevokedTokens } from './tokens/revoked-tokens.ts';
 
@@ -44,23 +48,31 @@ export type Overrides = {
 export interface Service {
   /** Resolves when both listeners accept. Rejects with one clear line for the operator. */
   start(): Promise<void>;
+  /**
+   * Takes another configuration over, whole. `hash` names it to whoever compares nodes. What only a start can change
+   * stays as it is, and the log says so. Rejects, and changes nothing, when the new one does not work.
+   */
+  reconfigure(config: Config, hash: string): Promise<void>;
+  /** A configuration that was not taken over: told in the log and at /readyz until another one is. */
+  refuse(error: ConfigError): void;
+  /** The files say what runs: what was refused before is over. */
+  confirm(): void;
   /** Lets requests in flight end, then closes everything; at most 10 s. */
   stop(): Promise<void>;
 }
 
-/** views/ lies beside src/ and beside dist/ alike. */
-const BUILT_IN_VIEWS = path.join(path.dirname(fileURLToPath(import.meta.url)), '..', 'views');
 /** Hashes at a time: Node's thread pool has four threads, and signatures need some of them. */
 const PASSWORDS_AT_ONCE = 2;
 const PASSWORDS_WAITING = 100;
 /** A tombstone outlives every token of its grant by what clocks may differ. */
 const SKEW_SECONDS = 120;
 
-export async function createService(config: Config, overrides: Overrides = {}): Promise<Service> {
+/** `hash` names the configuration to whoever compares nodes. */
+export async function createService(config: Config, overrides: Overrides = {}, hash = ''): Promise<Service> {
   const { now = Date.now, log = createLog('info'), rotationTimer } = overrides;
-  const store = await openStore(config.store, now);
+  const store = await openStore(config.store, now, (message) => log.warn(message));
   try {
-    return await assemble(config, store, { now, log, rotationTimer });
+    return await assemble(config, hash, store, { now, log, rotationTimer });
   } catch (error) {
     await store.close();
     throw error;
@@ -69,37 +81,161 @@ export async function createService(config: Config, overrides: Overrides = {}): 
 
 type Surroundings = { readonly now: Clock; readonly log: Log; readonly rotationTimer: Timer | undefined };
 
-async function assemble(config: Config, store: Store, around: Surroundings): Promise<Service> {
-  const { now, log } = around;
-  const vault = createVault(config.encryptionKeys);
+/** What stays for the life of the process, whatever the configuration becomes. */
+type Foundation = Surroundings & {
+  readonly store: Store;
+  readonly hash: KeyedHash;
+  readonly states: AccountStates;
+  readonly passwords: Passwords;
+  readonly uses: SecretUses;
+  readonly views: Views;
+  readonly maySign: () => boolean;
+  /** Seconds; never shortened while running, because older tokens may live that long. */
+  readonly tombstoneSeconds: (config: Config) => number;
+};
+
+/** What follows from one configuration. */
+type Site = {
+  readonly config: Config;
+  readonly app: Koa;
+  /** Puts an engine with these keys in the place of the one that serves. */
+  readonly useKeys: (keySet: KeySet) => Promise<void>;
+};
+
+async function assemble(
+  first: Config,
+  hashOfFirst: string,
+  store: Store,
+  around: Surroundings,
+): Promise<Service> {
+  const { now, log, rotationTimer } = around;
+  let site: Site | undefined;
+  const vault = createVault(first.encryptionKeys);
+  const timing = toTiming(toTimingInput(first));
   const keyStore = createKeyStore({
     documents: store.documents,
     vault,
     now,
-    timing: toTiming(toTimingInput(config)),
-    generateKey: () => generateKey(config.signingKeys.modulus),
+    timing,
+    generateKey: () => generateKey((site?.config ?? first).signingKeys.modulus),
   });
   await keyStore.ensure();
-  const hash = createKeyedHash(await ensurePepper(store.documents, vault));
+  const foundation: Foundation = {
+    ...around,
+    store,
+    hash: createKeyedHash(await ensurePepper(store.documents, vault)),
+    states: createAccountStates(store.documents),
+    passwords: createPasswords(PASSWORDS_AT_ONCE, PASSWORDS_WAITING),
+    uses: createSecretUses(store.documents, now),
+    views: openViews(first, log),
+    maySign: () => rotation.signingAllowed(),
+    tombstoneSeconds: createTombstoneSeconds(),
+  };
 
-  const revoked = createRevokedTokens(store.records, hash, now);
+  let status: ConfigStatus = { hash: hashOfFirst, problem: undefined };
+  const inTurn = createTurns();
+  const rotation: Rotation = createRotation({
+    keyStore,
+    now,
+    onKeySet: (keySet) =>
+      inTurn(async () => {
+        if (site === undefined) site = await buildSite(first, keySet, foundation);
+        else await site.useKeys(keySet);
+      }),
+    onError: (error) => log.error({ err: error }, 'the key ring could not be read or turned'),
+    timer: rotationTimer,
+  });
+  await rotation.start();
+  if (site === undefined) throw new TypeError('the rotation job began without a key set');
+  await foundation.views.watch();
+
+  const managementOf = (config: Config) =>
+    createManagementApp(
+      () => readiness(store, rotation, now),
+      () => status,
+      createTryOut({ config, pages: foundation.views.pages }),
+    );
+  const listen = createListener('listen', first.listen, site.app);
+  const management = createListener('management', first.management, managementOf(first));
+
+  async function reconfigure(wanted: Config, hash: string): Promise<void> {
+    const old = site?.config ?? first;
+    const later = needRestart(old, wanted);
+    if (later.length > 0) log.warn({ keys: later }, 'these settings take effect at the next start');
+    const config = keepUntilRestart(old, wanted);
+    const next = await buildSite(config, rotation.current(), foundation);
+    if (!isDeepStrictEqual([old.viewsFolder, old.branding], [config.viewsFolder, config.branding])) {
+      await foundation.views.configure({ overrideFolder: config.viewsFolder, branding: config.branding });
+    }
+    // The ring asks for its times with each step; a longer token life must count from now on.
+    Object.assign(timing, toTiming(toTimingInput(config)));
+    site = next;
+    listen.serve(next.app);
+    management.serve(managementOf(config));
+    status = { hash, problem: undefined };
+    log.info({ hash }, 'the configuration was taken over');
+  }
+
+  async function stop(): Promise<void> {
+    await Promise.all([listen.stop(), management.stop()]);
+    await foundation.views.stop();
+    await rotation.stop();
+    await foundation.uses.stop();
+    await store.close();
+  }
+
+  return {
+    async start() {
+      try {
+        await listen.start();
+        await management.start();
+      } catch (error) {
+        await stop();
+        throw error;
+      }
+    },
+    reconfigure: (config, hash) => inTurn(() => reconfigure(config, hash)),
+    refuse(error) {
+      status = { ...status, problem: error.message };
+      log.error({ problems: error.problems }, 'the configuration is broken, the old one goes on');
+    },
+    confirm() {
+      status = { ...status, problem: undefined };
+    },
+    stop,
+  };
+}
+
+async function buildSite(config: Config, keySet: KeySet, foundation: Foundation): Promise<Site> {
+  const { store, hash, states, passwords, uses, views, maySign, tombstoneSeconds, now, log } = foundation;
+  const { pages, assets } = views;
   const limits = createLimits({
     counters: store.counters,
     hash,
     rates: config.rateLimits,
-    onLimited: (limit) => log.warn({ limit }, 'limit reached'),
+    now,
+    onLimited: createLimitReport((limit, times) => log.warn({ limit, times }, 'limit reached'), now),
   });
-  const accounts = createAccounts(config.users, createAccountStates(store.documents));
-  const passwords = createPasswords(PASSWORDS_AT_ONCE, PASSWORDS_WAITING);
+  const accounts = createAccounts(config.users, states);
   const signIn = createSignIn(accounts, passwords, (account, address) =>
     limits.takeSignInAttempt(account, address),
   );
-  const { pages, assets } = createViews(config, log);
 
-  const adapter = { records: store.records, hash, tombstoneSeconds: longestTokenLife(config) + SKEW_SECONDS };
-  const { verify: verifySlow } = passwords;
-  const engineParts = { config, adapter, accounts, pages, now, revoked, limits, log, verifySlow };
-  const { live, rotation } = await startEngine(engineParts, keyStore, around.rotationTimer);
+  const adapter = { records: store.records, hash, tombstoneSeconds: tombstoneSeconds(config) };
+  const engineParts: Omit<EngineParts, 'keySet'> = {
+    config,
+    adapter,
+    accounts,
+    pages,
+    now,
+    revoked: createRevokedTokens(store.records, hash, now),
+    limits,
+    log,
+    verifySlow: (phc, secret) => passwords.verify(phc, secret),
+    onSecretUsed: uses.note,
+    maySign,
+  };
+  const live = new LiveEngine(await createEngine({ ...engineParts, keySet }));
 
   const csrf = createCsrf(hash);
   const interactions = interactionRoutes({
@@ -109,78 +245,34 @@ async function assemble(config: Config, store: Store, around: Surroundings): Pro
     csrf,
     show: createShow({ config, accounts, pages, csrf, now }),
   });
-  const app = createApp({ config, live, interactions, pages, assets, limits, log });
-  const management = createManagementApp(
-    () => readiness(store, rotation, now),
-    createTryOut({ config, pages }),
-  );
-
-  return listening(
-    [
-      createListener('listen', config.listen, app),
-      createListener('management', config.management, management),
-    ],
-    async () => {
-      await rotation.stop();
-      await store.close();
-    },
-  );
-}
-
-/** The first engine instance, and the job that puts another in its place when the keys change. */
-async function startEngine(
-  parts: Omit<EngineParts, 'keySet' | 'maySign'>,
-  keyStore: KeyStore,
-  timer: Timer | undefined,
-) {
-  let live: LiveEngine | undefined;
-  const rotation: Rotation = createRotation({
-    keyStore,
-    now: parts.now,
-    onKeySet: async (keySet) => {
-      const engine = await createEngine({ ...parts, keySet, maySign: () => rotation.signingAllowed() });
-      if (live === undefined) live = new LiveEngine(engine);
-      else live.swap(engine);
-    },
-    onError: (error) => parts.log.error({ err: error }, 'the key ring could not be read or turned'),
-    timer,
-  });
-  await rotation.start();
-  if (live === undefined) throw new TypeError('the rotation job began without a key set');
-  return { live, rotation };
-}
-
-function listening(
-  listeners: readonly ReturnType<typeof createListener>[],
-  close: () => Promise<void>,
-): Service {
-  async function stop(): Promise<void> {
-    await Promise.all(listeners.map((listener) => listener.stop()));
-    await close();
-  }
-
   return {
-    async start() {
-      try {
-        for (const listener of listeners) await listener.start();
-      } catch (error) {
-        await stop();
-        throw error;
-      }
+    config,
+    app: createApp({ config, live, interactions, pages, assets, limits, log }),
+    async useKeys(next) {
+      live.swap(await createEngine({ ...engineParts, keySet: next }));
     },
-    stop,
   };
 }
 
-function createViews({ issuer, viewsFolder, branding }: Config, log: Log) {
-  const folders = { builtInFolder: BUILT_IN_VIEWS, overrideFolder: viewsFolder, branding };
-  const assets = createAssets(folders);
-  const pages = createPages({
-    ...folders,
-    assetUrl: (name) => `${issuer}/${assets.url(name)}`,
+/** One after the other: two swaps at once could end in the wrong order. */
+function createTurns(): <T>(turn: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (turn) => {
+    const next = last.then(turn, turn);
+    last = next.catch(() => undefined);
+    return next;
+  };
+}
+
+function openViews({ issuer, viewsFolder, branding }: Config, log: Log): Views {
+  return createViews({
+    builtInFolder: BUILT_IN_FOLDER,
+    overrideFolder: viewsFolder,
+    branding,
+    issuer,
     onProblem: ({ file, message }) => log.error({ file }, message),
+    onReload: () => log.info('the views were read again'),
   });
-  return { assets, pages };
 }
 
 async function readiness(store: Store, rotation: Rotation, now: Clock): Promise<readonly string[]> {
@@ -188,12 +280,22 @@ async function readiness(store: Store, rotation: Rotation, now: Clock): Promise<
   try {
     await store.ping();
     return problems;
-  } catch {
-    return ['the store can not be reached', ...problems];
+  } catch (error) {
+    // What the operator must change at the server; anything else is an outage.
+    const problem =
+      error instanceof StoreUnfit
+        ? `the store is not safe: ${error.message}`
+        : 'the store can not be reached';
+    return [problem, ...problems];
   }
 }
 
-function longestTokenLife(config: Config): number {
-  const { refreshToken, authorizationCode } = config.lifetimes;
-  return Math.max(refreshToken, authorizationCode, toTimingInput(config).accessToken);
+function createTombstoneSeconds(): (config: Config) => number {
+  let longest = 0;
+  return (config) => {
+    const { refreshToken, authorizationCode } = config.lifetimes;
+    const { accessToken } = toTimingInput(config);
+    longest = Math.max(longest, refreshToken + SKEW_SECONDS, authorizationCode, accessToken + SKEW_SECONDS);
+    return longest;
+  };
 }

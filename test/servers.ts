@@ -14,13 +14,17 @@ const run = promisify(execFile);
 const PROGRAMS = {
   'redis-server': ['redis-server', 'valkey-server'],
   chromium: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],
+  'nginx-light': ['nginx'],
+  openssl: ['openssl'],
 } as const;
 
 export type ServerName = keyof typeof PROGRAMS;
 
 /** The path of a program, or undefined when this machine doesn't have it. */
 export function findServer(name: ServerName): string | undefined {
-  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+  const own = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+  // Where Debian keeps servers, and where a person's path doesn't look.
+  const folders = [...own, '/usr/sbin'];
   return PROGRAMS[name]
     .flatMap((program) => folders.map((folder) => join(folder, program)))
     .find((path) => isExecutable(path));
@@ -35,7 +39,7 @@ export function requireServer(name: ServerName): string {
 
 /** Makes sure that all programs exist: as root on Debian by installing them, elsewhere by saying what is missing. */
 export async function ensureServers(
-  names: readonly ServerName[] = ['redis-server', 'chromium'],
+  names: readonly ServerName[] = ['redis-server', 'chromium', 'nginx-light', 'openssl'],
 ): Promise<void> {
   const missing = names.filter((name) => findServer(name) === undefined);
   if (missing.length === 0) return;
@@ -84,6 +88,8 @@ export type RedisServer = {
   resume(): void;
   /** kill -9. */
   kill(): Promise<void>;
+  /** The same server again, after `kill`. */
+  restart(): Promise<void>;
 };
 
 /** Kills `child` when this process ends in whatever way: its end of the pipe closes. A test run that is killed hears no event. */
@@ -98,7 +104,6 @@ function guard(child: ChildProcess): void {
 
 /** A Redis of its own on a free port, without persistence unless `settings` say otherwise. */
 export async function startRedis({ port, password, settings = [] }: RedisOptions = {}): Promise<RedisServer> {
-  const program = requireServer('redis-server');
   const chosen = port ?? (await freePort());
   const folder = await mkdtemp(join(tmpdir(), 'postern-redis-'));
   const args = ['--port', String(chosen), '--bind', '127.0.0.1', '--dir', folder, '--daemonize', 'no'];
@@ -109,31 +114,49 @@ export async function startRedis({ port, password, settings = [] }: RedisOptions
     'no',
     ...(password === undefined ? [] : ['--requirepass', password]),
   ];
-  const child = spawn(program, [...args, ...quiet, ...settings], { stdio: 'ignore' });
-  guard(child);
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-
-  async function end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    child.kill('SIGCONT');
-    child.kill(signal);
-    await ended;
-  }
-
-  await Promise.race([
-    answers(chosen),
-    ended.then(() => Promise.reject(new Error(`redis-server ended at once: ${settings.join(' ')}`))),
-  ]);
+  const launched = launchServer([...args, ...quiet, ...settings], chosen);
+  await launched.start();
   return {
     url: `redis://${password === undefined ? '' : `:${encodeURIComponent(password)}@`}127.0.0.1:${chosen}`,
     port: chosen,
     async stop() {
-      await end('SIGTERM');
+      await launched.end('SIGTERM');
       await rm(folder, { recursive: true, force: true });
     },
-    pause: () => void child.kill('SIGSTOP'),
-    resume: () => void child.kill('SIGCONT'),
-    kill: () => end('SIGKILL'),
+    pause: () => launched.signal('SIGSTOP'),
+    resume: () => launched.signal('SIGCONT'),
+    kill: () => launched.end('SIGKILL'),
+    restart: () => launched.start(),
+  };
+}
+
+/** A process of redis-server that can be ended and started again with the same arguments. */
+export function launchServer(args: readonly string[], port: number) {
+  const program = requireServer('redis-server');
+  let child: ChildProcess | undefined;
+  let ended = Promise.resolve();
+
+  const isRunning = () => child !== undefined && child.exitCode === null && child.signalCode === null;
+
+  return {
+    async start(): Promise<void> {
+      child = spawn(program, [...args], { stdio: 'ignore' });
+      guard(child);
+      ended = new Promise((resolve) => child?.once('exit', () => resolve()));
+      const early = ended.then(() =>
+        Promise.reject(new Error(`redis-server ended at once: ${args.join(' ')}`)),
+      );
+      await Promise.race([answers(port), early]);
+    },
+    signal(signal: NodeJS.Signals): void {
+      if (isRunning()) child?.kill(signal);
+    },
+    async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+      if (!isRunning()) return;
+      child?.kill('SIGCONT');
+      child?.kill(signal);
+      await ended;
+    },
   };
 }
 

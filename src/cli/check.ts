@@ -1,10 +1,11 @@
 // `postern check`: says everything that is wrong with a configuration, and changes nothing.
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
-import { configOption, jsonOption, readConfig } from './configuration.ts';
+import { secretWarnings } from '../config/secret-expiry.ts';
+import { configOption, jsonOption, noSecretsOption, readLoaded } from './configuration.ts';
 import type { CliIo } from './io.ts';
 
-type CheckOptions = { readonly config: string; readonly json?: boolean };
+type CheckOptions = { readonly config: string; readonly json?: boolean; readonly secrets: boolean };
 
 /** Adds the verb. What is wrong leaves it as ConfigError. */
 export function registerCheck(program: Command, io: CliIo): void {
@@ -12,12 +13,18 @@ export function registerCheck(program: Command, io: CliIo): void {
     .command('check')
     .description('say everything that is wrong with the configuration')
     .addOption(configOption())
+    .addOption(noSecretsOption())
     .addOption(jsonOption())
-    .action(async ({ config: file, json = false }: CheckOptions) => {
-      const config = await readConfig(file, { writeKeys: false });
-      io.stdout.write(
-        json ? `${JSON.stringify({ ok: true, problems: [] }, undefined, 2)}\n` : summary(file, config),
-      );
+    .action(async ({ config: file, json = false, secrets }: CheckOptions) => {
+      const { config } = await readLoaded(file, { writeKeys: false, readSecrets: secrets });
+      const warnings = secretWarnings(config.clients, Math.floor(Date.now() / 1000));
+      if (json) {
+        const messages = warnings.map(({ message }) => message);
+        io.stdout.write(`${JSON.stringify({ ok: true, problems: [], warnings: messages }, undefined, 2)}\n`);
+        return;
+      }
+      for (const { message } of warnings) io.stderr.write(`warning: ${message}\n`);
+      io.stdout.write(summary(file, config));
     });
 }
 

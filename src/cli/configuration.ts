@@ -1,7 +1,12 @@
 // What every verb that reads the configuration has in common: the option, the rules, and how problems are shown.
 import { Option } from 'commander';
 import { formatProblem, type Config, type ConfigError } from '../config/config.ts';
-import { loadConfig, type ConfigCheck, type LoadOptions } from '../config/load.ts';
+import {
+  loadConfigWithSources,
+  type ConfigCheck,
+  type LoadedConfig,
+  type LoadOptions,
+} from '../config/load.ts';
 import { timingProblems, toTimingInput } from '../keys/timing.ts';
 import type { CliIo } from './io.ts';
 
@@ -12,9 +17,20 @@ export const configOption = () =>
 /** `--json`. */
 export const jsonOption = () => new Option('--json', 'print JSON');
 
+/** `--no-secrets`: the option is called `secrets`, true unless this is given. */
+export const noSecretsOption = () =>
+  new Option('--no-secrets', 'do not follow env: and file: references (for CI, where the secrets are not)');
+
+type ReadOptions = Omit<LoadOptions, 'checks'>;
+
 /** The configuration in `file`, held against the rules of every folder. Throws ConfigError. */
-export async function readConfig(file: string, options: Omit<LoadOptions, 'checks'> = {}): Promise<Config> {
-  return loadConfig(file, { ...options, checks: [checkKeyTimes] });
+export async function readConfig(file: string, options: ReadOptions = {}): Promise<Config> {
+  return (await readLoaded(file, options)).config;
+}
+
+/** The same, with where it came from. */
+export async function readLoaded(file: string, options: ReadOptions = {}): Promise<LoadedConfig> {
+  return loadConfigWithSources(file, { ...options, checks: [checkKeyTimes] });
 }
 
 const checkKeyTimes: ConfigCheck = (config) =>

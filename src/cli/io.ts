@@ -13,6 +13,17 @@ export type CliIo = {
   readonly stderr: Output;
 };
 
+/** A verb did its work, and its exit code says how it came out. */
+export class Ended extends Error {
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super(`ended with ${exitCode}`);
+    this.name = 'Ended';
+    this.exitCode = exitCode;
+  }
+}
+
 /** A verb did not do what it was asked to, for a reason that its caller can change. Exit code 1. */
 export class Refused extends Error {
   constructor(message: string, options?: ErrorOptions) {

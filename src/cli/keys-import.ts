@@ -26,7 +26,7 @@ export function registerKeysImport(keys: Command, { stdout }: CliIo): void {
       stdout.write(
         options.json === true
           ? `${JSON.stringify({ kid: material.kid, generation: ring.generation, keys: report }, undefined, 2)}\n`
-          : `${material.kid} is published and signs next${next === undefined ? '' : `, from ${next.at}`}.\n`,
+          : `${material.kid} is published, and signs from ${next?.at ?? 'the next rotation'} on.\n`,
       );
     });
   });

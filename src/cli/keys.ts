@@ -86,8 +86,9 @@ function reportKey(key: RingKey, { kid, state, next }: KeyOutlook): KeyReport {
     state,
     published_at: toIso(key.publishedAt),
     activate_at: maybeIso(key.activateAt),
-    retire_at: maybeIso(key.retireAt),
-    remove_at: maybeIso(key.removeAt),
+    // A compromised key keeps no appointment.
+    retire_at: maybeIso(state === 'compromised' ? undefined : key.retireAt),
+    remove_at: maybeIso(state === 'compromised' ? undefined : key.removeAt),
     compromised_at: maybeIso(key.compromisedAt),
     next: next && { state: next.state, at: toIso(next.at) },
   };

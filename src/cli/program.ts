@@ -3,28 +3,37 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { registerCheck } from './check.ts';
+import { registerClientImport } from './client-import.ts';
+import { registerClientList } from './client-list.ts';
+import { readLastUses } from './last-uses.ts';
 import { registerClientSecret } from './client-secret.ts';
+import { registerInit } from './init.ts';
 import type { CliIo } from './io.ts';
 import { registerKeysCompromise } from './keys-compromise.ts';
 import { registerKeysImport } from './keys-import.ts';
 import { registerKeysList } from './keys-list.ts';
 import { registerKeysRewrap } from './keys-rewrap.ts';
 import { registerKeysRotate } from './keys-rotate.ts';
+import { registerPlan } from './plan.ts';
 import { registerSchema } from './schema.ts';
 import { registerServe } from './serve.ts';
 import { registerUserHash } from './user-hash.ts';
 import { registerUserState } from './user-state.ts';
+import { registerViews } from './views.ts';
 
 /** Adds one verb, or one group of verbs, to the program. */
 export type Register = (program: Command, io: CliIo) => void;
 
 const VERBS: readonly Register[] = [
   registerServe,
+  registerInit,
   registerCheck,
+  registerPlan,
   registerSchema,
   registerClient,
   registerUser,
   registerKeys,
+  registerViews,
 ];
 
 const KEYS_VERBS: readonly Register[] = [
@@ -49,7 +58,10 @@ export function createProgram(io: CliIo): Command {
 }
 
 function registerClient(program: Command, io: CliIo): void {
-  registerClientSecret(program.command('client').description('clients and their secrets'), io);
+  const client = program.command('client').description('clients and their secrets');
+  registerClientSecret(client, io);
+  registerClientList(client, io, readLastUses);
+  registerClientImport(client, io);
 }
 
 function registerUser(program: Command, io: CliIo): void {

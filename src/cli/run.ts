@@ -1,8 +1,9 @@
-// Runs one command line and says how it ended: 0 done, 1 refused, 2 misuse. Owns exit codes and how failures are shown.
+// Runs one command line and says how it ended: 0 done, 1 refused, 2 misuse; a verb may have more,
+// such as plan. Owns exit codes and how failures are shown.
 import { CommanderError } from 'commander';
 import { ConfigError } from '../config/config.ts';
 import { printProblems } from './configuration.ts';
-import type { CliIo } from './io.ts';
+import { Ended, type CliIo } from './io.ts';
 import { createProgram } from './program.ts';
 
 const DONE = 0;
@@ -18,6 +19,7 @@ export async function run(argv: readonly string[], io: CliIo = process): Promise
     return DONE;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? DONE : MISUSE;
+    if (error instanceof Ended) return error.exitCode;
     if (error instanceof ConfigError) {
       printProblems(io, error, argv.includes('--json'));
       return REFUSED;

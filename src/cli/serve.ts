@@ -2,10 +2,13 @@
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { DEMO_CLIENT_SECRET, DEMO_PASSWORD, DEMO_PASSWORD_HASH, DEMO_TRY_PATH } from '../config/demo.ts';
+import { secretWarnings } from '../config/secret-expiry.ts';
+import { watchConfig } from '../config/watch.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import { findDemo } from '../http/try-out.ts';
 import { createService } from '../service.ts';
-import { configOption, readConfig } from './configuration.ts';
+import { createLog } from '../telemetry/log.ts';
+import { configOption, readLoaded } from './configuration.ts';
 import type { CliIo } from './io.ts';
 
 export function registerServe(program: Command, io: CliIo): void {
@@ -14,12 +17,27 @@ export function registerServe(program: Command, io: CliIo): void {
     .description('run the service')
     .addOption(configOption())
     .action(async ({ config: file }: { readonly config: string }) => {
-      const config = await readConfig(file);
+      const loaded = await readLoaded(file);
       const stopped = untilToldToStop();
-      const service = await createService(config);
+      const log = createLog('info');
+      const service = await createService(loaded.config, { log }, loaded.hash);
       await service.start();
-      io.stdout.write(welcome(config));
+      const watch = await watchConfig({
+        file,
+        current: loaded,
+        load: readLoaded,
+        onConfig: ({ config, hash }) => service.reconfigure(config, hash),
+        onBroken: (error) => service.refuse(error),
+        onUnchanged: () => service.confirm(),
+        onError: (error) => log.error({ err: error }, 'the configuration could not be taken over'),
+      });
+      const reload = () => void watch.reload();
+      process.on('SIGHUP', reload);
+      for (const { message } of secretWarnings(loaded.config.clients, Date.now() / 1000)) log.warn(message);
+      io.stdout.write(welcome(loaded.config));
       await stopped;
+      process.off('SIGHUP', reload);
+      await watch.stop();
       await service.stop();
     });
 }

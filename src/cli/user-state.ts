@@ -1,4 +1,4 @@
-// `postern user list|disable|enable`: what may change about a person while the service runs. Owns the verbs; the state
+// `postern user list|disable|enable|sign-out`: what may change about a person while the service runs. Owns the verbs; the state
 // itself is accounts/account-state.ts, and it binds the next request on every process.
 import type { Command } from 'commander';
 import { createAccountStates, type AccountStates } from '../accounts/account-state.ts';
@@ -33,9 +33,7 @@ export function registerUserState(user: Command, io: CliIo): void {
           await states.update(
             person.id,
             // What was issued up to now stays void when the person comes back.
-            verb === 'disable'
-              ? { disabled: true, validAfter: Math.floor(Date.now() / 1000) + 1 }
-              : { disabled: false },
+            verb === 'disable' ? { disabled: true, validAfter: nextSecond() } : { disabled: false },
           );
           const line = `${person.username} is ${verb}d\n`;
           const result = { id: person.id, username: person.username, disabled: verb === 'disable' };
@@ -43,6 +41,36 @@ export function registerUserState(user: Command, io: CliIo): void {
         }),
       );
   }
+
+  user
+    .command('sign-out')
+    .argument('<username>')
+    .description('end all sessions and tokens of a person, now; they can sign in again')
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .action((username: string, options: Options) =>
+      withStates(options, (config, states) => signOut({ config, states }, username, options, io)),
+    );
+}
+
+async function signOut(
+  { config, states }: { readonly config: Config; readonly states: AccountStates },
+  username: string,
+  { json }: Options,
+  io: CliIo,
+): Promise<void> {
+  const person = findPerson(config, username);
+  const validAfter = nextSecond();
+  await states.update(person.id, { validAfter });
+  const result = { id: person.id, username: person.username, valid_after: validAfter };
+  io.stdout.write(
+    json === true ? `${JSON.stringify(result)}\n` : `${person.username} is signed out everywhere\n`,
+  );
+}
+
+/** What was issued in this very second is void too. */
+function nextSecond(): number {
+  return Math.floor(Date.now() / 1000) + 1;
 }
 
 async function withStates(

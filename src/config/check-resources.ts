@@ -4,6 +4,7 @@ import { SPECIFICATION_SCOPES } from './config.ts';
 import { isRecord } from './parse-fields.ts';
 import { understood, type Entry } from './rules.ts';
 import type { ClientForm, ResourceForm } from './schema-client.ts';
+import { suggest } from './suggestion.ts';
 
 /** What the rules know of the rest of the configuration. */
 export type ResourceContext = {
@@ -32,6 +33,7 @@ export function checkResources(resources: readonly Entry<ResourceForm>[], contex
   for (const entry of resources) {
     checkIdentifier(entry, places, context.issuer);
     checkScopes(entry, owners);
+    checkDescriptions(entry);
     if (context.clientsAreKnown) checkIntrospectionClients(entry, clients);
   }
 }
@@ -59,8 +61,19 @@ function checkScopes(entry: Entry<ResourceForm>, owners: Map<string, Entry<Resou
     if (specified.includes(scope))
       entry.report(path, `${scope} belongs to the issuer, no resource can own it`);
     // The audience of a token follows from its scopes, so each must lead to one API.
-    else if (owner !== undefined) entry.report(path, `${scope} already belongs to the resource at ${owner.place}`);
+    else if (owner !== undefined)
+      entry.report(path, `${scope} already belongs to the resource at ${owner.place}`);
     owners.set(scope, owner ?? entry);
+  }
+}
+
+function checkDescriptions(entry: Entry<ResourceForm>): void {
+  const form = understood(entry, ['scopes', 'scope_descriptions']);
+  for (const scope of Object.keys(form?.scope_descriptions ?? {})) {
+    if (form?.scopes.includes(scope)) continue;
+    const suggestion = suggest(scope, form?.scopes ?? []);
+    const hint = suggestion === undefined ? '' : `: did you mean ${suggestion}?`;
+    entry.report([...entry.path, 'scope_descriptions', scope], `is no scope of this resource${hint}`);
   }
 }
 

@@ -7,7 +7,7 @@ export type Rate = { readonly limit: number; readonly windowSeconds: number };
 export type RateLimits = {
   readonly dryRun: boolean;
   readonly token: { readonly client: Rate; readonly address: Rate; readonly failures: Rate };
-  readonly introspection: { readonly client: Rate; readonly failures: Rate };
+  readonly introspection: { readonly client: Rate; readonly failures: Rate; readonly unknown: Rate };
   readonly revocation: { readonly client: Rate; readonly failures: Rate };
   readonly userinfo: { readonly address: Rate };
   readonly authorization: { readonly address: Rate };
@@ -22,19 +22,28 @@ export type Lifetimes = {
   readonly authorizationCode: number;
   readonly refreshToken: number;
   readonly refreshTokenAbsolute: number;
+  /** Of a browser that does nothing. */
   readonly session: number;
+  /** From the sign-in, however busy the browser is. */
+  readonly sessionAbsolute: number;
+  /** How long what a person allowed an app is remembered. */
+  readonly consent: number;
   readonly interaction: number;
 };
 
 export type StoreConfig =
   | { readonly engine: 'lmdb'; readonly folder: string }
-  /** A redis:// or rediss:// URL; the password may be inside, so it is never printed. */
+  /** redis://, redis+sentinel:// or redis+cluster://, or rediss for TLS (redis-url.ts); the password may be inside, so it is never printed. */
   | { readonly engine: 'redis'; readonly url: string };
 
 /** An API that accepts our tokens (RFC 8707 resource). */
 export type Resource = {
   readonly resource: string;
+  /** What people read instead of the identifier. */
+  readonly name?: string | undefined;
   readonly scopes: readonly string[];
+  /** Scope -> plain words for the consent page. */
+  readonly scopeDescriptions?: Readonly<Record<string, string>> | undefined;
   /** Access token lifetime in seconds for this audience; the general one when absent. */
   readonly accessToken?: number | undefined;
   /** client_ids that may introspect tokens of this audience. */
@@ -74,6 +83,8 @@ export type Client = {
   readonly consent: 'explicit' | 'implicit';
   readonly logoUri?: string | undefined;
   readonly clientUri?: string | undefined;
+  /** OIDC Core §4: where the app itself begins a sign-in. */
+  readonly initiateLoginUri?: string | undefined;
   readonly policyUri?: string | undefined;
   readonly tosUri?: string | undefined;
 };
@@ -92,7 +103,12 @@ export type User = {
 export type Branding = {
   readonly name: string;
   readonly logo?: string | undefined;
+  readonly logoDark?: string | undefined;
+  readonly favicon?: string | undefined;
   readonly color?: string | undefined;
+  readonly privacyUri?: string | undefined;
+  readonly termsUri?: string | undefined;
+  readonly imprintUri?: string | undefined;
 };
 
 export type Config = {

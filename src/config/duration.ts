@@ -1,6 +1,7 @@
 // Durations as people write them (`60s`, `10m`, `1h`, `30d`) and as the service counts them (seconds). Owns the
 // notation and its zod type; which lengths make sense is said where a key is declared.
 import * as z from 'zod';
+import { named } from './notation.ts';
 
 export const MINUTE = 60;
 export const HOUR = 60 * MINUTE;
@@ -28,7 +29,7 @@ export function formatDuration(seconds: number): string {
 
 /** The zod type of a duration between `min` and `max` seconds; yields seconds. */
 export function duration({ min = 1, max = LONGEST }: { readonly min?: number; readonly max?: number } = {}) {
-  return z
+  const schema = z
     .string(NOTATION)
     .regex(PATTERN, NOTATION)
     .superRefine((text, context) => {
@@ -38,4 +39,5 @@ export function duration({ min = 1, max = LONGEST }: { readonly min?: number; re
       if (seconds > max) context.addIssue(`must be at most ${formatDuration(max)}`);
     })
     .transform((text) => parseDuration(text) ?? 0);
+  return named('duration', schema);
 }

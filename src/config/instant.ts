@@ -1,6 +1,7 @@
 // Points in time as people write them: a day (`2027-01-01`, which begins at midnight UTC) or a full RFC 3339 time.
 // Owns the notation and its zod type.
 import * as z from 'zod';
+import { named } from './notation.ts';
 
 const PATTERN = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2}))?$/;
 const NOTATION = 'must be a day such as 2027-01-01, or a time such as 2027-01-01T12:00:00Z';
@@ -18,7 +19,7 @@ export function parseInstant(text: string): number | undefined {
 
 /** The zod type of a point in time; yields epoch seconds. */
 export function instant() {
-  return z
+  const schema = z
     .string(NOTATION)
     .superRefine((text, context) => {
       if (parseInstant(text) === undefined) {
@@ -26,4 +27,5 @@ export function instant() {
       }
     })
     .transform((text) => parseInstant(text) ?? 0);
+  return named('day or time', schema);
 }

@@ -1,6 +1,6 @@
 // What a change means for clients, and for the tokens and secrets that they hold. Owns the words.
 import type { Client, ClientSecret } from './config.ts';
-import { compareLists, compareValues, item } from './plan-items.ts';
+import { compareLists, compareRest, compareValues, item } from './plan-items.ts';
 import type { PlanItem, Sides } from './plan.ts';
 import { formatInstant, secretState } from './secret-expiry.ts';
 import { secretId } from './secret-id.ts';
@@ -53,14 +53,26 @@ function planClient(sides: Sides<Client>, now: number): PlanItem[] {
     }),
     ...compareValues(at('consent'), both('consent'), {
       meaning:
-        next.consent === 'explicit' ? 'people are asked at their next sign-in' : 'people are not asked any more',
+        next.consent === 'explicit'
+          ? 'people are asked at their next sign-in'
+          : 'people are not asked any more',
     }),
-    ...compareValues(at('rate_limits'), both('rateLimits')),
-    ...(['applicationType', 'clientName', 'logoUri', 'clientUri', 'policyUri', 'tosUri'] as const).flatMap(
-      (key) => compareValues(at(key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)), both(key)),
-    ),
+    ...compareRest(at, sides, SPOKEN_FOR),
   ];
 }
+
+const SPOKEN_FOR = [
+  'clientId',
+  'secrets',
+  'redirectUris',
+  'postLogoutRedirectUris',
+  'grantTypes',
+  'scopes',
+  'tokenEndpointAuthMethod',
+  'requirePkce',
+  'allowedCorsOrigins',
+  'consent',
+] as const satisfies readonly (keyof Client)[];
 
 const GRANT_LOST: Readonly<Record<string, string>> = {
   authorization_code: 'people can not sign in to it any more, and codes under way are refused',
@@ -110,26 +122,46 @@ function planSecrets({ current, next }: Sides<Client>, path: string, now: number
   return items;
 }
 
-function planKeptSecret({ current, next }: Sides<ClientSecret>, path: string, now: number): PlanItem[] {
+function planKeptSecret(sides: Sides<ClientSecret>, path: string, now: number): PlanItem[] {
+  const { current, next } = sides;
   const label = next.name ?? secretId(next);
-  const items: PlanItem[] = [];
-  if (current.name !== next.name) {
-    items.push(...item('change', path, `secret ${current.name ?? secretId(current)} is called ${label} now`));
+  const isRenamed = current.name !== next.name;
+  return [
+    ...(isRenamed
+      ? item('change', path, `secret ${current.name ?? secretId(current)} is called ${label} now`)
+      : []),
+    ...planEnd(sides, path, { label, now }),
+    ...planBeginning(sides, path, { label, now }),
+  ];
+}
+
+type Labelled = { readonly label: string; readonly now: number };
+
+function planEnd({ current, next }: Sides<ClientSecret>, path: string, { label, now }: Labelled): PlanItem[] {
+  const [before, after] = [current.expiresAt ?? Infinity, next.expiresAt ?? Infinity];
+  if (before === after) return [];
+  if (after <= now && before > now) {
+    return item('breaking', path, `secret ${label} ends with this: whoever still uses it gets 401`);
   }
-  if (current.expiresAt !== next.expiresAt) {
-    const end = next.expiresAt === undefined ? 'never' : formatInstant(next.expiresAt);
-    const isCut = (next.expiresAt ?? Infinity) <= now && (current.expiresAt ?? Infinity) > now;
-    items.push(
-      ...(isCut
-        ? item('breaking', path, `secret ${label} ends with this: whoever still uses it gets 401`)
-        : item('change', path, `secret ${label} expires ${end}`)),
-    );
-  }
-  if (current.notBefore !== next.notBefore) {
-    const start = next.notBefore ?? 0;
-    const isHeldBack = start > now && (current.notBefore ?? 0) <= now;
-    const message = `secret ${label} is ${start > now ? `not accepted before ${formatInstant(start)}` : 'accepted at once'}`;
-    items.push(...item(isHeldBack ? 'breaking' : 'change', path, message));
-  }
-  return items;
+  return item(
+    'change',
+    path,
+    `secret ${label} expires ${after === Infinity ? 'never' : formatInstant(after)}`,
+  );
+}
+
+function planBeginning(
+  { current, next }: Sides<ClientSecret>,
+  path: string,
+  { label, now }: Labelled,
+): PlanItem[] {
+  const [before, after] = [current.notBefore ?? 0, next.notBefore ?? 0];
+  if (before === after) return [];
+  return after > now
+    ? item(
+        before <= now ? 'breaking' : 'change',
+        path,
+        `secret ${label} is not accepted before ${formatInstant(after)}`,
+      )
+    : item('change', path, `secret ${label} is accepted at once`);
 }

@@ -21,7 +21,9 @@ export function compareLists(
   { dropped, added = 'is new', severity = 'breaking' }: ListWords,
 ): PlanItem[] {
   return [
-    ...current.filter((one) => !next.includes(one)).flatMap((one) => item(severity, path, `${one} ${dropped}`)),
+    ...current
+      .filter((one) => !next.includes(one))
+      .flatMap((one) => item(severity, path, `${one} ${dropped}`)),
     ...next.filter((one) => !current.includes(one)).flatMap((one) => item('change', path, `${one} ${added}`)),
   ];
 }
@@ -47,6 +49,25 @@ export function compareDurations(
   if (current === next) return [];
   const change = `${formatDuration(current)} becomes ${formatDuration(next)}`;
   return item('change', path, `${change}: ${next < current ? shorter : longer}`);
+}
+
+/** Every value that no other comparison has spoken for, so that nothing changes without a word. */
+export function compareRest<T extends object>(
+  pathOf: (key: string) => string,
+  { current, next }: Sides<T>,
+  spokenFor: readonly (keyof T & string)[],
+): PlanItem[] {
+  const [before, after] = [new Map(Object.entries(current)), new Map(Object.entries(next))];
+  return [...new Set([...before.keys(), ...after.keys()])]
+    .filter((key) => !spokenFor.some((known) => known === key))
+    .flatMap((key) =>
+      compareValues(pathOf(toFileName(key)), { current: before.get(key), next: after.get(key) }),
+    );
+}
+
+/** `clientName` as the file has it: `client_name`. */
+export function toFileName(key: string): string {
+  return key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 function shown(value: unknown): string {

@@ -1,6 +1,6 @@
 // What a change means for the APIs that accept our tokens, whose identifier is the audience of those. Owns the words.
 import type { Config, Resource } from './config.ts';
-import { compareDurations, compareLists, item } from './plan-items.ts';
+import { compareDurations, compareLists, compareRest, item } from './plan-items.ts';
 import { tokenLifeWords } from './plan-service.ts';
 import type { PlanItem, Sides } from './plan.ts';
 
@@ -9,7 +9,9 @@ export function planResources({ current, next }: Sides<Pick<Config, 'resources' 
   const before = new Map(current.resources.map((entry) => [entry.resource, entry]));
   const after = new Map(next.resources.map((entry) => [entry.resource, entry]));
   return [
-    ...current.resources.flatMap((entry) => (after.has(entry.resource) ? [] : planRemoved(entry, owners.next))),
+    ...current.resources.flatMap((entry) =>
+      after.has(entry.resource) ? [] : planRemoved(entry, owners.next),
+    ),
     ...next.resources.flatMap((entry) => {
       const path = `resources[${entry.resource}]`;
       const old = before.get(entry.resource);
@@ -28,16 +30,30 @@ export function planResources({ current, next }: Sides<Pick<Config, 'resources' 
         // When both follow lifetimes.access_token, that key has said it.
         ...(old.accessToken === undefined && entry.accessToken === undefined
           ? []
-          : compareDurations(`${path}.access_token`, life, tokenLifeWords(next.lifetimes.idToken, life.next))),
+          : compareDurations(
+              `${path}.access_token`,
+              life,
+              tokenLifeWords(next.lifetimes.idToken, life.next),
+            )),
+        ...compareRest((key) => `${path}.${key}`, { current: old, next: entry }, SPOKEN_FOR),
       ];
     }),
   ];
 }
 
+const SPOKEN_FOR = [
+  'resource',
+  'scopes',
+  'introspectionClients',
+  'accessToken',
+] as const satisfies readonly (keyof Resource)[];
+
 type Owners = Sides<ReadonlyMap<string, string>>;
 
 function ownersOf(resources: readonly Resource[]): ReadonlyMap<string, string> {
-  return new Map(resources.flatMap(({ resource, scopes }) => scopes.map((scope) => [scope, resource] as const)));
+  return new Map(
+    resources.flatMap(({ resource, scopes }) => scopes.map((scope) => [scope, resource] as const)),
+  );
 }
 
 function planRemoved({ resource, scopes }: Resource, ownersAfter: ReadonlyMap<string, string>): PlanItem[] {
@@ -45,7 +61,11 @@ function planRemoved({ resource, scopes }: Resource, ownersAfter: ReadonlyMap<st
   const heirs = [...new Set(scopes.map((scope) => ownersAfter.get(scope)))];
   const [heir] = heirs;
   return heirs.length === 1 && heir !== undefined
-    ? item('breaking', path, `is renamed: the audience of its tokens becomes ${heir}, which the API must accept first`)
+    ? item(
+        'breaking',
+        path,
+        `is renamed: the audience of its tokens becomes ${heir}, which the API must accept first`,
+      )
     : item('breaking', path, 'is removed: no more tokens are issued for this API');
 }
 

@@ -2,7 +2,15 @@
 import { relative } from 'node:path';
 import type { Config, RateLimits, StoreConfig } from './config.ts';
 import { formatDuration } from './duration.ts';
-import { compareDurations, compareLists, compareValues, item, type DurationWords } from './plan-items.ts';
+import {
+  compareDurations,
+  compareLists,
+  compareRest,
+  compareValues,
+  item,
+  toFileName,
+  type DurationWords,
+} from './plan-items.ts';
 import type { PlanItem, PlanSide, Sides } from './plan.ts';
 import type { KeyName } from './service-keys.ts';
 
@@ -35,15 +43,39 @@ export function planService(sides: Sides<PlanSide>): PlanItem[] {
     ...planFeatures(configs),
     ...planLifetimes(configs),
     ...planRates(both('rateLimits')),
-    ...compareValues('refresh_token_grace', both('refreshTokenGrace')),
     ...compareValues('signing_keys', both('signingKeys'), { meaning: 'for keys that are made from now on' }),
-    ...compareValues('branding', both('branding')),
+    ...compareRest((key) => `branding.${key}`, both('branding'), []),
     ...compareValues('views', {
       current: fromFolder(sides.current.folder, configs.current.viewsFolder),
       next: fromFolder(sides.next.folder, configs.next.viewsFolder),
     }),
+    ...compareRest((key) => key, configs, SPOKEN_FOR),
   ];
 }
+
+const SPOKEN_FOR = [
+  'issuer',
+  'encryptionKeys',
+  'cookieKeys',
+  'store',
+  'listen',
+  'management',
+  'workers',
+  'trustedProxies',
+  'cors',
+  'features',
+  'lifetimes',
+  'rateLimits',
+  'signingKeys',
+  'branding',
+  'viewsFolder',
+  // In files of their own.
+  'resources',
+  'clients',
+  'users',
+  // What the start says; no setting.
+  'notices',
+] as const satisfies readonly (keyof Config)[];
 
 function planKeys({ current, next }: Sides<PlanSide>): PlanItem[] {
   const isGenerated = (name: KeyName) =>
@@ -75,7 +107,7 @@ function planKeyList(name: KeyName, { current, next }: Sides<readonly string[]>,
     ...next.flatMap((key, index) =>
       current.includes(key) ? [] : item('change', `${name}[${index}]`, 'is new'),
     ),
-    ...(current.includes(next[0] ?? '') && current[0] !== next[0]
+    ...(current[0] !== next[0] && current.includes(next[0] ?? '')
       ? item('change', name, 'another key comes first')
       : []),
   ];
@@ -124,28 +156,31 @@ const OLD_ONES_KEEP: DurationWords = {
   longer: 'what was issued before keeps its shorter life',
 };
 
+const REFRESH_TOKEN: DurationWords = {
+  shorter: 'refresh tokens that were issued before keep their later end until they are used',
+  longer: 'refresh tokens that were issued before keep their earlier end until they are used',
+};
+
+const CHAIN: DurationWords = {
+  shorter: 'chains of refresh tokens that are older than this end at their next use',
+  longer: 'chains of refresh tokens may go on for longer',
+};
+
 function planLifetimes({ current: { lifetimes: current }, next: { lifetimes: next } }: Sides): PlanItem[] {
-  const both = (key: keyof Config['lifetimes']) => ({ current: current[key], next: next[key] });
-  const refresh: DurationWords = {
-    shorter: 'refresh tokens that were issued before keep their end until they are used',
-    longer: 'refresh tokens that were issued before keep their end until they are used',
+  const words: Partial<Record<keyof Config['lifetimes'], DurationWords>> = {
+    accessToken: tokenLifeWords(next.idToken, next.accessToken),
+    idToken: tokenLifeWords(next.accessToken, next.idToken),
+    refreshToken: REFRESH_TOKEN,
+    refreshTokenAbsolute: CHAIN,
   };
-  return [
-    ...compareDurations(
-      'lifetimes.access_token',
-      both('accessToken'),
-      tokenLifeWords(next.idToken, next.accessToken),
+  const keys = Object.keys(next) as (keyof Config['lifetimes'])[];
+  return keys.flatMap((key) =>
+    compareDurations(
+      `lifetimes.${toFileName(key)}`,
+      { current: current[key], next: next[key] },
+      words[key] ?? OLD_ONES_KEEP,
     ),
-    ...compareDurations('lifetimes.id_token', both('idToken'), tokenLifeWords(next.accessToken, next.idToken)),
-    ...compareDurations('lifetimes.authorization_code', both('authorizationCode'), OLD_ONES_KEEP),
-    ...compareDurations('lifetimes.refresh_token', both('refreshToken'), refresh),
-    ...compareDurations('lifetimes.refresh_token_absolute', both('refreshTokenAbsolute'), {
-      shorter: 'chains of refresh tokens that are older end at their next use',
-      longer: 'chains of refresh tokens may go on for longer',
-    }),
-    ...compareDurations('lifetimes.session', both('session'), OLD_ONES_KEEP),
-    ...compareDurations('lifetimes.interaction', both('interaction'), OLD_ONES_KEEP),
-  ];
+  );
 }
 
 function planRates({ current, next }: Sides<RateLimits>): PlanItem[] {

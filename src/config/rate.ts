@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import type { Rate } from './config.ts';
 import { DAY, parseDuration } from './duration.ts';
+import { named } from './notation.ts';
 
 const PATTERN = /^\d{1,9}\/\d{1,8}[smhd]$/;
 const NOTATION = 'must be a rate: a number, a slash and a duration, such as 6000/1m';
@@ -18,7 +19,7 @@ export function parseRate(text: string): Rate | undefined {
 
 /** The zod type of a rate. */
 export function rate() {
-  return z
+  const schema = z
     .string(NOTATION)
     .regex(PATTERN, NOTATION)
     .superRefine((text, context) => {
@@ -27,4 +28,5 @@ export function rate() {
       }
     })
     .transform((text) => parseRate(text) ?? { limit: 1, windowSeconds: 1 });
+  return named('rate', schema);
 }

@@ -3,6 +3,7 @@
 import { resolve } from 'node:path';
 import { applicationTypeOf } from './check-clients.ts';
 import type {
+  Branding,
   Client,
   ClientSecret,
   Config,
@@ -62,7 +63,7 @@ export function toConfig(sources: Sources): Config {
     ),
     users: sources.users.map((entry) => toUser(complete(entry))),
     viewsFolder: form.views === undefined ? undefined : resolve(sources.service.folder, form.views),
-    branding: form.branding,
+    branding: toBranding(form.branding),
     notices: sources.notices,
   };
 }
@@ -91,14 +92,31 @@ function toLifetimes(form: ServiceForm['lifetimes']): Lifetimes {
     refreshToken: form.refresh_token,
     refreshTokenAbsolute: form.refresh_token_absolute,
     session: form.session,
+    sessionAbsolute: form.session_absolute,
+    consent: form.consent,
     interaction: form.interaction,
+  };
+}
+
+function toBranding(form: ServiceForm['branding']): Branding {
+  return {
+    name: form.name,
+    logo: form.logo,
+    logoDark: form.logo_dark,
+    favicon: form.favicon,
+    color: form.color,
+    privacyUri: form.privacy_uri,
+    termsUri: form.terms_uri,
+    imprintUri: form.imprint_uri,
   };
 }
 
 function toResource(form: ResourceForm): Resource {
   return {
     resource: form.resource,
+    name: form.name,
     scopes: [...new Set(form.scopes)],
+    scopeDescriptions: form.scope_descriptions,
     accessToken: form.access_token,
     introspectionClients: form.introspection_clients,
   };
@@ -126,6 +144,7 @@ function toClient(form: ClientForm, secrets: readonly ClientSecret[]): Client {
     consent: form.consent,
     logoUri: form.logo_uri,
     clientUri: form.client_uri,
+    initiateLoginUri: form.initiate_login_uri,
     policyUri: form.policy_uri,
     tosUri: form.tos_uri,
   };

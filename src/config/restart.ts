@@ -17,3 +17,15 @@ export function needRestart(current: Config, next: Config): string[] {
     .filter(([key]) => !isDeepStrictEqual(current[key as keyof typeof KEYS], next[key as keyof typeof KEYS]))
     .map(([, name]) => name);
 }
+
+/** `next`, but for what a running service can't take over: that stays as in `current`. */
+export function keepUntilRestart(current: Config, next: Config): Config {
+  const kept = Object.keys(KEYS).map((key) => [key, current[key as keyof typeof KEYS]]);
+  return { ...next, ...Object.fromEntries(kept) };
+}
+
+/** Whether a change of this key of the file takes effect at the next start only. */
+export function needsRestart(path: string): boolean {
+  const [key] = path.split(/[.[]/);
+  return Object.values(KEYS).some((name) => name === key);
+}

@@ -2,6 +2,7 @@
 // said of one field alone; what fields say together is in check-clients.ts.
 import * as z from 'zod';
 import { instant } from './instant.ts';
+import { named } from './notation.ts';
 import { accessTokenDuration, clientRateLimitsSchema } from './schema-limits.ts';
 import { hashFault } from './secret-strength.ts';
 import { emptyFault, labelFault, scopeTokenFault, splitScope, text } from './text.ts';
@@ -26,7 +27,7 @@ function scopeFault(value: string): string | undefined {
     : 'must be scopes separated by spaces';
 }
 
-const secretReference = text(emptyFault);
+const secretReference = named('reference', text(emptyFault));
 
 const clientSecretSchema = z
   .strictObject({
@@ -113,6 +114,9 @@ export const clientSchema = z.strictObject({
     .describe('explicit asks the person; implicit is for your own apps.'),
   logo_uri: text(webUriFault).optional().describe('Logo for the consent page.'),
   client_uri: text(webUriFault).optional().describe('Home page of the client.'),
+  initiate_login_uri: text(webUriFault)
+    .optional()
+    .describe('Where the client begins a sign-in; people are led there from a page that has expired.'),
   policy_uri: text(webUriFault).optional().describe('Privacy policy of the client.'),
   tos_uri: text(webUriFault).optional().describe('Terms of service of the client.'),
 });
@@ -122,10 +126,15 @@ export const resourceSchema = z.strictObject({
   resource: text(resourceFault).describe(
     'Identifier of the API, an absolute URI: the audience of its tokens (RFC 8707).',
   ),
+  name: text(labelFault).optional().describe('What people see of the API on the consent page.'),
   scopes: z
     .array(text(scopeTokenFault))
     .default([])
     .describe('Scopes that this API owns. No other API may have them.'),
+  scope_descriptions: z
+    .record(z.string(), text(labelFault))
+    .default({})
+    .describe('Scope: what it allows, in plain words for the consent page.'),
   access_token: accessTokenDuration()
     .optional()
     .describe('Lifetime of access tokens for this API. Default: lifetimes.access_token.'),

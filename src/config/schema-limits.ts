@@ -6,7 +6,7 @@ import { rate } from './rate.ts';
 
 const token = z.strictObject({
   client: rate().prefault('6000/1m').describe('Requests of one client.'),
-  address: rate().prefault('3000/1m').describe('Requests of one address that name no client that exists.'),
+  address: rate().prefault('3000/1m').describe('Requests of one address, whatever client they name.'),
   failures: rate()
     .prefault('20/1m')
     .describe(
@@ -17,6 +17,11 @@ const token = z.strictObject({
 const introspection = z.strictObject({
   client: rate().prefault('12000/1m').describe('Requests of one client.'),
   failures: rate().prefault('20/1m').describe('Wrong client credentials, for one client from one address.'),
+  unknown: rate()
+    .prefault('600/1m')
+    .describe(
+      'Questions of one client about tokens that this service never issued. Others are answered all the same.',
+    ),
 });
 
 const revocation = z.strictObject({
@@ -81,7 +86,14 @@ export const lifetimesSchema = z.strictObject({
   refresh_token_absolute: duration()
     .prefault('90d')
     .describe('A chain of refresh tokens, from sign-in to the last one.'),
-  session: duration({ min: MINUTE }).prefault('14d').describe('The sign-in of a browser.'),
+  session: duration({ min: MINUTE }).prefault('14d').describe('The sign-in of a browser that is not used.'),
+  // NIST SP 800-63B-4 §2.1.3: > Reauthentication ... SHOULD be no more than 30 days.
+  session_absolute: duration({ min: MINUTE })
+    .prefault('30d')
+    .describe('The sign-in of a browser, however much it is used.'),
+  consent: duration({ min: 0 })
+    .prefault('180d')
+    .describe('How long it is remembered what a person allowed an app. 0s asks at each new sign-in.'),
   interaction: duration({ min: MINUTE, max: DAY })
     .prefault('10m')
     .describe('How long a sign-in page stays usable. At least 1m.'),

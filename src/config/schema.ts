@@ -2,10 +2,11 @@
 // Schema come. Owns what can be said of one key alone; parse-fields.ts applies it, the check-*.ts files compare keys.
 import * as z from 'zod';
 import { duration } from './duration.ts';
+import { named } from './notation.ts';
 import { clientSchema, resourceSchema } from './schema-client.ts';
 import { lifetimesSchema, rateLimitsSchema, signingKeysSchema } from './schema-limits.ts';
 import { emptyFault, labelFault, text } from './text.ts';
-import { issuerFault, logoFault, originFault } from './uri.ts';
+import { imageFault, issuerFault, originFault, webUriFault } from './uri.ts';
 
 const port = () =>
   z.int('must be a whole number').min(0, 'must be 0 to 65535').max(65_535, 'must be 0 to 65535');
@@ -18,7 +19,7 @@ const address = (defaultPort: number) =>
     })
     .prefault({});
 
-const secretReferences = z.array(text(emptyFault)).default([]);
+const secretReferences = z.array(named('reference', text(emptyFault))).default([]);
 
 function colorFault(value: string): string | undefined {
   return /^#([0-9a-f]{3}|[0-9a-f]{6})$/i.test(value)
@@ -39,7 +40,7 @@ export const configSchema = z.strictObject({
   store: text(emptyFault)
     .default('lmdb:../data')
     .describe(
-      'lmdb:FOLDER for one machine, or redis://… or rediss://… for many; also env:NAME or file:PATH of one of these.',
+      'lmdb:FOLDER for one machine; redis://HOST, redis+sentinel://HOST,HOST/NAME or redis+cluster://HOST,HOST for many (rediss for TLS); also env:NAME or file:PATH of one of these.',
     ),
   workers: z
     .union(
@@ -105,8 +106,15 @@ export const configSchema = z.strictObject({
   branding: z
     .strictObject({
       name: text(labelFault).default('Postern').describe('Name of the service on its pages.'),
-      logo: text(logoFault).optional().describe('URL of a logo.'),
+      logo: text(imageFault)
+        .optional()
+        .describe('Logo: a URL, a path on this host, or the name of a file in the assets of your views.'),
+      logo_dark: text(imageFault).optional().describe('The logo for dark pages. Default: logo.'),
+      favicon: text(imageFault).optional().describe('The icon of the browser tab.'),
       color: text(colorFault).optional().describe('Accent color, such as "#1a56db".'),
+      privacy_uri: text(webUriFault).optional().describe('Your privacy policy, linked from each page.'),
+      terms_uri: text(webUriFault).optional().describe('Your terms of service.'),
+      imprint_uri: text(webUriFault).optional().describe('Your legal notice.'),
     })
     .prefault({})
     .describe('How the pages look.'),

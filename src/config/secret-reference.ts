@@ -30,7 +30,7 @@ export async function resolveReference(reference: string, context: ReferenceCont
   if (context.readSecrets === false && isReference(reference)) return standIn(reference);
   if (reference.startsWith('env:')) return fromEnvironment(reference.slice('env:'.length), context.env);
   if (reference.startsWith('file:')) return fromFile(reference.slice('file:'.length), context);
-  if (/^sha256:/i.test(reference))
+  if (/^(sha256:|\$argon2)/i.test(reference))
     return fault('is a hash: write it as an entry of client_secrets with hash:');
   return { kind: 'value', value: reference, isPlain: true };
 }

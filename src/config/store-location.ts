@@ -1,6 +1,7 @@
 // Where data is kept: reads the `store` key. Owns its notation; the engines themselves are in src/store.
 import { resolve } from 'node:path';
 import type { StoreConfig } from './config.ts';
+import { parseRedisUrl, RedisUrlError } from './redis-url.ts';
 import { understood, type Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
 import { isReference, resolveReference, type ReferenceSource } from './secret-reference.ts';
@@ -27,7 +28,7 @@ export async function resolveStore(
   if (resolved.value.startsWith('lmdb:')) {
     return { engine: 'lmdb', folder: resolve(service.folder, resolved.value.slice('lmdb:'.length)) };
   }
-  if (resolved.isPlain && !issuerIsLoopback && new URL(resolved.value).password !== '') {
+  if (resolved.isPlain && !issuerIsLoopback && hasPassword(resolved.value)) {
     service.report(['store'], 'has a password in plain text: put the URL in env:NAME or file:PATH');
   }
   return { engine: 'redis', url: resolved.value };
@@ -36,10 +37,16 @@ export async function resolveStore(
 function storeFault(location: string): string | undefined {
   if (location.startsWith('lmdb:'))
     return location === 'lmdb:' ? 'lmdb: must be followed by a folder' : undefined;
-  const later = /^(redis\+sentinel|redis\+cluster):/.exec(location)?.[1];
-  if (later !== undefined) return `${later} is not supported yet: use redis:// or rediss://`;
-  const url = URL.parse(location);
-  return url !== null && /^rediss?:\/\/./.test(location) && url.hostname !== ''
-    ? undefined
-    : 'must be lmdb:FOLDER, redis://HOST or rediss://HOST';
+  try {
+    parseRedisUrl(location);
+    return undefined;
+  } catch (error) {
+    if (error instanceof RedisUrlError) return error.message;
+    throw error;
+  }
+}
+
+function hasPassword(url: string): boolean {
+  const { password, sentinelPassword } = parseRedisUrl(url);
+  return (password ?? sentinelPassword ?? '') !== '';
 }

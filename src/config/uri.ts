@@ -101,8 +101,9 @@ export const webUriFault = withUrl([
   [hasUserInfo, 'must not contain a user name or password'],
 ]);
 
-/** A web URL, or a path on the issuer's host. */
-export function logoFault(value: string): string | undefined {
+/** A web URL, a path on the issuer's host, or the name of a file in the assets of the operator's views. */
+export function imageFault(value: string): string | undefined {
+  if (/^\w[\w-]*\.\w+$/.test(value)) return undefined;
   return /^\/[A-Za-z0-9._~-]/.test(value) && !/[\s"\\<>]/.test(value) ? undefined : webUriFault(value);
 }
 

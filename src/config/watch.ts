@@ -25,6 +25,8 @@ export type ConfigWatchParts = {
   /** Takes a new configuration over. When it throws, the old one counts as running. */
   readonly onConfig: (loaded: LoadedConfig, previous: LoadedConfig) => void | Promise<void>;
   readonly onBroken: (error: ConfigError) => void;
+  /** The files say what runs already, also after they were broken for a while. */
+  readonly onUnchanged?: () => void;
   /** What neither the file nor its writer can be blamed for. */
   readonly onError: (error: unknown) => void;
   /** A file is whole when nothing has happened to it for this long. */
@@ -53,7 +55,10 @@ export async function watchConfig(parts: ConfigWatchParts): Promise<ConfigWatch>
   return watcher;
 }
 
-type Answer = { readonly promise: Promise<ReloadOutcome>; readonly resolve: (outcome: ReloadOutcome) => void };
+type Answer = {
+  readonly promise: Promise<ReloadOutcome>;
+  readonly resolve: (outcome: ReloadOutcome) => void;
+};
 type Attempt = { readonly loaded: LoadedConfig } | { readonly error: unknown };
 
 class Watcher implements ConfigWatch {
@@ -147,10 +152,7 @@ class Watcher implements ConfigWatch {
   }
 
   /** Waits until two looks see the same. Undefined when the watch ends meanwhile. */
-  async #settle(
-    first: Snapshot,
-    isTakenAnyway: (change: Change) => boolean,
-  ): Promise<Snapshot | undefined> {
+  async #settle(first: Snapshot, isTakenAnyway: (change: Change) => boolean): Promise<Snapshot | undefined> {
     let seen = first;
     for (;;) {
       const changed = changedDocuments(this.#judged, seen);
@@ -181,6 +183,7 @@ class Watcher implements ConfigWatch {
       const isSame = attempt.loaded.hash === hash && attempt.loaded.machineHash === machineHash;
       if (!isSame) await this.#parts.onConfig(attempt.loaded, this.#current);
       this.#current = attempt.loaded;
+      if (isSame) this.#parts.onUnchanged?.();
       return isSame ? 'unchanged' : 'changed';
     } catch (error) {
       if (error instanceof ConfigError) this.#parts.onBroken(error);
@@ -198,11 +201,9 @@ class Watcher implements ConfigWatch {
 }
 
 function openAnswer(): Answer {
-  let resolve: Answer['resolve'] = () => undefined;
-  const promise = new Promise<ReloadOutcome>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
+  const waiting: Answer['resolve'][] = [];
+  const promise = new Promise<ReloadOutcome>((resolve) => waiting.push(resolve));
+  return { promise, resolve: (outcome) => waiting[0]?.(outcome) };
 }
 
 function union(left: ConfigSources, right: ConfigSources): ConfigSources {

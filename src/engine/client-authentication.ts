@@ -29,15 +29,15 @@ export function createSecretComparison({
 }: SecretComparisonParts): (request: ClientRequest, clientId: string, secret: string) => Promise<boolean> {
   const findSecret = createSecretFinder(verifySlow);
   return async function compareSecret({ endpoint, address }, clientId, secret) {
-    const takeBack = await limits.takeSecretAttempt(endpoint, clientId, address);
     const client = findClient(clientId);
     if (client === undefined) return false;
-    const match = await findSecret(client.secrets, secret, now() / 1000);
-    if (match === undefined) return false;
-    takeBack();
-    onSecretUsed?.(client, match);
-    await limits.takeClient(endpoint, client);
-    return true;
+    const isRight = await limits.attemptSecret(endpoint, clientId, address, async () => {
+      const match = await findSecret(client.secrets, secret, now() / 1000);
+      if (match !== undefined) onSecretUsed?.(client, match);
+      return match !== undefined;
+    });
+    if (isRight) await limits.takeClient(endpoint, client, address);
+    return isRight;
   };
 }
 

@@ -11,10 +11,6 @@ export function toClientMetadata(client: Client): ClientMetadata {
   return {
     client_id: client.clientId,
     ...(client.clientName !== undefined && { client_name: client.clientName }),
-    ...(client.logoUri !== undefined && { logo_uri: client.logoUri }),
-    ...(client.clientUri !== undefined && { client_uri: client.clientUri }),
-    ...(client.policyUri !== undefined && { policy_uri: client.policyUri }),
-    ...(client.tosUri !== undefined && { tos_uri: client.tosUri }),
     ...(client.tokenEndpointAuthMethod !== 'none' && { client_secret: PLACEHOLDER_SECRET }),
     application_type: client.applicationType,
     token_endpoint_auth_method: client.tokenEndpointAuthMethod,

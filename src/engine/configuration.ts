@@ -4,17 +4,18 @@ import type { Accounts } from '../accounts/accounts.ts';
 import type { Config } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import type { KeySet } from '../keys/key-set.ts';
-import type { Pages } from '../pages/pages.ts';
 import type { Clock } from '../store/store.ts';
 import type { AudienceRules } from '../tokens/audience.ts';
 import { type AdapterParts, createAdapter } from './adapter.ts';
 import { CLAIMS_OF_SCOPE } from './claims.ts';
 import { toClientMetadata } from './clients.ts';
-import { createEnginePages, type EnginePages } from './engine-pages.ts';
+import type { EnginePages } from './engine-pages.ts';
 import { createLoadExistingGrant } from './existing-grant.ts';
 import { createInteractionPolicy } from './interaction-policy.ts';
 import { createLifetimes } from './lifetimes.ts';
+import { narrowScopes } from './narrowed-scope.ts';
 import { createScopePolicy, type ScopePolicy } from './scopes.ts';
+import type { RememberedConsents } from './remembered-consents.ts';
 import { toEngineKeys } from './signing-keys.ts';
 import { createIntrospectionPolicy, mayRevoke } from './token-policies.ts';
 
@@ -24,19 +25,19 @@ export type ConfigurationParts = {
   readonly adapter: AdapterParts;
   readonly accounts: Accounts;
   readonly audiences: AudienceRules;
-  readonly pages: Pages;
+  readonly consents: RememberedConsents;
+  readonly enginePages: EnginePages;
   readonly now: Clock;
 };
 
 export function createConfiguration(parts: ConfigurationParts): Configuration {
-  const { config, keySet, adapter, accounts, audiences, pages, now } = parts;
+  const { config, keySet, adapter, accounts, audiences, consents, enginePages, now } = parts;
   const { issuer } = config;
   const clients = new Map(config.clients.map((client) => [client.clientId, client]));
   const scopePolicy = createScopePolicy(config, audiences);
-  const enginePages = createEnginePages(pages, issuer);
 
   return {
-    adapter: (model: string) => createAdapter(model, adapter),
+    adapter: (model: string) => narrowScopes(model, createAdapter(model, adapter), clients),
     clients: config.clients.map(toClientMetadata),
     jwks: toEngineKeys(keySet),
     cookies: cookies(config),
@@ -77,18 +78,17 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
       const account = await accounts.findLive(id, issuedAt);
       return account && { accountId: id, claims: () => ({ ...account.claims, sub: id }) };
     },
-    loadExistingGrant: createLoadExistingGrant(clients),
+    loadExistingGrant: createLoadExistingGrant({ clients, accounts, consents }),
     extraTokenClaims: authenticationClaims,
     renderError: enginePages.renderError,
-    features: featuresOf(parts, scopePolicy, enginePages, (clientId) => clients.has(clientId)),
+    features: featuresOf(parts, scopePolicy, (clientId) => clients.has(clientId)),
   };
 }
 
 /** What is offered besides the core; everything that is not named is off. */
 function featuresOf(
-  { config, audiences, accounts }: ConfigurationParts,
+  { config, audiences, accounts, enginePages }: ConfigurationParts,
   scopePolicy: ScopePolicy,
-  enginePages: EnginePages,
   clientExists: (clientId: string) => boolean,
 ): NonNullable<Configuration['features']> {
   return {

@@ -1,36 +1,45 @@
 // The engine's own pages (sign out, signed out, error) through our templates. Owns the step from the engine's context
 // to a page model; sign-in and consent are interaction/'s.
-import type { Client as EngineClient, ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
+import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
+import type { Client } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
-import type { ClientModel } from '../pages/models.ts';
+import type { ClientModel, LoggedOutModel } from '../pages/models.ts';
 import type { Pages } from '../pages/pages.ts';
 import { StoreUnavailable } from '../store/store.ts';
+import { toClientModel } from './client-model.ts';
+import type { RecentApps } from './recent-apps.ts';
 
 /** Routes that programs call: their errors are JSON whatever the Accept header says (RFC 6749 §5.2). */
 const JSON_ROUTES = new Set(['token', 'userinfo', 'introspection', 'revocation', 'jwks', 'discovery']);
-
-export function toClientModel(client: EngineClient): ClientModel {
-  return {
-    id: client.clientId,
-    name: client.clientName ?? client.clientId,
-    logoUri: client.logoUri,
-    clientUri: client.clientUri,
-    policyUri: client.policyUri,
-    tosUri: client.tosUri,
-  };
-}
 
 type Render = (ctx: KoaContextWithOIDC) => void;
 
 export type EnginePages = {
   readonly logoutSource: Render;
   readonly postLogoutSuccessSource: Render;
+  /** There was nobody to sign out. */
+  readonly nobodyToSignOut: Render;
   readonly renderError: (ctx: KoaContextWithOIDC, out: ErrorOut, error: Error) => void;
 };
 
-const LOCALE = { locale: 'en' };
+export type EnginePagesParts = {
+  readonly pages: Pages;
+  readonly issuer: string;
+  readonly clients: ReadonlyMap<string, Client>;
+  readonly recentApps: RecentApps;
+};
 
-export function createEnginePages(pages: Pages, issuer: string): EnginePages {
+export function createEnginePages({ pages, issuer, clients, recentApps }: EnginePagesParts): EnginePages {
+  function clientModel(clientId: string | undefined): ClientModel | undefined {
+    const client = clients.get(clientId ?? '');
+    return client && toClientModel(client, issuer);
+  }
+
+  function showLoggedOut(ctx: KoaContextWithOIDC, outcome: LoggedOutModel['outcome']): void {
+    const model = { client: clientModel(ctx.oidc.client?.clientId), outcome };
+    html(ctx, pages.render('logged-out', model, contextOf(ctx)));
+  }
+
   return {
     logoutSource(ctx) {
       const { session, client } = ctx.oidc;
@@ -38,15 +47,15 @@ export function createEnginePages(pages: Pages, issuer: string): EnginePages {
       const model = {
         action: `${issuer}${ENDPOINTS.logout}/confirm`,
         xsrf: state?.secret ?? '',
-        client: client && toClientModel(client),
+        client: clientModel(client?.clientId),
       };
-      html(ctx, pages.render('logout', model, LOCALE));
+      html(ctx, pages.render('logout', model, contextOf(ctx)));
     },
 
-    postLogoutSuccessSource(ctx) {
-      const { client } = ctx.oidc;
-      html(ctx, pages.render('logged-out', { client: client && toClientModel(client) }, LOCALE));
-    },
+    // The engine names the app there only when the person stayed signed in.
+    postLogoutSuccessSource: (ctx) =>
+      showLoggedOut(ctx, ctx.oidc.client === undefined ? 'signed_out' : 'stayed'),
+    nobodyToSignOut: (ctx) => showLoggedOut(ctx, 'nobody'),
 
     renderError(ctx, { error, error_description: description }, cause) {
       if (JSON_ROUTES.has(ctx.oidc.route)) {
@@ -54,10 +63,24 @@ export function createEnginePages(pages: Pages, issuer: string): EnginePages {
         return;
       }
       if (cause instanceof StoreUnavailable) return; // http/errors.ts answers 503
-      const requestId = String(ctx.state['requestId'] ?? '');
-      html(ctx, pages.render('error', { status: ctx.status, error, description, requestId }, LOCALE));
+      const uid = ctx.oidc.route === 'resume' ? ctx.path.split('/').at(-1) : undefined;
+      const clientId = uid === undefined ? ctx.oidc.client?.clientId : recentApps.find(ctx, uid);
+      const model = {
+        status: ctx.status,
+        // A sign-in that is over, as http/errors.ts calls it too.
+        error: cause.name === 'SessionNotFound' ? 'expired' : error,
+        description,
+        requestId: String(ctx.state['requestId'] ?? ''),
+        client: clientModel(clientId),
+      };
+      html(ctx, pages.render('error', model, contextOf(ctx)));
     },
   };
+}
+
+/** http/language.ts has decided. */
+function contextOf(ctx: KoaContextWithOIDC): { readonly locale: string } {
+  return { locale: String(ctx.state['locale']) };
 }
 
 function html(ctx: KoaContextWithOIDC, body: string): void {

@@ -3,6 +3,7 @@
 import compose from 'koa-compose';
 import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
+import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import { jwksMaxAge } from '../keys/timing.ts';
@@ -14,16 +15,28 @@ import {
   createAccessTokens,
   signOnlyWhile,
 } from '../tokens/access-token.ts';
+import type { Pages } from '../pages/pages.ts';
 import { createAudienceRules } from '../tokens/audience.ts';
 import type { RevokedTokens } from '../tokens/revoked-tokens.ts';
 import { adjustAnswers, rememberFaults } from './answers.ts';
-import { createSecretComparison, type SecretComparisonParts } from './client-authentication.ts';
+import {
+  type ClientRequest,
+  createSecretComparison,
+  type SecretComparisonParts,
+} from './client-authentication.ts';
 import { type ConfigurationParts, createConfiguration } from './configuration.ts';
+import { createEnginePages } from './engine-pages.ts';
 import { createOfflineAccessNotice } from './offline-access-notice.ts';
+import { createRecentApps, type RecentApps } from './recent-apps.ts';
+import { createRememberedConsents, type RememberedConsents } from './remembered-consents.ts';
 import { PosternProvider } from './seam/provider.ts';
 import { assertSignsAndVerifies } from './self-test.ts';
+import { signOutAtOnce } from './sign-out-at-once.ts';
+import { limitUnknownTokens } from './unknown-tokens.ts';
+import { withdrawConsent } from './withdraw-consent.ts';
 
-export type EngineParts = Omit<ConfigurationParts, 'audiences'> & {
+export type EngineParts = Omit<ConfigurationParts, 'audiences' | 'consents' | 'enginePages'> & {
+  readonly pages: Pages;
   readonly revoked: RevokedTokens;
   readonly limits: Limits;
   readonly log: Log;
@@ -39,6 +52,8 @@ export type Engine = {
   /** For how many seconds a JWKS answer may be kept. */
   readonly jwksMaxAge: () => number;
   readonly findClient: (clientId: string) => Client | undefined;
+  readonly consents: RememberedConsents;
+  readonly recentApps: RecentApps;
   /** Runs inside the host's own Koa context. */
   readonly handle: Middleware;
 };
@@ -56,19 +71,27 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   const findClient = (clientId: string) => clients.get(clientId);
   const compareSecret = createSecretComparison({ findClient, limits, now, verifySlow, onSecretUsed });
 
-  const provider = new PosternProvider(config.issuer, createConfiguration({ ...parts, audiences }), {
+  const { records, hash } = parts.adapter;
+  const consents = createRememberedConsents({
+    records,
+    hash,
+    now,
+    lifetimeSeconds: config.lifetimes.consent,
+  });
+  const recentApps = createRecentApps(config.issuer);
+  const enginePages = createEnginePages({ pages: parts.pages, issuer: config.issuer, clients, recentApps });
+
+  const configuration = createConfiguration({ ...parts, audiences, consents, enginePages });
+  const provider = new PosternProvider(config.issuer, configuration, {
     tokens,
     audiences,
     revoked,
-    compareClientSecret: (ctx, clientId, secret) =>
-      compareSecret(
-        {
-          endpoint: (ctx?.oidc.route ?? 'token') as ClientEndpoint,
-          address: String(ctx?.state['clientAddress'] ?? ''),
-        },
-        clientId,
-        secret,
-      ),
+    compareClientSecret: (ctx, clientId, secret) => compareSecret(requestOf(ctx), clientId, secret),
+    async admitPublicClient(ctx, clientId) {
+      const client = findClient(clientId);
+      const { endpoint, address } = requestOf(ctx);
+      if (client !== undefined) await limits.takeClient(endpoint, client, address);
+    },
   });
   rememberFaults(provider);
 
@@ -77,12 +100,25 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     tokens,
     jwksMaxAge: () => jwksMaxAge(keySet, config.signingKeys, now()),
     findClient,
+    consents,
+    recentApps,
     handle: compose([
       keepGrants(maySign),
       createOfflineAccessNotice(parts.log),
+      limitUnknownTokens(limits, tokens),
+      withdrawConsent(consents),
       adjustAnswers(config.issuer),
+      signOutAtOnce(enginePages, parts.adapter),
       ...(provider.middleware as Middleware[]),
     ]),
+  };
+}
+
+/** Where and from where a client says who it is. */
+function requestOf(ctx: KoaContextWithOIDC | undefined): ClientRequest {
+  return {
+    endpoint: (ctx?.oidc.route ?? 'token') as ClientEndpoint,
+    address: String(ctx?.state['clientAddress'] ?? ''),
   };
 }
 

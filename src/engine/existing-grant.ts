@@ -1,19 +1,43 @@
-// Which grant an authorization request starts from: the one just consented to, the session's, or, for a first-party
-// app with `consent: implicit`, one that already holds what is asked for.
+// Which grant an authorization request starts from: the one just consented to, the session's, one made from what the
+// person allowed before, or, for a first-party app with `consent: implicit`, one that holds what is asked for.
 import type { Grant, KoaContextWithOIDC } from 'oidc-provider';
+import type { Accounts } from '../accounts/accounts.ts';
 import type { Client } from '../config/config.ts';
+import type { RememberedConsent, RememberedConsents } from './remembered-consents.ts';
 
-export function createLoadExistingGrant(clients: ReadonlyMap<string, Client>) {
+export type ExistingGrantParts = {
+  readonly clients: ReadonlyMap<string, Client>;
+  readonly accounts: Accounts;
+  readonly consents: RememberedConsents;
+};
+
+export function createLoadExistingGrant({ clients, accounts, consents }: ExistingGrantParts) {
+  /** Undefined also when everything of the person was ended since. */
+  async function findConsent(accountId: string, clientId: string): Promise<RememberedConsent | undefined> {
+    const consent = await consents.find(accountId, clientId);
+    if (consent === undefined) return undefined;
+    return (await accounts.findLive(accountId, consent.at)) && consent;
+  }
+
   return async function loadExistingGrant(ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
     const { client, session, account, result, provider } = ctx.oidc;
     if (client === undefined || session === undefined || account === undefined) return undefined;
-    const grantId = result?.consent?.grantId ?? session.grantIdFor(client.clientId);
-    const existing = grantId === undefined ? undefined : await provider.Grant.find(grantId);
-    if (clients.get(client.clientId)?.consent !== 'implicit') return existing;
-
     const { accountId } = account;
-    const grant = existing ?? new provider.Grant({ accountId, clientId: client.clientId });
-    grantRequested(grant, ctx);
+    const { clientId } = client;
+    const grantId = result?.consent?.grantId ?? session.grantIdFor(clientId);
+    const existing = grantId === undefined ? undefined : await provider.Grant.find(grantId);
+    const start = () => existing ?? new provider.Grant({ accountId, clientId });
+
+    if (clients.get(clientId)?.consent === 'implicit') {
+      const grant = start();
+      grantRequested(grant, ctx);
+      await grant.save();
+      return grant;
+    }
+    const consent = await findConsent(accountId, clientId);
+    if (consent === undefined || (existing !== undefined && covers(existing, consent))) return existing;
+    const grant = start();
+    grantRemembered(grant, consent);
     await grant.save();
     return grant;
   };
@@ -25,4 +49,26 @@ function grantRequested(grant: Grant, { oidc }: KoaContextWithOIDC): void {
     const owned = [...oidc.requestParamScopes].filter((scope) => scopes.has(scope));
     grant.addResourceScope(resource, owned.join(' '));
   }
+}
+
+function grantRemembered(grant: Grant, { scopes, claims, resourceScopes }: RememberedConsent): void {
+  if (scopes.length > 0) grant.addOIDCScope(scopes.join(' '));
+  if (claims.length > 0) grant.addOIDCClaims([...claims]);
+  for (const [resource, owned] of Object.entries(resourceScopes)) {
+    if (owned.length > 0) grant.addResourceScope(resource, owned.join(' '));
+  }
+}
+
+function covers(grant: Grant, { scopes, claims, resourceScopes }: RememberedConsent): boolean {
+  const includes = (granted: string, wanted: readonly string[]) => {
+    const known = new Set(granted.split(' '));
+    return wanted.every((one) => known.has(one));
+  };
+  return (
+    includes(grant.getOIDCScopeEncountered(), scopes) &&
+    includes(grant.getOIDCClaimsEncountered().join(' '), claims) &&
+    Object.entries(resourceScopes).every(([resource, owned]) =>
+      includes(grant.getResourceScopeEncountered(resource), owned),
+    )
+  );
 }

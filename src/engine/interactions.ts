@@ -6,18 +6,25 @@ import { errors } from 'oidc-provider';
 import type { Client } from '../config/config.ts';
 import type { ClientModel } from '../pages/models.ts';
 import { type AdapterParts, recordKey } from './adapter.ts';
-import { toClientModel } from './engine-pages.ts';
+import { toClientModel } from './client-model.ts';
 import type { LiveEngine } from './live-engine.ts';
+
+const PROMPTS = ['login', 'select_account', 'consent'] as const;
+/** What the person is asked for. */
+export type Prompt = (typeof PROMPTS)[number];
 
 /** An authorization request that waits for a person. */
 export type OpenInteraction = {
   readonly uid: string;
-  readonly prompt: 'login' | 'consent';
+  readonly prompt: Prompt;
   readonly client: ClientModel;
   readonly settings: Client;
-  /** The signed-in person, at consent. */
+  /** The signed-in person, where there is one. */
   readonly accountId: string | undefined;
   readonly loginHint: string | undefined;
+  readonly uiLocales: string | undefined;
+  /** Whether the signed-in person is only asked to prove again that it is them. */
+  readonly isConfirmation: boolean;
   /** What is still to be granted; the only source of what a consent grants (LG-13). */
   readonly missing: {
     readonly scopes: readonly string[];
@@ -29,8 +36,12 @@ export type OpenInteraction = {
 export interface Interactions {
   /** Undefined when it isn't this browser's, has expired, was finished, or its session changed. */
   find(ctx: Context, uid: string): Promise<OpenInteraction | undefined>;
+  /** The app that an interaction was for, also when it is gone; as this browser remembers. */
+  appOf(ctx: Context, uid: string): ClientModel | undefined;
   /** Each resolves the URL to go on with, or undefined when somebody else finished it first. */
   finishLogin(ctx: Context, interaction: OpenInteraction, accountId: string): Promise<string | undefined>;
+  /** Goes on with the person who is signed in. */
+  finishSelection(ctx: Context, interaction: OpenInteraction): Promise<string | undefined>;
   finishConsent(ctx: Context, interaction: OpenInteraction): Promise<string | undefined>;
   /** RFC 6749 §4.1.2.1: the app is told access_denied. */
   deny(ctx: Context, interaction: OpenInteraction): Promise<string | undefined>;
@@ -65,29 +76,40 @@ export function createInteractions(live: LiveEngine, adapter: AdapterParts): Int
       const details = await detailsOf(ctx, uid);
       const clientId = details && String(details.params['client_id']);
       const settings = clientId === undefined ? undefined : live.current.findClient(clientId);
-      const client = clientId === undefined ? undefined : await live.current.provider.Client.find(clientId);
       // A client removed meanwhile has nobody to send the person back to.
-      if (details === undefined || settings === undefined || client === undefined) return undefined;
-      return toOpenInteraction(details, settings, toClientModel(client));
+      if (details === undefined || settings === undefined) return undefined;
+      live.current.recentApps.remember(ctx, uid, settings.clientId);
+      return toOpenInteraction(details, settings, live.current.provider.issuer);
     },
 
-    finishLogin: (ctx, { uid }, accountId) => finish(ctx, uid, { login: { accountId } }),
+    appOf(ctx, uid) {
+      const { findClient, recentApps, provider } = live.current;
+      const settings = findClient(recentApps.find(ctx, uid) ?? '');
+      return settings && toClientModel(settings, provider.issuer);
+    },
 
-    async finishConsent(ctx, interaction) {
-      const details = await detailsOf(ctx, interaction.uid);
-      if (details === undefined || interaction.accountId === undefined) return undefined;
+    finishLogin: (ctx, { uid, prompt }, accountId) =>
+      // Whoever signs in has chosen their account.
+      finish(ctx, uid, { login: { accountId }, ...(prompt === 'select_account' && { select_account: {} }) }),
+
+    finishSelection: (ctx, { uid }) => finish(ctx, uid, { select_account: {} }),
+
+    async finishConsent(ctx, { uid, accountId, settings, missing }) {
+      const details = await detailsOf(ctx, uid);
+      if (details === undefined || accountId === undefined) return undefined;
       const { Grant } = live.current.provider;
       const existing = details.grantId === undefined ? undefined : await Grant.find(details.grantId);
-      const grant =
-        existing ?? new Grant({ accountId: interaction.accountId, clientId: interaction.settings.clientId });
-      const { scopes, claims, resourceScopes } = interaction.missing;
+      const grant = existing ?? new Grant({ accountId, clientId: settings.clientId });
+      const { scopes, claims, resourceScopes } = missing;
       if (scopes.length > 0) grant.addOIDCScope(scopes.join(' '));
       if (claims.length > 0) grant.addOIDCClaims([...claims]);
       for (const [resource, owned] of Object.entries(resourceScopes)) {
         grant.addResourceScope(resource, owned.join(' '));
       }
       const grantId = await grant.save();
-      return finish(ctx, interaction.uid, { consent: { grantId } });
+      const destination = await finish(ctx, uid, { consent: { grantId } });
+      if (destination !== undefined) await live.current.consents.add(accountId, settings.clientId, missing);
+      return destination;
     },
 
     deny: (ctx, { uid }) =>
@@ -95,30 +117,35 @@ export function createInteractions(live: LiveEngine, adapter: AdapterParts): Int
   };
 }
 
-function toOpenInteraction(
-  details: Details,
-  settings: Client,
-  client: ClientModel,
-): OpenInteraction | undefined {
-  const { name, details: prompted } = details.prompt;
-  if (name !== 'login' && name !== 'consent') return undefined;
+/** Reasons of the engine that the same person can answer with their password. */
+const CONFIRMATIONS = new Set(['login_prompt', 'max_age']);
+
+function toOpenInteraction(details: Details, settings: Client, issuer: string): OpenInteraction | undefined {
+  const { name, reasons, details: prompted } = details.prompt;
+  const prompt = PROMPTS.find((one) => one === name);
+  if (prompt === undefined) return undefined;
   const missing = prompted as {
     readonly missingOIDCScope?: readonly string[];
     readonly missingOIDCClaims?: readonly string[];
     readonly missingResourceScopes?: Readonly<Record<string, readonly string[]>>;
   };
-  const loginHint = details.params['login_hint'];
   return {
     uid: details.uid,
-    prompt: name,
-    client,
+    prompt,
+    client: toClientModel(settings, issuer),
     settings,
     accountId: details.session?.accountId,
-    loginHint: typeof loginHint === 'string' ? loginHint : undefined,
+    loginHint: textOf(details.params['login_hint']),
+    uiLocales: textOf(details.params['ui_locales']),
+    isConfirmation: reasons.every((reason) => CONFIRMATIONS.has(reason)),
     missing: {
       scopes: missing.missingOIDCScope ?? [],
       claims: missing.missingOIDCClaims ?? [],
       resourceScopes: missing.missingResourceScopes ?? {},
     },
   };
+}
+
+function textOf(parameter: unknown): string | undefined {
+  return typeof parameter === 'string' ? parameter : undefined;
 }

@@ -26,7 +26,12 @@ export function createLifetimes(
       return Math.max(1, Math.min(lifetimes.refreshToken, lifetimes.refreshTokenAbsolute - age));
     },
     Interaction: () => lifetimes.interaction,
-    Session: () => lifetimes.session,
+    // ASVS 7.3: idle and absolute at once; a new sign-in begins anew.
+    Session: (_ctx, session) => {
+      const seconds = Math.floor(now() / 1000);
+      const age = seconds - (session.loginTs ?? seconds);
+      return Math.max(1, Math.min(lifetimes.session, lifetimes.sessionAbsolute - age));
+    },
     Grant: () => Math.max(lifetimes.refreshTokenAbsolute, lifetimes.session),
   };
 }

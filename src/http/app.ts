@@ -10,12 +10,15 @@ import { assets as serveAssets } from './assets.ts';
 import { caching } from './caching.ts';
 import { createClientAddress } from './client-address.ts';
 import { cors } from './cors.ts';
+import { refuseControlBytes } from './credentials.ts';
 import { edge } from './edge.ts';
 import { errors } from './errors.ts';
 import { formAsQuery } from './form-as-query.ts';
 import { securityHeaders } from './headers.ts';
+import { language } from './language.ts';
 import { limitAddresses } from './limit-addresses.ts';
 import { requestLog } from './request-log.ts';
+import { sizes } from './sizes.ts';
 
 export type AppParts = {
   readonly config: Config;
@@ -37,6 +40,7 @@ export function createApp({ config, live, interactions, pages, assets, limits, l
 
   app.use(requestLog(log));
   app.use(securityHeaders(issuer));
+  app.use(language(pages, issuer));
   app.use(errors(pages, log));
   app.use(edge({ issuer, clientAddress: createClientAddress(trustedProxies) }));
   app.use(
@@ -47,6 +51,8 @@ export function createApp({ config, live, interactions, pages, assets, limits, l
     }),
   );
   app.use(limitAddresses(limits));
+  app.use(sizes());
+  app.use(refuseControlBytes(issuer));
   app.use(caching({ discovery: signingKeys.jwksMaxAge, jwks: () => live.current.jwksMaxAge() }));
   app.use(serveAssets(assets));
   app.use(formAsQuery(issuer));

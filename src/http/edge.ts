@@ -2,10 +2,11 @@
 // Owns paths and methods; everything behind it may rely on them. Bodies are their readers' business.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Middleware } from 'koa';
+import type { Context, Middleware, Next } from 'koa';
 import { ENDPOINTS, SCRIPTABLE_PATHS } from '../config/endpoints.ts';
-import type { ClientAddress } from './client-address.ts';
 import { Refusal } from '../pages/refusal.ts';
+import type { ClientAddress } from './client-address.ts';
+import { closeUnread } from './sizes.ts';
 
 /** OIDC Core §3.1.2.1 and §5.3.1 and RP-Initiated Logout §2 want POST besides the GET of Spec §4. */
 const METHODS: Readonly<Record<string, readonly string[]>> = {
@@ -25,7 +26,7 @@ const METHODS: Readonly<Record<string, readonly string[]>> = {
 const PATTERNS: readonly { readonly path: RegExp; readonly methods: readonly string[] }[] = [
   { path: /^\/oauth\/authorize\/[\w-]{21,64}$/, methods: ['GET'] },
   { path: /^\/interaction\/[\w-]{21,64}$/, methods: ['GET'] },
-  { path: /^\/interaction\/[\w-]{21,64}\/(login|consent|cancel)$/, methods: ['POST'] },
+  { path: /^\/interaction\/[\w-]{21,64}\/(login|switch|continue|consent|cancel)$/, methods: ['POST'] },
   { path: /^\/assets\/[\w.-]+$/, methods: ['GET', 'HEAD'] },
 ];
 /** RFC 3986 §3.2.2, without what no host of a web server has: a name or an address, and a port. */
@@ -39,8 +40,11 @@ export function edge({ issuer, clientAddress }: EdgeParts): Middleware {
   const { pathname } = new URL(issuer);
   const prefix = pathname === '/' ? '' : pathname;
 
-  return async function admit(ctx, next) {
-    ctx.state['requestId'] = randomUUID();
+  async function admit(ctx: Context, next: Next): Promise<void> {
+    const requestId = randomUUID();
+    ctx.state['requestId'] = requestId;
+    // What a person reads on an error page, a program reads here, also where the engine answers.
+    ctx.set('X-Request-Id', requestId);
     ctx.state['clientAddress'] = clientAddress(
       ctx.req.socket.remoteAddress,
       ctx.req.headers['x-forwarded-for']?.toString(),
@@ -66,6 +70,14 @@ export function edge({ issuer, clientAddress }: EdgeParts): Middleware {
     // The engine finds its mount path from these two.
     Object.assign(ctx.req, { originalUrl: `${prefix}${path}${search}` });
     await next();
+  }
+
+  return async function guard(ctx, next) {
+    try {
+      await admit(ctx, next);
+    } finally {
+      closeUnread(ctx);
+    }
   };
 }
 

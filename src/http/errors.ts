@@ -4,6 +4,7 @@ import type { Context, Middleware } from 'koa';
 import { PasswordQueueFull } from '../accounts/passwords.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import { TooManyRequests } from '../limits/limits.ts';
+import type { ClientModel } from '../pages/models.ts';
 import type { Pages } from '../pages/pages.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { clip, type Log } from '../telemetry/log.ts';
@@ -14,6 +15,8 @@ type Answer = {
   readonly error: string;
   readonly description?: string | undefined;
   readonly retryAfterSeconds?: number;
+  /** The app that a person can go back to. */
+  readonly client?: ClientModel | undefined;
 };
 
 const PAGE_PATHS = [ENDPOINTS.authorization, ENDPOINTS.logout, '/interaction/'];
@@ -23,7 +26,7 @@ export function errors(pages: Pages, log: Log): Middleware {
     try {
       await next();
     } catch (error) {
-      const answer = toAnswer(error);
+      const answer = toAnswer(error, ctx);
       if (answer.status >= 500) {
         log.error({ requestId: ctx.state['requestId'], path: clip(ctx.path), err: error }, 'request failed');
       }
@@ -33,8 +36,10 @@ export function errors(pages: Pages, log: Log): Middleware {
   };
 }
 
-function toAnswer(error: unknown): Answer {
+function toAnswer(error: unknown, ctx: Context): Answer {
   if (error instanceof Refusal) return error;
+  // The caller is gone, or was cut off for being slow; nobody will read this.
+  if (ctx.req.destroyed && !ctx.req.complete) return { status: 400, error: 'invalid_request' };
   if (error instanceof StoreUnavailable || error instanceof PasswordQueueFull) {
     return {
       status: 503,
@@ -54,14 +59,19 @@ function toAnswer(error: unknown): Answer {
   return { status: 500, error: 'server_error', description: 'something went wrong' };
 }
 
-function send(ctx: Context, { status, error, description, retryAfterSeconds }: Answer, pages: Pages): void {
+function send(ctx: Context, answer: Answer, pages: Pages): void {
+  const { status, error, description, retryAfterSeconds, client } = answer;
   ctx.status = status;
   ctx.set('Cache-Control', 'no-store');
   if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
   const requestId = String(ctx.state['requestId'] ?? '');
   if (isForPeople(ctx)) {
     ctx.type = 'html';
-    ctx.body = pages.render('error', { status, error, description, requestId }, { locale: 'en' });
+    ctx.body = pages.render(
+      'error',
+      { status, error, description, requestId, client },
+      { locale: String(ctx.state['locale']) },
+    );
     return;
   }
   ctx.body = {

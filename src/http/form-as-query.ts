@@ -7,7 +7,7 @@ import { Refusal } from '../pages/refusal.ts';
 
 const PATHS = new Set<string>([ENDPOINTS.authorization, ENDPOINTS.logout]);
 const TYPE = 'application/x-www-form-urlencoded';
-/** Becomes a URL: half of what Node accepts as the head of a request. */
+/** Becomes a URL, and there the bound of a query holds again: sizes.ts. */
 const MAX_BYTES = 8 * 1024;
 
 export function formAsQuery(issuer: string): Middleware {
@@ -15,6 +15,8 @@ export function formAsQuery(issuer: string): Middleware {
     if (ctx.method !== 'POST' || !PATHS.has(ctx.path)) return next();
     if (ctx.is(TYPE) !== TYPE) throw new Refusal(415, 'invalid_request', 'that content type is not accepted');
     const query = new URLSearchParams(await readBody(ctx, MAX_BYTES)).toString();
+    // What isn't ASCII grows when it is encoded.
+    if (query.length > MAX_BYTES) throw new Refusal(413, 'invalid_request', 'the form is too large');
     ctx.set('Cache-Control', 'no-store');
     ctx.redirect(`${issuer}${ctx.path}?${query}`);
     // RFC 9110 §15.4.4: 303 makes it a GET in every browser.

@@ -2,7 +2,7 @@
 import type { Middleware } from 'koa';
 
 /**
- * `script-src 'self'` is there for the engine's self-submitting form, which appends its own hash to that directive.
+ * `script-src 'self'` is for the pages' own script in assets/; no page needs it.
  * No form-action: browsers apply it to the redirect that follows a sign-in, and that one goes to the app.
  */
 const CONTENT_SECURITY_POLICY = [
@@ -10,6 +10,7 @@ const CONTENT_SECURITY_POLICY = [
   "style-src 'self'",
   "img-src 'self' https: data:",
   "script-src 'self'",
+  "font-src 'self'",
   "base-uri 'none'",
   "frame-ancestors 'none'",
 ].join('; ');

@@ -12,10 +12,16 @@ const LIMITED: Readonly<Record<string, AddressEndpoint>> = {
   [ENDPOINTS.authorization]: 'authorization',
   [ENDPOINTS.logout]: 'logout',
 };
+/** What stands between an authorization or sign-out request and its answer. */
+const PAGES = ['/interaction/', `${ENDPOINTS.authorization}/`, `${ENDPOINTS.logout}/`];
+
+function endpointOf(path: string): AddressEndpoint | undefined {
+  return LIMITED[path] ?? (PAGES.some((prefix) => path.startsWith(prefix)) ? 'pages' : undefined);
+}
 
 export function limitAddresses(limits: Limits): Middleware {
   return async function limitAddress(ctx, next) {
-    const endpoint = LIMITED[ctx.path];
+    const endpoint = endpointOf(ctx.path);
     if (endpoint !== undefined) await limits.takeAddress(endpoint, String(ctx.state['clientAddress']));
     await next();
   };

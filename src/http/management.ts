@@ -5,7 +5,18 @@ import type { Middleware } from 'koa';
 /** Why the service isn't ready, one line each; empty when it is. */
 export type Readiness = () => Promise<readonly string[]>;
 
-export function createManagementApp(readiness: Readiness, tryOut: Middleware | undefined): Koa {
+/** Which configuration runs, and what is wrong with the file that was not taken over. */
+export type ConfigStatus = {
+  /** The same on every node that runs the same configuration. */
+  readonly hash: string;
+  readonly problem: string | undefined;
+};
+
+export function createManagementApp(
+  readiness: Readiness,
+  configStatus: () => ConfigStatus,
+  tryOut: Middleware | undefined,
+): Koa {
   const app = new Koa();
   app.silent = true;
 
@@ -18,7 +29,13 @@ export function createManagementApp(readiness: Readiness, tryOut: Middleware | u
     if (ctx.path === '/readyz') {
       const problems = await readiness();
       ctx.status = problems.length === 0 ? 200 : 503;
-      ctx.body = { status: problems.length === 0 ? 'ready' : 'not ready', problems };
+      const { hash, problem } = configStatus();
+      ctx.body = {
+        status: problems.length === 0 ? 'ready' : 'not ready',
+        problems,
+        // A broken file on disk does not make a running node unready; it is here to be seen.
+        configuration: { hash, ...(problem !== undefined && { problem }) },
+      };
       return;
     }
     await next();

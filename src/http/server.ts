@@ -1,6 +1,7 @@
 // A listening socket with the deadlines that keep slow callers from holding it, and a stop that lets requests finish.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type Koa from 'koa';
 
 const SECOND = 1000;
@@ -8,6 +9,8 @@ const SECOND = 1000;
 const HEADERS_TIMEOUT = 8 * SECOND;
 const REQUEST_TIMEOUT = 12 * SECOND;
 const KEEP_ALIVE_TIMEOUT = 65 * SECOND;
+/** Idle ones are closed before it is reached. Raise the process's limit of open files above it. */
+const MAX_CONNECTIONS = 10_000;
 /** A stop waits this long for requests in flight: below the 10 s after which container runtimes kill. */
 const DRAIN_TIMEOUT = 8 * SECOND;
 
@@ -18,11 +21,18 @@ export interface Listener {
   start(): Promise<Address>;
   /** Stops accepting, lets requests in flight end, closes the rest after 8 s. */
   stop(): Promise<void>;
+  /** Requests from now on go to `app`; those in flight end where they began. */
+  serve(app: Koa): void;
 }
 
 /** `name` says in errors which listener it is. */
-export function createListener(name: string, { host, port }: Address, app: Koa): Listener {
-  const handle = app.callback();
+export function createListener(
+  name: string,
+  { host, port }: Address,
+  app: Koa,
+  maxConnections = MAX_CONNECTIONS,
+): Listener {
+  let handle = app.callback();
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT,
@@ -32,8 +42,14 @@ export function createListener(name: string, { host, port }: Address, app: Koa):
     },
     (request, response) => void handle(request, response),
   );
+  server.maxConnections = maxConnections;
+  server.on('clientError', answerUnreadable);
+  makeRoom(server, maxConnections);
 
   return {
+    serve(next) {
+      handle = next.callback();
+    },
     async start() {
       await listen(server, name, { host, port });
       return { host, port: (server.address() as AddressInfo).port };
@@ -47,6 +63,45 @@ export function createListener(name: string, { host, port }: Address, app: Koa):
       clearTimeout(deadline);
     },
   };
+}
+
+/**
+ * HT-36: connections that only wait for a next request make room for new ones, long before none is left. Those that
+ * hold up a request end by their deadlines.
+ */
+function makeRoom(server: Server, maxConnections: number): void {
+  let open = 0;
+  server.on('connection', (socket) => {
+    open += 1;
+    socket.once('close', () => (open -= 1));
+    if (open > maxConnections * 0.75) server.closeIdleConnections();
+  });
+}
+
+const STATUS_LINES: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
+
+/** What isn't a request, or didn't become one in time, never reaches the middleware; it gets an answer all the same. */
+function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const body = JSON.stringify({ error: 'invalid_request' });
+  const head = [
+    `HTTP/1.1 ${STATUS_LINES[error.code ?? ''] ?? '400 Bad Request'}`,
+    'Connection: close',
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${body.length}`,
+    'Cache-Control: no-store',
+    'X-Content-Type-Options: nosniff',
+    "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'",
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  // Whoever goes on sending doesn't keep the connection.
+  socket.once('finish', () => socket.destroy());
 }
 
 const REASONS: Readonly<Record<string, string>> = {

@@ -32,7 +32,11 @@ export function createTryOut({ config, pages }: { config: Config; pages: Pages }
       'Referrer-Policy': 'no-referrer',
     });
     ctx.type = 'html';
-    ctx.body = pages.render('try', { startUrl: START_PATH, ...outcome }, { locale: 'en' });
+    ctx.body = pages.render(
+      'try',
+      { startUrl: START_PATH, ...outcome },
+      { locale: pages.localeFor({ acceptLanguage: ctx.get('Accept-Language') }) },
+    );
   }
 
   return async function tryOut(ctx, next) {

@@ -1,10 +1,17 @@
-// What a form or a page meets whose interaction is over: answered by somebody, expired, or of another browser.
+// What a form or a page meets whose interaction is over: answered by somebody, expired, or of another browser. It says
+// why as far as that is known, and leads back to the app where the browser remembers it.
+import type { Context } from 'koa';
+import type { ClientModel } from '../pages/models.ts';
 import { Refusal } from '../pages/refusal.ts';
 
-export function expired(): Refusal {
+export function expired(ctx: Context, client?: ClientModel): Refusal {
+  // Every page of a sign-in comes with cookies: a browser that sends none keeps none, or is another one.
+  if (ctx.get('Cookie') === '')
+    return new Refusal(400, 'no_cookies', 'the browser sent no cookie with this page of a sign-in', client);
   return new Refusal(
     400,
     'expired',
     'this sign-in is no longer open, please go back to the app and start again',
+    client,
   );
 }

@@ -1,16 +1,16 @@
-// The pages between an authorization request and its answer: sign in, consent, cancel. Owns routes and form handling;
-// what an answer means is the engine's business, and how a page looks is pages/'s.
+// The pages between an authorization request and its answer: sign in, choose an account, consent, cancel. Owns routes and
+// form handling; what an answer means is the engine's business, and how a page looks is pages/'s.
 import type { Context, Middleware } from 'koa';
 import Router from 'koa-router';
 import { PasswordQueueFull } from '../accounts/passwords.ts';
 import type { SignIn } from '../accounts/sign-in.ts';
-import type { Interactions, OpenInteraction } from '../engine/interactions.ts';
+import type { Interactions, OpenInteraction, Prompt } from '../engine/interactions.ts';
 import { TooManyRequests } from '../limits/limits.ts';
 import { Refusal } from '../pages/refusal.ts';
 import type { Csrf } from './csrf.ts';
 import { expired } from './expired.ts';
 import { readForm, type Form } from './form.ts';
-import type { Show } from './show.ts';
+import { OTHER_ACCOUNT, type Show } from './show.ts';
 
 export type InteractionParts = {
   readonly issuer: string;
@@ -32,20 +32,29 @@ export function interactionRoutes({
 }: InteractionParts): Middleware {
   async function open(ctx: Context): Promise<OpenInteraction> {
     ctx.set('Cache-Control', 'no-store');
-    const interaction = await interactions.find(ctx, String(ctx['params'].uid));
-    if (interaction === undefined) throw expired();
+    const uid = String(ctx['params'].uid);
+    const interaction = await interactions.find(ctx, uid);
+    if (interaction === undefined) throw expired(ctx, interactions.appOf(ctx, uid));
     return interaction;
   }
 
-  /** A form of ours, sent from its own page, for the step that is open. */
-  async function openByForm(ctx: Context, step?: OpenInteraction['prompt']) {
+  /** A form of ours, sent from its own page, for a step that is open. `step` names it where it isn't the prompt. */
+  async function openByForm(ctx: Context, prompts: readonly Prompt[], step?: string) {
     const form = await readForm(ctx, issuer);
     const interaction = await open(ctx);
-    if (step !== undefined && interaction.prompt !== step) throw expired();
-    if (!csrf.matches(form.field('csrf'), interaction.uid, interaction.prompt)) {
-      throw new Refusal(403, 'forbidden', 'the form is not from this sign-in, please go back and try again');
+    const { uid, prompt, client } = interaction;
+    if (!prompts.includes(prompt)) throw expired(ctx, client);
+    if (!csrf.matches(form.field('csrf'), uid, step ?? prompt)) {
+      throw new Refusal(403, 'forbidden', 'the form is not from this sign-in, please go back and try again', client);
     }
     return { form, interaction };
+  }
+
+  /** RFC 9700 §4.12: 303, so that no browser repeats the password to the next address. */
+  function goOn(ctx: Context, { client }: OpenInteraction, destination: string | undefined): void {
+    if (destination === undefined) throw expired(ctx, client);
+    ctx.redirect(destination);
+    ctx.status = 303;
   }
 
   /** A failed attempt is shown on the page where it happened, with the status that says why. */
@@ -74,33 +83,47 @@ export function interactionRoutes({
 
   router.get('/:uid', async (ctx) => {
     const interaction = await open(ctx);
-    if (interaction.prompt === 'consent') await show.consent(ctx, interaction);
-    else
-      show.login(ctx, interaction, { username: (interaction.loginHint ?? '').slice(0, MAX_USERNAME_LENGTH) });
+    const wantsOther = ctx.query[OTHER_ACCOUNT.name] === OTHER_ACCOUNT.value;
+    if (interaction.prompt === 'consent' && !wantsOther) return show.consent(ctx, interaction);
+    if (interaction.prompt === 'select_account' && !wantsOther) {
+      if ((await show.selectAccount(ctx, interaction)) === 'shown') return undefined;
+    }
+    const username = wantsOther ? '' : await usernameFor(interaction);
+    return show.login(ctx, interaction, { username: username.slice(0, MAX_USERNAME_LENGTH) });
   });
 
-  router.post('/:uid/login', async (ctx) => {
-    const { form, interaction } = await openByForm(ctx, 'login');
+  /** Who the app means, or who is asked to prove that it is still them. */
+  async function usernameFor(interaction: OpenInteraction): Promise<string> {
+    if (interaction.loginHint !== undefined) return interaction.loginHint;
+    return interaction.isConfirmation ? ((await show.signedIn(interaction))?.username ?? '') : '';
+  }
+
+  async function signInFrom(ctx: Context, { form, interaction }: Awaited<ReturnType<typeof openByForm>>) {
     const accountId = await attempt(ctx, interaction, form);
-    if (accountId !== undefined) goOn(ctx, await interactions.finishLogin(ctx, interaction, accountId));
+    if (accountId === undefined) return;
+    goOn(ctx, interaction, await interactions.finishLogin(ctx, interaction, accountId));
+  }
+
+  router.post('/:uid/login', async (ctx) => signInFrom(ctx, await openByForm(ctx, ['login', 'select_account'])));
+
+  router.post('/:uid/switch', async (ctx) => signInFrom(ctx, await openByForm(ctx, ['consent'], 'switch')));
+
+  router.post('/:uid/continue', async (ctx) => {
+    const { interaction } = await openByForm(ctx, ['select_account']);
+    // Who was disabled meanwhile is asked to sign in, on the page that this one leads back to.
+    if ((await show.signedIn(interaction)) === undefined) throw expired(ctx, interaction.client);
+    goOn(ctx, interaction, await interactions.finishSelection(ctx, interaction));
   });
 
   router.post('/:uid/consent', async (ctx) => {
-    const { interaction } = await openByForm(ctx, 'consent');
-    goOn(ctx, await interactions.finishConsent(ctx, interaction));
+    const { interaction } = await openByForm(ctx, ['consent']);
+    goOn(ctx, interaction, await interactions.finishConsent(ctx, interaction));
   });
 
   router.post('/:uid/cancel', async (ctx) => {
-    const { interaction } = await openByForm(ctx);
-    goOn(ctx, await interactions.deny(ctx, interaction));
+    const { interaction } = await openByForm(ctx, ['login', 'select_account', 'consent']);
+    goOn(ctx, interaction, await interactions.deny(ctx, interaction));
   });
 
   return router.routes() as unknown as Middleware;
-}
-
-/** RFC 9700 §4.12: 303, so that no browser repeats the password to the next address. */
-function goOn(ctx: Context, destination: string | undefined): void {
-  if (destination === undefined) throw expired();
-  ctx.redirect(destination);
-  ctx.status = 303;
 }

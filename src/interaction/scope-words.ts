@@ -1,21 +1,20 @@
-// Scopes in plain words for the consent page, sorted by whom they belong to.
+// Scopes in plain words for the consent page, sorted by whom they belong to. A text of the page's language wins
+// (`scope.NAME`), then the words of the configuration, then the scope itself.
 import type { Resource } from '../config/config.ts';
 import type { OpenInteraction } from '../engine/interactions.ts';
 import type { ConsentModel, ScopeModel } from '../pages/models.ts';
 
-const WORDS: Readonly<Record<string, string>> = {
-  openid: 'Know who you are',
-  email: 'See your email address',
-  profile: 'See your profile: your name and what else you filled in',
-  offline_access: 'Keep access while you are not using it',
-};
-
 type Requested = Pick<ConsentModel, 'scopes' | 'resources'>;
+
+/** Key of a text -> the text in the page's language, where there is one. */
+export type FindText = (key: string) => string | undefined;
 
 export function toScopeModels(
   missing: OpenInteraction['missing'],
   resources: readonly Resource[],
+  findText: FindText,
 ): Requested {
+  const known = new Map(resources.map((one) => [one.resource, one]));
   const ownerOf = new Map(
     resources.flatMap(({ resource, scopes }) => scopes.map((scope) => [scope, resource] as const)),
   );
@@ -24,10 +23,14 @@ export function toScopeModels(
   const add = (resource: string, scope: string) => {
     byResource.set(resource, (byResource.get(resource) ?? new Set()).add(scope));
   };
+  const describe = (name: string, configured?: string): ScopeModel => ({
+    name,
+    description: findText(`scope.${name}`) ?? configured ?? name,
+  });
 
   for (const name of missing.scopes) {
     const owner = ownerOf.get(name);
-    if (owner === undefined) own.push({ name, description: WORDS[name] ?? name });
+    if (owner === undefined) own.push(describe(name));
     else add(owner, name);
   }
   for (const [resource, scopes] of Object.entries(missing.resourceScopes)) {
@@ -37,7 +40,8 @@ export function toScopeModels(
     scopes: own,
     resources: [...byResource].map(([resource, scopes]) => ({
       resource,
-      scopes: [...scopes].map((name) => ({ name, description: name })),
+      name: known.get(resource)?.name ?? resource,
+      scopes: [...scopes].map((scope) => describe(scope, known.get(resource)?.scopeDescriptions?.[scope])),
     })),
   };
 }

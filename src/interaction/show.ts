@@ -1,9 +1,10 @@
-// An open interaction as a page. Owns the page models; routes.ts decides which page and when.
+// An open interaction as a page. Owns the page models and the page's language; routes.ts decides which page and when.
 import type { Context } from 'koa';
-import type { Accounts } from '../accounts/accounts.ts';
+import type { Account, Accounts } from '../accounts/accounts.ts';
 import type { Config } from '../config/config.ts';
 import type { OpenInteraction } from '../engine/interactions.ts';
-import type { LoginModel } from '../pages/models.ts';
+import type { LanguageWishes } from '../pages/locale.ts';
+import type { LoginModel, PageModels } from '../pages/models.ts';
 import type { Pages } from '../pages/pages.ts';
 import type { Clock } from '../store/store.ts';
 import type { Csrf } from './csrf.ts';
@@ -18,43 +19,105 @@ export type ShowParts = {
   readonly now: Clock;
 };
 
+/** What a sign-in form starts with. */
+export type Shown = Pick<LoginModel, 'username' | 'error'>;
+
 export interface Show {
-  login(ctx: Context, interaction: OpenInteraction, shown: Pick<LoginModel, 'username' | 'error'>): void;
+  /** For who has to sign in, or wants to as somebody else. */
+  login(ctx: Context, interaction: OpenInteraction, shown: Shown): void;
+  /** Whether to go on as who is signed in. Undefined when nobody is any more: show a sign-in. */
+  selectAccount(ctx: Context, interaction: OpenInteraction): Promise<'shown' | undefined>;
   /** Throws Refusal when the person is not available any more. */
   consent(ctx: Context, interaction: OpenInteraction): Promise<void>;
+  /** The signed-in person of an interaction, if they still may be. */
+  signedIn(interaction: OpenInteraction): Promise<Account | undefined>;
 }
 
-const LOCALE = { locale: 'en' };
+/** Signing in as somebody else than who is signed in, from any page of the interaction. */
+export const OTHER_ACCOUNT = { name: 'account', value: 'other' } as const;
 
 export function createShow({ config, accounts, pages, csrf, now }: ShowParts): Show {
-  function formModel({ uid, client, prompt }: OpenInteraction) {
-    const base = `${config.issuer}/interaction/${uid}`;
-    return {
-      client,
-      csrf: csrf.token(uid, prompt),
-      action: `${base}/${prompt}`,
-      cancelAction: `${base}/cancel`,
-    };
+  const urlOf = ({ uid }: OpenInteraction) => `${config.issuer}/interaction/${uid}`;
+  const otherAccountUrl = (interaction: OpenInteraction) =>
+    `${urlOf(interaction)}?${OTHER_ACCOUNT.name}=${OTHER_ACCOUNT.value}`;
+
+  function localeOf(ctx: Context, { uiLocales }: OpenInteraction): string {
+    return pages.localeFor({ ...(ctx.state['language'] as LanguageWishes), uiLocales });
+  }
+
+  /** `again`: how a browser gets this page once more. */
+  function html<N extends keyof PageModels>(
+    ctx: Context,
+    interaction: OpenInteraction,
+    [name, model, again]: readonly [N, PageModels[N], string],
+  ): void {
+    const separator = again.includes('?') ? '&' : '?';
+    ctx.type = 'html';
+    ctx.body = pages.render(name, model, {
+      locale: localeOf(ctx, interaction),
+      languageUrl: (locale) => `${again}${separator}lang=${locale}`,
+    });
+  }
+
+  function cancel(interaction: OpenInteraction) {
+    const { uid, prompt } = interaction;
+    return { cancelAction: `${urlOf(interaction)}/cancel`, csrf: csrf.token(uid, prompt) };
+  }
+
+  async function signedIn({ accountId }: OpenInteraction): Promise<Account | undefined> {
+    return accountId === undefined ? undefined : accounts.findLive(accountId, Math.floor(now() / 1000));
   }
 
   return {
     login(ctx, interaction, shown) {
-      html(ctx, pages.render('login', { ...formModel(interaction), ...shown }, LOCALE));
+      const { uid, prompt, client } = interaction;
+      // A consent that somebody else should give is a step of its own, with a token of its own.
+      const isSwitch = prompt === 'consent';
+      const isOther = isSwitch || (prompt === 'select_account' && interaction.accountId !== undefined);
+      const { cancelAction, csrf: cancelCsrf } = cancel(interaction);
+      const model = {
+        client,
+        action: `${urlOf(interaction)}/${isSwitch ? 'switch' : 'login'}`,
+        csrf: csrf.token(uid, isSwitch ? 'switch' : prompt),
+        cancelAction,
+        cancelCsrf,
+        ...shown,
+        backUrl: isOther ? urlOf(interaction) : undefined,
+      };
+      html(ctx, interaction, ['login', model, isOther ? otherAccountUrl(interaction) : urlOf(interaction)]);
+    },
+
+    async selectAccount(ctx, interaction) {
+      const account = await signedIn(interaction);
+      if (account === undefined) return undefined;
+      const { name } = account.claims;
+      const model = {
+        client: interaction.client,
+        action: `${urlOf(interaction)}/continue`,
+        ...cancel(interaction),
+        username: account.username,
+        displayName: typeof name === 'string' ? name : undefined,
+        otherAccountUrl: otherAccountUrl(interaction),
+      };
+      html(ctx, interaction, ['select-account', model, urlOf(interaction)]);
+      return 'shown';
     },
 
     async consent(ctx, interaction) {
-      const { accountId, missing } = interaction;
-      const account =
-        accountId === undefined ? undefined : await accounts.findLive(accountId, Math.floor(now() / 1000));
-      if (account === undefined) throw expired();
-      const requested = toScopeModels(missing, config.resources);
-      const model = { ...formModel(interaction), ...requested, username: account.username };
-      html(ctx, pages.render('consent', model, LOCALE));
+      const account = await signedIn(interaction);
+      if (account === undefined) throw expired(ctx, interaction.client);
+      const locale = localeOf(ctx, interaction);
+      const model = {
+        client: interaction.client,
+        action: `${urlOf(interaction)}/consent`,
+        ...cancel(interaction),
+        ...toScopeModels(interaction.missing, config.resources, (key) => pages.text(locale, key)),
+        username: account.username,
+        otherAccountUrl: otherAccountUrl(interaction),
+      };
+      html(ctx, interaction, ['consent', model, urlOf(interaction)]);
     },
-  };
-}
 
-function html(ctx: Context, body: string): void {
-  ctx.type = 'html';
-  ctx.body = body;
+    signedIn,
+  };
 }

@@ -1,6 +1,14 @@
 // What each key of a ring is and what becomes of it next, for people: `keys list`. Reads only; a forecast may be moved by a
 // rotation by hand or an emergency.
-import { reserveKeys, stateOf, type KeyState, type Ring, type RingKey } from './keyring.ts';
+import {
+  ms,
+  reserveKeys,
+  scheduledKeys,
+  stateOf,
+  type KeyState,
+  type Ring,
+  type RingKey,
+} from './keyring.ts';
 import { plannedActivation } from './ring-steps.ts';
 import type { Timing } from './timing.ts';
 
@@ -13,7 +21,10 @@ export type KeyOutlook = {
 
 /** One entry a key, in the ring's order. `now` in epoch milliseconds. */
 export function outlook(ring: Ring, now: number, timing: Timing): readonly KeyOutlook[] {
-  const changeAt = plannedActivation(ring, now, timing);
+  const appointed = scheduledKeys(ring, now).at(-1)?.activateAt;
+  // With an appointment made, the reserve's turn comes a whole period after it.
+  const changeAt =
+    appointed === undefined ? plannedActivation(ring, now, timing) : appointed + ms(timing.rotateEvery);
   const heir = reserveKeys(ring)[0];
   return ring.keys.map((key) => {
     const state = stateOf(key, now);

@@ -1,10 +1,20 @@
 // Every limit of the service by name: what is counted, for whom, and what happens without a store. Owns no HTTP; the
 // one who asks turns a refusal into 429.
-import { RateLimiterMemory, RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible';
+//
+// Two ways to count, because two things matter. Requests (allowances.ts) must be cheap: they pass from shares that a
+// process takes from the shared counter, so nearly none of them waits for the store. Guesses (secret-attempts.ts,
+// attempts.ts) must be exact: they are counted in the shared counter before anything is compared.
+//
+// Nothing that somebody can say without proving it counts against anybody else: not the name of a client (secrets count
+// for client *and* address, requests after authentication), nor of an account (for account *and* address).
 import type { Client, Rate, RateLimits } from '../config/config.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
-import type { CounterStore } from '../store/store.ts';
-import { CounterLimiter } from './counter-limiter.ts';
+import type { Clock, CounterStore } from '../store/store.ts';
+import { createAllowances } from './allowances.ts';
+import { createAttempts } from './attempts.ts';
+import { type Counted, createCounting } from './counting.ts';
+import { networkOf } from './network.ts';
+import { createSecretAttempts } from './secret-attempts.ts';
 
 /** RFC 6585 §4: the caller waits `retryAfterSeconds` (at least 1) and may then try again. */
 export class TooManyRequests extends Error {
@@ -19,17 +29,27 @@ export class TooManyRequests extends Error {
 
 /** Endpoints where a client shows its secret. */
 export type ClientEndpoint = 'token' | 'introspection' | 'revocation';
-/** Endpoints that count by address. */
-export type AddressEndpoint = ClientEndpoint | 'userinfo' | 'authorization' | 'logout';
+/** Endpoints that count by address; `pages` are the steps between an authorization request and its answer. */
+export type AddressEndpoint = ClientEndpoint | 'userinfo' | 'authorization' | 'logout' | 'pages';
 
 export interface Limits {
   /** Counts one request of this address; throws TooManyRequests. */
   takeAddress(endpoint: AddressEndpoint, address: string): Promise<void>;
-  /** Counts one request of an authenticated client; throws TooManyRequests. */
-  takeClient(endpoint: ClientEndpoint, client: Client): Promise<void>;
-  /** Counts an attempt before the secret is looked at; throws TooManyRequests. The result takes it back after success. */
-  takeSecretAttempt(endpoint: ClientEndpoint, clientId: string, address: string): Promise<() => void>;
-  /** The same for a password. `account` is the canonical username. */
+  /** Counts one request of a client that has authenticated, or of a public one from that address; throws TooManyRequests. */
+  takeClient(endpoint: ClientEndpoint, client: Client, address: string): Promise<void>;
+  /** Counts one answer about a token that was never ours; throws TooManyRequests. */
+  takeUnknownToken(clientId: string): Promise<void>;
+  /** Resolves what `compare` does, and counts it as an attempt unless it is true; throws TooManyRequests before it runs. */
+  attemptSecret(
+    endpoint: ClientEndpoint,
+    clientId: string,
+    address: string,
+    compare: () => Promise<boolean>,
+  ): Promise<boolean>;
+  /**
+   * Counts an attempt before the password is looked at; the result takes it back after success. `account` is the
+   * canonical username. Throws TooManyRequests, and StoreUnavailable where it can't be counted.
+   */
   takeSignInAttempt(account: string, address: string): Promise<() => void>;
 }
 
@@ -37,74 +57,80 @@ export type LimitsParts = {
   readonly counters: CounterStore;
   readonly hash: KeyedHash;
   readonly rates: RateLimits;
+  readonly now: Clock;
   /** A limit was hit: its name, for logs and metrics. */
   readonly onLimited: (limit: string) => void;
 };
 
 /** Failed secrets of one address over all clients: three times what one client may fail with. */
 const ADDRESS_FAILURES_FACTOR = 3;
+/** A sign-in is one authorization request and, with a mistyped password, up to ten others. */
+const PAGES_FACTOR = 10;
+/** Each authorization request leaves an interaction in the store, and a /24 or a /48 is cheap to rent. */
+const NETWORK_FACTOR = 10;
 
-export function createLimits({ counters, hash, rates, onLimited }: LimitsParts): Limits {
-  const limiters = new Map<string, RateLimiterAbstract>();
+const times = (rate: Rate, factor: number): Rate => ({ ...rate, limit: rate.limit * factor });
 
-  function limiter(name: string, { limit, windowSeconds }: Rate): RateLimiterAbstract {
-    const id = `${name}:${limit}/${windowSeconds}`;
-    let found = limiters.get(id);
-    if (found === undefined) {
-      const options = { points: limit, duration: windowSeconds, keyPrefix: '' };
-      // Without the store each process counts for itself: never unlimited, never closed by the outage alone.
-      const insuranceLimiter = new RateLimiterMemory(options);
-      found = new CounterLimiter(counters, {
-        ...options,
-        insuranceLimiter,
-        inMemoryBlockOnConsumed: limit + 1,
-      });
-      limiters.set(id, found);
-    }
-    return found;
+export function createLimits({ counters, hash, rates, now, onLimited }: LimitsParts): Limits {
+  const counting = createCounting({ counters, hash, goesOnAlone: true });
+  const allowances = createAllowances(counting, now);
+  const attemptSecret = createSecretAttempts(createAttempts(counting, now), now);
+  // A person's password is worth guessing: where attempts can't be counted, nobody signs in (HT-16).
+  const signIns = createAttempts(createCounting({ counters, hash, goesOnAlone: false }), now);
+
+  function refuse({ name, waitMs }: { readonly name: string; readonly waitMs: number }): void {
+    onLimited(name);
+    if (!rates.dryRun) throw new TooManyRequests(Math.max(1, Math.ceil(waitMs / 1000)));
   }
 
-  async function take(name: string, rate: Rate, subject: string): Promise<() => void> {
-    const counter = limiter(name, rate);
-    const key = hash(`limit:${name}:${subject}`);
-    try {
-      await counter.consume(key);
-    } catch (refusal) {
-      if (!(refusal instanceof RateLimiterRes)) throw refusal;
-      onLimited(name);
-      if (!rates.dryRun) throw new TooManyRequests(Math.max(1, Math.ceil(refusal.msBeforeNext / 1000)));
-    }
-    return () => {
-      // In the background: a success isn't made to wait for its own bookkeeping, and a lost one only counts once too often.
-      counter.reward(key).catch(() => undefined);
-    };
+  async function take(name: string, rate: Rate, subject: string): Promise<void> {
+    const waitMs = await allowances.take({ name, rate, subject });
+    if (waitMs > 0) refuse({ name, waitMs });
+  }
+
+  function addressRateOf(endpoint: AddressEndpoint): Rate {
+    if (endpoint === 'pages') return times(rates.authorization.address, PAGES_FACTOR);
+    const rate = rates[endpoint];
+    // Introspection and revocation are called by few, trusted hosts: one address may do what one client may.
+    return 'address' in rate ? rate.address : rate.client;
   }
 
   return {
     async takeAddress(endpoint, address) {
-      // Introspection and revocation are called by few, trusted hosts: one address may do what one client may.
-      const rate = rates[endpoint];
-      await take(`${endpoint}.address`, 'address' in rate ? rate.address : rate.client, address);
+      const rate = addressRateOf(endpoint);
+      await take(`${endpoint}.address`, rate, address);
+      if (endpoint === 'authorization') {
+        await take('authorization.network', times(rate, NETWORK_FACTOR), networkOf(address));
+      }
     },
-    async takeClient(endpoint, { clientId, rateLimits }) {
-      await take(`${endpoint}.client`, rateLimits[endpoint] ?? rates[endpoint].client, clientId);
+    async takeClient(endpoint, { clientId, rateLimits, tokenEndpointAuthMethod }, address) {
+      // Anybody can name a public client, so what one address does isn't counted against the others.
+      const subject = tokenEndpointAuthMethod === 'none' ? `${clientId}\n${address}` : clientId;
+      await take(`${endpoint}.client`, rateLimits[endpoint] ?? rates[endpoint].client, subject);
     },
-    async takeSecretAttempt(endpoint, clientId, address) {
+    async takeUnknownToken(clientId) {
+      await take('introspection.unknown', rates.introspection.unknown, clientId);
+    },
+    async attemptSecret(endpoint, clientId, address, compare) {
       const rate = rates[endpoint].failures;
-      const perAddress = { ...rate, limit: rate.limit * ADDRESS_FAILURES_FACTOR };
-      // Per client *and* address: nobody can lock a client out from somewhere else.
-      const takeBacks = await Promise.all([
-        take(`${endpoint}.failures`, rate, `${clientId}\n${address}`),
-        take(`${endpoint}.address_failures`, perAddress, address),
-      ]);
-      return () => takeBacks.forEach((takeBack) => takeBack());
+      const counted: readonly [Counted, Counted] = [
+        { name: `${endpoint}.failures`, rate, subject: `${clientId}\n${address}` },
+        {
+          name: `${endpoint}.address_failures`,
+          rate: times(rate, ADDRESS_FAILURES_FACTOR),
+          subject: address,
+        },
+      ];
+      return attemptSecret(counted, refuse, compare);
     },
     async takeSignInAttempt(account, address) {
-      const takeBacks = await Promise.all([
-        take('sign_in.account_failures', rates.signIn.accountFailures, `${account}\n${address}`),
-        take('sign_in.address_failures', rates.signIn.addressFailures, address),
+      const { accountFailures, addressFailures } = rates.signIn;
+      const attempt = await signIns.begin([
+        { name: 'sign_in.account_failures', rate: accountFailures, subject: `${account}\n${address}` },
+        { name: 'sign_in.address_failures', rate: addressFailures, subject: address },
       ]);
-      return () => takeBacks.forEach((takeBack) => takeBack());
+      if (attempt.refused !== undefined) refuse(attempt.refused);
+      return () => attempt.takeBack();
     },
   };
 }

@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import type { Branding } from '../config/config.ts';
 import { brandingCss } from './branding-css.ts';
-import type { PageContext } from './models.ts';
 import { listViewFiles } from './view-files.ts';
 
 export type Asset = {
@@ -15,23 +15,32 @@ export type Asset = {
   readonly immutable: boolean;
 };
 
+/** What may change while the service runs. */
+export type AssetSettings = {
+  /** Its `assets/` win over the built-in ones, file by file. */
+  readonly overrideFolder?: string | undefined;
+  readonly branding: Branding;
+};
+
 export interface Assets {
   /** `style.css` -> `assets/style.3fa9c1….css`, relative to the issuer. Throws when there is no such asset. */
   url(name: string): string;
+  has(name: string): boolean;
   /** `assets/…`, with or without hash; the plain name is what a stylesheet's own `url(…)` asks for. */
   find(path: string): Asset | undefined;
+  /** Reads all assets again. Throws when one can't be read, and then stays as it was. */
+  reload(settings: AssetSettings): void;
 }
 
-export type AssetsOptions = {
-  readonly builtInFolder: string;
-  /** Its `assets/` win over the built-in ones, file by file. */
-  readonly overrideFolder?: string | undefined;
-  readonly branding: PageContext['branding'];
-};
+export type AssetsOptions = AssetSettings & { readonly builtInFolder: string };
 
-// Files of another kind aren't served: pages run no script and load no font.
+/** The operator's colour, made from `branding.color`. */
+export const COLORS_CSS = 'colors.css';
+
+// Files of another kind aren't served.
 const TYPES = new Map([
   ['.css', 'text/css; charset=utf-8'],
+  ['.js', 'text/javascript; charset=utf-8'],
   ['.svg', 'image/svg+xml'],
   ['.png', 'image/png'],
   ['.jpg', 'image/jpeg'],
@@ -40,15 +49,50 @@ const TYPES = new Map([
   ['.webp', 'image/webp'],
   ['.avif', 'image/avif'],
   ['.ico', 'image/x-icon'],
+  ['.woff2', 'font/woff2'],
 ]);
 
+/** Whether a file of this name can be an asset. */
+export function isAssetName(name: string): boolean {
+  return TYPES.has(path.posix.extname(name).toLowerCase());
+}
+
+type Files = { readonly urls: ReadonlyMap<string, string>; readonly found: ReadonlyMap<string, Asset> };
+
 /** Reads all assets now. A path is only ever looked up among them, so none leads to another file. */
-export function createAssets({ builtInFolder, overrideFolder, branding }: AssetsOptions): Assets {
-  const bodies = new Map([['branding.css', Buffer.from(brandingCss(branding))]]);
+export function createAssets({ builtInFolder, ...first }: AssetsOptions): Assets {
+  let current = loadAssets(builtInFolder, first);
+  // A page that was opened before a reload goes on asking for the names of its time.
+  let previous: Files = current;
+
+  return {
+    url(name) {
+      const url = current.urls.get(name);
+      if (url === undefined) throw new Error(`There is no asset ${name}`);
+      return url;
+    },
+    has: (name) => current.urls.has(name),
+    find(assetPath) {
+      const asset = current.found.get(assetPath);
+      if (asset !== undefined) return asset;
+      const former = previous.found.get(assetPath);
+      return former?.immutable === true ? former : undefined;
+    },
+    reload(settings) {
+      const next = loadAssets(builtInFolder, settings);
+      previous = current;
+      current = next;
+    },
+  };
+}
+
+function loadAssets(builtInFolder: string, { overrideFolder, branding }: AssetSettings): Files {
+  const bodies = new Map<string, Buffer>();
+  if (branding.color !== undefined) bodies.set(COLORS_CSS, Buffer.from(brandingCss(branding)));
   for (const folder of [builtInFolder, overrideFolder]) {
     if (folder === undefined) continue;
     for (const [name, file] of listViewFiles(path.join(folder, 'assets')))
-      bodies.set(name, readFileSync(file));
+      if (isAssetName(name)) bodies.set(name, readFileSync(file));
   }
 
   const urls = new Map<string, string>();
@@ -61,15 +105,7 @@ export function createAssets({ builtInFolder, overrideFolder, branding }: Assets
     found.set(url, { body, type, immutable: true });
     found.set(`assets/${name}`, { body, type, immutable: false });
   }
-
-  return {
-    url(name) {
-      const url = urls.get(name);
-      if (url === undefined) throw new Error(`There is no asset ${name}`);
-      return url;
-    },
-    find: (assetPath) => found.get(assetPath),
-  };
+  return { urls, found };
 }
 
 function withHash(name: string, body: Buffer): string {

@@ -1,6 +1,6 @@
 // The operator's colour as a stylesheet, because the CSP allows no inline style. Owns the colours that follow from it;
 // where they are used is up to style.css.
-import type { PageContext } from './models.ts';
+import type { Branding } from '../config/config.ts';
 
 type Rgb = readonly [red: number, green: number, blue: number];
 
@@ -10,7 +10,7 @@ const BLACK: Rgb = [0, 0, 0];
 const MIN_CONTRAST = 4.5;
 
 /** Custom properties for `branding.color` (`#rgb` or `#rrggbb`); for none, or another form, style.css's own colour stays. */
-export function brandingCss(branding: PageContext['branding']): string {
+export function brandingCss(branding: Partial<Branding>): string {
   const accent = parseHex(branding.color);
   if (!accent) return '';
   const onAccent = contrast(accent, WHITE) >= MIN_CONTRAST ? WHITE : BLACK;

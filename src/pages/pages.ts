@@ -1,13 +1,14 @@
-// Typed model -> HTML of a page, and what happens when an operator's template is broken. Owns the fallback; it sends
-// nothing and knows no request.
-import { existsSync, readFileSync } from 'node:fs';
+// Typed model -> HTML of a page, and what happens when an operator's file is broken. Owns the fallback: the last good
+// form of a file, then the built-in page. It sends nothing and knows no request.
 import { lastResortPage } from './last-resort-page.ts';
+import { loadBuiltIn, loadGeneration } from './load-views.ts';
+import type { PagesSettings, Report, Views, ViewsOptions } from './load-views.ts';
+import { chooseLocale, DEFAULT_LOCALE, directionOf, type LanguageWishes } from './locale.ts';
 import type { PageContext, PageModels, PageName } from './models.ts';
-import { compileTemplates, renderTemplate } from './templates.ts';
-import type { TemplateLocals, TemplateSet, TemplateSource } from './templates.ts';
-import { listViewFiles } from './view-files.ts';
+import { renderTemplate, type TemplateLocals, type TemplateSet } from './templates.ts';
+import { fill, toParts, type Texts } from './texts.ts';
 
-/** Something is wrong with a view; people are served the built-in page instead. */
+/** Something is wrong with a view; people are served its last good form or the built-in page instead. */
 export type ViewProblem = {
   /** The file that can't be read or compiled, the page that can't be rendered, or the folder that isn't there. */
   readonly file: string;
@@ -15,31 +16,26 @@ export type ViewProblem = {
   readonly cause?: unknown;
 };
 
-export type PagesOptions = {
-  readonly builtInFolder: string;
-  /** Its templates win over the built-in ones, file by file. */
-  readonly overrideFolder?: string | undefined;
-  readonly branding: PageContext['branding'];
-  /** Name of a file in `assets/` -> URL with an absolute path. Throws for a name that it doesn't know. */
-  readonly assetUrl: (name: string) => string;
-  /** Called once for each different problem. */
+export type PagesOptions = ViewsOptions & {
+  /** Called once for each different problem, and again after a reload that didn't repair it. */
   readonly onProblem: (problem: ViewProblem) => void;
 };
 
+export type RenderContext = {
+  readonly locale: string;
+  /** This page in another language; absent where it can't be asked for again. */
+  readonly languageUrl?: ((locale: string) => string) | undefined;
+};
+
 export interface Pages {
-  render<N extends PageName>(name: N, model: PageModels[N], context: Pick<PageContext, 'locale'>): string;
+  render<N extends PageName>(name: N, model: PageModels[N], context: RenderContext): string;
+  /** One of the languages that there are. */
+  localeFor(wishes: LanguageWishes): string;
+  /** A text as the templates get it; undefined for a key that no language has. */
+  text(locale: string, key: string): string | undefined;
+  /** Reads the operator's files again. What is broken keeps its last good form, and is reported. */
+  reload(settings: PagesSettings): void;
 }
-
-type Views = { readonly builtIn: TemplateSet; readonly custom?: TemplateSet | undefined };
-
-const PAGE_NAMES = Object.keys({
-  login: true,
-  consent: true,
-  logout: true,
-  'logged-out': true,
-  error: true,
-  try: true,
-} satisfies Record<PageName, true>);
 
 // A message can hold what a person typed; this bounds the memory that messages cost, and how often they are told.
 const MAX_REPORTED = 100;
@@ -47,31 +43,56 @@ const MAX_MESSAGE_LENGTH = 2000;
 
 /** Reads and compiles all templates now; rendering touches no file. Throws when the built-in views aren't whole. */
 export function createPages(options: PagesOptions): Pages {
-  const report = reportOnce(options.onProblem);
-  const views = loadViews(options, report);
-  const branding = resolveBranding(options, report);
+  const { assetUrl } = options;
+  const builtIn = loadBuiltIn(options.builtInFolder);
+  let report = reportOnce(options.onProblem);
+
+  /** One page with one set of templates. */
+  function render(
+    views: Views,
+    set: TemplateSet,
+    page: PageName,
+    model: PageModels[PageName],
+    { locale, languageUrl }: RenderContext = { locale: DEFAULT_LOCALE, languageUrl: () => '' },
+  ): string {
+    const known = views.texts.locales.includes(locale) ? locale : DEFAULT_LOCALE;
+    return renderTemplate(set, `${page}.ejs`, {
+      ...localsOf(views, known, report),
+      page,
+      model,
+      languages: toLanguages(views.texts, known, languageUrl),
+      asset: assetUrl,
+    });
+  }
+
+  let current = loadGeneration(options, { builtIn, report, render });
 
   return {
-    render(name, model, { locale }) {
-      const template = `${name}.ejs`;
-      const locals: TemplateLocals = { page: name, model, branding, locale, asset: options.assetUrl };
-      try {
-        if (views.custom) return renderTemplate(views.custom, template, locals);
-      } catch (cause) {
-        report(template, cause);
+    render(name, model, context) {
+      const set = current.sets.get(name) ?? builtIn.templates;
+      if (set !== builtIn.templates) {
+        try {
+          return render(current, set, name, model, context);
+        } catch (cause) {
+          report(`${name}.ejs`, cause);
+        }
       }
-      if (name !== 'error') return renderTemplate(views.builtIn, template, locals);
+      if (name !== 'error') return render(current, builtIn.templates, name, model, context);
       try {
-        return renderTemplate(views.builtIn, template, locals);
+        return render(current, builtIn.templates, name, model, context);
       } catch (cause) {
-        report(template, cause);
+        report(`${name}.ejs`, cause);
         return lastResortPage('requestId' in model ? model.requestId : '');
       }
     },
+    localeFor: (wishes) => chooseLocale(wishes, current.texts.locales),
+    text: (locale, key) => current.texts.find(locale, key),
+    reload(settings) {
+      report = reportOnce(options.onProblem);
+      current = loadGeneration({ ...options, ...settings }, { builtIn, report, render, previous: current });
+    },
   };
 }
-
-type Report = (file: string, cause: unknown) => void;
 
 function reportOnce(onProblem: PagesOptions['onProblem']): Report {
   const reported = new Set<string>();
@@ -85,47 +106,33 @@ function reportOnce(onProblem: PagesOptions['onProblem']): Report {
   };
 }
 
-/** The one step that reads templates. */
-function loadViews({ builtInFolder, overrideFolder }: PagesOptions, report: Report): Views {
-  const builtIn = loadTemplates(builtInFolder, refuse);
-  const missing = PAGE_NAMES.filter((name) => !builtIn.has(`${name}.ejs`));
-  if (missing.length > 0) throw new Error(`${builtInFolder} lacks the views ${missing.join(', ')}`);
-
-  if (overrideFolder === undefined) return { builtIn };
-  if (!existsSync(overrideFolder)) report(overrideFolder, 'The folder of your views does not exist');
-  return { builtIn, custom: new Map([...builtIn, ...loadTemplates(overrideFolder, report)]) };
-}
-
-function refuse(file: string, cause: unknown): never {
-  throw new Error(`A built-in view is broken: ${file}`, { cause });
-}
-
-function loadTemplates(folder: string, onBroken: Report): TemplateSet {
-  const sources: TemplateSource[] = [];
-  for (const [name, file] of attempt(folder, () => listViewFiles(folder), onBroken) ?? []) {
-    if (!name.endsWith('.ejs')) continue;
-    const text = attempt(file, () => readFileSync(file, 'utf8'), onBroken);
-    if (text !== undefined) sources.push({ name, file, text: text.replace(/^\uFEFF/, '') });
+function localsOf(
+  { texts, branding, stylesheets }: Views,
+  locale: string,
+  report: Report,
+): Pick<TemplateLocals, 't' | 'parts'> & Pick<PageContext, 'locale' | 'dir' | 'branding' | 'stylesheets'> {
+  function textOf(key: string): string {
+    const text = texts.find(locale, key);
+    if (text === undefined) report(`locales/${locale}.json`, `There is no text ${key}`);
+    return text ?? key;
   }
-  return compileTemplates(sources, onBroken);
+  return {
+    locale,
+    dir: directionOf(locale),
+    branding,
+    stylesheets,
+    t: (key, values = {}) => fill(textOf(key), values),
+    parts: (key, values = {}) => toParts(textOf(key), values),
+  };
 }
 
-function attempt<T>(file: string, read: () => T, onBroken: Report): T | undefined {
-  try {
-    return read();
-  } catch (cause) {
-    onBroken(file, cause);
-    return undefined;
-  }
+function toLanguages(texts: Texts, current: string, url: RenderContext['languageUrl']): PageContext['languages'] {
+  if (url === undefined || texts.locales.length < 2) return [];
+  return texts.locales.map((locale) => ({
+    locale,
+    name: texts.nameOf(locale),
+    current: locale === current,
+    href: url(locale),
+  }));
 }
 
-/** `branding.logo` is a URL, or the name of a file in `assets/`; templates always get a URL. */
-function resolveBranding({ branding, assetUrl }: PagesOptions, report: Report): PageContext['branding'] {
-  if (branding.logo === undefined || /^(?:https?:|data:|\/)/.test(branding.logo)) return branding;
-  try {
-    return { ...branding, logo: assetUrl(branding.logo) };
-  } catch (cause) {
-    report(branding.logo, cause);
-    return { ...branding, logo: undefined };
-  }
-}

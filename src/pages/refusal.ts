@@ -1,18 +1,22 @@
 // A request that is not served, with what its sender may know of it. Thrown anywhere, answered in http/errors.ts.
+import type { ClientModel } from './models.ts';
 
 export class Refusal extends Error {
   /** HTTP status, 4xx. */
   readonly status: number;
-  /** An OAuth error code, or `not_found`, `forbidden`, `expired`. */
+  /** An OAuth error code, or `not_found`, `forbidden`, `expired`, `no_cookies`. */
   readonly error: string;
   /** One safe sentence. */
   readonly description: string | undefined;
+  /** The app that a person came from and can go back to. */
+  readonly client: ClientModel | undefined;
 
-  constructor(status: number, error: string, description?: string) {
+  constructor(status: number, error: string, description?: string, client?: ClientModel) {
     super(description ?? error);
     this.name = 'Refusal';
     this.status = status;
     this.error = error;
     this.description = description;
+    this.client = client;
   }
 }

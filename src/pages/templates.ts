@@ -3,6 +3,7 @@
 import path from 'node:path';
 import ejs from 'ejs';
 import type { PageContext, PageModels, PageName } from './models.ts';
+import type { TextPart, TextValues } from './texts.ts';
 
 export type TemplateSource = {
   /** Relative to its views folder, `partials/head.ejs`. */
@@ -12,16 +13,32 @@ export type TemplateSource = {
 };
 
 /** Everything that a template sees, always under these names: no key of a model becomes a variable or an option. */
-export type TemplateLocals = {
+export type TemplateLocals = PageContext & {
   readonly page: PageName;
   readonly model: PageModels[PageName];
-  readonly branding: PageContext['branding'];
-  readonly locale: string;
   /** Name of a file in `assets/` -> its URL. */
   readonly asset: (name: string) => string;
+  /** Key of a text -> the text in this page's language, with the values in their places. */
+  readonly t: (key: string, values?: TextValues) => string;
+  /** The same in pieces. */
+  readonly parts: (key: string, values?: TextValues) => readonly TextPart[];
 };
 
-type Template = (locals: object) => string;
+/** Names of the locals, in the order of docs/views.md. */
+export const LOCAL_NAMES = [
+  'page',
+  'model',
+  't',
+  'parts',
+  'locale',
+  'dir',
+  'languages',
+  'branding',
+  'stylesheets',
+  'asset',
+] as const satisfies readonly (keyof TemplateLocals)[];
+
+export type Template = (locals: object) => string;
 
 /** Name as in the folder (`partials/head.ejs`) -> template. What a template includes is looked up in the same set. */
 export type TemplateSet = ReadonlyMap<string, Template>;
@@ -32,7 +49,7 @@ const OPTIONS = {
   compileDebug: true,
   // EJS's own include reads and compiles again at each render, or keeps one cache for the whole process that outlives a
   // reload. This name hides it behind ours, which knows only the templates of the set.
-  destructuredLocals: ['page', 'model', 'branding', 'locale', 'asset', 'include'],
+  destructuredLocals: [...LOCAL_NAMES, 'include'],
 } as const;
 
 /** A template that doesn't compile is told to `onBroken` and isn't in the set. */

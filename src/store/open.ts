@@ -2,12 +2,16 @@
 import type { StoreConfig } from '../config/config.ts';
 import type { Clock, Store } from './store.ts';
 
-/** Rejects with one line that an operator can act on. */
-export async function openStore(config: StoreConfig, now: Clock): Promise<Store> {
+/** Rejects with one line that an operator can act on. `onWarning` hears what the service can live with, but shouldn't. */
+export async function openStore(
+  config: StoreConfig,
+  now: Clock,
+  onWarning?: (message: string) => void,
+): Promise<Store> {
   if (config.engine === 'lmdb') {
     const { openLmdb } = await import('./lmdb.ts');
     return openLmdb({ folder: config.folder, now });
   }
   const { openRedis } = await import('./redis.ts');
-  return openRedis({ url: config.url, now });
+  return openRedis({ url: config.url, now, onWarning });
 }

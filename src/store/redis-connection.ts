@@ -1,103 +1,170 @@
-// The connection to Redis: fails fast, comes back fast, never sends twice. Owns its settings, the translation of every
-// failure into StoreUnavailable, and what a server must be to hold tokens. Knows no key and no script's meaning.
-import { Redis, type RedisOptions } from 'ioredis';
-import { SCRIPTS, type ScriptName } from './redis-scripts.ts';
-import { StoreUnavailable } from './store.ts';
+// The way to Redis: every question has a deadline, every failure becomes StoreUnavailable, and what may not be lost in a
+// failover is confirmed by a replica. Owns those three; who the servers are is redis-client.ts, what is asked is not here.
+import type { Redis } from 'ioredis';
+import { parseRedisUrl, type RedisPlace } from '../config/redis-url.ts';
+import { createBreaker } from './redis-breaker.ts';
+import { codeOf, COMMAND_MS, createRedisClient, type Master, type RedisClient } from './redis-client.ts';
+import { createConfirmer, type Write } from './redis-confirm.ts';
+import { judgeServer, parseInfo, type Finding, type InfoFields } from './redis-info.ts';
+import type { ScriptName } from './redis-scripts.ts';
+import { StoreUnavailable, StoreUnfit } from './store.ts';
+
+export type { Write } from './redis-confirm.ts';
+
+export type ServerReport = {
+  readonly name: string;
+  readonly info: InfoFields;
+  readonly findings: readonly Finding[];
+};
 
 export interface RedisConnection {
-  /** Runs a command. Rejects with StoreUnavailable, whatever went wrong. */
-  ask<T>(command: (client: Redis) => Promise<T>): Promise<T>;
+  /** Asks the master of `key`. Rejects with StoreUnavailable, whatever went wrong. */
+  ask<T>(key: string, command: (commands: Redis) => Promise<T>): Promise<T>;
   run(script: ScriptName, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
-  /** Rejects when the server doesn't answer, or is one that loses tokens. */
+  /** As `run`; when `hasWritten` says so of the answer, a replica has it too, or this rejects with StoreUnavailable. */
+  confirm(write: Write, hasWritten?: (reply: unknown) => boolean): Promise<unknown>;
+  /** What every master says of itself. Rejects with StoreUnavailable when one doesn't answer. */
+  inspect(): Promise<readonly ServerReport[]>;
+  /** Rejects with StoreUnavailable, or with StoreUnfit when a server loses tokens. */
   check(): Promise<void>;
+  /** Every master, to look at all keys. */
+  masters(): readonly Redis[];
+  readonly label: string;
   close(): Promise<void>;
 }
 
-const OPTIONS = {
-  lazyConnect: true,
-  connectTimeout: 1000,
-  commandTimeout: 300,
-  // A frozen server accepts and says nothing: after a second give the connection up, so that nothing piles up in it.
-  socketTimeout: 1000,
-  disconnectTimeout: 200,
-  // A command in flight when the connection is cut may have been executed: it is answered with 503, never sent again.
-  maxRetriesPerRequest: 0,
-  enableOfflineQueue: false,
-  autoResendUnfulfilledCommands: false,
-  enableAutoPipelining: true,
-  maxLoadingRetryTime: 500,
-  retryStrategy: (times: number) => Math.min(50 * times, 500),
-  // RESP puts the error's code in its first word. A demoted master: look again who the master is.
-  reconnectOnError: (error: Error) => codeOf(error) === 'READONLY',
-  scripts: { ...SCRIPTS },
-} satisfies RedisOptions;
+/** Longer than one command takes, because it may wait for the batch before it. */
+const ASK_MS = COMMAND_MS + 100;
 
-/** Rejects with one line without the password when the first connection fails. */
-export async function connectRedis(url: string): Promise<RedisConnection> {
+/** Rejects with one line without the password when the first connection fails. `isCheckOnly`: takes any server. */
+export async function connectRedis(url: string, isCheckOnly = false): Promise<RedisConnection> {
   const place = toPlace(url);
-  let lastError: unknown;
-  const client = new Redis(url, OPTIONS);
-  // Each command hears of its own failure; without a listener ioredis prints.
-  client.on('error', (error: unknown) => (lastError = error));
-  const connection = toConnection(client);
+  const connection = toConnection(place);
   try {
-    await client.connect().catch((error: unknown) => {
-      // connect() itself only says that the connection is closed.
-      throw new StoreUnavailable({ cause: toCause(lastError ?? error) });
-    });
-    await connection.check();
+    await connection.open();
+    if (!isCheckOnly) await connection.check();
     return connection;
   } catch (error) {
-    client.disconnect();
-    const cause = error instanceof Error ? error.cause : error;
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`the store at ${place} can not be used: ${reason}`, { cause: error });
+    await connection.close();
+    throw new Error(`the store at ${place.label} can not be used: ${reasonOf(error)}`, { cause: error });
   }
 }
 
-function toConnection(client: Redis): RedisConnection {
-  // ioredis adds a method for each script, which its types can't know.
-  const scripted = client as unknown as Record<ScriptName, (...args: unknown[]) => Promise<unknown>>;
+type Opening = RedisConnection & { open(): Promise<void> };
 
-  async function ask<T>(command: (redis: Redis) => Promise<T>): Promise<T> {
-    try {
-      return await command(client);
-    } catch (error) {
-      throw new StoreUnavailable({ cause: toCause(error) });
-    }
+function toConnection(place: RedisPlace): Opening {
+  const client = createRedisClient(place);
+  const confirmer = place.isConfirmed ? createConfirmer(place) : undefined;
+  const breaker = createBreaker();
+
+  /** Not asked at all: nothing was sent, and nothing will be. */
+  function masterOf(key: string): Master {
+    const master = client.masterOf(key);
+    if (master === undefined) throw new Error('its master is not connected');
+    if (breaker.isOpen(master.name)) throw new Error('its master keeps us waiting');
+    return master;
   }
 
+  async function ask<T>(key: string, command: (commands: Redis) => Promise<T>): Promise<T> {
+    return inTime(
+      () => masterOf(key),
+      breaker,
+      () => command(client.commands),
+    );
+  }
+
+  const run: RedisConnection['run'] = (script, keys, args) =>
+    ask(keys[0] ?? '', (commands) => toScripted(commands)[script](...keys, ...args));
+
   return {
+    label: place.label,
     ask,
-    run: (script, keys, args) => ask(() => scripted[script](...keys, ...args)),
-    async check() {
-      // INFO passes before the connection is ready, and while the server still loads its data; nothing else does.
-      if (client.status !== 'ready')
-        throw new StoreUnavailable({ cause: new Error(`connection: ${client.status}`) });
-      const fault = findFault(await ask((redis) => redis.info()));
-      if (fault !== undefined) throw new StoreUnavailable({ cause: new Error(fault) });
+    run,
+    async open() {
+      await translate(async () => {
+        await client.connect();
+        await confirmer?.connect();
+      });
     },
+    async confirm(write, hasWritten = () => true) {
+      if (confirmer === undefined) return run(write.script, write.keys, write.args);
+      const { reply, isConfirmed } = await inTime(
+        () => masterOf(write.keys[0] ?? ''),
+        breaker,
+        () => confirmer.write(write),
+      );
+      if (isConfirmed || !hasWritten(reply)) return reply;
+      throw new StoreUnavailable({ cause: new Error('no replica confirmed the write') });
+    },
+    inspect: () => inspect(client, place.isConfirmed),
+    async check() {
+      const reports = await inspect(client, place.isConfirmed);
+      for (const { name } of reports) breaker.reset(name);
+      const faults = reports.flatMap(({ findings }) =>
+        findings.filter(({ severity }) => severity === 'fault'),
+      );
+      const [first] = faults;
+      if (first !== undefined) throw new StoreUnfit(first.message);
+    },
+    masters: () => client.masters().map(({ redis }) => redis),
     async close() {
-      try {
-        await client.quit();
-      } catch {
-        // Not connected: there is nothing to say good-bye to.
-      }
-      client.disconnect();
+      breaker.close();
+      await Promise.all([client.close(), confirmer?.close()]);
     },
   };
 }
 
-/** Read with INFO, because managed servers forbid CONFIG. */
-function findFault(info: string): string | undefined {
-  const fields = new Map(
-    info.split('\r\n').map((line) => [line.split(':', 1)[0], line.slice(line.indexOf(':') + 1)]),
+async function inspect(client: RedisClient, isConfirmed: boolean): Promise<readonly ServerReport[]> {
+  const masters = client.masters();
+  if (masters.length === 0) throw new StoreUnavailable({ cause: new Error('no master is known') });
+  return Promise.all(
+    masters.map(async ({ name, redis }) => {
+      // INFO passes before the connection is ready, and while the server still loads its data; nothing else does.
+      if (redis.status === 'wait') redis.connect().catch(() => undefined);
+      if (redis.status !== 'ready') {
+        client.refresh();
+        throw new StoreUnavailable({ cause: new Error(`connection: ${redis.status}`) });
+      }
+      const info = parseInfo(await translate(() => redis.info()));
+      return { name, info, findings: judgeServer(info, isConfirmed) };
+    }),
   );
-  const policy = fields.get('maxmemory_policy') ?? 'noeviction';
-  if (policy !== 'noeviction')
-    return `its maxmemory-policy is ${policy}, which throws tokens away; it must be noeviction`;
-  const role = fields.get('role') ?? 'master';
-  return role === 'master' ? undefined : `it is a ${role}, not the master`;
+}
+
+/** ioredis adds a method for each script, which its types can't know. */
+function toScripted(commands: Redis) {
+  return commands as unknown as Record<ScriptName, (...args: unknown[]) => Promise<unknown>>;
+}
+
+async function inTime<T>(
+  choose: () => Master,
+  breaker: { trip(master: Master): void },
+  action: () => Promise<T>,
+): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  let master: Master | undefined;
+  const began = performance.now();
+  try {
+    master = choose();
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => reject(new Error('no answer in time')), ASK_MS);
+    });
+    return await Promise.race([action(), late]);
+  } catch (error) {
+    const isLate = performance.now() - began >= COMMAND_MS;
+    if (master !== undefined && (isLate || codeOf(error) === 'READONLY')) breaker.trip(master);
+    throw new StoreUnavailable({ cause: toCause(error) });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function translate<T>(action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    throw new StoreUnavailable({ cause: toCause(error) });
+  }
 }
 
 /** ioredis hangs the command with its arguments on the error, and Redis may quote them: neither may reach a log. */
@@ -109,13 +176,15 @@ function toCause(error: unknown): Error {
   return cause;
 }
 
-function codeOf(error: Error): string {
-  return error.message.split(' ', 1)[0] ?? '';
+function reasonOf(error: unknown): string {
+  const cause = error instanceof StoreUnavailable && error.cause !== undefined ? error.cause : error;
+  return cause instanceof Error ? cause.message : String(cause);
 }
 
-function toPlace(url: string): string {
-  const parsed = URL.parse(url);
-  if (parsed === null || !/^rediss?:$/.test(parsed.protocol))
-    throw new Error('the store must be a redis:// or rediss:// URL');
-  return `${parsed.protocol}//${parsed.host}${parsed.pathname}`;
+function toPlace(url: string): RedisPlace {
+  try {
+    return parseRedisUrl(url);
+  } catch (error) {
+    throw new Error(`the store ${reasonOf(error)}`, { cause: error });
+  }
 }

@@ -22,7 +22,9 @@ export function createRedisCounters(connection: RedisConnection, now: Clock): Co
     },
 
     async read(key) {
-      const [count, ends] = await connection.ask((redis) => redis.hmget(counterKey(key), 'n', 'e'));
+      const [count, ends] = await connection.ask(counterKey(key), (redis) =>
+        redis.hmget(counterKey(key), 'n', 'e'),
+      );
       const resetsInMs = Number(ends ?? 0) - readClock(now);
       return resetsInMs > 0 ? { count: Number(count), resetsInMs } : undefined;
     },
@@ -35,7 +37,7 @@ export function createRedisCounters(connection: RedisConnection, now: Clock): Co
     },
 
     async remove(key) {
-      await connection.ask((redis) => redis.unlink(counterKey(key)));
+      await connection.ask(counterKey(key), (redis) => redis.unlink(counterKey(key)));
     },
   };
 }

@@ -9,12 +9,16 @@ import type { DocumentStore, StoredDocument } from './store.ts';
 export function createRedisDocuments(connection: RedisConnection): DocumentStore {
   return {
     async get(collection, id) {
-      const stored = await connection.ask((redis) => redis.hget(documentsKey(collection), id));
+      const stored = await connection.ask(documentsKey(collection), (redis) =>
+        redis.hget(documentsKey(collection), id),
+      );
       return stored === null ? undefined : toDocument(id, stored);
     },
 
     async list(collection) {
-      const fields = await connection.ask((redis) => redis.hgetall(documentsKey(collection)));
+      const fields = await connection.ask(documentsKey(collection), (redis) =>
+        redis.hgetall(documentsKey(collection)),
+      );
       return Object.entries(fields)
         .map(([id, stored]) => toDocument(id, stored))
         .toSorted((a, b) => (a.id < b.id ? -1 : 1));
@@ -22,13 +26,19 @@ export function createRedisDocuments(connection: RedisConnection): DocumentStore
 
     async put(collection, id, value, expectedVersion) {
       return toBoolean(
-        await connection.run('putDocument', [documentsKey(collection)], [id, value, expectedVersion]),
+        await connection.confirm(
+          { script: 'putDocument', keys: [documentsKey(collection)], args: [id, value, expectedVersion] },
+          toBoolean,
+        ),
       );
     },
 
     async remove(collection, id, expectedVersion) {
       return toBoolean(
-        await connection.run('removeDocument', [documentsKey(collection)], [id, expectedVersion]),
+        await connection.confirm(
+          { script: 'removeDocument', keys: [documentsKey(collection)], args: [id, expectedVersion] },
+          toBoolean,
+        ),
       );
     },
   };

@@ -4,7 +4,7 @@ import { toRecordId } from './key-name.ts';
 import { readClock, toLifeMs } from './lifetime.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { aliasKey, grantDeadKey, grantIndexKey, recordKey } from './redis-keys.ts';
-import { toBoolean, toNumberAndText, toTexts } from './redis-replies.ts';
+import { toBoolean, toNumber, toTexts } from './redis-replies.ts';
 import type { Clock, ConsumeResult, NewRecord, RecordStore, StoredRecord } from './store.ts';
 
 /** How many records of a revoked grant are deleted at once. */
@@ -28,7 +28,8 @@ export function createRedisRecords(connection: RedisConnection, now: Clock): Rec
     },
 
     async findByAlias(kind, alias) {
-      const key = await connection.ask((redis) => redis.get(aliasKey(kind, alias)));
+      const pointer = aliasKey(kind, alias);
+      const key = await connection.ask(pointer, (redis) => redis.get(pointer));
       if (key === null) return undefined;
       const row = await findRow(connection, { kind, key }, readClock(now));
       // The record may have been saved again without the alias.
@@ -37,19 +38,19 @@ export function createRedisRecords(connection: RedisConnection, now: Clock): Rec
 
     async consume(kind, key) {
       const at = readClock(now);
-      const claim = async (knownGrant: string) =>
-        toNumberAndText(
-          await connection.run(
-            'consumeRecord',
-            [recordKey(toRecordId(kind, key))],
-            [at, Math.floor(at / 1000), knownGrant],
-          ),
-        );
-      const [status, grant] = await claim('');
-      if (grant === '') return CONSUME_RESULTS[status] ?? 'gone';
+      const id = recordKey(toRecordId(kind, key));
+      const grant = await connection.ask(id, (redis) => redis.hget(id, 'g'));
+      if (grant === null) return 'gone';
       // Asked before the mark is set, never after it: whoever comes second revokes the grant, and the first has won.
-      if (await isRevoked(connection, grant, at)) return 'gone';
-      return CONSUME_RESULTS[(await claim(grant))[0]] ?? 'gone';
+      if (grant !== '' && (await isRevoked(connection, grant, at))) return 'gone';
+      const claim = {
+        script: 'consumeRecord',
+        keys: [id],
+        args: [at, Math.floor(at / 1000), grant],
+      } as const;
+      return toConsumeResult(
+        await connection.confirm(claim, (reply) => toConsumeResult(reply) === 'consumed'),
+      );
     },
 
     async destroy(kind, key) {
@@ -64,7 +65,7 @@ export function createRedisRecords(connection: RedisConnection, now: Clock): Rec
 
 async function save(
   connection: RedisConnection,
-  { kind, key, payload, grant = '', alias = '' }: NewRecord,
+  { kind, key, payload, grant = '', alias = '', isConfirmed = false }: NewRecord,
   { at, lifeMs }: Span,
 ): Promise<'saved' | 'grant_revoked'> {
   const id = toRecordId(kind, key);
@@ -75,10 +76,19 @@ async function save(
     const isAdded = toBoolean(await connection.run('indexRecord', keys, [at, ends, `${kind}:${key}`]));
     if (!isAdded) return 'grant_revoked';
   }
-  await connection.run('saveRecord', [recordKey(id)], [at, payload, ends, lifeMs, grant, alias]);
+  const args = [at, payload, ends, lifeMs, grant, alias];
+  if (isConfirmed) await connection.confirm({ script: 'saveRecord', keys: [recordKey(id)], args });
+  else await connection.run('saveRecord', [recordKey(id)], args);
   // After the record: until then the alias finds the record before this one, not nothing.
-  if (alias !== '') await connection.ask((redis) => redis.set(aliasKey(kind, alias), key, 'PX', lifeMs));
+  if (alias !== '') {
+    const pointer = aliasKey(kind, alias);
+    await connection.ask(pointer, (redis) => redis.set(pointer, key, 'PX', lifeMs));
+  }
   return 'saved';
+}
+
+function toConsumeResult(reply: unknown): ConsumeResult {
+  return CONSUME_RESULTS[toNumber(reply)] ?? 'gone';
 }
 
 async function findRow(
@@ -86,8 +96,9 @@ async function findRow(
   { kind, key }: Name,
   at: number,
 ): Promise<Row | undefined> {
-  const [payload, ends, consumedAt, grant, alias] = await connection.ask((redis) =>
-    redis.hmget(recordKey(toRecordId(kind, key)), 'p', 'e', 'c', 'g', 'a'),
+  const id = recordKey(toRecordId(kind, key));
+  const [payload, ends, consumedAt, grant, alias] = await connection.ask(id, (redis) =>
+    redis.hmget(id, 'p', 'e', 'c', 'g', 'a'),
   );
   if (typeof payload !== 'string' || Number(ends) <= at) return undefined;
   // A record that was written while its grant was being revoked is still there, and dead.
@@ -100,29 +111,43 @@ function toStored(row: Row | undefined): StoredRecord | undefined {
 }
 
 async function isRevoked(connection: RedisConnection, grant: string, at: number): Promise<boolean> {
-  const ends = await connection.ask((redis) => redis.get(grantDeadKey(grant)));
+  const tombstone = grantDeadKey(grant);
+  const ends = await connection.ask(tombstone, (redis) => redis.get(tombstone));
   return ends !== null && Number(ends) > at;
 }
 
-/** With `onlyOf`, the record is left alone if it belongs to another grant by now. */
+/**
+ * With `onlyOf`, the record is left alone if it belongs to another grant by now: that is cleaning behind a tombstone, so no
+ * replica needs to confirm it.
+ */
 async function drop(connection: RedisConnection, { kind, key }: Name, onlyOf = ''): Promise<void> {
-  const reply = await connection.run('dropRecord', [recordKey(toRecordId(kind, key))], [onlyOf]);
+  const id = recordKey(toRecordId(kind, key));
+  const reply =
+    onlyOf === ''
+      ? await connection.confirm(
+          { script: 'dropRecord', keys: [id], args: [''] },
+          (row) => toTexts(row).length > 0,
+        )
+      : await connection.run('dropRecord', [id], [onlyOf]);
   const [grant = '', alias = ''] = toTexts(reply);
+  const index = grantIndexKey(grant);
   await Promise.all([
-    grant !== '' && connection.ask((redis) => redis.zrem(grantIndexKey(grant), `${kind}:${key}`)),
+    grant !== '' && connection.ask(index, (redis) => redis.zrem(index, `${kind}:${key}`)),
     alias !== '' && connection.run('dropAlias', [aliasKey(kind, alias)], [key]),
   ]);
 }
 
 async function revoke(connection: RedisConnection, grant: string, { at, lifeMs }: Span): Promise<void> {
   const keys = [grantIndexKey(grant), grantDeadKey(grant)];
-  const members = toTexts(await connection.run('buryGrant', keys, [at + lifeMs, lifeMs]));
+  const args = [at + lifeMs, lifeMs];
+  const members = toTexts(await connection.confirm({ script: 'buryGrant', keys, args }));
   // From here on everything is dead; the rest only cleans up, and a repeat finds what an outage left behind.
   for (let start = 0; start < members.length; start += BATCH) {
     const batch = members.slice(start, start + BATCH);
     await Promise.all(batch.map((member) => drop(connection, toName(member), grant)));
   }
-  if (members.length > 0) await connection.ask((redis) => redis.unlink(grantIndexKey(grant)));
+  const index = grantIndexKey(grant);
+  if (members.length > 0) await connection.ask(index, (redis) => redis.unlink(index));
 }
 
 /** A member of an index. A kind holds no colon. */

@@ -1,11 +1,8 @@
 // What scripts answer, checked: their replies have no type, and one that is not as expected must not pass for an answer.
 
-/** `[number, string]`. */
-export function toNumberAndText(reply: unknown): readonly [number, string] {
-  if (!Array.isArray(reply)) throw unexpected(reply);
-  const [first, second]: unknown[] = reply;
-  if (typeof first !== 'number' || typeof second !== 'string') throw unexpected(reply);
-  return [first, second];
+export function toNumber(reply: unknown): number {
+  if (typeof reply !== 'number') throw unexpected(reply);
+  return reply;
 }
 
 export function toNumbers(reply: unknown): readonly [number, number] {

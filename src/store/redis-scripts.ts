@@ -11,22 +11,21 @@ redis.call('PEXPIRE', KEYS[1], ttl)
 return 1`;
 
 /**
- * The only lock: 0 gone, 1 won, 2 lost. With a grant that the caller doesn't know yet nothing is claimed, and the
- * answer names it. HSET on a key that exists keeps its time to live.
+ * The only lock: 0 gone, 1 won, 2 lost. The caller has made sure that the grant it knows of is alive; a record that moved to
+ * another one meanwhile is gone. HSET on a key that exists keeps its time to live.
  */
 const consumeRecord = `
-local now, at, known = unpack(ARGV)
+local now, at, grant = unpack(ARGV)
 local row = redis.call('HMGET', KEYS[1], 'e', 'c', 'g')
-if not row[1] or tonumber(row[1]) <= tonumber(now) then return {0, ''} end
-if row[3] ~= known then return {0, row[3]} end
-if row[2] then return {2, ''} end
+if not row[1] or tonumber(row[1]) <= tonumber(now) or row[3] ~= grant then return 0 end
+if row[2] then return 2 end
 redis.call('HSET', KEYS[1], 'c', at)
-return {1, ''}`;
+return 1`;
 
-/** Deletes a record, with a grant only if it still belongs to it, and says what pointed to it: grant, alias. */
+/** Deletes a record, with a grant only if it still belongs to it, and says what pointed to it: grant, alias; else nothing. */
 const dropRecord = `
 local row = redis.call('HMGET', KEYS[1], 'g', 'a')
-if not row[1] or (ARGV[1] ~= '' and row[1] ~= ARGV[1]) then return {'', ''} end
+if not row[1] or (ARGV[1] ~= '' and row[1] ~= ARGV[1]) then return {} end
 redis.call('UNLINK', KEYS[1])
 return row`;
 

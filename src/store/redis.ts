@@ -1,20 +1,23 @@
-// The store for many machines: one Redis. Keys are laid out for Cluster already. Owns putting the parts together;
-// what a failover may lose is not repaired here.
-import { connectRedis } from './redis-connection.ts';
+// The store for many machines: one Redis, Redis behind Sentinels, or a Cluster. Owns putting the parts together; what a
+// failover may lose all the same is not repaired here, see docs/redis.md.
+import { connectRedis, type RedisConnection } from './redis-connection.ts';
 import { createRedisCounters } from './redis-counters.ts';
 import { createRedisDocuments } from './redis-documents.ts';
 import { createRedisRecords } from './redis-records.ts';
 import type { Clock, Store } from './store.ts';
 
 export type RedisStoreOptions = {
-  /** redis:// or rediss://, with the password inside if there is one. */
+  /** In the notation of config/redis-url.ts, with the password inside if there is one. */
   readonly url: string;
   readonly now: Clock;
+  /** Hears what is less safe than it could be at this server, one line each. */
+  readonly onWarning?: ((message: string) => void) | undefined;
 };
 
 /** Rejects with one line, without the password, when the server can't be reached or isn't fit to hold tokens. */
-export async function openRedis({ url, now }: RedisStoreOptions): Promise<Store> {
+export async function openRedis({ url, now, onWarning }: RedisStoreOptions): Promise<Store> {
   const connection = await connectRedis(url);
+  if (onWarning !== undefined) await warn(connection, onWarning);
   return {
     records: createRedisRecords(connection, now),
     documents: createRedisDocuments(connection),
@@ -22,4 +25,11 @@ export async function openRedis({ url, now }: RedisStoreOptions): Promise<Store>
     ping: () => connection.check(),
     close: () => connection.close(),
   };
+}
+
+async function warn(connection: RedisConnection, onWarning: (message: string) => void): Promise<void> {
+  const messages = (await connection.inspect()).flatMap(({ findings }) =>
+    findings.map(({ message }) => message),
+  );
+  for (const message of new Set(messages)) onWarning(`the store at ${connection.label}: ${message}`);
 }

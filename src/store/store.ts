@@ -17,6 +17,8 @@ export type NewRecord = {
   readonly grant?: string | undefined;
   /** A second name to find the record by (a session's uid). It follows the newest record that claims it. */
   readonly alias?: string | undefined;
+  /** It ends something (a token that is revoked): where a failover may lose writes, a replica has it before `save` resolves. */
+  readonly isConfirmed?: boolean | undefined;
 };
 
 export type StoredRecord = {
@@ -85,7 +87,7 @@ export interface Store {
   readonly records: RecordStore;
   readonly documents: DocumentStore;
   readonly counters: CounterStore;
-  /** Rejects with StoreUnavailable when the store can't be asked right now. */
+  /** Rejects with StoreUnavailable when the store can't be asked right now, with StoreUnfit when it would lose tokens. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -100,5 +102,14 @@ export class StoreUnavailable extends Error {
   constructor(options?: ErrorOptions) {
     super('the store can not be reached', options);
     this.name = 'StoreUnavailable';
+  }
+}
+
+/** The store answers, but it would lose tokens: a setting of the server must change. The message says which, and is safe to show. */
+export class StoreUnfit extends StoreUnavailable {
+  constructor(message: string) {
+    super();
+    this.name = 'StoreUnfit';
+    this.message = message;
   }
 }

@@ -26,6 +26,8 @@ export interface AccessTokens {
   sign(claims: Omit<AccessTokenClaims, 'iss'>, extra?: Readonly<Record<string, unknown>>): Promise<string>;
   /** The claims of a token that is ours and valid now; undefined for everything else. Never throws for a bad token. */
   verify(jwt: string): Promise<AccessTokenClaims | undefined>;
+  /** Whether it was ours once: signed by a published key, expired or not. Never throws for a bad token. */
+  wasOurs(jwt: string): Promise<boolean>;
 }
 
 const REQUIRED_CLAIMS = ['sub', 'aud', 'exp', 'iat', 'jti', 'client_id'];
@@ -38,29 +40,33 @@ export async function createAccessTokens(issuer: string, keySet: KeySet, now: Cl
   // A local set: a header's jwk, jku or x5u is never read, and no kid causes a look-up anywhere (RFC 8725 §3.10).
   const verificationKeys = createLocalJWKSet({ keys: [...keySet.published] });
 
+  async function verifyAt(jwt: string, time: number): Promise<AccessTokenClaims | undefined> {
+    if (!hasOneSpelling(jwt)) return undefined;
+    try {
+      const { payload } = await jwtVerify(jwt, verificationKeys, {
+        issuer,
+        typ: TYPE,
+        algorithms: ['RS256'],
+        requiredClaims: REQUIRED_CLAIMS,
+        currentDate: new Date(time),
+      });
+      return payload as unknown as AccessTokenClaims;
+    } catch (error) {
+      // Only "this token is bad" may become undefined; anything else is a fault and must be seen.
+      if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined;
+      throw error;
+    }
+  }
+
   return {
     issuer,
     async sign(claims, extra) {
       const payload = { ...extra, iss: issuer, ...claims } as JWTPayload;
       return new SignJWT(payload).setProtectedHeader(header).sign(signingKey);
     },
-    async verify(jwt) {
-      if (!hasOneSpelling(jwt)) return undefined;
-      try {
-        const { payload } = await jwtVerify(jwt, verificationKeys, {
-          issuer,
-          typ: TYPE,
-          algorithms: ['RS256'],
-          requiredClaims: REQUIRED_CLAIMS,
-          currentDate: new Date(now()),
-        });
-        return payload as unknown as AccessTokenClaims;
-      } catch (error) {
-        // Only "this token is bad" may become undefined; anything else is a fault and must be seen.
-        if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined;
-        throw error;
-      }
-    },
+    verify: (jwt) => verifyAt(jwt, now()),
+    // At the beginning of time nothing has expired.
+    wasOurs: async (jwt) => (await verifyAt(jwt, 0)) !== undefined,
   };
 }
 

@@ -18,7 +18,7 @@ export function createRevokedTokens(records: RecordStore, hash: KeyedHash, now: 
   return {
     async add(jti, exp) {
       const ttlSeconds = Math.max(1, Math.ceil(exp - now() / 1000)) + SKEW_SECONDS;
-      await records.save({ kind: KIND, key: hash(jti), payload: '1', ttlSeconds });
+      await records.save({ kind: KIND, key: hash(jti), payload: '1', ttlSeconds, isConfirmed: true });
     },
     async has(jti) {
       return (await records.find(KIND, hash(jti))) !== undefined;

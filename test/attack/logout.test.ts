@@ -182,10 +182,9 @@ describe('where a browser is sent', () => {
     const page = await newBrowser(world).open(
       logoutUrl({ id_token_hint: idToken, post_logout_redirect_uri: OUT, state: 's' }),
     );
-    // Nothing to confirm: the engine's own form submits itself.
-    expect(page.status).toBe(200);
+    // Nothing to confirm.
+    expect([page.status, page.url]).toEqual([303, `${OUT}?state=s`]);
     expect(page.text).not.toContain(PEOPLE.alice);
-    expect(page.text).toContain(`action="${world.issuer}/oauth/logout/confirm"`);
   });
 });
 
@@ -271,7 +270,7 @@ describe('the hint', () => {
     expect(keys.map((key) => key.kid)).toContain(kid);
     const fresh = await exchangeCode(retired, await takeCode(retired, { scope: 'openid' }));
     expect(decodeProtectedHeader(textOf(fresh, 'id_token')).kid).not.toBe(kid);
-    expect((await newBrowser(retired).open(url)).status).toBe(200);
+    expect((await newBrowser(retired).open(url)).status).toBeLessThan(400);
     await retired.stop();
 
     await passUntil(({ published }) => published.every((key) => key.kid !== kid));

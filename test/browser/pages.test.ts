@@ -1,5 +1,6 @@
-// The built-in pages in a real browser: accessibility, reflow and the content security policy. Owns the look of pages
-// with sample models; the journeys through them are tested elsewhere.
+// The built-in pages in a real browser: accessibility, reflow and the content security policy, each page in each state,
+// light and dark, on a phone and on a desk. Owns the look of pages with sample models, and leaves a picture of each in
+// artifacts/pages; the journeys through them are journeys.test.ts.
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
@@ -8,12 +9,20 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createAssets } from '../../src/pages/assets.ts';
 import { createPages } from '../../src/pages/pages.ts';
-import { PAGE_STATES } from '../unit/pages/page-states.ts';
+import { PAGE_STATES } from '../../src/pages/samples.ts';
 
 const builtInFolder = path.resolve(import.meta.dirname, '../../views');
+const PICTURES = path.resolve('artifacts/pages');
+// A language that is written from right to left, with a few words of it.
+const overrideFolder = path.resolve(import.meta.dirname, 'fixtures/right-to-left');
 const CSP =
-  "default-src 'none'; style-src 'self'; img-src 'self' https: data:; base-uri 'none'; frame-ancestors 'none'";
+  "default-src 'none'; style-src 'self'; img-src 'self' https: data:; script-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+const BRANDING = {
+  name: 'Acme ID',
+  privacyUri: 'https://acme.example/privacy',
+  imprintUri: 'https://acme.example/imprint',
+};
 // Ours, one that is almost the light card, one that is almost the dark card, and one that is hard for both.
 const COLORS = ['', '#fff04d', '#141a26', '#777777'];
 
@@ -22,15 +31,17 @@ function onProblem({ message }: { message: string }): never {
 }
 
 const sites = COLORS.map((color) => {
-  const branding = { name: 'Acme ID', color: color || undefined };
+  const branding = { ...BRANDING, color: color || undefined };
   const assets = createAssets({ builtInFolder, branding });
   const assetUrl = (name: string) => `/${COLORS.indexOf(color)}/${assets.url(name)}`;
-  return { assets, pages: createPages({ builtInFolder, branding, assetUrl, onProblem }) };
+  return { assets, pages: createPages({ builtInFolder, overrideFolder, branding, assetUrl, onProblem }) };
 });
 
-// /<index of colour>/assets/… or /<index of colour>/<index of state>
+// /<index of colour>/assets/… or /<index of colour>/<index of state>?lang=…
 const server = createServer((request, response) => {
-  const [, color = '', ...rest] = (request.url ?? '').split('/');
+  const url = new URL(request.url ?? '', 'http://localhost');
+  const locale = url.searchParams.get('lang') ?? 'en';
+  const [, color = '', ...rest] = url.pathname.split('/');
   const site = sites[Number(color)];
   const state = PAGE_STATES[Number(rest[0])];
   const asset = site?.assets.find(rest.join('/'));
@@ -38,7 +49,10 @@ const server = createServer((request, response) => {
   if (asset) {
     response.setHeader('Content-Type', asset.type).end(asset.body);
   } else if (site && state) {
-    const html = site.pages.render(state.name, state.model, { locale: 'en' });
+    const html = site.pages.render(state.name, state.model, {
+      locale,
+      languageUrl: state.name === 'login' ? (tag) => `?lang=${tag}` : undefined,
+    });
     response.setHeader('Content-Type', 'text/html; charset=utf-8').end(html);
   } else {
     response.writeHead(404).end();
@@ -99,27 +113,117 @@ function indexOf(title: string): number {
   return PAGE_STATES.findIndex((state) => state.title === title);
 }
 
-describe.each(PAGE_STATES.map(({ title }, index) => ({ title, index })))('$title', ({ index }) => {
-  it('passes WCAG 2.2 AA as axe sees it, light and dark, and at 320 px without sideways scrolling', async () => {
+const SCHEMES = ['light', 'dark'] as const;
+const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
+
+async function keepPicture(title: string, scheme: string, size: string): Promise<void> {
+  const name = `${title} ${scheme} ${size}`.replaceAll(/\W+/g, '-');
+  await measured.screenshot({ path: path.join(PICTURES, `${name}.png`), fullPage: false });
+}
+
+describe.each(PAGE_STATES.map(({ title }, index) => ({ title, index })))('$title', ({ title, index }) => {
+  it('passes WCAG 2.2 AA as axe sees it, light and dark, on a desk, a phone and at a zoom of 400 %', async () => {
     await measured.goto(`/0/${index}`);
-    expect(await axeViolations()).toEqual([]);
-
-    await measured.emulateMedia({ colorScheme: 'dark' });
-    expect(await measured.evaluate('getComputedStyle(document.body).backgroundColor')).toBe(
-      'rgb(14, 19, 27)',
-    );
-    expect(await axeViolations('color-contrast', 'link-in-text-block')).toEqual([]);
-
+    for (const scheme of SCHEMES) {
+      await measured.emulateMedia({ colorScheme: scheme });
+      expect(await measured.evaluate('getComputedStyle(document.body).backgroundColor')).toBe(
+        scheme === 'light' ? 'rgb(243, 245, 248)' : 'rgb(14, 19, 27)',
+      );
+      for (const [size, viewport] of Object.entries(SIZES)) {
+        await measured.setViewportSize(viewport);
+        await keepPicture(title, scheme, size);
+        // The rules that colour and size have no part in are asked once.
+        const rules = scheme === 'light' && size === 'desktop' ? [] : ['color-contrast', 'link-in-text-block', 'target-size'];
+        expect(await axeViolations(...rules), `${scheme} ${size}`).toEqual([]);
+        expect(await measured.evaluate('document.documentElement.scrollWidth')).toBe(viewport.width);
+      }
+      await measured.setViewportSize(SIZES.desktop);
+    }
     // Also what is left of 1280 px at a zoom of 400 %.
     await measured.setViewportSize({ width: 320, height: 256 });
     expect(await measured.evaluate('document.documentElement.scrollWidth')).toBe(320);
-    expect(await axeViolations('color-contrast', 'target-size')).toEqual([]);
   });
 
   it('loads under the content security policy and without JavaScript', async () => {
     await scriptless.goto(`/0/${index}`);
     // Only the stylesheet gives the card its width.
-    expect((await scriptless.locator('main').boundingBox())?.width).toBe(416);
+    expect((await scriptless.locator('main').boundingBox())?.width).toBe(title.startsWith('try') ? 704 : 416);
+  });
+});
+
+describe('other languages', () => {
+  it.each(['de', 'fr', 'ar'])('%s passes as well, at 320 px too', async (locale) => {
+    await measured.goto(`/0/${indexOf('consent with resources')}?lang=${locale}`);
+    await keepPicture(`consent in ${locale}`, 'light', 'desktop');
+    await measured.goto(`/0/${indexOf('login invalid_credentials')}?lang=${locale}`);
+    await keepPicture(`login in ${locale}`, 'light', 'desktop');
+    expect(await axeViolations()).toEqual([]);
+    expect(await measured.locator('html').getAttribute('dir')).toBe(locale === 'ar' ? 'rtl' : 'ltr');
+    await measured.setViewportSize({ width: 320, height: 256 });
+    expect(await measured.evaluate('document.documentElement.scrollWidth')).toBe(320);
+  });
+});
+
+describe('the script of the pages', () => {
+  it('shows the password when asked, and hides it again before it is sent', async () => {
+    await measured.goto(`/0/${indexOf('login')}`);
+    const password = measured.getByLabel('Password', { exact: true });
+    const reveal = measured.getByRole('button', { name: 'Show password' });
+    await password.fill('secret');
+    expect(await password.getAttribute('type')).toBe('password');
+    await reveal.click();
+    expect([await password.getAttribute('type'), await reveal.getAttribute('aria-pressed')]).toEqual(['text', 'true']);
+    expect(await measured.evaluate('document.activeElement.id')).toBe('password');
+    await keepPicture('login with a shown password', 'light', 'desktop');
+    expect(await axeViolations()).toEqual([]);
+    await reveal.press('Enter');
+    expect(await password.getAttribute('type')).toBe('password');
+    await reveal.press('Space');
+    await measured.evaluate(
+      'document.forms[0].addEventListener("submit", (event) => event.preventDefault()); document.forms[0].username.value = "x"; document.forms[0].requestSubmit()',
+    );
+    expect(await password.getAttribute('type')).toBe('password');
+  });
+
+  it('says when Caps Lock is on, to a screen reader too, and only then', async () => {
+    await measured.goto(`/0/${indexOf('login')}`);
+    const hint = measured.getByRole('status');
+    const press = (isOn: boolean) =>
+      measured.evaluate(
+        `document.getElementById('password').dispatchEvent(new KeyboardEvent('keydown', { key: 'a', modifierCapsLock: ${isOn} }))`,
+      );
+    expect(await hint.innerText()).toBe('');
+    await press(true);
+    expect(await hint.innerText()).toBe('Caps Lock is on');
+    expect(await axeViolations()).toEqual([]);
+    await press(false);
+    expect(await hint.innerText()).toBe('');
+  });
+
+  it('sends a form once, however often it is clicked', async () => {
+    await measured.goto(`/0/${indexOf('login with everything')}`);
+    await measured.evaluate(
+      'window.sent = 0; document.forms[0].addEventListener("submit", (event) => { if (!event.defaultPrevented) { window.sent += 1; event.preventDefault(); } })',
+    );
+    await measured.getByLabel('Password', { exact: true }).fill('x');
+    await measured.getByRole('button', { name: 'Sign in' }).dblclick();
+    expect(await measured.evaluate('window.sent')).toBe(1);
+  });
+
+  it('is not needed: without it the button that shows the password is not there', async () => {
+    await scriptless.goto(`/0/${indexOf('login')}`);
+    expect(await scriptless.locator('.reveal').isVisible()).toBe(false);
+    expect(await scriptless.getByRole('button').allInnerTexts()).toEqual(['Sign in', 'Cancel']);
+  });
+
+  it('blocks no paste', async () => {
+    await measured.goto(`/0/${indexOf('login')}`);
+    for (const field of ['username', 'password']) {
+      const isAllowed = await measured.evaluate(
+        `document.getElementById('${field}').dispatchEvent(new ClipboardEvent('paste', { bubbles: true, cancelable: true }))`,
+      );
+      expect(isAllowed, field).toBe(true);
+    }
   });
 });
 
@@ -142,17 +246,18 @@ describe("an operator's colour", () => {
 });
 
 describe('the keyboard', () => {
-  const focused = 'document.activeElement.id || document.activeElement.textContent.trim()';
+  const focused =
+    'document.activeElement.id || document.activeElement.ariaLabel || document.activeElement.textContent.trim()';
 
   it('starts in the username, goes on in the order of the page, and shows where it is', async () => {
     await measured.goto(`/0/${indexOf('login')}`);
     const seen: unknown[] = [];
-    for (let step = 0; step < 4; step += 1) {
+    for (let step = 0; step < 5; step += 1) {
       seen.push(await measured.evaluate(focused));
       expect(await measured.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
       await measured.keyboard.press('Tab');
     }
-    expect(seen).toEqual(['username', 'password', 'Sign in', 'Cancel']);
+    expect(seen).toEqual(['username', 'password', 'Show password', 'Sign in', 'Cancel']);
   });
 
   it('starts in the password when the username is known', async () => {

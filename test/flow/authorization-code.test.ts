@@ -335,7 +335,7 @@ describe('sign-in and consent', () => {
       username: 'alice',
       password: 'alice-password-1',
     });
-    expect(consent.text).toContain('<bdi>Web app</bdi> asks for access');
+    expect(consent.text).toContain('<bdi>Web app</bdi></strong> asks for access');
     expect(consent.text).toContain('See your email address');
     expect(consent.text).not.toContain('See your profile');
     expect(consent.text).toContain(`At <span class="resource">${API}</span>`);

@@ -3,7 +3,6 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { StoreConfig } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { generateKey } from '../../src/keys/generate-key.ts';
 import { createKeyStore, type KeyStore } from '../../src/keys/key-store.ts';
@@ -34,6 +33,9 @@ export type Node = World & {
   turn(): Promise<void>;
 };
 
+/** Looked up at each call, so that it follows a clock that a test moves. */
+const now = () => Date.now();
+
 /** Times that let a key rotate three times in a day. */
 export const FAST_KEYS = { signing_keys: { rotate_every: '8h', publish_ahead: '2h' } };
 
@@ -42,18 +44,18 @@ export async function startNode(options: NodeOptions = {}): Promise<Node> {
   const ports = [await freePort(), await freePort()] as const;
   const written = await writeWorldConfig(folder, options, ports);
   const config = await loadConfig(written.configFile, { env: { ...WORLD_ENV, ...options.env } });
-  const { rotationTimer, turn } = handTimer();
+  const hand = handTimer();
   const service = await createService(config, {
     log: options.log ?? createLog('silent'),
-    now: options.now ?? (() => Date.now()),
-    rotationTimer,
+    now: options.now ?? now,
+    rotationTimer: hand.timer,
   });
   await service.start();
   return {
     ...written,
     folder,
     management: `http://127.0.0.1:${ports[1]}`,
-    turn,
+    turn: () => hand.turn(),
     async stop() {
       await service.stop();
       await rm(folder, { recursive: true, force: true });
@@ -61,11 +63,11 @@ export async function startNode(options: NodeOptions = {}): Promise<Node> {
   };
 }
 
-function handTimer(): { readonly rotationTimer: Timer; turn(): Promise<void> } {
+function handTimer(): { readonly timer: Timer; turn(): Promise<void> } {
   let fire: (() => void) | undefined;
   let armed: (() => void) | undefined;
   return {
-    rotationTimer(callback) {
+    timer(callback) {
       fire = callback;
       armed?.();
       return () => {
@@ -84,14 +86,16 @@ function handTimer(): { readonly rotationTimer: Timer; turn(): Promise<void> } {
 
 export type StoredKeys = { readonly store: Store; readonly keyStore: KeyStore };
 
-/** The key ring of a node, opened beside it as the command line does. */
+/**
+ * The key ring of a node, opened beside it as the command line does. While requests are in flight on Redis only: lmdb must
+ * not be written through two handles of one process.
+ */
 export async function withKeys<Result>(
   node: World,
   use: (keys: StoredKeys) => Promise<Result>,
   env: NodeJS.ProcessEnv = {},
 ): Promise<Result> {
   const config = await loadConfig(node.configFile, { env: { ...WORLD_ENV, ...env } });
-  const now = () => Date.now();
   const store = await openStore(config.store, now);
   try {
     const keyStore = createKeyStore({
@@ -115,12 +119,6 @@ export async function createStoreFolder(): Promise<{ readonly store: string; rem
     store: `lmdb:${path.join(folder, 'data')}`,
     remove: () => rm(folder, { recursive: true, force: true }),
   };
-}
-
-export function toStoreConfig(store: string): StoreConfig {
-  return store.startsWith('lmdb:')
-    ? { engine: 'lmdb', folder: store.slice('lmdb:'.length) }
-    : { engine: 'redis', url: store };
 }
 
 export async function publishedKids(node: Pick<World, 'base'>): Promise<string[]> {

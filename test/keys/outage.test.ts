@@ -48,9 +48,12 @@ describe('a node without its store', () => {
 
     redis.resume();
     await expect.poll(() => introspect(node, before), { timeout: 5000 }).toEqual({ active: false });
-    await node.turn();
-    expect((await clientCredentials(node, { scope: 'reports.read' })).status).toBe(200);
-    expect(await readiness(node)).toEqual({ status: 200, problems: [] });
+    async function recovers(): Promise<number> {
+      await node.turn();
+      return (await clientCredentials(node, { scope: 'reports.read' })).status;
+    }
+    await expect.poll(recovers, { timeout: 5000 }).toBe(200);
+    await expect.poll(() => readiness(node), { timeout: 5000 }).toEqual({ status: 200, problems: [] });
   });
 });
 

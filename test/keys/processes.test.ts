@@ -23,6 +23,9 @@ const list = (node: NodeProcess) => cli(node, 'list');
 const kidOf = (jwt: string) => decodeProtectedHeader(jwt).kid ?? '';
 const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
+/** Seconds from now, by the real clock. */
+const until = (iso: string) => (Date.parse(iso) - Date.now()) / 1000;
+
 /** Beyond what a slow machine makes of a poll. */
 const PATIENCE = { timeout: 10_000, interval: 50 };
 
@@ -65,7 +68,6 @@ describe('four processes on one Redis', () => {
     const { keys } = await list(first);
     const { retire_at: retireAt = '', remove_at: removeAt = '' } = keys[0] ?? {};
 
-    const until = (iso: string) => (Date.parse(iso) - Date.now()) / 1000;
     await processes.setClock(until(retireAt) + 1);
     await expect.poll(async () => kidOf(await machineToken(first, 'reports.read')), PATIENCE).toBe(newKid);
     expect((await list(first)).generation).toBe(2);
@@ -95,11 +97,15 @@ describe('four processes on one Redis', () => {
     expect(await publishedKids(zombie)).toEqual(await publishedKids(first));
   });
 
-  it('are all ready, and have logged no error', async () => {
+  it('are all ready, and have refused nothing but to sign after a jump of the clock', async () => {
     for (const node of nodes) {
       await expect.poll(() => readiness(node), PATIENCE).toMatchObject({ status: 200, problems: [] });
     }
-    expect(processes.errors()).toBe('');
+    const errors = processes
+      .errors()
+      .split('\n')
+      .filter((line) => line !== '');
+    expect(errors.filter((line) => !line.includes('signing keys were not confirmed'))).toEqual([]);
   });
 });
 

@@ -1,6 +1,6 @@
 // Several node processes on one Redis, behind one issuer. Owns starting and ending them, and their common clock.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { GENEROUS } from '../attack/attacker.ts';
@@ -65,6 +65,12 @@ export async function startProcesses(
     };
   }
 
+  /** In one step: a node that reads a half-written file would see its clock jump back. */
+  async function setClock(seconds: number): Promise<void> {
+    await writeFile(`${clockFile}.next`, String(seconds));
+    await rename(`${clockFile}.next`, clockFile);
+  }
+
   async function stop(): Promise<void> {
     await Promise.all(children.map(end));
     await redis.stop();
@@ -75,7 +81,7 @@ export async function startProcesses(
     const nodes = await Promise.all(Array.from({ length: count }, (_, index) => startOne(index)));
     return {
       nodes,
-      setClock: (seconds) => writeFile(clockFile, String(seconds)),
+      setClock,
       errors: () => errors,
       stop,
     };

@@ -132,13 +132,23 @@ describe('three rotations under traffic', () => {
       await advance(20 * MINUTE);
     }
     expect(watch.firstSignedAt.size).toBe(4);
+    // Twice by hand, with caches just filled: the second finds a reserve that nobody has fetched yet.
+    for (const count of [5, 6]) {
+      await traffic();
+      await withKeys(nodes[0], ({ keyStore }) => rotateByHand(keyStore, () => Date.now()));
+      await advance(0);
+      while (watch.firstSignedAt.size < count) {
+        await advance(20 * MINUTE);
+        await traffic();
+      }
+    }
     expect(verified).toBeGreaterThan(2000);
     expect(rejects).toEqual([]);
   }, 60_000);
 
   it('KY-04: publishes a key on every node long before it signs anywhere', () => {
     const [, ...successors] = watch.firstSignedAt;
-    expect(successors).toHaveLength(3);
+    expect(successors).toHaveLength(5);
     for (const [kid, signedAt] of successors) {
       for (const index of nodes.keys()) {
         const publishedAt = watch.publishedAt.get(`${index}/${kid}`) ?? Infinity;
@@ -148,7 +158,7 @@ describe('three rotations under traffic', () => {
   });
 
   it('KY-06: publishes a key until its last token and every cache are over, and not after', () => {
-    expect([...watch.goneAt.keys()].filter((name) => name.startsWith('0/'))).toHaveLength(3);
+    expect([...watch.goneAt.keys()].filter((name) => name.startsWith('0/')).length).toBeGreaterThanOrEqual(3);
     for (const [name, goneAt] of watch.goneAt) {
       const last = watch.lastSignedAt.get(name.slice(2)) ?? Infinity;
       expect(goneAt - last).toBeGreaterThanOrEqual(TOKEN_LIFE + CACHE + SKEW);

@@ -84,6 +84,8 @@ export async function writeWorldConfig(
     clients: clients(),
     users_from: 'users.json',
     ...options.config,
+    // Each sign-in asks, so that tests don't hang together; consents that are remembered have their own tests.
+    lifetimes: { consent: '0s', ...(options.config?.['lifetimes'] as object | undefined) },
   };
   const configFile = path.join(folder, 'postern.json');
   await writeFile(configFile, JSON.stringify(file, undefined, 2));

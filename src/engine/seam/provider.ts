@@ -18,16 +18,23 @@ export type SeamParts = {
     clientId: string,
     secret: string,
   ) => Promise<boolean>;
+  /** Told of a client without a secret where it names itself; may throw what the host answers (429). */
+  readonly admitPublicClient: (ctx: KoaContextWithOIDC, clientId: string) => Promise<void>;
 };
 
+type FoundClient = { readonly clientId: string; readonly clientAuthMethod: string };
+type ClientFinder = { find(id: string): Promise<FoundClient | undefined> };
 type ClientPrototype = { clientId: string; compareClientSecret(secret: string): Promise<boolean> };
+
+/** Where a client says who it is. */
+const CLIENT_ROUTES = new Set(['token', 'introspection', 'revocation']);
 
 const currentRoute = () => Provider.ctx?.oidc.route;
 
 export class PosternProvider extends Provider {
   constructor(issuer: string, configuration: Configuration, parts: SeamParts) {
     super(issuer, configuration);
-    const { tokens, audiences, revoked, compareClientSecret } = parts;
+    const { tokens, audiences, revoked, compareClientSecret, admitPublicClient } = parts;
 
     // defineProperties: the types declare these as readonly properties, at run time they are getters on the prototype.
     Object.defineProperties(this, {
@@ -52,6 +59,17 @@ export class PosternProvider extends Provider {
     client.compareClientSecret = function compare(secret) {
       return compareClientSecret(Provider.ctx, this.clientId, secret);
     };
+    // A client without a secret has no such step. The first look-up of the request is the one that authenticates it.
+    const finder = this.Client as unknown as ClientFinder;
+    const find = finder.find.bind(finder);
+    const findAndAdmit: ClientFinder['find'] = async (id) => {
+      const found = await find(id);
+      const { ctx } = Provider;
+      const isFirst = ctx !== undefined && ctx.oidc.client === undefined && CLIENT_ROUTES.has(ctx.oidc.route);
+      if (isFirst && found?.clientAuthMethod === 'none') await admitPublicClient(ctx, found.clientId);
+      return found;
+    };
+    Object.defineProperty(this.Client, 'find', { value: findAndAdmit });
   }
 
   /** Only `query`: no client here asks for another, and each more is a way to leak a code (RFC 9700 §4.3). */

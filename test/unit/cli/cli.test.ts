@@ -51,7 +51,7 @@ describe('postern check', () => {
       stderr: '',
     });
     const { code, stdout } = await postern(['check', '--json']);
-    expect([code, JSON.parse(stdout)]).toEqual([0, { ok: true, problems: [] }]);
+    expect([code, JSON.parse(stdout)]).toEqual([0, { ok: true, problems: [], warnings: [] }]);
   });
 
   it('prints every problem in the form that editors turn into links', async () => {

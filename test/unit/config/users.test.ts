@@ -44,7 +44,8 @@ describe('people', () => {
 
   it('may be a bare list, or nobody', async () => {
     expect(await usersOf(user({ disabled: 'true' }))).toMatchObject([{ disabled: true }]);
-    expect(await usersOf('')).toEqual([]);
+    expect(await usersOf('# nobody yet\n')).toEqual([]);
+    await expect(usersOf('')).rejects.toThrow('is empty: write []');
     expect((await load(PUBLIC)).users).toEqual([]);
   });
 

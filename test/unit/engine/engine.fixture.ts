@@ -74,6 +74,7 @@ async function assemble(config: Config, store: Store) {
     counters: store.counters,
     hash,
     rates: config.rateLimits,
+    now,
     onLimited: () => undefined,
   });
   const folders = { builtInFolder: VIEWS, overrideFolder: undefined, branding: config.branding };

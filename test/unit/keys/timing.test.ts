@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { timingProblems, toTiming } from '../../../src/keys/timing.ts';
-import { TIMES } from './keys.fixture.ts';
+import { jwksMaxAge, timingProblems, toTiming } from '../../../src/keys/timing.ts';
+import { HOUR, START, TIMES } from './keys.fixture.ts';
 
 describe('the times of a signing key', () => {
   it('follow from the configuration', () => {
@@ -70,5 +70,20 @@ describe('the times of a signing key', () => {
         },
       ),
     );
+  });
+});
+
+describe('how long a JWKS answer may be kept', () => {
+  it('KY-20: is as configured, and a minute at most for an hour after a compromise', () => {
+    const leaked = { compromisedAt: START };
+    expect(jwksMaxAge({}, TIMES, START)).toBe(300);
+    expect(jwksMaxAge(leaked, TIMES, START)).toBe(60);
+    expect(jwksMaxAge(leaked, TIMES, START + HOUR - 1)).toBe(60);
+    expect(jwksMaxAge(leaked, TIMES, START + HOUR)).toBe(300);
+    expect(jwksMaxAge(leaked, { jwksMaxAge: 30 }, START)).toBe(30);
+  });
+
+  it('stays short as long as the configured time itself, when that is more than an hour', () => {
+    expect(jwksMaxAge({ compromisedAt: START }, { jwksMaxAge: 7200 }, START + 2 * HOUR - 1)).toBe(60);
   });
 });

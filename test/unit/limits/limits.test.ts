@@ -13,15 +13,26 @@ const rate = (limit: number): Rate => ({ limit, windowSeconds: 60 });
 const RATES: RateLimits = {
   dryRun: false,
   token: { client: rate(3), address: rate(2), failures: rate(2) },
-  introspection: { client: rate(3), failures: rate(2) },
+  introspection: { client: rate(3), failures: rate(2), unknown: rate(2) },
   revocation: { client: rate(3), failures: rate(2) },
   userinfo: { address: rate(2) },
   authorization: { address: rate(2) },
   logout: { address: rate(2) },
   signIn: { accountFailures: rate(2), addressFailures: rate(4) },
 };
+/** As they are shipped: ordinary callers stay far below. */
+const SHIPPED: Partial<RateLimits> = {
+  token: { client: rate(6000), address: rate(3000), failures: rate(20) },
+  authorization: { address: rate(300) },
+};
+const HERE = '192.0.2.1';
+const THERE = '198.51.100.1';
 const client = (clientId: string, own?: Rate) =>
-  ({ clientId, rateLimits: own ? { token: own } : {} }) as Client;
+  ({
+    clientId,
+    tokenEndpointAuthMethod: 'client_secret_basic',
+    rateLimits: own ? { token: own } : {},
+  }) as Client;
 
 /** The store during an outage. */
 const DOWN: CounterStore = {
@@ -57,6 +68,7 @@ function limitsOf(change: Partial<RateLimits> = {}, counters: CounterStore = sto
     counters,
     hash: createKeyedHash(Buffer.alloc(32, pepper)),
     rates: { ...RATES, ...change },
+    now: () => Date.now(),
     onLimited: (limit) => reported.push(limit),
   });
 }
@@ -70,19 +82,38 @@ async function passing(count: number, take: () => Promise<unknown>): Promise<num
   return results.filter(({ status }) => status === 'fulfilled').length;
 }
 
+/** A comparison that is right or wrong after a moment, and how often it ran. */
+function secretThatIs(isRight: boolean) {
+  const compare = vi.fn(async () => {
+    await new Promise((resolve) => setImmediate(resolve));
+    return isRight;
+  });
+  return compare;
+}
+
+/** The counters, and how often they were asked; `awaited` is how often while somebody waited. */
+function counted(counters: CounterStore = store.counters) {
+  const asked: number[] = [];
+  const increment: CounterStore['increment'] = async (key, by, windowMs) => {
+    asked.push(by);
+    return counters.increment(key, by, windowMs);
+  };
+  return { asked, counters: { ...counters, increment } };
+}
+
 describe('a limit', () => {
   it('lets its number pass and no more, also at once, for each address', async () => {
     const limits = limitsOf();
-    expect(await passing(10, () => limits.takeAddress('token', '192.0.2.1'))).toBe(2);
-    expect(await passing(10, () => limits.takeAddress('token', '192.0.2.2'))).toBe(2);
-    expect(await passing(10, () => limits.takeAddress('userinfo', '192.0.2.1'))).toBe(2);
+    expect(await passing(10, () => limits.takeAddress('token', HERE))).toBe(2);
+    expect(await passing(10, () => limits.takeAddress('token', THERE))).toBe(2);
+    expect(await passing(10, () => limits.takeAddress('userinfo', HERE))).toBe(2);
     expect(new Set(reported)).toEqual(new Set(['token.address', 'userinfo.address']));
   });
 
   it('is shared by all that use the same store', async () => {
     const [here, there] = [limitsOf(), limitsOf()];
-    expect(await passing(2, () => here.takeClient('token', client('svc')))).toBe(2);
-    expect(await passing(2, () => there.takeClient('token', client('svc')))).toBe(1);
+    expect(await passing(2, () => here.takeClient('token', client('svc'), HERE))).toBe(2);
+    expect(await passing(2, () => there.takeClient('token', client('svc'), HERE))).toBe(1);
   });
 
   it('says how many whole seconds to wait, at least one, and then lets pass', async () => {
@@ -101,8 +132,15 @@ describe('a limit', () => {
 
   it('of a client may be its own', async () => {
     const limits = limitsOf();
-    expect(await passing(10, () => limits.takeClient('token', client('a', rate(5))))).toBe(5);
-    expect(await passing(10, () => limits.takeClient('token', client('b')))).toBe(3);
+    expect(await passing(10, () => limits.takeClient('token', client('a', rate(5)), HERE))).toBe(5);
+    expect(await passing(10, () => limits.takeClient('token', client('b'), HERE))).toBe(3);
+  });
+
+  it('of a public client is for each address, because anybody can name it', async () => {
+    const limits = limitsOf();
+    const spa = { ...client('spa'), tokenEndpointAuthMethod: 'none' } as Client;
+    expect(await passing(10, () => limits.takeClient('token', spa, HERE))).toBe(3);
+    expect(await passing(10, () => limits.takeClient('token', spa, THERE))).toBe(3);
   });
 
   it('in a dry run only reports', async () => {
@@ -110,47 +148,181 @@ describe('a limit', () => {
     expect(await passing(5, () => limits.takeAddress('token', 'x'))).toBe(5);
     expect(reported).toEqual(['token.address', 'token.address', 'token.address']);
   });
+
+  it('AZ-28: of authorization requests is also one for the network', async () => {
+    const limits = limitsOf(SHIPPED);
+    let passed = 0;
+    for (let host = 1; host < 40; host += 1) {
+      passed += await passing(256, () => limits.takeAddress('authorization', `192.0.2.${host}`));
+    }
+    expect(passed).toBeLessThanOrEqual(3001);
+    expect(passed).toBeGreaterThan(2900);
+    expect(new Set(reported)).toEqual(new Set(['authorization.network']));
+    await expect(limits.takeAddress('authorization', '192.0.3.1')).resolves.toBeUndefined();
+  });
 });
+
+describe('shares of a limit', () => {
+  it('keep together what several processes let pass at or under the limit, and waste little of it', async () => {
+    const processes = Array.from({ length: 4 }, () =>
+      limitsOf({ token: { ...RATES.token, client: rate(1000) } }),
+    );
+    const results = await Promise.all(
+      processes.map((limits) => passing(400, () => limits.takeClient('token', client('svc'), HERE))),
+    );
+    const passed = results.reduce((sum, one) => sum + one);
+    expect(passed).toBeLessThanOrEqual(1004);
+    expect(passed).toBeGreaterThanOrEqual(960);
+  });
+
+  it('are asked for with nobody waiting, and rarely', async () => {
+    const { asked, counters } = counted();
+    const limits = limitsOf(SHIPPED, counters);
+    for (let count = 0; count < 600; count += 1) {
+      await limits.takeClient('token', client('svc'), HERE);
+      if (count === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    // 6000 a minute: a hundredth of what is left each time.
+    expect(asked.length).toBeLessThanOrEqual(12);
+    expect(Math.max(...asked)).toBe(60);
+  });
+});
+
+const attempt =
+  (limits: Limits, clientId: string, address: string, isRight = false) =>
+  async () => {
+    const compare = secretThatIs(isRight);
+    await limits.attemptSecret('token', clientId, address, compare);
+    return compare;
+  };
 
 describe('an attempt with a secret', () => {
-  it('counts for the client and the address together, and for the address over all clients', async () => {
+  it('TK-13: is counted when it is wrong, for the client and the address together, before it is compared', async () => {
     const limits = limitsOf();
-    const attempt = (clientId: string, address: string) => () =>
-      limits.takeSecretAttempt('token', clientId, address);
-    expect(await passing(5, attempt('a', '192.0.2.1'))).toBe(2);
-    expect(await passing(1, attempt('a', '192.0.2.2'))).toBe(1);
-    // 5 of 6 are used up by now.
-    expect(await passing(1, attempt('b', '192.0.2.1'))).toBe(1);
-    expect(await passing(1, attempt('c', '192.0.2.1'))).toBe(0);
+    expect(await passing(5, attempt(limits, 'a', HERE))).toBe(2);
+    const compare = secretThatIs(true);
+    await expect(limits.attemptSecret('token', 'a', HERE, compare)).rejects.toThrow(TooManyRequests);
+    expect(compare).not.toHaveBeenCalled();
+    expect(await passing(5, attempt(limits, 'a', THERE))).toBe(2);
   });
 
-  it('is taken back after success', async () => {
+  it('is counted for the address over all clients', async () => {
     const limits = limitsOf();
-    for (let count = 0; count < 10; count += 1) {
-      const takeBack = await limits.takeSecretAttempt('token', 'a', 'x');
-      takeBack();
-    }
+    for (const name of ['a', 'b', 'c']) expect(await passing(2, attempt(limits, name, HERE))).toBe(2);
+    expect(await passing(1, attempt(limits, 'd', HERE, true))).toBe(0);
+    expect(await passing(1, attempt(limits, 'd', THERE, true))).toBe(1);
+  });
+
+  it('of a burst over several processes is compared no more often than the limit says', async () => {
+    const processes = Array.from({ length: 4 }, () => limitsOf());
+    const compare = secretThatIs(false);
+    await Promise.all(
+      processes.map((limits) => passing(50, async () => limits.attemptSecret('token', 'a', HERE, compare))),
+    );
+    expect(compare.mock.calls.length).toBeLessThanOrEqual(2);
+  });
+
+  it('is no attempt when it is right: a burst of a new client is never refused', async () => {
+    const limits = limitsOf();
+    expect(await passing(200, attempt(limits, 'a', HERE, true))).toBe(200);
     expect(reported).toEqual([]);
-    await limits.takeSecretAttempt('token', 'a', 'x');
-    await limits.takeSecretAttempt('token', 'a', 'x');
-    await expect(limits.takeSecretAttempt('token', 'a', 'x')).rejects.toThrow(TooManyRequests);
+  });
+
+  it('of many new clients of one address at once is no guessing either', async () => {
+    const limits = limitsOf(SHIPPED);
+    const names = Array.from({ length: 200 }, (_none, index) => `client-${index}`);
+    const results = await Promise.all(names.map((name) => passing(2, attempt(limits, name, HERE, true))));
+    expect(results.every((passed) => passed === 2)).toBe(true);
+  });
+
+  it('by a client that was right from there asks the store nothing', async () => {
+    const { asked, counters } = counted();
+    const limits = limitsOf({}, counters);
+    await attempt(limits, 'a', HERE, true)();
+    await vi.waitFor(() => expect(asked).toEqual([1, 1, -1, -1]));
+    expect(await passing(500, attempt(limits, 'a', HERE, true))).toBe(500);
+    expect(asked).toHaveLength(4);
+  });
+
+  it('that is wrong ends that, and from then on each is counted first, right ones too', async () => {
+    const limits = limitsOf();
+    for (const isRight of [true, false, true, false]) await attempt(limits, 'a', HERE, isRight)();
+    await vi.waitFor(async () => {
+      const compare = secretThatIs(true);
+      await expect(limits.attemptSecret('token', 'a', HERE, compare)).rejects.toThrow(TooManyRequests);
+      expect(compare).not.toHaveBeenCalled();
+    });
+  });
+
+  it('at the address of a known client: a burst of guesses is compared no more often than the limit says', async () => {
+    const limits = limitsOf();
+    await attempt(limits, 'a', HERE, true)();
+    const compare = secretThatIs(false);
+    await passing(100, () => limits.attemptSecret('token', 'a', HERE, compare));
+    expect(compare.mock.calls.length).toBeLessThanOrEqual(2);
+  });
+
+  it('that could not be compared is none', async () => {
+    const limits = limitsOf();
+    const busy = new Error('busy');
+    for (let count = 0; count < 10; count += 1) {
+      const compare = () => Promise.reject(busy);
+      await expect(limits.attemptSecret('token', 'a', HERE, compare)).rejects.toBe(busy);
+    }
+    await vi.waitFor(async () => expect(await passing(1, attempt(limits, 'a', HERE, true))).toBe(1));
+  });
+
+  it('in a dry run is compared all the same', async () => {
+    const limits = limitsOf({ dryRun: true });
+    expect(await passing(5, attempt(limits, 'a', HERE))).toBe(5);
+    expect(new Set(reported)).toEqual(new Set(['token.failures']));
   });
 });
+
+const signIn = (limits: Limits, account: string, address: string) => () =>
+  limits.takeSignInAttempt(account, address);
 
 describe('an attempt to sign in', () => {
-  it('counts for the account from that address, and for the address', async () => {
+  it('LG-25: counts for the account from that address, and for the address', async () => {
     const limits = limitsOf();
-    const attempt = (account: string, address: string) => () => limits.takeSignInAttempt(account, address);
-    expect(await passing(3, attempt('alice', '192.0.2.1'))).toBe(2);
-    expect(await passing(1, attempt('alice', '192.0.2.2'))).toBe(1);
-    expect(await passing(3, attempt('bob', '192.0.2.1'))).toBe(1);
+    expect(await passing(3, signIn(limits, 'alice', HERE))).toBe(2);
+    expect(await passing(1, signIn(limits, 'alice', THERE))).toBe(1);
+    expect(await passing(3, signIn(limits, 'bob', HERE))).toBe(2);
+    expect(await passing(3, signIn(limits, 'carol', HERE))).toBe(0);
+  });
+
+  it('is taken back after success, and a refusal is none', async () => {
+    const limits = limitsOf();
+    for (let count = 0; count < 10; count += 1) (await limits.takeSignInAttempt('alice', HERE))();
+    expect(await passing(20, signIn(limits, 'alice', HERE))).toBe(2);
+    expect(await passing(2, signIn(limits, 'bob', HERE))).toBe(2);
   });
 });
 
-describe('without the store', () => {
-  it('each process counts for itself: never unlimited, and not closed', async () => {
+describe('HT-16 without the store', () => {
+  it('each process counts requests for itself: never unlimited, and not closed', async () => {
     const limits = limitsOf({}, DOWN);
     expect(await passing(10, () => limits.takeAddress('token', 'x'))).toBe(2);
-    expect(await passing(10, () => limits.takeClient('token', client('svc')))).toBe(3);
+    expect(await passing(10, () => limits.takeClient('token', client('svc'), HERE))).toBe(3);
+  });
+
+  it('secrets are compared, and guesses counted', async () => {
+    const limits = limitsOf({}, DOWN);
+    const wrong = secretThatIs(false);
+    await passing(10, () => limits.attemptSecret('token', 'a', HERE, wrong));
+    expect(wrong.mock.calls).toHaveLength(2);
+    await expect(limits.attemptSecret('token', 'b', HERE, secretThatIs(true))).resolves.toBe(true);
+  });
+
+  it('nobody signs in with a password', async () => {
+    const limits = limitsOf({}, DOWN);
+    await expect(limits.takeSignInAttempt('alice', HERE)).rejects.toThrow(StoreUnavailable);
+  });
+
+  it('the outage is met once a second, not by every request', async () => {
+    const increment = vi.fn(async () => Promise.reject(new StoreUnavailable()));
+    const limits = limitsOf({}, { ...DOWN, increment });
+    for (let host = 0; host < 50; host += 1) await limits.takeAddress('token', `10.0.0.${host}`);
+    expect(increment).toHaveBeenCalledTimes(1);
   });
 });

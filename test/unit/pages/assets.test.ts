@@ -48,12 +48,24 @@ describe('createAssets', () => {
     expect(theirs.url('icon.svg')).toBe(ours.url('icon.svg'));
   });
 
-  it('serves the branding as a stylesheet that changes name with the colour', () => {
+  it("serves the operator's colour as a stylesheet that changes name with the colour", () => {
     const green = createAssets({ builtInFolder, branding: { name: 'Acme', color: '#0b6e4f' } });
     const red = createAssets({ builtInFolder, branding: { name: 'Acme', color: '#c00' } });
-    expect(green.find(green.url('branding.css'))?.body.toString()).toContain('--accent: #0b6e4f;');
-    expect(red.url('branding.css')).not.toBe(green.url('branding.css'));
-    expect(createAssets({ builtInFolder, branding }).url('branding.css')).toMatch(/^assets\/branding\./);
+    expect(green.find(green.url('colors.css'))?.body.toString()).toContain('--accent: #0b6e4f;');
+    expect(red.url('colors.css')).not.toBe(green.url('colors.css'));
+    expect(createAssets({ builtInFolder, branding }).has('colors.css')).toBe(false);
+  });
+
+  it('takes new files over when told to, and still serves what open pages ask for', () => {
+    put('style.css', 'first');
+    const assets = createAssets({ builtInFolder, overrideFolder, branding });
+    const first = assets.url('style.css');
+    put('style.css', 'second');
+    expect(assets.find(assets.url('style.css'))?.body.toString()).toBe('first');
+    assets.reload({ overrideFolder, branding });
+    expect(assets.find(assets.url('style.css'))?.body.toString()).toBe('second');
+    expect(assets.find(first)?.body.toString()).toBe('first');
+    expect(assets.find('assets/style.css')?.body.toString()).toBe('second');
   });
 
   it('finds nothing outside of the assets, however a path is spelled', () => {
@@ -85,9 +97,9 @@ describe('createAssets', () => {
   });
 
   it('leaves out hidden files and kinds that pages have no use for', () => {
-    for (const name of ['.env', '.hidden.css', 'run.js', 'page.html', 'notes', 'key.pem']) put(name, 'x');
+    for (const name of ['.env', '.hidden.css', 'run.mjs', 'page.html', 'notes', 'key.pem']) put(name, 'x');
     const assets = createAssets({ builtInFolder, overrideFolder, branding });
-    for (const name of ['.env', '.hidden.css', 'run.js', 'page.html', 'notes', 'key.pem']) {
+    for (const name of ['.env', '.hidden.css', 'run.mjs', 'page.html', 'notes', 'key.pem']) {
       expect(() => assets.url(name)).toThrow(`There is no asset ${name}`);
       expect(assets.find(`assets/${name}`)).toBeUndefined();
     }

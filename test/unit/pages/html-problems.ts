@@ -1,7 +1,7 @@
 // A small HTML check for tests: what a browser would repair in silence. Owns only what our pages use of HTML.
 
-const VOID = new Set(['meta', 'link', 'input', 'img', 'br']);
-const TAG = /<(\/?)([a-z][a-z0-9]*)((?:\s+[a-z-]+(?:="[^"<>]*")?)*)\s*>/y;
+const VOID = new Set(['meta', 'link', 'input', 'img', 'br', 'source']);
+const TAG = /<(\/?)([a-z][a-z0-9]*)((?:\s+[a-zA-Z-]+(?:="[^"<>]*")?)*)\s*>/y;
 
 /** Unclosed and crossed elements, stray `<`, unquoted or repeated attributes, ids that are missing or not unique. */
 export function htmlProblems(html: string): string[] {
@@ -22,7 +22,7 @@ export function htmlProblems(html: string): string[] {
       open.push(name);
     }
     const seen = new Set<string>();
-    for (const [, attribute = '', value = ''] of attributes.matchAll(/([a-z-]+)(?:="([^"]*)")?/g)) {
+    for (const [, attribute = '', value = ''] of attributes.matchAll(/([a-zA-Z-]+)(?:="([^"]*)")?/g)) {
       if (seen.has(attribute)) problems.push(`<${name}> has ${attribute} twice`);
       seen.add(attribute);
       if (attribute === 'id') ids.push(value);
@@ -33,7 +33,7 @@ export function htmlProblems(html: string): string[] {
 
   if (open.length > 0) problems.push(`never closed: ${open.join(', ')}`);
   if (new Set(ids).size !== ids.length) problems.push('an id is there twice');
-  for (const id of references) if (!ids.includes(id)) problems.push(`nothing has the id ${id}`);
+  for (const id of references.flatMap((one) => one.split(' '))) if (!ids.includes(id)) problems.push(`nothing has the id ${id}`);
   for (const part of ['<title>', '<html lang="', '<main', '<h1>', 'name="viewport"']) {
     if (html.split(part).length !== 2) problems.push(`not exactly one ${part}`);
   }

@@ -1,16 +1,20 @@
 // Rendering of the built-in pages, and what an operator's folder can change about them.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createPages } from '../../../src/pages/pages.ts';
 import type { Pages, PagesOptions, ViewProblem } from '../../../src/pages/pages.ts';
+import { PAGE_NAMES } from '../../../src/pages/fields.ts';
 import { htmlProblems } from './html-problems.ts';
-import { CONSENT, ERROR, LOGIN, LOGOUT, PAGE_STATES } from './page-states.ts';
-import type { PageState } from './page-states.ts';
+import { CONSENT, ERROR, LOGIN, LOGOUT, PAGE_STATES } from '../../../src/pages/samples.ts';
+import { parseLocaleFile, placeholdersOf } from '../../../src/pages/texts.ts';
+import type { PageState } from '../../../src/pages/samples.ts';
 
 const builtInFolder = path.resolve(import.meta.dirname, '../../../views');
 const context = { locale: 'en' };
+/** The one script there is. */
+const SCRIPT = '<script src="/id/assets/page.js" defer></script>';
 const ATTACK = `"><script>alert('1')</script>`;
 
 let folder: string;
@@ -64,7 +68,7 @@ describe.each(PAGE_STATES)('$title', (state) => {
     const html = renderState(pagesWith(), state);
 
     expect(htmlProblems(html)).toEqual([]);
-    expect(html).not.toMatch(/<script|<style|undefined|\[object/);
+    expect(html.replace(SCRIPT, '')).not.toMatch(/<script|<style|undefined|\[object/);
     expect(problems).toEqual([]);
   });
 
@@ -73,7 +77,7 @@ describe.each(PAGE_STATES)('$title', (state) => {
     const html = pages.render(state.name, withText(state.model, ATTACK), { locale: ATTACK });
 
     expect(htmlProblems(html)).toEqual([]);
-    expect(html).not.toContain('<script');
+    expect(html.replace(SCRIPT, '')).not.toContain('<script');
     expect(html).toContain('&lt;script&gt;');
   });
 });
@@ -83,16 +87,23 @@ describe('the built-in pages', () => {
     expect(pagesWith().render('login', LOGIN, context)).toContain('href="/id/assets/style.css"');
   });
 
-  it('link to branding.css only when there is a colour', () => {
-    expect(pagesWith().render('login', LOGIN, context)).not.toContain('branding.css');
-    const pages = pagesWith({ branding: { name: 'Acme', color: '#0a7' } });
-    expect(pages.render('login', LOGIN, context)).toContain('href="/id/assets/branding.css"');
+  it('link to the stylesheets in their order: ours, the colour, the rules of the operator', () => {
+    const linked = (options: Partial<PagesOptions>) =>
+      [...pagesWith(options).render('login', LOGIN, context).matchAll(/rel="stylesheet" href="([^"]+)"/g)].map(
+        ([, href]) => href,
+      );
+    expect(linked({})).toEqual(['/id/assets/style.css']);
+    expect(linked({ branding: { name: 'Acme', color: '#0a7' }, hasAsset: () => true })).toEqual([
+      '/id/assets/style.css',
+      '/id/assets/colors.css',
+      '/id/assets/branding.css',
+    ]);
   });
 
   it('say the page and the product in the title, and the language', () => {
-    const html = pagesWith().render('login', LOGIN, { locale: 'en-GB' });
-    expect(html).toContain('<title>Sign in · Acme ID</title>');
-    expect(html).toContain('<html lang="en-GB">');
+    const html = pagesWith().render('login', LOGIN, { locale: 'de' });
+    expect(html).toContain('<title>Anmelden · Acme ID</title>');
+    expect(html).toContain('<html lang="de" dir="ltr">');
   });
 
   it('help password managers with the right autocomplete tokens', () => {
@@ -118,7 +129,7 @@ describe('the built-in pages', () => {
     );
     expect(html).toContain('role="alert"');
     expect(html.match(/aria-invalid="true"/g)).toHaveLength(2);
-    expect(html.match(/aria-describedby="sign-in-error"/g)).toHaveLength(2);
+    expect(html.match(/aria-describedby="sign-in-error/g)).toHaveLength(2);
     expect(html).toContain('<title>Error: Sign in');
     expect(html).toContain('value="alice@example.com"');
   });
@@ -140,7 +151,7 @@ describe('the built-in pages', () => {
 
   it('show the reference for support', () => {
     const html = pagesWith().render('error', ERROR, context);
-    expect(html).toContain('Reference: <code>01JCZW7P4Q8RM0V3X5T9</code>');
+    expect(html).toContain('<code>01JCZW7P4Q8RM0V3X5T9</code>');
   });
 
   it('show the logo from a URL or from the assets', () => {
@@ -149,7 +160,7 @@ describe('the built-in pages', () => {
       ['logo.svg', '/id/assets/logo.svg'],
     ] as const;
     for (const [logo, url] of logos) {
-      const html = pagesWith({ branding: { name: 'Acme', logo } }).render('logged-out', {}, context);
+      const html = pagesWith({ branding: { name: 'Acme', logo } }).render('logged-out', { outcome: 'signed_out' }, context);
       expect(html).toContain(`src="${url}" alt="Acme"`);
     }
   });
@@ -162,7 +173,7 @@ describe('the built-in pages', () => {
         return `/${name}`;
       },
     });
-    expect(pages.render('logged-out', {}, context)).not.toContain('<img');
+    expect(pages.render('logged-out', { outcome: 'signed_out' }, context)).not.toContain('<img');
     expect(problems).toMatchObject([{ file: 'nope.svg', message: 'There is no asset nope.svg' }]);
   });
 });
@@ -220,9 +231,10 @@ describe('hostile keys in a model (IN-01, IN-02)', () => {
   });
 
   it('lead to no other file through the locale (IN-03)', () => {
-    const html = pagesWith().render('login', LOGIN, { locale: '../../../../etc/passwd' });
-    expect(html).toContain('<html lang="../../../../etc/passwd">');
-    expect(html).toContain('Sign in');
+    const pages = pagesWith();
+    for (const locale of ['../../../../etc/passwd', '../en', 'en/../../x', '__proto__', 'xx']) {
+      expect(pages.render('login', LOGIN, { locale })).toBe(pages.render('login', LOGIN, context));
+    }
   });
 });
 
@@ -230,7 +242,7 @@ describe("an operator's folder", () => {
   it('wins with a page', () => {
     const pages = pagesWith(override({ 'login.ejs': 'Hello <%= model.client.name %> <%= page %>' }));
     expect(pages.render('login', LOGIN, context)).toBe('Hello Example web app login');
-    expect(pages.render('logged-out', {}, context)).toContain('signed out');
+    expect(pages.render('logged-out', { outcome: 'signed_out' }, context)).toContain('signed out');
     expect(problems).toEqual([]);
   });
 
@@ -252,11 +264,12 @@ describe("an operator's folder", () => {
     expect(pages.render('login', LOGIN, context)).toBe('one two/en one/en');
   });
 
-  it('is read once: a later change has no effect on a running set', () => {
+  it('is read when it is told to, and at no other time', () => {
     const pages = pagesWith(override({ 'login.ejs': 'before' }));
-    override({ 'login.ejs': 'after' });
+    const settings = { ...override({ 'login.ejs': 'after' }), branding: { name: 'Acme ID' } };
     expect(pages.render('login', LOGIN, context)).toBe('before');
-    expect(pagesWith(override({})).render('login', LOGIN, context)).toBe('after');
+    pages.reload(settings);
+    expect(pages.render('login', LOGIN, context)).toBe('after');
   });
 
   it('can neither include nor read a file outside of the views', () => {
@@ -328,7 +341,7 @@ describe('a broken template of an operator', () => {
   it('that is a partial: each page falls back whole', () => {
     const pages = pagesWith(override({ 'partials/head.ejs': '<%= nope.nope %>' }));
     for (const state of PAGE_STATES) expect(renderState(pages, state)).toBe(renderState(pagesWith(), state));
-    expect(new Set(problems.map(({ file }) => file)).size).toBe(5);
+    expect(new Set(problems.map(({ file }) => file)).size).toBe(PAGE_NAMES.length);
   });
 
   it('that does not compile leaves the other files in force', () => {
@@ -339,18 +352,137 @@ describe('a broken template of an operator', () => {
     expect(problems).toHaveLength(1);
   });
 
-  it('reports different failures apart, up to a bound', () => {
-    const pages = pagesWith(override({ 'login.ejs': '<% throw new Error(model.username) %>' }));
+  it('that fails only for some people: they get the built-in page, and it is told apart, up to a bound', () => {
+    const text = '<% if (model.username.startsWith("user ")) throw new Error(model.username) %>fine';
+    const pages = pagesWith(override({ 'login.ejs': text }));
+    expect(pages.render('login', LOGIN, context)).toBe('fine');
     for (let user = 0; user < 300; user += 1) {
-      pages.render('login', { ...LOGIN, username: `user ${user}` }, context);
+      const html = pages.render('login', { ...LOGIN, username: `user ${user}` }, context);
+      expect(html).toContain('<h1>Sign in</h1>');
     }
     expect(problems).toHaveLength(100);
+  });
+
+  it('is found when it is read, before a person comes, and in every state of the page', () => {
+    pagesWith(override({ 'login.ejs': '<% if (model.error === "busy") model.nope.nope %>fine' }));
+    expect(problems).toMatchObject([{ file: 'login.ejs' }]);
+  });
+});
+
+describe('a reload', () => {
+  const branding = { name: 'Acme ID' };
+  const german = { locale: 'de' };
+
+  it('keeps the last good form of a file that breaks, reports it, and takes the repaired one', () => {
+    const good = override({ 'login.ejs': 'good', 'locales/de.json': '{"login.title":"Gut"}' });
+    const pages = pagesWith(good);
+    for (const text of ['<% if (', '<% throw new Error("oops") %>', '<%= modle.username %>']) {
+      override({ 'login.ejs': text });
+      problems = [];
+      pages.reload({ ...good, branding });
+      expect(pages.render('login', LOGIN, context)).toBe('good');
+      expect(problems).toHaveLength(1);
+    }
+    override({ 'login.ejs': '<%= t("login.title") %>' });
+    pages.reload({ ...good, branding });
+    expect(pages.render('login', LOGIN, german)).toBe('Gut');
+    for (const text of ['{', '[]', '{"login.title": 1}', 'null']) {
+      override({ 'locales/de.json': text });
+      problems = [];
+      pages.reload({ ...good, branding });
+      expect(pages.render('login', LOGIN, german), text).toBe('Gut');
+      expect(problems).toHaveLength(1);
+    }
+  });
+
+  it('goes back to the built-in page when a file is gone', () => {
+    const settings = override({ 'login.ejs': 'ours', 'partials/foot.ejs': 'Our foot' });
+    const pages = pagesWith(settings);
+    rmSync(path.join(folder, 'override/login.ejs'));
+    pages.reload({ ...settings, branding });
+    const html = pages.render('login', LOGIN, context);
+    expect(html).toContain('<h1>Sign in</h1>');
+    expect(html).toContain('Our foot');
+    expect(problems).toEqual([]);
+  });
+
+  it('takes another branding over', () => {
+    const pages = pagesWith();
+    pages.reload({ branding: { name: 'Other' } });
+    expect(pages.render('login', LOGIN, context)).toContain('<title>Sign in · Other</title>');
+  });
+});
+
+describe('languages', () => {
+  const codes = ['en', 'de', 'fr'];
+  const files = codes.map((locale) => ({
+    locale,
+    texts: parseLocaleFile(readFileSync(path.join(builtInFolder, `locales/${locale}.json`), 'utf8')),
+  }));
+  const english = files[0]?.texts ?? new Map<string, string>();
+
+  it.each(files)('$locale has every text, with the same values in it', ({ texts }) => {
+    expect([...texts.keys()].toSorted()).toEqual([...english.keys()].toSorted());
+    for (const [key, text] of texts) {
+      expect(placeholdersOf(text).toSorted(), key).toEqual(placeholdersOf(english.get(key) ?? '').toSorted());
+      expect(text.trim(), key).toBe(text);
+      expect(text, key).not.toBe('');
+    }
+  });
+
+  it('leave no English word in a page of another language, and use every text of the file', () => {
+    const used = new Set<string>();
+    const marked = Object.fromEntries([...english].map(([key]) => [key, `[${key}]`]));
+    const pages = pagesWith(override({ 'locales/xx.json': JSON.stringify(marked) }));
+    for (const state of PAGE_STATES) {
+      const html = pages.render(state.name, state.model, { locale: 'xx', languageUrl: (locale) => `?lang=${locale}` });
+      for (const [, key = ''] of html.matchAll(/\[([\w.]+)\]/g)) used.add(key);
+      expect(html).toContain('<html lang="xx"');
+    }
+    const branded = { name: 'Acme', privacyUri: 'https://x/p', termsUri: 'https://x/t', imprintUri: 'https://x/i' };
+    const html = pagesWith({ ...override({}), branding: branded }).render('login', LOGIN, { locale: 'xx' });
+    for (const [, key = ''] of html.matchAll(/\[([\w.]+)\]/g)) used.add(key);
+    // The words of scopes come with the model.
+    const unused = [...english.keys()].filter((key) => !used.has(key) && !/^(scope\.|language$)/.test(key));
+    expect(unused).toEqual([]);
+    expect(problems).toEqual([]);
+  });
+
+  it('are merged key by key: one key of one language of the operator wins, everything else stays', () => {
+    const pages = pagesWith(override({ 'locales/de.json': '{"login.title":"Herein!"}' }));
+    const html = pages.render('login', LOGIN, { locale: 'de' });
+    expect(html).toContain('<h1>Herein!</h1>');
+    expect(html).toContain('Benutzername');
+    expect(pages.render('login', LOGIN, context)).toContain('<h1>Sign in</h1>');
+  });
+
+  it('can be added, right to left too, and what they lack is English', () => {
+    const pages = pagesWith(override({ 'locales/ar.json': '{"language":"العربية","login.title":"تسجيل الدخول"}' }));
+    const html = pages.render('login', LOGIN, { locale: 'ar', languageUrl: (locale) => `/x?lang=${locale}` });
+    expect(html).toContain('<html lang="ar" dir="rtl">');
+    expect(html).toContain('<h1>تسجيل الدخول</h1>');
+    expect(html).toContain('Username');
+    expect(html).toContain('<a href="/x?lang=ar" lang="ar" hreflang="ar" rel="nofollow" aria-current="true">العربية</a>');
+    expect(html).toContain('>Français</a>');
+    expect(htmlProblems(html)).toEqual([]);
+  });
+
+  it('show the key of a text that nobody has, and report it', () => {
+    const pages = pagesWith(override({ 'login.ejs': '<%= t("login.titel") %>' }));
+    expect(pages.render('login', LOGIN, context)).toBe('login.titel');
+    expect(problems).toMatchObject([{ message: 'There is no text login.titel' }]);
+  });
+
+  it('escape what they put into a text', () => {
+    const pages = pagesWith(override({ 'locales/en.json': '{"login.title":"<b>{{client}}</b>"}' }));
+    const html = pages.render('login', LOGIN, context);
+    expect(html).toContain('<h1>&lt;b&gt;{{client}}&lt;/b&gt;</h1>');
   });
 });
 
 describe('broken built-in views', () => {
   const whole = Object.fromEntries(
-    ['login', 'consent', 'logout', 'logged-out', 'error'].map((name) => [`${name}.ejs`, name]),
+    PAGE_NAMES.map((name) => [`${name}.ejs`, name]),
   );
 
   it('refuse to start when one is missing or does not compile', () => {

@@ -1,4 +1,5 @@
-// Every page in every state that its model allows, for the tests of pages. Owns sample data only.
+// Every page in every state that its model allows, with sample data: what an operator's templates are tried out with
+// before people see them. Owns the samples only; nobody is ever served one.
 import type {
   ClientModel,
   ConsentModel,
@@ -7,7 +8,8 @@ import type {
   LogoutModel,
   PageModels,
   PageName,
-} from '../../../src/pages/models.ts';
+  SelectAccountModel,
+} from './models.ts';
 
 /** A page with one model of it. */
 export type PageState = { [N in PageName]: { title: string; name: N; model: PageModels[N] } }[PageName];
@@ -23,6 +25,7 @@ const full: ClientModel = {
   clientUri: 'https://app.example/',
   policyUri: 'https://app.example/privacy',
   tosUri: 'https://app.example/terms',
+  startUri: 'https://app.example/',
 };
 const longWord = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft';
 
@@ -31,7 +34,17 @@ export const LOGIN: LoginModel = {
   action: 'https://id.example/interaction/abc/login',
   cancelAction: 'https://id.example/interaction/abc/cancel',
   csrf: 'csrf-token',
+  cancelCsrf: 'csrf-token',
   username: '',
+};
+
+export const SELECT_ACCOUNT: SelectAccountModel = {
+  client: plain,
+  action: 'https://id.example/interaction/abc/continue',
+  cancelAction: 'https://id.example/interaction/abc/cancel',
+  csrf: 'csrf-token',
+  username: 'alice',
+  otherAccountUrl: 'https://id.example/interaction/abc?account=other',
 };
 
 export const LOGOUT: LogoutModel = { action: 'https://id.example/oauth/logout/confirm', xsrf: 'xs' };
@@ -44,6 +57,7 @@ export const CONSENT: ConsentModel = {
   cancelAction: 'https://id.example/interaction/abc/cancel',
   csrf: 'csrf-token',
   username: 'alice',
+  otherAccountUrl: 'https://id.example/interaction/abc?account=other',
   scopes: [
     { name: 'openid', description: 'Know who you are' },
     { name: 'profile', description: 'See your name and picture' },
@@ -54,6 +68,7 @@ export const CONSENT: ConsentModel = {
 
 const reports = {
   resource: 'https://api.example.com/reports',
+  name: 'Reports',
   scopes: [
     { name: 'reports.read', description: 'Read your reports' },
     { name: 'reports.write', description: 'Change your reports' },
@@ -73,11 +88,32 @@ export const PAGE_STATES: readonly PageState[] = [
     name: 'login',
     model: { ...LOGIN, client: { ...full, name: longWord }, username: longWord },
   },
+  {
+    title: 'login with another account',
+    name: 'login',
+    model: { ...LOGIN, client: full, backUrl: 'https://id.example/interaction/abc' },
+  },
+  { title: 'select-account', name: 'select-account', model: SELECT_ACCOUNT },
+  {
+    title: 'select-account with everything',
+    name: 'select-account',
+    model: { ...SELECT_ACCOUNT, client: full, displayName: 'Alice Example' },
+  },
+  {
+    title: 'select-account with long words',
+    name: 'select-account',
+    model: { ...SELECT_ACCOUNT, client: { ...full, name: longWord }, username: longWord, displayName: longWord },
+  },
   { title: 'consent', name: 'consent', model: CONSENT },
   {
     title: 'consent with resources',
     name: 'consent',
     model: { ...CONSENT, client: full, resources: [reports] },
+  },
+  {
+    title: 'consent to what was allowed before',
+    name: 'consent',
+    model: { ...CONSENT, client: full, scopes: [] },
   },
   {
     title: 'consent for resources alone with long words',
@@ -91,6 +127,7 @@ export const PAGE_STATES: readonly PageState[] = [
         reports,
         {
           resource: `https://${longWord}.example/${longWord}`,
+          name: `https://${longWord}.example/${longWord}`,
           scopes: [{ name: longWord, description: longWord }],
         },
       ],
@@ -106,20 +143,35 @@ export const PAGE_STATES: readonly PageState[] = [
     name: 'logout',
     model: { ...LOGOUT, client: full },
   },
-  { title: 'logged-out', name: 'logged-out', model: {} },
-  { title: 'logged-out from an app without a link', name: 'logged-out', model: { client: plain } },
-  { title: 'logged-out from an app', name: 'logged-out', model: { client: full } },
+  { title: 'logged-out', name: 'logged-out', model: { outcome: 'signed_out' } },
+  {
+    title: 'logged-out from an app without a link',
+    name: 'logged-out',
+    model: { outcome: 'signed_out', client: plain },
+  },
+  { title: 'logged-out from an app', name: 'logged-out', model: { outcome: 'signed_out', client: full } },
+  { title: 'logged-out stayed', name: 'logged-out', model: { outcome: 'stayed', client: full } },
+  { title: 'logged-out nobody', name: 'logged-out', model: { outcome: 'nobody' } },
   { title: 'error', name: 'error', model: ERROR },
-  ...['not_found', 'expired', 'forbidden', 'unavailable', 'access_denied', 'invalid_request'].map((code) => ({
+  ...[
+    'not_found',
+    'expired',
+    'no_cookies',
+    'forbidden',
+    'temporarily_unavailable',
+    'access_denied',
+    'invalid_request',
+  ].map((code) => ({
     title: `error ${code}`,
     name: 'error' as const,
     model: {
       ...ERROR,
       error: code,
-      description: 'This link is no longer valid. Start again from the app.',
-      link: { href: 'https://app.example/', label: 'Back to Example web app' },
+      description: 'redirect_uri did not match any of the client’s registered redirect_uris',
+      client: full,
     },
   })),
+  { title: 'error from an app without a link', name: 'error', model: { ...ERROR, client: plain } },
   {
     title: 'error with long words',
     name: 'error',
@@ -127,7 +179,7 @@ export const PAGE_STATES: readonly PageState[] = [
       ...ERROR,
       description: longWord,
       requestId: longWord,
-      link: { href: 'https://app.example/', label: longWord },
+      client: { ...full, name: longWord },
     },
   },
   { title: 'try', name: 'try', model: { startUrl: '/try/start', outcome: 'ready' } },

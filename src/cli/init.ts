@@ -1,0 +1,107 @@
+// `postern init`: writes a configuration to start from, with keys and a first person, and overwrites nothing. Owns which
+// files there are; what they say is in starter-files.ts.
+import { randomBytes } from 'node:crypto';
+import { lstat, mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { hashPassword } from '../accounts/passwords.ts';
+import { labelFault } from '../config/text.ts';
+import { issuerFault } from '../config/uri.ts';
+import { jsonOption } from './configuration.ts';
+import { Refused, type CliIo } from './io.ts';
+import { readPassword } from './password-input.ts';
+import { starterFiles, type StarterFile } from './starter-files.ts';
+
+type InitOptions = {
+  readonly issuer: string;
+  readonly username: string;
+  readonly askPassword?: boolean;
+  readonly json?: boolean;
+};
+
+export function registerInit(program: Command, io: CliIo): void {
+  program
+    .command('init')
+    .argument('[folder]', 'where to write', '.')
+    .description('write a configuration to start from')
+    .addOption(
+      new Option('--issuer <url>', 'public address of the service')
+        .default('http://localhost:3000')
+        .argParser(checked(issuerFault)),
+    )
+    .addOption(
+      new Option('-u, --username <name>', 'the first person').default('admin').argParser(checked(labelFault)),
+    )
+    .option('--ask-password', 'take the password from the terminal or stdin instead of making one')
+    .addOption(jsonOption())
+    .action(async (folder: string, options: InitOptions) => {
+      const password = options.askPassword === true ? await readPassword(io) : undefined;
+      const made = password ?? randomBytes(15).toString('base64url');
+      const files = starterFiles({
+        issuer: options.issuer,
+        username: options.username,
+        personId: `usr_${randomBytes(16).toString('base64url')}`,
+        passwordHash: await hashPassword(made),
+        newKey: () => randomBytes(32).toString('base64url'),
+      });
+      await writeAll(folder, files);
+      report(io, { folder, files, options, password: password === undefined ? made : undefined });
+    });
+}
+
+/** All of them, or none: what is there already stays as it is. */
+async function writeAll(folder: string, files: readonly StarterFile[]): Promise<void> {
+  const taken: string[] = [];
+  for (const { name } of files) {
+    const path = join(folder, name);
+    if (await exists(path)) taken.push(path);
+  }
+  if (taken.length > 0) throw new Refused(`nothing was written: ${taken.join(', ')} exists already`);
+  for (const { name, content, isSecret } of files) {
+    const path = join(folder, name);
+    await mkdir(dirname(path), { recursive: true, ...(isSecret && { mode: 0o700 }) });
+    await writeFile(path, content, { flag: 'wx', mode: isSecret ? 0o600 : 0o644 });
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+type Written = {
+  readonly folder: string;
+  readonly files: readonly StarterFile[];
+  readonly options: InitOptions;
+  /** Only when it was made here. */
+  readonly password: string | undefined;
+};
+
+function report({ stdout, stderr }: CliIo, { folder, files, options, password }: Written): void {
+  const names = files.map(({ name }) => join(folder, name));
+  const { username, json = false } = options;
+  if (json) {
+    stdout.write(`${JSON.stringify({ files: names, username, password }, undefined, 2)}\n`);
+    return;
+  }
+  for (const name of names) stderr.write(`wrote ${name}\n`);
+  if (password !== undefined) {
+    stderr.write(`\nThe password of ${username}. It is not shown again:\n`);
+    stdout.write(`${password}\n`);
+  }
+  const config = join(folder, 'config', 'postern.yaml');
+  stderr.write(`\nNext:\n  postern check --config ${config}\n  postern serve --config ${config}\n`);
+}
+
+function checked(faultOf: (value: string) => string | undefined): (value: string) => string {
+  return (value) => {
+    const fault = faultOf(value);
+    if (fault !== undefined) throw new InvalidArgumentError(`it ${fault}`);
+    return value;
+  };
+}

@@ -1,0 +1,55 @@
+// `postern plan FILE`: what a changed file would do, and what that means. Owns how it is shown and the exit codes, which
+// are made for CI: 0 nothing changes, 10 something changes, 11 something that works now stops working.
+import { dirname, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { needsRestart } from '../config/restart.ts';
+import { toPlan, type Plan, type PlanSide } from '../config/plan.ts';
+import { configOption, jsonOption, readLoaded, noSecretsOption } from './configuration.ts';
+import { Ended, type CliIo } from './io.ts';
+
+const EXIT_CODES: Readonly<Record<Plan['result'], number>> = { nothing: 0, changes: 10, breaking: 11 };
+
+type PlanOptions = { readonly config: string; readonly json?: boolean; readonly secrets: boolean };
+
+/** Adds the verb. What is wrong with either file leaves it as ConfigError. */
+export function registerPlan(program: Command, { stdout }: CliIo): void {
+  program
+    .command('plan')
+    .argument('<file>', 'the configuration that would take its place')
+    .description(
+      'say what another configuration would change. Exit code: 0 nothing, 10 changes, 11 breaking changes',
+    )
+    .addOption(configOption())
+    .addOption(noSecretsOption())
+    .addOption(jsonOption())
+    .action(async (file: string, { config, json = false, secrets }: PlanOptions) => {
+      const current = await readSide(config, secrets);
+      const next = await readSide(file, secrets);
+      const plan = toPlan(current, next, Math.floor(Date.now() / 1000));
+      const restart = [...new Set(plan.items.map(({ path }) => path).filter(needsRestart))];
+      stdout.write(json ? `${JSON.stringify({ ok: true, ...plan, restart }, undefined, 2)}\n` : toText(plan));
+      if (plan.result !== 'nothing') throw new Ended(EXIT_CODES[plan.result]);
+    });
+}
+
+async function readSide(file: string, readSecrets: boolean): Promise<PlanSide> {
+  const { config, generatedKeys } = await readLoaded(file, { writeKeys: false, readSecrets });
+  return { config, generatedKeys, folder: dirname(resolve(file)) };
+}
+
+const MARKS = { info: 'info', change: 'change', breaking: 'BREAKING' } as const;
+const SUMMARY: Readonly<Record<Plan['result'], string>> = {
+  nothing: 'nothing changes',
+  changes: 'nothing that works now stops working',
+  breaking: 'something that works now stops working',
+};
+
+/** The worst first; within that, in the order of the file. */
+function toText({ items, result }: Plan): string {
+  const lines = (['breaking', 'change', 'info'] as const).flatMap((severity) =>
+    items
+      .filter((item) => item.severity === severity)
+      .map(({ path, message }) => `${MARKS[severity].padEnd(8)}  ${path}: ${message}\n`),
+  );
+  return `${lines.join('')}${lines.length > 0 ? '\n' : ''}${SUMMARY[result]}\n`;
+}

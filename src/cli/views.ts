@@ -1,0 +1,117 @@
+// `postern views list|eject|check`: the pages as a designer works on them. Owns the verbs; what is right about a view is
+// pages/view-check.ts.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Command } from 'commander';
+import type { Config } from '../config/config.ts';
+import { suggest } from '../config/suggestion.ts';
+import { BUILT_IN_FOLDER } from '../pages/built-in-folder.ts';
+import { canBeEjected, toEjected } from '../pages/ejection.ts';
+import { checkViews, type ViewFault } from '../pages/view-check.ts';
+import { listViewFiles } from '../pages/view-files.ts';
+import { listViews } from '../pages/view-list.ts';
+import { configOption, jsonOption, readConfig } from './configuration.ts';
+import { Ended, Refused, type CliIo } from './io.ts';
+
+type Options = { readonly config: string; readonly json?: boolean };
+type EjectOptions = Options & { readonly stdout?: boolean; readonly force?: boolean };
+
+export function registerViews(program: Command, io: CliIo): void {
+  const views = program.command('views').description('the pages, and your own in place of them');
+  views
+    .command('list')
+    .description('every view: built-in, overridden, outdated (made from an older one), or added')
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .action(async (options: Options) => list(await readViews(options), options, io));
+  views
+    .command('eject')
+    .argument('<name>', 'such as login, partials/head or assets/style.css')
+    .description('copy a built-in view into your views folder, to change it there')
+    .option('--stdout', 'print it instead')
+    .option('--force', 'replace the file that is there')
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .action(async (name: string, options: EjectOptions) =>
+      eject(name, await readViews(options), { options, io }),
+    );
+  views
+    .command('check')
+    .description('render every page in every state, and say everything that is wrong with your views')
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .action(async (options: Options) => check(await readViews(options), options, io));
+}
+
+/** A designer's machine has no secrets, and needs none. */
+async function readViews({ config: file }: Options): Promise<Config> {
+  return readConfig(file, { writeKeys: false, readSecrets: false });
+}
+
+function list({ viewsFolder }: Config, { json }: Options, { stdout }: CliIo): void {
+  const views = listViews(BUILT_IN_FOLDER, viewsFolder);
+  if (json === true) {
+    stdout.write(`${JSON.stringify(views, undefined, 2)}\n`);
+    return;
+  }
+  const width = Math.max(...views.map(({ name }) => name.length));
+  for (const { name, state } of views) stdout.write(`${name.padEnd(width)}  ${state}\n`);
+}
+
+function eject(
+  typed: string,
+  { viewsFolder }: Config,
+  { options, io }: { readonly options: EjectOptions; readonly io: CliIo },
+): void {
+  const builtIn = listViewFiles(BUILT_IN_FOLDER);
+  const name = builtIn.has(typed) ? typed : `${typed}.ejs`;
+  const file = builtIn.get(name);
+  if (file === undefined) {
+    const names = [...builtIn.keys()];
+    const hint = suggest(typed, [...names, ...names.map((one) => one.replace(/\.ejs$/, ''))]);
+    throw new Refused(
+      `there is no view ${JSON.stringify(typed)}${hint === undefined ? '' : `: did you mean ${hint}?`}`,
+    );
+  }
+  if (!canBeEjected(name))
+    throw new Refused(
+      `${name} is merged key by key: write a file of that name with only the keys that you change`,
+    );
+  const text = toEjected(name, readFileSync(file, 'utf8'));
+  if (options.stdout === true) {
+    io.stdout.write(text);
+    return;
+  }
+  if (viewsFolder === undefined)
+    throw new Refused('the configuration names no folder for your views: set views: to one');
+  const target = path.join(viewsFolder, name);
+  if (existsSync(target) && options.force !== true)
+    throw new Refused(`${target} is already there; --force replaces it, --stdout prints the built-in one`);
+  mkdirSync(path.dirname(target), { recursive: true });
+  writeFileSync(target, text);
+  io.stdout.write(options.json === true ? `${JSON.stringify({ name, file: target })}\n` : `${target}\n`);
+}
+
+function check({ viewsFolder, branding }: Config, { json }: Options, io: CliIo): void {
+  const faults =
+    viewsFolder === undefined
+      ? []
+      : checkViews({ builtInFolder: BUILT_IN_FOLDER, overrideFolder: viewsFolder, branding });
+  const ok = !faults.some(({ severity }) => severity === 'error');
+  if (json === true) {
+    io.stdout.write(`${JSON.stringify({ ok, faults }, undefined, 2)}\n`);
+  } else {
+    for (const fault of faults) io.stderr.write(`${format(fault, viewsFolder ?? '')}\n`);
+    if (viewsFolder === undefined)
+      io.stdout.write('no folder for views is configured: the built-in ones are in use\n');
+    else if (ok) io.stdout.write(`${viewsFolder} is in order\n`);
+  }
+  if (!ok) throw new Ended(1);
+}
+
+/** The form that editors turn into a link. */
+function format({ file, line, message, severity }: ViewFault, folder: string): string {
+  const place = path.isAbsolute(file) ? file : path.join(folder, file);
+  const prefix = severity === 'warning' ? 'warning: ' : '';
+  return `${prefix}${place}${line === undefined ? '' : `:${line}`} ${message}`;
+}

@@ -1,0 +1,68 @@
+// Authelia: `identity_providers.oidc.clients`. Owns its names.
+import {
+  listOf,
+  objectsAt,
+  textOf,
+  unknownKeys,
+  type ClientDraft,
+  type Fields,
+  type ImportedSecret,
+} from './import-draft.ts';
+
+const GRANTS = ['authorization_code', 'refresh_token', 'client_credentials'];
+const KNOWN = [
+  'client_id',
+  'client_name',
+  'client_secret',
+  'public',
+  'redirect_uris',
+  'grant_types',
+  'scopes',
+  'token_endpoint_auth_method',
+  'consent_mode',
+  // What we always do.
+  'response_types',
+  'response_modes',
+  'require_pkce',
+  'pkce_challenge_method',
+];
+
+export function importAuthelia(content: unknown): ClientDraft[] | undefined {
+  return objectsAt(content, ['identity_providers', 'oidc', 'clients'])?.map(toDraft);
+}
+
+function toDraft(fields: Fields): ClientDraft {
+  const scopes = listOf(fields, 'scopes');
+  const grants = listOf(fields, 'grant_types');
+  const refreshes = scopes.includes('offline_access') ? ['refresh_token'] : [];
+  const wanted = grants.length === 0 ? ['authorization_code', ...refreshes] : grants;
+  const method = textOf(fields, 'token_endpoint_auth_method') ?? 'client_secret_basic';
+  const isPublic = fields['public'] === true || method === 'none';
+  const isKnownMethod = ['client_secret_basic', 'client_secret_post', 'none'].includes(method);
+  return {
+    clientId: textOf(fields, 'client_id') ?? 'NAME_ME',
+    clientName: textOf(fields, 'client_name'),
+    secret: toSecret(textOf(fields, 'client_secret')),
+    redirectUris: listOf(fields, 'redirect_uris'),
+    postLogoutRedirectUris: [],
+    corsOrigins: [],
+    grantTypes: wanted.filter((grant) => GRANTS.includes(grant)),
+    authMethod: isPublic ? 'none' : method === 'client_secret_post' ? method : 'client_secret_basic',
+    scopes: scopes.length === 0 ? ['openid', 'profile', 'email'] : scopes,
+    consent: textOf(fields, 'consent_mode') === 'implicit' ? 'implicit' : 'explicit',
+    notes: [
+      ...wanted
+        .filter((grant) => !GRANTS.includes(grant))
+        .map((grant) => `grant ${grant} does not exist here`),
+      ...(isKnownMethod ? [] : [`${method} does not exist here: client_secret_basic is used`]),
+      ...unknownKeys(fields, KNOWN),
+    ],
+  };
+}
+
+/** PBKDF2 and others can't be compared here. */
+function toSecret(text: string | undefined): ImportedSecret | undefined {
+  if (text?.startsWith('$argon2id$')) return { kind: 'argon2id', phc: text };
+  if (text?.startsWith('$plaintext$')) return { kind: 'plain', value: text.slice('$plaintext$'.length) };
+  return text === undefined || text.startsWith('$') ? undefined : { kind: 'plain', value: text };
+}

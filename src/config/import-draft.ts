@@ -1,0 +1,51 @@
+// A client on its way from another provider's file to ours. Owns the shape, and how to take values out of a file that
+// nobody has checked.
+import { isRecord } from './parse-fields.ts';
+
+export type ImportedSecret =
+  | { readonly kind: 'plain'; readonly value: string }
+  | { readonly kind: 'argon2id'; readonly phc: string }
+  | { readonly kind: 'env'; readonly name: string };
+
+export type ClientDraft = {
+  readonly clientId: string;
+  readonly clientName?: string | undefined;
+  readonly secret?: ImportedSecret | undefined;
+  readonly redirectUris: readonly string[];
+  readonly postLogoutRedirectUris: readonly string[];
+  readonly corsOrigins: readonly string[];
+  readonly grantTypes: readonly string[];
+  readonly authMethod: 'client_secret_basic' | 'client_secret_post' | 'none';
+  readonly scopes: readonly string[];
+  readonly consent: 'explicit' | 'implicit';
+  /** What the other provider knows and we don't. */
+  readonly notes: readonly string[];
+};
+
+/** The clients in another provider's file; undefined when it isn't one. */
+export type Importer = (content: unknown) => ClientDraft[] | undefined;
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function textOf(fields: Fields, key: string): string | undefined {
+  const value = fields[key];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+export function listOf(fields: Fields, key: string): string[] {
+  const value = fields[key];
+  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
+}
+
+/** The objects at `path`, which may lie below other keys. */
+export function objectsAt(content: unknown, path: readonly string[]): Fields[] | undefined {
+  let node = content;
+  for (const key of path) node = isRecord(node) ? node[key] : undefined;
+  return Array.isArray(node) ? node.filter(isRecord) : undefined;
+}
+
+/** `key is not known here` for whatever was not looked at. */
+export function unknownKeys(fields: Fields, known: readonly string[]): string[] {
+  const left = Object.keys(fields).filter((key) => !known.includes(key));
+  return left.length === 0 ? [] : [`not carried over: ${left.join(', ')}`];
+}

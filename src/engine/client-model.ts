@@ -1,0 +1,23 @@
+// A client as people see it on a page.
+import type { Client } from '../config/config.ts';
+import type { ClientModel } from '../pages/models.ts';
+
+export function toClientModel(client: Client, issuer: string): ClientModel {
+  return {
+    id: client.clientId,
+    name: client.clientName ?? client.clientId,
+    logoUri: client.logoUri,
+    clientUri: client.clientUri,
+    startUri: startOf(client, issuer),
+    policyUri: client.policyUri,
+    tosUri: client.tosUri,
+  };
+}
+
+/** OIDC Core §4: the app begins a sign-in itself when it is told the issuer. */
+function startOf({ initiateLoginUri, clientUri }: Client, issuer: string): string | undefined {
+  if (initiateLoginUri === undefined) return clientUri;
+  const url = new URL(initiateLoginUri);
+  url.searchParams.set('iss', issuer);
+  return url.href;
+}

@@ -1,0 +1,59 @@
+// Which app a sign-in page belonged to, for when the sign-in itself is long gone: the browser keeps it, so that a stale
+// page can lead back to its app. Owns the cookie; it proves nothing, and only ever names a client of the configuration.
+import type { Context } from 'koa';
+
+const COOKIE = 'postern_apps';
+const MAX_APPS = 6;
+/** A tab that was left open over a weekend, and more. */
+const MAX_AGE_MS = 14 * 24 * 60 * 60 * 1000;
+/** Enough to tell a few sign-ins apart, and no credential. */
+const PREFIX_LENGTH = 8;
+
+/** The cookie context of a request; the engine's and the host's are the same. */
+type Cookies = Pick<Context, 'cookies'>;
+type RecentApp = readonly [prefix: string, clientId: string];
+
+export interface RecentApps {
+  remember(ctx: Cookies, uid: string, clientId: string): void;
+  /** The client_id that the sign-in `uid` was for, as this browser remembers. */
+  find(ctx: Cookies, uid: string): string | undefined;
+}
+
+export function createRecentApps(issuer: string): RecentApps {
+  const secure = issuer.startsWith('https:');
+  const name = `${secure ? '__Host-' : ''}${COOKIE}`;
+
+  return {
+    remember(ctx, uid, clientId) {
+      const prefix = uid.slice(0, PREFIX_LENGTH);
+      const known = parse(ctx.cookies.get(name, { signed: false }));
+      if (known.some(([one, app]) => one === prefix && app === clientId)) return;
+      const apps = [[prefix, clientId] as const, ...known.filter(([one]) => one !== prefix)];
+      const value = apps
+        .slice(0, MAX_APPS)
+        .map(([one, app]) => `${one}.${Buffer.from(app).toString('base64url')}`)
+        .join('~');
+      ctx.cookies.set(name, value, {
+        signed: false,
+        httpOnly: true,
+        sameSite: 'lax',
+        secure,
+        maxAge: MAX_AGE_MS,
+      });
+    },
+    find(ctx, uid) {
+      const prefix = uid.slice(0, PREFIX_LENGTH);
+      return parse(ctx.cookies.get(name, { signed: false })).find(([one]) => one === prefix)?.[1];
+    },
+  };
+}
+
+function parse(value: string | undefined): readonly RecentApp[] {
+  return (value ?? '')
+    .slice(0, 4000)
+    .split('~')
+    .slice(0, MAX_APPS)
+    .map((entry) => entry.split('.'))
+    .filter(([prefix, app]) => prefix?.length === PREFIX_LENGTH && app !== undefined)
+    .map(([prefix = '', app = '']) => [prefix, Buffer.from(app, 'base64url').toString()]);
+}

@@ -1,0 +1,81 @@
+// What a person allowed an app, kept beyond the session: one record for each person and app, with an end. A sign-out
+// leaves it, so that the next sign-in doesn't ask again; revoking a token of the app withdraws it, and so does whatever
+// ends everything of a person (disabling, sign-out everywhere), because it is older than their `valid_after`.
+import type { KeyedHash } from '../store/keyed-hash.ts';
+import type { Clock, RecordStore } from '../store/store.ts';
+
+const KIND = 'Consent';
+
+export type Consent = {
+  readonly scopes: readonly string[];
+  readonly claims: readonly string[];
+  readonly resourceScopes: Readonly<Record<string, readonly string[]>>;
+};
+
+export type RememberedConsent = Consent & {
+  /** Epoch seconds. */
+  readonly at: number;
+};
+
+export type ConsentParts = {
+  readonly records: RecordStore;
+  readonly hash: KeyedHash;
+  readonly now: Clock;
+  /** 0 remembers nothing. */
+  readonly lifetimeSeconds: number;
+};
+
+export interface RememberedConsents {
+  find(accountId: string, clientId: string): Promise<RememberedConsent | undefined>;
+  /** Adds to what is remembered, and begins its time anew. */
+  add(accountId: string, clientId: string, consent: Consent): Promise<void>;
+  withdraw(accountId: string, clientId: string): Promise<void>;
+}
+
+export function createRememberedConsents(parts: ConsentParts): RememberedConsents {
+  const { records, hash, now, lifetimeSeconds } = parts;
+  const keyOf = (accountId: string, clientId: string) => hash(`consent:${accountId}\n${clientId}`);
+
+  async function find(accountId: string, clientId: string): Promise<RememberedConsent | undefined> {
+    if (lifetimeSeconds === 0) return undefined;
+    const record = await records.find(KIND, keyOf(accountId, clientId));
+    return record && parseConsent(record.payload);
+  }
+
+  return {
+    find,
+    async add(accountId, clientId, consent) {
+      if (lifetimeSeconds === 0) return;
+      const merged = merge(await find(accountId, clientId), consent);
+      await records.save({
+        kind: KIND,
+        key: keyOf(accountId, clientId),
+        payload: JSON.stringify({ v: 1, ...merged, at: Math.floor(now() / 1000) }),
+        ttlSeconds: lifetimeSeconds,
+      });
+    },
+    async withdraw(accountId, clientId) {
+      await records.destroy(KIND, keyOf(accountId, clientId));
+    },
+  };
+}
+
+function parseConsent(payload: string): RememberedConsent {
+  const { scopes, claims, resourceScopes, at } = JSON.parse(payload) as RememberedConsent;
+  return { scopes, claims, resourceScopes, at };
+}
+
+function merge(before: Consent | undefined, added: Consent): Consent {
+  const resources = new Set(Object.keys({ ...before?.resourceScopes, ...added.resourceScopes }));
+  return {
+    scopes: union(before?.scopes, added.scopes),
+    claims: union(before?.claims, added.claims),
+    resourceScopes: Object.fromEntries(
+      [...resources].map((one) => [one, union(before?.resourceScopes[one], added.resourceScopes[one])]),
+    ),
+  };
+}
+
+function union(left: readonly string[] = [], right: readonly string[] = []): string[] {
+  return [...new Set([...left, ...right])];
+}

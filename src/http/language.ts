@@ -1,0 +1,45 @@
+// The language of the pages for one browser: what it says of itself, what the app asked for, and what the person chose
+// on a page of ours, which is remembered in a cookie. Owns the cookie and `?lang=`; the order is pages/locale.ts.
+import type { Context, Middleware } from 'koa';
+import type { LanguageWishes } from '../pages/locale.ts';
+import type { Pages } from '../pages/pages.ts';
+
+const COOKIE = 'postern_language';
+const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
+/** So long a choice beats what the app asks for: at least until the sign-in that it was made in is over. */
+const FRESH_MS = 60 * 60 * 1000;
+
+/** Sets `ctx.state.language` (what is known) and `ctx.state.locale` (what follows from it without an app's wish). */
+export function language(pages: Pages, issuer: string): Middleware {
+  const secure = issuer.startsWith('https:');
+  const remembered = `${secure ? '__Host-' : ''}${COOKIE}`;
+  const fresh = `${remembered}_now`;
+  const options = { signed: false, httpOnly: true, sameSite: 'lax', secure } as const;
+
+  /** `?lang=` of a link on our pages. */
+  function choose(ctx: Context): string | undefined {
+    const wanted = queryOf(ctx, 'lang');
+    if (wanted === undefined) return undefined;
+    const locale = pages.localeFor({ chosen: wanted });
+    ctx.cookies.set(remembered, locale, { ...options, maxAge: YEAR_MS });
+    ctx.cookies.set(fresh, locale, { ...options, maxAge: FRESH_MS });
+    return locale;
+  }
+
+  return async function setLanguage(ctx, next) {
+    const wishes: LanguageWishes = {
+      chosen: choose(ctx) ?? ctx.cookies.get(fresh, options),
+      uiLocales: queryOf(ctx, 'ui_locales'),
+      remembered: ctx.cookies.get(remembered, options),
+      acceptLanguage: ctx.get('Accept-Language'),
+    };
+    ctx.state['language'] = wishes;
+    ctx.state['locale'] = pages.localeFor(wishes);
+    await next();
+  };
+}
+
+function queryOf(ctx: Context, name: string): string | undefined {
+  const value = ctx.query[name];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}

@@ -1,0 +1,85 @@
+// What a request may measure: headers, query, body, and how many parameters. Everything beyond is refused before it is
+// parsed or stored; what an honest client sends stays far below. Owns no meaning of any parameter.
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import type { Context, Middleware } from 'koa';
+import { ENDPOINTS } from '../config/endpoints.ts';
+import { Refusal } from '../pages/refusal.ts';
+
+/** Node itself refuses heads over 16 KiB with 431. */
+const MAX_HEADERS = 100;
+const MAX_QUERY_BYTES = 8 * 1024;
+const MAX_PARAMETERS = 100;
+/** As the engine has it, and more than any grant or token needs. */
+const MAX_BODY_BYTES = 56 * 1024;
+/** What only hints at something is kept with the sign-in (AZ-30). Tokens, `state` and `nonce` may be longer. */
+const MAX_HINT_LENGTH = 1024;
+const HINTS = ['acr_values', 'claims', 'claims_locales', 'display', 'login_hint', 'prompt', 'ui_locales'];
+/** Whoever stands in front may read another one of two than we would. */
+const SINGLE_HEADERS = ['authorization', 'content-type', 'origin'];
+const AMPERSAND = 38;
+
+export function sizes(): Middleware {
+  return async function refuseOversize(ctx, next) {
+    refuseHeaders(ctx.req);
+    refuseQuery(ctx);
+    if (ctx.method === 'POST') limitBody(ctx);
+    await next();
+  };
+}
+
+/** A body that has no end isn't read to its end: the connection goes with the answer. */
+export function closeUnread(ctx: Context): void {
+  const { complete, headers } = ctx.req;
+  const isEndless = headers['transfer-encoding'] !== undefined || isTooLong(ctx.req);
+  if (!complete && isEndless) ctx.set('Connection', 'close');
+}
+
+function refuseHeaders({ rawHeaders, headersDistinct }: IncomingMessage): void {
+  if (rawHeaders.length / 2 > MAX_HEADERS) {
+    throw new Refusal(431, 'invalid_request', 'the request has too many headers');
+  }
+  if (SINGLE_HEADERS.some((name) => (headersDistinct[name]?.length ?? 0) > 1)) {
+    throw new Refusal(400, 'invalid_request', 'a header was sent twice');
+  }
+}
+
+function refuseQuery(ctx: Context): void {
+  const query = ctx.querystring;
+  if (query.length > MAX_QUERY_BYTES || query.split('&', MAX_PARAMETERS + 1).length > MAX_PARAMETERS) {
+    throw new Refusal(400, 'invalid_request', 'the request has too many parameters');
+  }
+  if (ctx.path !== ENDPOINTS.authorization) return;
+  const long = HINTS.find((name) => [ctx.query[name]].flat().some((value) => isLong(value)));
+  if (long !== undefined) throw new Refusal(400, 'invalid_request', `the parameter ${long} is too long`);
+}
+
+function isLong(value: string | undefined): boolean {
+  return value !== undefined && value.length > MAX_HINT_LENGTH;
+}
+
+function isTooLong({ headers }: IncomingMessage): boolean {
+  return Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES;
+}
+
+const tooLarge = () => new Refusal(413, 'invalid_request', 'the form is too large');
+
+/** The engine reads its bodies by `iterator`; here is counted what it reads. It has a bound of its own, with 400. */
+function limitBody(ctx: Context): void {
+  if (isTooLong(ctx.req)) throw tooLarge();
+  const { req } = ctx;
+  const iterate = req.iterator.bind(req);
+  req.iterator = async function* limited(options: Parameters<Readable['iterator']>[0]) {
+    let [bytes, parameters] = [0, 1];
+    for await (const chunk of iterate(options) as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      for (const byte of chunk) if (byte === AMPERSAND) parameters += 1;
+      if (bytes > MAX_BODY_BYTES || parameters > MAX_PARAMETERS) {
+        // The engine turns every failure to read into its own answer; this one is ours.
+        ctx.state['fault'] = tooLarge();
+        throw ctx.state['fault'];
+      }
+      yield chunk;
+    }
+  } as Readable['iterator'];
+}

@@ -1,0 +1,43 @@
+// What a process remembers of its callers, without letting them decide how much: above the bound the oldest is forgotten.
+// Owns no time; everything that is kept in one may be forgotten at any moment without harm.
+
+/** Callers at a time. An entry is some hundred bytes, so this is a few megabytes at most. */
+const MAX_ENTRIES = 20_000;
+
+export class BoundedMap<Value> {
+  readonly #entries = new Map<string, Value>();
+  readonly #create: () => Value;
+  readonly #mayForget: (value: Value) => boolean;
+  readonly #max: number;
+
+  /** An entry that somebody waits for is kept: `mayForget` says which is not. */
+  constructor(create: () => Value, mayForget: (value: Value) => boolean, max = MAX_ENTRIES) {
+    this.#create = create;
+    this.#mayForget = mayForget;
+    this.#max = max;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: string): Value {
+    const found = this.#entries.get(key);
+    if (found !== undefined) return found;
+    if (this.#entries.size >= this.#max) this.#forgetSome();
+    const created = this.#create();
+    this.#entries.set(key, created);
+    return created;
+  }
+
+  /** A tenth at a time, so that a flood of new callers doesn't pay for a search each. */
+  #forgetSome(): void {
+    let excess = Math.max(1, Math.floor(this.#max / 10));
+    for (const [key, value] of this.#entries) {
+      if (excess === 0) return;
+      if (!this.#mayForget(value)) continue;
+      this.#entries.delete(key);
+      excess -= 1;
+    }
+  }
+}

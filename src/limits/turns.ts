@@ -1,0 +1,22 @@
+// Who may go now, and who waits for somebody before them. First come, first served; owns no limit and no time.
+
+export class Turns {
+  #inside = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  get isIdle(): boolean {
+    return this.#inside === 0;
+  }
+
+  /** Runs `action` when fewer than `width` are inside. */
+  async run<T>(width: number, action: () => Promise<T>): Promise<T> {
+    while (this.#inside >= width) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#inside += 1;
+    try {
+      return await action();
+    } finally {
+      this.#inside -= 1;
+      this.#waiting.shift()?.();
+    }
+  }
+}

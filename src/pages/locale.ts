@@ -1,0 +1,65 @@
+// Which language a page is in. Owns the order of what a browser, an app and a person say about it; which languages
+// there are is up to texts.ts.
+
+export const DEFAULT_LOCALE = 'en';
+
+/** What is known of a person's language, each as it came over the wire. */
+export type LanguageWishes = {
+  /** Chosen on a page of ours a moment ago: it beats what the app asks for. */
+  readonly chosen?: string | undefined;
+  /** OIDC Core §3.1.2.1 `ui_locales`. */
+  readonly uiLocales?: string | undefined;
+  /** Chosen on a page of ours some time ago. */
+  readonly remembered?: string | undefined;
+  /** RFC 9110 §12.5.4. */
+  readonly acceptLanguage?: string | undefined;
+};
+
+/** Nobody speaks more; the rest of a longer list is not read. */
+const MAX_LENGTH = 300;
+const MAX_RANGES = 20;
+const RTL = new Set(['ar', 'arc', 'ckb', 'dv', 'fa', 'he', 'ks', 'ps', 'sd', 'syr', 'ug', 'ur', 'yi']);
+
+/** One of `available`. */
+export function chooseLocale(wishes: LanguageWishes, available: readonly string[]): string {
+  const ranges = [
+    wishes.chosen ?? '',
+    ...(wishes.uiLocales ?? '').slice(0, MAX_LENGTH).split(' '),
+    wishes.remembered ?? '',
+    ...parseAcceptLanguage(wishes.acceptLanguage ?? ''),
+  ];
+  for (const range of ranges.slice(0, 3 * MAX_RANGES)) {
+    const found = lookUp(range, available);
+    if (found !== undefined) return found;
+  }
+  return DEFAULT_LOCALE;
+}
+
+/** RFC 4647 §3.4: `de-AT` is served by `de`; a language is served by its one region where that is all there is. */
+export function lookUp(range: string, available: readonly string[]): string | undefined {
+  const parts = range.trim().toLowerCase().split('-');
+  if (parts[0] === '' || parts.length > 5) return undefined;
+  for (let length = parts.length; length > 0; length -= 1) {
+    const tag = parts.slice(0, length).join('-');
+    const found = available.find((one) => one.toLowerCase() === tag);
+    if (found !== undefined) return found;
+  }
+  return available.find((one) => one.toLowerCase().startsWith(`${parts[0]}-`));
+}
+
+export function directionOf(locale: string): 'ltr' | 'rtl' {
+  return RTL.has(locale.toLowerCase().split('-')[0] ?? '') ? 'rtl' : 'ltr';
+}
+
+function parseAcceptLanguage(header: string): readonly string[] {
+  const ranges = header.slice(0, MAX_LENGTH).split(',').slice(0, MAX_RANGES);
+  return ranges
+    .map((range) => {
+      const [tag = '', ...parameters] = range.split(';').map((part) => part.trim());
+      const weight = parameters.find((one) => one.startsWith('q='))?.slice(2) ?? '1';
+      return { tag, weight: Number(weight) || 0 };
+    })
+    .filter(({ tag, weight }) => tag !== '' && tag !== '*' && weight > 0)
+    .toSorted((left, right) => right.weight - left.weight)
+    .map(({ tag }) => tag);
+}

@@ -1,0 +1,107 @@
+// The words of the pages, by language. Owns where a text comes from: the operator's file of that language, ours, the
+// operator's English, ours. Placeholders are `{{name}}`; there is no other notation.
+import { readFileSync } from 'node:fs';
+import { DEFAULT_LOCALE } from './locale.ts';
+import { listViewFiles } from './view-files.ts';
+
+/** Key -> text, of one file. */
+export type LocaleFile = ReadonlyMap<string, string>;
+/** Locale -> file. */
+export type LocaleFiles = ReadonlyMap<string, LocaleFile>;
+
+/** A piece of a sentence: words of the language, or a value that was put in. */
+export type TextPart = { readonly text: string; readonly isValue: boolean };
+export type TextValues = Readonly<Record<string, string>>;
+
+export interface Texts {
+  readonly locales: readonly string[];
+  /** The language's own name. */
+  nameOf(locale: string): string;
+  /** Undefined when no language has the key. */
+  find(locale: string, key: string): string | undefined;
+}
+
+const LOCALE_FILE = /^locales\/([A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*)\.json$/;
+
+/** Reads `locales/*.json` of a views folder; what can't be read or isn't a map of texts is told to `onBroken`. */
+export function loadLocaleFiles(
+  folder: string,
+  onBroken: (file: string, cause: unknown) => void,
+): LocaleFiles {
+  const files = new Map<string, LocaleFile>();
+  for (const [name, file] of listViewFiles(folder)) {
+    const locale = LOCALE_FILE.exec(name)?.[1];
+    if (locale === undefined) continue;
+    try {
+      Intl.getCanonicalLocales(locale);
+      files.set(locale, parseLocaleFile(readFileSync(file, 'utf8')));
+    } catch (cause) {
+      onBroken(file, cause);
+    }
+  }
+  return files;
+}
+
+/** Throws for anything but one object of texts. */
+export function parseLocaleFile(text: string): LocaleFile {
+  const content: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
+  if (typeof content !== 'object' || content === null || Array.isArray(content))
+    throw new TypeError('must be one object: key -> text');
+  const entries = Object.entries(content).map(([key, value]: [string, unknown]) => {
+    if (typeof value !== 'string') throw new TypeError(`${key} must be a text`);
+    return [key, value] as const;
+  });
+  return new Map(entries);
+}
+
+/** `custom` wins key by key; it may add languages. */
+export function createTexts(builtIn: LocaleFiles, custom: LocaleFiles): Texts {
+  const locales = [...new Set([...builtIn.keys(), ...custom.keys()])].toSorted();
+  const fallback = [custom.get(DEFAULT_LOCALE), builtIn.get(DEFAULT_LOCALE)];
+
+  function find(locale: string, key: string): string | undefined {
+    for (const file of [custom.get(locale), builtIn.get(locale), ...fallback]) {
+      const text = file?.get(key);
+      if (text !== undefined) return text;
+    }
+    return undefined;
+  }
+
+  return {
+    locales,
+    find,
+    nameOf(locale) {
+      const own = custom.get(locale)?.get('language') ?? builtIn.get(locale)?.get('language');
+      return own ?? new Intl.DisplayNames([locale], { type: 'language' }).of(locale) ?? locale;
+    },
+  };
+}
+
+const PLACEHOLDER = /\{\{\s*(\w+)\s*\}\}/g;
+
+/** Names of the placeholders in a text. */
+export function placeholdersOf(text: string): string[] {
+  return [...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
+}
+
+/** The sentence in pieces, for whoever sets values in another type. A placeholder without a value stays. */
+export function toParts(text: string, values: TextValues): readonly TextPart[] {
+  const parts: TextPart[] = [];
+  let at = 0;
+  for (const match of text.matchAll(PLACEHOLDER)) {
+    const name = match[1] ?? '';
+    const inserted = Object.hasOwn(values, name) ? values[name] : undefined;
+    if (inserted === undefined) continue;
+    if (match.index > at) parts.push({ text: text.slice(at, match.index), isValue: false });
+    parts.push({ text: inserted, isValue: true });
+    at = match.index + match[0].length;
+  }
+  if (at < text.length) parts.push({ text: text.slice(at), isValue: false });
+  return parts;
+}
+
+export function fill(text: string, values: TextValues): string {
+  return toParts(text, values)
+    .map((part) => part.text)
+    .join('');
+}

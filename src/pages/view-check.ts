@@ -1,0 +1,193 @@
+// Everything that can be wrong with an operator's views, found without a person: each template in every state and
+// language, files that nothing uses, texts that nobody reads. Owns the rules; `postern views check` prints them.
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Branding } from '../config/config.ts';
+import { suggest } from '../config/suggestion.ts';
+import { isAssetName } from './assets.ts';
+import { PAGE_FIELDS } from './fields.ts';
+import { formFaults, htmlFaults } from './html-faults.ts';
+import { createPages } from './pages.ts';
+import { PAGE_STATES } from './samples.ts';
+import { toStrictModel } from './strict-model.ts';
+import { parseLocaleFile, placeholdersOf, type LocaleFile } from './texts.ts';
+import { listViewFiles } from './view-files.ts';
+import { listViews } from './view-list.ts';
+
+export type ViewFault = {
+  /** Name in the folder, or the page. */
+  readonly file: string;
+  readonly line?: number | undefined;
+  readonly message: string;
+  /** warning: works today. */
+  readonly severity: 'error' | 'warning';
+};
+
+export type ViewCheckOptions = {
+  readonly builtInFolder: string;
+  readonly overrideFolder: string;
+  readonly branding: Branding;
+};
+
+/** Every fault of the folder, each once. */
+export function checkViews(options: ViewCheckOptions): readonly ViewFault[] {
+  if (!existsSync(options.overrideFolder))
+    return [{ file: options.overrideFolder, message: 'the folder does not exist', severity: 'error' }];
+  const files = listViewFiles(options.overrideFolder);
+  const faults = [
+    ...unknownFiles(options, files),
+    ...[...files].flatMap(([name, file]) => (name.endsWith('.ejs') ? rawOutput(name, file) : [])),
+    ...localeFaults(options, files),
+    ...renderFaults(options, files),
+    ...outdated(options),
+  ];
+  const seen = new Set<string>();
+  return faults.filter((fault) => {
+    const key = `${fault.file}:${fault.line ?? ''}:${fault.message}`;
+    return !seen.has(key) && seen.add(key);
+  });
+}
+
+type Files = ReadonlyMap<string, string>;
+
+function error(file: string, message: string, line?: number): ViewFault {
+  return { file, message, severity: 'error', ...(line !== undefined && { line }) };
+}
+
+/** A file that nothing reads is a slip in its name. */
+function unknownFiles({ builtInFolder }: ViewCheckOptions, files: Files): ViewFault[] {
+  const builtIn = [...listViewFiles(builtInFolder).keys()];
+  const included = new Set([...files].flatMap(([name, file]) => (name.endsWith('.ejs') ? includesOf(name, file) : [])));
+  const known = [...builtIn, 'assets/branding.css'];
+  return [...files.keys()].flatMap((name) => {
+    const isUsed =
+      known.includes(name) ||
+      included.has(name) ||
+      /^locales\/[A-Za-z-]+\.json$/.test(name) ||
+      (/^assets\/[^/]+$/.test(name) && isAssetName(name)) ||
+      /^(readme|license)/i.test(path.posix.basename(name));
+    if (isUsed) return [];
+    if (name.startsWith('assets/')) return error(name, 'is not served: not a kind of file that pages use, or in a folder of its own');
+    const hint = suggest(name, known) ?? known.find((one) => path.posix.basename(one) === path.posix.basename(name));
+    return error(name, `is used by no page${hint === undefined ? '' : `: did you mean ${hint}?`}`);
+  });
+}
+
+const INCLUDE = /\binclude\(\s*['"`]([^'"`$]+)['"`]/g;
+
+/** Both readings of each include: from the file's folder, and from the top. */
+function includesOf(name: string, file: string): string[] {
+  return [...readFileSync(file, 'utf8').matchAll(INCLUDE)].flatMap(([, target = '']) => {
+    const full = path.posix.extname(target) === '' ? `${target}.ejs` : target;
+    return [path.posix.join(path.posix.dirname(name), full), path.posix.normalize(full).replace(/^\/+/, '')];
+  });
+}
+
+function rawOutput(name: string, file: string): ViewFault[] {
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .flatMap((line, index) =>
+      /<%-(?!\s*include\()/.test(line)
+        ? error(name, 'prints without escaping: use <%= %>, and <%- %> for include() only', index + 1)
+        : [],
+    );
+}
+
+function localeFaults({ builtInFolder }: ViewCheckOptions, files: Files): ViewFault[] {
+  const english = parseLocaleFile(readFileSync(path.join(builtInFolder, 'locales/en.json'), 'utf8'));
+  const templates = [...files].filter(([name]) => name.endsWith('.ejs'));
+  const texts = templates.map(([, file]) => readFileSync(file, 'utf8')).join('\n');
+  return [...files].flatMap(([name, file]) => {
+    if (!/^locales\/.*\.json$/.test(name)) return [];
+    let own: LocaleFile;
+    try {
+      own = parseLocaleFile(readFileSync(file, 'utf8'));
+    } catch (cause) {
+      return error(name, cause instanceof Error ? cause.message : String(cause));
+    }
+    return [...own].flatMap(([key, text]) => keyFaults({ name, key, text, english, texts }));
+  });
+}
+
+type Key = {
+  readonly name: string;
+  readonly key: string;
+  readonly text: string;
+  readonly english: LocaleFile;
+  readonly texts: string;
+};
+
+function keyFaults({ name, key, text, english, texts }: Key): ViewFault[] {
+  const original = english.get(key);
+  if (original === undefined) {
+    // Scopes are the operator's own; so are keys that the operator's templates ask for.
+    if (key.startsWith('scope.') || texts.includes(key)) return [];
+    const hint = suggest(key, [...english.keys()]);
+    return [error(name, `${key} is no text of any page${hint === undefined ? '' : `: did you mean ${hint}?`}`)];
+  }
+  const known = placeholdersOf(original);
+  return placeholdersOf(text).flatMap((placeholder) =>
+    known.includes(placeholder)
+      ? []
+      : error(name, `${key} has {{${placeholder}}}, which it never gets${known.length > 0 ? `: it gets ${known.join(', ')}` : ''}`),
+  );
+}
+
+function renderFaults({ builtInFolder, overrideFolder, branding }: ViewCheckOptions, files: Files): ViewFault[] {
+  const faults: ViewFault[] = [];
+  const assets = new Set([...listViewFiles(builtInFolder).keys(), ...files.keys()]);
+  const pages = createPages({
+    builtInFolder,
+    overrideFolder,
+    branding,
+    assetUrl: (name) => {
+      if (!assets.has(`assets/${name}`) && name !== 'colors.css') throw new Error(`There is no asset ${name}`);
+      return `/assets/${name}`;
+    },
+    hasAsset: (name) => assets.has(`assets/${name}`),
+    onProblem: ({ file, message }) => {
+      const [, line] = /\.ejs:(\d+)/.exec(message) ?? [];
+      const name = path.isAbsolute(file) ? path.relative(overrideFolder, file) : file;
+      faults.push(error(name, lastLine(message), line === undefined ? undefined : Number(line)));
+    },
+  });
+  const locales = [...files.keys()].flatMap((name) => /^locales\/(.+)\.json$/.exec(name)?.[1] ?? []);
+  for (const locale of new Set(['en', ...locales])) {
+    for (const { name, title, model } of PAGE_STATES) {
+      const onUnknown = (field: string, known: readonly string[]) => {
+        const hint = suggest(field.split('.').at(-1) ?? '', known);
+        faults.push(error(`${name}.ejs`, `${field} is no field${hint === undefined ? '' : `: did you mean ${hint}?`}`));
+      };
+      const strict = toStrictModel(model, { ...PAGE_FIELDS[name] }, 'model', onUnknown) as typeof model;
+      const html = pages.render(name, strict, { locale, languageUrl: (tag) => `?lang=${tag}` });
+      const found = [...htmlFaults(html), ...(name === 'try' ? [] : formFaults(html, { ...model }))];
+      for (const message of found) faults.push(error(`${name}.ejs`, `${message} (as in "${title}")`));
+    }
+  }
+  // One sentence for each page: the same fault stands in most of its states.
+  return firstOfEach(faults);
+}
+
+/** The same message about the same file in other states says nothing more. */
+function firstOfEach(faults: readonly ViewFault[]): ViewFault[] {
+  const first = new Map<string, ViewFault>();
+  for (const fault of faults) {
+    const key = `${fault.file} ${fault.message.replace(/ \(as in "[^"]*"\)$/, '')}`;
+    if (!first.has(key)) first.set(key, fault);
+  }
+  return [...first.values()];
+}
+
+function lastLine(message: string): string {
+  return message.trim().split('\n').at(-1) ?? message;
+}
+
+function outdated({ builtInFolder, overrideFolder }: ViewCheckOptions): ViewFault[] {
+  return listViews(builtInFolder, overrideFolder)
+    .filter(({ state }) => state === 'outdated')
+    .map(({ name }) => ({
+      file: name,
+      message: 'was made from an older version: compare it with "postern views eject --stdout" of the same name',
+      severity: 'warning' as const,
+    }));
+}

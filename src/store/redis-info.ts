@@ -1,0 +1,91 @@
+// What a server says of itself in INFO, and what of it is wrong for a store of tokens. INFO, because managed servers forbid
+// CONFIG. Owns the rules and their words; each names the setting to change.
+
+export type Finding = {
+  /** `fault`: tokens would be lost, the service doesn't start. `warning`: less safe than it could be. */
+  readonly severity: 'fault' | 'warning';
+  readonly message: string;
+};
+
+export type InfoFields = ReadonlyMap<string, string>;
+
+/** Fields by name. */
+export function parseInfo(info: string): InfoFields {
+  const lines = info.split(/\r?\n/).filter((line) => line.includes(':'));
+  return new Map(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]));
+}
+
+const OLDEST_MAJOR = 7;
+
+/** `isConfirmed`: a replica must have what may not be lost. */
+export function judgeServer(info: InfoFields, isConfirmed: boolean): readonly Finding[] {
+  return [...judgeFitness(info), ...judgeDurability(info), ...judgeReplicas(info, isConfirmed)];
+}
+
+function judgeFitness(info: InfoFields): readonly Finding[] {
+  const policy = info.get('maxmemory_policy') ?? 'noeviction';
+  const role = info.get('role') ?? 'master';
+  const version = info.get('redis_version') ?? '';
+  return [
+    ...when(
+      policy !== 'noeviction',
+      'fault',
+      `its maxmemory-policy is ${policy}, which throws tokens away; it must be noeviction`,
+    ),
+    ...when(role !== 'master', 'fault', `it is a ${role}, not the master`),
+    ...when(
+      Number.parseInt(version, 10) < OLDEST_MAJOR,
+      'fault',
+      `its version is ${version}; it must be ${OLDEST_MAJOR} or newer`,
+    ),
+  ];
+}
+
+function judgeDurability(info: InfoFields): readonly Finding[] {
+  const [used, most] = [Number(info.get('used_memory')), Number(info.get('maxmemory'))];
+  return [
+    ...when(
+      info.get('aof_enabled') === '0',
+      'warning',
+      'appendonly is no: a restart loses signing keys and sessions; set it to yes',
+    ),
+    ...when(
+      info.get('aof_last_write_status') === 'err' || info.get('rdb_last_bgsave_status') === 'err',
+      'warning',
+      'its last write to disk failed; look at its log and its disk',
+    ),
+    ...when(
+      most > 0 && used > 0.9 * most,
+      'warning',
+      `${Math.round((100 * used) / most)} % of maxmemory is used; when it is full, every write is refused`,
+    ),
+  ];
+}
+
+function judgeReplicas(info: InfoFields, isConfirmed: boolean): readonly Finding[] {
+  const replicas = Number(info.get('connected_slaves') ?? 0);
+  if (!isConfirmed) {
+    return when(
+      replicas > 0,
+      'warning',
+      'it has a replica that confirms nothing; add ?wait=1 to the URL so that a failover loses no use of a code',
+    );
+  }
+  return [
+    ...when(
+      replicas === 0,
+      'warning',
+      'it has no connected replica to confirm writes, so nobody can sign in or out; connect one, or add ?wait=0 to the URL',
+    ),
+    // Named in INFO only where min-replicas-to-write is set.
+    ...when(
+      !info.has('min_slaves_good_slaves'),
+      'warning',
+      'min-replicas-to-write is 0: cut off from its replicas it takes writes that a failover loses; set it to 1',
+    ),
+  ];
+}
+
+function when(isTrue: boolean, severity: Finding['severity'], message: string): readonly Finding[] {
+  return isTrue ? [{ severity, message }] : [];
+}

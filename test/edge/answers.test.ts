@@ -1,0 +1,138 @@
+// Answers that anybody may keep or read: the same for every caller, and CORS on refusals as on everything else.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RedisServer, startRedis } from '../servers.ts';
+import { useWorld } from '../world/each-store.ts';
+import { type Answer, basic, get, post } from '../world/flows.ts';
+import { startWorld, type World } from '../world/world.ts';
+import { exchange, toBytes } from './wire.ts';
+
+const DISCOVERY = '/.well-known/openid-configuration';
+const JWKS = '/oauth/jwks.json';
+const ALLOWED = 'https://tools.example';
+const ISSUER = 'https://id.example';
+const MACHINE = { grant_type: 'client_credentials' };
+
+describe('discovery and JWKS', () => {
+  const world = useWorld({
+    issuer: ISSUER,
+    config: { cors: { allowed_origins: [ALLOWED] }, trusted_proxies: ['127.0.0.1'] },
+  });
+  const ODD: readonly string[][] = [
+    ['X-Forwarded-Host: evil.example', 'X-Forwarded-Proto: http', 'X-Forwarded-Port: 81'],
+    ['Forwarded: for=1.2.3.4;host=evil.example;proto=http'],
+    ['X-Original-URL: /oauth/logout', 'X-Rewrite-URL: /oauth/logout'],
+    ['Origin: https://evil.example'],
+    [`Origin: ${ALLOWED}`],
+    ['Origin: null', 'Cookie: postern_session=x'],
+    ['Accept: text/html', 'Accept-Language: de', 'User-Agent: x'],
+    ['Authorization: Bearer x', 'X-Http-Method-Override: POST'],
+    ['Range: bytes=0-1', 'If-Modified-Since: Thu, 01 Jan 1970 00:00:00 GMT'],
+  ];
+
+  it.each([DISCOVERY, JWKS, '/.well-known/oauth-authorization-server'])(
+    'HT-22: %s is the same for every caller, may be kept, and sets no cookie',
+    async (target) => {
+      const first = await exchange(world().base, toBytes({ target }));
+      for (const headers of ODD) {
+        for (const query of ['', '?x=1', '?utm_source=evil.example']) {
+          const answer = await exchange(world().base, toBytes({ target: `${target}${query}`, headers }));
+          expect([answer.status, answer.text], headers.join()).toEqual([200, first.text]);
+          expect(answer.headers.get('etag'), headers.join()).toBe(first.headers.get('etag'));
+          expect(answer.headers.get('cache-control')).toMatch(/^public, max-age=\d+, must-revalidate$/);
+          expect(answer.headers.has('set-cookie')).toBe(false);
+          expect(answer.headers.get('vary')).toBe('Origin');
+        }
+      }
+    },
+  );
+
+  it.each([DISCOVERY, JWKS])('HT-22: %s is 304 without a body for who has it', async (target) => {
+    const etag = (await exchange(world().base, toBytes({ target }))).headers.get('etag') ?? '';
+    expect(etag).toMatch(/^"[\w-]{43}"$/);
+    for (const value of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
+      const answer = await exchange(world().base, toBytes({ target, headers: [`If-None-Match: ${value}`] }));
+      expect([answer.status, answer.text], value).toEqual([304, '']);
+      expect(answer.headers.get('etag'), value).toBe(etag);
+      expect(answer.headers.get('cache-control'), value).toMatch(/^public/);
+    }
+    const other = await exchange(world().base, toBytes({ target, headers: ['If-None-Match: "x"'] }));
+    expect(other.status).toBe(200);
+  });
+});
+
+function expectReadable({ headers }: Answer, origin: string | null): void {
+  expect(headers.get('access-control-allow-origin')).toBe(origin);
+  expect(headers.get('access-control-allow-credentials')).toBeNull();
+  expect(headers.get('vary')).toBe('Origin');
+  if (origin !== null)
+    expect(headers.get('access-control-expose-headers')).toBe('Retry-After, WWW-Authenticate');
+}
+
+describe('HT-18: refusals of the edge itself', () => {
+  const world = useWorld({
+    config: { cors: { allowed_origins: [ALLOWED] }, rate_limits: { userinfo: { address: '1/1m' } } },
+  });
+
+  it('429 is for an allowed origin to read, and for no other', async () => {
+    await get(world(), '/oauth/userinfo');
+    for (const [origin, allowed] of [
+      [ALLOWED, ALLOWED],
+      ['https://evil.example', null],
+    ] as const) {
+      const answer = await get(world(), '/oauth/userinfo', { origin });
+      expect(answer.status).toBe(429);
+      expectReadable(answer, allowed);
+    }
+  });
+
+  it('so are 400, 401 and 413', async () => {
+    const padded = `Basic ${Buffer.from('svc:x%00').toString('base64')}`;
+    const refusals: readonly [number, string, Record<string, string>][] = [
+      [401, 'grant_type=client_credentials', { authorization: padded }],
+      [413, `x=${'x'.repeat(60_000)}`, {}],
+      [400, '', { 'content-type': 'application/json' }],
+    ];
+    for (const [status, form, headers] of refusals) {
+      for (const [origin, allowed] of [
+        [ALLOWED, ALLOWED],
+        ['https://evil.example', null],
+      ] as const) {
+        const answer = await post(world(), '/oauth/token', form, { ...headers, origin });
+        expect(answer.status).toBe(status);
+        expectReadable(answer, allowed);
+      }
+    }
+  });
+});
+
+describe('HT-18: an outage', () => {
+  let redis: RedisServer;
+  let world: World;
+  beforeAll(async () => {
+    redis = await startRedis();
+    world = await startWorld({ store: redis.url, config: { cors: { allowed_origins: [ALLOWED] } } });
+  });
+  afterAll(async () => {
+    await world.stop();
+    await redis.stop();
+  });
+
+  it('503 is for an allowed origin to read, with Retry-After, and machine tokens go on', async () => {
+    await redis.kill();
+    const form = { token: 'x' };
+    for (const [origin, allowed] of [
+      [ALLOWED, ALLOWED],
+      ['https://evil.example', null],
+    ] as const) {
+      const answer = await post(world, '/oauth/introspect', form, { authorization: basic('rs1'), origin });
+      expect(answer.status).toBe(503);
+      expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+      expect(answer.body['error']).toBe('temporarily_unavailable');
+      expectReadable(answer, allowed);
+    }
+    const begun = performance.now();
+    const token = await post(world, '/oauth/token', MACHINE, { authorization: basic('svc') });
+    expect(token.status).toBe(200);
+    expect(performance.now() - begun).toBeLessThan(1000);
+  });
+});

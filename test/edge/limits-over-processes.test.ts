@@ -1,0 +1,135 @@
+// One limit over four processes and one Redis, and what is left of it when the Redis goes. The built service, started as
+// an operator starts it.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort, type RedisServer, startRedis } from '../servers.ts';
+import { Browser } from '../world/browser.ts';
+import { AUTHORIZATION_REQUEST, basic, get, post } from '../world/flows.ts';
+import { type ServiceProcess, startProcess } from '../world/process.ts';
+import { PASSWORDS, writeWorldConfig } from '../world/world.ts';
+
+const NODES = 4;
+const MACHINE = { grant_type: 'client_credentials' };
+/** Short windows, because processes have clocks of their own that no test can move. */
+const WINDOW_SECONDS = 6;
+const config = {
+  trusted_proxies: ['127.0.0.1'],
+  rate_limits: {
+    token: { client: `100/${WINDOW_SECONDS}s`, failures: '20/1m' },
+    authorization: { address: '100/1m' },
+  },
+};
+
+type Node = { readonly base: string; readonly folder: string; readonly process: ServiceProcess };
+let redis: RedisServer;
+let nodes: readonly Node[] = [];
+
+async function startNode(): Promise<Node> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'postern-edge-'));
+  const ports = [await freePort(), await freePort()] as const;
+  const issuer = 'https://id.example';
+  const { configFile } = await writeWorldConfig(folder, { issuer, store: redis.url, config }, ports);
+  return { base: `http://127.0.0.1:${ports[0]}`, folder, process: await startProcess(configFile) };
+}
+
+beforeAll(async () => {
+  redis = await startRedis();
+  const first = await startNode();
+  nodes = [first, ...(await Promise.all(Array.from({ length: NODES - 1 }, startNode)))];
+});
+afterAll(async () => {
+  await Promise.all(nodes.map(async (node) => node.process.end()));
+  await Promise.all(nodes.map(async ({ folder }) => rm(folder, { recursive: true, force: true })));
+  await redis.stop();
+});
+
+/** One request each, in turn over the nodes, all at once. */
+async function flood(
+  count: number,
+  send: (node: Node, index: number) => Promise<{ status: number; headers: Headers }>,
+) {
+  return Promise.all(
+    Array.from({ length: count }, async (_none, index) => {
+      const node = nodes[index % NODES];
+      if (node === undefined) throw new Error('four nodes');
+      return send(node, index);
+    }),
+  );
+}
+
+const token = async (node: Node, secret?: string, address = '192.0.2.1') =>
+  post(node, '/oauth/token', MACHINE, { authorization: basic('svc', secret), 'x-forwarded-for': address });
+const accepted = (answers: readonly { status: number }[]) =>
+  answers.filter(({ status }) => status === 200).length;
+
+describe('four processes and one Redis', () => {
+  it('HT-13: four hundred requests at once against a hundred: 100 to 104 pass, and after Retry-After the next do', async () => {
+    const answers = await flood(400, async (node) => token(node));
+    expect(accepted(answers)).toBeGreaterThanOrEqual(100);
+    expect(accepted(answers)).toBeLessThanOrEqual(104);
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(accepted(answers) + refused.length).toBe(400);
+    const waits = refused.map(({ headers }) => Number(headers.get('retry-after')));
+    expect(Math.min(...waits)).toBeGreaterThanOrEqual(1);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(WINDOW_SECONDS);
+
+    await new Promise((resolve) => setTimeout(resolve, Math.max(...waits) * 1000));
+    const next = await flood(40, async (node) => token(node));
+    expect(accepted(next)).toBe(40);
+  });
+
+  it('HT-13: four hundred authorization requests at once against a hundred: 100 to 104 pass', async () => {
+    const query = new URLSearchParams(AUTHORIZATION_REQUEST).toString();
+    const answers = await flood(400, async (node) =>
+      get(node, `/oauth/authorize?${query}`, { 'x-forwarded-for': '192.0.2.2' }),
+    );
+    const passed = answers.filter(({ status }) => status === 303).length;
+    expect(passed).toBeGreaterThanOrEqual(100);
+    expect(passed).toBeLessThanOrEqual(104);
+  });
+
+  it('TK-13: two hundred guesses at once over four processes are compared twenty times', async () => {
+    const answers = await flood(200, async (node, index) => token(node, `wrong-${index}`, '198.51.100.9'));
+    const compared = answers.filter(({ status }) => status === 401).length;
+    expect(compared).toBeLessThanOrEqual(20);
+    expect(compared).toBeGreaterThanOrEqual(15);
+    expect(answers.every(({ status }) => status === 401 || status === 429)).toBe(true);
+  });
+});
+
+describe('HT-16: when the Redis is gone', () => {
+  it('each process goes on counting, machines get tokens, and nobody signs in', async () => {
+    const [node] = nodes;
+    if (node === undefined) throw new Error('a node');
+    // A person who is on the sign-in page by then.
+    const browser = new Browser('https://id.example', node.base);
+    const query = new URLSearchParams(AUTHORIZATION_REQUEST).toString();
+    const headers = { 'x-forwarded-for': '192.0.2.3' };
+    const page = await browser.open(`https://id.example/oauth/authorize?${query}`, { headers });
+    expect(page.status).toBe(200);
+    await redis.kill();
+    await new Promise((resolve) => setTimeout(resolve, WINDOW_SECONDS * 1000));
+
+    const answers = await Promise.all(Array.from({ length: 300 }, async () => token(node)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));
+    expect(accepted(answers)).toBeLessThanOrEqual(101);
+    expect(accepted(answers)).toBeGreaterThanOrEqual(90);
+    for (const { headers: sent } of answers.filter(({ status }) => status === 429)) {
+      expect(sent.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    }
+
+    const guesses = await Promise.all(
+      Array.from({ length: 60 }, async (_none, index) => token(node, `wrong-${index}`, '198.51.100.77')),
+    );
+    expect(guesses.filter(({ status }) => status === 401).length).toBeLessThanOrEqual(20);
+
+    const form = { username: 'alice', password: PASSWORDS.alice };
+    const begun = performance.now();
+    const failed = await browser.submit(page, '/login', form, headers);
+    expect(failed.status).toBe(503);
+    expect(failed.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    expect(performance.now() - begun).toBeLessThan(1000);
+  });
+});

@@ -1,0 +1,299 @@
+// Limits as callers meet them: who is refused, when, and above all who is not. How they are counted over processes is
+// in limits-over-processes.test.ts, the arithmetic in test/unit/limits/.
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import { Browser } from '../world/browser.ts';
+import { moveClock, standingClock } from '../world/clock.ts';
+import { useWorld } from '../world/each-store.ts';
+import { AUTHORIZATION_REQUEST, type Answer, basic, get, machineToken, post } from '../world/flows.ts';
+import { PASSWORDS, SECRETS, worldClients } from '../world/world.ts';
+
+const behindProxy = { trusted_proxies: ['127.0.0.1'] };
+const from = (address: string) => ({ 'x-forwarded-for': address });
+const MACHINE = { grant_type: 'client_credentials' };
+const AUTHORIZE = `/oauth/authorize?${new URLSearchParams(AUTHORIZATION_REQUEST).toString()}`;
+
+function expectLimited({ status, headers, body }: Answer): number {
+  expect(status).toBe(429);
+  expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+  expect(headers.get('cache-control')).toBe('no-store');
+  expect(body['error']).toBe('temporarily_unavailable');
+  return Number(headers.get('retry-after'));
+}
+
+async function statusesOf(
+  count: number,
+  send: (index: number) => Promise<{ status: number }>,
+): Promise<number[]> {
+  return Promise.all(Array.from({ length: count }, async (_none, index) => (await send(index)).status));
+}
+
+const countOf = (statuses: readonly number[], status: number) =>
+  statuses.filter((one) => one === status).length;
+
+describe('guessing a secret', () => {
+  const world = useWorld({ config: behindProxy });
+  const IP1 = '198.51.100.1';
+  const send = async (address: string, secret: string, path = '/oauth/token') =>
+    post(
+      world(),
+      path,
+      path === '/oauth/token' ? { grant_type: 'refresh_token', refresh_token: 'x' } : { token: 'x' },
+      {
+        ...from(address),
+        authorization: basic('web', secret),
+      },
+    );
+
+  it('TK-13: after twenty wrong ones the address waits, even with the right one, and other addresses do not', async () => {
+    for (let count = 0; count < 20; count += 1) expect((await send(IP1, `wrong-${count}`)).status).toBe(401);
+    expect(expectLimited(await send(IP1, SECRETS.web))).toBeLessThanOrEqual(60);
+    // Right, so it gets as far as its refresh token.
+    expect((await send('198.51.100.2', SECRETS.web)).body['error']).toBe('invalid_grant');
+  });
+
+  it.each(['/oauth/token', '/oauth/introspect', '/oauth/revoke'])(
+    'TK-13: two hundred at once at %s are compared twenty times at most',
+    async (path) => {
+      const statuses = await statusesOf(200, async (index) => send('198.51.100.3', `wrong-${index}`, path));
+      expect(countOf(statuses, 401)).toBeLessThanOrEqual(20);
+      expect(countOf(statuses, 429)).toBeGreaterThanOrEqual(180);
+    },
+  );
+
+  it('HT-14: a flood with the name of a client takes nothing from the client', async () => {
+    const flood = statusesOf(300, async (index) => send(`203.0.113.${index % 100}`, `wrong-${index}`));
+    const own = await statusesOf(50, async () => send('192.0.2.50', SECRETS.web));
+    await flood;
+    expect(new Set(own)).toEqual(new Set([400]));
+    expect((await send('192.0.2.51', SECRETS.web)).body['error']).toBe('invalid_grant');
+  });
+
+  it('HT-06: a new leftmost X-Forwarded-For for each guess makes no new address', async () => {
+    const statuses: number[] = [];
+    for (let count = 0; count < 40; count += 1) {
+      statuses.push((await send(`10.9.8.${count}, 198.51.100.66`, 'wrong')).status);
+    }
+    expect(statuses.slice(0, 20)).toEqual(Array<number>(20).fill(401));
+    expect(statuses.slice(20)).toEqual(Array<number>(20).fill(429));
+  });
+
+  it.each([
+    ['one IPv6 /64', (index: number) => `2001:db8:1:2:${index.toString(16)}::${index}`],
+    ['mapped and plain IPv4', (index: number) => (index % 2 === 0 ? '192.0.2.77' : '::ffff:192.0.2.77')],
+    ['ports', (index: number) => `192.0.2.78:${1000 + index}`],
+  ])('HT-07: %s are one address', async (_name, addressOf) => {
+    const statuses: number[] = [];
+    for (let index = 0; index < 24; index += 1) statuses.push((await send(addressOf(index), 'wrong')).status);
+    expect(countOf(statuses, 401)).toBe(20);
+  });
+});
+
+describe('ordinary apps under the limits as shipped', () => {
+  const world = useWorld({ config: behindProxy });
+
+  it('a service that starts with a hundred requests at once gets a hundred tokens', async () => {
+    const statuses = await statusesOf(100, async () =>
+      post(world(), '/oauth/token', MACHINE, { ...from('192.0.2.1'), authorization: basic('svc') }),
+    );
+    expect(countOf(statuses, 200)).toBe(100);
+  });
+
+  it('an API that asks about three hundred tokens at once is answered three hundred times', async () => {
+    const token = await machineToken(world());
+    const statuses = await statusesOf(300, async () =>
+      post(world(), '/oauth/introspect', { token }, { ...from('192.0.2.2'), authorization: basic('rs1') }),
+    );
+    expect(countOf(statuses, 200)).toBe(300);
+  });
+
+  it('an office of a hundred people signs in from one address', async () => {
+    const statuses = await statusesOf(100, async () => get(world(), AUTHORIZE, from('192.0.2.3')));
+    expect(countOf(statuses, 303)).toBe(100);
+  });
+
+  it('discovery and JWKS meet no limit', async () => {
+    const statuses = await statusesOf(500, async (index) =>
+      get(
+        world(),
+        index % 2 === 0 ? '/oauth/jwks.json' : '/.well-known/openid-configuration',
+        from('192.0.2.4'),
+      ),
+    );
+    expect(countOf(statuses, 200)).toBe(500);
+  });
+});
+
+const random = (index: number) =>
+  index % 2 === 0 ? `random-${index}` : `eyJhbGciOiJSUzI1NiJ9.${btoa(`{"x":${index}}`)}.AAAA`;
+
+describe('looking for tokens by trying', () => {
+  const world = useWorld({ config: { ...behindProxy } });
+  standingClock();
+  const ask = async (token: string) =>
+    post(world(), '/oauth/introspect', { token }, { ...from('192.0.2.9'), authorization: basic('rs1') });
+
+  it('IS-29: a thousand made-up tokens in a minute meet 429, and a token that is ours is answered all the same', async () => {
+    const ours = (await (
+      await post(
+        world(),
+        '/oauth/token',
+        { ...MACHINE, scope: 'reports.read' },
+        { authorization: basic('svc') },
+      )
+    ).body['access_token']) as string;
+    const answers: Answer[] = [];
+    for (let index = 0; index < 1000; index += 50) {
+      answers.push(
+        ...(await Promise.all(Array.from({ length: 50 }, async (_none, one) => ask(random(index + one))))),
+      );
+    }
+    const limited = answers.filter(({ status }) => status === 429);
+    expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(601);
+    expect(limited.length).toBeGreaterThanOrEqual(399);
+    const wait = Math.max(...limited.map(expectLimited));
+    expect((await ask(ours)).body['active']).toBe(true);
+    moveClock(wait);
+    expect((await ask('random')).body).toEqual({ active: false });
+    // Expired is not made up.
+    moveClock(1000);
+    for (let count = 0; count < 700; count += 50) {
+      const statuses = await statusesOf(50, async () => ask(ours));
+      expect(countOf(statuses, 200)).toBe(50);
+    }
+  });
+});
+
+describe('a public client', () => {
+  const world = useWorld({
+    config: {
+      ...behindProxy,
+      clients: worldClients().map((client) =>
+        client.client_id === 'spa'
+          ? { ...client, rate_limits: { token: '3/1m', revocation: '2/1m' } }
+          : client,
+      ),
+    },
+  });
+  const send = async (path: string, address: string) => {
+    const form: Record<string, string> =
+      path === '/oauth/token' ? { grant_type: 'refresh_token', refresh_token: 'x' } : { token: 'x' };
+    return post(world(), path, { ...form, client_id: 'spa' }, from(address));
+  };
+
+  it.each([
+    ['/oauth/token', 3],
+    ['/oauth/revoke', 2],
+  ])('has its own limit at %s, for each address', async (path, limit) => {
+    const statuses: number[] = [];
+    for (let count = 0; count < limit + 2; count += 1) statuses.push((await send(path, '192.0.2.1')).status);
+    expect(statuses.slice(0, limit)).not.toContain(429);
+    expect(statuses.slice(limit)).toEqual([429, 429]);
+    expect((await send(path, '192.0.2.2')).status).not.toBe(429);
+  });
+
+  it('is not limited by others that say they are it', async () => {
+    await statusesOf(60, async (index) => send('/oauth/token', `203.0.113.${index % 20}`));
+    expect((await send('/oauth/token', '192.0.2.3')).status).toBe(400);
+  });
+});
+
+describe('signing in', () => {
+  const world = useWorld({ config: behindProxy });
+  standingClock();
+
+  async function attempt(username: string, password: string, address: string) {
+    const browser = new Browser(world().issuer);
+    const page = await browser.open(`${world().issuer}${AUTHORIZE}`, { headers: from(address) });
+    return browser.submit(page, '/login', { username, password }, from(address));
+  }
+
+  it('HT-12, LG-25: ten wrong passwords stop the address for that account, and alice signs in from elsewhere', async () => {
+    for (let count = 0; count < 10; count += 1) {
+      expect((await attempt('alice', 'wrong', '198.51.100.1')).status).toBe(401);
+    }
+    const limited = await attempt('alice', PASSWORDS.alice, '198.51.100.1');
+    expect(limited.status).toBe(429);
+    expect((await attempt('alice', PASSWORDS.alice, '198.51.100.2')).status).toBe(200);
+    moveClock(Number(limited.headers.get('retry-after')));
+    expect((await attempt('alice', PASSWORDS.alice, '198.51.100.1')).status).toBe(200);
+  });
+});
+
+describe('AZ-28: a flood of authorization requests', () => {
+  const world = useWorld({ config: behindProxy });
+  standingClock();
+
+  it('from one /24 meets 429 before ten thousand, and the network beside it does not', async () => {
+    let limited = 0;
+    let sent = 0;
+    for (; sent < 10_000 && limited === 0; sent += 200) {
+      const statuses = await statusesOf(200, async (index) =>
+        get(world(), AUTHORIZE, from(`203.0.113.${(sent / 4 + index) % 250}`)),
+      );
+      limited += countOf(statuses, 429);
+    }
+    expect(limited).toBeGreaterThan(0);
+    expect(sent).toBeLessThanOrEqual(3400);
+    expectLimited(await get(world(), AUTHORIZE, from('203.0.113.251')));
+    expect((await get(world(), AUTHORIZE, from('203.0.114.1'))).status).toBe(303);
+  });
+
+  it('is followed by no flood of the pages behind it', async () => {
+    const page = `/interaction/${'x'.repeat(43)}`;
+    const statuses: number[] = [];
+    for (let count = 0; count < 3200; count += 200) {
+      statuses.push(...(await statusesOf(200, async () => get(world(), page, from('192.0.2.200')))));
+    }
+    expect(countOf(statuses, 400)).toBeLessThanOrEqual(3001);
+    expect(countOf(statuses, 429)).toBeGreaterThan(0);
+  });
+});
+
+describe('the log', () => {
+  const lines: string[] = [];
+  const log = pino(
+    { level: 'debug' },
+    new Writable({ write: (chunk, _encoding, done) => (lines.push(String(chunk)), done()) }),
+  );
+  const world = useWorld({ log, config: { ...behindProxy, rate_limits: { token: { failures: '2/1m' } } } });
+
+  it('says that a limit is reached once, however often it is', async () => {
+    await statusesOf(100, async () =>
+      post(world(), '/oauth/token', MACHINE, { authorization: basic('svc', 'wrong') }),
+    );
+    expect(lines.filter((line) => line.includes('limit reached'))).toHaveLength(1);
+  });
+
+  it('IN-07: is one line of JSON for each event, whatever was sent, and shows no value that came in', async () => {
+    const evil = 'x\r\n{"level":"info","msg":"forged"}\u001b[31m\u2028\u202e';
+    const encoded = encodeURIComponent(evil);
+    const headers = { 'user-agent': 'forged-agent', referer: 'https://forged.example/', accept: 'text/html' };
+    await get(
+      world(),
+      `/oauth/authorize?client_id=${encoded}&redirect_uri=${encoded}&login_hint=${encoded}`,
+      headers,
+    );
+    await get(world(), `/nothing/${encoded}`, headers);
+    await post(world(), '/oauth/token', { ...MACHINE, client_id: evil, client_secret: evil }, headers);
+    await post(
+      world(),
+      '/oauth/token',
+      { ...MACHINE, scope: evil },
+      { ...headers, authorization: basic('rs1') },
+    );
+    const browser = new Browser(world().issuer);
+    const page = await browser.open(`${world().issuer}${AUTHORIZE}`);
+    await browser.submit(page, '/login', { username: evil, password: evil });
+    for (const line of lines) {
+      expect(line.trimEnd()).not.toMatch(/[\r\n\p{Cc}\u2028\u202e]/u);
+      const event = JSON.parse(line) as Record<string, unknown>;
+      expect(event['msg']).not.toBe('forged');
+      expect(line.length).toBeLessThan(1000);
+    }
+    expect(lines.join('')).not.toMatch(/forged-agent|forged\.example|"forged"/);
+    for (const secret of [SECRETS.rs1, ...Object.values(PASSWORDS)])
+      expect(lines.join('')).not.toContain(secret);
+  });
+});

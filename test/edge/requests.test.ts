@@ -1,0 +1,342 @@
+// What a request may look like: sizes, counts, repetitions, methods, credentials. Byte by byte, because client libraries
+// would put most of it right.
+import { describe, expect, it } from 'vitest';
+import { Browser } from '../world/browser.ts';
+import { useWorld } from '../world/each-store.ts';
+import { AUTHORIZATION_REQUEST, basic, get, post } from '../world/flows.ts';
+import { SECRETS } from '../world/world.ts';
+import { exchange, FORM, openWire, parseAnswer, toBytes, type WireRequest } from './wire.ts';
+
+const GENEROUS = { authorization: { address: '100000/1m' } };
+const world = useWorld({ config: { rate_limits: GENEROUS } });
+const send = async (request: WireRequest) => exchange(world().base, toBytes(request));
+const MACHINE = 'grant_type=client_credentials';
+const AUTHORIZATION = `Authorization: ${basic('svc')}`;
+const machine = async (headers: readonly string[] = [], body = MACHINE, target = '/oauth/token') =>
+  send({ method: 'POST', target, headers: [AUTHORIZATION, FORM, ...headers], body });
+const authorizeTarget = (changes: Readonly<Record<string, string>> = {}) =>
+  `/oauth/authorize?${new URLSearchParams({ ...AUTHORIZATION_REQUEST, ...changes }).toString()}`;
+
+const encode = (id: string, secret: string) => `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;
+
+describe('credentials with control bytes', () => {
+  const paths = [
+    ['/oauth/token', MACHINE],
+    ['/oauth/introspect', 'token=x'],
+    ['/oauth/revoke', 'token=x'],
+  ] as const;
+
+  it.each(paths)(
+    'TK-07: padding of a secret with NUL and the like is 401 at %s, as a header',
+    async (path, body) => {
+      for (const padding of ['%00', '%00%00', '\u0000', '%0a', '%0D%0A', '\n', '%7f', '%1F']) {
+        const headers = [`Authorization: ${encode('svc', `${SECRETS.svc}${padding}`)}`, FORM];
+        const answer = await send({ method: 'POST', target: path, headers, body });
+        expect([answer.status, JSON.parse(answer.text)], padding).toEqual([
+          401,
+          expect.objectContaining({ error: 'invalid_client' }),
+        ]);
+        expect(answer.headers.get('www-authenticate'), padding).toMatch(/^Basic realm="/);
+        expect(answer.headers.get('cache-control'), padding).toBe('no-store');
+      }
+      const headers = [`Authorization: ${encode('svc%00', SECRETS.svc)}`, FORM];
+      expect((await send({ method: 'POST', target: path, headers, body })).status).toBe(401);
+    },
+  );
+
+  it.each(paths)('TK-07: and at %s in a form', async (path, form) => {
+    for (const padding of ['%00', '%00%00', '%0a', '%0D%0A', '%7f']) {
+      const body = `${form}&client_id=post&client_secret=${SECRETS.post}${padding}`;
+      const answer = await send({ method: 'POST', target: path, headers: [FORM], body });
+      expect([answer.status, JSON.parse(answer.text)], padding).toEqual([
+        401,
+        expect.objectContaining({ error: 'invalid_client' }),
+      ]);
+    }
+  });
+});
+
+describe('what is sent twice', () => {
+  it.each(['grant_type', 'client_id', 'client_secret', 'scope', 'code', 'redirect_uri', 'code_verifier'])(
+    'the parameter %s is refused at the token endpoint',
+    async (name) => {
+      const once = `${name}=${name === 'grant_type' ? 'authorization_code' : 'x'}`;
+      const base = name === 'grant_type' ? '' : 'grant_type=authorization_code&';
+      const authentication = name.startsWith('client_') ? [] : [AUTHORIZATION];
+      const answer = await send({
+        method: 'POST',
+        target: '/oauth/token',
+        headers: [...authentication, FORM],
+        body: `${base}${once}&${once}`,
+      });
+      expect([400, 401]).toContain(answer.status);
+      expect(answer.text).not.toContain('access_token');
+    },
+  );
+
+  it.each(['/oauth/introspect', '/oauth/revoke'])('the token is refused at %s', async (target) => {
+    expect((await machine([], 'token=a&token=b', target)).status).toBe(400);
+  });
+
+  it.each([
+    ['Authorization', [`Authorization: ${basic('web')}`]],
+    ['Content-Type', ['Content-Type: text/plain']],
+    ['Origin', ['Origin: https://a.example', 'Origin: https://b.example']],
+    ['Content-Length', ['Content-Length: 5']],
+    ['Host', ['Host: evil.example']],
+  ])('the header %s is refused', async (_name, headers) => {
+    const answer = await machine(headers);
+    expect(answer.status).toBe(400);
+    expect(answer.text).not.toContain('access_token');
+  });
+
+  it('a length and an encoding in one request are refused, so that nobody in front reads another body', async () => {
+    const answer = await machine(['Transfer-Encoding: chunked']);
+    expect(answer.status).toBe(400);
+    const wire = await openWire(world().base);
+    wire.write(
+      `POST /oauth/token HTTP/1.1\r\nHost: id.example\r\n${AUTHORIZATION}\r\n${FORM}\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`,
+    );
+    expect(parseAnswer((await wire.ended).received).status).toBe(400);
+  });
+});
+
+const manyHeaders = (count: number) => Array.from({ length: count }, (_none, index) => `X-${index}: x`);
+const manyParameters = (count: number) =>
+  Array.from({ length: count }, (_none, index) => `p${index}=x`).join('&');
+
+describe('sizes and counts', () => {
+  it('HT-27: a head of more than 16 KiB is 431', async () => {
+    for (const headers of [[`Cookie: ${'x'.repeat(17_000)}`], [`X-Long: ${'x'.repeat(17_000)}`]]) {
+      const answer = await send({ target: '/oauth/userinfo', headers });
+      expect(answer.status).toBe(431);
+      expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+    }
+    expect((await send({ target: `/oauth/logout?x=${'x'.repeat(17_000)}` })).status).toBe(431);
+  });
+
+  it('more than a hundred headers are 431', async () => {
+    expect((await send({ target: '/oauth/jwks.json', headers: manyHeaders(90) })).status).toBe(200);
+    expect((await send({ target: '/oauth/jwks.json', headers: manyHeaders(110) })).status).toBe(431);
+  });
+
+  it('HT-25: a body of 57 KiB is 413 at every form, and the connection is closed', async () => {
+    for (const target of [
+      '/oauth/token',
+      '/oauth/introspect',
+      '/oauth/revoke',
+      '/oauth/userinfo',
+      '/oauth/authorize',
+      '/oauth/logout',
+    ]) {
+      const answer = await machine([], `x=${'x'.repeat(57 * 1024)}`, target);
+      expect([answer.status, answer.headers.get('connection')], target).toEqual([413, 'close']);
+    }
+  });
+
+  it('HT-25: a body that says it is large is refused before it is sent', async () => {
+    const wire = await openWire(world().base);
+    wire.write(
+      `POST /oauth/token HTTP/1.1\r\nHost: id.example\r\n${FORM}\r\nContent-Length: 999999999\r\n\r\nx`,
+    );
+    const { received, afterMs } = await wire.ended;
+    expect(parseAnswer(received).status).toBe(413);
+    expect(afterMs).toBeLessThan(2000);
+  });
+
+  it.each(['/oauth/token', '/oauth/authorize'])(
+    'HT-25: an endless chunked body at %s ends with 413, the connection closed, and the memory as it was',
+    async (target) => {
+      const wire = await openWire(world().base);
+      wire.write(
+        `POST ${target} HTTP/1.1\r\nHost: id.example\r\n${AUTHORIZATION}\r\n${FORM}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+      );
+      const before = process.memoryUsage().rss;
+      const chunk = `${(16 * 1024).toString(16)}\r\n${'x'.repeat(16 * 1024)}\r\n`;
+      let sent = 0;
+      const pump = setInterval(() => {
+        if (wire.write(chunk)) sent += chunk.length;
+      }, 1);
+      const { received, afterMs } = await wire.ended;
+      clearInterval(pump);
+      expect(received === '' ? 413 : parseAnswer(received).status).toBe(413);
+      expect(afterMs).toBeLessThan(3000);
+      expect(sent).toBeLessThan(8 * 1024 * 1024);
+      expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024);
+    },
+  );
+
+  it('an honest chunked body is read', async () => {
+    const chunked = MACHINE.replaceAll(/.{1,7}/g, (part) => `${part.length.toString(16)}\r\n${part}\r\n`);
+    const answer = await exchange(
+      world().base,
+      `POST /oauth/token HTTP/1.1\r\nHost: id.example\r\n${AUTHORIZATION}\r\n${FORM}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n${chunked}0\r\n\r\n`,
+    );
+    expect(answer.status).toBe(200);
+    expect(answer.text).toContain('access_token');
+  });
+
+  it('more than a hundred parameters are refused, in a query and in a form', async () => {
+    expect((await machine([], `${MACHINE}&${manyParameters(90)}`)).status).toBe(200);
+    expect((await machine([], `${MACHINE}&${manyParameters(110)}`)).status).toBe(413);
+    expect((await send({ target: `${authorizeTarget()}&${manyParameters(90)}` })).status).toBe(303);
+    expect((await send({ target: `${authorizeTarget()}&${manyParameters(110)}` })).status).toBe(400);
+    expect((await send({ target: `/oauth/logout?${'&'.repeat(5000)}` })).status).toBe(400);
+  });
+
+  it('a query of more than 8 KiB is refused', async () => {
+    expect((await send({ target: authorizeTarget({ state: 's'.repeat(4000) }) })).status).toBe(303);
+    const answer = await send({ target: authorizeTarget({ state: 's'.repeat(9000) }) });
+    expect(answer.status).toBe(400);
+    expect(answer.headers.get('location')).toBeUndefined();
+  });
+
+  it('a form that would be a longer query than that is refused, also when it only grows by encoding', async () => {
+    const body = `login_hint=${'é'.repeat(3000)}`;
+    expect((await send({ method: 'POST', target: '/oauth/authorize', headers: [FORM], body })).status).toBe(
+      413,
+    );
+  });
+
+  it.each(['login_hint', 'ui_locales', 'acr_values', 'claims', 'claims_locales', 'display', 'prompt'])(
+    'AZ-30: %s of 8 KB with HTML inside is 400, and comes back nowhere',
+    async (name) => {
+      for (const length of [1500, 7500]) {
+        const value = `"><script>alert(1)</script>${'h'.repeat(length)}`;
+        const answer = await send({
+          target: authorizeTarget({ [name]: value }),
+          headers: ['Accept: text/html'],
+        });
+        expect(answer.status).toBe(400);
+        expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+        expect(answer.text).not.toMatch(/<script>|hhhh/);
+      }
+    },
+  );
+
+  it('AZ-30: a short hint with HTML inside is escaped where it is shown', async () => {
+    const browser = new Browser(world().issuer);
+    const query = new URLSearchParams({
+      ...AUTHORIZATION_REQUEST,
+      login_hint: '"><script>alert(1)</script>',
+    });
+    const page = await browser.open(`${world().issuer}/oauth/authorize?${query.toString()}`);
+    expect(page.status).toBe(200);
+    expect(page.text).toContain('alert(1)');
+    expect(page.text).not.toContain('<script>alert');
+  });
+});
+
+describe('methods', () => {
+  it.each([authorizeTarget(), '/oauth/logout'])(
+    'AZ-26: HEAD %s is 405 and sets no cookie',
+    async (target) => {
+      const answer = await send({ method: 'HEAD', target });
+      expect([answer.status, answer.headers.get('allow'), answer.text]).toEqual([405, 'GET, POST', '']);
+      expect(answer.headers.get('set-cookie')).toBeUndefined();
+      expect(answer.headers.get('location')).toBeUndefined();
+    },
+  );
+
+  it('HEAD of what may be cached is that without its body', async () => {
+    for (const target of ['/.well-known/openid-configuration', '/oauth/jwks.json']) {
+      const [head, full] = [await send({ method: 'HEAD', target }), await send({ target })];
+      expect([head.status, head.text]).toEqual([200, '']);
+      for (const name of ['etag', 'content-type', 'content-length']) {
+        expect(head.headers.get(name), name).toBe(full.headers.get(name));
+      }
+    }
+  });
+
+  it('HT-34: nothing that claims to be another method changes it', async () => {
+    for (const header of ['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override']) {
+      expect((await send({ target: '/oauth/token', headers: [`${header}: POST`] })).status).toBe(405);
+      expect((await machine([`${header}: GET`])).status).toBe(200);
+    }
+    expect((await send({ target: '/oauth/token?_method=POST' })).status).toBe(405);
+    expect((await machine([], `${MACHINE}&_method=DELETE`)).status).toBe(200);
+  });
+
+  it.each(['CONNECT', 'TRACE', 'PROPFIND', 'PURGE', 'M-SEARCH', 'BREW'])(
+    '%s is not served',
+    async (method) => {
+      const answer = await send({ method, target: '/oauth/token' }).catch(() => undefined);
+      // Node ends the connection of a CONNECT without a word, and knows no BREW.
+      if (answer !== undefined && answer.status !== 0) expect([400, 405]).toContain(answer.status);
+    },
+  );
+});
+
+describe('HT-30: names that mean something to the language', () => {
+  const POLLUTED = [
+    '__proto__[x]=1',
+    '__proto__.x=1',
+    'constructor[prototype][x]=1',
+    '__proto__=1',
+    'constructor=1&prototype=1&hasOwnProperty=1&toString=1',
+  ];
+
+  it.each(POLLUTED)('%s changes nothing in any form or query', async (parameters) => {
+    for (const target of [
+      '/oauth/token',
+      '/oauth/introspect',
+      '/oauth/revoke',
+      '/oauth/userinfo',
+      '/oauth/logout',
+      '/oauth/authorize',
+    ]) {
+      const answer = await machine([], `${parameters}&${MACHINE}&token=x`, target);
+      expect(answer.status, target).toBeLessThan(500);
+    }
+    for (const path of ['/oauth/authorize', '/oauth/logout', '/oauth/userinfo', '/oauth/jwks.json']) {
+      expect((await send({ target: `${path}?${parameters}` })).status, path).toBeLessThan(500);
+    }
+    expect(({} as Record<string, unknown>)['x']).toBeUndefined();
+    expect(Object.prototype).not.toHaveProperty('x');
+  });
+
+  it('a JSON body is not read at all', async () => {
+    const headers = { 'content-type': 'application/json', authorization: basic('svc') };
+    const body = '{"__proto__":{"x":1},"grant_type":"client_credentials"}';
+    const answer = await post(world(), '/oauth/token', body, headers);
+    expect(answer.status).toBe(400);
+    expect(({} as Record<string, unknown>)['x']).toBeUndefined();
+  });
+});
+
+describe('answers', () => {
+  it('HT-32: each carries a request id of its own, and the error in it is the same one', async () => {
+    const seen = new Set<string>();
+    for (const path of [
+      '/oauth/jwks.json',
+      '/oauth/userinfo',
+      '/nothing',
+      '/oauth/token',
+      authorizeTarget(),
+    ]) {
+      const answer = await get(world(), path);
+      const id = answer.headers.get('x-request-id') ?? '';
+      expect(id, path).toMatch(/^[\da-f]{8}-[\da-f-]{27}$/);
+      if (answer.body['request_id'] !== undefined) expect(answer.body['request_id'], path).toBe(id);
+      seen.add(id);
+    }
+    expect(seen.size).toBe(5);
+    const page = await get(world(), '/nothing', { accept: 'text/html' });
+    expect(page.text).toContain(page.headers.get('x-request-id'));
+  });
+
+  it('HT-32: what is no request at all gets an answer without a stack or a version', async () => {
+    for (const bytes of [
+      '\r\n\r\n\r\nx\r\n\r\n',
+      'GET\r\n\r\n',
+      'GET / HTTP/9.9\r\n\r\n',
+      '\u0016\u0003\u0001\u0002\u0000\u0001',
+      'GET /\u0000 HTTP/1.1\r\n\r\n',
+    ]) {
+      const answer = await exchange(world().base, bytes);
+      expect(answer.status, JSON.stringify(bytes)).toBe(400);
+      expect(answer.headers.get('server')).toBeUndefined();
+      expect(JSON.parse(answer.text)).toEqual({ error: 'invalid_request' });
+    }
+  });
+});

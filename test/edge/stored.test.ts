@@ -1,0 +1,116 @@
+// What requests leave in a real Redis: names that nobody outside chooses, an end for each of them, and nothing at all
+// where nothing was asked for.
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RedisServer, startRedis } from '../servers.ts';
+import { AUTHORIZATION_REQUEST, basic, get, post } from '../world/flows.ts';
+import { startWorld, type World } from '../world/world.ts';
+import { exchange, toBytes } from './wire.ts';
+
+/** Signing keys and the pepper live as long as the installation. */
+const FOR_EVER = /\bdoc/i;
+const INTERACTION_MS = 600_000;
+
+let redis: RedisServer;
+let client: Redis;
+let world: World;
+beforeAll(async () => {
+  redis = await startRedis();
+  world = await startWorld({ store: redis.url });
+  client = new Redis(redis.url);
+});
+afterAll(async () => {
+  client.disconnect();
+  await world.stop();
+  await redis.stop();
+});
+
+const authorizeTarget = (changes: Readonly<Record<string, string>> = {}) =>
+  `/oauth/authorize?${new URLSearchParams({ ...AUTHORIZATION_REQUEST, ...changes }).toString()}`;
+
+async function head(target: string): Promise<void> {
+  expect((await exchange(world.base, toBytes({ method: 'HEAD', target }))).status).toBe(405);
+}
+
+async function newKeys(during: () => Promise<unknown>): Promise<string[]> {
+  const before = new Set(await client.keys('*'));
+  await during();
+  // Shares of a limit are fetched with nobody waiting.
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  return (await client.keys('*')).filter((key) => !before.has(key));
+}
+
+async function livesOf(keys: readonly string[]): Promise<number[]> {
+  return Promise.all(keys.map(async (key) => client.pttl(key)));
+}
+
+describe('the store', () => {
+  it('AZ-26: is not touched by HEAD', async () => {
+    expect(await newKeys(async () => Promise.all([head(authorizeTarget()), head('/oauth/logout')]))).toEqual(
+      [],
+    );
+  });
+
+  it('AZ-28: forgets each interaction within ten minutes', async () => {
+    const keys = await newKeys(async () =>
+      Promise.all(Array.from({ length: 50 }, async () => get(world, authorizeTarget()))),
+    );
+    expect(keys.length).toBeGreaterThanOrEqual(50);
+    for (const life of await livesOf(keys)) {
+      expect(life).toBeGreaterThan(0);
+      expect(life).toBeLessThanOrEqual(INTERACTION_MS);
+    }
+  });
+
+  it('AZ-30: keeps no long hint, because none gets that far', async () => {
+    const keys = await newKeys(async () => {
+      for (const name of ['login_hint', 'ui_locales', 'acr_values', 'claims']) {
+        expect((await get(world, authorizeTarget({ [name]: 'x'.repeat(4000) }))).status).toBe(400);
+      }
+    });
+    expect(keys).toEqual([]);
+  });
+
+  it('IN-13: has keys of the same few lengths, whatever is sent, and none of what was sent in them', async () => {
+    const evil = ['*', '{tag}x', 'a\r\nFLUSHALL\r\n', 'x'.repeat(4000), '../..', '\u0000', '[a-z]*', '$(id)'];
+    const authorization = basic('web');
+    const fields = ['code', 'refresh_token'];
+    await newKeys(async () => {
+      for (const value of evil) {
+        for (const field of fields) {
+          const grant = field === 'code' ? 'authorization_code' : 'refresh_token';
+          const form = {
+            grant_type: grant,
+            [field]: value,
+            redirect_uri: 'https://app.example/cb',
+            code_verifier: 'v'.repeat(43),
+          };
+          expect((await post(world, '/oauth/token', form, { authorization })).status).toBe(400);
+        }
+        await post(world, '/oauth/introspect', { token: value }, { authorization });
+        await post(world, '/oauth/revoke', { token: value }, { authorization });
+        await get(world, '/oauth/userinfo', { authorization: `Bearer ${encodeURIComponent(value)}` });
+        await post(world, '/oauth/token', {
+          grant_type: 'client_credentials',
+          client_id: value,
+          client_secret: value,
+        });
+        await get(world, '/oauth/logout', { cookie: `postern_session=${encodeURIComponent(value)}` });
+      }
+    });
+    const keys = await client.keys('*');
+    for (const key of keys) {
+      expect(key).toMatch(/^[\w:{}.-]+$/);
+      expect(key.length).toBeLessThan(120);
+      for (const value of evil.slice(1)) expect(key).not.toContain(value);
+    }
+    // FLUSHALL was not one of the commands.
+    expect(keys.length).toBeGreaterThan(1);
+  });
+
+  it('has nothing without an end but what lasts', async () => {
+    const keys = await client.keys('*');
+    const lives = await livesOf(keys);
+    expect(keys.filter((key, index) => lives[index] === -1 && !FOR_EVER.test(key))).toEqual([]);
+  });
+});

@@ -1,0 +1,100 @@
+// What the outage tests ask of a running service, and the deadlines that they hold it to.
+import { expect, vi } from 'vitest';
+import { type Answer, basic, get, introspect, post, refresh, type SignedIn } from '../world/flows.ts';
+import type { World } from '../world/world.ts';
+
+/** An answer must come within this, whatever the store does. */
+export const DEADLINE_MS = 1000;
+/** After the fault, without a restart. */
+export const RECOVERY_MS = 2000;
+
+export type Timed = { readonly answer: Answer; readonly ms: number };
+
+export async function timed(asking: Promise<Answer>): Promise<Timed> {
+  const began = performance.now();
+  const answer = await asking;
+  return { answer, ms: performance.now() - began };
+}
+
+/** 503 with Retry-After and no token, in time. */
+export function expectUnavailable({ answer, ms }: Timed): void {
+  expect(answer.status).toBe(503);
+  expect(answer.headers.get('retry-after')).toMatch(/^[1-9][0-9]*$/);
+  expect(answer.headers.get('cache-control')).toContain('no-store');
+  expect(answer.text).not.toMatch(/access_token|"active":true|Redis|ECONN/);
+  expect(ms).toBeLessThan(DEADLINE_MS);
+}
+
+export const revoke = (world: World, token: string | undefined) =>
+  post(world, '/oauth/revoke', { token: token ?? '' }, { authorization: basic('web') });
+
+export const introspection = (world: World, token: string) =>
+  post(world, '/oauth/introspect', { token }, { authorization: basic('rs1') });
+
+export const machineRequest = (world: World) =>
+  post(world, '/oauth/token', { grant_type: 'client_credentials' }, { authorization: basic('svc') });
+
+/** Everything that can't be answered without the store, by name. */
+export function stateful(world: World, { tokens }: SignedIn, machineToken: string) {
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: 'web',
+    redirect_uri: 'https://app.example/cb',
+    scope: 'openid',
+    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    code_challenge_method: 'S256',
+  }).toString();
+  return {
+    refresh: () => refresh(world, tokens.refresh_token),
+    code: () =>
+      post(
+        world,
+        '/oauth/token',
+        {
+          grant_type: 'authorization_code',
+          code: 'x'.repeat(43),
+          redirect_uri: 'https://app.example/cb',
+          code_verifier: 'v'.repeat(43),
+        },
+        { authorization: basic('web') },
+      ),
+    introspection: () => introspection(world, tokens.access_token),
+    'introspection of a machine token': () => introspection(world, machineToken),
+    revocation: () => revoke(world, tokens.refresh_token),
+    'revocation of a machine token': () =>
+      post(world, '/oauth/revoke', { token: machineToken }, { authorization: basic('svc') }),
+    userinfo: () => get(world, '/oauth/userinfo', { authorization: `Bearer ${tokens.access_token}` }),
+    authorize: () => get(world, `/oauth/authorize?${query}`),
+  } satisfies Record<string, () => Promise<Answer>>;
+}
+
+/** What goes on without the store: 200, in time. */
+export async function expectStateless(world: World): Promise<void> {
+  const asked = {
+    discovery: () => get(world, '/.well-known/openid-configuration'),
+    jwks: () => get(world, '/oauth/jwks.json'),
+    'machine token': () => machineRequest(world),
+  };
+  for (const [name, ask] of Object.entries(asked)) {
+    const { answer, ms } = await timed(ask());
+    expect([name, answer.status]).toEqual([name, 200]);
+    expect(ms).toBeLessThan(DEADLINE_MS);
+  }
+}
+
+/** Milliseconds until the token is called active again. */
+export async function untilActive(world: World, token: string): Promise<number> {
+  const began = performance.now();
+  await vi.waitFor(async () => expect(await introspect(world, token)).toMatchObject({ active: true }), {
+    timeout: RECOVERY_MS,
+    interval: 20,
+  });
+  return performance.now() - began;
+}
+
+export async function readiness(world: World) {
+  const began = performance.now();
+  const response = await fetch(`${world.management}/readyz`);
+  const { problems } = (await response.json()) as { problems: readonly string[] };
+  return { status: response.status, problems, ms: performance.now() - began };
+}

@@ -1,0 +1,110 @@
+// A TCP proxy between the service and its Redis that does what networks do: it delays, loses, cuts. Bytes keep their order.
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+export type FaultProxy = {
+  readonly port: number;
+  /** Every answer comes so much later. */
+  delay(ms: number): void;
+  /** This share of the packets is lost and sent again `ms` later; what follows waits for it. */
+  lose(share: number, ms: number): void;
+  /** All answers but so many more are lost. */
+  swallowAnswers(after: number): void;
+  /** Cuts every connection as soon as so many more requests have passed. */
+  cutAfter(requests: number): void;
+  /** No connection passes, and none comes through, until `heal`. */
+  isolate(): void;
+  heal(): void;
+  /** Open connections to the server. */
+  connections(): number;
+  close(): Promise<void>;
+};
+
+export async function startProxy(serverPort: number): Promise<FaultProxy> {
+  const pairs = new Set<readonly [Socket, Socket]>();
+  let [delayMs, lossShare, lossMs] = [0, 0, 0];
+  let answersLeft = Number.POSITIVE_INFINITY;
+  let requestsLeft = Number.POSITIVE_INFINITY;
+  let isIsolated = false;
+
+  function destroyAll(): void {
+    for (const [near, far] of pairs) {
+      near.destroy();
+      far.destroy();
+    }
+  }
+
+  /** Sends in order, each piece as late as the network is bad. */
+  function pump(to: Socket, slowMs: () => number): (data: Buffer) => void {
+    let free = 0;
+    return (data) => {
+      const lost = Math.random() < lossShare ? lossMs : 0;
+      const due = Math.max(free, performance.now() + slowMs() + lost);
+      free = due;
+      const wait = due - performance.now();
+      if (wait <= 0) to.write(data);
+      else setTimeout(() => to.writable && to.write(data), wait);
+    };
+  }
+
+  const server = createServer((near) => {
+    if (isIsolated) {
+      near.on('error', () => undefined).destroy();
+      return;
+    }
+    const far = connect(serverPort, '127.0.0.1');
+    const pair = [near, far] as const;
+    pairs.add(pair);
+    const toServer = pump(far, () => 0);
+    const toClient = pump(near, () => delayMs);
+    near.setNoDelay(true).on('data', (data) => {
+      requestsLeft -= 1;
+      toServer(data);
+      if (requestsLeft < 0) setTimeout(destroyAll, 0);
+    });
+    far.setNoDelay(true).on('data', (data) => {
+      answersLeft -= 1;
+      if (answersLeft >= 0) toClient(data);
+    });
+    for (const socket of pair) {
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        pairs.delete(pair);
+        for (const end of pair) end.destroy();
+      });
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  return {
+    port: (server.address() as AddressInfo).port,
+    delay: (ms) => {
+      delayMs = ms;
+    },
+    lose: (share, ms) => {
+      [lossShare, lossMs] = [share, ms];
+    },
+    swallowAnswers: (after) => {
+      answersLeft = after;
+    },
+    cutAfter: (requests) => {
+      requestsLeft = requests;
+    },
+    isolate() {
+      isIsolated = true;
+      destroyAll();
+    },
+    heal() {
+      if (answersLeft !== Number.POSITIVE_INFINITY || requestsLeft < 0) destroyAll();
+      [delayMs, lossShare, lossMs] = [0, 0, 0];
+      [answersLeft, requestsLeft] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+      isIsolated = false;
+    },
+    connections: () => pairs.size,
+    async close() {
+      destroyAll();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

@@ -1,0 +1,168 @@
+// `postern keys`, as an operator runs it: the built command beside a running service on the embedded store.
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { calculateJwkThumbprint } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { KeyReport } from '../../src/cli/keys.ts';
+import { freePort } from '../servers.ts';
+import { postern } from '../unit/cli/terminal.ts';
+import { runCli, type ServiceProcess, startProcess } from '../world/process.ts';
+import { WORLD_ENV, writeWorldConfig } from '../world/world.ts';
+import { publishedKids } from './nodes.ts';
+
+const KID = /^[A-Za-z0-9_-]{43}$/;
+const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const POLL = { timeout: 10_000, interval: 100 };
+
+describe('postern keys', () => {
+  let folder: string;
+  let configFile: string;
+  let base: string;
+  let service: ServiceProcess;
+  let output = '';
+
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'postern-keys-cli-'));
+    ({ configFile, base } = await writeWorldConfig(folder, {}, [await freePort(), await freePort()]));
+  });
+  afterAll(async () => {
+    await service?.end();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  async function keys(...args: readonly string[]) {
+    const ended = await runCli(['keys', ...args, '--config', configFile]);
+    output += ended.stdout + ended.stderr;
+    return ended;
+  }
+
+  async function json(...args: readonly string[]) {
+    const { code, stdout, stderr } = await keys(...args, '--json');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    return JSON.parse(stdout) as { readonly generation: number; readonly keys: readonly KeyReport[] };
+  }
+
+  /** Writes a file and refers to it. */
+  async function write(name: string, text: string): Promise<string> {
+    await writeFile(path.join(folder, name), text);
+    return `file:${path.join(folder, name)}`;
+  }
+
+  it('refuse before the first start, which alone makes keys', async () => {
+    for (const args of [['list'], ['rotate'], ['compromise', 'x'], ['rewrap']]) {
+      const { code, stdout, stderr } = await keys(...args);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toBe('there are no signing keys yet: the first start of the service makes them\n');
+    }
+    service = await startProcess(configFile);
+  });
+
+  it('list: says what each key is, what comes next, and when', async () => {
+    const { code, stdout, stderr } = await keys('list');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const [head = '', ...rows] = stdout.trimEnd().split('\n');
+    expect(head.split(/ +/)).toEqual(['KID', 'STATE', 'NEXT', 'AT']);
+    expect(rows.map((row) => row.split(/ +/))).toEqual([
+      [expect.stringMatching(KID), 'active', 'retired', expect.stringMatching(ISO)],
+      [expect.stringMatching(KID), 'published', 'active', expect.stringMatching(ISO)],
+    ]);
+    const report = await json('list');
+    expect(report).toMatchObject({ generation: 1, needs_rewrap: false, encryption_key: expect.any(String) });
+    const [active, reserve] = report.keys;
+    expect(active?.next).toEqual({ state: 'retired', at: reserve?.next?.at });
+    const inDays = (Date.parse(active?.next?.at ?? '') - Date.now()) / 86_400_000;
+    expect(inDays).toBeGreaterThan(29.9);
+    expect(inDays).toBeLessThan(30);
+  });
+
+  it('rotate --due: does nothing while nothing is due, and says what is next', async () => {
+    const { stdout } = await keys('rotate', '--due');
+    expect(stdout).toMatch(/^Nothing to change\. The next step, activate, is due \d{4}-.*Z\.\n$/);
+    expect((await json('list')).generation).toBe(1);
+  });
+
+  it('rotate: appoints the next key at the earliest safe time, once, next to the running service', async () => {
+    const [old = '', next = ''] = await publishedKids({ base });
+    const { code, stdout } = await keys('rotate');
+    expect(code).toBe(0);
+    const at = / from ([^ ]+Z)\. /.exec(stdout)?.[1] ?? '';
+    expect(stdout).toMatch(`${next} signs from ${at}. Until then ${old} signs, and verifies until `);
+    const [, reserve] = (await json('list')).keys;
+    // C + P + S after it was published.
+    expect(Date.parse(at) - Date.parse(reserve?.published_at ?? '')).toBe(3735 * 1000);
+    expect((await keys('rotate')).stdout).toBe(`Nothing to change. ${stdout}`);
+    expect((await json('rotate')).generation).toBe(2);
+    await expect.poll(() => publishedKids({ base }), POLL).toHaveLength(3);
+  });
+
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const jwk = privateKey.export({ format: 'jwk' });
+
+  it('import: publishes an existing JWK under its own kid, as the next to sign', async () => {
+    const file = path.join(folder, 'old-issuer.jwk');
+    await writeFile(file, JSON.stringify({ ...jwk, kid: 'legacy-2021', alg: 'RS256', use: 'sig' }));
+    const { code, stdout } = await keys('import', `file:${file}`);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^legacy-2021 is published, and signs from \d{4}-.*Z on\.\n$/);
+    await expect.poll(() => publishedKids({ base }), POLL).toContain('legacy-2021');
+    const again = await keys('import', `file:${file}`);
+    expect(again).toMatchObject({ code: 1, stdout: '' });
+    expect(again.stderr).toBe('the kid legacy-2021 has been used: a kid never returns\n');
+  });
+
+  it('import: refuses the same key under another kid, weak and public keys, and what is no reference', async () => {
+    const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+    expect((await keys('import', await write('same.pem', pem))).stderr).toBe(
+      `the key ${await calculateJwkThumbprint(jwk)} has been used under another kid\n`,
+    );
+    const weak = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey;
+    const weakPem = weak.export({ format: 'pem', type: 'pkcs8' }).toString();
+    expect(await keys('import', await write('weak.pem', weakPem))).toMatchObject({ code: 1, stdout: '' });
+    const publicJwk = JSON.stringify({ kty: 'RSA', n: jwk.n, e: jwk.e });
+    expect((await keys('import', await write('public.jwk', publicJwk))).stderr).toContain('public key');
+    expect((await keys('import', 'env:POSTERN_NO_SUCH_KEY')).stderr).toBe(
+      'env:POSTERN_NO_SUCH_KEY is not set in the environment\n',
+    );
+    const plain = await keys('import', JSON.stringify(jwk));
+    expect(plain.code).toBe(2);
+    expect(plain.stderr).toContain('file:PATH or env:NAME');
+  });
+
+  it('compromise: takes a key out of the running service, and says what is left to wait for', async () => {
+    const [leaked = ''] = await publishedKids({ base });
+    const { code, stdout } = await keys('compromise', leaked);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(new RegExp(`^${leaked} is out\\. .*within 5 seconds.*Z at the latest\\.\n`));
+    await expect.poll(() => publishedKids({ base }), POLL).not.toContain(leaked);
+    expect((await keys('compromise', leaked)).stdout).toBe(`${leaked} was out of use already.\n`);
+    expect(await keys('compromise', 'no-such-key')).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: 'there is no key no-such-key\n',
+    });
+  });
+
+  it('rewrap: finds all in order when the encryption key is the same', async () => {
+    expect(await json('rewrap')).toEqual({
+      encryption_key: expect.stringMatching(/^[0-9a-f]{16}$/),
+      signing_keys: 0,
+      pepper: false,
+    });
+  });
+
+  it('end with 2 when misused', async () => {
+    for (const args of [[], ['nope'], ['compromise'], ['import'], ['rotate', 'x'], ['list', '--no']]) {
+      expect((await postern(['keys', ...args])).code, args.join(' ')).toBe(2);
+    }
+  });
+
+  it('KY-18: print no part of a private key and no encryption key', () => {
+    expect(output.length).toBeGreaterThan(1000);
+    for (const secret of [jwk.d, jwk.p, jwk.q, jwk.dp, jwk.dq, jwk.qi, WORLD_ENV.TEST_ENCRYPTION_KEY]) {
+      expect(output).not.toContain(secret);
+    }
+    expect(output).not.toContain('PRIVATE KEY');
+  });
+});

@@ -1,0 +1,243 @@
+// kill -9 in the middle of a step, in a process of its own, on both real stores: what the next process finds.
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { generateKey, type KeyMaterial } from '../../src/keys/generate-key.ts';
+import { createKeyStore, type Failpoint, type KeyStore } from '../../src/keys/key-store.ts';
+import { activeKey, publishedKeys, reserveKeys, stateOf, type Ring } from '../../src/keys/keyring.ts';
+import { ensurePepper } from '../../src/keys/pepper.ts';
+import { runDueSteps } from '../../src/keys/ring-actions.ts';
+import { nextStep, type StepKind } from '../../src/keys/ring-steps.ts';
+import { createVault } from '../../src/keys/vault.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
+import { type RedisServer, startRedis } from '../servers.ts';
+import { SECOND, START, TIMING } from '../unit/keys/keys.fixture.ts';
+import type { Orders } from './fixtures/step.ts';
+import { toStoreConfig } from './store-config.ts';
+
+const STEP = path.join(import.meta.dirname, 'fixtures', 'step.ts');
+const RUNS = 20;
+/** Which due step passes each failpoint. */
+const STEP_OF: Readonly<Record<Failpoint, StepKind>> = {
+  generate: 'activate',
+  persist: 'activate',
+  publish: 'activate',
+  activate: 'activate',
+  retire: 'retire',
+  remove: 'remove',
+};
+
+async function runStep(orders: Orders): Promise<NodeJS.Signals | number | null> {
+  const child = spawn(process.execPath, ['--no-warnings', STEP, JSON.stringify(orders)], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  return new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)));
+}
+
+/** One installation: its store, its clock, and what its keys have signed. */
+class Installation {
+  readonly #store: Store;
+  readonly #keyStore: KeyStore;
+  readonly #clock: { now: number };
+  readonly #signed = new Map<string, number>();
+
+  private constructor(store: Store, keyStore: KeyStore, clock: { now: number }) {
+    this.#store = store;
+    this.#keyStore = keyStore;
+    this.#clock = clock;
+  }
+
+  /** A process that starts: nothing is remembered but what is stored. */
+  static async open(
+    location: string,
+    encryptionKeys: readonly string[],
+    pool: readonly KeyMaterial[],
+    now: number,
+  ) {
+    const clock = { now };
+    const store = await openStore(toStoreConfig(location), () => clock.now);
+    const taken = new Set<string>();
+    const keyStore = createKeyStore({
+      documents: store.documents,
+      vault: createVault(encryptionKeys.map((key) => Buffer.from(key, 'base64url'))),
+      now: () => clock.now,
+      timing: TIMING,
+      async generateKey() {
+        const known = await keyStore.load().catch(() => undefined);
+        for (const { kid } of [...(known?.keys ?? []), ...(known?.gone ?? [])]) taken.add(kid);
+        const free = pool.find(({ kid }) => !taken.has(kid));
+        if (free === undefined) throw new Error('the pool of keys is empty');
+        taken.add(free.kid);
+        return free;
+      },
+    });
+    await keyStore.ensure();
+    return new Installation(store, keyStore, clock);
+  }
+
+  get now(): number {
+    return this.#clock.now;
+  }
+
+  /** kid -> when it signed last. */
+  get signed(): ReadonlyMap<string, number> {
+    return this.#signed;
+  }
+
+  close(): Promise<void> {
+    return this.#store.close();
+  }
+
+  async sign(known: ReadonlyMap<string, number> = new Map()): Promise<Ring> {
+    for (const [kid, at] of known) this.#signed.set(kid, Math.max(at, this.#signed.get(kid) ?? 0));
+    const ring = await this.#keyStore.load();
+    this.#signed.set(this.#keyStore.toKeySet(ring).active.kid, this.now);
+    return ring;
+  }
+
+  /** Lives until a step of this kind is due for the `count`th time, and leaves it undone. */
+  async liveUntil(kind: StepKind, count: number): Promise<void> {
+    for (let met = 0; ;) {
+      const ring = await this.sign();
+      const due = nextStep(ring, this.now, TIMING);
+      if (due === undefined) throw new Error('nothing is planned');
+      const moments = ring.keys.flatMap(({ activateAt }) => activateAt ?? []).filter((at) => at > this.now);
+      const next = Math.max(this.now, Math.min(due.at, ...moments));
+      // The last moment at which the old key signs.
+      this.#clock.now = Math.max(this.now, next - 1);
+      await this.sign();
+      this.#clock.now = next;
+      if (next < due.at) continue;
+      if (due.kind === kind) met += 1;
+      if (met === count) return;
+      await runDueSteps(this.#keyStore, () => this.now);
+    }
+  }
+
+  async runDue(): Promise<Ring> {
+    return runDueSteps(this.#keyStore, () => this.now);
+  }
+}
+
+/** One active key, one in reserve, and every key published that has signed something alive. */
+function expectSound(ring: Ring, now: number, signed: ReadonlyMap<string, number>): void {
+  const states = ring.keys.map((key) => stateOf(key, now));
+  expect(states.filter((state) => state === 'active')).toHaveLength(1);
+  expect(reserveKeys(ring).length).toBeGreaterThanOrEqual(1);
+  expect(activeKey(ring, now)?.sealed).toBeDefined();
+  const published = publishedKeys(ring, now).map(({ kid }) => kid);
+  for (const [kid, at] of signed) {
+    if (at + TIMING.tokenLife * SECOND > now) expect(published).toContain(kid);
+  }
+}
+
+describe('a process that is killed with SIGKILL', () => {
+  const encryptionKeys = [randomBytes(32).toString('base64url')];
+  let folder: string;
+  let poolFile: string;
+  let pool: KeyMaterial[];
+  let redis: RedisServer;
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'postern-kill-'));
+    poolFile = path.join(folder, 'pool.json');
+    pool = await Promise.all(Array.from({ length: 10 }, () => generateKey(2048)));
+    await writeFile(poolFile, JSON.stringify(pool));
+    redis = await startRedis({ settings: ['--databases', '200'] });
+  });
+  afterAll(async () => {
+    await redis.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  let used = 0;
+  /** lmdb and Redis in turn, each empty. */
+  function freshStore(): string {
+    used += 1;
+    return used % 2 === 0 ? `lmdb:${path.join(folder, String(used))}` : `${redis.url}/${used}`;
+  }
+
+  async function killOnce(name: Failpoint, run: number): Promise<void> {
+    const store = freshStore();
+    const first = await Installation.open(store, encryptionKeys, pool, START);
+    await first.liveUntil(STEP_OF[name], 1 + (run % 2));
+    const { now, signed } = first;
+    await first.close();
+
+    const orders: Orders = { store, now, encryptionKeys, poolFile, work: 'steps' };
+    expect(await runStep({ ...orders, killAt: name })).toBe('SIGKILL');
+
+    const second = await Installation.open(store, encryptionKeys, pool, now);
+    expectSound(await second.sign(signed), now, signed);
+    // The next run ends what was begun: nothing is due at this moment any more.
+    const ring = await second.runDue();
+    expectSound(ring, now, signed);
+    expect(nextStep(ring, now, TIMING)?.at).toBeGreaterThan(now);
+    await second.liveUntil('remove', 2);
+    const later = await second.runDue();
+    expectSound(later, second.now, second.signed);
+    expect(activeKey(later, second.now)?.kid).not.toBe(activeKey(ring, now)?.kid);
+    await second.close();
+  }
+
+  it.each(Object.keys(STEP_OF) as Failpoint[])(
+    'KY-10: after %s, 20 times, leaves one active key and none lost that signed',
+    async (name) => {
+      for (let run = 0; run < RUNS; run += 2) {
+        await Promise.all([killOnce(name, run), killOnce(name, run + 1)]);
+      }
+    },
+    60_000,
+  );
+
+  it.each(['lmdb', 'redis'] as const)(
+    'KY-17: in the middle of a rewrap, leaves what both encryption keys open, on %s',
+    async (engine) => {
+      let store = freshStore();
+      while (store.startsWith('lmdb:') !== (engine === 'lmdb')) store = freshStore();
+      const fresh = randomBytes(32).toString('base64url');
+      const both = [fresh, ...encryptionKeys];
+      const open = (keys: readonly string[]) => Installation.open(store, keys, pool, START);
+      const pepperOf = async (keys: readonly string[]) => {
+        const opened = await openStore(toStoreConfig(store), () => START);
+        const vault = createVault(keys.map((key) => Buffer.from(key, 'base64url')));
+        try {
+          return await ensurePepper(opened.documents, vault);
+        } finally {
+          await opened.close();
+        }
+      };
+      const kidOf = async (keys: readonly string[]) => {
+        const installation = await open(keys);
+        const { keys: found } = await installation.sign();
+        await installation.close();
+        return found.map(({ kid }) => kid);
+      };
+      const kids = await kidOf(encryptionKeys);
+      const pepper = await pepperOf(encryptionKeys);
+
+      // The ring is written, the pepper isn't.
+      const orders: Orders = { store, now: START, encryptionKeys: both, poolFile, work: 'rewrap' };
+      expect(await runStep({ ...orders, killAt: 'persist' })).toBe('SIGKILL');
+      expect(await kidOf(both)).toEqual(kids);
+      expect(await pepperOf(both)).toEqual(pepper);
+      await expect(pepperOf([fresh])).rejects.toMatchObject({ code: 'unreadable' });
+
+      expect(await runStep(orders)).toBe(0);
+      expect(await kidOf([fresh])).toEqual(kids);
+      expect(await pepperOf([fresh])).toEqual(pepper);
+      await expect(open(encryptionKeys)).rejects.toMatchObject({ code: 'unreadable' });
+    },
+  );
+
+  it('used both stores, and as many as there were runs', async () => {
+    const client = new Redis(redis.url);
+    const keyspace = await client.info('keyspace');
+    await client.quit();
+    expect([...keyspace.matchAll(/^db\d+:/gm)].length).toBeGreaterThanOrEqual(60);
+  });
+});

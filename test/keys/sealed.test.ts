@@ -1,0 +1,235 @@
+// The keys at rest, and the keys that protect them: what a start refuses, what the store shows, and how encryption and
+// cookie keys are replaced without anybody noticing. Real processes where a process must refuse or be replaced.
+import { randomBytes } from 'node:crypto';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { KEYS_COLLECTION, RING_ID } from '../../src/keys/key-store.ts';
+import { toKekId } from '../../src/keys/vault.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
+import { freePort } from '../servers.ts';
+import type { Browser } from '../world/browser.ts';
+import { authorize, introspect, machineToken, refresh, signIn } from '../world/flows.ts';
+import { runCli, type ServiceProcess, startProcess } from '../world/process.ts';
+import { WORLD_ENV, type World, writeWorldConfig } from '../world/world.ts';
+import { publishedKids, withKeys } from './nodes.ts';
+
+let folder: string;
+let ports: readonly [number, number];
+let running: ServiceProcess | undefined;
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'postern-sealed-'));
+  ports = [await freePort(), await freePort()];
+});
+afterEach(async () => {
+  await stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Ends what runs, and starts the same installation with these settings. */
+async function start(config: Readonly<Record<string, unknown>> = {}): Promise<World> {
+  await stop();
+  const written = await writeWorldConfig(folder, { config }, ports);
+  running = await startProcess(written.configFile);
+  return { ...written, folder, management: `http://127.0.0.1:${ports[1]}`, stop };
+}
+
+async function stop(): Promise<void> {
+  await running?.end();
+  running = undefined;
+}
+
+async function startFails(config: Readonly<Record<string, unknown>> = {}): Promise<string> {
+  const { configFile } = await writeWorldConfig(folder, { config }, ports);
+  const { code, stdout, stderr } = await runCli(['serve', '--config', configFile]);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+  return stderr;
+}
+
+/** A file with a key, as a reference. */
+async function keyFile(name: string): Promise<string> {
+  const file = path.join(folder, `${name}.key`);
+  await writeFile(file, randomBytes(32).toString('base64url'));
+  return `file:${file}`;
+}
+
+async function withStore<Result>(use: (store: Store) => Promise<Result>): Promise<Result> {
+  const store = await openStore({ engine: 'lmdb', folder: path.join(folder, 'data') }, Date.now);
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
+const storedRing = () => withStore(({ documents }) => documents.get(KEYS_COLLECTION, RING_ID));
+
+function changeRing(change: (value: string) => string): Promise<boolean> {
+  return withStore(async ({ documents }) => {
+    const { value, version } = (await documents.get(KEYS_COLLECTION, RING_ID)) ?? { value: '', version: 0 };
+    return documents.put(KEYS_COLLECTION, RING_ID, change(value), version);
+  });
+}
+
+describe('a start on stored keys that are not as they were', () => {
+  it('KY-15: refuses a wrong encryption key by name, makes no new key, and starts with the right one', async () => {
+    const kids = await publishedKids(await start());
+    await stop();
+    const before = await storedRing();
+    const message = await startFails({ encryption_keys: [await keyFile('wrong')] });
+    expect(message).toContain(kids[0]);
+    expect(message).toContain(toKekId(Buffer.from(WORLD_ENV.TEST_ENCRYPTION_KEY, 'base64url')));
+    expect(message).toContain('which is not configured');
+    expect(await storedRing()).toEqual(before);
+    expect(await publishedKids(await start())).toEqual(kids);
+  });
+
+  it('KY-16: refuses a ring with one character changed', async () => {
+    await start();
+    await stop();
+    await changeRing((value) => value.replace('"generation\\":1', '"generation\\":2'));
+    expect(await startFails()).toContain('the key ring was altered');
+  });
+
+  it('KY-16: refuses private parts of two kids that changed places', async () => {
+    await start();
+    await stop();
+    await changeRing((value) => {
+      const [a = '', b = ''] = [...value.matchAll(/\\"sealed\\":\\"([^\\]+)\\"/g)].map(
+        ([, sealed]) => sealed,
+      );
+      return value.replace(a, 'x').replace(b, a).replace('x', b);
+    });
+    expect(await startFails()).toContain('the key ring was altered');
+  });
+
+  it('KY-16: refuses an older ring that was put back through the store', async () => {
+    const { configFile } = await start();
+    await stop();
+    const old = (await storedRing())?.value ?? '';
+    expect((await runCli(['keys', 'rotate', '--config', configFile])).code).toBe(0);
+    await changeRing(() => old);
+    expect(await startFails()).toContain('an older key ring was put back');
+  });
+
+  it('KY-09: refuses a store that lost its ring, and never publishes an empty set', async () => {
+    await start();
+    await stop();
+    await withStore(async ({ documents }) => {
+      const { version = 0 } = (await documents.get(KEYS_COLLECTION, RING_ID)) ?? {};
+      return documents.remove(KEYS_COLLECTION, RING_ID, version);
+    });
+    expect(await startFails()).toContain('the key ring is gone from the store');
+    expect(await storedRing()).toBeUndefined();
+  });
+});
+
+describe('a backup of the whole store', () => {
+  it('is taken by the next start, when nothing ran while it was put back', async () => {
+    const { configFile, base } = await start();
+    const kids = await publishedKids({ base });
+    await stop();
+    await cp(path.join(folder, 'data'), path.join(folder, 'backup'), { recursive: true });
+    expect((await runCli(['keys', 'rotate', '--config', configFile])).code).toBe(0);
+    expect(await publishedKids(await start())).toHaveLength(3);
+    await stop();
+    await rm(path.join(folder, 'data'), { recursive: true });
+    await cp(path.join(folder, 'backup'), path.join(folder, 'data'), { recursive: true });
+    expect(await publishedKids(await start())).toEqual(kids);
+    expect((await runCli(['keys', 'rotate', '--config', configFile])).code).toBe(0);
+  });
+});
+
+describe('the files of the store', () => {
+  it('KY-18: hold no private part in the clear, nor any encryption key', async () => {
+    const world = await start();
+    await machineToken(world, 'reports.read');
+    const keySet = await withKeys(world, async ({ keyStore }) => keyStore.toKeySet(await keyStore.load()));
+    await stop();
+    const bytes = (await readFile(path.join(folder, 'data', 'data.mdb'))).toString('latin1');
+    expect(bytes).toContain(keySet.active.kid);
+    const secrets = [keySet.active, ...keySet.reserve].flatMap(({ privateJwk: { d, p, q, dp, dq, qi } }) =>
+      [d, p, q, dp, dq, qi].map((member) => member ?? ''),
+    );
+    expect(secrets).toHaveLength(12);
+    for (const secret of [...secrets, WORLD_ENV.TEST_ENCRYPTION_KEY]) {
+      expect(secret.length).toBeGreaterThan(40);
+      // Also as bytes, and when lmdb cut the text into pages.
+      expect(bytes).not.toContain(secret.slice(0, 40));
+      expect(bytes).not.toContain(Buffer.from(secret, 'base64url').toString('latin1').slice(0, 24));
+    }
+  });
+});
+
+describe('a change of the encryption key', () => {
+  it('KY-17: keeps sessions, tokens and kids through [old], [old, new], [new, old], rewrap, [new]', async () => {
+    const [old, fresh] = [await keyFile('old'), await keyFile('fresh')];
+    let world = await start({ encryption_keys: [old] });
+    const kids = await publishedKids(world);
+    let { refresh_token: refreshToken } = (await signIn(world)).tokens;
+    const machine = await machineToken(world, 'reports.read');
+
+    async function holds(): Promise<void> {
+      expect(await publishedKids(world)).toEqual(kids);
+      expect(await introspect(world, machine)).toMatchObject({ active: true });
+      const { status, body } = await refresh(world, refreshToken);
+      expect(status).toBe(200);
+      refreshToken = String(body['refresh_token']);
+    }
+
+    for (const encryption_keys of [
+      [old, fresh],
+      [fresh, old],
+    ]) {
+      world = await start({ encryption_keys });
+      await holds();
+    }
+    const list = async () => {
+      const { stdout } = await runCli(['keys', 'list', '--json', '--config', world.configFile]);
+      return JSON.parse(stdout) as { readonly needs_rewrap: boolean; readonly encryption_key: string };
+    };
+    expect(await list()).toMatchObject({ needs_rewrap: true });
+    const rewrap = () => runCli(['keys', 'rewrap', '--json', '--config', world.configFile]);
+    expect(JSON.parse((await rewrap()).stdout)).toMatchObject({ signing_keys: 2, pepper: true });
+    expect(JSON.parse((await rewrap()).stdout)).toMatchObject({ signing_keys: 0, pepper: false });
+    const after = await list();
+    expect(after.needs_rewrap).toBe(false);
+    // The running service took the new ring without a restart.
+    await holds();
+
+    world = await start({ encryption_keys: [fresh] });
+    await holds();
+    await stop();
+    expect(await startFails({ encryption_keys: [old] })).toContain(after.encryption_key);
+  });
+});
+
+async function isSignedIn(world: World, browser: Browser): Promise<boolean> {
+  const parameters = { prompt: 'none' };
+  const { callback } = await authorize(world, { browser, scope: 'openid', parameters });
+  return callback.searchParams.has('code');
+}
+
+describe('a change of the cookie key', () => {
+  it('signs with the first and takes all: nobody is signed out by [new, old]', async () => {
+    const [old, fresh] = [await keyFile('cookie-old'), await keyFile('cookie-fresh')];
+    let world = await start({ cookie_keys: [old] });
+    const { browser } = await signIn(world, { scope: 'openid' });
+    expect(await isSignedIn(world, browser)).toBe(true);
+
+    world = await start({ cookie_keys: [fresh, old] });
+    expect(await isSignedIn(world, browser)).toBe(true);
+    const { browser: later } = await signIn(world, { scope: 'openid' });
+
+    world = await start({ cookie_keys: [fresh] });
+    expect(await isSignedIn(world, later)).toBe(true);
+    // A browser that never came by meanwhile has only what the old key signed.
+    const asleep = await start({ cookie_keys: [old] });
+    const { browser: away } = await signIn(asleep, { scope: 'openid' });
+    world = await start({ cookie_keys: [fresh] });
+    expect(await isSignedIn(world, away)).toBe(false);
+  });
+});

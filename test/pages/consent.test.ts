@@ -1,0 +1,158 @@
+// What a person is asked to allow, in which words, and for how long it is remembered.
+import { describe, expect, it } from 'vitest';
+import { DAY, moveClock, standingClock } from '../world/clock.ts';
+import { eachStore, useWorld } from '../world/each-store.ts';
+import { introspect, post, basic, signIn } from '../world/flows.ts';
+import { API, PEOPLE } from '../world/world.ts';
+import { changeAccount } from '../world/store-access.ts';
+import { begin, complete, GENEROUS, newBrowser, signInAs, silently, titleOf } from './person.ts';
+
+const REMEMBERED = { ...GENEROUS, lifetimes: { consent: '180d' } };
+const ASKS = 'Web app asks for access';
+
+describe('the words of a consent', () => {
+  const world = useWorld({
+    config: {
+      ...GENEROUS,
+      resources: [
+        {
+          resource: API,
+          name: 'Reports',
+          scopes: ['reports.read', 'reports.write'],
+          scope_descriptions: { 'reports.read': 'Read your reports' },
+        },
+        { resource: 'https://other.example/api', scopes: ['other.read'] },
+      ],
+    },
+  });
+
+  it('are plain, for our scopes and for those of an API, with the account and the app', async () => {
+    const { browser, page } = await begin(world(), { scope: 'openid email reports.read' });
+    const consent = await signInAs(browser, page, 'alice');
+    expect(titleOf(consent)).toBe(ASKS);
+    expect(consent.text).toContain('You’re signed in as <strong><bdi>alice</bdi></strong>.');
+    const items = [...consent.text.matchAll(/<li>([^<]+)<\/li>/g)].map(([, words]) => words);
+    expect(items).toEqual(['Know who you are', 'See your email address', 'Read your reports']);
+    expect(consent.text).toContain('At <strong><bdi>Reports</bdi></strong>');
+  });
+
+  it('decline is access_denied at the app, and nothing is remembered', async () => {
+    const { browser, page } = await begin(world());
+    const consent = await signInAs(browser, page, 'alice');
+    const declined = new URL((await browser.submit(consent, '/cancel')).url);
+    expect(declined.searchParams.get('error')).toBe('access_denied');
+    expect(declined.searchParams.get('state')).toBe('state-of-the-client');
+    expect(declined.searchParams.get('code')).toBeNull();
+    expect(await silently(world(), browser)).toBe('consent_required');
+  });
+
+  it('are not needed for an own app with consent: implicit', async () => {
+    const { browser, page } = await begin(world(), {
+      client_id: 'first-party',
+      redirect_uri: 'https://own.example/cb',
+      scope: 'openid email',
+    });
+    expect((await signInAs(browser, page, 'alice')).url).toContain('https://own.example/cb?code=');
+  });
+
+  it('say that nothing is new when an app asks again for what it has', async () => {
+    const { browser } = await complete(world());
+    const { page } = await begin(world(), { prompt: 'consent' }, { browser });
+    expect(page.text).toContain('It asks for nothing but what you allowed before.');
+  });
+});
+
+eachStore(
+  'a consent',
+  (world) => {
+    it('is remembered in another browser, for that person, that app and those scopes alone', async () => {
+      await complete(world());
+      const again = await begin(world());
+      expect((await signInAs(again.browser, again.page, 'alice')).url).toContain('code=');
+
+      const more = await begin(world(), { scope: 'openid email profile reports.read' });
+      const asked = await signInAs(more.browser, more.page, 'alice');
+      expect(titleOf(asked)).toBe(ASKS);
+      expect(asked.text).not.toContain('See your email address');
+
+      const bob = await begin(world());
+      expect(titleOf(await signInAs(bob.browser, bob.page, 'bob'))).toBe(ASKS);
+
+      const otherApp = await begin(world(), { client_id: 'web2', redirect_uri: 'https://app2.example/cb' });
+      expect(titleOf(await signInAs(otherApp.browser, otherApp.page, 'alice'))).toBe(ASKS);
+    });
+
+    it('grows by what is allowed later, also in a browser that is signed in', async () => {
+      const { browser } = await complete(world(), 'alice', { scope: 'openid' });
+      await complete(world(), 'alice', { scope: 'openid email profile' });
+      expect(await silently(world(), browser, { scope: 'openid profile' })).toBe('signed in');
+    });
+
+    it('survives signing out', async () => {
+      const { browser } = await complete(world());
+      const ask = await browser.open(`${world().issuer}/oauth/logout`);
+      await browser.submit(ask, '/logout/confirm', { logout: 'yes' });
+      const { page } = await begin(world(), {}, { browser });
+      expect((await signInAs(browser, page, 'alice')).url).toContain('code=');
+    });
+
+    it('is asked for each time of a native app, and when the app says so', async () => {
+      const native = { client_id: 'native', redirect_uri: 'http://127.0.0.1:5100/cb', scope: 'openid' };
+      await complete(world(), 'alice', native);
+      const again = await begin(world(), native);
+      expect((await signInAs(again.browser, again.page, 'alice')).text).toContain('/consent"');
+      const { browser } = await complete(world());
+      expect((await begin(world(), { prompt: 'consent' }, { browser })).page.text).toContain('/consent"');
+    });
+
+    it('is withdrawn by revoking a token of the app, and by nobody else’s revocation', async () => {
+      const { tokens } = await signIn(world(), { scope: 'openid email' });
+      const token = tokens.access_token;
+      const foreign = await post(world(), '/oauth/revoke', { token }, { authorization: basic('web2') });
+      expect(foreign.status).toBe(200);
+      expect(await introspect(world(), token, 'web')).toMatchObject({ active: true });
+      const kept = await begin(world(), { scope: 'openid email' });
+      expect((await signInAs(kept.browser, kept.page, 'alice')).url).toContain('code=');
+
+      await post(world(), '/oauth/revoke', { token }, { authorization: basic('web') });
+      const asked = await begin(world(), { scope: 'openid email' });
+      expect(titleOf(await signInAs(asked.browser, asked.page, 'alice'))).toBe(ASKS);
+    });
+  },
+  { config: REMEMBERED },
+);
+
+describe('the memory of a consent', () => {
+  standingClock();
+  const world = useWorld({ config: { ...GENEROUS, lifetimes: { consent: '10d' } } });
+
+  it('ends with everything of a person: sign-out everywhere, and disabling', async () => {
+    await complete(world());
+    moveClock(10);
+    await changeAccount(world(), PEOPLE.alice, { validAfter: Math.floor(Date.now() / 1000) });
+    const { browser, page } = await begin(world());
+    expect(titleOf(await signInAs(browser, page, 'alice'))).toBe(ASKS);
+  });
+
+  it('ends after its time', async () => {
+    await complete(world());
+    moveClock(10 * DAY - 5);
+    const still = await begin(world());
+    expect((await signInAs(still.browser, still.page, 'alice')).url).toContain('code=');
+    moveClock(10);
+    const { browser, page } = await begin(world());
+    expect(titleOf(await signInAs(browser, page, 'alice'))).toBe(ASKS);
+  });
+
+  it('is none with 0s', async () => {
+    const { startWorld } = await import('../world/world.ts');
+    const forgetful = await startWorld({ config: { ...GENEROUS, lifetimes: { consent: '0s' } } });
+    try {
+      await complete(forgetful);
+      const { browser, page } = await begin(forgetful, {}, { browser: newBrowser(forgetful) });
+      expect(titleOf(await signInAs(browser, page, 'alice'))).toBe(ASKS);
+    } finally {
+      await forgetful.stop();
+    }
+  });
+});

@@ -1,0 +1,77 @@
+// Which language a page is in: what the app asks for, what the person chose, what the browser says.
+import { describe, expect, it } from 'vitest';
+import { useWorld } from '../world/each-store.ts';
+import { begin, clientsWithHome, GENEROUS, newBrowser, signInAs, titleOf } from './person.ts';
+
+const world = useWorld({ config: { ...GENEROUS, clients: clientsWithHome() } });
+const TITLES = { en: 'Sign in', de: 'Anmelden', fr: 'Connexion' } as const;
+
+async function titleWith(parameters: Record<string, string>, acceptLanguage: string): Promise<string> {
+  const { page } = await begin(world(), parameters, { headers: { 'accept-language': acceptLanguage } });
+  return titleOf(page);
+}
+
+describe('the language of a page', () => {
+  it.each([
+    [{}, '', 'en'],
+    [{}, '*', 'en'],
+    [{}, 'de-AT,de;q=0.9,en;q=0.5', 'de'],
+    [{}, 'es, fr;q=0.7, en;q=0.3', 'fr'],
+    [{}, 'de;q=0.2, fr;q=0.9', 'fr'],
+    [{}, 'de;q=0, fr;q=0.1', 'fr'],
+    [{ ui_locales: 'de' }, 'fr', 'de'],
+    [{ ui_locales: 'es fr-CA de' }, 'de', 'fr'],
+    [{ ui_locales: 'es pt' }, 'de', 'de'],
+    [{ ui_locales: '../../de %00 de-' }, 'fr', 'fr'],
+    [{ ui_locales: 'x'.repeat(2000) }, ',;,q=;de;q=x', 'en'],
+  ] as const)('with %j and Accept-Language %s is %s', async (parameters, accept, locale) => {
+    expect(await titleWith(parameters, accept)).toBe(TITLES[locale]);
+  });
+
+  it('is chosen on the page by a plain link, holds for the sign-in whatever the app asks, and is remembered', async () => {
+    const { browser, page } = await begin(world(), { ui_locales: 'en' });
+    expect(titleOf(page)).toBe(TITLES.en);
+    const link = /<a href="([^"]+)" lang="de"/.exec(page.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    expect(link).toMatch(`${page.url}?lang=de`);
+    const german = await browser.open(link);
+    expect(titleOf(german)).toBe(TITLES.de);
+    const failed = await browser.submit(german, '/login', { username: 'alice', password: 'wrong' });
+    expect(failed.text).toContain('<html lang="de" dir="ltr">');
+    expect(failed.text).toContain('Benutzername und Passwort passen nicht zusammen.');
+    const consent = await signInAs(browser, failed, 'alice');
+    expect(titleOf(consent)).toBe('Web app bittet um Zugriff');
+    const out = await browser.open(`${world().issuer}/oauth/logout`, { headers: { 'accept-language': 'fr' } });
+    expect(titleOf(out)).toBe('Sie sind bereits abgemeldet');
+    // An hour later the app's wish comes first again, and the browser's last.
+    const names = browser.cookies.filter(({ name }) => name.startsWith('postern_language')).map(({ name }) => name);
+    expect(names).toEqual(['postern_language', 'postern_language_now']);
+    const later = newBrowser(world());
+    for (const cookie of browser.cookies) if (cookie.name === 'postern_language') later.setCookie(cookie);
+    const french = await begin(world(), { ui_locales: 'fr' }, { browser: later });
+    expect(titleOf(french.page)).toBe(TITLES.fr);
+    const remembered = await begin(world(), {}, { browser: later, headers: { 'accept-language': 'fr' } });
+    expect(titleOf(remembered.page)).toBe(TITLES.de);
+  });
+
+  it('holds for the pages of the engine and for errors', async () => {
+    const headers = { 'accept-language': 'de' };
+    const browser = newBrowser(world());
+    const open = (path: string) => browser.open(`${world().issuer}${path}`, { headers });
+    expect(titleOf(await open('/nothing'))).toBe('Seite nicht gefunden');
+    expect(titleOf(await open('/oauth/logout'))).toBe('Sie sind bereits abgemeldet');
+    expect(titleOf(await open('/oauth/authorize?client_id=nope'))).toBe('Etwas ist schiefgegangen');
+    expect(titleOf(await open('/oauth/authorize?client_id=nope&ui_locales=fr'))).toBe('Un problème est survenu');
+  });
+
+  it('IN-03: is one that exists, whatever a cookie or a link says', async () => {
+    const browser = newBrowser(world());
+    for (const value of ['../../etc/passwd', 'de/../../x', '%2e%2e', '__proto__', 'constructor', 'de.json', '<b>']) {
+      browser.setCookie({ name: 'postern_language_now', value: encodeURIComponent(value), path: '/' });
+      const { page } = await begin(world(), { ui_locales: value }, { browser });
+      expect([page.status, titleOf(page)], value).toEqual([200, TITLES.en]);
+      const linked = await browser.open(`${page.url}?lang=${encodeURIComponent(value)}`);
+      expect([linked.status, titleOf(linked)], value).toEqual([200, TITLES.en]);
+      expect(linked.text).not.toContain('passwd');
+    }
+  });
+});

@@ -1,0 +1,361 @@
+// Signing in as people do it: the right page at the right time, one account or another, and never a dead end.
+import { describe, expect, it } from 'vitest';
+import { formOf } from '../world/browser.ts';
+import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
+import { useWorld } from '../world/each-store.ts';
+import { basic, post } from '../world/flows.ts';
+import { CALLBACK, PASSWORDS, PEOPLE } from '../world/world.ts';
+import { changeAccount } from '../world/store-access.ts';
+import {
+  authorizeUrl,
+  begin,
+  clientsWithHome,
+  complete,
+  GENEROUS,
+  newBrowser,
+  signInAs,
+  silently,
+  titleOf,
+} from './person.ts';
+
+const HOME = 'https://app.example/';
+const config = { ...GENEROUS, clients: clientsWithHome() };
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+
+describe('the sign-in page', () => {
+  const world = useWorld({ config });
+
+  it('is one form, with the app, the service and the hint of the app', async () => {
+    const { page } = await begin(world(), { login_hint: 'alice@example.com' });
+    expect(page.text).toContain('to continue to <strong><bdi>Web app</bdi></strong>');
+    expect(page.text).toContain('<span class="brand-name">Postern</span>');
+    expect(page.text).toMatch(/name="username"[^>]*value="alice@example\.com"/);
+    const form = /<form[^>]*\/login"[\s\S]*?<\/form>/.exec(page.text)?.[0] ?? '';
+    expect(form).toContain('autocomplete="username"');
+    expect(form).toContain('autocomplete="current-password"');
+  });
+
+  it('LG-38: shows a hint as text, and no more of it than a name has', async () => {
+    const { page } = await begin(world(), { login_hint: `"><script>alert(1)</script>${'x'.repeat(3000)}` });
+    expect(page.text).toContain('&gt;&lt;script&gt;alert(1)');
+    expect(page.text).not.toContain('<script>alert');
+    expect(page.text).not.toContain('x'.repeat(300));
+  });
+
+  it('asks for the password alone with prompt=login and with max_age, of who is signed in', async () => {
+    const { browser } = await complete(world());
+    for (const parameters of [{ prompt: 'login' }, { max_age: '0', prompt: 'login' }]) {
+      const { page } = await begin(world(), parameters, { browser });
+      expect(titleOf(page), JSON.stringify(parameters)).toBe('Sign in');
+      expect(page.text).toMatch(/name="username"[^>]*value="alice"/);
+      expect(page.text).toMatch(/name="password"[^>]*autofocus/);
+    }
+    expect(await silently(world(), browser)).toBe('signed in');
+  });
+
+  it('takes the password again with prompt=login, as a new time of signing in', async () => {
+    const { browser } = await complete(world());
+    const { page } = await begin(world(), { prompt: 'login' }, { browser });
+    expect((await signInAs(browser, page, 'alice')).url).toContain(`${CALLBACK}?code=`);
+  });
+
+  it('LG-33: knows one person by every form of the name', async () => {
+    for (const typed of ['Alice', ' alice ', 'ALICE', 'ａｌｉｃｅ']) {
+      const { browser, page } = await begin(world());
+      const next = await browser.submit(page, '/login', { username: typed, password: PASSWORDS.alice });
+      expect(titleOf(next), typed).toBe('Web app asks for access');
+      expect(next.text).toContain('<bdi>alice</bdi>');
+    }
+    const { browser, page } = await begin(world());
+    const cyrillic = await browser.submit(page, '/login', { username: 'аlice', password: PASSWORDS.alice });
+    expect(cyrillic.status).toBe(401);
+  });
+
+  it('LG-31: refuses a huge form before any work, and takes a long password for what it is', async () => {
+    const { browser, page } = await begin(world());
+    const { action, fields } = formOf(page, '/login');
+    const send = (password: string) =>
+      browser.request(action, {
+        method: 'POST',
+        headers: FORM,
+        body: new URLSearchParams({ ...fields, username: 'alice', password }).toString(),
+      });
+    expect((await send('x'.repeat(1_000_000))).status).toBe(413);
+    for (const length of [64, 256, 1025, 10_000]) expect((await send('x'.repeat(length))).status).toBe(401);
+    expect((await signInAs(browser, page, 'alice')).status).toBe(200);
+  });
+
+  it('LG-31: a wave of sign-ins is answered busy in part, and services get their tokens meanwhile', async () => {
+    const opened = await Promise.all(Array.from({ length: 130 }, () => begin(world())));
+    const wave = opened.map(async ({ browser, page }) =>
+      browser.submit(page, '/login', { username: 'alice', password: 'wrong' }),
+    );
+    const token = await post(
+      world(),
+      '/oauth/token',
+      { grant_type: 'client_credentials' },
+      { authorization: basic('svc') },
+    );
+    expect(token.status).toBe(200);
+    const answers = await Promise.all(wave);
+    const busy = answers.filter(({ status }) => status === 503);
+    expect(busy.length).toBeGreaterThan(0);
+    for (const { status } of answers) expect([401, 503]).toContain(status);
+    for (const { headers, text } of busy) {
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(text).toContain('We’re very busy right now.');
+    }
+  });
+});
+
+describe('LG-27: a person who signs in to an own account between guesses', () => {
+  const world = useWorld({
+    config: { ...config, rate_limits: { sign_in: { account_failures: '5/1h', address_failures: '8/1h' } } },
+  });
+
+  it('does not get more guesses at another', async () => {
+    const { browser, page } = await begin(world());
+    const statuses: number[] = [];
+    for (let guess = 1; guess <= 12; guess += 1) {
+      const next = await browser.submit(page, '/login', { username: 'alice', password: `guess ${guess}` });
+      statuses.push(next.status);
+      if (guess % 3 === 0) await complete(world(), 'bob');
+    }
+    expect(statuses.filter((status) => status === 401)).toHaveLength(5);
+    expect(statuses.slice(5).every((status) => status === 429)).toBe(true);
+  });
+});
+
+describe('choosing an account', () => {
+  const world = useWorld({ config });
+  const select = { prompt: 'select_account' };
+
+  it('asks who goes on, and goes on as who is signed in', async () => {
+    const { browser } = await complete(world());
+    const { page } = await begin(world(), select, { browser });
+    expect(titleOf(page)).toBe('Choose an account');
+    expect(page.text).toContain('<bdi>Alice Example</bdi>');
+    const done = await browser.submit(page, '/continue');
+    expect(done.url).toContain(`${CALLBACK}?code=`);
+  });
+
+  it('signs in as somebody else, without the other one’s session', async () => {
+    const { browser } = await complete(world());
+    const before = browser.cookies.find(({ name }) => name === 'postern_session')?.value;
+    const { page } = await begin(world(), select, { browser });
+    const other = /<a class="button" href="([^"]+)"/.exec(page.text)?.[1] ?? '';
+    const login = await browser.open(other.replaceAll('&amp;', '&'));
+    expect(login.text).toMatch(/name="username"[^>]*value=""/);
+    const consent = await signInAs(browser, login, 'bob');
+    expect(consent.text).toContain('<bdi>bob</bdi>');
+    expect((await browser.submit(consent, '/consent')).url).toContain(`${CALLBACK}?code=`);
+    expect(browser.cookies.find(({ name }) => name === 'postern_session')?.value).not.toBe(before);
+  });
+
+  it('leads back from "another account" to the choice', async () => {
+    const { browser } = await complete(world());
+    const { page } = await begin(world(), select, { browser });
+    const login = await browser.open(`${page.url}?account=other`);
+    const back = /<a class="button quiet" href="([^"]+)"/.exec(login.text)?.[1] ?? '';
+    expect(titleOf(await browser.open(back))).toBe('Choose an account');
+  });
+
+  it('is a sign-in where nobody is signed in, and asked once', async () => {
+    const { browser, page } = await begin(world(), select);
+    expect(titleOf(page)).toBe('Sign in');
+    expect(titleOf(await signInAs(browser, page, 'alice'))).toBe('Web app asks for access');
+    expect(await silently(world(), newBrowser(world()), { prompt: 'none' })).toBe('login_required');
+  });
+
+  it('can be cancelled, and needs the token of its page', async () => {
+    const { browser } = await complete(world());
+    const { page } = await begin(world(), select, { browser });
+    const forged = await browser.submit(page, '/continue', { csrf: 'x' });
+    expect(forged.status).toBe(403);
+    const cancelled = await browser.submit(page, '/cancel');
+    expect(new URL(cancelled.url).searchParams.get('error')).toBe('access_denied');
+  });
+
+  it('is a sign-in for who was disabled meanwhile', async () => {
+    const { browser } = await complete(world(), 'bob');
+    const { page } = await begin(world(), select, { browser });
+    await changeAccount(world(), PEOPLE.bob, { disabled: true });
+    try {
+      expect((await browser.submit(page, '/continue')).status).toBe(400);
+      expect(titleOf(await browser.open(page.url))).toBe('Sign in');
+    } finally {
+      await changeAccount(world(), PEOPLE.bob, { disabled: false });
+    }
+  });
+
+  it('is offered on the consent page too: the other person is asked, and grants for themselves', async () => {
+    const { browser, page } = await begin(world());
+    const consent = await signInAs(browser, page, 'alice');
+    const login = await browser.open(`${consent.url}?account=other`);
+    expect(titleOf(login)).toBe('Sign in');
+    const next = await signInAs(browser, login, 'bob', '/switch');
+    expect(titleOf(next)).toBe('Web app asks for access');
+    expect(next.text).toContain('<bdi>bob</bdi>');
+    expect((await browser.submit(next, '/consent')).url).toContain(`${CALLBACK}?code=`);
+    // LG-12: the consent that alice was asked for can not be given any more.
+    expect((await browser.submit(consent, '/consent')).status).toBe(400);
+  });
+
+  it('LG-01: the token of the consent is not one for changing the account', async () => {
+    const { browser, page } = await begin(world());
+    const consent = await signInAs(browser, page, 'alice');
+    const { action, fields } = formOf(consent, '/consent');
+    const body = new URLSearchParams({ ...fields, username: 'bob', password: PASSWORDS.bob }).toString();
+    const answer = await browser.request(action.replace('/consent', '/switch'), {
+      method: 'POST',
+      headers: FORM,
+      body,
+    });
+    expect(answer.status).toBe(403);
+  });
+});
+
+describe('never a dead end', () => {
+  const world = useWorld({ config });
+  const link = `<a class="button primary" href="${HOME}" rel="noreferrer">Back to Web app</a>`;
+
+  it('LG-10: a finished sign-in leads back to its app, by form, by link and by the engine’s own address', async () => {
+    const { browser, page } = await begin(world());
+    const consent = await signInAs(browser, page, 'alice');
+    await browser.submit(consent, '/consent');
+    const uid = (url: string) => url.split('/').at(-1) ?? '';
+    for (const stale of [
+      await browser.submit(page, '/login', { username: 'alice', password: PASSWORDS.alice }),
+      await browser.submit(consent, '/consent'),
+      await browser.submit(consent, '/cancel'),
+      await browser.open(page.url),
+      await browser.open(`${world().issuer}/oauth/authorize/${uid(consent.url)}`),
+    ]) {
+      expect([stale.status, titleOf(stale)]).toEqual([400, 'This page has expired']);
+      expect(stale.text).toContain(link);
+    }
+  });
+
+  it('two tabs: the second sign-in goes on as well, and so does a third that was opened before both', async () => {
+    const browser = newBrowser(world());
+    const tabs = [];
+    for (let tab = 0; tab < 3; tab += 1) tabs.push((await begin(world(), {}, { browser })).page);
+    for (const page of tabs) {
+      let next = await signInAs(browser, page, 'alice');
+      if (next.text.includes('/consent"')) next = await browser.submit(next, '/consent');
+      expect(next.url).toContain(`${CALLBACK}?code=`);
+    }
+  });
+
+  it('two tabs: a consent of another person’s tab explains and leads back', async () => {
+    const { browser, page } = await begin(world());
+    const consent = await signInAs(browser, page, 'alice');
+    const other = await begin(world(), { prompt: 'login' }, { browser });
+    await signInAs(browser, other.page, 'bob');
+    const stale = await browser.submit(consent, '/consent');
+    expect([stale.status, titleOf(stale)]).toEqual([400, 'This page has expired']);
+    expect(stale.text).toContain(link);
+  });
+
+  it('a page of another browser, or with cookies off, says so', async () => {
+    const { page } = await begin(world());
+    const elsewhere = await newBrowser(world()).open(page.url);
+    expect([elsewhere.status, titleOf(elsewhere)]).toEqual([400, 'Your browser sent no cookie']);
+    const { action, fields } = formOf(page, '/login');
+    const posted = await newBrowser(world()).open(action, {
+      method: 'POST',
+      headers: FORM,
+      body: new URLSearchParams({ ...fields, username: 'alice', password: PASSWORDS.alice }).toString(),
+    });
+    expect([posted.status, titleOf(posted)]).toEqual([400, 'Your browser sent no cookie']);
+  });
+
+  it('leads nowhere but to the apps of the configuration, whatever the cookie says', async () => {
+    const { browser, page } = await begin(world());
+    const uid = page.url.split('/').at(-1) ?? '';
+    for (const app of ['nobody', 'https://evil.example/', '__proto__', 'svc', '"><script>']) {
+      const value = `${uid.slice(0, 8)}.${Buffer.from(app).toString('base64url')}`;
+      browser.setCookie({ name: 'postern_apps', value, path: '/' });
+      const stale = await browser.open(`${world().issuer}/interaction/${uid.slice(0, 8)}${'x'.repeat(35)}`);
+      expect(stale.status).toBe(400);
+      expect(stale.text, app).not.toMatch(/evil|<script>|class="button/);
+    }
+  });
+
+  it('names the app where it has no page to lead to', async () => {
+    const { browser, page } = await begin(world(), { client_id: 'web2', redirect_uri: 'https://app2.example/cb' });
+    await browser.submit(page, '/cancel');
+    const stale = await browser.open(page.url);
+    expect(stale.text).toContain('Go back to <strong><bdi>Web app</bdi></strong> and start again.');
+    expect(stale.text).not.toContain('class="button');
+  });
+
+  it('is an explanation where the app asked for something wrong, with its link', async () => {
+    const page = await newBrowser(world()).open(authorizeUrl(world(), { redirect_uri: 'https://evil.example/' }));
+    expect([page.status, titleOf(page)]).toEqual([400, 'Something went wrong']);
+    expect(page.text).toContain(link);
+    expect(page.text).not.toContain('evil.example');
+  });
+});
+
+describe('an interaction that expired overnight', () => {
+  standingClock();
+  const world = useWorld({ config: { ...config, clients: clientsWithHome({ initiate_login_uri: 'https://app.example/start?x=1' }) } });
+
+  it('leads to where the app begins a sign-in, which is told the issuer', async () => {
+    const { browser, page } = await begin(world());
+    moveClock(10 * HOUR);
+    const stale = await browser.submit(page, '/login', { username: 'alice', password: PASSWORDS.alice });
+    expect([stale.status, titleOf(stale)]).toEqual([400, 'This page has expired']);
+    const start = new URL(/class="button primary" href="([^"]+)"/.exec(stale.text)?.[1]?.replaceAll('&amp;', '&') ?? '');
+    expect(`${start.origin}${start.pathname}`).toBe('https://app.example/start');
+    expect(Object.fromEntries(start.searchParams)).toEqual({ x: '1', iss: world().issuer });
+  });
+});
+
+describe('LG-35: a session', () => {
+  standingClock();
+  const world = useWorld({
+    config: { ...config, lifetimes: { session: '1h', session_absolute: '3h' } },
+  });
+
+  it('ends when it was not used for so long', async () => {
+    const { browser } = await complete(world());
+    moveClock(1 * HOUR - 1);
+    expect(await silently(world(), browser)).toBe('signed in');
+    moveClock(1 * HOUR + 1);
+    expect(await silently(world(), browser)).toBe('login_required');
+  });
+
+  it('ends at its absolute end, however much it is used', async () => {
+    const { browser } = await complete(world());
+    for (let used = 0; used < 5; used += 1) {
+      moveClock(35 * MINUTE);
+      expect(await silently(world(), browser), `${used}`).toBe('signed in');
+    }
+    moveClock(5 * MINUTE + 1);
+    expect(await silently(world(), browser)).toBe('login_required');
+  });
+
+  it('begins anew with a new sign-in', async () => {
+    const { browser } = await complete(world());
+    for (let used = 0; used < 4; used += 1) {
+      moveClock(40 * MINUTE);
+      const { page } = await begin(world(), { prompt: 'login' }, { browser });
+      await signInAs(browser, page, 'alice');
+    }
+    moveClock(40 * MINUTE);
+    expect(await silently(world(), browser)).toBe('signed in');
+    expect(DAY).toBe(24 * HOUR);
+  });
+
+  it('asks again after max_age', async () => {
+    const { browser } = await complete(world());
+    moveClock(10 * MINUTE);
+    expect(await silently(world(), browser, { max_age: '900' })).toBe('signed in');
+    expect(await silently(world(), browser, { max_age: '300' })).toBe('login_required');
+    const { page } = await begin(world(), { max_age: '300' }, { browser });
+    expect(page.text).toMatch(/name="username"[^>]*value="alice"/);
+    expect((await signInAs(browser, page, 'alice')).url).toContain(`${CALLBACK}?code=`);
+  });
+});

@@ -1,0 +1,187 @@
+// Redis on several servers as operators run it: one master with two replicas under three Sentinels, and a Cluster of three
+// masters with a replica each; all real, on free ports. Owns building and ending them.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { freePort, launchServer, type RedisServer, startRedis } from './servers.ts';
+
+export type RedisGroup = {
+  /** For the `store` key. */
+  readonly url: string;
+  readonly nodes: readonly RedisServer[];
+  /** Asks one server something, without any cleverness. */
+  ask<T>(node: RedisServer, question: (redis: Redis) => Promise<T>): Promise<T>;
+  stop(): Promise<void>;
+};
+
+export type SentinelGroup = RedisGroup & {
+  /** The server that the Sentinels call the master now. */
+  master(): Promise<RedisServer>;
+  /** Those that are not. */
+  replicas(): Promise<readonly RedisServer[]>;
+  readonly sentinels: readonly { readonly port: number }[];
+};
+
+const NAME = 'main';
+
+async function ask<T>(
+  { port }: { readonly port: number },
+  question: (redis: Redis) => Promise<T>,
+): Promise<T> {
+  const redis = new Redis({ port, host: '127.0.0.1', lazyConnect: true, retryStrategy: null });
+  redis.on('error', () => undefined);
+  try {
+    await redis.connect();
+    return await question(redis);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** Waits until `isTrue`; what can't be asked yet is not true yet. */
+export async function until(what: string, isTrue: () => Promise<boolean>, timeoutMs = 15_000): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  while (performance.now() < deadline) {
+    if (await isTrue().catch(() => false)) return;
+    await sleep(20);
+  }
+  throw new Error(`not within ${timeoutMs} ms: ${what}`);
+}
+
+const hasReplicas = (count: number) => async (redis: Redis) =>
+  (await redis.info('replication')).split('state=online').length - 1 === count;
+
+/** `settings` go to the master and both replicas. */
+export async function startSentinel(settings: readonly string[] = []): Promise<SentinelGroup> {
+  const common = ['--repl-diskless-sync-delay', '0', ...settings];
+  const first = await startRedis({ settings: common });
+  const replicaOf = ['--replicaof', `127.0.0.1 ${first.port}`];
+  const others = await Promise.all([1, 2].map(() => startRedis({ settings: [...common, ...replicaOf] })));
+  const nodes = [first, ...others];
+  await until('both replicas are in sync', () => ask(first, hasReplicas(2)));
+  const folder = await mkdtemp(join(tmpdir(), 'postern-sentinel-'));
+  const sentinels = await Promise.all([1, 2, 3].map((index) => startOneSentinel(folder, index, first.port)));
+  for (const sentinel of sentinels) {
+    await until('a Sentinel knows the others', async () => {
+      const text = JSON.stringify(await ask(sentinel, (redis) => redis.call('SENTINEL', 'MASTER', NAME)));
+      return text.includes('"num-slaves","2"') && text.includes('"num-other-sentinels","2"');
+    });
+  }
+
+  async function master(): Promise<RedisServer> {
+    for (const sentinel of sentinels) {
+      const address = await ask(sentinel, (redis) => redis.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME)).catch(
+        () => undefined,
+      );
+      const found = nodes.find(
+        ({ port }) => String(port) === (address as readonly string[] | undefined)?.[1],
+      );
+      if (found !== undefined) return found;
+    }
+    throw new Error('no Sentinel names a master');
+  }
+
+  return {
+    url: `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/${NAME}`,
+    nodes,
+    sentinels,
+    ask,
+    master,
+    async replicas() {
+      const current = await master();
+      return nodes.filter((node) => node !== current);
+    },
+    async stop() {
+      await Promise.all(sentinels.map(({ stop }) => stop()));
+      await Promise.all(nodes.map((node) => node.stop()));
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function startOneSentinel(folder: string, index: number, masterPort: number) {
+  const port = await freePort();
+  const file = join(folder, `sentinel-${index}.conf`);
+  const lines = [
+    `port ${port}`,
+    'bind 127.0.0.1',
+    `dir ${folder}`,
+    `sentinel monitor ${NAME} 127.0.0.1 ${masterPort} 2`,
+    `sentinel down-after-milliseconds ${NAME} 1000`,
+    `sentinel failover-timeout ${NAME} 3000`,
+  ];
+  await writeFile(file, `${lines.join('\n')}\n`);
+  const launched = launchServer([file, '--sentinel'], port);
+  await launched.start();
+  return { port, stop: () => launched.end('SIGKILL') };
+}
+
+const MASTERS = 3;
+const SLOTS = 16_384;
+
+/** Three masters and a replica for each; the replica of `nodes[i]` is `nodes[i + 3]`. */
+export async function startCluster(settings: readonly string[] = []): Promise<RedisGroup> {
+  const nodes = await Promise.all(Array.from({ length: 2 * MASTERS }, () => startClusterNode(settings)));
+  const [first] = nodes;
+  if (first === undefined) throw new Error('no node');
+  await Promise.all(nodes.map((node, index) => takeSlots(node, index)));
+  for (const { port, busPort } of nodes.slice(1)) {
+    await ask(first, (redis) => redis.cluster('MEET', '127.0.0.1', port, busPort));
+  }
+  await allKnowAll(nodes);
+  await Promise.all(
+    nodes.slice(MASTERS).map(async (node, index) => {
+      const master = nodes[index] ?? first;
+      const id = await ask(master, (redis) => redis.call('CLUSTER', 'MYID') as Promise<string>);
+      await ask(node, (redis) => redis.cluster('REPLICATE', id));
+    }),
+  );
+  for (const node of nodes) {
+    await until('the cluster is whole', () =>
+      ask(node, async (redis) => (await redis.cluster('INFO')).includes('cluster_state:ok')),
+    );
+  }
+  for (const node of nodes.slice(0, MASTERS)) {
+    await until('a replica is in sync', () => ask(node, hasReplicas(1)));
+  }
+  return {
+    // Some of them are enough.
+    url: `redis+cluster://${nodes
+      .slice(0, 2)
+      .map(({ port }) => `127.0.0.1:${port}`)
+      .join(',')}`,
+    nodes,
+    ask,
+    async stop() {
+      await Promise.all(nodes.map((node) => node.stop()));
+    },
+  };
+}
+
+async function startClusterNode(settings: readonly string[]) {
+  const busPort = await freePort();
+  const cluster = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '1000'];
+  const quick = ['--cluster-port', String(busPort), '--repl-diskless-sync-delay', '0'];
+  return { ...(await startRedis({ settings: [...cluster, ...quick, ...settings] })), busPort };
+}
+
+async function takeSlots(node: RedisServer, index: number): Promise<void> {
+  const [from, to] = [index, index + 1].map((part) => Math.floor((part * SLOTS) / MASTERS));
+  await ask(node, async (redis) => {
+    await redis.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1);
+    if (index < MASTERS) await redis.call('CLUSTER', 'ADDSLOTSRANGE', from ?? 0, (to ?? 0) - 1);
+  });
+}
+
+async function allKnowAll(nodes: readonly RedisServer[]): Promise<void> {
+  for (const node of nodes) {
+    await until('a node knows the others', () =>
+      ask(node, async (redis) => {
+        const known = (await redis.call('CLUSTER', 'NODES')) as string;
+        return known.trim().split('\n').length === nodes.length && !known.includes('handshake');
+      }),
+    );
+  }
+}

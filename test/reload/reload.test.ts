@@ -1,0 +1,254 @@
+// The configuration changes under two running processes that share one Redis: what is new binds on both within five
+// seconds of the file being there, and what is broken changes nothing.
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { freePort, startRedis, type RedisServer } from '../servers.ts';
+import { authorize, basic, introspect, machineToken, post, signIn, userinfo } from '../world/flows.ts';
+import { startProcess, type ServiceProcess } from '../world/process.ts';
+import { PEOPLE, SECRETS, writeWorldConfig, type World } from '../world/world.ts';
+
+/** The contract: in force on every process this long after the file is there. */
+const DEADLINE_MS = 5000;
+
+type File = {
+  clients: Record<string, unknown>[];
+  [key: string]: unknown;
+};
+
+describe('a changed configuration', () => {
+  let folder: string;
+  let redis: RedisServer;
+  let worlds: World[];
+  let services: ServiceProcess[];
+  let original: File;
+  /** The hash of `original` on each node. */
+  let baseline: string[];
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'postern-reload-'));
+    redis = await startRedis();
+    const ports = [await freePort(), await freePort(), await freePort(), await freePort()];
+    const issuer = `http://127.0.0.1:${ports[0]}`;
+    worlds = [];
+    services = [];
+    for (const [name, port, management] of [
+      ['a', ports[0], ports[1]],
+      ['b', ports[2], ports[3]],
+    ] as const) {
+      const own = path.join(folder, name);
+      await mkdir(own);
+      const wide = { client: '100000/1m', address: '100000/1m', failures: '1000/1m' };
+      const config = {
+        rate_limits: { token: wide, introspection: { client: '100000/1m', failures: '1000/1m' } },
+      };
+      const written = await writeWorldConfig(own, { store: redis.url, issuer, config }, [
+        port ?? 0,
+        management ?? 0,
+      ]);
+      worlds.push({
+        ...written,
+        folder: own,
+        management: `http://127.0.0.1:${management}`,
+        stop: () => Promise.resolve(),
+      });
+      services.push(await startProcess(written.configFile));
+    }
+    baseline = await Promise.all(worlds.map(async (world) => (await status(world)).hash));
+    original = JSON.parse(await readFile(worlds[0]?.configFile ?? '', 'utf8')) as File;
+  }, 60_000);
+  afterAll(async () => {
+    await Promise.all(services.map((service) => service.end()));
+    await redis.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+  beforeEach(async () => {
+    await change((file) => file);
+    await everywhere(async (world) => {
+      const { hash, problem } = await status(world);
+      expect({ hash, problem }).toEqual({ hash: baseline[0], problem: undefined });
+    });
+  });
+
+  /** Each node has its own file, as from a deployment; replaced by rename, as editors do. */
+  async function change(edit: (file: File) => File): Promise<void> {
+    for (const world of worlds) {
+      const port = Number(new URL(world.base).port);
+      const management = { host: '127.0.0.1', port: Number(new URL(world.management).port) };
+      const file = { ...edit(structuredClone(original)), listen: { host: '127.0.0.1', port }, management };
+      const draft = `${world.configFile}.draft`;
+      await writeFile(draft, JSON.stringify(file, undefined, 2));
+      await rename(draft, world.configFile);
+    }
+  }
+
+  async function status(world: World): Promise<{ hash: string; problem?: string }> {
+    const answer = (await (await fetch(`${world.management}/readyz`)).json()) as {
+      configuration: { hash: string; problem?: string };
+    };
+    return answer.configuration;
+  }
+
+  /** Holds on both processes within the deadline. */
+  async function everywhere(check: (world: World) => Promise<void>): Promise<void> {
+    const until = Date.now() + DEADLINE_MS;
+    for (const world of worlds) {
+      for (;;) {
+        try {
+          await check(world);
+          break;
+        } catch (error) {
+          if (Date.now() > until) throw error;
+          await new Promise((resolve) => setTimeout(resolve, 50));
+        }
+      }
+    }
+  }
+
+  const withClient = (
+    file: File,
+    id: string,
+    edit: (client: Record<string, unknown>) => Record<string, unknown>,
+  ) => ({
+    ...file,
+    clients: file.clients.map((client) => (client['client_id'] === id ? edit(client) : client)),
+  });
+
+  function tokenAnswer(world: World, secret: string) {
+    const form = { grant_type: 'client_credentials', scope: 'reports.read' };
+    return post(world, '/oauth/token', form, { authorization: basic('svc', secret) });
+  }
+
+  it('CF-04: a removed client is gone everywhere: its code, its refresh token, its tokens', async () => {
+    const [world] = worlds as [World];
+    const { tokens } = await signIn(world, { client: 'web2' });
+    const open = await authorize(world, { client: 'web2' });
+    await change((file) => ({
+      ...file,
+      clients: file.clients.filter((client) => client['client_id'] !== 'web2'),
+    }));
+    await everywhere(async (node) => {
+      expect((await userinfo(node, tokens.access_token)).status).toBe(401);
+      expect(await introspect(node, tokens.access_token)).toEqual({ active: false });
+      const refresh = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token ?? '' };
+      const refreshed = await post(node, '/oauth/token', refresh, { authorization: basic('web2') });
+      expect(refreshed).toMatchObject({ status: 401, body: { error: 'invalid_client' } });
+      const form = {
+        grant_type: 'authorization_code',
+        code: open.callback.searchParams.get('code') ?? '',
+        redirect_uri: open.redirectUri,
+        code_verifier: open.verifier,
+      };
+      const exchanged = await post(node, '/oauth/token', form, { authorization: basic('web2') });
+      expect(exchanged).toMatchObject({ status: 401, body: { error: 'invalid_client' } });
+    });
+  });
+
+  it('CF-05: a removed grant type and a narrowed scope bind everywhere', async () => {
+    await change((file) => withClient(file, 'svc', (client) => ({ ...client, scope: 'reports.write' })));
+    await everywhere(async (node) => {
+      expect(await tokenAnswer(node, SECRETS.svc)).toMatchObject({
+        status: 400,
+        body: { error: 'invalid_scope' },
+      });
+    });
+  });
+
+  it('CF-05: a narrowed scope ends what a refresh token may still give', async () => {
+    const [world] = worlds as [World];
+    const { tokens } = await signIn(world);
+    await change((file) =>
+      withClient(file, 'web', (client) => ({ ...client, scope: 'openid offline_access' })),
+    );
+    let token = tokens.refresh_token ?? '';
+    for (const node of worlds) {
+      await expect
+        .poll(async () => (await status(node)).hash, { timeout: DEADLINE_MS })
+        .not.toBe(baseline[0]);
+      const refresh = { grant_type: 'refresh_token', refresh_token: token };
+      const answer = await post(node, '/oauth/token', refresh, { authorization: basic('web') });
+      expect(answer).toMatchObject({ status: 200, body: { scope: 'openid offline_access' } });
+      expect((await userinfo(node, String(answer.body['access_token']))).body).toEqual({ sub: PEOPLE.alice });
+      token = String(answer.body['refresh_token']);
+    }
+  });
+
+  it('CF-01, CF-02: a broken file changes nothing and is told at /readyz with its place', async () => {
+    for (const world of worlds) await writeFile(world.configFile, '{ "issuer": 17, ');
+    await everywhere(async (node) => {
+      expect((await status(node)).problem).toContain(`${node.configFile}:1:`);
+    });
+    for (const node of worlds) {
+      expect(await machineToken(node, 'reports.read')).toMatch(/^ey/);
+      expect((await fetch(`${node.management}/readyz`)).status).toBe(200);
+    }
+    await change((file) =>
+      withClient(file, 'web', (client) => ({ ...client, redirect_uris: ['javascript:alert(1)'] })),
+    );
+    await everywhere(async (node) => expect((await status(node)).problem).toContain('redirect_uris'));
+    for (const node of worlds) expect(await machineToken(node, 'reports.read')).toMatch(/^ey/);
+  });
+
+  it('TK-10, CF-10: secrets overlap under load: no 401 for a client that follows, 401 for the old one afterwards', async () => {
+    const [a, b] = [
+      'old-secret-Ab3Cd5Ef7Gh9Ij1Kl3Mn5Op7Qr9',
+      'new-secret-Zy8Xw6Vu4Ts2Rq0Po8Nm6Lk4Ji2',
+    ] as const;
+    const secret = (value: string) => ({
+      hash: `sha256:${createHash('sha256').update(value).digest('hex')}`,
+    });
+    const withSecrets =
+      (...values: string[]) =>
+      (file: File) =>
+        withClient(file, 'svc', ({ client_secret: _single, ...client }) => ({
+          ...client,
+          client_secrets: values.map(secret),
+        }));
+    await change(withSecrets(a));
+    await everywhere(async (node) => expect((await tokenAnswer(node, a)).status).toBe(200));
+
+    let current: string = a;
+    let running = true;
+    const statuses: number[] = [];
+    const load = worlds.map(async (node) => {
+      while (running) statuses.push((await tokenAnswer(node, current)).status);
+    });
+    await change(withSecrets(a, b));
+    await everywhere(async (node) => expect((await tokenAnswer(node, b)).status).toBe(200));
+    current = b;
+    await new Promise((resolve) => setTimeout(resolve, 200)); // what was on its way with the old secret arrives
+    await change(withSecrets(b));
+    await everywhere(async (node) => expect((await tokenAnswer(node, a)).status).toBe(401));
+    running = false;
+    await Promise.all(load);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    expect(statuses.length).toBeGreaterThan(20);
+  });
+
+  it('reports the same hash on nodes that run the same configuration, and another on one that differs', async () => {
+    const [first, second] = worlds as [World, World];
+    expect((await status(first)).hash).toMatch(/^[\w-]{20,}$/);
+    expect(baseline[0]).toBe(baseline[1]);
+    const other = {
+      ...withClient(original, 'web', (client) => ({ ...client, client_name: 'Another name' })),
+    };
+    const port = Number(new URL(first.base).port);
+    const management = Number(new URL(first.management).port);
+    await writeFile(
+      first.configFile,
+      JSON.stringify({
+        ...other,
+        listen: { host: '127.0.0.1', port },
+        management: { host: '127.0.0.1', port: management },
+      }),
+    );
+    await expect.poll(async () => (await status(first)).hash, { timeout: DEADLINE_MS }).not.toBe(baseline[0]);
+    expect((await status(second)).hash).toBe(baseline[1]);
+  });
+
+  it('looks again on SIGHUP and goes on', async () => {
+    for (const service of services) process.kill(service.pid, 'SIGHUP');
+    for (const node of worlds) expect(await machineToken(node, 'reports.read')).toMatch(/^ey/);
+  });
+});

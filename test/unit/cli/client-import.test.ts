@@ -1,0 +1,173 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import type { Client } from '../../../src/config/config.ts';
+import { loadConfig } from '../../../src/config/load.ts';
+import { digestOf } from '../../../src/config/secret-strength.ts';
+import { postern } from './terminal.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'postern-import-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const SECRET = 'q7Zr2Wk9Lx4Tn8Vb3Mh6Yc1Pd5Js0Fg-aUeRoQiZwKt';
+const PHC =
+  '$argon2id$v=19$m=19456,t=2,p=1$ps9143tS47zlDbRF2wbzKQ$qEUQEy7qYWUXUeNFjn7fIzTZjvYjeDcc1C1wUTUvnZc';
+
+/** Imports `content`, and loads what comes out. */
+async function imported(
+  from: string,
+  content: string,
+): Promise<{ readonly clients: readonly Client[]; readonly stderr: string }> {
+  writeFileSync(join(folder, 'other'), content);
+  const { code, stdout, stderr } = await postern(['client', 'import', '--from', from, join(folder, 'other')]);
+  expect(code, stderr).toBe(0);
+  expect(stdout + stderr).not.toContain(SECRET);
+  writeFileSync(join(folder, 'clients.yaml'), stdout);
+  const main = join(folder, 'postern.yaml');
+  writeFileSync(
+    main,
+    'issuer: http://localhost:3000\nclients_from: [clients.yaml]\nresources: [{ resource: urn:a, scopes: [groups, read, phone, address] }]\n',
+  );
+  const { clients } = await loadConfig(main, { writeKeys: false, env: { DEX_SECRET: SECRET } });
+  return { clients, stderr };
+}
+
+describe('postern client import', () => {
+  it('takes the static clients of Dex', async () => {
+    const { clients, stderr } = await imported(
+      'dex',
+      `issuer: https://dex.example/dex
+storage: { type: sqlite3 }
+staticClients:
+- id: web
+  name: Web
+  redirectURIs: ['https://app.example/callback']
+  secret: ${SECRET}
+- id: env
+  redirectURIs: ['https://env.example/cb']
+  secretEnv: DEX_SECRET
+- id: cli
+  public: true
+  redirectURIs: ['http://localhost:8000/cb']
+  trustedPeers: [web]
+`,
+    );
+    expect(clients).toMatchObject([
+      {
+        clientId: 'web',
+        clientName: 'Web',
+        secrets: [{ digest: digestOf(SECRET) }],
+        redirectUris: ['https://app.example/callback'],
+      },
+      {
+        clientId: 'env',
+        grantTypes: ['authorization_code', 'refresh_token'],
+        secrets: [{ digest: digestOf(SECRET) }],
+      },
+      { clientId: 'cli', tokenEndpointAuthMethod: 'none', secrets: [] },
+    ]);
+    expect(stderr).toBe('3 clients\ncli: not carried over: trustedPeers\n');
+  });
+
+  it('takes the clients of Authelia, with argon2id hashes as they are', async () => {
+    const { clients, stderr } = await imported(
+      'authelia',
+      `identity_providers:
+  oidc:
+    clients:
+      - client_id: wiki
+        client_name: Wiki
+        client_secret: '${PHC}'
+        redirect_uris: [https://wiki.example/cb]
+        scopes: [openid, groups, offline_access]
+        token_endpoint_auth_method: client_secret_post
+        consent_mode: implicit
+        authorization_policy: two_factor
+      - client_id: spa
+        public: true
+        redirect_uris: [https://spa.example/]
+`,
+    );
+    expect(clients).toMatchObject([
+      {
+        clientId: 'wiki',
+        secrets: [{ kind: 'argon2id', phc: PHC }],
+        scopes: ['openid', 'groups', 'offline_access'],
+        grantTypes: ['authorization_code', 'refresh_token'],
+        tokenEndpointAuthMethod: 'client_secret_post',
+        consent: 'implicit',
+      },
+      { clientId: 'spa', tokenEndpointAuthMethod: 'none', grantTypes: ['authorization_code'] },
+    ]);
+    expect(stderr).toContain('wiki: not carried over: authorization_policy');
+    expect(stderr).toContain('wiki: scopes that an entry of resources must own: groups');
+  });
+
+  it('takes the clients of a Keycloak realm, without its own and without wildcards', async () => {
+    const { clients, stderr } = await imported(
+      'keycloak',
+      JSON.stringify({
+        realm: 'x',
+        clients: [
+          { clientId: 'admin-cli', publicClient: true },
+          {
+            clientId: 'shop',
+            rootUrl: 'https://shop.example/',
+            secret: SECRET,
+            redirectUris: ['/callback', 'https://shop.example/*'],
+            webOrigins: ['+', 'https://shop.example'],
+            attributes: { 'post.logout.redirect.uris': 'https://shop.example/##https://shop.example/bye' },
+            defaultClientScopes: ['web-origins', 'roles', 'profile', 'email'],
+            directAccessGrantsEnabled: true,
+          },
+          {
+            clientId: 'job',
+            secret: SECRET,
+            standardFlowEnabled: false,
+            serviceAccountsEnabled: true,
+            optionalClientScopes: ['read'],
+          },
+        ],
+      }),
+    );
+    expect(clients).toMatchObject([
+      {
+        clientId: 'shop',
+        redirectUris: ['https://shop.example/callback'],
+        postLogoutRedirectUris: ['https://shop.example/', 'https://shop.example/bye'],
+        allowedCorsOrigins: ['https://shop.example'],
+        consent: 'implicit',
+      },
+      { clientId: 'job', grantTypes: ['client_credentials'], scopes: ['read'], redirectUris: [] },
+    ]);
+    expect(stderr).toMatch(/shop: https:\/\/shop\.example\/\* must not contain a wildcard/);
+    expect(stderr).toContain('shop: the password grant does not exist here');
+  });
+
+  it('says of weak and unknown secrets that they need to be made anew, and shows none', async () => {
+    writeFileSync(
+      join(folder, 'weak'),
+      `staticClients:\n- { id: a, secret: hunter2hunter2, redirectURIs: [https://a.example] }\n`,
+    );
+    const { code, stdout, stderr } = await postern([
+      'client',
+      'import',
+      '--from',
+      'dex',
+      join(folder, 'weak'),
+    ]);
+    expect(code).toBe(0);
+    expect(stderr).toContain('a: its secret is too weak');
+    expect(stdout + stderr).not.toContain('hunter2');
+  });
+
+  it('refuses what is no such file', async () => {
+    writeFileSync(join(folder, 'none'), 'clients: 1\n');
+    for (const from of ['dex', 'authelia', 'keycloak']) {
+      expect((await postern(['client', 'import', '--from', from, join(folder, 'none')])).code).toBe(1);
+    }
+    expect((await postern(['client', 'import', '--from', 'other', join(folder, 'none')])).code).toBe(2);
+    expect((await postern(['client', 'import', join(folder, 'none')])).code).toBe(2);
+  });
+});

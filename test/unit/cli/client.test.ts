@@ -1,0 +1,135 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { afterAll, describe, expect, it } from 'vitest';
+import { registerClientList } from '../../../src/cli/client-list.ts';
+import { loadConfig } from '../../../src/config/load.ts';
+import { postern } from './terminal.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'postern-client-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const HEAD = `issuer: http://localhost:3000
+resources: [{ resource: urn:a, scopes: [a] }]
+clients:
+  - client_id: svc
+    scope: a
+    grant_types: [client_credentials]
+`;
+
+function file(content: string): string {
+  const name = join(folder, 'postern.yaml');
+  writeFileSync(name, content);
+  return name;
+}
+
+const indented = (yaml: string) => yaml.replaceAll(/^(?=.)/gm, '    ');
+
+describe('TK-10: postern client secret', () => {
+  it('names a secret and gives it an end, in YAML that loads', async () => {
+    const args = [
+      'client',
+      'secret',
+      '--name',
+      'spring: "27"',
+      '--not-before',
+      '2026-01-01',
+      '--expires',
+      '2099-01-01',
+    ];
+    const { code, stdout } = await postern(args);
+    expect(code).toBe(0);
+    const [secret = '', ...lines] = stdout.split('\n');
+    const { clients } = await loadConfig(file(HEAD + indented(lines.join('\n'))), { writeKeys: false });
+    expect(clients[0]?.secrets).toMatchObject([
+      {
+        name: 'spring: "27"',
+        notBefore: Date.UTC(2026, 0, 1) / 1000,
+        expiresAt: Date.UTC(2099, 0, 1) / 1000,
+      },
+    ]);
+    expect(lines.join('\n')).not.toContain(secret);
+  });
+
+  it('refuses a date that is none', async () => {
+    expect((await postern(['client', 'secret', '--expires', '2027-02-30'])).code).toBe(2);
+    expect((await postern(['client', 'secret', '--expires', 'soon'])).code).toBe(2);
+    expect((await postern(['client', 'secret', '--name', ''])).code).toBe(2);
+  });
+});
+
+describe('postern client list', () => {
+  const SECRETS = `    client_secrets:
+      - { hash: "sha256:${'a'.repeat(64)}", name: old, expires_at: 2020-01-01 }
+      - { hash: "sha256:${'b'.repeat(64)}" }
+      - { hash: "sha256:${'c'.repeat(64)}", name: next, not_before: 2099-01-01 }
+  - { client_id: spa, scope: openid, token_endpoint_auth_method: none, redirect_uris: [https://a.example] }
+`;
+
+  it('shows clients with their secrets, and no hash', async () => {
+    const { code, stdout } = await postern(['client', 'list', '-c', file(HEAD + SECRETS)]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^svc {2}client_credentials {2}client_secret_basic$/m);
+    expect(stdout).toMatch(/^ {2}secret old {2}expired {2}from - {2}until 2020-01-01 {2}last used -$/m);
+    expect(stdout).toMatch(/^ {2}secret [0-9a-f]{12} {2}live {2}from - {2}until - {2}last used -$/m);
+    expect(stdout).toMatch(/^ {2}secret next {2}not yet {2}from 2099-01-01 /m);
+    expect(stdout).toMatch(/^spa {2}authorization_code {2}none$/m);
+    expect(stdout).not.toMatch(/aaaaaaaa|bbbbbbbb/);
+  });
+
+  it('prints JSON, also where the secrets are not', async () => {
+    const config = file(HEAD + SECRETS.replace(`hash: "sha256:${'b'.repeat(64)}"`, 'value: env:NOT_SET'));
+    expect((await postern(['client', 'list', '-c', config])).code).toBe(1);
+    const { stdout } = await postern(['client', 'list', '-c', config, '--no-secrets', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject([
+      {
+        client_id: 'svc',
+        scope: 'a',
+        secrets: [
+          { name: 'old', kind: 'sha256', state: 'expired', expires_at: '2020-01-01' },
+          { state: 'live' },
+          { not_before: '2099-01-01' },
+        ],
+      },
+      { client_id: 'spa', secrets: [] },
+    ]);
+  });
+
+  it('says when a secret was last used, where that is known', async () => {
+    let printed = '';
+    const program = new Command();
+    const io = {
+      stdin: process.stdin,
+      stderr: { write: () => true },
+      stdout: { write: (text: string) => (printed += text) },
+    };
+    registerClientList(
+      program,
+      io,
+      async () => (clientId) => (clientId === 'svc' ? Date.UTC(2026, 4, 1) / 1000 : undefined),
+    );
+    await program.parseAsync(['node', 'x', 'list', '-c', file(HEAD + SECRETS)]);
+    expect(printed.match(/last used 2026-05-01/g)).toHaveLength(3);
+  });
+});
+
+describe('postern check', () => {
+  it('warns of secrets that end, and lets the file pass', async () => {
+    const soon = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 10);
+    const yaml = `${HEAD}    client_secrets: [{ hash: "sha256:${'a'.repeat(64)}", name: only, expires_at: ${soon} }]\n`;
+    const { code, stderr } = await postern(['check', '-c', file(yaml)]);
+    expect([code, stderr]).toEqual([
+      0,
+      `warning: client svc: secret only expires ${soon}, and it has no other\n`,
+    ]);
+    const { stdout } = await postern(['check', '-c', file(yaml), '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: true, warnings: [expect.stringContaining('only')] });
+  });
+
+  it('passes in CI, where the secrets are not', async () => {
+    const yaml = `issuer: https://id.example\nencryption_keys: [env:NOT_SET]\ncookie_keys: [file:not/there]\nstore: env:NOT_SET\n`;
+    expect((await postern(['check', '-c', file(yaml)])).code).toBe(1);
+    expect((await postern(['check', '-c', file(yaml), '--no-secrets'])).code).toBe(0);
+  });
+});

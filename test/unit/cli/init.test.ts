@@ -1,0 +1,108 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { verify } from '@node-rs/argon2';
+import { afterAll, describe, expect, it } from 'vitest';
+import { readConfig } from '../../../src/cli/configuration.ts';
+import { postern } from './terminal.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'postern-init-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+let count = 0;
+const newFolder = () => join(root, String((count += 1)), 'auth');
+
+describe('postern init', () => {
+  it('writes a configuration that is in order, and prints the password once', async () => {
+    const folder = newFolder();
+    const { code, stdout, stderr } = await postern(['init', folder]);
+    expect(code).toBe(0);
+    const file = join(folder, 'config/postern.yaml');
+    expect(await postern(['check', '--config', file])).toMatchObject({ code: 0, stderr: '' });
+    const { users, clients, encryptionKeys, notices } = await readConfig(file);
+    expect(users.map(({ username }) => username)).toEqual(['admin']);
+    await expect(verify(users[0]?.passwordHash ?? '', stdout.trim())).resolves.toBe(true);
+    expect([clients, notices, encryptionKeys[0]?.length]).toEqual([[], [], 32]);
+    expect(stderr).toContain(`postern serve --config ${file}`);
+    const written = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
+      entry.isFile(),
+    );
+    for (const { parentPath, name } of written) {
+      expect(readFileSync(join(parentPath, name), 'utf8')).not.toContain(stdout.trim());
+    }
+  });
+
+  it('keeps keys from other users and from git', async () => {
+    const folder = newFolder();
+    await postern(['init', folder]);
+    const secrets = join(folder, 'config/secrets');
+    expect(statSync(secrets).mode & 0o777).toBe(0o700);
+    for (const name of ['encryption.key', 'cookie.key']) {
+      expect(statSync(join(secrets, name)).mode & 0o777).toBe(0o600);
+    }
+    expect(readFileSync(join(secrets, '.gitignore'), 'utf8')).toMatch(/^\*$/m);
+    expect(readFileSync(join(folder, 'data/.gitignore'), 'utf8')).toMatch(/^\*$/m);
+    const main = readFileSync(join(folder, 'config/postern.yaml'), 'utf8');
+    expect(main.split('\n')[0]).toBe('# yaml-language-server: $schema=./postern.schema.json');
+    expect(main).toContain('encryption_keys: [file:secrets/encryption.key]');
+    expect(JSON.parse(readFileSync(join(folder, 'config/postern.schema.json'), 'utf8'))).toEqual(
+      JSON.parse((await postern(['schema'])).stdout),
+    );
+  });
+
+  it('never makes the same keys twice', async () => {
+    const keys = new Set<string>();
+    for (let round = 0; round < 2; round += 1) {
+      const folder = newFolder();
+      await postern(['init', folder]);
+      for (const name of ['encryption.key', 'cookie.key']) {
+        keys.add(readFileSync(join(folder, 'config/secrets', name), 'utf8'));
+      }
+    }
+    expect(keys.size).toBe(4);
+  });
+
+  it('overwrites nothing: one file that is there, and none is written', async () => {
+    const folder = newFolder();
+    await postern(['init', folder]);
+    rmSync(join(folder, 'config/postern.yaml'));
+    writeFileSync(join(folder, 'config/users.yaml'), 'mine');
+    const { code, stdout, stderr } = await postern(['init', folder]);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toContain('config/users.yaml');
+    expect(readFileSync(join(folder, 'config/users.yaml'), 'utf8')).toBe('mine');
+    expect(readdirSync(join(folder, 'config'))).not.toContain('postern.yaml');
+  });
+
+  it('takes issuer, name and password', async () => {
+    const folder = newFolder();
+    const args = ['init', folder, '--issuer', 'https://id.example/auth', '-u', 'ann: "a"', '--ask-password'];
+    const { code, stdout } = await postern(args, 'correct horse battery\n');
+    expect([code, stdout]).toEqual([0, '']);
+    const { issuer, users } = await readConfig(join(folder, 'config/postern.yaml'));
+    expect([issuer, users[0]?.username]).toEqual(['https://id.example/auth', 'ann: "a"']);
+    await expect(verify(users[0]?.passwordHash ?? '', 'correct horse battery')).resolves.toBe(true);
+    const local = newFolder();
+    await postern(['init', local, '--issuer', 'http://localhost:3001']);
+    expect((await readConfig(join(local, 'config/postern.yaml'))).listen.port).toBe(3001);
+  });
+
+  it('refuses what could not run, before it writes', async () => {
+    const folder = newFolder();
+    expect((await postern(['init', folder, '--issuer', 'http://id.example'])).code).toBe(2);
+    expect((await postern(['init', folder, '--issuer', 'https://id.example\nworkers: 9'])).code).toBe(2);
+    expect((await postern(['init', folder, '--username', ''])).code).toBe(2);
+    expect((await postern(['init', folder, '--ask-password'], 'short')).code).toBe(1);
+    expect(() => readdirSync(folder)).toThrow();
+  });
+
+  it('prints JSON', async () => {
+    const { stdout, stderr } = await postern(['init', newFolder(), '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({
+      username: 'admin',
+      password: expect.any(String),
+      files: expect.any(Array),
+    });
+    expect(stderr).toBe('');
+  });
+});

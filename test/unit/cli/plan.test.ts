@@ -1,0 +1,72 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { postern } from './terminal.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'postern-plan-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function file(name: string, content: string): string {
+  writeFileSync(join(folder, name), content);
+  return join(folder, name);
+}
+
+const MAIN = 'issuer: http://localhost:3000\nlifetimes: { access_token: 30m }\n';
+const current = file('current.yaml', MAIN);
+
+const planOf = (next: string, ...more: string[]) => postern(['plan', next, '--config', current, ...more]);
+
+describe('postern plan', () => {
+  it('ends with 0 when nothing changes', async () => {
+    expect(await planOf(file('same.yaml', `# the same\n${MAIN}`))).toEqual({
+      code: 0,
+      stdout: 'nothing changes\n',
+      stderr: '',
+    });
+    const { stdout } = await planOf(current, '--json');
+    expect(JSON.parse(stdout)).toEqual({ ok: true, result: 'nothing', items: [], restart: [] });
+  });
+
+  it('ends with 10 when something changes and nothing breaks', async () => {
+    const { code, stdout } = await planOf(file('change.yaml', MAIN.replace('30m', '10m')));
+    expect(code).toBe(10);
+    expect(stdout).toMatch(
+      /^change {4}lifetimes\.access_token: 30m becomes 10m: .*\n\nnothing that works now stops/,
+    );
+  });
+
+  it('ends with 11 when something breaks, the worst first', async () => {
+    const next = file(
+      'breaking.yaml',
+      'issuer: https://id.example\nencryption_keys: [env:E]\ncookie_keys: [env:C]\nbranding: { name: X }\n',
+    );
+    const { code, stdout } = await planOf(next, '--no-secrets');
+    expect(code).toBe(11);
+    expect(stdout).toMatch(/^BREAKING {2}issuer: /);
+    const json = await planOf(next, '--no-secrets', '--json');
+    expect([json.code, JSON.parse(json.stdout)]).toMatchObject([
+      11,
+      { result: 'breaking', restart: ['issuer', 'encryption_keys'] },
+    ]);
+  });
+
+  it('ends with 1 and every problem when the file is no configuration', async () => {
+    const { code, stdout, stderr } = await planOf(file('bad.yaml', 'workers: 9\n'));
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/issuer: is required\n.*workers: .*\n\n2 problems/);
+    expect(JSON.parse((await planOf(join(folder, 'bad.yaml'), '--json')).stdout)).toMatchObject({
+      ok: false,
+    });
+  });
+
+  it('ends with 2 when no file is named', async () => {
+    expect((await postern(['plan'])).code).toBe(2);
+  });
+
+  it('finds no difference between the shipped file and itself, and changes nothing', async () => {
+    const before = readFileSync('config/postern.yaml', 'utf8');
+    expect((await postern(['plan', 'config/postern.yaml'])).code).toBe(0);
+    expect(readFileSync('config/postern.yaml', 'utf8')).toBe(before);
+  });
+});

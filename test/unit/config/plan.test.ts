@@ -1,0 +1,288 @@
+import { dirname } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { loadConfigWithSources } from '../../../src/config/load.ts';
+import { toPlan, type Plan, type PlanSide } from '../../../src/config/plan.ts';
+import { needRestart, needsRestart } from '../../../src/config/restart.ts';
+import { digestOf } from '../../../src/config/secret-strength.ts';
+import {
+  client,
+  ENV,
+  LOCAL,
+  machine,
+  NOW,
+  OTHER_SECRET,
+  PUBLIC,
+  RESOURCES,
+  SECRET,
+  write,
+} from './config-files.ts';
+
+const USER = (keys = '') =>
+  `- id: usr_0123456789abcdef\n  username: alice\n  password_hash: $argon2id$v=19$m=19456,t=2,p=1$ps9143tS47zlDbRF2wbzKQ$qEUQEy7qYWUXUeNFjn7fIzTZjvYjeDcc1C1wUTUvnZc\n${keys}`;
+
+async function side(yaml: string, users?: string): Promise<PlanSide> {
+  const file = write(users === undefined ? yaml : `${yaml}users_from: users.yaml\n`, {
+    ...(users !== undefined && { 'users.yaml': users }),
+  });
+  const { config, generatedKeys } = await loadConfigWithSources(file, {
+    env: ENV,
+    now: NOW,
+    writeKeys: false,
+  });
+  return { config, generatedKeys, folder: dirname(file) };
+}
+
+async function planOf(current: string, next: string): Promise<Plan> {
+  return toPlan(await side(current), await side(next), NOW);
+}
+
+/** `breaking clients[web]: …`, one line an item. */
+const lines = ({ items }: Plan) =>
+  items.map(({ severity, path, message }) => `${severity} ${path}: ${message}`);
+
+const BASE = `${PUBLIC}${RESOURCES}`;
+const WEB: Readonly<Record<string, string>> = {
+  redirect_uris: '[https://app.example/callback, https://app.example/other]',
+  post_logout_redirect_uris: '[https://app.example/]',
+  grant_types: '[authorization_code, refresh_token]',
+  scope: 'openid email offline_access reports.read',
+  allowed_cors_origins: '[https://app.example]',
+};
+const withWeb = (keys: Record<string, string | undefined> = {}) =>
+  `${BASE}clients:\n${client({ ...WEB, ...keys })}`;
+
+const named = (resource: string, more = '') =>
+  `${PUBLIC}resources:\n  - { resource: ${resource}, scopes: [reports.read, reports.write]${more} }\n`;
+
+describe('a plan', () => {
+  it('is nothing for the same configuration, also in another folder and in another order', async () => {
+    const one = `${withWeb()}${machine({ client_secret: 'env:OTHER_SECRET' })}`;
+    const other = `clients:\n${machine({ client_secret: 'env:OTHER_SECRET' })}${client({ ...WEB, redirect_uris: '[https://app.example/other, https://app.example/callback]' })}`;
+    expect(await planOf(one, `${BASE}${other}`)).toEqual({ result: 'nothing', items: [] });
+    // Generated keys and the data folder belong to the installation, not to the file.
+    expect(await planOf(LOCAL, LOCAL)).toEqual({ result: 'nothing', items: [] });
+  });
+
+  it('says which clients come and go, and that tokens end with them', async () => {
+    const plan = await planOf(withWeb(), `${BASE}clients:\n${machine()}`);
+    expect(plan.result).toBe('breaking');
+    expect(lines(plan)).toEqual([
+      expect.stringMatching(/^breaking clients\[web\]: is removed: its tokens, .* end at once/),
+      'change clients[svc]: is new',
+    ]);
+  });
+
+  it.each<[what: string, keys: Record<string, string>, line: RegExp]>([
+    [
+      'a redirect URI',
+      { redirect_uris: '[https://app.example/callback]' },
+      /^breaking .*redirect_uris: https:\/\/app\.example\/other is dropped/,
+    ],
+    [
+      'a sign-out URI',
+      { post_logout_redirect_uris: '[]' },
+      /^breaking .*post_logout_redirect_uris: .* is dropped/,
+    ],
+    [
+      'a scope',
+      { scope: 'openid offline_access reports.read' },
+      /^breaking .*\.scope: email is dropped: .*refresh tokens/,
+    ],
+    [
+      'a grant',
+      { grant_types: '[authorization_code]', scope: 'openid email reports.read' },
+      /^breaking .*grant_types: refresh_token is dropped: its refresh tokens are refused at once/,
+    ],
+    [
+      'an origin',
+      { allowed_cors_origins: '[]' },
+      /^breaking .*allowed_cors_origins: https:\/\/app\.example is dropped/,
+    ],
+    [
+      'the way to authenticate',
+      { token_endpoint_auth_method: 'client_secret_post' },
+      /^breaking .*auth_method: client_secret_basic becomes client_secret_post: .*401/,
+    ],
+  ])('calls it breaking when %s is dropped or another', async (_what, keys, line) => {
+    const plan = await planOf(withWeb(), withWeb(keys));
+    expect(plan.result).toBe('breaking');
+    expect(lines(plan)).toContainEqual(expect.stringMatching(line));
+    // The other way round adds what was dropped: no harm, except for who authenticates otherwise.
+    const back = await planOf(withWeb(keys), withWeb());
+    expect(back.result).toBe('token_endpoint_auth_method' in keys ? 'breaking' : 'changes');
+  });
+
+  it('names PKCE and consent', async () => {
+    const head = BASE.replace('issuer:', 'features: { pkce: per_client }\nissuer:');
+    const plain = `${head}clients:\n${client({ require_pkce: 'false', consent: 'implicit' })}`;
+    expect(lines(await planOf(plain, `${head}clients:\n${client()}`))).toEqual([
+      expect.stringMatching(/^breaking clients\[web\]\.require_pkce: is required now/),
+      expect.stringMatching(/^change clients\[web\]\.consent: implicit becomes explicit: people are asked/),
+    ]);
+  });
+
+  it('says how long tokens outlive a shorter lifetime, and what a longer one does to the keys', async () => {
+    const plan = await planOf(
+      `${PUBLIC}lifetimes: { access_token: 30m, refresh_token: 14d }\n`,
+      `${PUBLIC}lifetimes: { access_token: 10m, refresh_token: 1d, refresh_token_absolute: 30d }\n`,
+    );
+    expect(plan.result).toBe('changes');
+    expect(lines(plan)).toEqual([
+      'change lifetimes.access_token: 30m becomes 10m: tokens that were issued before keep their longer life',
+      expect.stringMatching(/^change lifetimes\.refresh_token: 14d becomes 1d: .* keep their later end/),
+      expect.stringMatching(
+        /^change lifetimes\.refresh_token_absolute: 90d becomes 30d: chains .* end at their next use/,
+      ),
+    ]);
+    const longer = await planOf(PUBLIC, `${PUBLIC}lifetimes: { access_token: 2h }\n`);
+    expect(lines(longer)).toEqual([expect.stringMatching(/10m becomes 2h: .*kept for 2h/)]);
+  });
+
+  it('sees a renamed audience, a scope that moves and an introspection client that is dropped', async () => {
+    expect(lines(await planOf(named('urn:old'), named('urn:new')))).toEqual([
+      expect.stringMatching(/^breaking resources\[urn:old\]: is renamed: the audience .* becomes urn:new/),
+      'change resources[urn:new]: is new',
+    ]);
+    const moved = `${PUBLIC}resources:\n  - { resource: urn:old, scopes: [reports.read] }\n  - { resource: urn:new, scopes: [reports.write] }\n`;
+    expect(lines(await planOf(named('urn:old'), moved))).toContainEqual(
+      expect.stringMatching(/^breaking resources\[urn:old\]\.scopes: reports\.write moves to urn:new/),
+    );
+    const api = `clients:\n${client()}`;
+    expect(
+      lines(
+        await planOf(
+          `${named('urn:old', ', introspection_clients: [web]')}${api}`,
+          `${named('urn:old')}${api}`,
+        ),
+      ),
+    ).toEqual([expect.stringMatching(/^breaking .*introspection_clients: web is dropped: .*inactive/)]);
+    expect(
+      lines(await planOf(named('urn:old', ', access_token: 30m'), named('urn:old', ', access_token: 5m'))),
+    ).toEqual([expect.stringMatching(/^change resources\[urn:old\]\.access_token: 30m becomes 5m/)]);
+  });
+
+  it('knows what a change of address, keys or store costs', async () => {
+    const plan = await planOf(
+      PUBLIC,
+      `issuer: https://login.example\nencryption_keys: [env:ENCRYPTION_KEY]\ncookie_keys: [env:WEB_SECRET]\nstore: redis://redis.example\nlisten: { port: 4000 }\n`,
+    );
+    expect(lines(plan)).toEqual([
+      expect.stringMatching(
+        /^breaking issuer: https:\/\/id\.example becomes https:\/\/login\.example: .*next start/,
+      ),
+      'breaking cookie_keys: every key is replaced: sessions and sign-ins that it signed end',
+      expect.stringMatching(/^breaking store: is another one: .*signing keys/),
+      expect.stringMatching(/^change listen: .*3000.* becomes .*4000.*next start/),
+    ]);
+    const { config } = await side(PUBLIC);
+    expect(needRestart(config, { ...config, listen: { host: '::', port: 1 }, clients: [] })).toEqual([
+      'listen',
+    ]);
+    expect(['listen.port', 'encryption_keys[0]', 'lifetimes.session'].map(needsRestart)).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  it('lets cookie keys overlap', async () => {
+    const rotated = PUBLIC.replace('[env:COOKIE_KEY]', '[env:WEB_SECRET, env:COOKIE_KEY]');
+    expect(lines(await planOf(PUBLIC, rotated))).toEqual(['change cookie_keys[0]: is new']);
+    expect(lines(await planOf(rotated, rotated.replace(', env:COOKIE_KEY', '')))).toEqual([
+      'breaking cookie_keys[1]: is dropped: sessions and sign-ins that it signed end',
+    ]);
+  });
+
+  it('names people who are removed, disabled or renamed', async () => {
+    const [before, disabled] = [await side(PUBLIC, USER()), await side(PUBLIC, USER('  disabled: true\n'))];
+    expect(lines(toPlan(before, disabled, NOW))).toEqual([
+      expect.stringMatching(/^breaking users\[alice\]: is disabled: every session/),
+    ]);
+    expect(lines(toPlan(disabled, before, NOW))).toEqual(['change users[alice]: may sign in again']);
+    expect(lines(toPlan(before, await side(PUBLIC, '[]'), NOW))).toEqual([
+      expect.stringMatching(/^breaking users\[alice\]: is removed/),
+    ]);
+    expect(lines(toPlan(before, await side(PUBLIC, USER('  email: a@example.com\n')), NOW))).toEqual([
+      'change users[alice]: has other claims: email',
+    ]);
+  });
+
+  it('leaves no setting out, whatever it is', async () => {
+    for (const yaml of [
+      'rate_limits: { token: { client: 1/1m } }',
+      'rate_limits: { sign_in: { account_failures: 1/1m } }',
+      'branding: { color: "#123456" }',
+      'views: ../custom',
+      'signing_keys: { rotate_every: 60d }',
+      'lifetimes: { session: 1h }',
+      'trusted_proxies: [10.0.0.0/8]',
+      'cors: { allowed_origins: [https://app.example] }',
+      'features: { client_credentials: false }',
+      'management: { port: 4001 }',
+    ]) {
+      const [before, after] = [await side(PUBLIC), await side(`${PUBLIC}${yaml}\n`)];
+      expect(toPlan(before, after, NOW).items, yaml).toHaveLength(1);
+      expect(toPlan(after, before, NOW).items, yaml).toHaveLength(1);
+    }
+    const logo = client({ logo_uri: 'https://app.example/l.svg' });
+    expect(lines(await planOf(`${PUBLIC}clients:\n${client()}`, `${PUBLIC}clients:\n${logo}`))).toEqual([
+      'change clients[web].logo_uri: nothing becomes https://app.example/l.svg',
+    ]);
+  });
+});
+
+const hashOf = (secret: string) => `"sha256:${digestOf(secret).toString('hex')}"`;
+const withSecrets = (...secrets: string[]) =>
+  `${PUBLIC}clients:\n${client({ client_secret: undefined, client_secrets: `[${secrets.join(', ')}]` })}`;
+
+describe('TK-10: a plan for secrets', () => {
+  const OLD = `{ hash: ${hashOf(SECRET)}, name: old }`;
+  const NEW = `{ hash: ${hashOf(OTHER_SECRET)}, name: new }`;
+
+  it('follows a rotation step by step, and breaks only where a secret that lives is removed', async () => {
+    const begun = await planOf(withSecrets(OLD), withSecrets(OLD, NEW));
+    expect(lines(begun)).toEqual(['change clients[web].client_secrets: secret new is new']);
+    const ended = await planOf(withSecrets(OLD, NEW), withSecrets(NEW));
+    expect(lines(ended)).toEqual([
+      'breaking clients[web].client_secrets: secret old is removed: whoever still uses it gets 401',
+    ]);
+    expect([begun.result, ended.result]).toEqual(['changes', 'breaking']);
+  });
+
+  it('removes an expired one without a fuss', async () => {
+    const expired = OLD.replace(' }', ', expires_at: 2025-12-31 }');
+    expect((await planOf(withSecrets(expired, NEW), withSecrets(NEW))).result).toBe('changes');
+  });
+
+  it('warns of one that ends within 14 days, even when nothing changes', async () => {
+    const soon = OLD.replace(' }', ', expires_at: 2026-01-10 }');
+    const later = OLD.replace(' }', ', expires_at: 2026-02-10 }');
+    expect(await planOf(withSecrets(soon, NEW), withSecrets(soon, NEW))).toEqual({
+      result: 'nothing',
+      items: [
+        {
+          severity: 'info',
+          path: 'clients[web].client_secrets',
+          message: 'client web: secret old expires 2026-01-10',
+        },
+      ],
+    });
+    expect((await planOf(withSecrets(later), withSecrets(later))).items).toEqual([]);
+    expect(lines(await planOf(withSecrets(soon), withSecrets(soon)))[0]).toContain('and it has no other');
+  });
+
+  it('knows that an end in the past ends it now', async () => {
+    const cut = OLD.replace(' }', ', expires_at: 2025-12-31 }');
+    const plan = await planOf(withSecrets(OLD, NEW), withSecrets(cut, NEW));
+    expect(lines(plan)).toEqual([expect.stringMatching(/^breaking .*secret old ends with this/)]);
+  });
+
+  it('never shows one', async () => {
+    const plan = await planOf(
+      `${LOCAL}cookie_keys: [${SECRET}]\nstore: redis://u:${SECRET}@h\nclients:\n${client({ client_secret: SECRET })}`,
+      `${LOCAL}cookie_keys: [${OTHER_SECRET}]\nstore: redis://u:${OTHER_SECRET}@h\nclients:\n${client({ client_secret: OTHER_SECRET })}`,
+    );
+    expect(plan.items.length).toBeGreaterThan(3);
+    for (const secret of [SECRET, OTHER_SECRET]) expect(JSON.stringify(plan)).not.toContain(secret);
+  });
+});

@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import type { Client, ClientSecret } from '../../../src/config/config.ts';
+import { DAY } from '../../../src/config/duration.ts';
+import { formatInstant, secretState, secretWarnings } from '../../../src/config/secret-expiry.ts';
+import { secretId } from '../../../src/config/secret-id.ts';
+import { digestOf } from '../../../src/config/secret-strength.ts';
+import { client, load, loadClient, LOCAL, NOW, PUBLIC, SECRET } from './config-files.ts';
+
+type Life = Pick<ClientSecret, 'name' | 'notBefore' | 'expiresAt'>;
+const secret = (value: string, life: Life = {}): ClientSecret => ({
+  kind: 'sha256',
+  digest: digestOf(value),
+  ...life,
+});
+
+async function clientWith(...secrets: ClientSecret[]): Promise<Client> {
+  return { ...(await loadClient(client())), secrets };
+}
+
+describe('TK-10: the end of a secret', () => {
+  it('is no fault of the file: a service that ran yesterday starts today', async () => {
+    const secrets = '[{ value: env:WEB_SECRET, expires_at: 2025-12-31 }]';
+    const { clients } = await load(
+      `${PUBLIC}clients:\n${client({ client_secret: undefined, client_secrets: secrets })}`,
+    );
+    expect(secretWarnings(clients, NOW)).toMatchObject([
+      {
+        clientId: 'web',
+        state: 'expired',
+        isLast: true,
+        message: expect.stringContaining('can not authenticate'),
+      },
+    ]);
+  });
+
+  it.each([
+    [{}, 'live'],
+    [{ notBefore: NOW + 1 }, 'not yet'],
+    [{ notBefore: NOW }, 'live'],
+    [{ expiresAt: NOW + 15 * DAY }, 'live'],
+    [{ expiresAt: NOW + 14 * DAY }, 'expiring'],
+    [{ expiresAt: NOW }, 'expired'],
+  ] as const)('%j is %s', (life, state) => {
+    expect(secretState(secret('x', life), NOW)).toBe(state);
+  });
+
+  it('is warned of ahead, by name, unless it is over and another took its place', async () => {
+    const [old, next] = [secret('old', { expiresAt: NOW - 1, name: 'old' }), secret('new')];
+    expect(secretWarnings([await clientWith(old, next)], NOW)).toEqual([]);
+    const ending = secret('ending', { expiresAt: NOW + DAY });
+    expect(secretWarnings([await clientWith(ending, next)], NOW)).toMatchObject([
+      { secret: secretId(ending), state: 'expiring', isLast: false },
+    ]);
+  });
+
+  it('is written as a day, or with its time', () => {
+    expect(formatInstant(Date.UTC(2027, 0, 1) / 1000)).toBe('2027-01-01');
+    expect(formatInstant(Date.UTC(2027, 0, 1, 12, 30) / 1000)).toBe('2027-01-01T12:30:00Z');
+  });
+});
+
+describe('TK-11: the id of a secret', () => {
+  it('names it without telling anything', () => {
+    expect(secretId(secret('x'))).toMatch(/^[0-9a-f]{12}$/);
+    expect(secretId(secret('x', { name: 'a' }))).toBe(secretId(secret('x', { name: 'b' })));
+    expect(secretId(secret('x'))).not.toBe(secretId(secret('y')));
+    expect(digestOf('x').toString('hex')).not.toContain(secretId(secret('x')));
+  });
+});
+
+const PHC =
+  '$argon2id$v=19$m=19456,t=2,p=1$ps9143tS47zlDbRF2wbzKQ$qEUQEy7qYWUXUeNFjn7fIzTZjvYjeDcc1C1wUTUvnZc';
+const withHash = (hash: string) =>
+  `${LOCAL}clients:\n${client({ client_secret: undefined, client_secrets: `[{ hash: "${hash}", name: imported }]` })}`;
+
+describe('an imported argon2id hash', () => {
+  it('is taken as it is', async () => {
+    const { clients } = await load(withHash(PHC));
+    expect(clients[0]?.secrets).toMatchObject([{ kind: 'argon2id', phc: PHC, name: 'imported' }]);
+  });
+
+  it.each([
+    [PHC.replace('argon2id', 'argon2i'), 'must be an argon2id hash'],
+    [PHC.replace('m=19456', 'm=9999999'), 'must have m between'],
+    [PHC.replace('t=2', 't=99'), 'must have t from'],
+    ['$2b$12$abcdefghijklmnopqrstuv', 'must be an argon2id hash'],
+  ])('is refused as %s', async (hash, words) => {
+    await expect(load(withHash(hash))).rejects.toThrow(words);
+  });
+
+  it('in place of a reference is pointed to its key', async () => {
+    await expect(
+      load(`${PUBLIC}clients:\n${client({ client_secret: `"sha256:${'a'.repeat(64)}"` })}`),
+    ).rejects.toThrow('is a hash');
+    await expect(load(`${PUBLIC}clients:\n${client({ client_secret: `"${PHC}"` })}`)).rejects.toThrow(
+      'is a hash',
+    );
+    expect(
+      JSON.stringify((await load(`${LOCAL}clients:\n${client({ client_secret: SECRET })}`)).clients),
+    ).not.toContain(SECRET);
+  });
+});
