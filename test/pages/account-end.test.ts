@@ -1,0 +1,46 @@
+// Ending everything of a person from the command line, while two processes serve: RT-10, and the page that follows.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startTwoProcesses, type TwoProcesses } from '../attack/two-processes.ts';
+import { introspect, refresh, signIn, userinfo } from '../world/flows.ts';
+import { runCli } from '../world/process.ts';
+import { begin, complete, signInAs, silently, titleOf } from './person.ts';
+
+describe.each(['lmdb', 'redis'] as const)('postern user sign-out, two processes on %s', (store) => {
+  let two: TwoProcesses;
+  beforeAll(async () => {
+    two = await startTwoProcesses(store);
+  });
+  afterAll(() => two.stop());
+
+  it('RT-10: sessions, refresh tokens and access tokens of the person are dead at once on every node', async () => {
+    const [first, second] = two.nodes;
+    const alice = await signIn(first);
+    const bob = await signIn(first, { person: 'bob' });
+    const { browser } = await complete(first, 'alice', { scope: 'openid' });
+    expect(await silently(first, browser, { scope: 'openid' })).toBe('signed in');
+
+    const done = await runCli(['user', 'sign-out', 'Alice', '--config', first.configFile, '--json']);
+    expect([done.code, done.stderr]).toEqual([0, '']);
+    expect(JSON.parse(done.stdout)).toMatchObject({ username: 'alice', valid_after: expect.any(Number) });
+
+    for (const node of [first, second]) {
+      expect(await introspect(node, alice.tokens.access_token, 'web')).toEqual({ active: false });
+      expect((await userinfo(node, alice.tokens.access_token)).status).toBe(401);
+      const refused = await refresh(node, alice.tokens.refresh_token);
+      expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_grant']);
+      expect(await introspect(node, bob.tokens.access_token, 'web')).toMatchObject({ active: true });
+    }
+    expect(await silently(first, browser, { scope: 'openid' })).toBe('login_required');
+    // She can sign in again, in the same browser too.
+    await new Promise((resolve) => setTimeout(resolve, 1100));
+    const { page } = await begin(first, { scope: 'openid' }, { browser });
+    expect(titleOf(page)).toBe('Sign in');
+    const next = await signInAs(browser, page, 'alice');
+    expect(next.text.includes('/consent"') || next.url.includes('code=')).toBe(true);
+  });
+
+  it('says when there is no such person', async () => {
+    const { code, stderr } = await runCli(['user', 'sign-out', 'nobody', '--config', two.nodes[0].configFile]);
+    expect([code, stderr]).toEqual([1, 'there is no person "nobody" in the configuration\n']);
+  });
+});

@@ -1,0 +1,279 @@
+// The operator's folder of views on a running service, and the command line that goes with it.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pino } from 'pino';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { formOf, type Page } from '../world/browser.ts';
+import { get } from '../world/flows.ts';
+import { PASSWORDS, startWorld, type World } from '../world/world.ts';
+import { postern } from '../unit/cli/terminal.ts';
+import { begin, newBrowser, signInAs, titleOf } from './person.ts';
+
+let folder: string;
+const lines: string[] = [];
+
+function put(name: string, text: string): void {
+  const file = path.join(folder, 'views', name);
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
+
+async function until<T>(ask: () => Promise<T>, isRight: (answer: T) => boolean): Promise<T> {
+  for (const end = Date.now() + 10_000; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
+    const answer = await ask();
+    if (isRight(answer) || Date.now() > end) return answer;
+  }
+}
+
+describe('a folder of views, while the service runs', () => {
+  let world: World;
+  beforeAll(async () => {
+    folder = mkdtempSync(path.join(tmpdir(), 'postern-live-views-'));
+    const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
+    world = await startWorld({
+      log,
+      config: {
+        views: path.join(folder, 'views'),
+        branding: {
+          name: 'Acme ID',
+          color: '#0b6e4f',
+          logo: 'logo.svg',
+          logo_dark: 'https://acme.example/dark.svg',
+          favicon: '/assets/logo.svg',
+          privacy_uri: 'https://acme.example/privacy',
+          terms_uri: 'https://acme.example/terms',
+          imprint_uri: 'https://acme.example/imprint',
+        },
+      },
+    });
+  });
+  afterAll(async () => {
+    await world.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  const openLogin = async (): Promise<Page> => (await begin(world)).page;
+
+  it('need not exist at the start; then its files win one by one, and their end is the built-in page', async () => {
+    expect(titleOf(await openLogin())).toBe('Sign in');
+    put('locales/en.json', '{"login.title": "Welcome"}');
+    expect(titleOf(await until(openLogin, (page) => titleOf(page) === 'Welcome'))).toBe('Welcome');
+    put('partials/foot.ejs', '<p>Our own foot</p></main></body></html>');
+    const page = await until(openLogin, ({ text }) => text.includes('Our own foot'));
+    expect(page.text).toContain('Our own foot');
+    expect(titleOf(page)).toBe('Welcome');
+    rmSync(path.join(folder, 'views/partials'), { recursive: true });
+    expect((await until(openLogin, ({ text }) => !text.includes('Our own foot'))).text).not.toContain('Our own foot');
+  });
+
+  it('keeps the last good form of a broken file: no blank page, no 500, and one line in the log', async () => {
+    put('login.ejs', '<h1>Ours</h1><%- include("partials/sentence", { key: "login.lead", values: { client: "x" } }) %>');
+    expect(titleOf(await until(openLogin, (page) => titleOf(page) === 'Ours'))).toBe('Ours');
+    for (const broken of ['<% if (', '<%= nope %>', '<%- include("nothing") %>']) {
+      lines.length = 0;
+      put('login.ejs', broken);
+      await until(
+        () => Promise.resolve(lines.join('')),
+        (text) => text.includes('views were read again'),
+      );
+      const page = await openLogin();
+      expect([page.status, titleOf(page)], broken).toEqual([200, 'Ours']);
+      expect(lines.filter((line) => line.includes('login.ejs'))).toHaveLength(1);
+    }
+    rmSync(path.join(folder, 'views/login.ejs'));
+    expect(titleOf(await until(openLogin, (page) => titleOf(page) === 'Welcome'))).toBe('Welcome');
+  });
+
+  it('serves its assets under names that change with them, branding.css last, and old names for open pages', async () => {
+    put('assets/branding.css', 'body { color: red }');
+    put('assets/logo.svg', '<svg xmlns="http://www.w3.org/2000/svg"/>');
+    const page = await until(openLogin, ({ text }) => text.includes('branding.'));
+    const sheets = [...page.text.matchAll(/rel="stylesheet" href="([^"]+)"/g)].map(([, href = '']) => href);
+    expect(sheets.map((href) => /\/(\w+)\./.exec(href.slice(world.issuer.length))?.[1])).toEqual([
+      'style',
+      'colors',
+      'branding',
+    ]);
+    const path1 = (sheets[2] ?? '').slice(world.issuer.length);
+    expect(await get(world, path1)).toMatchObject({ status: 200, text: 'body { color: red }' });
+    expect((await get(world, path1)).headers.get('cache-control')).toContain('immutable');
+    put('assets/branding.css', 'body { color: blue }');
+    const next = await until(openLogin, ({ text }) => !text.includes(path1));
+    const path2 = /assets\/branding\.\w+\.css/.exec(next.text)?.[0] ?? '';
+    expect((await get(world, `/${path2}`)).text).toBe('body { color: blue }');
+    expect((await get(world, path1)).text).toBe('body { color: red }');
+  });
+
+  it('is branded by the configuration alone', async () => {
+    const { text } = await until(openLogin, (page) => page.text.includes('logo.'));
+    expect(text).toContain('<title>Welcome · Acme ID</title>');
+    expect(text).toMatch(/<img class="brand-logo" src="[^"]+\/assets\/logo\.\w+\.svg" alt="Acme ID">/);
+    expect(text).toContain(
+      '<source srcset="https://acme.example/dark.svg" media="(prefers-color-scheme: dark)">',
+    );
+    expect(text).toContain('<link rel="icon" href="/assets/logo.svg">');
+    for (const [name, words] of Object.entries({ privacy: 'Privacy', terms: 'Terms', imprint: 'Legal notice' }))
+      expect(text).toContain(`<a href="https://acme.example/${name}" rel="noreferrer">${words}</a>`);
+  });
+
+  it('IN-01, IN-02: nothing of a form or a query becomes an option of the templates', async () => {
+    const { browser, page } = await begin(world);
+    const { action, fields } = formOf(page, '/login');
+    const code = 'JSON.stringify; process.env.POSTERN_HACKED = "yes"';
+    const hostile = {
+      'settings[view options][client]': 'true',
+      'settings[view options][escapeFunction]': code,
+      'settings[view options][outputFunctionName]': `x;${code};s`,
+      ...Object.fromEntries(
+        ['layout', 'writeResp', 'cache', 'delimiter', 'filename', 'client', 'async', 'localsName', 'escape'].map(
+          (key) => [key, '../../../../etc/passwd'],
+        ),
+      ),
+    };
+    const body = new URLSearchParams({ ...fields, ...hostile, username: 'alice', password: 'wrong' }).toString();
+    const query = new URLSearchParams(hostile).toString();
+    const answer = await browser.request(`${action}?${query}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body,
+    });
+    expect(answer.status).toBe(401);
+    expect(answer.text).toContain('don’t match');
+    expect(answer.text).not.toMatch(/passwd|root:/);
+    expect((await browser.request(`${page.url}?${query}`)).text).not.toMatch(/passwd|root:/);
+    expect(process.env['POSTERN_HACKED']).toBeUndefined();
+  });
+
+  it('LO-10, LO-13: the pages of a sign-out can not be framed, follow the issuer alone, and write no hint anywhere', async () => {
+    lines.length = 0;
+    const { browser, page } = await begin(world);
+    const consent = await signInAs(browser, page, 'alice');
+    await browser.submit(consent, '/consent');
+    const hint = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJjYW5hcnkifQ.canary';
+    for (const one of [
+      await browser.open(`${world.issuer}/oauth/logout`, { headers: { 'x-forwarded-host': 'evil.example' } }),
+      await newBrowser(world).open(`${world.issuer}/oauth/logout`),
+      await browser.open(`${world.issuer}/oauth/logout?id_token_hint=${hint}`),
+    ]) {
+      expect(one.headers.get('x-frame-options')).toBe('DENY');
+      expect(one.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+      expect(one.headers.get('referrer-policy')).toBe('same-origin');
+      expect(one.text).not.toMatch(/evil\.example|canary/);
+      for (const [, action = ''] of one.text.matchAll(/<form[^>]*action="([^"]*)"/g))
+        expect(action.startsWith(`${world.issuer}/`)).toBe(true);
+    }
+    expect(lines.join('')).not.toContain('canary');
+    expect(lines.join('')).not.toContain(PASSWORDS.alice);
+  });
+});
+
+describe('postern views', () => {
+  let config: string;
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'postern-cli-views-'));
+    config = path.join(folder, 'postern.json');
+    writeFileSync(config, JSON.stringify({ issuer: 'http://localhost:3000', views: 'views' }));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  const views = (...args: string[]) => postern(['views', ...args, '--config', config]);
+  const states = async (): Promise<Record<string, string>> => {
+    const { stdout } = await views('list', '--json');
+    const rows = JSON.parse(stdout) as { name: string; state: string }[];
+    return Object.fromEntries(rows.map(({ name, state }) => [name, state]));
+  };
+
+  it('eject writes a view with its origin, once; list tells whose is whose', async () => {
+    expect(await views('eject', 'login')).toMatchObject({ code: 0, stdout: `${path.join(folder, 'views/login.ejs')}\n` });
+    const text = readFileSync(path.join(folder, 'views/login.ejs'), 'utf8');
+    expect(text).toMatch(/^<%# postern:from login\.ejs [0-9a-f]{16} -%>\n/);
+    expect(text.split('\n').slice(1).join('\n')).toBe(readFileSync('views/login.ejs', 'utf8'));
+    expect((await views('eject', 'login')).code).toBe(1);
+    expect((await views('eject', 'login', '--force')).code).toBe(0);
+    expect((await views('eject', 'partials/head', '--stdout')).stdout).toContain('<!doctype html>');
+    put('assets/branding.css', '');
+    put('consent.ejs', `<%# postern:from consent.ejs ${'0'.repeat(16)} -%>\n${readFileSync('views/consent.ejs', 'utf8')}`);
+    expect(await states()).toMatchObject({
+      'login.ejs': 'overridden',
+      'consent.ejs': 'outdated',
+      'error.ejs': 'built-in',
+      'assets/branding.css': 'added',
+    });
+    const checked = await views('check');
+    expect(checked.code).toBe(0);
+    expect(checked.stderr).toContain('warning: ');
+    expect(checked.stderr).toContain('consent.ejs was made from an older version');
+  });
+
+  it('eject knows the names, and says what it can not do', async () => {
+    expect(await views('eject', 'logn')).toMatchObject({
+      code: 1,
+      stderr: 'there is no view "logn": did you mean login?\n',
+    });
+    expect((await views('eject', 'locales/de.json')).stderr).toContain('merged key by key');
+    expect((await views('eject', '../../package.json')).code).toBe(1);
+    expect((await views('eject')).code).toBe(2);
+    expect((await views('ejct', 'login')).code).toBe(2);
+  });
+
+  it('check finds nothing wrong with the built-in views, whole and ejected', async () => {
+    for (const name of Object.keys(await states())) {
+      if (!name.endsWith('.json')) expect((await views('eject', name)).code, name).toBe(0);
+    }
+    expect(await views('check')).toEqual({ code: 0, stdout: `${path.join(folder, 'views')} is in order\n`, stderr: '' });
+  });
+
+  it('check says when the folder is not there, and when none is configured', async () => {
+    expect(await views('check')).toMatchObject({ code: 1, stderr: expect.stringContaining('does not exist') });
+    writeFileSync(config, JSON.stringify({ issuer: 'http://localhost:3000' }));
+    expect(await views('check')).toMatchObject({ code: 0, stdout: expect.stringContaining('built-in') });
+    expect((await views('eject', 'login')).stderr).toContain('set views: to one');
+  });
+
+  it.each([
+    ['login.ejs', 'signin.ejs', '', 'used by no page'],
+    ['a slip in a name', 'logn.ejs', '', 'did you mean login.ejs?'],
+    ['a file in the wrong folder', 'branding.css', '', 'did you mean assets/branding.css?'],
+    ['an asset that is not served', 'assets/notes.txt', '', 'is not served'],
+    ['a broken template', 'login.ejs', '<% if (', 'login.ejs'],
+    ['an unknown name', 'partials/foot.ejs', '<%= modle.x %>', 'modle is not defined'],
+    ['an unknown field', 'logout.ejs', '<%= model.clientt %>', 'model.clientt is no field: did you mean client?'],
+    ['a field of a field', 'logout.ejs', '<%= model.client?.nam %>', 'model.client.nam is no field'],
+    ['a missing partial', 'login.ejs', '<%- include("partials/hed") %>', 'There is no template partials/hed.ejs'],
+    ['a missing asset', 'login.ejs', '<%= asset("x.png") %>', 'There is no asset x.png'],
+    ['raw output', 'login.ejs', '\n<%- model.username %>', 'login.ejs:2 prints without escaping'],
+    ['a text that nobody has', 'login.ejs', '<%= t("login.titel") %>', 'There is no text login.titel'],
+    ['no language', 'login.ejs', '<!doctype html><html></html>', 'WCAG 3.1.1'],
+    ['no title', 'login.ejs', '<!doctype html><title></title>', 'WCAG 2.4.2'],
+    ['an image without words', 'login.ejs', '<img src="x">', '<img src="x"> needs an alt'],
+    ['a field without a label', 'login.ejs', '<input name="username">', 'needs a <label>'],
+    ['a button without words', 'login.ejs', '<button><svg></svg></button>', 'needs a text'],
+    ['a form without its token', 'login.ejs', '<form method="post" action="x"></form>', 'lacks the hidden field csrf'],
+    ['an inline script', 'login.ejs', '<script>1</script>', 'stops scripts'],
+    ['an inline style', 'login.ejs', '<p style="color: red">', 'stops styles'],
+    ['a handler', 'login.ejs', '<p onclick="x()">', 'stops onclick'],
+    ['a locked zoom', 'login.ejs', '<meta name="viewport" content="user-scalable=no">', 'WCAG 1.4.4'],
+    ['a locale that is none', 'locales/de.json', '[]', 'must be one object'],
+    ['an unknown text', 'locales/de.json', '{"login.titel": "x"}', 'did you mean login.title?'],
+    ['an unknown value', 'locales/de.json', '{"login.lead": "{{app}}"}', 'it gets client'],
+  ])('check finds %s', async (_, name, text, words) => {
+    put(name, text);
+    const { code, stderr } = await views('check');
+    expect(stderr).toContain(words);
+    expect(code).toBe(1);
+    const { stdout } = await views('check', '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false, faults: expect.any(Array) });
+  });
+
+  it('check leaves alone what an operator may add', async () => {
+    put('locales/es.json', '{"scope.reports.read": "Leer", "own.words": "Hola"}');
+    put('partials/foot.ejs', `<%= t("own.words") %>${readFileSync('views/partials/foot.ejs', 'utf8')}`);
+    put('locales/en.json', '{"own.words": "Hello"}');
+    put('login.ejs', `<%- include('partials/mine') -%>${readFileSync('views/login.ejs', 'utf8')}`);
+    put('partials/mine.ejs', '');
+    put('assets/font.woff2', 'x');
+    put('README.md', 'ours');
+    expect(await views('check')).toMatchObject({ code: 0, stderr: '' });
+  });
+});
