@@ -1,41 +1,28 @@
-// THE COMPOSITION ROOT: where the parts meet, from top to bottom, and nowhere else. What a configuration says becomes a
-// site; a new configuration becomes a new site that takes the old one's place, and requests in flight end on the old one.
+// THE COMPOSITION ROOT: where the parts meet, from top to bottom, and nowhere else. Owns what stays for the life of the
+// process; what a configuration says becomes a site (site.ts), and a new one takes the old one's place, whole.
 import { isDeepStrictEqual } from 'node:util';
-import type Koa from 'koa';
-import { createAccountStates, type AccountStates } from './accounts/account-state.ts';
-import { createAccounts } from './accounts/accounts.ts';
-import { createPasswords, type Passwords } from './accounts/passwords.ts';
-import { createSignIn } from './accounts/sign-in.ts';
+import { createAccountStates } from './accounts/account-state.ts';
+import { createPasswords } from './accounts/passwords.ts';
 import type { Config, ConfigError } from './config/config.ts';
 import { keepUntilRestart, needRestart } from './config/restart.ts';
-import { createEngine, type EngineParts } from './engine/engine.ts';
-import { createInteractions } from './engine/interactions.ts';
-import { LiveEngine } from './engine/live-engine.ts';
-import { createSecretUses, type SecretUses } from './engine/secret-uses.ts';
-import { createApp } from './http/app.ts';
+import { createSecretUses } from './engine/secret-uses.ts';
 import { createManagementApp, type ConfigStatus } from './http/management.ts';
 import { createListener } from './http/server.ts';
 import { createTryOut } from './http/try-out.ts';
-import { createCsrf } from './interaction/csrf.ts';
-import { interactionRoutes } from './interaction/routes.ts';
-import { createShow } from './interaction/show.ts';
 import { generateKey } from './keys/generate-key.ts';
-import type { KeySet } from './keys/key-set.ts';
 import { createKeyStore } from './keys/key-store.ts';
 import { ensurePepper } from './keys/pepper.ts';
 import { keyProblems } from './keys/readiness.ts';
 import { createRotation, type Rotation, type Timer } from './keys/rotation.ts';
 import { toTiming, toTimingInput } from './keys/timing.ts';
 import { createVault } from './keys/vault.ts';
-import { createLimits } from './limits/limits.ts';
-import { createLimitReport } from './limits/report.ts';
 import { BUILT_IN_FOLDER } from './pages/built-in-folder.ts';
 import { createViews, type Views } from './pages/views.ts';
-import { createKeyedHash, type KeyedHash } from './store/keyed-hash.ts';
+import { createKeyedHash } from './store/keyed-hash.ts';
+import { buildSite, type Foundation, type Site } from './site.ts';
 import { openStore } from './store/open.ts';
 import { type Clock, type Store, StoreUnfit } from './store/store.ts';
 import { createLog, type Log } from './telemetry/log.ts';
-import { createRevokedTokens } from './tokens/revoked-tokens.ts';
 
 /** What a test may put in place of the real thing. */
 export type Overrides = {
@@ -81,27 +68,6 @@ export async function createService(config: Config, overrides: Overrides = {}, h
 
 type Surroundings = { readonly now: Clock; readonly log: Log; readonly rotationTimer: Timer | undefined };
 
-/** What stays for the life of the process, whatever the configuration becomes. */
-type Foundation = Surroundings & {
-  readonly store: Store;
-  readonly hash: KeyedHash;
-  readonly states: AccountStates;
-  readonly passwords: Passwords;
-  readonly uses: SecretUses;
-  readonly views: Views;
-  readonly maySign: () => boolean;
-  /** Seconds; never shortened while running, because older tokens may live that long. */
-  readonly tombstoneSeconds: (config: Config) => number;
-};
-
-/** What follows from one configuration. */
-type Site = {
-  readonly config: Config;
-  readonly app: Koa;
-  /** Puts an engine with these keys in the place of the one that serves. */
-  readonly useKeys: (keySet: KeySet) => Promise<void>;
-};
-
 async function assemble(
   first: Config,
   hashOfFirst: string,
@@ -121,7 +87,8 @@ async function assemble(
   });
   await keyStore.ensure();
   const foundation: Foundation = {
-    ...around,
+    now,
+    log,
     store,
     hash: createKeyedHash(await ensurePepper(store.documents, vault)),
     states: createAccountStates(store.documents),
@@ -203,54 +170,6 @@ async function assemble(
       status = { ...status, problem: undefined };
     },
     stop,
-  };
-}
-
-async function buildSite(config: Config, keySet: KeySet, foundation: Foundation): Promise<Site> {
-  const { store, hash, states, passwords, uses, views, maySign, tombstoneSeconds, now, log } = foundation;
-  const { pages, assets } = views;
-  const limits = createLimits({
-    counters: store.counters,
-    hash,
-    rates: config.rateLimits,
-    now,
-    onLimited: createLimitReport((limit, times) => log.warn({ limit, times }, 'limit reached'), now),
-  });
-  const accounts = createAccounts(config.users, states);
-  const signIn = createSignIn(accounts, passwords, (account, address) =>
-    limits.takeSignInAttempt(account, address),
-  );
-
-  const adapter = { records: store.records, hash, tombstoneSeconds: tombstoneSeconds(config) };
-  const engineParts: Omit<EngineParts, 'keySet'> = {
-    config,
-    adapter,
-    accounts,
-    pages,
-    now,
-    revoked: createRevokedTokens(store.records, hash, now),
-    limits,
-    log,
-    verifySlow: (phc, secret) => passwords.verify(phc, secret),
-    onSecretUsed: uses.note,
-    maySign,
-  };
-  const live = new LiveEngine(await createEngine({ ...engineParts, keySet }));
-
-  const csrf = createCsrf(hash);
-  const interactions = interactionRoutes({
-    issuer: config.issuer,
-    interactions: createInteractions(live, adapter),
-    signIn,
-    csrf,
-    show: createShow({ config, accounts, pages, csrf, now }),
-  });
-  return {
-    config,
-    app: createApp({ config, live, interactions, pages, assets, limits, log }),
-    async useKeys(next) {
-      live.swap(await createEngine({ ...engineParts, keySet: next }));
-    },
   };
 }
 

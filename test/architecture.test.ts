@@ -17,6 +17,7 @@ const ORDER = [
   ['engine'],
   ['interaction'],
   ['http'],
+  ['site.ts'],
   ['service.ts'],
   ['cli'],
   ['main.ts'],

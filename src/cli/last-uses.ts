@@ -5,9 +5,8 @@ import { openStore } from '../store/open.ts';
 import type { ReadLastUses } from './client-list.ts';
 
 export const readLastUses: ReadLastUses = async ({ store: location }) => {
-  const nothingKnown = () => undefined;
   // A listing makes no data folder.
-  if (location.engine === 'lmdb' && !existsSync(location.folder)) return nothingKnown;
+  if (location.engine === 'lmdb' && !existsSync(location.folder)) return () => undefined;
   const store = await openStore(location, Date.now);
   try {
     return await readSecretUses(store.documents);

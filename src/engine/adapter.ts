@@ -89,6 +89,13 @@ export function createAdapter(model: string, { records, hash, tombstoneSeconds }
       if (model === 'Interaction' && !(await isFirstToEnd(id))) {
         throw new errors.SessionNotFound('interaction session not found');
       }
+      // Only a revocation destroys one of these, and it ends the grant: the tombstone first, so that an outage in between
+      // leaves nothing of the family alive that a repeat would no longer find (RD-10).
+      if (GRANTABLE.has(model)) {
+        const record = await records.find(model, keyOf(id));
+        const grantId = record && payloadOf(record, id).grantId;
+        if (grantId !== undefined) await revokeGrant(grantId);
+      }
       return records.destroy(model, keyOf(id));
     },
 

@@ -30,6 +30,8 @@ export interface RedisConnection {
   /** Every master, to look at all keys. */
   masters(): readonly Redis[];
   readonly label: string;
+  /** A replica must have what may not be lost; else `confirm` is `run`. */
+  readonly isConfirmed: boolean;
   close(): Promise<void>;
 }
 
@@ -78,6 +80,7 @@ function toConnection(place: RedisPlace): Opening {
 
   return {
     label: place.label,
+    isConfirmed: place.isConfirmed,
     ask,
     run,
     async open() {

@@ -76,9 +76,12 @@ async function save(
     const isAdded = toBoolean(await connection.run('indexRecord', keys, [at, ends, `${kind}:${key}`]));
     if (!isAdded) return 'grant_revoked';
   }
+  const keys = [recordKey(id)];
   const args = [at, payload, ends, lifeMs, grant, alias];
-  if (isConfirmed) await connection.confirm({ script: 'saveRecord', keys: [recordKey(id)], args });
-  else await connection.run('saveRecord', [recordKey(id)], args);
+  if (isConfirmed && connection.isConfirmed) {
+    await connection.confirm({ script: 'saveRecord', keys, args: [...args, 's'] });
+    await connection.run('settleRecord', keys, []);
+  } else await connection.run('saveRecord', keys, [...args, '']);
   // After the record: until then the alias finds the record before this one, not nothing.
   if (alias !== '') {
     const pointer = aliasKey(kind, alias);
@@ -97,9 +100,10 @@ async function findRow(
   at: number,
 ): Promise<Row | undefined> {
   const id = recordKey(toRecordId(kind, key));
-  const [payload, ends, consumedAt, grant, alias] = await connection.ask(id, (redis) =>
-    redis.hmget(id, 'p', 'e', 'c', 'g', 'a'),
+  const [payload, ends, consumedAt, grant, alias, pending] = await connection.ask(id, (redis) =>
+    redis.hmget(id, 'p', 'e', 'c', 'g', 'a', 'u'),
   );
+  if (pending) await settleRecord(connection, id);
   if (typeof payload !== 'string' || Number(ends) <= at) return undefined;
   // A record that was written while its grant was being revoked is still there, and dead.
   if (grant && (await isRevoked(connection, grant, at))) return undefined;
@@ -110,10 +114,35 @@ function toStored(row: Row | undefined): StoredRecord | undefined {
   return row && { key: row.key, payload: row.payload, consumedAt: row.consumedAt };
 }
 
+/**
+ * What ended something and no replica has confirmed is neither there nor gone: whoever meets it waits for a replica, or
+ * rejects. Else the repeat of a revocation that was answered with 503 would find nothing to do and say that it is done.
+ */
+async function settleRecord(connection: RedisConnection, id: string): Promise<void> {
+  await connection.confirm({ script: 'touchRecord', keys: [id], args: [] });
+  await connection.run('settleRecord', [id], []);
+}
+
 async function isRevoked(connection: RedisConnection, grant: string, at: number): Promise<boolean> {
   const tombstone = grantDeadKey(grant);
-  const ends = await connection.ask(tombstone, (redis) => redis.get(tombstone));
-  return ends !== null && Number(ends) > at;
+  const dead = await connection.ask(tombstone, (redis) => redis.get(tombstone));
+  if (dead === null) return false;
+  const ends = Number(dead.replace('?', ''));
+  if (ends > at && dead.startsWith('?')) await bury(connection, grant, { at, lifeMs: ends - at });
+  return ends > at;
+}
+
+/** Writes the tombstone, and says who is to be deleted. */
+async function bury(
+  connection: RedisConnection,
+  grant: string,
+  { at, lifeMs }: Span,
+): Promise<readonly string[]> {
+  const keys = [grantIndexKey(grant), grantDeadKey(grant)];
+  const args = [at + lifeMs, lifeMs, connection.isConfirmed ? '?' : ''];
+  const members = toTexts(await connection.confirm({ script: 'buryGrant', keys, args }));
+  await connection.run('settleGrant', keys.slice(1), []);
+  return members;
 }
 
 /**
@@ -122,14 +151,8 @@ async function isRevoked(connection: RedisConnection, grant: string, at: number)
  */
 async function drop(connection: RedisConnection, { kind, key }: Name, onlyOf = ''): Promise<void> {
   const id = recordKey(toRecordId(kind, key));
-  const reply =
-    onlyOf === ''
-      ? await connection.confirm(
-          { script: 'dropRecord', keys: [id], args: [''] },
-          (row) => toTexts(row).length > 0,
-        )
-      : await connection.run('dropRecord', [id], [onlyOf]);
-  const [grant = '', alias = ''] = toTexts(reply);
+  const row = await dropRow(connection, id, onlyOf);
+  const [grant = '', alias = ''] = row;
   const index = grantIndexKey(grant);
   await Promise.all([
     grant !== '' && connection.ask(index, (redis) => redis.zrem(index, `${kind}:${key}`)),
@@ -137,10 +160,18 @@ async function drop(connection: RedisConnection, { kind, key }: Name, onlyOf = '
   ]);
 }
 
-async function revoke(connection: RedisConnection, grant: string, { at, lifeMs }: Span): Promise<void> {
-  const keys = [grantIndexKey(grant), grantDeadKey(grant)];
-  const args = [at + lifeMs, lifeMs];
-  const members = toTexts(await connection.confirm({ script: 'buryGrant', keys, args }));
+async function dropRow(connection: RedisConnection, id: string, onlyOf: string): Promise<readonly string[]> {
+  if (onlyOf !== '' || !connection.isConfirmed) {
+    return toTexts(await connection.run('dropRecord', [id], [onlyOf, '']));
+  }
+  const write = { script: 'dropRecord', keys: [id], args: ['', 'd'] } as const;
+  const row = toTexts(await connection.confirm(write, (reply) => toTexts(reply).length > 0));
+  if (row.length > 0) await connection.run('settleRecord', [id], []);
+  return row;
+}
+
+async function revoke(connection: RedisConnection, grant: string, span: Span): Promise<void> {
+  const members = await bury(connection, grant, span);
   // From here on everything is dead; the rest only cleans up, and a repeat finds what an outage left behind.
   for (let start = 0; start < members.length; start += BATCH) {
     const batch = members.slice(start, start + BATCH);

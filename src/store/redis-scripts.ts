@@ -1,11 +1,14 @@
 // What must be atomic in Redis, as Lua: each script touches one slot and runs alone. Times come in as milliseconds of
 // the caller's clock, because expiry by Redis' own clock is only the cleaning. Knows no connection.
 
-/** Replaces a record. What was consumed stays consumed while it lives. A record is a hash: p, e, c, g, a. */
+/**
+ * Replaces a record. What was consumed stays consumed while it lives. A record is a hash: p, e, c, g, a; and u while no
+ * replica has confirmed what ended something: s saved, d destroyed.
+ */
 const saveRecord = `
-local now, payload, ends, ttl, grant, alias = unpack(ARGV)
+local now, payload, ends, ttl, grant, alias, pending = unpack(ARGV)
 local old = redis.call('HMGET', KEYS[1], 'e', 'c')
-redis.call('HSET', KEYS[1], 'p', payload, 'e', ends, 'g', grant, 'a', alias)
+redis.call('HSET', KEYS[1], 'p', payload, 'e', ends, 'g', grant, 'a', alias, 'u', pending)
 if old[2] and tonumber(old[1]) <= tonumber(now) then redis.call('HDEL', KEYS[1], 'c') end
 redis.call('PEXPIRE', KEYS[1], ttl)
 return 1`;
@@ -22,12 +25,34 @@ if row[2] then return 2 end
 redis.call('HSET', KEYS[1], 'c', at)
 return 1`;
 
-/** Deletes a record, with a grant only if it still belongs to it, and says what pointed to it: grant, alias; else nothing. */
+/**
+ * Deletes a record, with a grant only if it still belongs to it, and says what pointed to it: grant, alias; else nothing.
+ * With a mark it stays as an empty row until settleRecord, so that whoever asks meanwhile can't take it for settled.
+ */
 const dropRecord = `
+local grant, pending = unpack(ARGV)
 local row = redis.call('HMGET', KEYS[1], 'g', 'a')
-if not row[1] or (ARGV[1] ~= '' and row[1] ~= ARGV[1]) then return {} end
-redis.call('UNLINK', KEYS[1])
+if not row[1] or (grant ~= '' and row[1] ~= grant) then return {} end
+if pending == '' then
+  redis.call('UNLINK', KEYS[1])
+else
+  redis.call('HDEL', KEYS[1], 'p')
+  redis.call('HSET', KEYS[1], 'e', 0, 'u', pending)
+end
 return row`;
+
+/** Writes the mark once more, so that a replica can be waited for. */
+const touchRecord = `
+local pending = redis.call('HGET', KEYS[1], 'u')
+if pending then redis.call('HSET', KEYS[1], 'u', pending) end
+return 1`;
+
+/** A replica has it. */
+const settleRecord = `
+local pending = redis.call('HGET', KEYS[1], 'u')
+if pending == 'd' then redis.call('UNLINK', KEYS[1])
+elseif pending == 's' then redis.call('HSET', KEYS[1], 'u', '') end
+return 1`;
 
 /** Deletes an alias that still points to this record. */
 const dropAlias = `
@@ -38,19 +63,32 @@ return 0`;
 const indexRecord = `
 local now, ends, id = unpack(ARGV)
 local dead = redis.call('GET', KEYS[2])
-if dead and tonumber(dead) > tonumber(now) then return 0 end
+if dead and tonumber(string.match(dead, '%d+')) > tonumber(now) then return 0 end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 redis.call('ZADD', KEYS[1], ends, id)
 local last = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
 redis.call('PEXPIRE', KEYS[1], string.format('%.0f', tonumber(last[2]) - tonumber(now)))
 return 1`;
 
-/** Writes the tombstone, never a shorter one, and says who is to be deleted. */
+/**
+ * Writes the tombstone, never a shorter one, and says who is to be deleted. '?' before its end: no replica has confirmed it.
+ * One that is pending is written again, so that a replica can be waited for.
+ */
 const buryGrant = `
-local ends, ttl = unpack(ARGV)
+local ends, ttl, pending = unpack(ARGV)
 local dead = redis.call('GET', KEYS[2])
-if not dead or tonumber(dead) < tonumber(ends) then redis.call('SET', KEYS[2], ends, 'PX', ttl) end
+local known = dead and tonumber(string.match(dead, '%d+')) or 0
+if known < tonumber(ends) then
+  redis.call('SET', KEYS[2], pending .. ends, 'PX', ttl)
+elseif string.sub(dead, 1, 1) == '?' then
+  redis.call('SET', KEYS[2], dead, 'KEEPTTL')
+end
 return redis.call('ZRANGE', KEYS[1], 0, -1)`;
+
+const settleGrant = `
+local dead = redis.call('GET', KEYS[1])
+if dead and string.sub(dead, 1, 1) == '?' then redis.call('SET', KEYS[1], string.sub(dead, 2), 'KEEPTTL') end
+return 1`;
 
 /** Compare-and-set of one field, stored as 'version value'. */
 const putDocument = `
@@ -93,9 +131,12 @@ export const SCRIPTS = {
   saveRecord: { lua: saveRecord, numberOfKeys: 1 },
   consumeRecord: { lua: consumeRecord, numberOfKeys: 1 },
   dropRecord: { lua: dropRecord, numberOfKeys: 1 },
+  touchRecord: { lua: touchRecord, numberOfKeys: 1 },
+  settleRecord: { lua: settleRecord, numberOfKeys: 1 },
   dropAlias: { lua: dropAlias, numberOfKeys: 1 },
   indexRecord: { lua: indexRecord, numberOfKeys: 2 },
   buryGrant: { lua: buryGrant, numberOfKeys: 2 },
+  settleGrant: { lua: settleGrant, numberOfKeys: 1 },
   putDocument: { lua: putDocument, numberOfKeys: 1 },
   removeDocument: { lua: removeDocument, numberOfKeys: 1 },
   incrementCounter: { lua: incrementCounter, numberOfKeys: 1 },

@@ -1,0 +1,245 @@
+// Whole ways through the pages in a real browser: with JavaScript off, with the keyboard alone, with the back button and
+// a second tab, and with an operator's redesign that is dropped in while the service runs.
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { AxeBuilder } from '@axe-core/playwright';
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { AUTHORIZATION_REQUEST } from '../world/flows.ts';
+import { requireServer } from '../servers.ts';
+import { CALLBACK, PASSWORDS, startWorld, type World } from '../world/world.ts';
+import { clientsWithHome, GENEROUS } from '../pages/person.ts';
+
+const REDESIGN = path.resolve(import.meta.dirname, 'fixtures/redesign');
+const PICTURES = path.resolve('artifacts/journeys');
+const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+
+let world: World;
+let browser: Browser;
+let folder: string;
+const faults: string[] = [];
+
+beforeAll(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), 'postern-journeys-'));
+  const views = path.join(folder, 'views');
+  world = await startWorld({ config: { ...GENEROUS, clients: clientsWithHome(), views } });
+  browser = await chromium.launch({
+    executablePath: requireServer('chromium'),
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+  });
+});
+afterAll(async () => {
+  await browser?.close();
+  await world?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+afterEach(() => {
+  expect(faults.splice(0)).toEqual([]);
+});
+
+/** A new visitor. The app is a page that says what it got. */
+async function visit(options: BrowserContextOptions = {}): Promise<Page> {
+  const context = await browser.newContext(options);
+  await context.route('https://*.example/**', (route) =>
+    route.fulfill({ contentType: 'text/html', body: '<title>App</title><h1>The app</h1>' }),
+  );
+  const page = await context.newPage();
+  page.on('console', (message) => {
+    // A browser says so of every 4xx.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) faults.push(message.text());
+  });
+  return page;
+}
+
+function authorizeUrl(parameters: Readonly<Record<string, string>> = {}): string {
+  return `${world.issuer}/oauth/authorize?${new URLSearchParams({ ...AUTHORIZATION_REQUEST, ...parameters }).toString()}`;
+}
+
+async function fillIn(page: Page, person: keyof typeof PASSWORDS, password: string = PASSWORDS[person]): Promise<void> {
+  await page.getByLabel('Username').fill(person);
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+async function atTheApp(page: Page): Promise<URLSearchParams> {
+  await page.getByRole('heading', { name: 'The app' }).waitFor();
+  const url = new URL(page.url());
+  expect(`${url.origin}${url.pathname}`).toBe(CALLBACK);
+  return url.searchParams;
+}
+
+async function titleOf(page: Page): Promise<string> {
+  return page.getByRole('heading', { level: 1 }).innerText();
+}
+
+describe.each([
+  ['with JavaScript', true],
+  ['with JavaScript off', false],
+])('%s', (_, javaScriptEnabled) => {
+  it('LG-17: a person mistypes, signs in, allows, comes to the app, and signs out', async () => {
+    const page = await visit({ javaScriptEnabled });
+    await page.goto(authorizeUrl());
+    await fillIn(page, 'alice', 'wrong');
+    expect(await page.getByRole('alert').innerText()).toContain('don’t match');
+    expect(await page.getByLabel('Username').inputValue()).toBe('alice');
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORDS.alice);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    expect(await titleOf(page)).toBe('Web app asks for access');
+    await page.getByRole('button', { name: 'Allow', exact: true }).click();
+    expect((await atTheApp(page)).get('code')).not.toBeNull();
+
+    await page.goto(`${world.issuer}/oauth/logout`);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    expect(await titleOf(page)).toBe('You’re signed out');
+    await page.goto(`${world.issuer}/oauth/logout`);
+    expect(await titleOf(page)).toBe('You’re already signed out');
+    expect(await page.getByRole('button').count()).toBe(0);
+  });
+
+  it('another person takes over the browser, without a page that has to be clicked through', async () => {
+    const page = await visit({ javaScriptEnabled });
+    await page.goto(authorizeUrl());
+    await fillIn(page, 'alice');
+    await page.getByRole('link', { name: 'Use another account' }).click();
+    await fillIn(page, 'bob');
+    expect(await page.getByText('You’re signed in as').innerText()).toContain('bob');
+    await page.getByRole('button', { name: 'Allow', exact: true }).click();
+    await atTheApp(page);
+
+    await page.goto(authorizeUrl({ prompt: 'select_account' }));
+    expect(await titleOf(page)).toBe('Choose an account');
+    await page.getByRole('button', { name: 'Continue as bob' }).click();
+    expect((await atTheApp(page)).get('code')).not.toBeNull();
+  });
+
+  it('a language is chosen by a link, and stays', async () => {
+    const page = await visit({ javaScriptEnabled, locale: 'fr-FR' });
+    await page.goto(authorizeUrl());
+    expect(await titleOf(page)).toBe('Connexion');
+    await page.getByRole('link', { name: 'Deutsch' }).click();
+    expect(await titleOf(page)).toBe('Anmelden');
+    await page.goto(authorizeUrl({ ui_locales: 'fr' }));
+    expect(await titleOf(page)).toBe('Anmelden');
+  });
+
+  it('the back button leads to a page that explains, and on to the app', async () => {
+    const page = await visit({ javaScriptEnabled });
+    await page.goto(authorizeUrl());
+    await fillIn(page, 'alice');
+    await page.getByRole('button', { name: 'Don’t allow' }).click();
+    expect((await atTheApp(page)).get('error')).toBe('access_denied');
+    await page.goBack();
+    expect(await titleOf(page)).toBe('This page has expired');
+    await page.getByRole('link', { name: 'Back to Web app' }).click();
+    await page.getByRole('heading', { name: 'The app' }).waitFor();
+    expect(page.url()).toBe('https://app.example/');
+  });
+});
+
+describe('the keyboard alone', () => {
+  it('goes from the app through sign-in and consent and back, and sees the focus all the way', async () => {
+    const page = await visit();
+    await page.goto(authorizeUrl());
+    await page.keyboard.type('alice');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('wrong');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').waitFor();
+    // Where typing goes on, with the error as its description.
+    expect(await page.evaluate('document.activeElement.id')).toBe('password');
+    expect(await page.evaluate('document.activeElement.getAttribute("aria-describedby")')).toContain('sign-in-error');
+    await page.keyboard.type(PASSWORDS.alice);
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Allow', exact: true }).waitFor();
+    const seen: unknown[] = [];
+    for (let step = 0; step < 3; step += 1) {
+      await page.keyboard.press('Tab');
+      seen.push(await page.evaluate('document.activeElement.textContent.trim()'));
+      expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
+    }
+    expect(seen).toEqual(['Use another account', 'Allow', 'Don’t allow']);
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.press('Enter');
+    expect((await atTheApp(page)).get('code')).not.toBeNull();
+  });
+});
+
+describe('two tabs and an impatient hand', () => {
+  it('both tabs come to the app, in either order', async () => {
+    const first = await visit();
+    const second = await first.context().newPage();
+    await first.goto(authorizeUrl());
+    await second.goto(authorizeUrl());
+    for (const page of [second, first]) {
+      await fillIn(page, 'alice');
+      const allow = page.getByRole('button', { name: 'Allow', exact: true });
+      await Promise.race([allow.waitFor(), page.getByRole('heading', { name: 'The app' }).waitFor()]);
+      if (await allow.isVisible()) await allow.click();
+      expect((await atTheApp(page)).get('code')).not.toBeNull();
+    }
+  });
+
+  it('a double click signs in once, and is no error', async () => {
+    const page = await visit();
+    await page.goto(authorizeUrl());
+    await page.getByLabel('Username').fill('alice');
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORDS.alice);
+    await page.getByRole('button', { name: 'Sign in' }).dblclick();
+    await page.getByRole('button', { name: 'Allow', exact: true }).dblclick();
+    expect((await atTheApp(page)).get('code')).not.toBeNull();
+  });
+});
+
+describe('a redesign that is dropped in while the service runs', () => {
+  async function until(page: Page, expected: string): Promise<void> {
+    for (const end = Date.now() + 10_000; Date.now() < end && (await titleOf(page)) !== expected; ) {
+      await page.waitForTimeout(100);
+      await page.reload();
+    }
+    expect(await titleOf(page)).toBe(expected);
+  }
+
+  it('replaces one partial, one template, one asset and two texts, and nothing else', async () => {
+    // axe is a script in the page, which the policy would rightly stop.
+    const page = await visit({ bypassCSP: true });
+    await page.goto(authorizeUrl());
+    expect(await titleOf(page)).toBe('Sign in');
+    cpSync(REDESIGN, path.join(folder, 'views'), { recursive: true });
+    await until(page, 'Welcome to the workshop');
+    expect(await page.getByText('Acme Works · 1 Harbour Street').isVisible()).toBe(true);
+    expect(await page.getByRole('button', { name: 'Come in' }).isVisible()).toBe(true);
+    const button = 'getComputedStyle(document.querySelector(".primary")).backgroundColor';
+    expect(await page.evaluate(button)).toBe('rgb(122, 31, 92)');
+    expect(await page.evaluate('getComputedStyle(document.querySelector(".card")).borderTopWidth')).toBe('8px');
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.screenshot({ path: path.join(PICTURES, `redesign-${colorScheme}.png`) });
+      const { violations } = await new AxeBuilder({ page }).withTags(WCAG).analyze();
+      expect(violations.map(({ id }) => id)).toEqual([]);
+    }
+
+    await page.getByLabel('Username').fill('alice');
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORDS.alice);
+    await page.getByRole('button', { name: 'Come in' }).click();
+    expect(await titleOf(page)).toBe('Web app asks for access');
+    await page.getByRole('button', { name: 'Allow', exact: true }).click();
+    await atTheApp(page);
+    await page.goto(`${world.issuer}/oauth/logout`);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    expect(await titleOf(page)).toBe('See you soon');
+  });
+
+  it('breaks nothing when a file of it breaks, and goes when it is taken away', async () => {
+    const page = await visit();
+    await page.goto(authorizeUrl());
+    await until(page, 'Welcome to the workshop');
+    writeFileSync(path.join(folder, 'views/partials/foot.ejs'), '<% if (');
+    writeFileSync(path.join(folder, 'views/locales/en.json'), '{"login.title": "Still here"}');
+    await until(page, 'Still here');
+    expect(await page.getByText('Acme Works · 1 Harbour Street').isVisible()).toBe(true);
+    rmSync(path.join(folder, 'views'), { recursive: true });
+    await until(page, 'Sign in');
+    expect(await page.getByText('Acme Works · 1 Harbour Street').count()).toBe(0);
+  });
+});
