@@ -7,14 +7,15 @@ import type { Config, ConfigError } from './config/config.ts';
 import { keepUntilRestart, needRestart } from './config/restart.ts';
 import { createSecretUses } from './engine/secret-uses.ts';
 import { createManagementApp, type ConfigStatus } from './http/management.ts';
-import { createListener } from './http/server.ts';
+import { createListener, type Listener } from './http/server.ts';
 import { createTryOut } from './http/try-out.ts';
 import { generateKey } from './keys/generate-key.ts';
+import type { KeySet } from './keys/key-set.ts';
 import { createKeyStore } from './keys/key-store.ts';
 import { ensurePepper } from './keys/pepper.ts';
 import { keyProblems } from './keys/readiness.ts';
 import { createRotation, type Rotation, type Timer } from './keys/rotation.ts';
-import { toTiming, toTimingInput } from './keys/timing.ts';
+import { toTiming, toTimingInput, type Timing } from './keys/timing.ts';
 import { createVault } from './keys/vault.ts';
 import { BUILT_IN_FOLDER } from './pages/built-in-folder.ts';
 import { createViews, type Views } from './pages/views.ts';
@@ -59,128 +60,167 @@ export async function createService(config: Config, overrides: Overrides = {}, h
   const { now = Date.now, log = createLog('info'), rotationTimer } = overrides;
   const store = await openStore(config.store, now, (message) => log.warn(message));
   try {
-    return await assemble(config, hash, store, { now, log, rotationTimer });
+    const parts = await openKeys(config, store, now);
+    const service = new RunningService(config, hash, { ...parts, store, now, log, rotationTimer });
+    await service.prepare();
+    return service;
   } catch (error) {
     await store.close();
     throw error;
   }
 }
 
-type Surroundings = { readonly now: Clock; readonly log: Log; readonly rotationTimer: Timer | undefined };
+/** The times are written over when a configuration changes them: the ring asks for them with each step. */
+type KeyTimes = { -readonly [Name in keyof Timing]: Timing[Name] };
 
-async function assemble(
-  first: Config,
-  hashOfFirst: string,
-  store: Store,
-  around: Surroundings,
-): Promise<Service> {
-  const { now, log, rotationTimer } = around;
-  let site: Site | undefined;
-  const vault = createVault(first.encryptionKeys);
-  const timing = toTiming(toTimingInput(first));
+async function openKeys(config: Config, store: Store, now: Clock) {
+  const vault = createVault(config.encryptionKeys);
+  const timing: KeyTimes = toTiming(toTimingInput(config));
+  const keys = { modulus: config.signingKeys.modulus, timing };
+  const { documents } = store;
   const keyStore = createKeyStore({
-    documents: store.documents,
+    documents,
     vault,
     now,
     timing,
-    generateKey: () => generateKey((site?.config ?? first).signingKeys.modulus),
+    generateKey: () => generateKey(keys.modulus),
   });
+  // Before the pepper: a pepper without a ring means that the ring was lost.
   await keyStore.ensure();
-  const foundation: Foundation = {
-    now,
-    log,
-    store,
-    hash: createKeyedHash(await ensurePepper(store.documents, vault)),
-    states: createAccountStates(store.documents),
-    passwords: createPasswords(PASSWORDS_AT_ONCE, PASSWORDS_WAITING),
-    uses: createSecretUses(store.documents, now),
-    views: openViews(first, log),
-    maySign: () => rotation.signingAllowed(),
-    tombstoneSeconds: createTombstoneSeconds(),
-  };
-
-  let status: ConfigStatus = { hash: hashOfFirst, problem: undefined };
-  const inTurn = createTurns();
-  const rotation: Rotation = createRotation({
-    keyStore,
-    now,
-    onKeySet: (keySet) =>
-      inTurn(async () => {
-        if (site === undefined) site = await buildSite(first, keySet, foundation);
-        else await site.useKeys(keySet);
-      }),
-    onError: (error) => log.error({ err: error }, 'the key ring could not be read or turned'),
-    timer: rotationTimer,
-  });
-  await rotation.start();
-  if (site === undefined) throw new TypeError('the rotation job began without a key set');
-  await foundation.views.watch();
-
-  const managementOf = (config: Config) =>
-    createManagementApp(
-      () => readiness(store, rotation, now),
-      () => status,
-      createTryOut({ config, pages: foundation.views.pages }),
-    );
-  const listen = createListener('listen', first.listen, site.app);
-  const management = createListener('management', first.management, managementOf(first));
-
-  async function reconfigure(wanted: Config, hash: string): Promise<void> {
-    const old = site?.config ?? first;
-    const later = needRestart(old, wanted);
-    if (later.length > 0) log.warn({ keys: later }, 'these settings take effect at the next start');
-    const config = keepUntilRestart(old, wanted);
-    const next = await buildSite(config, rotation.current(), foundation);
-    if (!isDeepStrictEqual([old.viewsFolder, old.branding], [config.viewsFolder, config.branding])) {
-      await foundation.views.configure({ overrideFolder: config.viewsFolder, branding: config.branding });
-    }
-    // The ring asks for its times with each step; a longer token life must count from now on.
-    Object.assign(timing, toTiming(toTimingInput(config)));
-    site = next;
-    listen.serve(next.app);
-    management.serve(managementOf(config));
-    status = { hash, problem: undefined };
-    log.info({ hash }, 'the configuration was taken over');
-  }
-
-  async function stop(): Promise<void> {
-    await Promise.all([listen.stop(), management.stop()]);
-    await foundation.views.stop();
-    await rotation.stop();
-    await foundation.uses.stop();
-    await store.close();
-  }
-
-  return {
-    async start() {
-      try {
-        await listen.start();
-        await management.start();
-      } catch (error) {
-        await stop();
-        throw error;
-      }
-    },
-    reconfigure: (config, hash) => inTurn(() => reconfigure(config, hash)),
-    refuse(error) {
-      status = { ...status, problem: error.message };
-      log.error({ problems: error.problems }, 'the configuration is broken, the old one goes on');
-    },
-    confirm() {
-      status = { ...status, problem: undefined };
-    },
-    stop,
-  };
+  return { keys, keyStore, hash: createKeyedHash(await ensurePepper(documents, vault)) };
 }
 
-/** One after the other: two swaps at once could end in the wrong order. */
-function createTurns(): <T>(turn: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (turn) => {
-    const next = last.then(turn, turn);
-    last = next.catch(() => undefined);
+type Parts = Awaited<ReturnType<typeof openKeys>> & {
+  readonly store: Store;
+  readonly now: Clock;
+  readonly log: Log;
+  readonly rotationTimer: Timer | undefined;
+};
+
+class RunningService implements Service {
+  readonly #parts: Parts;
+  readonly #foundation: Foundation;
+  readonly #rotation: Rotation;
+  readonly #listen: Listener;
+  readonly #management: Listener;
+  #config: Config;
+  #status: ConfigStatus;
+  #keySet: KeySet | undefined;
+  #site: Site | undefined;
+  /** Swaps come one after the other: two at once could end in the wrong order. */
+  #turns: Promise<unknown> = Promise.resolve();
+
+  constructor(config: Config, hash: string, parts: Parts) {
+    const { store, now, log } = parts;
+    this.#parts = parts;
+    this.#config = config;
+    this.#status = { hash, problem: undefined };
+    this.#foundation = {
+      now,
+      log,
+      store,
+      hash: parts.hash,
+      states: createAccountStates(store.documents),
+      passwords: createPasswords(PASSWORDS_AT_ONCE, PASSWORDS_WAITING),
+      uses: createSecretUses(store.documents, now),
+      views: openViews(config, log),
+      maySign: () => this.#rotation.signingAllowed(),
+      tombstoneSeconds: createTombstoneSeconds(),
+    };
+    this.#rotation = createRotation({
+      keyStore: parts.keyStore,
+      now,
+      onKeySet: (keySet) => this.#inTurn(() => this.#useKeys(keySet)),
+      onError: (error) => log.error({ err: error }, 'the key ring could not be read or turned'),
+      timer: parts.rotationTimer,
+    });
+    this.#listen = createListener('listen', config.listen);
+    this.#management = createListener('management', config.management);
+  }
+
+  /** Reads the keys and builds the first site; nothing listens yet. */
+  async prepare(): Promise<void> {
+    await this.#rotation.start();
+    await this.#foundation.views.watch();
+  }
+
+  async start(): Promise<void> {
+    try {
+      await this.#listen.start();
+      await this.#management.start();
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#listen.stop(), this.#management.stop()]);
+    await this.#foundation.views.stop();
+    await this.#rotation.stop();
+    await this.#foundation.uses.stop();
+    await this.#parts.store.close();
+  }
+
+  reconfigure(wanted: Config, hash: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const { log } = this.#parts;
+      const old = this.#config;
+      const later = needRestart(old, wanted);
+      if (later.length > 0) log.warn({ keys: later }, 'these settings take effect at the next start');
+      const config = keepUntilRestart(old, wanted);
+      await this.#use(config);
+      const { viewsFolder, branding } = config;
+      if (!isDeepStrictEqual([old.viewsFolder, old.branding], [viewsFolder, branding])) {
+        await this.#foundation.views.configure({ overrideFolder: viewsFolder, branding });
+      }
+      this.#status = { hash, problem: undefined };
+      log.info({ hash }, 'the configuration was taken over');
+    });
+  }
+
+  refuse(error: ConfigError): void {
+    this.#status = { ...this.#status, problem: error.message };
+    this.#parts.log.error({ problems: error.problems }, 'the configuration is broken, the old one goes on');
+  }
+
+  confirm(): void {
+    this.#status = { ...this.#status, problem: undefined };
+  }
+
+  async #useKeys(keySet: KeySet): Promise<void> {
+    if (this.#site !== undefined) await this.#site.useKeys(keySet);
+    this.#keySet = keySet;
+    if (this.#site === undefined) await this.#use(this.#config);
+  }
+
+  /** Builds the site of `config` and puts it in the place of the one that serves. */
+  async #use(config: Config): Promise<void> {
+    if (this.#keySet === undefined) throw new TypeError('there are no keys yet');
+    const site = await buildSite(config, this.#keySet, this.#foundation);
+    const { keys } = this.#parts;
+    keys.modulus = config.signingKeys.modulus;
+    Object.assign(keys.timing, toTiming(toTimingInput(config)));
+    this.#site = site;
+    this.#config = config;
+    this.#listen.serve(site.app);
+    this.#management.serve(this.#managementApp(config));
+  }
+
+  #managementApp(config: Config) {
+    const { store, now } = this.#parts;
+    return createManagementApp(
+      () => readiness(store, this.#rotation, now),
+      () => this.#status,
+      createTryOut({ config, pages: this.#foundation.views.pages }),
+    );
+  }
+
+  #inTurn<T>(turn: () => Promise<T>): Promise<T> {
+    const next = this.#turns.then(turn, turn);
+    this.#turns = next.catch(() => undefined);
     return next;
-  };
+  }
 }
 
 function openViews({ issuer, viewsFolder, branding }: Config, log: Log): Views {

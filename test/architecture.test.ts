@@ -31,7 +31,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   ejs: ['pages'],
   ioredis: ['store'],
   jose: ['keys', 'tokens', 'http'],
-  koa: ['engine', 'interaction', 'http'],
+  koa: ['engine', 'interaction', 'http', 'site.ts'],
   'koa-compose': ['engine'],
   'koa-router': ['interaction'],
   lmdb: ['store'],

@@ -21,7 +21,7 @@ export interface Listener {
   start(): Promise<Address>;
   /** Stops accepting, lets requests in flight end, closes the rest after 8 s. */
   stop(): Promise<void>;
-  /** Requests from now on go to `app`; those in flight end where they began. */
+  /** Requests from now on go to `app`; those in flight end where they began. Called before `start`, too. */
   serve(app: Koa): void;
 }
 
@@ -29,10 +29,9 @@ export interface Listener {
 export function createListener(
   name: string,
   { host, port }: Address,
-  app: Koa,
   maxConnections = MAX_CONNECTIONS,
 ): Listener {
-  let handle = app.callback();
+  let handle: ReturnType<Koa['callback']> | undefined;
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT,
@@ -40,7 +39,7 @@ export function createListener(
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
       connectionsCheckingInterval: SECOND,
     },
-    (request, response) => void handle(request, response),
+    (request, response) => void handle?.(request, response),
   );
   server.maxConnections = maxConnections;
   server.on('clientError', answerUnreadable);

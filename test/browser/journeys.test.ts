@@ -174,7 +174,7 @@ describe('two tabs and an impatient hand', () => {
     for (const page of [second, first]) {
       await fillIn(page, 'alice');
       const allow = page.getByRole('button', { name: 'Allow', exact: true });
-      await Promise.race([allow.waitFor(), page.getByRole('heading', { name: 'The app' }).waitFor()]);
+      await allow.or(page.getByRole('heading', { name: 'The app' })).waitFor();
       if (await allow.isVisible()) await allow.click();
       expect((await atTheApp(page)).get('code')).not.toBeNull();
     }

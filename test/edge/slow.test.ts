@@ -102,7 +102,8 @@ describe('HT-36: connections that are only kept', () => {
   beforeAll(async () => {
     const app = new Koa();
     app.use((ctx) => (ctx.body = 'ok'));
-    listener = createListener('test', { host: '127.0.0.1', port: 0 }, app, MAX);
+    listener = createListener('test', { host: '127.0.0.1', port: 0 }, MAX);
+    listener.serve(app);
     base = `http://127.0.0.1:${(await listener.start()).port}`;
   });
   afterAll(() => listener.stop());

@@ -1,0 +1,156 @@
+// A failover under real Sentinels, seen over HTTP: what a replica has not confirmed is not said to have happened, and no
+// code works twice whatever is lost.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { type SentinelGroup, startSentinel, until } from '../redis-groups.ts';
+import type { RedisServer } from '../servers.ts';
+import { authorize, introspect, machineToken, post, basic, redeem, refresh, signIn } from '../world/flows.ts';
+import { startWorld, type World } from '../world/world.ts';
+import { expectStateless, expectUnavailable, introspection, RECOVERY_MS, revoke, timed } from './asking.ts';
+
+let group: SentinelGroup;
+let world: World;
+beforeEach(async () => {
+  group = await startSentinel();
+  world = await startWorld({ store: group.url });
+  return async () => {
+    group.nodes.forEach((node) => node.resume());
+    await world.stop();
+    await group.stop();
+  };
+});
+
+/** Freezes the replicas and cuts their links, so that what comes now reaches none of them, not even later. */
+async function cutReplicas(): Promise<RedisServer> {
+  const master = await group.master();
+  for (const replica of await group.replicas()) replica.pause();
+  await group.ask(master, (redis) => redis.call('CLIENT', 'KILL', 'TYPE', 'replica'));
+  return master;
+}
+
+/** Ends the master, and waits for the Sentinels to name another one. */
+async function failOver(master: RedisServer): Promise<void> {
+  await master.kill();
+  group.nodes.forEach((node) => node !== master && node.resume());
+  await until('there is another master', async () => {
+    const next = await group.master();
+    return (
+      next !== master && (await group.ask(next, (redis) => redis.info('replication'))).includes('role:master')
+    );
+  });
+}
+
+/** Every answer until the first that is no 503. */
+async function untilAnswered<T extends { readonly status: number }>(
+  ask: () => Promise<T>,
+  timeoutMs = 10_000,
+) {
+  return vi.waitFor(
+    async () => {
+      const answer = await ask();
+      if (answer.status === 503) throw new Error('503');
+      return answer;
+    },
+    { timeout: timeoutMs, interval: 50 },
+  );
+}
+
+describe('a failover', () => {
+  it('RD-18: that loses the use of a code has had no 200 for it before', async () => {
+    const [pending, other] = [await authorize(world), await authorize(world)];
+    const master = await cutReplicas();
+    expectUnavailable(await timed(redeem(world, pending)));
+    await expectStateless(world);
+    await failOver(master);
+    const first = await untilAnswered(() => redeem(world, pending));
+    const second = await untilAnswered(() => redeem(world, pending));
+    expect([first.status, second.status]).toEqual([200, 400]);
+    expect((await untilAnswered(() => redeem(world, other))).status).toBe(200);
+  }, 60_000);
+
+  it('RD-18: that loses a revocation has had no 200 for it before, not even for its repeat', async () => {
+    const { tokens } = await signIn(world);
+    const machine = await machineToken(world, 'reports.read');
+    const revokeMachine = () =>
+      post(world, '/oauth/revoke', { token: machine }, { authorization: basic('svc') });
+    const master = await cutReplicas();
+    for (let round = 0; round < 2; round += 1) {
+      expectUnavailable(await timed(revoke(world, tokens.access_token)));
+      expectUnavailable(await timed(revokeMachine()));
+      // Revoked or not: nobody knows yet.
+      expectUnavailable(await timed(introspection(world, tokens.access_token)));
+      expectUnavailable(await timed(introspection(world, machine)));
+    }
+    await failOver(master);
+    expect((await untilAnswered(() => revoke(world, tokens.access_token))).status).toBe(200);
+    expect((await untilAnswered(revokeMachine)).status).toBe(200);
+    expect(await introspect(world, tokens.access_token)).toEqual({ active: false });
+    expect(await introspect(world, machine)).toEqual({ active: false });
+    expect((await refresh(world, tokens.refresh_token)).status).toBe(400);
+  }, 60_000);
+
+  it('is settled by itself once a replica is back: what was answered with 503 is done', async () => {
+    const { tokens } = await signIn(world);
+    await cutReplicas();
+    expectUnavailable(await timed(revoke(world, tokens.access_token)));
+    group.nodes.forEach((node) => node.resume());
+    const { body } = await untilAnswered(() => introspection(world, tokens.access_token));
+    expect(body).toEqual({ active: false });
+  }, 60_000);
+
+  it('RD-19: that loses a code is a new sign-in for its owner', async () => {
+    const pending = await authorize(world);
+    for (const replica of await group.replicas()) {
+      await group.ask(replica, async (redis) => {
+        await redis.config('SET', 'replica-read-only', 'no');
+        for (const key of await redis.keys('postern:record:AuthorizationCode:*')) await redis.del(key);
+      });
+    }
+    await failOver(await group.master());
+    expect(await untilAnswered(() => redeem(world, pending))).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_grant' },
+    });
+    await signIn(world);
+  }, 60_000);
+
+  it('keeps everything that was acknowledged, and the service is back in time', async () => {
+    const [kept, revoked] = [await signIn(world), await signIn(world)];
+    const code = await authorize(world);
+    expect((await redeem(world, code)).status).toBe(200);
+    expect((await revoke(world, revoked.tokens.access_token)).status).toBe(200);
+    await failOver(await group.master());
+    const began = performance.now();
+    const { body } = await untilAnswered(() => introspection(world, kept.tokens.access_token));
+    expect(performance.now() - began).toBeLessThan(RECOVERY_MS);
+    expect(body).toMatchObject({ active: true });
+    expect(await introspect(world, revoked.tokens.access_token)).toEqual({ active: false });
+    expect((await untilAnswered(() => redeem(world, code))).status).toBe(400);
+  }, 60_000);
+
+  it('RD-20: leaves nothing to a master that was frozen meanwhile and comes back', async () => {
+    const { tokens } = await signIn(world);
+    const old = await group.master();
+    old.pause();
+    expectUnavailable(await timed(introspection(world, tokens.access_token)));
+    await until('there is another master', async () => (await group.master()) !== old);
+    expect((await untilAnswered(() => revoke(world, tokens.access_token))).status).toBe(200);
+    old.resume();
+    for (let round = 0; round < 20; round += 1) {
+      const { status, body } = await introspection(world, tokens.access_token);
+      if (status !== 503) expect(body).toEqual({ active: false });
+      await sleep(50);
+    }
+  }, 60_000);
+
+  it('RD-20: is not needed by a master without replicas to stop taking writes', async () => {
+    const { tokens } = await signIn(world);
+    const master = await group.master();
+    await group.ask(master, (redis) => redis.config('SET', 'min-replicas-to-write', '1'));
+    await cutReplicas();
+    expectUnavailable(await timed(refresh(world, tokens.refresh_token)));
+    group.nodes.forEach((node) => node.resume());
+    // NOREPLICAS: nothing was written, so the token is as good as before.
+    expect((await untilAnswered(() => refresh(world, tokens.refresh_token))).status).toBe(200);
+  }, 60_000);
+});
