@@ -17,6 +17,8 @@ import { registerKeysRotate } from './keys-rotate.ts';
 import { registerPlan } from './plan.ts';
 import { registerSchema } from './schema.ts';
 import { registerServe } from './serve.ts';
+import { registerStoreMigrate } from './store-migrate.ts';
+import { registerStoreCheck, registerStoreStats } from './store.ts';
 import { registerUserHash } from './user-hash.ts';
 import { registerUserState } from './user-state.ts';
 import { registerViews } from './views.ts';
@@ -34,6 +36,7 @@ const VERBS: readonly Register[] = [
   registerUser,
   registerKeys,
   registerViews,
+  registerStore,
 ];
 
 const KEYS_VERBS: readonly Register[] = [
@@ -73,6 +76,13 @@ function registerUser(program: Command, io: CliIo): void {
 function registerKeys(program: Command, io: CliIo): void {
   const keys = program.command('keys').description('signing keys');
   for (const register of KEYS_VERBS) register(keys, io);
+}
+
+function registerStore(program: Command, io: CliIo): void {
+  const store = program.command('store').description('where data is kept');
+  registerStoreCheck(store, io);
+  registerStoreStats(store, io);
+  registerStoreMigrate(store, io);
 }
 
 /** package.json lies beside src/ and beside dist/ alike. */

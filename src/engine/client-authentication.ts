@@ -20,28 +20,39 @@ export type SecretComparisonParts = {
   readonly onSecretUsed?: ((client: Client, secret: ClientSecret) => void) | undefined;
 };
 
+export interface SecretComparison {
+  /** Counted, in constant time; throws what the host answers (429, 503). */
+  compare(request: ClientRequest, clientId: string, secret: string): Promise<boolean>;
+  /** Whether `secret` is a live one that costs nothing to compare. Decides only who answers: `compare` has the word. */
+  isPlainlyRight(client: Client, secret: string): boolean;
+}
+
 export function createSecretComparison({
   findClient,
   limits,
   now,
   verifySlow,
   onSecretUsed,
-}: SecretComparisonParts): (request: ClientRequest, clientId: string, secret: string) => Promise<boolean> {
+}: SecretComparisonParts): SecretComparison {
   const findSecret = createSecretFinder(verifySlow);
-  return async function compareSecret({ endpoint, address }, clientId, secret) {
-    const client = findClient(clientId);
-    if (client === undefined) return false;
-    const isRight = await limits.attemptSecret(endpoint, clientId, address, async () => {
-      const match = await findSecret(client.secrets, secret, now() / 1000);
-      if (match !== undefined) onSecretUsed?.(client, match);
-      return match !== undefined;
-    });
-    if (isRight) await limits.takeClient(endpoint, client, address);
-    return isRight;
+  return {
+    async compare({ endpoint, address }, clientId, secret) {
+      const client = findClient(clientId);
+      if (client === undefined) return false;
+      const isRight = await limits.attemptSecret(endpoint, clientId, address, async () => {
+        const match = await findSecret(client.secrets, secret, now() / 1000);
+        if (match !== undefined) onSecretUsed?.(client, match);
+        return match !== undefined;
+      });
+      if (isRight) await limits.takeClient(endpoint, client, address);
+      return isRight;
+    },
+    isPlainlyRight: ({ secrets }, secret) =>
+      findFastSecret(secrets, digestOf(secret), now() / 1000) !== undefined,
   };
 }
 
-/** Finds the live secret that `secret` is; `at` in epoch seconds. Looks at every live SHA-256, whichever matches. */
+/** Finds the live secret that `secret` is; `at` in epoch seconds. */
 export function createSecretFinder(verifySlow: VerifySlow) {
   // An argon2id hash costs 50 ms of a queue that sign-ins need too. Once a secret was right, its digest is enough.
   const proven = new Map<string, Buffer>();
@@ -59,12 +70,8 @@ export function createSecretFinder(verifySlow: VerifySlow) {
     secret: string,
     at: number,
   ): Promise<ClientSecret | undefined> {
-    const digest = createHash('sha256').update(secret, 'utf8').digest();
-    let match: ClientSecret | undefined;
-    for (const candidate of secrets) {
-      if (candidate.kind !== 'sha256' || !isLive(candidate, at)) continue;
-      if (timingSafeEqual(candidate.digest, digest)) match = candidate;
-    }
+    const digest = digestOf(secret);
+    const match = findFastSecret(secrets, digest, at);
     if (match !== undefined) return match;
     for (const candidate of secrets) {
       if (candidate.kind !== 'argon2id' || !isLive(candidate, at)) continue;
@@ -72,6 +79,24 @@ export function createSecretFinder(verifySlow: VerifySlow) {
     }
     return undefined;
   };
+}
+
+function digestOf(secret: string): Buffer {
+  return createHash('sha256').update(secret, 'utf8').digest();
+}
+
+/** Looks at every live SHA-256, whichever matches. */
+function findFastSecret(
+  secrets: readonly ClientSecret[],
+  digest: Buffer,
+  at: number,
+): ClientSecret | undefined {
+  let match: ClientSecret | undefined;
+  for (const candidate of secrets) {
+    if (candidate.kind !== 'sha256' || !isLive(candidate, at)) continue;
+    if (timingSafeEqual(candidate.digest, digest)) match = candidate;
+  }
+  return match;
 }
 
 function isLive({ notBefore, expiresAt }: ClientSecret, at: number): boolean {

@@ -29,6 +29,7 @@ import { createEnginePages } from './engine-pages.ts';
 import { createOfflineAccessNotice } from './offline-access-notice.ts';
 import { createRecentApps, type RecentApps } from './recent-apps.ts';
 import { createRememberedConsents, type RememberedConsents } from './remembered-consents.ts';
+import { plainClientCredentials } from './plain-client-credentials.ts';
 import { PosternProvider } from './seam/provider.ts';
 import { assertSignsAndVerifies } from './self-test.ts';
 import { signOutAtOnce } from './sign-out-at-once.ts';
@@ -69,7 +70,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
 
   const clients = new Map(config.clients.map((client) => [client.clientId, client]));
   const findClient = (clientId: string) => clients.get(clientId);
-  const compareSecret = createSecretComparison({ findClient, limits, now, verifySlow, onSecretUsed });
+  const secrets = createSecretComparison({ findClient, limits, now, verifySlow, onSecretUsed });
 
   const { records, hash } = parts.adapter;
   const consents = createRememberedConsents({
@@ -86,7 +87,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     tokens,
     audiences,
     revoked,
-    compareClientSecret: (ctx, clientId, secret) => compareSecret(requestOf(ctx), clientId, secret),
+    compareClientSecret: (ctx, clientId, secret) => secrets.compare(requestOf(ctx), clientId, secret),
     async admitPublicClient(ctx, clientId) {
       const client = findClient(clientId);
       const { endpoint, address } = requestOf(ctx);
@@ -104,6 +105,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     recentApps,
     handle: compose([
       keepGrants(maySign),
+      plainClientCredentials({ findClient, secrets, tokens, audiences, now }),
       createOfflineAccessNotice(parts.log),
       limitUnknownTokens(limits, tokens),
       withdrawConsent(consents),

@@ -35,7 +35,7 @@ export function createLoadExistingGrant({ clients, accounts, consents }: Existin
       return grant;
     }
     const consent = await findConsent(accountId, clientId);
-    if (consent === undefined || (existing !== undefined && covers(existing, consent))) return existing;
+    if (consent === undefined || covers(existing, consent)) return existing;
     const grant = start();
     grantRemembered(grant, consent);
     await grant.save();
@@ -59,12 +59,14 @@ function grantRemembered(grant: Grant, { scopes, claims, resourceScopes }: Remem
   }
 }
 
-function covers(grant: Grant, { scopes, claims, resourceScopes }: RememberedConsent): boolean {
-  const includes = (granted: string, wanted: readonly string[]) => {
-    const known = new Set(granted.split(' '));
-    return wanted.every((one) => known.has(one));
-  };
+function includes(granted: string, wanted: readonly string[]): boolean {
+  const known = new Set(granted.split(' '));
+  return wanted.every((one) => known.has(one));
+}
+
+function covers(grant: Grant | undefined, { scopes, claims, resourceScopes }: RememberedConsent): boolean {
   return (
+    grant !== undefined &&
     includes(grant.getOIDCScopeEncountered(), scopes) &&
     includes(grant.getOIDCClaimsEncountered().join(' '), claims) &&
     Object.entries(resourceScopes).every(([resource, owned]) =>

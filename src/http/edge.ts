@@ -41,10 +41,7 @@ export function edge({ issuer, clientAddress }: EdgeParts): Middleware {
   const prefix = pathname === '/' ? '' : pathname;
 
   async function admit(ctx: Context, next: Next): Promise<void> {
-    const requestId = randomUUID();
-    ctx.state['requestId'] = requestId;
-    // What a person reads on an error page, a program reads here, also where the engine answers.
-    ctx.set('X-Request-Id', requestId);
+    ctx.state['requestId'] = randomUUID();
     ctx.state['clientAddress'] = clientAddress(
       ctx.req.socket.remoteAddress,
       ctx.req.headers['x-forwarded-for']?.toString(),
@@ -66,6 +63,8 @@ export function edge({ issuer, clientAddress }: EdgeParts): Middleware {
       ctx.set('Allow', methods.join(', '));
       throw new Refusal(405, 'invalid_request', 'that method is not served here');
     }
+    // Also where the engine answers. A page says it in its text, and only where something went wrong.
+    if (SCRIPTABLE_PATHS.has(path)) ctx.set('X-Request-Id', String(ctx.state['requestId']));
     ctx.req.url = `${path}${search}`;
     // The engine finds its mount path from these two.
     Object.assign(ctx.req, { originalUrl: `${prefix}${path}${search}` });

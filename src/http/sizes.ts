@@ -8,13 +8,15 @@ import { Refusal } from '../pages/refusal.ts';
 
 /** Node itself refuses heads over 16 KiB with 431. */
 const MAX_HEADERS = 100;
-const MAX_QUERY_BYTES = 8 * 1024;
+const MAX_QUERY_BYTES = 12 * 1024;
 const MAX_PARAMETERS = 100;
 /** As the engine has it, and more than any grant or token needs. */
 const MAX_BODY_BYTES = 56 * 1024;
-/** What only hints at something is kept with the sign-in (AZ-30). Tokens, `state` and `nonce` may be longer. */
-const MAX_HINT_LENGTH = 1024;
-const HINTS = ['acr_values', 'claims', 'claims_locales', 'display', 'login_hint', 'prompt', 'ui_locales'];
+/** These are kept with the sign-in (AZ-30). Tokens, `state` and `nonce` may be longer. */
+const MAX_LENGTH = 1024;
+/** OIDC Core §3.1.2.1 lets all of these be ignored, so one that is too long is. */
+const HINTS = ['acr_values', 'claims_locales', 'display', 'login_hint', 'ui_locales'];
+const REQUESTS = ['claims', 'prompt'];
 /** Whoever stands in front may read another one of two than we would. */
 const SINGLE_HEADERS = ['authorization', 'content-type', 'origin'];
 const AMPERSAND = 38;
@@ -50,12 +52,11 @@ function refuseQuery(ctx: Context): void {
     throw new Refusal(400, 'invalid_request', 'the request has too many parameters');
   }
   if (ctx.path !== ENDPOINTS.authorization) return;
-  const long = HINTS.find((name) => [ctx.query[name]].flat().some((value) => isLong(value)));
-  if (long !== undefined) throw new Refusal(400, 'invalid_request', `the parameter ${long} is too long`);
-}
-
-function isLong(value: string | undefined): boolean {
-  return value !== undefined && value.length > MAX_HINT_LENGTH;
+  const isLong = (name: string) => [ctx.query[name]].flat().join('').length > MAX_LENGTH;
+  if (REQUESTS.some(isLong)) throw new Refusal(400, 'invalid_request', 'a parameter is too long');
+  const ignored = new Set(HINTS.filter(isLong));
+  if (ignored.size === 0) return;
+  ctx.query = Object.fromEntries(Object.entries(ctx.query).filter(([name]) => !ignored.has(name)));
 }
 
 function isTooLong({ headers }: IncomingMessage): boolean {

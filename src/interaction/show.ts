@@ -68,24 +68,26 @@ export function createShow({ config, accounts, pages, csrf, now }: ShowParts): S
     return accountId === undefined ? undefined : accounts.findLive(accountId, Math.floor(now() / 1000));
   }
 
+  function showLogin(ctx: Context, interaction: OpenInteraction, shown: Shown): void {
+    const { uid, prompt, client } = interaction;
+    // A consent that somebody else should give is a step of its own, with a token of its own.
+    const isSwitch = prompt === 'consent';
+    const isOther = isSwitch || (prompt === 'select_account' && interaction.accountId !== undefined);
+    const { cancelAction, csrf: cancelCsrf } = cancel(interaction);
+    const model = {
+      client,
+      action: `${urlOf(interaction)}/${isSwitch ? 'switch' : 'login'}`,
+      csrf: csrf.token(uid, isSwitch ? 'switch' : prompt),
+      cancelAction,
+      cancelCsrf,
+      ...shown,
+      backUrl: isOther ? urlOf(interaction) : undefined,
+    };
+    html(ctx, interaction, ['login', model, isOther ? otherAccountUrl(interaction) : urlOf(interaction)]);
+  }
+
   return {
-    login(ctx, interaction, shown) {
-      const { uid, prompt, client } = interaction;
-      // A consent that somebody else should give is a step of its own, with a token of its own.
-      const isSwitch = prompt === 'consent';
-      const isOther = isSwitch || (prompt === 'select_account' && interaction.accountId !== undefined);
-      const { cancelAction, csrf: cancelCsrf } = cancel(interaction);
-      const model = {
-        client,
-        action: `${urlOf(interaction)}/${isSwitch ? 'switch' : 'login'}`,
-        csrf: csrf.token(uid, isSwitch ? 'switch' : prompt),
-        cancelAction,
-        cancelCsrf,
-        ...shown,
-        backUrl: isOther ? urlOf(interaction) : undefined,
-      };
-      html(ctx, interaction, ['login', model, isOther ? otherAccountUrl(interaction) : urlOf(interaction)]);
-    },
+    login: showLogin,
 
     async selectAccount(ctx, interaction) {
       const account = await signedIn(interaction);

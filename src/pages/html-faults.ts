@@ -8,7 +8,8 @@ type Element = {
   readonly inner: string;
 };
 
-const TAG = /<([a-zA-Z][a-zA-Z0-9-]*)((?:\s+[^\s"'<>=/]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>]+))?)*)\s*\/?>/g;
+const TAG =
+  /<([a-zA-Z][a-zA-Z0-9-]*)((?:\s+[^\s"'<>=/]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>]+))?)*)\s*\/?>/g;
 const ATTRIBUTE = /([^\s"'<>=/]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>]+)))?/g;
 
 export function htmlFaults(html: string): string[] {
@@ -30,7 +31,8 @@ export function formFaults(html: string, model: Readonly<Record<string, unknown>
     const action = form.attributes.get('action') ?? '';
     const token = 'xsrf' in model ? 'xsrf' : 'csrf';
     const faults: string[] = [];
-    if (form.attributes.get('method')?.toLowerCase() !== 'post') faults.push(`the form to ${action} must be method="post"`);
+    if (form.attributes.get('method')?.toLowerCase() !== 'post')
+      faults.push(`the form to ${action} must be method="post"`);
     if (!parse(form.inner).some(({ attributes }) => attributes.get('name') === token))
       faults.push(`the form to ${action} lacks the hidden field ${token}: it would be refused`);
     return faults;
@@ -41,7 +43,10 @@ function documentFaults(html: string, named: (name: string) => readonly Element[
   const faults: string[] = [];
   const say = (isFault: boolean, text: string) => isFault && faults.push(text);
   say(!/^\s*<!doctype html>/i.test(html), 'must begin with <!doctype html>');
-  say((named('html')[0]?.attributes.get('lang') ?? '') === '', '<html> needs lang="<%= locale %>" (WCAG 3.1.1)');
+  say(
+    (named('html')[0]?.attributes.get('lang') ?? '') === '',
+    '<html> needs lang="<%= locale %>" (WCAG 3.1.1)',
+  );
   say(textOf(named('title')[0]?.inner ?? '') === '', 'needs a <title> (WCAG 2.4.2)');
   say(named('h1').length !== 1, 'needs one <h1>');
   say(named('main').length !== 1, 'needs one <main>');
@@ -53,22 +58,35 @@ function documentFaults(html: string, named: (name: string) => readonly Element[
   return faults;
 }
 
-const UNLABELLED_INPUTS = new Set(['hidden', 'submit', 'button', 'reset', 'image']);
-
 function elementFaults(element: Element, elements: readonly Element[]): string[] {
+  return [...nameFaults(element, elements), ...policyFaults(element)];
+}
+
+const UNLABELLED_INPUTS = new Set(['hidden', 'submit', 'button', 'reset', 'image']);
+const FIELDS = new Set(['input', 'select', 'textarea']);
+
+function nameFaults(element: Element, elements: readonly Element[]): string[] {
   const { name, attributes, inner } = element;
-  const faults: string[] = [];
-  const isNamed = () => ['aria-label', 'aria-labelledby', 'title'].some((key) => attributes.has(key));
-  if (name === 'img' && !attributes.has('alt')) faults.push(`${show(element)} needs an alt (WCAG 1.1.1)`);
-  const isField = ['input', 'select', 'textarea'].includes(name);
-  if (isField && !UNLABELLED_INPUTS.has(attributes.get('type') ?? '') && !isNamed()) {
-    const id = attributes.get('id');
-    const isLabelled = elements.some((one) => one.name === 'label' && id !== undefined && one.attributes.get('for') === id);
-    const isInside = elements.some((one) => one.name === 'label' && one.inner.includes(show(element)));
-    if (!isLabelled && !isInside) faults.push(`${show(element)} needs a <label> (WCAG 1.3.1)`);
+  if (name === 'img' && !attributes.has('alt')) return [`${show(element)} needs an alt (WCAG 1.1.1)`];
+  if (['aria-label', 'aria-labelledby', 'title'].some((key) => attributes.has(key))) return [];
+  if (FIELDS.has(name) && !UNLABELLED_INPUTS.has(attributes.get('type') ?? '')) {
+    const isLabelled = elements.some((one) => one.name === 'label' && labels(one, element));
+    return isLabelled ? [] : [`${show(element)} needs a <label> (WCAG 1.3.1)`];
   }
-  if ((name === 'button' || name === 'a') && !isNamed() && textOf(inner) === '' && !/\balt="[^"]+"/.test(inner))
-    faults.push(`${show(element)} needs a text (WCAG 4.1.2)`);
+  const isSpoken = textOf(inner) !== '' || /\balt="[^"]+"/.test(inner);
+  return (name === 'button' || name === 'a') && !isSpoken
+    ? [`${show(element)} needs a text (WCAG 4.1.2)`]
+    : [];
+}
+
+function labels(label: Element, field: Element): boolean {
+  const id = field.attributes.get('id');
+  if (id !== undefined && label.attributes.get('for') === id) return true;
+  return parse(label.inner).some((one) => one.name === field.name && show(one) === show(field));
+}
+
+function policyFaults({ name, attributes }: Element): string[] {
+  const faults: string[] = [];
   if (name === 'script' && !attributes.has('src'))
     faults.push('the content security policy stops scripts inside the page: use a file in assets/');
   if (name === 'style' || attributes.has('style'))

@@ -45,12 +45,18 @@ export type Generation = Views & {
 export type BuiltIn = { readonly templates: TemplateSet; readonly texts: LocaleFiles };
 
 /** Renders one page with sample data, to see whether it can be. */
-type TryRender = <N extends PageName>(views: Views, set: TemplateSet, page: N, model: PageModels[N]) => string;
+type TryRender = <N extends PageName>(
+  views: Views,
+  set: TemplateSet,
+  page: N,
+  model: PageModels[N],
+) => string;
+
+function refuse(file: string, cause: unknown): never {
+  throw new Error(`A built-in view is broken: ${file}`, { cause });
+}
 
 export function loadBuiltIn(folder: string): BuiltIn {
-  const refuse: Report = (file, cause) => {
-    throw new Error(`A built-in view is broken: ${file}`, { cause });
-  };
   const templates = loadTemplates(folder, refuse);
   const missing = PAGE_NAMES.filter((name) => !templates.has(`${name}.ejs`));
   if (missing.length > 0) throw new Error(`${folder} lacks the views ${missing.join(', ')}`);

@@ -126,7 +126,11 @@ function localsOf(
   };
 }
 
-function toLanguages(texts: Texts, current: string, url: RenderContext['languageUrl']): PageContext['languages'] {
+function toLanguages(
+  texts: Texts,
+  current: string,
+  url: RenderContext['languageUrl'],
+): PageContext['languages'] {
   if (url === undefined || texts.locales.length < 2) return [];
   return texts.locales.map((locale) => ({
     locale,
@@ -135,4 +139,3 @@ function toLanguages(texts: Texts, current: string, url: RenderContext['language
     href: url(locale),
   }));
 }
-

@@ -102,7 +102,12 @@ export const PAGE_STATES: readonly PageState[] = [
   {
     title: 'select-account with long words',
     name: 'select-account',
-    model: { ...SELECT_ACCOUNT, client: { ...full, name: longWord }, username: longWord, displayName: longWord },
+    model: {
+      ...SELECT_ACCOUNT,
+      client: { ...full, name: longWord },
+      username: longWord,
+      displayName: longWord,
+    },
   },
   { title: 'consent', name: 'consent', model: CONSENT },
   {

@@ -57,7 +57,9 @@ function error(file: string, message: string, line?: number): ViewFault {
 /** A file that nothing reads is a slip in its name. */
 function unknownFiles({ builtInFolder }: ViewCheckOptions, files: Files): ViewFault[] {
   const builtIn = [...listViewFiles(builtInFolder).keys()];
-  const included = new Set([...files].flatMap(([name, file]) => (name.endsWith('.ejs') ? includesOf(name, file) : [])));
+  const included = new Set(
+    [...files].flatMap(([name, file]) => (name.endsWith('.ejs') ? includesOf(name, file) : [])),
+  );
   const known = [...builtIn, 'assets/branding.css'];
   return [...files.keys()].flatMap((name) => {
     const isUsed =
@@ -67,8 +69,10 @@ function unknownFiles({ builtInFolder }: ViewCheckOptions, files: Files): ViewFa
       (/^assets\/[^/]+$/.test(name) && isAssetName(name)) ||
       /^(readme|license)/i.test(path.posix.basename(name));
     if (isUsed) return [];
-    if (name.startsWith('assets/')) return error(name, 'is not served: not a kind of file that pages use, or in a folder of its own');
-    const hint = suggest(name, known) ?? known.find((one) => path.posix.basename(one) === path.posix.basename(name));
+    if (name.startsWith('assets/'))
+      return error(name, 'is not served: not a kind of file that pages use, or in a folder of its own');
+    const hint =
+      suggest(name, known) ?? known.find((one) => path.posix.basename(one) === path.posix.basename(name));
     return error(name, `is used by no page${hint === undefined ? '' : `: did you mean ${hint}?`}`);
   });
 }
@@ -123,17 +127,25 @@ function keyFaults({ name, key, text, english, texts }: Key): ViewFault[] {
     // Scopes are the operator's own; so are keys that the operator's templates ask for.
     if (key.startsWith('scope.') || texts.includes(key)) return [];
     const hint = suggest(key, [...english.keys()]);
-    return [error(name, `${key} is no text of any page${hint === undefined ? '' : `: did you mean ${hint}?`}`)];
+    return [
+      error(name, `${key} is no text of any page${hint === undefined ? '' : `: did you mean ${hint}?`}`),
+    ];
   }
   const known = placeholdersOf(original);
   return placeholdersOf(text).flatMap((placeholder) =>
     known.includes(placeholder)
       ? []
-      : error(name, `${key} has {{${placeholder}}}, which it never gets${known.length > 0 ? `: it gets ${known.join(', ')}` : ''}`),
+      : error(
+          name,
+          `${key} has {{${placeholder}}}, which it never gets${known.length > 0 ? `: it gets ${known.join(', ')}` : ''}`,
+        ),
   );
 }
 
-function renderFaults({ builtInFolder, overrideFolder, branding }: ViewCheckOptions, files: Files): ViewFault[] {
+function renderFaults(
+  { builtInFolder, overrideFolder, branding }: ViewCheckOptions,
+  files: Files,
+): ViewFault[] {
   const faults: ViewFault[] = [];
   const assets = new Set([...listViewFiles(builtInFolder).keys(), ...files.keys()]);
   const pages = createPages({
@@ -141,7 +153,8 @@ function renderFaults({ builtInFolder, overrideFolder, branding }: ViewCheckOpti
     overrideFolder,
     branding,
     assetUrl: (name) => {
-      if (!assets.has(`assets/${name}`) && name !== 'colors.css') throw new Error(`There is no asset ${name}`);
+      if (!assets.has(`assets/${name}`) && name !== 'colors.css')
+        throw new Error(`There is no asset ${name}`);
       return `/assets/${name}`;
     },
     hasAsset: (name) => assets.has(`assets/${name}`),
@@ -156,7 +169,9 @@ function renderFaults({ builtInFolder, overrideFolder, branding }: ViewCheckOpti
     for (const { name, title, model } of PAGE_STATES) {
       const onUnknown = (field: string, known: readonly string[]) => {
         const hint = suggest(field.split('.').at(-1) ?? '', known);
-        faults.push(error(`${name}.ejs`, `${field} is no field${hint === undefined ? '' : `: did you mean ${hint}?`}`));
+        faults.push(
+          error(`${name}.ejs`, `${field} is no field${hint === undefined ? '' : `: did you mean ${hint}?`}`),
+        );
       };
       const strict = toStrictModel(model, { ...PAGE_FIELDS[name] }, 'model', onUnknown) as typeof model;
       const html = pages.render(name, strict, { locale, languageUrl: (tag) => `?lang=${tag}` });
@@ -187,7 +202,8 @@ function outdated({ builtInFolder, overrideFolder }: ViewCheckOptions): ViewFaul
     .filter(({ state }) => state === 'outdated')
     .map(({ name }) => ({
       file: name,
-      message: 'was made from an older version: compare it with "postern views eject --stdout" of the same name',
+      message:
+        'was made from an older version: compare it with "postern views eject --stdout" of the same name',
       severity: 'warning' as const,
     }));
 }

@@ -39,7 +39,8 @@ export async function openLmdb({ folder, now, sweepEveryMs = SWEEP_EVERY_MS }: L
   };
 }
 
-async function openFolder(folder: string): Promise<LmdbTables> {
+/** Rejects with one line that an operator can act on. */
+export async function openFolder(folder: string): Promise<LmdbTables> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);

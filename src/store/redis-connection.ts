@@ -38,13 +38,13 @@ export interface RedisConnection {
 /** Longer than one command takes, because it may wait for the batch before it. */
 const ASK_MS = COMMAND_MS + 100;
 
-/** Rejects with one line without the password when the first connection fails. `isCheckOnly`: takes any server. */
-export async function connectRedis(url: string, isCheckOnly = false): Promise<RedisConnection> {
+/** Rejects with one line without the password when the first connection fails. `isForLooking`: takes any server. */
+export async function connectRedis(url: string, { isForLooking = false } = {}): Promise<RedisConnection> {
   const place = toPlace(url);
   const connection = toConnection(place);
   try {
     await connection.open();
-    if (!isCheckOnly) await connection.check();
+    if (!isForLooking) await connection.check();
     return connection;
   } catch (error) {
     await connection.close();

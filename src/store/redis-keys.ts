@@ -21,9 +21,11 @@ export function grantDeadKey(grant: string): string {
   return `postern:{grant:${toKeyName(grant)}}:dead`;
 }
 
+export const DOCUMENTS_PREFIX = 'postern:documents:';
+
 /** The only keys without a time to live. */
 export function documentsKey(collection: string): string {
-  return `postern:documents:${toKeyName(collection)}`;
+  return `${DOCUMENTS_PREFIX}${toKeyName(collection)}`;
 }
 
 export function counterKey(key: string): string {

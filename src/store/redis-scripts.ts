@@ -99,6 +99,11 @@ if version ~= tonumber(expected) then return 0 end
 redis.call('HSET', KEYS[1], id, (version + 1) .. ' ' .. value)
 return 1`;
 
+/** With the version that it had elsewhere, where nothing is yet. */
+const importDocument = `
+local id, value, version = unpack(ARGV)
+return redis.call('HSETNX', KEYS[1], id, version .. ' ' .. value)`;
+
 const removeDocument = `
 local id, expected = unpack(ARGV)
 local old = redis.call('HGET', KEYS[1], id)
@@ -138,6 +143,7 @@ export const SCRIPTS = {
   buryGrant: { lua: buryGrant, numberOfKeys: 2 },
   settleGrant: { lua: settleGrant, numberOfKeys: 1 },
   putDocument: { lua: putDocument, numberOfKeys: 1 },
+  importDocument: { lua: importDocument, numberOfKeys: 1 },
   removeDocument: { lua: removeDocument, numberOfKeys: 1 },
   incrementCounter: { lua: incrementCounter, numberOfKeys: 1 },
   setCounter: { lua: setCounter, numberOfKeys: 1 },

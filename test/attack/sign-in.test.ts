@@ -496,7 +496,9 @@ describe('who is there', () => {
         const uid = page.url.split('/').at(-1) ?? '';
         expect(answer.url).toContain(uid);
         const csrf = formOf(answer, '/login').fields['csrf'] ?? '';
-        const headers = [...answer.headers].filter(([name]) => !['date', 'content-length', 'x-request-id'].includes(name));
+        const headers = [...answer.headers].filter(
+          ([name]) => !['date', 'content-length', 'x-request-id'].includes(name),
+        );
         pages.push(
           JSON.stringify({
             status: answer.status,

@@ -1,14 +1,15 @@
 // Whole ways through the pages in a real browser: with JavaScript off, with the keyboard alone, with the back button and
 // a second tab, and with an operator's redesign that is dropped in while the service runs.
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { AUTHORIZATION_REQUEST } from '../world/flows.ts';
-import { requireServer } from '../servers.ts';
-import { CALLBACK, PASSWORDS, startWorld, type World } from '../world/world.ts';
+import { freePort, requireServer } from '../servers.ts';
+import { PASSWORDS, startWorld, type World } from '../world/world.ts';
 import { clientsWithHome, GENEROUS } from '../pages/person.ts';
 
 const REDESIGN = path.resolve(import.meta.dirname, 'fixtures/redesign');
@@ -18,12 +19,21 @@ const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 let world: World;
 let browser: Browser;
 let folder: string;
+/** The app that people come from and go back to. */
+let home: string;
+const app = createServer((_request, response) => {
+  response.setHeader('Content-Type', 'text/html').end('<title>App</title><h1>The app</h1>');
+});
 const faults: string[] = [];
 
 beforeAll(async () => {
   folder = mkdtempSync(path.join(tmpdir(), 'postern-journeys-'));
   const views = path.join(folder, 'views');
-  world = await startWorld({ config: { ...GENEROUS, clients: clientsWithHome(), views } });
+  const port = await freePort();
+  await new Promise<void>((resolve) => app.listen(port, '127.0.0.1', resolve));
+  home = `http://127.0.0.1:${port}/`;
+  const clients = clientsWithHome({ client_uri: home, redirect_uris: [`${home}cb`] });
+  world = await startWorld({ config: { ...GENEROUS, clients, views } });
   browser = await chromium.launch({
     executablePath: requireServer('chromium'),
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
@@ -32,31 +42,36 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close();
   await world?.stop();
+  app.closeAllConnections();
+  app.close();
   rmSync(folder, { recursive: true, force: true });
 });
 afterEach(() => {
   expect(faults.splice(0)).toEqual([]);
 });
 
-/** A new visitor. The app is a page that says what it got. */
+/** A new visitor. */
 async function visit(options: BrowserContextOptions = {}): Promise<Page> {
   const context = await browser.newContext(options);
-  await context.route('https://*.example/**', (route) =>
-    route.fulfill({ contentType: 'text/html', body: '<title>App</title><h1>The app</h1>' }),
-  );
   const page = await context.newPage();
   page.on('console', (message) => {
     // A browser says so of every 4xx.
-    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) faults.push(message.text());
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      faults.push(message.text());
   });
   return page;
 }
 
 function authorizeUrl(parameters: Readonly<Record<string, string>> = {}): string {
-  return `${world.issuer}/oauth/authorize?${new URLSearchParams({ ...AUTHORIZATION_REQUEST, ...parameters }).toString()}`;
+  const request = { ...AUTHORIZATION_REQUEST, redirect_uri: `${home}cb`, ...parameters };
+  return `${world.issuer}/oauth/authorize?${new URLSearchParams(request).toString()}`;
 }
 
-async function fillIn(page: Page, person: keyof typeof PASSWORDS, password: string = PASSWORDS[person]): Promise<void> {
+async function fillIn(
+  page: Page,
+  person: keyof typeof PASSWORDS,
+  password: string = PASSWORDS[person],
+): Promise<void> {
   await page.getByLabel('Username').fill(person);
   await page.getByLabel('Password', { exact: true }).fill(password);
   await page.getByRole('button', { name: 'Sign in' }).click();
@@ -65,7 +80,7 @@ async function fillIn(page: Page, person: keyof typeof PASSWORDS, password: stri
 async function atTheApp(page: Page): Promise<URLSearchParams> {
   await page.getByRole('heading', { name: 'The app' }).waitFor();
   const url = new URL(page.url());
-  expect(`${url.origin}${url.pathname}`).toBe(CALLBACK);
+  expect(`${url.origin}${url.pathname}`).toBe(`${home}cb`);
   return url.searchParams;
 }
 
@@ -133,7 +148,7 @@ describe.each([
     expect(await titleOf(page)).toBe('This page has expired');
     await page.getByRole('link', { name: 'Back to Web app' }).click();
     await page.getByRole('heading', { name: 'The app' }).waitFor();
-    expect(page.url()).toBe('https://app.example/');
+    expect(page.url()).toBe(home);
   });
 });
 
@@ -148,7 +163,9 @@ describe('the keyboard alone', () => {
     await page.getByRole('alert').waitFor();
     // Where typing goes on, with the error as its description.
     expect(await page.evaluate('document.activeElement.id')).toBe('password');
-    expect(await page.evaluate('document.activeElement.getAttribute("aria-describedby")')).toContain('sign-in-error');
+    expect(await page.evaluate('document.activeElement.getAttribute("aria-describedby")')).toContain(
+      'sign-in-error',
+    );
     await page.keyboard.type(PASSWORDS.alice);
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Allow', exact: true }).waitFor();
@@ -191,15 +208,15 @@ describe('two tabs and an impatient hand', () => {
   });
 });
 
-describe('a redesign that is dropped in while the service runs', () => {
-  async function until(page: Page, expected: string): Promise<void> {
-    for (const end = Date.now() + 10_000; Date.now() < end && (await titleOf(page)) !== expected; ) {
-      await page.waitForTimeout(100);
-      await page.reload();
-    }
-    expect(await titleOf(page)).toBe(expected);
+async function until(page: Page, expected: string): Promise<void> {
+  for (const end = Date.now() + 10_000; Date.now() < end && (await titleOf(page)) !== expected;) {
+    await page.waitForTimeout(100);
+    await page.reload();
   }
+  expect(await titleOf(page)).toBe(expected);
+}
 
+describe('a redesign that is dropped in while the service runs', () => {
   it('replaces one partial, one template, one asset and two texts, and nothing else', async () => {
     // axe is a script in the page, which the policy would rightly stop.
     const page = await visit({ bypassCSP: true });
@@ -211,7 +228,9 @@ describe('a redesign that is dropped in while the service runs', () => {
     expect(await page.getByRole('button', { name: 'Come in' }).isVisible()).toBe(true);
     const button = 'getComputedStyle(document.querySelector(".primary")).backgroundColor';
     expect(await page.evaluate(button)).toBe('rgb(122, 31, 92)');
-    expect(await page.evaluate('getComputedStyle(document.querySelector(".card")).borderTopWidth')).toBe('8px');
+    expect(await page.evaluate('getComputedStyle(document.querySelector(".card")).borderTopWidth')).toBe(
+      '8px',
+    );
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       await page.screenshot({ path: path.join(PICTURES, `redesign-${colorScheme}.png`) });

@@ -133,7 +133,10 @@ describe.each(PAGE_STATES.map(({ title }, index) => ({ title, index })))('$title
         await measured.setViewportSize(viewport);
         await keepPicture(title, scheme, size);
         // The rules that colour and size have no part in are asked once.
-        const rules = scheme === 'light' && size === 'desktop' ? [] : ['color-contrast', 'link-in-text-block', 'target-size'];
+        const rules =
+          scheme === 'light' && size === 'desktop'
+            ? []
+            : ['color-contrast', 'link-in-text-block', 'target-size'];
         expect(await axeViolations(...rules), `${scheme} ${size}`).toEqual([]);
         expect(await measured.evaluate('document.documentElement.scrollWidth')).toBe(viewport.width);
       }
@@ -172,7 +175,10 @@ describe('the script of the pages', () => {
     await password.fill('secret');
     expect(await password.getAttribute('type')).toBe('password');
     await reveal.click();
-    expect([await password.getAttribute('type'), await reveal.getAttribute('aria-pressed')]).toEqual(['text', 'true']);
+    expect([await password.getAttribute('type'), await reveal.getAttribute('aria-pressed')]).toEqual([
+      'text',
+      'true',
+    ]);
     expect(await measured.evaluate('document.activeElement.id')).toBe('password');
     await keepPicture('login with a shown password', 'light', 'desktop');
     expect(await axeViolations()).toEqual([]);

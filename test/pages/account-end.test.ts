@@ -40,7 +40,13 @@ describe.each(['lmdb', 'redis'] as const)('postern user sign-out, two processes 
   });
 
   it('says when there is no such person', async () => {
-    const { code, stderr } = await runCli(['user', 'sign-out', 'nobody', '--config', two.nodes[0].configFile]);
+    const { code, stderr } = await runCli([
+      'user',
+      'sign-out',
+      'nobody',
+      '--config',
+      two.nodes[0].configFile,
+    ]);
     expect([code, stderr]).toEqual([1, 'there is no person "nobody" in the configuration\n']);
   });
 });

@@ -40,10 +40,14 @@ describe('the language of a page', () => {
     expect(failed.text).toContain('Benutzername und Passwort passen nicht zusammen.');
     const consent = await signInAs(browser, failed, 'alice');
     expect(titleOf(consent)).toBe('Web app bittet um Zugriff');
-    const out = await browser.open(`${world().issuer}/oauth/logout`, { headers: { 'accept-language': 'fr' } });
+    const out = await browser.open(`${world().issuer}/oauth/logout`, {
+      headers: { 'accept-language': 'fr' },
+    });
     expect(titleOf(out)).toBe('Abmelden?');
     // An hour later the app's wish comes first again, and the browser's last.
-    const names = browser.cookies.filter(({ name }) => name.startsWith('postern_language')).map(({ name }) => name);
+    const names = browser.cookies
+      .filter(({ name }) => name.startsWith('postern_language'))
+      .map(({ name }) => name);
     expect(names).toEqual(['postern_language', 'postern_language_now']);
     const later = newBrowser(world());
     for (const cookie of browser.cookies) if (cookie.name === 'postern_language') later.setCookie(cookie);
@@ -60,12 +64,22 @@ describe('the language of a page', () => {
     expect(titleOf(await open('/nothing'))).toBe('Seite nicht gefunden');
     expect(titleOf(await open('/oauth/logout'))).toBe('Sie sind bereits abgemeldet');
     expect(titleOf(await open('/oauth/authorize?client_id=nope'))).toBe('Etwas ist schiefgegangen');
-    expect(titleOf(await open('/oauth/authorize?client_id=nope&ui_locales=fr'))).toBe('Un problème est survenu');
+    expect(titleOf(await open('/oauth/authorize?client_id=nope&ui_locales=fr'))).toBe(
+      'Un problème est survenu',
+    );
   });
 
   it('IN-03: is one that exists, whatever a cookie or a link says', async () => {
     const browser = newBrowser(world());
-    for (const value of ['../../etc/passwd', 'de/../../x', '%2e%2e', '__proto__', 'constructor', 'de.json', '<b>']) {
+    for (const value of [
+      '../../etc/passwd',
+      'de/../../x',
+      '%2e%2e',
+      '__proto__',
+      'constructor',
+      'de.json',
+      '<b>',
+    ]) {
       browser.setCookie({ name: 'postern_language_now', value: encodeURIComponent(value), path: '/' });
       const { page } = await begin(world(), { ui_locales: value }, { browser });
       expect([page.status, titleOf(page)], value).toEqual([200, TITLES.en]);

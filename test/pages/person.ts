@@ -34,7 +34,12 @@ export async function begin(
   return { browser, page: location === null ? first : await browser.open(location, { headers }) };
 }
 
-export async function signInAs(browser: Browser, page: Page, person: Person, action = '/login'): Promise<Page> {
+export async function signInAs(
+  browser: Browser,
+  page: Page,
+  person: Person,
+  action = '/login',
+): Promise<Page> {
   return browser.submit(page, action, { username: person, password: PASSWORDS[person] });
 }
 
@@ -62,10 +67,17 @@ export async function silently(
 }
 
 /** The clients of the world with a home page for `web`. */
-export function clientsWithHome(home: Readonly<Record<string, string>> = { client_uri: 'https://app.example/' }) {
+export function clientsWithHome(
+  home: Readonly<Record<string, unknown>> = { client_uri: 'https://app.example/' },
+) {
   return worldClients().map((client) => (client.client_id === 'web' ? { ...client, ...home } : client));
 }
 
 export function titleOf({ text }: Page): string {
-  return /<h1>([\s\S]*?)<\/h1>/.exec(text)?.[1]?.replaceAll(/<[^>]*>/g, '').trim() ?? '';
+  return (
+    /<h1>([\s\S]*?)<\/h1>/
+      .exec(text)?.[1]
+      ?.replaceAll(/<[^>]*>/g, '')
+      .trim() ?? ''
+  );
 }

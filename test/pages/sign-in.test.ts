@@ -223,13 +223,12 @@ describe('never a dead end', () => {
     const { browser, page } = await begin(world());
     const consent = await signInAs(browser, page, 'alice');
     await browser.submit(consent, '/consent');
-    const uid = (url: string) => url.split('/').at(-1) ?? '';
     for (const stale of [
       await browser.submit(page, '/login', { username: 'alice', password: PASSWORDS.alice }),
       await browser.submit(consent, '/consent'),
       await browser.submit(consent, '/cancel'),
       await browser.open(page.url),
-      await browser.open(`${world().issuer}/oauth/authorize/${uid(consent.url)}`),
+      await browser.open(`${world().issuer}/oauth/authorize/${consent.url.split('/').at(-1)}`),
     ]) {
       expect([stale.status, titleOf(stale)]).toEqual([400, 'This page has expired']);
       expect(stale.text).toContain(link);
@@ -283,7 +282,10 @@ describe('never a dead end', () => {
   });
 
   it('names the app where it has no page to lead to', async () => {
-    const { browser, page } = await begin(world(), { client_id: 'web2', redirect_uri: 'https://app2.example/cb' });
+    const { browser, page } = await begin(world(), {
+      client_id: 'web2',
+      redirect_uri: 'https://app2.example/cb',
+    });
     await browser.submit(page, '/cancel');
     const stale = await browser.open(page.url);
     expect(stale.text).toContain('Go back to <strong><bdi>Web app</bdi></strong> and start again.');
@@ -291,7 +293,9 @@ describe('never a dead end', () => {
   });
 
   it('is an explanation where the app asked for something wrong, with its link', async () => {
-    const page = await newBrowser(world()).open(authorizeUrl(world(), { redirect_uri: 'https://evil.example/' }));
+    const page = await newBrowser(world()).open(
+      authorizeUrl(world(), { redirect_uri: 'https://evil.example/' }),
+    );
     expect([page.status, titleOf(page)]).toEqual([400, 'Something went wrong']);
     expect(page.text).toContain(link);
     expect(page.text).not.toContain('evil.example');
@@ -300,14 +304,18 @@ describe('never a dead end', () => {
 
 describe('an interaction that expired overnight', () => {
   standingClock();
-  const world = useWorld({ config: { ...config, clients: clientsWithHome({ initiate_login_uri: 'https://app.example/start?x=1' }) } });
+  const world = useWorld({
+    config: { ...config, clients: clientsWithHome({ initiate_login_uri: 'https://app.example/start?x=1' }) },
+  });
 
   it('leads to where the app begins a sign-in, which is told the issuer', async () => {
     const { browser, page } = await begin(world());
     moveClock(10 * HOUR);
     const stale = await browser.submit(page, '/login', { username: 'alice', password: PASSWORDS.alice });
     expect([stale.status, titleOf(stale)]).toEqual([400, 'This page has expired']);
-    const start = new URL(/class="button primary" href="([^"]+)"/.exec(stale.text)?.[1]?.replaceAll('&amp;', '&') ?? '');
+    const start = new URL(
+      /class="button primary" href="([^"]+)"/.exec(stale.text)?.[1]?.replaceAll('&amp;', '&') ?? '',
+    );
     expect(`${start.origin}${start.pathname}`).toBe('https://app.example/start');
     expect(Object.fromEntries(start.searchParams)).toEqual({ x: '1', iss: world().issuer });
   });

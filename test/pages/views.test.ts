@@ -64,11 +64,16 @@ describe('a folder of views, while the service runs', () => {
     expect(page.text).toContain('Our own foot');
     expect(titleOf(page)).toBe('Welcome');
     rmSync(path.join(folder, 'views/partials'), { recursive: true });
-    expect((await until(openLogin, ({ text }) => !text.includes('Our own foot'))).text).not.toContain('Our own foot');
+    expect((await until(openLogin, ({ text }) => !text.includes('Our own foot'))).text).not.toContain(
+      'Our own foot',
+    );
   });
 
   it('keeps the last good form of a broken file: no blank page, no 500, and one line in the log', async () => {
-    put('login.ejs', '<h1>Ours</h1><%- include("partials/sentence", { key: "login.lead", values: { client: "x" } }) %>');
+    put(
+      'login.ejs',
+      '<h1>Ours</h1><%- include("partials/sentence", { key: "login.lead", values: { client: "x" } }) %>',
+    );
     expect(titleOf(await until(openLogin, (page) => titleOf(page) === 'Ours'))).toBe('Ours');
     for (const broken of ['<% if (', '<%= nope %>', '<%- include("nothing") %>']) {
       lines.length = 0;
@@ -113,7 +118,11 @@ describe('a folder of views, while the service runs', () => {
       '<source srcset="https://acme.example/dark.svg" media="(prefers-color-scheme: dark)">',
     );
     expect(text).toContain('<link rel="icon" href="/assets/logo.svg">');
-    for (const [name, words] of Object.entries({ privacy: 'Privacy', terms: 'Terms', imprint: 'Legal notice' }))
+    for (const [name, words] of Object.entries({
+      privacy: 'Privacy',
+      terms: 'Terms',
+      imprint: 'Legal notice',
+    }))
       expect(text).toContain(`<a href="https://acme.example/${name}" rel="noreferrer">${words}</a>`);
   });
 
@@ -126,12 +135,25 @@ describe('a folder of views, while the service runs', () => {
       'settings[view options][escapeFunction]': code,
       'settings[view options][outputFunctionName]': `x;${code};s`,
       ...Object.fromEntries(
-        ['layout', 'writeResp', 'cache', 'delimiter', 'filename', 'client', 'async', 'localsName', 'escape'].map(
-          (key) => [key, '../../../../etc/passwd'],
-        ),
+        [
+          'layout',
+          'writeResp',
+          'cache',
+          'delimiter',
+          'filename',
+          'client',
+          'async',
+          'localsName',
+          'escape',
+        ].map((key) => [key, '../../../../etc/passwd']),
       ),
     };
-    const body = new URLSearchParams({ ...fields, ...hostile, username: 'alice', password: 'wrong' }).toString();
+    const body = new URLSearchParams({
+      ...fields,
+      ...hostile,
+      username: 'alice',
+      password: 'wrong',
+    }).toString();
     const query = new URLSearchParams(hostile).toString();
     const answer = await browser.request(`${action}?${query}`, {
       method: 'POST',
@@ -185,7 +207,10 @@ describe('postern views', () => {
   };
 
   it('eject writes a view with its origin, once; list tells whose is whose', async () => {
-    expect(await views('eject', 'login')).toMatchObject({ code: 0, stdout: `${path.join(folder, 'views/login.ejs')}\n` });
+    expect(await views('eject', 'login')).toMatchObject({
+      code: 0,
+      stdout: `${path.join(folder, 'views/login.ejs')}\n`,
+    });
     const text = readFileSync(path.join(folder, 'views/login.ejs'), 'utf8');
     expect(text).toMatch(/^<%# postern:from login\.ejs [0-9a-f]{16} -%>\n/);
     expect(text.split('\n').slice(1).join('\n')).toBe(readFileSync('views/login.ejs', 'utf8'));
@@ -193,7 +218,10 @@ describe('postern views', () => {
     expect((await views('eject', 'login', '--force')).code).toBe(0);
     expect((await views('eject', 'partials/head', '--stdout')).stdout).toContain('<!doctype html>');
     put('assets/branding.css', '');
-    put('consent.ejs', `<%# postern:from consent.ejs ${'0'.repeat(16)} -%>\n${readFileSync('views/consent.ejs', 'utf8')}`);
+    put(
+      'consent.ejs',
+      `<%# postern:from consent.ejs ${'0'.repeat(16)} -%>\n${readFileSync('views/consent.ejs', 'utf8')}`,
+    );
     expect(await states()).toMatchObject({
       'login.ejs': 'overridden',
       'consent.ejs': 'outdated',
@@ -221,11 +249,18 @@ describe('postern views', () => {
     for (const name of Object.keys(await states())) {
       if (!name.endsWith('.json')) expect((await views('eject', name)).code, name).toBe(0);
     }
-    expect(await views('check')).toEqual({ code: 0, stdout: `${path.join(folder, 'views')} is in order\n`, stderr: '' });
+    expect(await views('check')).toEqual({
+      code: 0,
+      stdout: `${path.join(folder, 'views')} is in order\n`,
+      stderr: '',
+    });
   });
 
   it('check says when the folder is not there, and when none is configured', async () => {
-    expect(await views('check')).toMatchObject({ code: 1, stderr: expect.stringContaining('does not exist') });
+    expect(await views('check')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('does not exist'),
+    });
     writeFileSync(config, JSON.stringify({ issuer: 'http://localhost:3000' }));
     expect(await views('check')).toMatchObject({ code: 0, stdout: expect.stringContaining('built-in') });
     expect((await views('eject', 'login')).stderr).toContain('set views: to one');
@@ -238,9 +273,19 @@ describe('postern views', () => {
     ['an asset that is not served', 'assets/notes.txt', '', 'is not served'],
     ['a broken template', 'login.ejs', '<% if (', 'login.ejs'],
     ['an unknown name', 'partials/foot.ejs', '<%= modle.x %>', 'modle is not defined'],
-    ['an unknown field', 'logout.ejs', '<%= model.clientt %>', 'model.clientt is no field: did you mean client?'],
+    [
+      'an unknown field',
+      'logout.ejs',
+      '<%= model.clientt %>',
+      'model.clientt is no field: did you mean client?',
+    ],
     ['a field of a field', 'logout.ejs', '<%= model.client?.nam %>', 'model.client.nam is no field'],
-    ['a missing partial', 'login.ejs', '<%- include("partials/hed") %>', 'There is no template partials/hed.ejs'],
+    [
+      'a missing partial',
+      'login.ejs',
+      '<%- include("partials/hed") %>',
+      'There is no template partials/hed.ejs',
+    ],
     ['a missing asset', 'login.ejs', '<%= asset("x.png") %>', 'There is no asset x.png'],
     ['raw output', 'login.ejs', '\n<%- model.username %>', 'login.ejs:2 prints without escaping'],
     ['a text that nobody has', 'login.ejs', '<%= t("login.titel") %>', 'There is no text login.titel'],
@@ -249,7 +294,12 @@ describe('postern views', () => {
     ['an image without words', 'login.ejs', '<img src="x">', '<img src="x"> needs an alt'],
     ['a field without a label', 'login.ejs', '<input name="username">', 'needs a <label>'],
     ['a button without words', 'login.ejs', '<button><svg></svg></button>', 'needs a text'],
-    ['a form without its token', 'login.ejs', '<form method="post" action="x"></form>', 'lacks the hidden field csrf'],
+    [
+      'a form without its token',
+      'login.ejs',
+      '<form method="post" action="x"></form>',
+      'lacks the hidden field csrf',
+    ],
     ['an inline script', 'login.ejs', '<script>1</script>', 'stops scripts'],
     ['an inline style', 'login.ejs', '<p style="color: red">', 'stops styles'],
     ['a handler', 'login.ejs', '<p onclick="x()">', 'stops onclick'],

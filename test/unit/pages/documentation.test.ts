@@ -36,7 +36,9 @@ describe('docs/views.md', () => {
   });
 
   it('names every partial', () => {
-    const names = [...listViewFiles('views').keys()].flatMap((name) => /^partials\/(.+)\.ejs$/.exec(name)?.[1] ?? []);
+    const names = [...listViewFiles('views').keys()].flatMap(
+      (name) => /^partials\/(.+)\.ejs$/.exec(name)?.[1] ?? [],
+    );
     for (const name of names) expect(text).toContain(`\`${name}\``);
   });
 });

@@ -33,7 +33,8 @@ export function htmlProblems(html: string): string[] {
 
   if (open.length > 0) problems.push(`never closed: ${open.join(', ')}`);
   if (new Set(ids).size !== ids.length) problems.push('an id is there twice');
-  for (const id of references.flatMap((one) => one.split(' '))) if (!ids.includes(id)) problems.push(`nothing has the id ${id}`);
+  for (const id of references.flatMap((one) => one.split(' ')))
+    if (!ids.includes(id)) problems.push(`nothing has the id ${id}`);
   for (const part of ['<title>', '<html lang="', '<main', '<h1>', 'name="viewport"']) {
     if (html.split(part).length !== 2) problems.push(`not exactly one ${part}`);
   }

@@ -54,6 +54,11 @@ function write(name: string, files: Record<string, string>): string {
   return root;
 }
 
+function stylesheetsOf(options: Partial<PagesOptions>): unknown[] {
+  const html = pagesWith(options).render('login', LOGIN, context);
+  return [...html.matchAll(/rel="stylesheet" href="([^"]+)"/g)].map(([, href]) => href);
+}
+
 function renderState(pages: Pages, { name, model }: PageState): string {
   return pages.render(name, model, context);
 }
@@ -88,12 +93,8 @@ describe('the built-in pages', () => {
   });
 
   it('link to the stylesheets in their order: ours, the colour, the rules of the operator', () => {
-    const linked = (options: Partial<PagesOptions>) =>
-      [...pagesWith(options).render('login', LOGIN, context).matchAll(/rel="stylesheet" href="([^"]+)"/g)].map(
-        ([, href]) => href,
-      );
-    expect(linked({})).toEqual(['/id/assets/style.css']);
-    expect(linked({ branding: { name: 'Acme', color: '#0a7' }, hasAsset: () => true })).toEqual([
+    expect(stylesheetsOf({})).toEqual(['/id/assets/style.css']);
+    expect(stylesheetsOf({ branding: { name: 'Acme', color: '#0a7' }, hasAsset: () => true })).toEqual([
       '/id/assets/style.css',
       '/id/assets/colors.css',
       '/id/assets/branding.css',
@@ -160,7 +161,11 @@ describe('the built-in pages', () => {
       ['logo.svg', '/id/assets/logo.svg'],
     ] as const;
     for (const [logo, url] of logos) {
-      const html = pagesWith({ branding: { name: 'Acme', logo } }).render('logged-out', { outcome: 'signed_out' }, context);
+      const html = pagesWith({ branding: { name: 'Acme', logo } }).render(
+        'logged-out',
+        { outcome: 'signed_out' },
+        context,
+      );
       expect(html).toContain(`src="${url}" alt="Acme"`);
     }
   });
@@ -435,11 +440,19 @@ describe('languages', () => {
     const marked = Object.fromEntries([...english].map(([key]) => [key, `[${key}]`]));
     const pages = pagesWith(override({ 'locales/xx.json': JSON.stringify(marked) }));
     for (const state of PAGE_STATES) {
-      const html = pages.render(state.name, state.model, { locale: 'xx', languageUrl: (locale) => `?lang=${locale}` });
+      const html = pages.render(state.name, state.model, {
+        locale: 'xx',
+        languageUrl: (locale) => `?lang=${locale}`,
+      });
       for (const [, key = ''] of html.matchAll(/\[([\w.]+)\]/g)) used.add(key);
       expect(html).toContain('<html lang="xx"');
     }
-    const branded = { name: 'Acme', privacyUri: 'https://x/p', termsUri: 'https://x/t', imprintUri: 'https://x/i' };
+    const branded = {
+      name: 'Acme',
+      privacyUri: 'https://x/p',
+      termsUri: 'https://x/t',
+      imprintUri: 'https://x/i',
+    };
     const html = pagesWith({ ...override({}), branding: branded }).render('login', LOGIN, { locale: 'xx' });
     for (const [, key = ''] of html.matchAll(/\[([\w.]+)\]/g)) used.add(key);
     // The words of scopes come with the model.
@@ -457,12 +470,16 @@ describe('languages', () => {
   });
 
   it('can be added, right to left too, and what they lack is English', () => {
-    const pages = pagesWith(override({ 'locales/ar.json': '{"language":"العربية","login.title":"تسجيل الدخول"}' }));
+    const pages = pagesWith(
+      override({ 'locales/ar.json': '{"language":"العربية","login.title":"تسجيل الدخول"}' }),
+    );
     const html = pages.render('login', LOGIN, { locale: 'ar', languageUrl: (locale) => `/x?lang=${locale}` });
     expect(html).toContain('<html lang="ar" dir="rtl">');
     expect(html).toContain('<h1>تسجيل الدخول</h1>');
     expect(html).toContain('Username');
-    expect(html).toContain('<a href="/x?lang=ar" lang="ar" hreflang="ar" rel="nofollow" aria-current="true">العربية</a>');
+    expect(html).toContain(
+      '<a href="/x?lang=ar" lang="ar" hreflang="ar" rel="nofollow" aria-current="true">العربية</a>',
+    );
     expect(html).toContain('>Français</a>');
     expect(htmlProblems(html)).toEqual([]);
   });
@@ -481,9 +498,7 @@ describe('languages', () => {
 });
 
 describe('broken built-in views', () => {
-  const whole = Object.fromEntries(
-    PAGE_NAMES.map((name) => [`${name}.ejs`, name]),
-  );
+  const whole = Object.fromEntries(PAGE_NAMES.map((name) => [`${name}.ejs`, name]));
 
   it('refuse to start when one is missing or does not compile', () => {
     const { 'consent.ejs': _, ...rest } = whole;

@@ -1,0 +1,80 @@
+// `postern store migrate`: takes the documents of the configured store (signing keys, the pepper, what changed about people) to
+// a Redis that has none. Owns saying what moves and what doesn't; the old store stays as it is.
+import type { Command } from 'commander';
+import { parseRedisUrl, RedisUrlError } from '../config/redis-url.ts';
+import { resolveArgument } from '../config/secret-reference.ts';
+import { importDocuments, openAdministration, type PlacedDocument } from '../store/administration.ts';
+import { readConfig } from './configuration.ts';
+import { Refused, type CliIo } from './io.ts';
+import { addStoreVerb, type StoreOptions } from './store.ts';
+
+const STAYS = [
+  'sessions, grants and refresh tokens: everybody signs in and consents again',
+  'codes: sign-ins that are under way start again',
+  'revocations of machine tokens: such a token is called active again until it expires',
+  'rate limit counters: they start at zero',
+];
+
+export function registerStoreMigrate(store: Command, { stdout }: CliIo): void {
+  const verb = addStoreVerb(
+    store,
+    'migrate',
+    'take the documents of the store to a Redis that has none',
+  ).requiredOption(
+    '--to <url>',
+    'where to: a redis URL without a password, or env:NAME or file:PATH of one with it',
+  );
+  verb.action(async (options: StoreOptions & { readonly to: string }) => {
+    const to = await resolveTarget(options.to);
+    const { store: from } = await readConfig(options.config);
+    const source = await openAdministration(from);
+    let documents: readonly PlacedDocument[];
+    try {
+      documents = await source.exportDocuments();
+    } finally {
+      await source.close();
+    }
+    if (documents.length === 0)
+      throw new Refused('there is nothing to move: the service has not been started yet');
+    if (!(await importDocuments(to, documents))) {
+      throw new Refused('the new store holds documents already: nothing is ever put over them');
+    }
+    const moved = count(documents);
+    stdout.write(
+      options.json === true ? `${JSON.stringify({ moved, stays: STAYS }, undefined, 2)}\n` : toText(moved),
+    );
+  });
+}
+
+async function resolveTarget(argument: string): Promise<string> {
+  const resolved = await resolveArgument(argument);
+  if (resolved.kind === 'fault') throw new Refused(`--to ${resolved.message}`);
+  try {
+    // Other users of the machine can read a command line.
+    if (resolved.value === argument && parseRedisUrl(argument).password !== undefined) {
+      throw new Refused('--to has a password in plain text: put the URL in env:NAME or file:PATH');
+    }
+    parseRedisUrl(resolved.value);
+    return resolved.value;
+  } catch (error) {
+    if (error instanceof RedisUrlError) throw new Refused(`--to ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+function count(documents: readonly PlacedDocument[]): Readonly<Record<string, number>> {
+  const moved: Record<string, number> = {};
+  for (const { collection } of documents) moved[collection] = (moved[collection] ?? 0) + 1;
+  return moved;
+}
+
+function toText(moved: Readonly<Record<string, number>>): string {
+  return [
+    'Moved:',
+    ...Object.entries(moved).map(([collection, documents]) => `  ${collection}: ${documents}`),
+    'Not moved:',
+    ...STAYS.map((line) => `  ${line}`),
+    'Next: set `store` to the new URL on every node and start them. Keep the old store until all is well.',
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,49 @@
+// Finds the interaction that a request is about, and refuses every request that it can't be about: of another browser,
+// over, for another step, or with a form that isn't from its own page.
+import type { Context } from 'koa';
+import type { Interactions, OpenInteraction, Prompt } from '../engine/interactions.ts';
+import { Refusal } from '../pages/refusal.ts';
+import type { Csrf } from './csrf.ts';
+import { expired } from './expired.ts';
+import { readForm, type Form } from './form.ts';
+
+export type Opened = { readonly form: Form; readonly interaction: OpenInteraction };
+
+export interface Open {
+  byLink(ctx: Context): Promise<OpenInteraction>;
+  /** A form of ours, sent from its own page, for a step that is open. `step` names it where it isn't the prompt. */
+  byForm(ctx: Context, prompts: readonly Prompt[], step?: string): Promise<Opened>;
+}
+
+export type OpenParts = {
+  readonly issuer: string;
+  readonly interactions: Interactions;
+  readonly csrf: Csrf;
+};
+
+export function createOpen({ issuer, interactions, csrf }: OpenParts): Open {
+  async function byLink(ctx: Context): Promise<OpenInteraction> {
+    ctx.set('Cache-Control', 'no-store');
+    const uid = String(ctx['params'].uid);
+    const interaction = await interactions.find(ctx, uid);
+    if (interaction === undefined) throw expired(ctx, interactions.appOf(ctx, uid));
+    return interaction;
+  }
+
+  return {
+    byLink,
+    async byForm(ctx, prompts, step) {
+      const form = await readForm(ctx, issuer);
+      const interaction = await byLink(ctx);
+      const { uid, prompt, client } = interaction;
+      if (!prompts.includes(prompt)) throw expired(ctx, client);
+      if (csrf.matches(form.field('csrf'), uid, step ?? prompt)) return { form, interaction };
+      throw new Refusal(
+        403,
+        'forbidden',
+        'the form is not from this sign-in, please go back and try again',
+        client,
+      );
+    },
+  };
+}

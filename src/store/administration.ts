@@ -1,0 +1,56 @@
+// What an operator asks of a store and the service never does: how fit its servers are, what it holds, and its documents
+// taken out and put in elsewhere. Owns the words for both engines; loads only the one that is asked.
+import type { StoreConfig } from '../config/config.ts';
+
+/** What one server of the store has to be told. */
+export type ServerFindings = {
+  readonly server: string;
+  readonly faults: readonly string[];
+  readonly warnings: readonly string[];
+};
+
+export type StoreStats = {
+  /** How many of each kind are kept: `Session`, `documents`, `counter` … */
+  readonly counts: Readonly<Record<string, number>>;
+  /** In memory for Redis, on disk for lmdb. */
+  readonly bytes: number;
+};
+
+/** A document with its place and its version, which some documents are sealed with. */
+export type PlacedDocument = {
+  readonly collection: string;
+  readonly id: string;
+  readonly value: string;
+  readonly version: number;
+};
+
+export interface StoreAdministration {
+  findings(): Promise<readonly ServerFindings[]>;
+  stats(): Promise<StoreStats>;
+  exportDocuments(): Promise<readonly PlacedDocument[]>;
+  close(): Promise<void>;
+}
+
+/** Rejects with one line, without a password, when the store can't be reached. */
+export async function openAdministration(config: StoreConfig): Promise<StoreAdministration> {
+  if (config.engine === 'lmdb') {
+    const { administerLmdb } = await import('./lmdb-administration.ts');
+    return administerLmdb(config.folder);
+  }
+  const { administerRedis } = await import('./redis-administration.ts');
+  return administerRedis(config.url);
+}
+
+/**
+ * Puts documents into a Redis that has none, with the versions that they had. False: it has some already. The service must not
+ * run on it meanwhile.
+ */
+export async function importDocuments(url: string, documents: readonly PlacedDocument[]): Promise<boolean> {
+  const { importIntoRedis } = await import('./redis-administration.ts');
+  return importIntoRedis(url, documents);
+}
+
+/** Adds to `counts`. */
+export function countOne(counts: Record<string, number>, kind: string): void {
+  counts[kind] = (counts[kind] ?? 0) + 1;
+}

@@ -1,0 +1,125 @@
+// `postern store …` as an operator runs it, on real stores: what is wrong, what is there, and moving from lmdb to Redis.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Writable, Readable } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { run } from '../../src/cli/run.ts';
+import { freePort, type RedisServer, startRedis } from '../servers.ts';
+import { get, introspect, refresh, signIn } from '../world/flows.ts';
+import { startWorld, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
+
+const PASSWORD = 'the-store-password';
+
+let folder: string;
+let server: RedisServer;
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'postern-store-cli-'));
+  server = await startRedis({ password: PASSWORD });
+  Object.assign(process.env, WORLD_ENV, { TEST_STORE: server.url });
+});
+afterEach(async () => {
+  await server.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function postern(...args: readonly string[]) {
+  const output = { stdout: '', stderr: '' };
+  const into = (name: keyof typeof output) =>
+    new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        output[name] += chunk.toString();
+        done();
+      },
+    });
+  const io = { stdin: Readable.from([]), stdout: into('stdout'), stderr: into('stderr') };
+  const code = await run(['node', 'postern', ...args], io);
+  expect(output.stdout + output.stderr).not.toContain(PASSWORD);
+  return { code, ...output };
+}
+
+async function config(store: string): Promise<string> {
+  return (await writeWorldConfig(folder, { store }, [await freePort(), await freePort()])).configFile;
+}
+
+describe('postern store check', () => {
+  it('names every setting to change, and ends with 0 as long as nothing is lost by it', async () => {
+    const file = await config('env:TEST_STORE');
+    const { code, stdout } = await postern('store', 'check', '--config', file);
+    expect([code, stdout]).toEqual([
+      0,
+      `redis://127.0.0.1:${server.port}: better: appendonly is no: a restart loses signing keys and sessions; set it to yes\n`,
+    ]);
+  });
+
+  it('ends with 1 at a server that throws keys away, whose service would not start', async () => {
+    await server.stop();
+    server = await startRedis({
+      password: PASSWORD,
+      port: server.port,
+      settings: ['--maxmemory-policy', 'allkeys-lru'],
+    });
+    const file = await config('env:TEST_STORE');
+    const { code, stdout } = await postern('store', 'check', '--config', file, '--json');
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      ok: false,
+      servers: [{ faults: [expect.stringContaining('maxmemory-policy is allkeys-lru')] }],
+    });
+  });
+
+  it('RD-26: ends with 1 and one line when the store is not there', async () => {
+    await server.kill();
+    const { code, stderr } = await postern('store', 'check', '--config', await config('env:TEST_STORE'));
+    expect([code, stderr]).toEqual([
+      1,
+      `the store at redis://127.0.0.1:${server.port} can not be used: connect ECONNREFUSED 127.0.0.1:${server.port}\n`,
+    ]);
+  });
+
+  it('ends with 2 when it is misused', async () => {
+    expect((await postern('store', 'check', '--what')).code).toBe(2);
+  });
+});
+
+describe('postern store migrate and stats', () => {
+  it('take the keys from lmdb to Redis, so that old tokens verify, and say what stays behind', async () => {
+    const world = await startWorld();
+    const { tokens } = await signIn(world);
+    const jwks = (await get(world, '/oauth/jwks.json')).text;
+    const stats = await postern('store', 'stats', '--config', world.configFile, '--json');
+    expect(JSON.parse(stats.stdout)).toMatchObject({ counts: { Session: 1, RefreshToken: 1, documents: 2 } });
+    const moving = ['store', 'migrate', '--config', world.configFile, '--to'];
+    const plain = await postern(...moving, server.url);
+    expect(plain).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('password in plain text') as string,
+    });
+    const first = await postern(...moving, 'env:TEST_STORE', '--json');
+    expect([first.code, JSON.parse(first.stdout)]).toEqual([
+      0,
+      {
+        moved: { keys: 2 },
+        stays: expect.arrayContaining([expect.stringContaining('refresh tokens')]) as string[],
+      },
+    ]);
+    const again = await postern(...moving, 'env:TEST_STORE');
+    expect(again).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('holds documents already') as string,
+    });
+
+    const moved = await startWorld({ store: server.url, issuer: world.issuer });
+    await world.stop();
+    expect((await get(moved, '/oauth/jwks.json')).text).toBe(jwks);
+    // Its record stayed behind: never called active, and the person signs in again.
+    expect(await introspect(moved, tokens.access_token)).toEqual({ active: false });
+    expect((await refresh(moved, tokens.refresh_token)).status).toBe(400);
+    await signIn(moved);
+    const file = await config('env:TEST_STORE');
+    const { stdout } = await postern('store', 'stats', '--config', file);
+    expect(stdout).toMatch(/^Session +1$/m);
+    expect(stdout).toMatch(/^documents +2$/m);
+    await moved.stop();
+  });
+});

@@ -1,0 +1,112 @@
+// The short way for plain client_credentials requests against the engine's own answer, which is the reference: the same
+// request with a parameter that the engine ignores takes the long way.
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { basic, post, type Answer } from '../world/flows.ts';
+import { SECRETS, startWorld, type World } from '../world/world.ts';
+
+const PLAIN = 'grant_type=client_credentials';
+const LONG_WAY = '&ignored=1';
+
+/** What may differ between any two answers. */
+function comparable({ status, headers, body }: Answer) {
+  const { access_token: jwt, ...rest } = body;
+  const {
+    date: _date,
+    'content-length': _length,
+    'x-request-id': _id,
+    ...fields
+  } = Object.fromEntries(headers);
+  const claims = typeof jwt === 'string' ? decodeJwt(jwt) : {};
+  const { jti, iat, exp, ...stable } = claims;
+  return {
+    status,
+    fields,
+    members: Object.keys(body),
+    rest,
+    header: typeof jwt === 'string' ? decodeProtectedHeader(jwt) : undefined,
+    claimNames: Object.keys(claims),
+    stable,
+    tokenIdLength: jti?.length,
+    lifetime: (exp ?? 0) - (iat ?? 0),
+  };
+}
+
+describe('a plain client_credentials request', () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await startWorld();
+  });
+  afterAll(() => world.stop());
+
+  const svc = { authorization: basic('svc') };
+  const requests: readonly (readonly [string, string, Record<string, string>])[] = [
+    ['one scope', '&scope=reports.read', svc],
+    ['two scopes of one API', '&scope=reports.read%20reports.write', svc],
+    ['scopes of two APIs', '&scope=reports.read+other.read', svc],
+    ['no scope', '', svc],
+    ['the client named in the form, too', '&client_id=svc&scope=reports.read', svc],
+    ['client_secret_post', `&client_id=svc&client_secret=${SECRETS.svc}&scope=other.read`, {}],
+    ['an empty scope', '&scope=', svc],
+    ['a repeated scope', '&scope=reports.read%20reports.read', svc],
+    ['an unknown scope', '&scope=nope', svc],
+    ['a scope of somebody else', '&scope=openid', svc],
+    ['a parameter twice', '&scope=reports.read&scope=reports.read', svc],
+    ['two ways of authenticating', `&client_id=svc&client_secret=${SECRETS.svc}`, svc],
+    ['another client in the form', '&client_id=web', svc],
+    ['a wrong secret', '&scope=reports.read', { authorization: basic('svc', 'wrong-secret') }],
+    ['an unknown client', '&scope=reports.read', { authorization: `Basic ${btoa('nobody:secret')}` }],
+    ['a client without that grant', '&scope=openid', { authorization: basic('web') }],
+    ['a lower-case scheme', '&scope=reports.read', { authorization: basic('svc').replace('Basic', 'basic') }],
+    ['an origin', '&scope=reports.read', { ...svc, origin: 'https://evil.example' }],
+    [
+      'another charset',
+      '&scope=reports.read',
+      { ...svc, 'content-type': 'application/x-www-form-urlencoded; charset=utf-8' },
+    ],
+    ['a resource', '&scope=other.read&resource=https%3A%2F%2Fother.example%2Fapi', svc],
+    ['no authentication', '&scope=reports.read', {}],
+  ];
+
+  it.each(requests)('is answered as the engine answers it: %s', async (_what, fields, headers) => {
+    const short = await post(world, '/oauth/token', `${PLAIN}${fields}`, headers);
+    const long = await post(world, '/oauth/token', `${PLAIN}${fields}${LONG_WAY}`, headers);
+    expect(comparable(short)).toEqual(comparable(long));
+    if (short.status === 200)
+      expect(short.text.replace(/"access_token":"[^"]+"/, '')).toBe(
+        long.text.replace(/"access_token":"[^"]+"/, ''),
+      );
+  });
+
+  it('is answered alike when its body comes in pieces', async () => {
+    const body = new ReadableStream({
+      async start(controller) {
+        controller.enqueue(new TextEncoder().encode('grant_type=client_'));
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        controller.enqueue(new TextEncoder().encode('credentials&scope=reports.read'));
+        controller.close();
+      },
+    });
+    const answer = await fetch(`${world.base}/oauth/token`, {
+      method: 'POST',
+      headers: { ...svc, 'content-type': 'application/x-www-form-urlencoded' },
+      body,
+      duplex: 'half',
+    });
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject({
+      expires_in: 600,
+      scope: 'reports.read',
+      token_type: 'Bearer',
+    });
+  });
+
+  it('gives a token that introspection and revocation know', async () => {
+    const { body } = await post(world, '/oauth/token', `${PLAIN}&scope=reports.read`, svc);
+    const token = String(body['access_token']);
+    const asked = () => post(world, '/oauth/introspect', { token }, { authorization: basic('rs1') });
+    expect((await asked()).body).toMatchObject({ active: true, client_id: 'svc', sub: 'svc' });
+    expect((await post(world, '/oauth/revoke', { token }, svc)).status).toBe(200);
+    expect((await asked()).body).toEqual({ active: false });
+  });
+});
