@@ -2,6 +2,7 @@
 // process; what a configuration says becomes a site (site.ts), and a new one takes the old one's place, whole.
 import { isDeepStrictEqual } from 'node:util';
 import { createAccountStates } from './accounts/account-state.ts';
+import { voidChangedCredentials } from './accounts/changed-credentials.ts';
 import { createPasswords } from './accounts/passwords.ts';
 import type { Config, ConfigError } from './config/config.ts';
 import { keepUntilRestart, needRestart } from './config/restart.ts';
@@ -197,7 +198,9 @@ class RunningService implements Service {
   /** Builds the site of `config` and puts it in the place of the one that serves. */
   async #use(config: Config): Promise<void> {
     if (this.#keySet === undefined) throw new TypeError('there are no keys yet');
+    const { states, hash, now } = this.#foundation;
     const site = await buildSite(config, this.#keySet, this.#foundation);
+    await voidChangedCredentials(config.users, states, hash, now);
     const { keys } = this.#parts;
     keys.modulus = config.signingKeys.modulus;
     Object.assign(keys.timing, toTiming(toTimingInput(config)));
@@ -252,9 +255,9 @@ async function readiness(store: Store, rotation: Rotation, now: Clock): Promise<
 function createTombstoneSeconds(): (config: Config) => number {
   let longest = 0;
   return (config) => {
-    const { refreshToken, authorizationCode } = config.lifetimes;
     const { accessToken } = toTimingInput(config);
-    longest = Math.max(longest, refreshToken + SKEW_SECONDS, authorizationCode, accessToken + SKEW_SECONDS);
-    return longest;
+    // The grant's own record lives longest of all (engine/lifetimes.ts).
+    longest = Math.max(longest, accessToken, ...Object.values(config.lifetimes));
+    return longest + SKEW_SECONDS;
   };
 }

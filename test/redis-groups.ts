@@ -72,9 +72,9 @@ export async function startSentinel(settings: readonly string[] = []): Promise<S
 
   async function master(): Promise<RedisServer> {
     for (const sentinel of sentinels) {
-      const address = await ask(sentinel, (redis) => redis.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME)).catch(
-        () => undefined,
-      );
+      const address = await ask(sentinel, (redis) =>
+        redis.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME),
+      ).catch(() => undefined);
       const found = nodes.find(
         ({ port }) => String(port) === (address as readonly string[] | undefined)?.[1],
       );

@@ -13,6 +13,7 @@ const run = promisify(execFile);
 /** Debian package to the names its program has elsewhere. */
 const PROGRAMS = {
   'redis-server': ['redis-server', 'valkey-server'],
+  'valkey-server': ['valkey-server'],
   chromium: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],
   'nginx-light': ['nginx'],
   openssl: ['openssl'],
@@ -132,7 +133,8 @@ export async function startRedis({ port, password, settings = [] }: RedisOptions
 
 /** A process of redis-server that can be ended and started again with the same arguments. */
 export function launchServer(args: readonly string[], port: number) {
-  const program = requireServer('redis-server');
+  // POSTERN_TEST_REDIS=/path/to/valkey-server runs everything on that one.
+  const program = process.env['POSTERN_TEST_REDIS'] ?? requireServer('redis-server');
   let child: ChildProcess | undefined;
   let ended = Promise.resolve();
 
@@ -153,9 +155,13 @@ export function launchServer(args: readonly string[], port: number) {
     },
     async end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
       if (!isRunning()) return;
-      child?.kill('SIGCONT');
-      child?.kill(signal);
+      const ending = child;
+      ending?.kill('SIGCONT');
+      ending?.kill(signal);
+      // Redis doesn't listen to SIGTERM while it writes its first append-only file.
+      const timer = setTimeout(() => ending?.kill('SIGKILL'), 2000);
       await ended;
+      clearTimeout(timer);
     },
   };
 }

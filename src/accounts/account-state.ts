@@ -8,6 +8,8 @@ export type AccountState = {
   readonly disabled: boolean;
   /** Epoch seconds: sessions, grants and tokens from before are void. 0 when nothing was voided. */
   readonly validAfter: number;
+  /** Names the password and the state that the file gave this person last; another one voids what was issued before. */
+  readonly credential?: string | undefined;
 };
 
 const INITIAL: AccountState = { disabled: false, validAfter: 0 };
@@ -16,6 +18,8 @@ export interface AccountStates {
   /** Throws StoreUnavailable. */
   get(accountId: string): Promise<AccountState>;
   update(accountId: string, change: Partial<AccountState>): Promise<void>;
+  /** Everybody of whom something is stored, by id. */
+  list(): Promise<ReadonlyMap<string, AccountState>>;
 }
 
 export function createAccountStates(documents: DocumentStore): AccountStates {
@@ -23,6 +27,10 @@ export function createAccountStates(documents: DocumentStore): AccountStates {
     async get(accountId) {
       const document = await documents.get(COLLECTION, accountId);
       return document === undefined ? INITIAL : parseState(document.value);
+    },
+    async list() {
+      const stored = await documents.list(COLLECTION);
+      return new Map(stored.map(({ id, value }) => [id, parseState(value)]));
     },
     async update(accountId, change) {
       for (;;) {
@@ -41,6 +49,6 @@ export function createAccountStates(documents: DocumentStore): AccountStates {
 }
 
 function parseState(text: string): AccountState {
-  const { disabled, validAfter } = JSON.parse(text) as AccountState;
-  return { disabled, validAfter };
+  const { disabled, validAfter, credential } = JSON.parse(text) as AccountState;
+  return { disabled, validAfter, credential };
 }

@@ -87,7 +87,7 @@ export const lifetimesSchema = z.strictObject({
     .prefault('90d')
     .describe('A chain of refresh tokens, from sign-in to the last one.'),
   session: duration({ min: MINUTE }).prefault('14d').describe('The sign-in of a browser that is not used.'),
-  // NIST SP 800-63B-4 §2.1.3: > Reauthentication ... SHOULD be no more than 30 days.
+  // NIST SP 800-63B-4, AAL1: sign in again after 30 days at the latest.
   session_absolute: duration({ min: MINUTE })
     .prefault('30d')
     .describe('The sign-in of a browser, however much it is used.'),

@@ -6,12 +6,13 @@ import type { RecordStore, StoredRecord } from '../store/store.ts';
 
 /** Models whose records belong to a grant and die with it. */
 const GRANTABLE = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
-/** Stands for the record's own id inside its payload, so that a copy of the store holds no credential. */
-const OWN_ID = '\u0001id\u0001';
+/** Stands for the record's own id inside its stored payload. Raw, as JSON never has it: nobody can send it. */
+const OWN_ID = '\u0001';
 /** Written into each payload, so that a later version can read what this one stored. */
 const PAYLOAD_VERSION = 1;
 /** Longer than any two requests run at once. */
 const CLAIM_SECONDS = 60;
+const ENDED_SESSION_SECONDS = 3600;
 
 export type AdapterParts = {
   readonly records: RecordStore;
@@ -37,6 +38,18 @@ export function createAdapter(model: string, { records, hash, tombstoneSeconds }
     return (await records.consume(claim.kind, claim.key)) === 'consumed';
   }
 
+  const isEndedSession = ({ consumedAt }: StoredRecord) => model === 'Session' && consumedAt !== undefined;
+
+  /**
+   * The engine saves a session at the end of every request, so one that is in flight would bring a deleted session back
+   * to life. The mark survives whatever is saved over it.
+   */
+  async function endSession(id: string): Promise<void> {
+    const key = keyOf(id);
+    if ((await records.consume(model, key)) === 'gone') return;
+    await records.save({ kind: model, key, payload: '{}', ttlSeconds: ENDED_SESSION_SECONDS });
+  }
+
   async function revokeGrant(grantId: string): Promise<void> {
     await records.revokeGrant(grantKeyOf(grantId), tombstoneSeconds);
   }
@@ -60,12 +73,12 @@ export function createAdapter(model: string, { records, hash, tombstoneSeconds }
 
     async find(id) {
       const record = await records.find(model, keyOf(id));
-      return record && payloadOf(record, id);
+      return record && !isEndedSession(record) ? payloadOf(record, id) : undefined;
     },
 
     async findByUid(uid) {
       const record = await records.findByAlias(model, hash(`uid:${uid}`));
-      return record && payloadOf(record, undefined);
+      return record && !isEndedSession(record) ? payloadOf(record, undefined) : undefined;
     },
 
     // The device flow is not offered.
@@ -85,6 +98,7 @@ export function createAdapter(model: string, { records, hash, tombstoneSeconds }
 
     async destroy(id) {
       if (model === 'Grant') return revokeGrant(id);
+      if (model === 'Session') return endSession(id);
       // The engine ends an interaction to go on with its result: a second one at the same time would get a code too (LG-11).
       if (model === 'Interaction' && !(await isFirstToEnd(id))) {
         throw new errors.SessionNotFound('interaction session not found');
@@ -108,8 +122,6 @@ export function recordKey(hash: KeyedHash, model: string, id: string): string {
   return hash(`${model}:${id}`);
 }
 
-const JSON_OWN_ID = JSON.stringify(OWN_ID).slice(1, -1);
-
 function withoutBearerValues(id: string, payload: AdapterPayload): string {
   const { jti: _bearer, session, ...rest } = payload as AdapterPayload & { session?: { cookie?: string } };
   const stored = {
@@ -118,12 +130,12 @@ function withoutBearerValues(id: string, payload: AdapterPayload): string {
     ...(session && { session: { ...session, cookie: undefined } }),
   };
   // The id may stand elsewhere too: an interaction's `returnTo` ends with it. Ids are base64url, so JSON leaves them as they are.
-  return JSON.stringify(stored).replaceAll(id, JSON_OWN_ID);
+  return JSON.stringify(stored).replaceAll(id, OWN_ID);
 }
 
 /** With the id back in its places where the caller knows it; a session found by its uid stays without. */
 function payloadOf(record: StoredRecord, id: string | undefined): AdapterPayload {
-  const text = id === undefined ? record.payload : record.payload.replaceAll(JSON_OWN_ID, id);
+  const text = id === undefined ? record.payload : record.payload.replaceAll(OWN_ID, id);
   const { v: _version, ...stored } = JSON.parse(text) as AdapterPayload & { v: number };
   return {
     ...stored,

@@ -23,8 +23,11 @@ export type SecretComparisonParts = {
 export interface SecretComparison {
   /** Counted, in constant time; throws what the host answers (429, 503). */
   compare(request: ClientRequest, clientId: string, secret: string): Promise<boolean>;
-  /** Whether `secret` is a live one that costs nothing to compare. Decides only who answers: `compare` has the word. */
-  isPlainlyRight(client: Client, secret: string): boolean;
+  /**
+   * Whether `secret` is a live one that costs nothing to compare, of a client that is known there. Decides only who
+   * answers: `compare` has the word. For a stranger it is false, because this look at the secret isn't counted.
+   */
+  isPlainlyRight(request: ClientRequest, client: Client, secret: string): boolean;
 }
 
 export function createSecretComparison({
@@ -47,7 +50,8 @@ export function createSecretComparison({
       if (isRight) await limits.takeClient(endpoint, client, address);
       return isRight;
     },
-    isPlainlyRight: ({ secrets }, secret) =>
+    isPlainlyRight: ({ endpoint, address }, { clientId, secrets }, secret) =>
+      limits.isKnownClient(endpoint, clientId, address) &&
       findFastSecret(secrets, digestOf(secret), now() / 1000) !== undefined,
   };
 }

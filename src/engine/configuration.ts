@@ -1,5 +1,5 @@
 // Every engine option, on one screen. What is off is off here; what a later feature turns on, it turns on here.
-import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
+import { type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { Config } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
@@ -13,11 +13,11 @@ import type { EnginePages } from './engine-pages.ts';
 import { createLoadExistingGrant } from './existing-grant.ts';
 import { createInteractionPolicy } from './interaction-policy.ts';
 import { createLifetimes } from './lifetimes.ts';
-import { narrowScopes } from './narrowed-scope.ts';
+import { createStillAllowed, narrowScopes } from './narrowed-scope.ts';
 import { createScopePolicy, type ScopePolicy } from './scopes.ts';
 import type { RememberedConsents } from './remembered-consents.ts';
 import { toEngineKeys } from './signing-keys.ts';
-import { createIntrospectionPolicy, mayRevoke } from './token-policies.ts';
+import { createIntrospectionPolicy, createRevocationPolicy } from './token-policies.ts';
 
 export type ConfigurationParts = {
   readonly config: Config;
@@ -34,10 +34,11 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
   const { config, keySet, adapter, accounts, audiences, consents, enginePages, now } = parts;
   const { issuer } = config;
   const clients = new Map(config.clients.map((client) => [client.clientId, client]));
+  const stillAllowed = createStillAllowed((clientId) => clients.get(clientId));
   const scopePolicy = createScopePolicy(config, audiences);
 
   return {
-    adapter: (model: string) => narrowScopes(model, createAdapter(model, adapter), clients),
+    adapter: (model: string) => narrowScopes(model, createAdapter(model, adapter), stillAllowed),
     clients: config.clients.map(toClientMetadata),
     jwks: toEngineKeys(keySet),
     cookies: cookies(config),
@@ -58,7 +59,7 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
     ttl: createLifetimes(config.lifetimes, audiences, now),
     // RFC 9700 §2.1.1: PKCE for every client; only a confidential one can be let off, and only where the file says so.
     pkce: { required: (_ctx, client) => clients.get(client.clientId)?.requirePkce ?? true },
-    rotateRefreshToken: true,
+    rotateRefreshToken: refuseForeignResource,
     issueRefreshToken: (_ctx, client, source) =>
       client.grantTypeAllowed('refresh_token') && source.scopes.has('offline_access'),
     // Without offline_access a code and its tokens end with the session.
@@ -87,7 +88,7 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
 
 /** What is offered besides the core; everything that is not named is off. */
 function featuresOf(
-  { config, audiences, accounts, enginePages }: ConfigurationParts,
+  { config, audiences, accounts, consents, enginePages }: ConfigurationParts,
   scopePolicy: ScopePolicy,
   clientExists: (clientId: string) => boolean,
 ): NonNullable<Configuration['features']> {
@@ -106,7 +107,7 @@ function featuresOf(
         accountIsLive: async (id, iat) => (await accounts.findLive(id, iat)) !== undefined,
       }),
     },
-    revocation: { enabled: true, allowedPolicy: mayRevoke },
+    revocation: { enabled: true, allowedPolicy: createRevocationPolicy(consents) },
     resourceIndicators: {
       enabled: true,
       defaultResource: scopePolicy.defaultResource,
@@ -135,6 +136,19 @@ function cookies({ issuer, cookieKeys }: Config): NonNullable<Configuration['coo
     short: options,
     keys: [...cookieKeys],
   };
+}
+
+/**
+ * Always rotates (RFC 9700 §4.14.2). Looks at `resource` first (RFC 8707 §2.2): the engine does so only after the old
+ * token is used up, and the client's second try would then look like theft.
+ */
+function refuseForeignResource({ oidc }: KoaContextWithOIDC): boolean {
+  const requested = oidc.params?.['resource'];
+  if (requested === undefined || requested === '') return true;
+  const granted = oidc.entities.RefreshToken?.resourceIndicators;
+  const isGranted = typeof requested === 'string' && granted?.has(requested) === true;
+  if (!isGranted) throw new errors.InvalidTarget();
+  return true;
 }
 
 /** RFC 9068 §2.2.1: when and how the person signed in, where the code or the refresh token knows it. */

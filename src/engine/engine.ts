@@ -26,6 +26,7 @@ import {
 } from './client-authentication.ts';
 import { type ConfigurationParts, createConfiguration } from './configuration.ts';
 import { createEnginePages } from './engine-pages.ts';
+import { createStillAllowed } from './narrowed-scope.ts';
 import { createOfflineAccessNotice } from './offline-access-notice.ts';
 import { createRecentApps, type RecentApps } from './recent-apps.ts';
 import { createRememberedConsents, type RememberedConsents } from './remembered-consents.ts';
@@ -34,7 +35,6 @@ import { PosternProvider } from './seam/provider.ts';
 import { assertSignsAndVerifies } from './self-test.ts';
 import { signOutAtOnce } from './sign-out-at-once.ts';
 import { limitUnknownTokens } from './unknown-tokens.ts';
-import { withdrawConsent } from './withdraw-consent.ts';
 
 export type EngineParts = Omit<ConfigurationParts, 'audiences' | 'consents' | 'enginePages'> & {
   readonly pages: Pages;
@@ -87,6 +87,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     tokens,
     audiences,
     revoked,
+    stillAllowed: createStillAllowed(findClient),
     compareClientSecret: (ctx, clientId, secret) => secrets.compare(requestOf(ctx), clientId, secret),
     async admitPublicClient(ctx, clientId) {
       const client = findClient(clientId);
@@ -108,7 +109,6 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
       plainClientCredentials({ findClient, secrets, tokens, audiences, now }),
       createOfflineAccessNotice(parts.log),
       limitUnknownTokens(limits, tokens),
-      withdrawConsent(consents),
       adjustAnswers(config.issuer),
       signOutAtOnce(enginePages, parts.adapter),
       ...(provider.middleware as Middleware[]),

@@ -62,13 +62,17 @@ export function createInteractions(live: LiveEngine, adapter: AdapterParts): Int
     }
   }
 
-  async function finish(ctx: Context, uid: string, result: Result): Promise<string | undefined> {
+  /** `result` is made by the winner only, so that a loser leaves nothing behind. */
+  async function finish(
+    ctx: Context,
+    uid: string,
+    result: Result | (() => Promise<Result>),
+  ): Promise<string | undefined> {
     // One answer per interaction, whoever posts in parallel: the store picks the winner (LG-11).
     const won = await adapter.records.consume('Interaction', recordKey(adapter.hash, 'Interaction', uid));
     if (won !== 'consumed') return undefined;
-    return live.current.provider.interactionResult(ctx.req, ctx.res, result, {
-      mergeWithLastSubmission: true,
-    });
+    const made = typeof result === 'function' ? await result() : result;
+    return live.current.provider.interactionResult(ctx.req, ctx.res, made, { mergeWithLastSubmission: true });
   }
 
   return {
@@ -106,10 +110,11 @@ export function createInteractions(live: LiveEngine, adapter: AdapterParts): Int
       for (const [resource, owned] of Object.entries(resourceScopes)) {
         grant.addResourceScope(resource, owned.join(' '));
       }
-      const grantId = await grant.save();
-      const destination = await finish(ctx, uid, { consent: { grantId } });
-      if (destination !== undefined) await live.current.consents.add(accountId, settings.clientId, missing);
-      return destination;
+      return finish(ctx, uid, async () => {
+        const grantId = await grant.save();
+        await live.current.consents.add(accountId, settings.clientId, missing);
+        return { consent: { grantId } };
+      });
     },
 
     deny: (ctx, { uid }) =>

@@ -5,24 +5,28 @@ import type { Client } from '../config/config.ts';
 
 const MODELS_WITH_SCOPE = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
 
-export function narrowScopes(
-  model: string,
-  adapter: Adapter,
-  clients: ReadonlyMap<string, Pick<Client, 'scopes'>>,
-): Adapter {
+/** What of a scope its client may still ask for. */
+export type StillAllowed = (clientId: string, scope: string) => string;
+
+export function createStillAllowed(findClient: (clientId: string) => Client | undefined): StillAllowed {
+  return (clientId, scope) => {
+    const allowed = findClient(clientId)?.scopes;
+    // Of a client that is gone nothing is given anyway; whoever asks for it says so.
+    if (allowed === undefined) return scope;
+    return scope
+      .split(' ')
+      .filter((one) => allowed.includes(one))
+      .join(' ');
+  };
+}
+
+export function narrowScopes(model: string, adapter: Adapter, stillAllowed: StillAllowed): Adapter {
   if (!MODELS_WITH_SCOPE.has(model)) return adapter;
 
   function narrow(payload: AdapterPayload): AdapterPayload {
     const { scope, clientId } = payload;
-    const allowed = clients.get(clientId ?? '')?.scopes;
-    if (typeof scope !== 'string' || allowed === undefined) return payload;
-    return {
-      ...payload,
-      scope: scope
-        .split(' ')
-        .filter((one) => allowed.includes(one))
-        .join(' '),
-    };
+    if (typeof scope !== 'string' || clientId === undefined) return payload;
+    return { ...payload, scope: stillAllowed(clientId, scope) };
   }
 
   return {

@@ -41,8 +41,8 @@ export function plainClientCredentials(parts: PlainClientCredentialsParts): Midd
     const scopes = client && grantableScopes(client, form?.['scope']);
     if (client === undefined || scopes === undefined) return undefined;
     // A secret that is wrong, or slow to compare, is the engine's to refuse, and is counted there.
-    if (!secrets.isPlainlyRight(client, secret)) return undefined;
     const request = { endpoint: 'token', address: String(ctx.state['clientAddress'] ?? '') } as const;
+    if (!secrets.isPlainlyRight(request, client, secret)) return undefined;
     return (await secrets.compare(request, clientId, secret)) ? { clientId, scopes } : undefined;
   }
 

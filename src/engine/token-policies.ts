@@ -1,5 +1,6 @@
 // Who may introspect and revoke which token (RFC 7662 §4, RFC 7009 §2.1). A caller that may not learns nothing.
 import type { Client as EngineClient, KoaContextWithOIDC } from 'oidc-provider';
+import type { RememberedConsents } from './remembered-consents.ts';
 import type { AudienceRules } from '../tokens/audience.ts';
 
 /** What the policies look at in an engine token. */
@@ -38,7 +39,18 @@ export function createIntrospectionPolicy({ audiences, clientExists, accountIsLi
   };
 }
 
-/** RFC 7009 §2.1: only the client that a token was issued to may revoke it. */
-export function mayRevoke(_ctx: KoaContextWithOIDC, caller: EngineClient, token: PolicedToken): boolean {
-  return token.clientId === caller.clientId;
+/**
+ * RFC 7009 §2.1: only the client that a token was issued to may revoke it. With a person's token goes what the person
+ * allowed the app, so that the next sign-in asks again; here, while the token can still be found by a repeated request.
+ */
+export function createRevocationPolicy(consents: Pick<RememberedConsents, 'withdraw'>) {
+  return async function mayRevoke(
+    _ctx: KoaContextWithOIDC,
+    caller: EngineClient,
+    token: PolicedToken,
+  ): Promise<boolean> {
+    if (token.clientId !== caller.clientId) return false;
+    if (token.accountId !== undefined) await consents.withdraw(token.accountId, caller.clientId);
+    return true;
+  };
 }

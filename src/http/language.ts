@@ -1,10 +1,12 @@
 // The language of the pages for one browser: what it says of itself, what the app asked for, and what the person chose
 // on a page of ours, which is remembered in a cookie. Owns the cookie and `?lang=`; the order is pages/locale.ts.
 import type { Context, Middleware } from 'koa';
+import { SCRIPTABLE_PATHS } from '../config/endpoints.ts';
 import type { LanguageWishes } from '../pages/locale.ts';
 import type { Pages } from '../pages/pages.ts';
 
 const COOKIE = 'postern_language';
+const PROGRAM_PATHS = [...SCRIPTABLE_PATHS];
 const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
 /** So long a choice beats what the app asks for: at least until the sign-in that it was made in is over. */
 const FRESH_MS = 60 * 60 * 1000;
@@ -27,6 +29,11 @@ export function language(pages: Pages, issuer: string): Middleware {
   }
 
   return async function setLanguage(ctx, next) {
+    // Programs read no pages, and what is cached for everybody must not carry somebody's cookie.
+    if (!isPage(ctx.path)) {
+      ctx.state['locale'] = pages.localeFor({});
+      return next();
+    }
     const wishes: LanguageWishes = {
       chosen: choose(ctx) ?? ctx.cookies.get(fresh, options),
       uiLocales: queryOf(ctx, 'ui_locales'),
@@ -35,8 +42,13 @@ export function language(pages: Pages, issuer: string): Middleware {
     };
     ctx.state['language'] = wishes;
     ctx.state['locale'] = pages.localeFor(wishes);
-    await next();
+    return next();
   };
+}
+
+/** Before the edge has cut the issuer's own path off. */
+function isPage(path: string): boolean {
+  return !path.includes('/assets/') && !PROGRAM_PATHS.some((one) => path.endsWith(one));
 }
 
 function queryOf(ctx: Context, name: string): string | undefined {

@@ -41,23 +41,7 @@ export function createShow({ config, accounts, pages, csrf, now }: ShowParts): S
   const otherAccountUrl = (interaction: OpenInteraction) =>
     `${urlOf(interaction)}?${OTHER_ACCOUNT.name}=${OTHER_ACCOUNT.value}`;
 
-  function localeOf(ctx: Context, { uiLocales }: OpenInteraction): string {
-    return pages.localeFor({ ...(ctx.state['language'] as LanguageWishes), uiLocales });
-  }
-
-  /** `again`: how a browser gets this page once more. */
-  function html<N extends keyof PageModels>(
-    ctx: Context,
-    interaction: OpenInteraction,
-    [name, model, again]: readonly [N, PageModels[N], string],
-  ): void {
-    const separator = again.includes('?') ? '&' : '?';
-    ctx.type = 'html';
-    ctx.body = pages.render(name, model, {
-      locale: localeOf(ctx, interaction),
-      languageUrl: (locale) => `${again}${separator}lang=${locale}`,
-    });
-  }
+  const { html, localeOf } = createRender(pages);
 
   function cancel(interaction: OpenInteraction) {
     const { uid, prompt } = interaction;
@@ -122,4 +106,27 @@ export function createShow({ config, accounts, pages, csrf, now }: ShowParts): S
 
     signedIn,
   };
+}
+
+/** A page in the language of its sign-in. */
+function createRender(pages: Pages) {
+  function localeOf(ctx: Context, { uiLocales }: OpenInteraction): string {
+    return pages.localeFor({ ...(ctx.state['language'] as LanguageWishes), uiLocales });
+  }
+
+  /** `again`: how a browser gets this page once more. */
+  function html<N extends keyof PageModels>(
+    ctx: Context,
+    interaction: OpenInteraction,
+    [name, model, again]: readonly [N, PageModels[N], string],
+  ): void {
+    const separator = again.includes('?') ? '&' : '?';
+    ctx.type = 'html';
+    ctx.body = pages.render(name, model, {
+      locale: localeOf(ctx, interaction),
+      languageUrl: (locale) => `${again}${separator}lang=${locale}`,
+    });
+  }
+
+  return { html, localeOf };
 }

@@ -39,6 +39,11 @@ export interface Limits {
   takeClient(endpoint: ClientEndpoint, client: Client, address: string): Promise<void>;
   /** Counts one answer about a token that was never ours; throws TooManyRequests. */
   takeUnknownToken(clientId: string): Promise<void>;
+  /**
+   * Whether this client has been right from this address, and nothing was wrong there since. Only then may a secret be
+   * looked at before `attemptSecret`; for anybody else that would be a guess that isn't counted.
+   */
+  isKnownClient(endpoint: ClientEndpoint, clientId: string, address: string): boolean;
   /** Resolves what `compare` does, and counts it as an attempt unless it is true; throws TooManyRequests before it runs. */
   attemptSecret(
     endpoint: ClientEndpoint,
@@ -74,7 +79,7 @@ const times = (rate: Rate, factor: number): Rate => ({ ...rate, limit: rate.limi
 export function createLimits({ counters, hash, rates, now, onLimited }: LimitsParts): Limits {
   const counting = createCounting({ counters, hash, goesOnAlone: true });
   const allowances = createAllowances(counting, now);
-  const attemptSecret = createSecretAttempts(createAttempts(counting, now), now);
+  const secrets = createSecretAttempts(createAttempts(counting, now), now);
   // A person's password is worth guessing: where attempts can't be counted, nobody signs in (HT-16).
   const signIns = createAttempts(createCounting({ counters, hash, goesOnAlone: false }), now);
 
@@ -95,6 +100,12 @@ export function createLimits({ counters, hash, rates, now, onLimited }: LimitsPa
     return 'address' in rate ? rate.address : rate.client;
   }
 
+  const failuresOf = (endpoint: ClientEndpoint, clientId: string, address: string): Counted => ({
+    name: `${endpoint}.failures`,
+    rate: rates[endpoint].failures,
+    subject: `${clientId}\n${address}`,
+  });
+
   return {
     async takeAddress(endpoint, address) {
       const rate = addressRateOf(endpoint);
@@ -111,17 +122,14 @@ export function createLimits({ counters, hash, rates, now, onLimited }: LimitsPa
     async takeUnknownToken(clientId) {
       await take('introspection.unknown', rates.introspection.unknown, clientId);
     },
+    isKnownClient: (endpoint, clientId, address) => secrets.isKnown(failuresOf(endpoint, clientId, address)),
     async attemptSecret(endpoint, clientId, address, compare) {
-      const rate = rates[endpoint].failures;
-      const counted: readonly [Counted, Counted] = [
-        { name: `${endpoint}.failures`, rate, subject: `${clientId}\n${address}` },
-        {
-          name: `${endpoint}.address_failures`,
-          rate: times(rate, ADDRESS_FAILURES_FACTOR),
-          subject: address,
-        },
-      ];
-      return attemptSecret(counted, refuse, compare);
+      const perAddress: Counted = {
+        name: `${endpoint}.address_failures`,
+        rate: times(rates[endpoint].failures, ADDRESS_FAILURES_FACTOR),
+        subject: address,
+      };
+      return secrets.attempt([failuresOf(endpoint, clientId, address), perAddress], refuse, compare);
     },
     async takeSignInAttempt(account, address) {
       const { accountFailures, addressFailures } = rates.signIn;

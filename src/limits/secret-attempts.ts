@@ -20,13 +20,17 @@ const STRANGERS_AT_ONCE = 4;
 
 type Pair = { knownUntil: number; readonly strangers: Turns; readonly comparisons: Turns };
 
-export type SecretAttempts = (
-  /** For the client and the address, then for the address over all clients. */
-  counted: readonly [Counted, Counted],
-  /** Throws when the attempt is refused. */
-  refuse: (refused: { readonly name: string; readonly waitMs: number }) => void,
-  compare: () => Promise<boolean>,
-) => Promise<boolean>;
+export interface SecretAttempts {
+  /** Whether the client has been right from this address, and nothing was wrong there since. */
+  isKnown(perClient: Counted): boolean;
+  attempt(
+    /** For the client and the address, then for the address over all clients. */
+    counted: readonly [Counted, Counted],
+    /** Throws when the attempt is refused. */
+    refuse: (refused: { readonly name: string; readonly waitMs: number }) => void,
+    compare: () => Promise<boolean>,
+  ): Promise<boolean>;
+}
 
 const keyOf = ({ name, subject }: Counted) => `${name}\n${subject}`;
 
@@ -40,7 +44,7 @@ export function createSecretAttempts(attempts: Attempts, now: Clock): SecretAtte
     (turns) => turns.isIdle,
   );
 
-  return async function attempt(counted, refuse, compare) {
+  const attempt: SecretAttempts['attempt'] = async (counted, refuse, compare) => {
     const [perClient, perAddress] = counted;
     const pair = pairs.get(keyOf(perClient));
     const isKnown = () => now() < pair.knownUntil;
@@ -81,4 +85,6 @@ export function createSecretAttempts(attempts: Attempts, now: Clock): SecretAtte
       if (answer !== undefined) return answer;
     }
   };
+
+  return { isKnown: (perClient) => now() < pairs.get(keyOf(perClient)).knownUntil, attempt };
 }

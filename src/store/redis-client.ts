@@ -134,8 +134,9 @@ const CLUSTER: ClusterOptions = {
   // Never again after a cut: it may have been executed. MOVED, ASK and TRYAGAIN say that it was not.
   retryDelayOnFailover: 0,
   retryDelayOnClusterDown: 0,
-  retryDelayOnTryAgain: 25,
-  maxRedirections: 8,
+  // Each is asked of any node first, which counts as one more.
+  retryDelayOnTryAgain: 40,
+  maxRedirections: 16,
 };
 
 function createClusterClient(place: RedisPlace): RedisClient {

@@ -8,7 +8,7 @@ import { SCRIPTS, type ScriptName } from './redis-scripts.ts';
 const WAIT_MS = 150;
 /** Scripts before one WAIT. */
 const BATCH = 1000;
-const REDIRECTIONS = 4;
+const REDIRECTIONS = 8;
 
 export type Write = {
   readonly script: ScriptName;

@@ -5,7 +5,7 @@ import { destination, pino, type Logger } from 'pino';
 export type Log = Logger;
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
 
-/** Members that are never written, wherever they stand; the callers' own care comes first. */
+/** Never written, at the top of a line or one level below; the callers' own care comes first. */
 const REDACTED = [
   'authorization',
   'cookie',
@@ -27,7 +27,8 @@ export function createLog(level: LogLevel): Log {
       level,
       base: {},
       timestamp: pino.stdTimeFunctions.isoTime,
-      redact: REDACTED.flatMap((member) => [member, `*.${member}`]),
+      // `err.code` is the error's own code (ECONNREFUSED), not an authorization code.
+      redact: REDACTED.flatMap((member) => (member === 'code' ? [member] : [member, `*.${member}`])),
     },
     destination({ fd: 2, sync: true }),
   );

@@ -54,7 +54,10 @@ export function createClients(nodes: readonly World[], history: History): Client
     const family = `family ${families}`;
     const authorized = await authorize(anyNode()).catch(() => undefined);
     const code = authorized?.callback.searchParams.get('code');
-    if (authorized === undefined || !code) return void (await sleep(100));
+    if (authorized === undefined || !code) {
+      await sleep(100);
+      return;
+    }
     let answer = await spend('redeem', code, family, (node) => redeem(node, authorized));
     const access = String(answer?.body['access_token']);
     for (let round = 0; round < 6 && answer !== undefined && !isOver(); round += 1) {

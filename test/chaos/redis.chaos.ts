@@ -27,6 +27,10 @@ const CONFIG = {
 /** What is killed comes back with what it had. */
 const DURABLE = ['--appendonly', 'yes'];
 
+function pick<T>(from: readonly T[]): T {
+  return from[Math.floor(Math.random() * from.length)] as T;
+}
+
 async function mastersOf(group: RedisGroup): Promise<readonly RedisServer[]> {
   const found = await Promise.all(
     group.nodes.map(async (node) => {
@@ -85,7 +89,6 @@ it.each([
     const end = performance.now() + SECONDS * 1000;
     const isOver = () => performance.now() > end;
 
-    const pick = <T>(from: readonly T[]): T => from[Math.floor(Math.random() * from.length)] as T;
     const faults: Record<string, () => Promise<void>> = {
       async 'a master is killed'() {
         const master = pick(await mastersOf(group));
@@ -128,7 +131,7 @@ it.each([
 
     try {
       await Promise.all([breakThings(), ...Array.from({ length: CLIENTS }, () => clients.run(isOver))]);
-      console.log({ happened, ...history.counts });
+      process.stdout.write(`${JSON.stringify({ happened, ...history.counts }, undefined, 2)}\n`);
       expect(clients.complaints).toEqual([]);
       expect(history.violations()).toEqual([]);
       expect(history.counts['redeem done']).toBeGreaterThan(0);
@@ -144,5 +147,10 @@ it.each([
 );
 
 it('says which server this was', () => {
-  console.log(`all of this ran on ${findServer('redis-server')}`);
+  const [chosen, valkey] = [process.env['POSTERN_TEST_REDIS'], findServer('valkey-server')];
+  const hint =
+    valkey === undefined
+      ? 'no valkey-server was found: install it, and run this again with POSTERN_TEST_REDIS=PATH'
+      : `to run it on Valkey: POSTERN_TEST_REDIS=${valkey}`;
+  process.stdout.write(`all of this ran on ${chosen ?? findServer('redis-server')}; ${hint}\n`);
 });

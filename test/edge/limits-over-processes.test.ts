@@ -12,8 +12,8 @@ import { PASSWORDS, writeWorldConfig } from '../world/world.ts';
 
 const NODES = 4;
 const MACHINE = { grant_type: 'client_credentials' };
-/** Short windows, because processes have clocks of their own that no test can move. */
-const WINDOW_SECONDS = 6;
+/** Short, because processes have clocks of their own that no test can move; and longer than a busy machine needs. */
+const WINDOW_SECONDS = 15;
 const config = {
   trusted_proxies: ['127.0.0.1'],
   rate_limits: {
@@ -61,6 +61,9 @@ async function flood(
 
 const token = async (node: Node, secret?: string, address = '192.0.2.1') =>
   post(node, '/oauth/token', MACHINE, { authorization: basic('svc', secret), 'x-forwarded-for': address });
+/** Another client, whose limit nobody has touched yet. */
+const otherToken = async (node: Node) =>
+  post(node, '/oauth/token', MACHINE, { authorization: basic('rs1'), 'x-forwarded-for': '192.0.2.4' });
 const accepted = (answers: readonly { status: number }[]) =>
   answers.filter(({ status }) => status === 200).length;
 
@@ -110,9 +113,8 @@ describe('HT-16: when the Redis is gone', () => {
     const page = await browser.open(`https://id.example/oauth/authorize?${query}`, { headers });
     expect(page.status).toBe(200);
     await redis.kill();
-    await new Promise((resolve) => setTimeout(resolve, WINDOW_SECONDS * 1000));
 
-    const answers = await Promise.all(Array.from({ length: 300 }, async () => token(node)));
+    const answers = await Promise.all(Array.from({ length: 300 }, async () => otherToken(node)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]));
     expect(accepted(answers)).toBeLessThanOrEqual(101);
     expect(accepted(answers)).toBeGreaterThanOrEqual(90);

@@ -320,22 +320,16 @@ describe('HT-30: names that mean something to the language', () => {
 });
 
 describe('answers', () => {
-  it('HT-32: each carries a request id of its own, and the error in it is the same one', async () => {
+  it('HT-32: each carries a request id of its own: for programs a header, for people on the page', async () => {
     const seen = new Set<string>();
-    for (const path of [
-      '/oauth/jwks.json',
-      '/oauth/userinfo',
-      '/nothing',
-      '/oauth/token',
-      authorizeTarget(),
-    ]) {
-      const answer = await get(world(), path);
-      const id = answer.headers.get('x-request-id') ?? '';
+    for (const path of ['/oauth/jwks.json', '/oauth/userinfo', '/.well-known/openid-configuration']) {
+      const id = (await get(world(), path)).headers.get('x-request-id') ?? '';
       expect(id, path).toMatch(/^[\da-f]{8}-[\da-f-]{27}$/);
-      if (answer.body['request_id'] !== undefined) expect(answer.body['request_id'], path).toBe(id);
       seen.add(id);
     }
     expect(seen.size).toBe(3);
+    const refused = await machine([], `x=${'x'.repeat(57 * 1024)}`);
+    expect(JSON.parse(refused.text)).toHaveProperty('request_id', refused.headers.get('x-request-id'));
     for (const path of ['/nothing', '/oauth/authorize?x=y', '/oauth/logout?id_token_hint=x']) {
       const page = await get(world(), path, { accept: 'text/html' });
       expect(page.text, path).toMatch(/<code>[\da-f]{8}-[\da-f-]{27}<\/code>/);

@@ -338,7 +338,7 @@ describe('sign-in and consent', () => {
     expect(consent.text).toContain('<bdi>Web app</bdi></strong> asks for access');
     expect(consent.text).toContain('See your email address');
     expect(consent.text).not.toContain('See your profile');
-    expect(consent.text).toContain(`At <span class="resource">${API}</span>`);
+    expect(consent.text).toContain(`At <strong><bdi>${API}</bdi></strong>`);
     expect(consent.text).toContain('<li>reports.read</li>');
   });
 

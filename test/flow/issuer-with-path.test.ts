@@ -108,10 +108,11 @@ describe('an issuer with a path', () => {
   it('serves what its pages load', async () => {
     const browser = new Browser(world().issuer, world().base);
     const page = await browser.open(`${ISSUER}${AUTHORIZE.slice('/auth'.length)}`);
-    const urls = [...page.text.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, url = '']) => url);
+    const all = [...page.text.matchAll(/(?:href|src|action)="([^"]+)"/g)].map(([, url = '']) => url);
+    for (const url of all) expect(url).toMatch(`${ISSUER}/`);
+    const urls = all.filter((url) => url.startsWith(`${ISSUER}/assets/`));
     expect(urls.length).toBeGreaterThan(1);
     for (const url of urls) {
-      expect(url).toMatch(`${ISSUER}/assets/`);
       expect((await get(world(), url.slice(ISSUER.length))).status).toBe(200);
     }
   });
@@ -146,12 +147,17 @@ describe('an issuer with a path', () => {
   });
 
   it.each(FORGED)('signs out under its own name whatever %s says', async (_header, headers) => {
-    const { tokens } = await signIn(world(), { scope: 'openid' });
+    const { tokens, browser } = await signIn(world(), { scope: 'openid' });
     const query = new URLSearchParams({ id_token_hint: tokens.id_token ?? '' }).toString();
-    const page = await raw(world().base, { target: `/auth/oauth/logout?${query}`, headers });
+    const target = `/auth/oauth/logout?${query}`;
+    const cookie = browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+    const page = await raw(world().base, { target, headers: { ...headers, cookie } });
     expect(page.status).toBe(200);
     expect(page.text).toContain(`action="${ISSUER}/oauth/logout/confirm"`);
-    expect(page.text).not.toContain('evil');
+    const nobody = await raw(world().base, { target, headers });
+    expect(nobody.status).toBe(200);
+    expect(nobody.text).toContain('already signed out');
+    expect(page.text + nobody.text).not.toContain('evil');
   });
 
   it.each([

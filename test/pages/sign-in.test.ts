@@ -35,11 +35,12 @@ describe('the sign-in page', () => {
     expect(form).toContain('autocomplete="current-password"');
   });
 
-  it('LG-38: shows a hint as text, and refuses an endless one', async () => {
+  it('LG-38: shows a hint as text, and never an endless one', async () => {
     const { page } = await begin(world(), { login_hint: `"><script>alert(1)</script>${'x'.repeat(200)}` });
     expect(page.text).toContain('&gt;&lt;script&gt;alert(1)');
     expect(page.text).not.toContain('<script>alert');
-    expect((await begin(world(), { login_hint: 'x'.repeat(5000) })).page.status).toBe(400);
+    const endless = (await begin(world(), { login_hint: 'x'.repeat(1000) })).page;
+    expect(endless.text).not.toContain('x'.repeat(300));
   });
 
   it('asks for the password alone with prompt=login and with max_age, of who is signed in', async () => {

@@ -1,9 +1,13 @@
 // The Redis store behind real Sentinels and on a real Cluster: the whole contract, and that every key has an end.
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { slotOf } from '../../src/store/redis-slots.ts';
 import { openRedis } from '../../src/store/redis.ts';
+import type { Store } from '../../src/store/store.ts';
 import { type RedisGroup, startCluster, startSentinel } from '../redis-groups.ts';
-import { testStore } from './conformance.ts';
+import type { RedisServer } from '../servers.ts';
+import { testStore, uniqueName } from './conformance.ts';
 
 describe.each([
   ['behind Sentinels', startSentinel],
@@ -33,3 +37,81 @@ describe.each([
     expect(endless.filter((key) => !key.startsWith('postern:documents:'))).toEqual([]);
   });
 });
+
+describe('the redis store while a Cluster moves a slot (RD-11)', () => {
+  let group: RedisGroup;
+  let store: Store;
+  beforeAll(async () => {
+    group = await startCluster();
+    store = await openRedis({ url: group.url, now: Date.now });
+  });
+  afterAll(async () => {
+    await store.close();
+    await group.stop();
+  });
+
+  it('follows it without an error, a lost write or a second winner', async () => {
+    const grant = uniqueName();
+    const slot = slotOf(`postern:{grant:${grant}}:index`);
+    const [from, to] = await sidesOf(group, slot);
+    const over = { isMoved: false };
+    const winners: string[] = [];
+    const kept: string[] = [];
+    async function work(): Promise<void> {
+      while (!over.isMoved) {
+        const key = uniqueName();
+        const record = { kind: 'AuthorizationCode', key, payload: 'p', ttlSeconds: 60, grant };
+        expect(await store.records.save(record)).toBe('saved');
+        const results = await Promise.all([1, 2].map(() => store.records.consume(record.kind, key)));
+        expect(results.toSorted()).toEqual(['already_consumed', 'consumed']);
+        winners.push(key);
+        if (winners.length % 5 === 0) kept.push(key);
+      }
+    }
+    const working = Promise.all([work(), work(), work()]);
+    await moveSlot(group, slot, [from, to]);
+    // Back again, while it goes on.
+    await moveSlot(group, slot, [to, from]);
+    over.isMoved = true;
+    await working;
+    expect(winners.length).toBeGreaterThan(10);
+    for (const key of kept)
+      expect(await store.records.consume('AuthorizationCode', key)).toBe('already_consumed');
+    await store.records.revokeGrant(grant, 60);
+    for (const key of kept) expect(await store.records.find('AuthorizationCode', key)).toBeUndefined();
+  });
+});
+
+/** Who has the slot, and another master. */
+async function sidesOf(group: RedisGroup, slot: number): Promise<[RedisServer, RedisServer]> {
+  const masters = group.nodes.slice(0, 3);
+  const index = Math.min(2, Math.floor((slot * 3) / 16_384));
+  const [from, to] = [masters[index], masters[(index + 1) % 3]];
+  if (from === undefined || to === undefined) throw new Error('no masters');
+  return [from, to];
+}
+
+/** As redis-cli --cluster reshard does it, slowly. */
+async function moveSlot(
+  group: RedisGroup,
+  slot: number,
+  [from, to]: readonly [RedisServer, RedisServer],
+): Promise<void> {
+  const idOf = (node: RedisServer) =>
+    group.ask(node, (redis) => redis.call('CLUSTER', 'MYID') as Promise<string>);
+  const [fromId, toId] = [await idOf(from), await idOf(to)];
+  await group.ask(to, (redis) => redis.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', fromId));
+  await group.ask(from, (redis) => redis.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', toId));
+  await sleep(50);
+  await group.ask(from, async (redis) => {
+    for (;;) {
+      const keys = (await redis.call('CLUSTER', 'GETKEYSINSLOT', slot, 10)) as string[];
+      if (keys.length === 0) return;
+      for (const key of keys) await redis.call('MIGRATE', '127.0.0.1', to.port, key, 0, 1000);
+    }
+  });
+  await sleep(50);
+  for (const node of [to, from]) {
+    await group.ask(node, (redis) => redis.call('CLUSTER', 'SETSLOT', slot, 'NODE', toId));
+  }
+}

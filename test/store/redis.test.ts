@@ -1,5 +1,6 @@
 // The Redis store on a real redis-server: the contract, the layout of its keys, and what an outage may do.
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
@@ -364,6 +365,32 @@ describe('opening the redis store', () => {
     const began = performance.now();
     await expect(openRedis({ url: server.url, now: Date.now })).rejects.toThrow(/can not be used/);
     expect(performance.now() - began).toBeLessThan(1500);
+    await server.stop();
+  });
+
+  it('needs no more rights than docs/redis.md gives to a user', async () => {
+    const server = await startRedis();
+    const raw = new Redis(server.url);
+    const [, rights = ''] =
+      /ACL SETUSER postern on >PASSWORD (.+)/.exec(readFileSync('docs/redis.md', 'utf8')) ?? [];
+    await raw.call('ACL', 'SETUSER', 'postern', 'on', '>p@ss/word', ...rights.split(' '));
+    const url = `redis://postern:${encodeURIComponent('p@ss/word')}@127.0.0.1:${server.port}`;
+    const store = await openRedis({ url, now: Date.now });
+    await store.ping();
+    await store.records.save({ ...record, grant: 'g', alias: 'a' });
+    expect(await store.records.consume(record.kind, record.key)).toBe('consumed');
+    await store.records.revokeGrant('g', 60);
+    await store.records.destroy(record.kind, record.key);
+    await store.documents.put('c', 'a', 'v', 0);
+    expect(await store.documents.list('c')).toHaveLength(1);
+    await store.counters.increment('n', 1, 1000);
+    await store.close();
+    // The same with confirmation: nobody confirms, but it is allowed to ask.
+    const confirmed = await openRedis({ url: `${url}?wait=1`, now: Date.now });
+    const error: unknown = await confirmed.records.revokeGrant('h', 60).catch((cause: unknown) => cause);
+    expect((error as Error).cause).toMatchObject({ message: 'no replica confirmed the write' });
+    await confirmed.close();
+    await raw.quit();
     await server.stop();
   });
 

@@ -3,15 +3,20 @@ import type { AccessTokens } from '../../tokens/access-token.ts';
 import { claimsToBeMachineToken } from '../../tokens/access-token.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import type { RevokedTokens } from '../../tokens/revoked-tokens.ts';
+import type { StillAllowed } from '../narrowed-scope.ts';
 import type { ModelClass } from './model.ts';
 import { jwtOf } from './presented-jwt.ts';
 
-/** The class must be called ClientCredentials: the engine uses the name as record kind and ttl key. */
+/**
+ * `stillAllowed` leaves of a scope what the client may ask for now.
+ * The class must be called ClientCredentials: the engine uses the name as record kind and ttl key.
+ */
 export function clientCredentialsModel(
   Base: ModelClass,
   tokens: AccessTokens,
   audiences: AudienceRules,
   revoked: RevokedTokens,
+  stillAllowed: StillAllowed,
 ): ModelClass {
   return class ClientCredentials extends Base {
     override async getValueAndPayload() {
@@ -42,7 +47,8 @@ export function clientCredentialsModel(
       // Throws when the store can't be asked: then the answer is 503, never "active".
       if (await revoked.has(claims.jti)) return undefined;
       const { jti, client_id: clientId, scope, aud, iat, exp } = claims;
-      return new this({ jti, clientId, scope, aud, iat, exp });
+      const narrowed = scope === undefined ? undefined : stillAllowed(clientId, scope);
+      return new this({ jti, clientId, scope: narrowed, aud, iat, exp });
     }
 
     override async destroy() {
