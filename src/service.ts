@@ -186,6 +186,7 @@ class RunningService implements Service {
   }
 
   confirm(): void {
+    if (this.#status.problem !== undefined) this.#parts.log.info('the configuration is in order again');
     this.#status = { ...this.#status, problem: undefined };
   }
 

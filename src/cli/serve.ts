@@ -56,12 +56,13 @@ async function untilToldToStop(): Promise<void> {
 }
 
 function welcome(config: Config): string {
-  const { issuer, management, notices, users } = config;
+  const { issuer, listen, management, notices, users } = config;
   const lines = [
     'Postern is up.',
     '',
     `  issuer       ${issuer}`,
     `  discovery    ${issuer}${ENDPOINTS.discovery}`,
+    `  listening    http://${listen.host}:${listen.port}`,
     `  management   http://${management.host}:${management.port}/readyz`,
   ];
   const demo = findDemo(config);

@@ -35,7 +35,7 @@ export const configSchema = z.strictObject({
   ),
   listen: address(3000).describe('Where the service listens.'),
   management: address(3001).describe(
-    'Where /healthz, /readyz and /metrics listen, never on the public port. Keep it off the internet.',
+    'Where /healthz and /readyz listen, never on the public port. Keep it off the internet.',
   ),
   store: text(emptyFault)
     .default('lmdb:../data')

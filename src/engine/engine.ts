@@ -31,6 +31,7 @@ import { createOfflineAccessNotice } from './offline-access-notice.ts';
 import { createRecentApps, type RecentApps } from './recent-apps.ts';
 import { createRememberedConsents, type RememberedConsents } from './remembered-consents.ts';
 import { plainClientCredentials } from './plain-client-credentials.ts';
+import { logEvents } from './event-log.ts';
 import { PosternProvider } from './seam/provider.ts';
 import { assertSignsAndVerifies } from './self-test.ts';
 import { signOutAtOnce } from './sign-out-at-once.ts';
@@ -96,6 +97,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     },
   });
   rememberFaults(provider);
+  logEvents(provider, parts.log);
 
   return {
     provider,

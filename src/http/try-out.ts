@@ -49,11 +49,14 @@ export function createTryOut({ config, pages }: { config: Config; pages: Pages }
 }
 
 /** The shipped demo client with its callback on the management listener, if it is still there. */
-export function findDemo({ clients }: Pick<Config, 'clients'>): Demo | undefined {
+export function findDemo({ clients, management }: Pick<Config, 'clients' | 'management'>): Demo | undefined {
   const client = clients.find(
     ({ clientId, secrets }) => clientId === DEMO_CLIENT_ID && secrets.some(isDemoSecret),
   );
-  const callback = client?.redirectUris.find((uri) => new URL(uri).pathname === DEMO_CALLBACK_PATH);
+  const callback = client?.redirectUris.find((uri) => {
+    const { pathname, port } = new URL(uri);
+    return pathname === DEMO_CALLBACK_PATH && port === String(management.port);
+  });
   return client && callback !== undefined ? { client, callback } : undefined;
 }
 
