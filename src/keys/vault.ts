@@ -123,7 +123,9 @@ class EnvelopeVault implements Vault {
     }
     const expected = checksumOf(this.#pick(id, purpose), purpose, text);
     const actual = Buffer.from(encoded, 'base64url');
-    if (actual.length !== expected.length || !timingSafeEqual(actual, expected)) {
+    // base64url has spare bits at its end; only the one canonical spelling is ours.
+    const isCanonical = actual.toString('base64url') === encoded;
+    if (!isCanonical || actual.length !== expected.length || !timingSafeEqual(actual, expected)) {
       throw new VaultError('corrupt', purpose, id);
     }
   }

@@ -419,7 +419,7 @@ describe('a reload', () => {
 });
 
 describe('languages', () => {
-  const codes = ['en', 'de', 'fr'];
+  const codes = ['en', 'de', 'es', 'fr', 'ja'];
   const files = codes.map((locale) => ({
     locale,
     texts: parseLocaleFile(readFileSync(path.join(builtInFolder, `locales/${locale}.json`), 'utf8')),
