@@ -26,13 +26,19 @@ export class KeyImportError extends Error {
   }
 }
 
-/** A new RSA key; its kid is its RFC 7638 thumbprint. `modulus` in bits, at least 2048. */
+/**
+ * A new RSA key; its kid is its RFC 7638 thumbprint, and never one that a command line would take for an option.
+ * `modulus` in bits, at least 2048.
+ */
 export async function generateKey(modulus: number): Promise<KeyMaterial> {
   if (!Number.isInteger(modulus) || modulus < MIN_MODULUS) {
     throw new TypeError(`an RSA signing key has at least ${MIN_MODULUS} bits`);
   }
-  const { privateKey } = await generateKeyPair('RS256', { modulusLength: modulus, extractable: true });
-  return toMaterial(await exportJWK(privateKey), undefined);
+  for (;;) {
+    const { privateKey } = await generateKeyPair('RS256', { modulusLength: modulus, extractable: true });
+    const material = await toMaterial(await exportJWK(privateKey), undefined);
+    if (!material.kid.startsWith('-')) return material;
+  }
 }
 
 /**

@@ -100,7 +100,7 @@ describe('kill -9 while a thousand refreshes run', () => {
     for (const family of families) {
       const answer = await refresh(family.token);
       // Only a token that was on its way when the process died may have been used up without the client knowing.
-      expect(answer.status).toBe(family.interrupted ? expect.toBeOneOf([200, 400]) : 200);
+      expect(family.interrupted ? [200, 400] : [200]).toContain(answer.status);
       const next = answer.status === 200 ? String(answer.body['refresh_token']) : undefined;
       const spent = family.used.at(-1) ?? '';
       expect(await refresh(spent)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });

@@ -198,7 +198,9 @@ describe('an outage', () => {
   it('RD-15: with lost packets every answer is right or 503, and in time', async () => {
     proxy.lose(0.05, 250);
     const statuses = new Set<number>();
-    for (let round = 0; round < 40; round += 1) {
+    const until = Date.now() + 10_000;
+    // One late answer opens the breaker for a while, so a few quick rounds may all fall into it.
+    for (let round = 0; round < 40 || (!statuses.has(200) && Date.now() < until); round += 1) {
       const { answer, ms } = await timed(introspection(world, person.tokens.access_token));
       statuses.add(answer.status);
       expect(ms).toBeLessThan(DEADLINE_MS);
