@@ -53,7 +53,12 @@ export function createApp({ config, live, interactions, pages, assets, limits, l
   app.use(limitAddresses(limits));
   app.use(sizes());
   app.use(refuseControlBytes(issuer));
-  app.use(caching({ discovery: signingKeys.jwksMaxAge, jwks: () => live.current.jwksMaxAge() }));
+  app.use(
+    caching({
+      source: () => live.current,
+      maxAges: { discovery: signingKeys.jwksMaxAge, jwks: () => live.current.jwksMaxAge() },
+    }),
+  );
   app.use(serveAssets(assets));
   app.use(formAsQuery(issuer));
   app.use(interactions);

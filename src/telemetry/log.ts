@@ -36,8 +36,6 @@ export function createLog(level: LogLevel): Log {
 
 /** At most `length` characters, without control and direction characters: what came from outside can't forge or flood a line (CWE-117). */
 export function clip(text: string, length = 200): string {
-  // oxlint-disable-next-line no-control-regex
-  return text
-    .slice(0, length)
-    .replaceAll(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, '?');
+  // \p{Cc}: control; \p{Cf}: direction and other invisible ones; \p{Zl}, \p{Zp}: line and paragraph separators.
+  return text.slice(0, length).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?');
 }
