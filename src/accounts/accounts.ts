@@ -15,6 +15,8 @@ export interface Accounts {
   /** Undefined when the person doesn't exist, is disabled, or when `issuedAt` (epoch seconds) is before their `validAfter`. */
   findLive(id: string, issuedAt: number): Promise<Account | undefined>;
   findByUsername(typed: string): User | undefined;
+  /** Verified in place of nobody's: as dear as most people's here, so that time doesn't tell who exists (LG-19). */
+  readonly decoyHash: string | undefined;
   /** True for nobody as well, at the same cost. */
   isDisabled(user: User | undefined): Promise<boolean>;
 }
@@ -24,6 +26,7 @@ export function createAccounts(users: readonly User[], states: AccountStates): A
   const byUsername = new Map(users.map((user) => [canonicalUsername(user.username), user]));
 
   return {
+    decoyHash: commonestHash(users),
     async findLive(id, issuedAt) {
       const user = byId.get(id);
       if (user === undefined || user.disabled) return undefined;
@@ -37,4 +40,13 @@ export function createAccounts(users: readonly User[], states: AccountStates): A
       return user === undefined || user.disabled || disabled;
     },
   };
+}
+
+/** One of those whose parameters (`$argon2id$v=…$m=…,t=…,p=…`) most people have. */
+function commonestHash(users: readonly User[]): string | undefined {
+  const byParameters = Map.groupBy(users, ({ passwordHash }) =>
+    passwordHash.split('$').slice(0, 4).join('$'),
+  );
+  const [commonest] = [...byParameters.values()].toSorted((a, b) => b.length - a.length);
+  return commonest?.[0]?.passwordHash;
 }

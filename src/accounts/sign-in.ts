@@ -17,10 +17,10 @@ export function createSignIn(accounts: Accounts, passwords: Passwords, countAtte
     const takeBack = await countAttempt(canonicalUsername(username), address);
     const user = accounts.findByUsername(username);
     const tooLong = password.length > MAX_PASSWORD_LENGTH;
-    const matches = await passwords.verify(tooLong ? undefined : user?.passwordHash, tooLong ? '' : password);
+    const matches = await passwords.verify(user?.passwordHash ?? accounts.decoyHash, tooLong ? '' : password);
     // The state is asked in every case: a refusal takes the same steps whatever the reason (LG-18).
     const disabled = await accounts.isDisabled(user);
-    if (!matches || user === undefined || disabled) return undefined;
+    if (!matches || tooLong || user === undefined || disabled) return undefined;
     takeBack();
     return user;
   };
