@@ -247,6 +247,29 @@ describe('a changed configuration', () => {
     expect((await status(second)).hash).toBe(baseline[1]);
   });
 
+  it('takes a hundred changes a second under load: no request fails, and the last one holds', async () => {
+    let running = true;
+    const statuses: number[] = [];
+    const load = worlds.map(async (node) => {
+      while (running) statuses.push((await tokenAnswer(node, SECRETS.svc)).status);
+    });
+    for (let round = 0; round < 200; round += 1) {
+      await change((file) =>
+        withClient(file, 'web', (client) => ({ ...client, client_name: `Name ${round}` })),
+      );
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    const last = await Promise.all(worlds.map(async (node) => status(node)));
+    await change((file) => withClient(file, 'svc', (client) => ({ ...client, scope: 'reports.write' })));
+    running = false;
+    await Promise.all(load);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    expect(last.map(({ problem }) => problem)).toEqual([undefined, undefined]);
+    await everywhere(async (node) => {
+      expect((await tokenAnswer(node, SECRETS.svc)).body['error']).toBe('invalid_scope');
+    });
+  });
+
   it('looks again on SIGHUP and goes on', async () => {
     for (const service of services) process.kill(service.pid, 'SIGHUP');
     for (const node of worlds) expect(await machineToken(node, 'reports.read')).toMatch(/^ey/);
