@@ -13,7 +13,6 @@ export const DEMO_PASSWORD_HASH =
   '$argon2id$v=19$m=19456,t=2,p=1$R6d0hAAcNdKjyuCiwB9l1w$rsSIWblkFBlCeY1uNSDsg+cSatFmau1/WMvaKPK1nIA';
 
 export const DEMO_RESOURCE = 'https://api.example.com/reports';
-export const DEMO_SCOPE = 'reports.read';
 /** Where the link that the start prints leads, below the management address. */
 export const DEMO_TRY_PATH = '/try';
 export const DEMO_CALLBACK_PATH = '/try/callback';

@@ -14,8 +14,6 @@ export const ENDPOINTS = {
   jwks: '/oauth/jwks.json',
 } as const;
 
-export type EndpointName = keyof typeof ENDPOINTS;
-
 /** Endpoints that scripts in a browser may call, given an allowed origin; the others are for people or their browser. */
 export const SCRIPTABLE_PATHS: ReadonlySet<string> = new Set([
   ENDPOINTS.token,
