@@ -1,9 +1,9 @@
 // What an attacker can do with the service that no client library would: requests made by hand, byte by byte where it
 // matters. Owns no expectation.
+import { changeAccount } from '../world/store-access.ts';
 import { createHash, randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import path from 'node:path';
-import { createAccountStates } from '../../src/accounts/account-state.ts';
 import { generateKey } from '../../src/keys/generate-key.ts';
 import { createKeyStore, type KeyStore } from '../../src/keys/key-store.ts';
 import { ensurePepper } from '../../src/keys/pepper.ts';
@@ -236,7 +236,7 @@ function worldVault() {
 
 /** Disables a person, or lets them in again, behind the back of the running service. */
 export async function setDisabled(world: World, accountId: string, disabled: boolean): Promise<void> {
-  await withStore(world, (store) => createAccountStates(store.documents).update(accountId, { disabled }));
+  await changeAccount(world, accountId, { disabled });
 }
 
 export type RawAnswer = {

@@ -1,34 +1,20 @@
-// The store of a running world, opened once more beside it, as a second process of the same installation would.
+// What an operator does to a person of a running world, from a process of its own, as the command line does it.
+import { execFile } from 'node:child_process';
 import path from 'node:path';
-import { type AccountState, createAccountStates } from '../../src/accounts/account-state.ts';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { AccountState } from '../../src/accounts/account-state.ts';
 import type { StoreConfig } from '../../src/config/config.ts';
-import { openStore } from '../../src/store/open.ts';
-import type { Store } from '../../src/store/store.ts';
-import type { World } from './world.ts';
 
-/** `redisUrl` where the world's store is a Redis. */
-export async function withStore<Result>(
-  world: World,
-  use: (store: Store) => Promise<Result>,
-  redisUrl?: string,
-): Promise<Result> {
-  const location: StoreConfig =
-    redisUrl === undefined
-      ? { engine: 'lmdb', folder: path.join(world.folder, 'data') }
-      : { engine: 'redis', url: redisUrl };
-  const store = await openStore(location, Date.now);
-  try {
-    return await use(store);
-  } finally {
-    await store.close();
-  }
-}
+const SCRIPT = fileURLToPath(new URL('change-account.ts', import.meta.url));
 
-/** What an operator does to a person while the service runs. */
+/** The world is on lmdb. */
 export async function changeAccount(
-  world: World,
+  world: { readonly folder: string },
   accountId: string,
   change: Partial<AccountState>,
 ): Promise<void> {
-  await withStore(world, (store) => createAccountStates(store.documents).update(accountId, change));
+  const location: StoreConfig = { engine: 'lmdb', folder: path.join(world.folder, 'data') };
+  const args = ['--no-warnings', SCRIPT, JSON.stringify(location), accountId, JSON.stringify(change)];
+  await promisify(execFile)(process.execPath, args);
 }
