@@ -1,5 +1,5 @@
 // What the host changes in the engine's answers, and only that: the discovery list, 401 where the engine says 400 to a
-// caller without credentials, and faults that the engine swallowed into a 500.
+// caller without credentials, an empty answer that is of no type, and faults that the engine swallowed into a 500.
 import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
@@ -32,7 +32,7 @@ export function adjustAnswers(issuer: string): Middleware {
       if (isUnauthenticated(engineCtx)) answerUnauthenticated(engineCtx);
       challenge(engineCtx, issuer);
       if (route === 'introspection') nameSubject(engineCtx);
-      if (route === 'revocation') ctx.set('Cache-Control', 'no-store');
+      if (route === 'revocation') answerRevoked(engineCtx);
       // RFC 6749 §5.1 wants both on token answers.
       ctx.set('Pragma', 'no-cache');
     }
@@ -67,6 +67,12 @@ function answerUnauthenticated(ctx: EngineContext): void {
   // RFC 6749 §5.2: invalid_client when no client authentication was included.
   ctx.status = 401;
   ctx.body = { error: 'invalid_client', error_description: 'client authentication is required' };
+}
+
+/** RFC 7009 §2.2: the body says nothing. Single-page apps by oidc-client-ts fail on one that is text/plain. */
+function answerRevoked(ctx: EngineContext): void {
+  ctx.set('Cache-Control', 'no-store');
+  if (ctx.status === 200) ctx.remove('Content-Type');
 }
 
 /** RFC 9110 §15.5.2: a 401 names the scheme to use. The engine does so only for a caller that used the header. */

@@ -18,7 +18,8 @@ export function toClientMetadata(client: Client): ClientMetadata {
     response_types: usesCode ? ['code'] : [],
     redirect_uris: [...client.redirectUris],
     post_logout_redirect_uris: [...client.postLogoutRedirectUris],
-    scope: client.scopes.join(' '),
+    // An API that only introspects has none, and the engine refuses the whole client for an empty one.
+    ...(client.scopes.length > 0 && { scope: client.scopes.join(' ') }),
     id_token_signed_response_alg: 'RS256',
   };
 }

@@ -5,6 +5,7 @@ import type { Config } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import type { Clock } from '../store/store.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { AudienceRules } from '../tokens/audience.ts';
 import { type AdapterParts, createAdapter } from './adapter.ts';
 import { CLAIMS_OF_SCOPE } from './claims.ts';
@@ -28,6 +29,7 @@ export type ConfigurationParts = {
   readonly consents: RememberedConsents;
   readonly enginePages: EnginePages;
   readonly now: Clock;
+  readonly telemetry: Telemetry;
 };
 
 export function createConfiguration(parts: ConfigurationParts): Configuration {
@@ -88,7 +90,7 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
 
 /** What is offered besides the core; everything that is not named is off. */
 function featuresOf(
-  { config, audiences, accounts, consents, enginePages }: ConfigurationParts,
+  { config, audiences, accounts, consents, enginePages, telemetry }: ConfigurationParts,
   scopePolicy: ScopePolicy,
   clientExists: (clientId: string) => boolean,
 ): NonNullable<Configuration['features']> {
@@ -107,7 +109,7 @@ function featuresOf(
         accountIsLive: async (id, iat) => (await accounts.findLive(id, iat)) !== undefined,
       }),
     },
-    revocation: { enabled: true, allowedPolicy: createRevocationPolicy(consents) },
+    revocation: { enabled: true, allowedPolicy: createRevocationPolicy(consents, telemetry.audit) },
     resourceIndicators: {
       enabled: true,
       defaultResource: scopePolicy.defaultResource,

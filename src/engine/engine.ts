@@ -8,17 +8,18 @@ import type { Client } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import { jwksMaxAge } from '../keys/timing.ts';
 import type { ClientEndpoint, Limits } from '../limits/limits.ts';
-import type { Log } from '../telemetry/log.ts';
 import {
   type AccessTokens,
   assertMaySign,
   createAccessTokens,
+  measuredSigning,
   signOnlyWhile,
 } from '../tokens/access-token.ts';
 import type { Pages } from '../pages/pages.ts';
 import { createAudienceRules } from '../tokens/audience.ts';
 import type { RevokedTokens } from '../tokens/revoked-tokens.ts';
 import { adjustAnswers, rememberFaults } from './answers.ts';
+import { recordEvents } from './audit-trail.ts';
 import {
   type ClientRequest,
   createSecretComparison,
@@ -41,7 +42,6 @@ export type EngineParts = Omit<ConfigurationParts, 'audiences' | 'consents' | 'e
   readonly pages: Pages;
   readonly revoked: RevokedTokens;
   readonly limits: Limits;
-  readonly log: Log;
   readonly verifySlow: SecretComparisonParts['verifySlow'];
   readonly onSecretUsed?: SecretComparisonParts['onSecretUsed'];
   /** False: the keys may be out of date, and nothing may be signed with them. */
@@ -62,12 +62,13 @@ export type Engine = {
 
 /** Throws when the new instance can't sign what it verifies or would publish a private key. */
 export async function createEngine(parts: EngineParts): Promise<Engine> {
-  const { config, keySet, now, limits, revoked, maySign, verifySlow, onSecretUsed } = parts;
+  const { config, keySet, now, limits, revoked, maySign, verifySlow, onSecretUsed, telemetry } = parts;
+  const { audit, log, metrics } = telemetry;
   const audiences = createAudienceRules(config.issuer, config.resources, config.lifetimes.accessToken);
-  const signer = await createAccessTokens(config.issuer, keySet, now);
+  const signer = createAccessTokens(config.issuer, keySet, now);
   await assertSignsAndVerifies(signer, keySet, now);
   // An ID token is only ever signed after an access token, in the same request: this guards both.
-  const tokens = signOnlyWhile(maySign, signer);
+  const tokens = signOnlyWhile(maySign, measuredSigning(signer, metrics));
 
   const clients = new Map(config.clients.map((client) => [client.clientId, client]));
   const findClient = (clientId: string) => clients.get(clientId);
@@ -97,7 +98,8 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     },
   });
   rememberFaults(provider);
-  logEvents(provider, parts.log);
+  logEvents(provider, log);
+  recordEvents(provider, audit);
 
   return {
     provider,
@@ -108,8 +110,8 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     recentApps,
     handle: compose([
       keepGrants(maySign),
-      plainClientCredentials({ findClient, secrets, tokens, audiences, now }),
-      createOfflineAccessNotice(parts.log),
+      plainClientCredentials({ findClient, secrets, tokens, audiences, now, audit }),
+      createOfflineAccessNotice(log),
       limitUnknownTokens(limits, tokens),
       adjustAnswers(config.issuer),
       signOutAtOnce(enginePages, parts.adapter),

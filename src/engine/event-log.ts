@@ -28,7 +28,7 @@ export function logEvents(provider: Provider, log: Log): void {
           error: error.message,
           description: error.error_description && clip(error.error_description),
           detail: error.error_detail && clip(error.error_detail),
-          redirectUri: withoutQuery(ctx.oidc.params?.['redirect_uri']),
+          redirectUri: toAddress(ctx.oidc.params?.['redirect_uri']),
         },
         event.replace('.error', ' refused'),
       );
@@ -50,6 +50,9 @@ function subjectOf(ctx: KoaContextWithOIDC) {
   };
 }
 
-function withoutQuery(uri: unknown): string | undefined {
-  return typeof uri === 'string' ? clip(uri.split(/[?#]/)[0] ?? '') : undefined;
+/** What an app developer compares with the configuration; nothing of what isn't a URI at all. */
+function toAddress(uri: unknown): string | undefined {
+  if (typeof uri !== 'string' || !URL.canParse(uri)) return undefined;
+  const { protocol, host, pathname } = new URL(uri);
+  return clip(`${protocol}//${host}${pathname}`);
 }

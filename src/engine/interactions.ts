@@ -5,7 +5,9 @@ import type Provider from 'oidc-provider';
 import { errors } from 'oidc-provider';
 import type { Client } from '../config/config.ts';
 import type { ClientModel } from '../pages/models.ts';
+import type { Audit } from '../telemetry/audit.ts';
 import { type AdapterParts, recordKey } from './adapter.ts';
+import { recordConsent } from './audit-trail.ts';
 import { toClientModel } from './client-model.ts';
 import type { LiveEngine } from './live-engine.ts';
 
@@ -50,7 +52,7 @@ export interface Interactions {
 type Details = Awaited<ReturnType<Provider['interactionDetails']>>;
 type Result = Parameters<Provider['interactionResult']>[2];
 
-export function createInteractions(live: LiveEngine, adapter: AdapterParts): Interactions {
+export function createInteractions(live: LiveEngine, adapter: AdapterParts, audit: Audit): Interactions {
   async function detailsOf(ctx: Context, uid: string): Promise<Details | undefined> {
     try {
       const details = await live.current.provider.interactionDetails(ctx.req, ctx.res);
@@ -113,12 +115,19 @@ export function createInteractions(live: LiveEngine, adapter: AdapterParts): Int
       return finish(ctx, uid, async () => {
         const grantId = await grant.save();
         await live.current.consents.add(accountId, settings.clientId, missing);
+        const scope = [...scopes, ...Object.values(resourceScopes).flat()].join(' ');
+        recordConsent(audit, ctx.state, 'success', { settings, accountId }, { scope });
         return { consent: { grantId } };
       });
     },
 
-    deny: (ctx, { uid }) =>
-      finish(ctx, uid, { error: 'access_denied', error_description: 'the person declined the request' }),
+    async deny(ctx, interaction) {
+      const denied = { error: 'access_denied', error_description: 'the person declined the request' };
+      const destination = await finish(ctx, interaction.uid, denied);
+      if (destination !== undefined)
+        recordConsent(audit, ctx.state, 'failure', interaction, { reason: 'declined' });
+      return destination;
+    },
   };
 }
 

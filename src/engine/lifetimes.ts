@@ -1,9 +1,13 @@
 // How long each artefact of the engine lives, in seconds. A function for each, because the engine prints a notice when
 // one of its own defaults runs.
 import type { Configuration } from 'oidc-provider';
-import type { Lifetimes } from '../config/config.ts';
+import type { Config, Lifetimes } from '../config/config.ts';
+import { toTimingInput } from '../keys/timing.ts';
 import type { AudienceRules } from '../tokens/audience.ts';
 import type { Clock } from '../store/store.ts';
+
+/** A tombstone outlives every token of its grant by what clocks may differ. */
+const SKEW_SECONDS = 120;
 
 type AudienceToken = { readonly aud?: string | undefined; readonly scope?: string | undefined };
 
@@ -33,5 +37,16 @@ export function createLifetimes(
       return Math.max(1, Math.min(lifetimes.session, lifetimes.sessionAbsolute - age));
     },
     Grant: () => Math.max(lifetimes.refreshTokenAbsolute, lifetimes.session),
+  };
+}
+
+/** How long a revoked grant is remembered: never shorter than under a configuration that ran before in this process. */
+export function createTombstoneSeconds(): (config: Config) => number {
+  let longest = 0;
+  return (config) => {
+    const { accessToken } = toTimingInput(config);
+    // The grant's own record lives longest of all.
+    longest = Math.max(longest, accessToken, ...Object.values(config.lifetimes));
+    return longest + SKEW_SECONDS;
   };
 }

@@ -1,5 +1,6 @@
 // The engine instance that serves now. Swapping is one assignment: a request in flight ends on the instance it began on.
 import type { Middleware } from 'koa';
+import { inSpan } from '../telemetry/trace.ts';
 import type { Engine } from './engine.ts';
 
 export class LiveEngine {
@@ -17,5 +18,6 @@ export class LiveEngine {
     this.#current = next;
   }
 
-  readonly handle: Middleware = (ctx, next) => this.#current.handle(ctx, next);
+  readonly handle: Middleware = (ctx, next) =>
+    inSpan('engine', {}, async () => this.#current.handle(ctx, next));
 }

@@ -8,8 +8,10 @@ import type { Context, Middleware } from 'koa';
 import type { Client } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import type { Clock } from '../store/store.ts';
+import type { Audit } from '../telemetry/audit.ts';
 import type { AccessTokens } from '../tokens/access-token.ts';
 import type { AudienceRules } from '../tokens/audience.ts';
+import { recordIssued } from './audit-trail.ts';
 import type { SecretComparison } from './client-authentication.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
@@ -24,12 +26,13 @@ export type PlainClientCredentialsParts = {
   readonly tokens: AccessTokens;
   readonly audiences: AudienceRules;
   readonly now: Clock;
+  readonly audit: Audit;
 };
 
 type Credentials = { readonly clientId: string; readonly secret: string };
 
 export function plainClientCredentials(parts: PlainClientCredentialsParts): Middleware {
-  const { findClient, secrets, tokens, audiences, now } = parts;
+  const { findClient, secrets, tokens, audiences, now, audit } = parts;
 
   /** The client and its scopes, when everything about the request is plain and right. */
   async function accept(ctx: Context) {
@@ -54,15 +57,17 @@ export function plainClientCredentials(parts: PlainClientCredentialsParts): Midd
     const audience = audiences.audienceOf(scopes);
     const lifetime = audiences.lifetimeOf(audience);
     const iat = Math.floor(now() / 1000);
+    const jti = randomBytes(TOKEN_ID_BYTES).toString('base64url');
     const jwt = await tokens.sign({
       sub: clientId,
       aud: audience,
       exp: iat + lifetime,
       iat,
-      jti: randomBytes(TOKEN_ID_BYTES).toString('base64url'),
+      jti,
       client_id: clientId,
       scope,
     });
+    recordIssued(audit, ctx.state, { clientId, grantType: 'client_credentials', scope, tokenId: jti });
     // RFC 6749 §5.1
     ctx.set('Cache-Control', 'no-store');
     ctx.set('Pragma', 'no-cache');

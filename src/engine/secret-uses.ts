@@ -9,38 +9,59 @@ const FLUSH_EVERY_MS = 60_000;
 
 export interface SecretUses {
   readonly note: (client: Client, secret: ClientSecret) => void;
+  /** What this process has seen, also before it is written. `at` in epoch seconds. */
+  seen(): { readonly clientId: string; readonly secret: string; readonly at: number }[];
   /** Writes what was noted. Never rejects: what could not be written is tried again with the next turn. */
   flush(): Promise<void>;
   stop(): Promise<void>;
 }
 
+/** `at` and `writtenAt` in epoch seconds. */
+type Use = { readonly clientId: string; readonly id: string; name: string; at: number; writtenAt: number };
+
 export function createSecretUses(documents: DocumentStore, now: Clock): SecretUses {
-  let noted = new Map<string, number>();
+  const uses = new Map<string, Use>();
+  /** A secret's id is a hash, and this is asked with each request. */
+  const useOf = new WeakMap<ClientSecret, Use>();
   const timer = setInterval(() => void flush(), FLUSH_EVERY_MS).unref();
 
-  async function write(id: string, at: number): Promise<void> {
-    const stored = await documents.get(COLLECTION, id);
+  function findUse({ clientId }: Client, secret: ClientSecret): Use {
+    const id = secretId(secret);
+    const key = useId(clientId, id);
+    const use = uses.get(key) ?? { clientId, id, name: id, at: 0, writtenAt: 0 };
+    use.name = secret.name ?? id;
+    uses.set(key, use);
+    useOf.set(secret, use);
+    return use;
+  }
+
+  async function write({ clientId, id }: Use, at: number): Promise<void> {
+    const key = useId(clientId, id);
+    const stored = await documents.get(COLLECTION, key);
     if (stored !== undefined && Number(stored.value) >= at) return;
     // Lost the race: another process wrote as fresh a time.
-    await documents.put(COLLECTION, id, String(at), stored?.version ?? 0);
+    await documents.put(COLLECTION, key, String(at), stored?.version ?? 0);
   }
 
   async function flush(): Promise<void> {
-    const uses = noted;
-    noted = new Map();
-    for (const [id, at] of uses) {
+    for (const use of uses.values()) {
+      const { at } = use;
+      if (at === use.writtenAt) continue;
       try {
-        await write(id, at);
+        await write(use, at);
+        use.writtenAt = at;
       } catch {
-        if (!noted.has(id)) noted.set(id, at);
+        // The next turn tries again.
       }
     }
   }
 
   return {
     note(client, secret) {
-      noted.set(useId(client.clientId, secretId(secret)), Math.floor(now() / 1000));
+      const use = useOf.get(secret) ?? findUse(client, secret);
+      use.at = Math.floor(now() / 1000);
     },
+    seen: () => [...uses.values()].map(({ clientId, name, at }) => ({ clientId, secret: name, at })),
     flush,
     async stop() {
       clearInterval(timer);

@@ -1,11 +1,14 @@
 // Who may introspect and revoke which token (RFC 7662 §4, RFC 7009 §2.1). A caller that may not learns nothing.
 import type { Client as EngineClient, KoaContextWithOIDC } from 'oidc-provider';
 import type { RememberedConsents } from './remembered-consents.ts';
+import { type Audit, originOf } from '../telemetry/audit.ts';
 import type { AudienceRules } from '../tokens/audience.ts';
 
 /** What the policies look at in an engine token. */
 type PolicedToken = {
   readonly kind: string;
+  /** Of a refresh token this is a credential. */
+  readonly jti?: string | undefined;
   readonly clientId?: string | undefined;
   readonly accountId?: string | undefined;
   readonly aud?: string | readonly string[] | undefined;
@@ -43,14 +46,19 @@ export function createIntrospectionPolicy({ audiences, clientExists, accountIsLi
  * RFC 7009 §2.1: only the client that a token was issued to may revoke it. With a person's token goes what the person
  * allowed the app, so that the next sign-in asks again; here, while the token can still be found by a repeated request.
  */
-export function createRevocationPolicy(consents: Pick<RememberedConsents, 'withdraw'>) {
+export function createRevocationPolicy(consents: Pick<RememberedConsents, 'withdraw'>, audit: Audit) {
   return async function mayRevoke(
-    _ctx: KoaContextWithOIDC,
+    ctx: KoaContextWithOIDC,
     caller: EngineClient,
     token: PolicedToken,
   ): Promise<boolean> {
     if (token.clientId !== caller.clientId) return false;
-    if (token.accountId !== undefined) await consents.withdraw(token.accountId, caller.clientId);
+    const fields = { ...originOf(ctx.state), client_id: caller.clientId, account_id: token.accountId };
+    const tokenId = token.kind === 'RefreshToken' ? undefined : token.jti;
+    audit.record('token_revoked', 'success', { ...fields, token_id: tokenId });
+    if (token.accountId === undefined) return true;
+    await consents.withdraw(token.accountId, caller.clientId);
+    audit.record('consent_withdrawn', 'success', { ...fields, reason: 'token_revoked' });
     return true;
   };
 }

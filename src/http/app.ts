@@ -5,7 +5,7 @@ import type { LiveEngine } from '../engine/live-engine.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Assets } from '../pages/assets.ts';
 import type { Pages } from '../pages/pages.ts';
-import type { Log } from '../telemetry/log.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { assets as serveAssets } from './assets.ts';
 import { caching } from './caching.ts';
 import { createClientAddress } from './client-address.ts';
@@ -17,6 +17,7 @@ import { formAsQuery } from './form-as-query.ts';
 import { securityHeaders } from './headers.ts';
 import { language } from './language.ts';
 import { limitAddresses } from './limit-addresses.ts';
+import { measureRequests } from './measure-requests.ts';
 import { requestLog } from './request-log.ts';
 import { sizes } from './sizes.ts';
 
@@ -27,10 +28,11 @@ export type AppParts = {
   readonly pages: Pages;
   readonly assets: Assets;
   readonly limits: Limits;
-  readonly log: Log;
+  readonly telemetry: Telemetry;
 };
 
-export function createApp({ config, live, interactions, pages, assets, limits, log }: AppParts): Koa {
+export function createApp({ config, live, interactions, pages, assets, limits, telemetry }: AppParts): Koa {
+  const { log, metrics } = telemetry;
   const { issuer, clients, trustedProxies, signingKeys } = config;
   const app = new Koa();
   // The engine reads cookies through the host's context too.
@@ -38,6 +40,7 @@ export function createApp({ config, live, interactions, pages, assets, limits, l
   app.silent = true;
   pinToIssuer(app, issuer);
 
+  app.use(measureRequests(metrics));
   app.use(requestLog(log));
   app.use(securityHeaders(issuer));
   app.use(language(pages, issuer));

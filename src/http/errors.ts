@@ -7,8 +7,9 @@ import { TooManyRequests } from '../limits/limits.ts';
 import type { ClientModel } from '../pages/models.ts';
 import type { Pages } from '../pages/pages.ts';
 import { StoreUnavailable } from '../store/store.ts';
-import { clip, type Log } from '../telemetry/log.ts';
+import type { Log } from '../telemetry/log.ts';
 import { Refusal } from '../pages/refusal.ts';
+import { routeName } from './route-name.ts';
 
 type Answer = {
   readonly status: number;
@@ -28,7 +29,7 @@ export function errors(pages: Pages, log: Log): Middleware {
     } catch (error) {
       const answer = toAnswer(error, ctx);
       if (answer.status >= 500) {
-        log.error({ requestId: ctx.state['requestId'], path: clip(ctx.path), err: error }, 'request failed');
+        log.error({ requestId: ctx.state['requestId'], route: routeName(ctx), err: error }, 'request failed');
       }
       send(ctx, answer, pages);
     }

@@ -16,6 +16,7 @@ export function language(pages: Pages, issuer: string): Middleware {
   const secure = issuer.startsWith('https:');
   const remembered = `${secure ? '__Host-' : ''}${COOKIE}`;
   const fresh = `${remembered}_now`;
+  const forPrograms = pages.localeFor({});
   const options = { signed: false, httpOnly: true, sameSite: 'lax', secure } as const;
 
   /** `?lang=` of a link on our pages. */
@@ -31,7 +32,7 @@ export function language(pages: Pages, issuer: string): Middleware {
   return async function setLanguage(ctx, next) {
     // Programs read no pages, and what is cached for everybody must not carry somebody's cookie.
     if (!isPage(ctx.path)) {
-      ctx.state['locale'] = pages.localeFor({});
+      ctx.state['locale'] = forPrograms;
       return next();
     }
     const wishes: LanguageWishes = {

@@ -1,6 +1,7 @@
-// One line for each request at level debug: method, path, status, time. Never a query, a body or a header.
+// One line for each request at level debug: method, route, status, time. Never a path, a query, a body or a header.
 import type { Middleware } from 'koa';
-import { clip, type Log } from '../telemetry/log.ts';
+import type { Log } from '../telemetry/log.ts';
+import { routeName } from './route-name.ts';
 
 export function requestLog(log: Log): Middleware {
   return async function logRequest(ctx, next) {
@@ -13,7 +14,7 @@ export function requestLog(log: Log): Middleware {
           {
             requestId: ctx.state['requestId'],
             method: ctx.method,
-            path: clip(ctx.path),
+            route: routeName(ctx),
             status: ctx.status,
             ms: Math.round(performance.now() - started),
           },

@@ -50,6 +50,8 @@ export interface Rotation {
   /** The key set that serves. Throws before `start`. */
   current(): KeySet;
   status(): RotationStatus;
+  /** As it was last read. Throws before `start`. */
+  ring(): Ring;
   /** Reads the ring now: after a hint, a compromise, a pause. Never rejects: `onError` hears of failures. */
   refresh(): Promise<void>;
   /** One turn of the job, as the poll does it. */
@@ -109,6 +111,11 @@ class RotationJob implements Rotation {
   current(): KeySet {
     if (this.#current === undefined) throw new Error('the rotation job has not started');
     return this.#current.keySet;
+  }
+
+  ring(): Ring {
+    if (this.#ring === undefined) throw new Error('the rotation job has not started');
+    return this.#ring;
   }
 
   status(): RotationStatus {

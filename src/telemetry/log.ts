@@ -1,6 +1,7 @@
-// The service's log: JSON lines on standard error, with one redaction list. Owns form and redaction; who logs what is
-// the caller's business, and no caller passes a request or a form to it.
-import { destination, pino, type Logger } from 'pino';
+// The service's log: JSON lines, with one redaction list. Owns form and redaction; who logs what is the caller's
+// business, and no caller passes a request or a form to it.
+import { pino, type Logger } from 'pino';
+import type { Lines } from './lines.ts';
 
 export type Log = Logger;
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -20,17 +21,18 @@ const REDACTED = [
   'password',
 ];
 
-export function createLog(level: LogLevel): Log {
+/** `worker` names the process, where there are several. */
+export function createLog(level: LogLevel, lines: Pick<Lines, 'write'>, worker?: string): Log {
   return pino(
     {
       name: 'postern',
       level,
-      base: {},
+      base: worker === undefined ? {} : { worker },
       timestamp: pino.stdTimeFunctions.isoTime,
       // `err.code` is the error's own code (ECONNREFUSED), not an authorization code.
       redact: REDACTED.flatMap((member) => (member === 'code' ? [member] : [member, `*.${member}`])),
     },
-    destination({ fd: 2, sync: true }),
+    lines,
   );
 }
 

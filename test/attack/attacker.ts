@@ -3,7 +3,6 @@
 import { changeAccount } from '../world/store-access.ts';
 import { createHash, randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
-import path from 'node:path';
 import { generateKey } from '../../src/keys/generate-key.ts';
 import { createKeyStore, type KeyStore } from '../../src/keys/key-store.ts';
 import { ensurePepper } from '../../src/keys/pepper.ts';
@@ -23,7 +22,7 @@ import {
   type ClientId,
   post,
 } from '../world/flows.ts';
-import { CALLBACK, SECRETS, SPA_ORIGIN, WORLD_ENV, type World } from '../world/world.ts';
+import { CALLBACK, SECRETS, SPA_ORIGIN, type OpenWorld, WORLD_ENV, type World } from '../world/world.ts';
 
 /** For tests that ask more often than a person would, from one address. Limits have tests of their own. */
 export const GENEROUS = {
@@ -190,16 +189,13 @@ export function textOf(answer: Answer, member: string): string {
 }
 
 /** The store of a running world, opened a second time, as another process would. */
+/** The store of a running world, or one that nobody has open: LMDB forbids one process to open a folder twice. */
 export async function withStore<T>(
-  { folder, store }: { readonly folder: string; readonly store?: string },
+  at: Pick<OpenWorld, 'openedStore'> | { readonly folder: string },
   use: (store: Store) => Promise<T>,
 ): Promise<T> {
-  const opened = await openStore(
-    store?.startsWith('redis') === true
-      ? { engine: 'redis', url: store }
-      : { engine: 'lmdb', folder: store?.slice('lmdb:'.length) ?? path.join(folder, 'data') },
-    () => Date.now(),
-  );
+  if ('openedStore' in at) return use(at.openedStore);
+  const opened = await openStore({ engine: 'lmdb', folder: at.folder }, () => Date.now());
   try {
     return await use(opened);
   } finally {

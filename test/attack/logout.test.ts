@@ -252,7 +252,7 @@ describe('the hint', () => {
 
     /** Lets hours pass, and the rotation do its work in each, until `done`. */
     async function passUntil(done: (keySet: KeySet) => boolean): Promise<void> {
-      await withStore({ folder, store }, async (opened) => {
+      await withStore({ folder: path.join(folder, 'data') }, async (opened) => {
         const keyStore = keyStoreOf(opened);
         for (let hour = 0; hour < 24 * 40; hour += 1) {
           if (done(keyStore.toKeySet(await keyStore.load()))) return;

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashPassword } from '../../src/accounts/passwords.ts';
 import { loadConfigWithSources } from '../../src/config/load.ts';
 import { createService, type Service } from '../../src/service.ts';
-import { createLog } from '../../src/telemetry/log.ts';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -97,7 +96,6 @@ describe('a file that changes', () => {
 
   async function begin(): Promise<Service> {
     const started = await createService((await load()).config, {
-      log: createLog('silent'),
       now: () => Date.now(),
     });
     await started.start();

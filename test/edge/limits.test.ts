@@ -1,7 +1,5 @@
 // Limits as callers meet them: who is refused, when, and above all who is not. How they are counted over processes is
 // in limits-over-processes.test.ts, the arithmetic in test/unit/limits/.
-import { Writable } from 'node:stream';
-import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { Browser } from '../world/browser.ts';
 import { moveClock, standingClock } from '../world/clock.ts';
@@ -252,18 +250,13 @@ describe('AZ-28: a flood of authorization requests', () => {
 });
 
 describe('the log', () => {
-  const lines: string[] = [];
-  const log = pino(
-    { level: 'debug' },
-    new Writable({ write: (chunk, _encoding, done) => (lines.push(String(chunk)), done()) }),
-  );
-  const world = useWorld({ log, config: { ...behindProxy, rate_limits: { token: { failures: '2/1m' } } } });
+  const world = useWorld({ config: { ...behindProxy, rate_limits: { token: { failures: '2/1m' } } } });
 
   it('says that a limit is reached once, however often it is', async () => {
     await statusesOf(100, async () =>
       post(world(), '/oauth/token', MACHINE, { authorization: basic('svc', 'wrong') }),
     );
-    expect(lines.filter((line) => line.includes('limit reached'))).toHaveLength(1);
+    expect(world().told.log.filter((line) => line.includes('limit reached'))).toHaveLength(1);
   });
 
   it('IN-07: is one line of JSON for each event, whatever was sent, and shows no value that came in', async () => {
@@ -286,6 +279,8 @@ describe('the log', () => {
     const browser = new Browser(world().issuer);
     const page = await browser.open(`${world().issuer}${AUTHORIZE}`);
     await browser.submit(page, '/login', { username: evil, password: evil });
+    const { log, auditLines } = world().told;
+    const lines = [...log, ...auditLines];
     for (const line of lines) {
       expect(line.trimEnd()).not.toMatch(/[\r\n\p{Cc}\u2028\u202e]/u);
       const event = JSON.parse(line) as Record<string, unknown>;

@@ -12,7 +12,7 @@ import { createVault } from '../../src/keys/vault.ts';
 import { createService } from '../../src/service.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
-import { createLog, type Log } from '../../src/telemetry/log.ts';
+import type { Telemetry } from '../../src/telemetry/telemetry.ts';
 import { freePort } from '../servers.ts';
 import { get } from '../world/flows.ts';
 import { WORLD_ENV, type World, writeWorldConfig } from '../world/world.ts';
@@ -23,7 +23,7 @@ export type NodeOptions = {
   /** Behind which address; its own when absent. */
   readonly issuer?: string;
   readonly now?: () => number;
-  readonly log?: Log;
+  readonly telemetry?: Telemetry;
   readonly env?: NodeJS.ProcessEnv;
   readonly config?: Readonly<Record<string, unknown>>;
 };
@@ -46,7 +46,7 @@ export async function startNode(options: NodeOptions = {}): Promise<Node> {
   const config = await loadConfig(written.configFile, { env: { ...WORLD_ENV, ...options.env } });
   const hand = handTimer();
   const service = await createService(config, {
-    log: options.log ?? createLog('silent'),
+    ...(options.telemetry && { telemetry: options.telemetry }),
     now: options.now ?? now,
     rotationTimer: hand.timer,
   });

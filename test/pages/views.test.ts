@@ -2,16 +2,14 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { formOf, type Page } from '../world/browser.ts';
 import { get } from '../world/flows.ts';
-import { PASSWORDS, startWorld, type World } from '../world/world.ts';
+import { PASSWORDS, type OpenWorld, startWorld } from '../world/world.ts';
 import { postern } from '../unit/cli/terminal.ts';
 import { begin, newBrowser, signInAs, titleOf } from './person.ts';
 
 let folder: string;
-const lines: string[] = [];
 
 function put(name: string, text: string): void {
   const file = path.join(folder, 'views', name);
@@ -27,12 +25,10 @@ async function until<T>(ask: () => Promise<T>, isRight: (answer: T) => boolean):
 }
 
 describe('a folder of views, while the service runs', () => {
-  let world: World;
+  let world: OpenWorld;
   beforeAll(async () => {
     folder = mkdtempSync(path.join(tmpdir(), 'postern-live-views-'));
-    const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
     world = await startWorld({
-      log,
       config: {
         views: path.join(folder, 'views'),
         branding: {
@@ -76,15 +72,15 @@ describe('a folder of views, while the service runs', () => {
     );
     expect(titleOf(await until(openLogin, (page) => titleOf(page) === 'Ours'))).toBe('Ours');
     for (const broken of ['<% if (', '<%= nope %>', '<%- include("nothing") %>']) {
-      lines.length = 0;
+      world.told.log.length = 0;
       put('login.ejs', broken);
       await until(
-        () => Promise.resolve(lines.join('')),
+        () => Promise.resolve(world.told.log.join('')),
         (text) => text.includes('views were read again'),
       );
       const page = await openLogin();
       expect([page.status, titleOf(page)], broken).toEqual([200, 'Ours']);
-      expect(lines.filter((line) => line.includes('login.ejs'))).toHaveLength(1);
+      expect(world.told.log.filter((line) => line.includes('login.ejs'))).toHaveLength(1);
     }
     rmSync(path.join(folder, 'views/login.ejs'));
     expect(titleOf(await until(openLogin, (page) => titleOf(page) === 'Welcome'))).toBe('Welcome');
@@ -168,7 +164,7 @@ describe('a folder of views, while the service runs', () => {
   });
 
   it('LO-10, LO-13: the pages of a sign-out can not be framed, follow the issuer alone, and write no hint anywhere', async () => {
-    lines.length = 0;
+    world.told.log.length = 0;
     const { browser, page } = await begin(world);
     const consent = await signInAs(browser, page, 'alice');
     await browser.submit(consent, '/consent');
@@ -185,8 +181,8 @@ describe('a folder of views, while the service runs', () => {
       for (const [, action = ''] of one.text.matchAll(/<form[^>]*action="([^"]*)"/g))
         expect(action.startsWith(`${world.issuer}/`)).toBe(true);
     }
-    expect(lines.join('')).not.toContain('canary');
-    expect(lines.join('')).not.toContain(PASSWORDS.alice);
+    expect(world.told.log.join('')).not.toContain('canary');
+    expect(world.told.log.join('')).not.toContain(PASSWORDS.alice);
   });
 });
 

@@ -1,15 +1,19 @@
 // Runs the same flows on both stores: lmdb in a fresh folder, and a real Redis of its own.
 import { afterAll, beforeAll, describe } from 'vitest';
 import { type RedisServer, startRedis } from '../servers.ts';
-import { startWorld, type StoreName, type World, type WorldOptions } from './world.ts';
+import { startWorld, type StoreName, type OpenWorld, type WorldOptions } from './world.ts';
 
 const STORES: readonly [StoreName][] = [['lmdb'], ['redis']];
 
 /** `tests` gets the running world; one world for each store. */
-export function eachStore(title: string, tests: (world: () => World) => void, options: WorldOptions = {}) {
+export function eachStore(
+  title: string,
+  tests: (world: () => OpenWorld) => void,
+  options: WorldOptions = {},
+) {
   describe.each(STORES)(`${title}, on %s`, (store) => {
     let redis: RedisServer | undefined;
-    let world: World | undefined;
+    let world: OpenWorld | undefined;
 
     beforeAll(async () => {
       if (store === 'redis') redis = await startRedis();
@@ -25,8 +29,8 @@ export function eachStore(title: string, tests: (world: () => World) => void, op
 }
 
 /** One world for all tests of a block, on the embedded store. */
-export function useWorld(options: WorldOptions = {}): () => World {
-  let world: World | undefined;
+export function useWorld(options: WorldOptions = {}): () => OpenWorld {
+  let world: OpenWorld | undefined;
   beforeAll(async () => {
     world = await startWorld(options);
   });
@@ -34,7 +38,7 @@ export function useWorld(options: WorldOptions = {}): () => World {
   return () => running(world);
 }
 
-function running(world: World | undefined): World {
+function running(world: OpenWorld | undefined): OpenWorld {
   if (world === undefined) throw new Error('the world has not been started');
   return world;
 }

@@ -7,8 +7,10 @@ import { hashPassword } from '../../src/accounts/passwords.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Timer } from '../../src/keys/rotation.ts';
 import { createService } from '../../src/service.ts';
-import { createLog, type Log } from '../../src/telemetry/log.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
 import { freePort } from '../servers.ts';
+import { assertNoSecrets, listen, type Told } from './told.ts';
 
 export const SECRETS = {
   web: 'web-secret-Qm3vT8xZ5kN1rB7yL9wC2sD6fH4jP0a',
@@ -32,7 +34,6 @@ export type WorldOptions = {
   /** Where the service believes to be; the listener is plain HTTP on loopback in every case. */
   readonly issuer?: string;
   readonly now?: () => number;
-  readonly log?: Log;
   /** When the service looks at its key ring; by itself every few seconds. For clocks that a test moves far. */
   readonly rotationTimer?: Timer;
   /** Merged over the file, key by key. */
@@ -105,15 +106,26 @@ export const WORLD_ENV = {
   ),
 };
 
-export async function startWorld(options: WorldOptions = {}): Promise<World> {
+/** A world inside this process, which the test can look into. */
+export type OpenWorld = World & {
+  /** What the service uses: LMDB forbids one process to open a folder twice. */
+  readonly openedStore: Store;
+  readonly told: Told;
+};
+
+export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld> {
   const folder = await mkdtemp(path.join(tmpdir(), 'postern-'));
   const ports = [await freePort(), await freePort()] as const;
   const written = await writeWorldConfig(folder, options, ports);
   const config = await loadConfig(written.configFile, { env: WORLD_ENV });
+  // Looked up at each call, so that it follows a clock that a test moves later.
+  const now = options.now ?? (() => Date.now());
+  const openedStore = await openStore(config.store, now);
+  const told = listen();
   const service = await createService(config, {
-    log: options.log ?? createLog('silent'),
-    // Looked up at each call, so that it follows a clock that a test moves later.
-    now: options.now ?? (() => Date.now()),
+    telemetry: told.telemetry,
+    store: openedStore,
+    now,
     ...(options.rotationTimer && { rotationTimer: options.rotationTimer }),
   });
   await service.start();
@@ -121,8 +133,11 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     ...written,
     folder,
     management: `http://127.0.0.1:${ports[1]}`,
+    openedStore,
+    told,
     async stop() {
       await service.stop();
+      assertNoSecrets(told, [...Object.values(WORLD_ENV), ...Object.values(PASSWORDS)]);
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -1,12 +1,15 @@
 // The engine behind the real middleware list, over a real store that counts: what service.ts joins, without its record
 // store being out of reach. Speaks HTTP on loopback.
+import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createAccountStates } from '../../../src/accounts/account-state.ts';
 import { createAccounts } from '../../../src/accounts/accounts.ts';
+import { createDevices } from '../../../src/accounts/devices.ts';
 import { createPasswords } from '../../../src/accounts/passwords.ts';
+import { createPeople } from '../../../src/accounts/people.ts';
 import { createSignIn } from '../../../src/accounts/sign-in.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
@@ -24,7 +27,7 @@ import { createPages } from '../../../src/pages/pages.ts';
 import { createKeyedHash } from '../../../src/store/keyed-hash.ts';
 import { openLmdb } from '../../../src/store/lmdb.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
+import { silentTelemetry } from '../../../src/telemetry/telemetry.ts';
 import { createRevokedTokens } from '../../../src/tokens/revoked-tokens.ts';
 import { freePort } from '../../servers.ts';
 import { WORLD_ENV, type World, writeWorldConfig } from '../../world/world.ts';
@@ -66,10 +69,11 @@ export async function startEngine(): Promise<EngineWorld> {
 }
 
 async function assemble(config: Config, store: Store) {
-  const log = createLog('silent');
+  const telemetry = silentTelemetry();
   const hash = createKeyedHash(Buffer.alloc(32, 1));
   const { records, calls } = countCalls(store.records);
-  const accounts = createAccounts(config.users, createAccountStates(store.documents));
+  const people = createPeople(store.documents);
+  const accounts = createAccounts(config.users, createAccountStates(store.documents), people);
   const limits = createLimits({
     counters: store.counters,
     hash,
@@ -90,20 +94,25 @@ async function assemble(config: Config, store: Store) {
   const revoked = createRevokedTokens(records, hash, now);
   const keySet = await firstKeySet();
   const verifySlow = async () => false;
-  const shared = { config, adapter, accounts, pages, now, revoked, limits, log, verifySlow };
+  const shared = { config, adapter, accounts, pages, now, revoked, limits, telemetry, verifySlow };
   const engine = await createEngine({ ...shared, keySet, maySign: () => true });
   const live = new LiveEngine(engine);
   const csrf = createCsrf(hash);
   const interactions = interactionRoutes({
     issuer: config.issuer,
-    interactions: createInteractions(live, adapter),
-    signIn: createSignIn(accounts, createPasswords(2, 10), (account, address) =>
-      limits.takeSignInAttempt(account, address),
-    ),
+    interactions: createInteractions(live, adapter, telemetry.audit),
+    signIn: createSignIn({
+      accounts,
+      people,
+      passwords: createPasswords(2, 10),
+      devices: createDevices(hash, now, randomBytes),
+      countAttempt: (attempt) => limits.takeSignInAttempt(attempt),
+    }),
     csrf,
     show: createShow({ config, accounts, pages, csrf, now }),
+    audit: telemetry.audit,
   });
-  return { engine, calls, app: createApp({ config, live, interactions, pages, assets, limits, log }) };
+  return { engine, calls, app: createApp({ config, live, interactions, pages, assets, limits, telemetry }) };
 }
 
 async function firstKeySet(): Promise<KeySet> {

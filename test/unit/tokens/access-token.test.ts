@@ -29,7 +29,7 @@ beforeAll(async () => {
   });
   keySet = set(one, [one, two]);
   foreign = set(three, [three]);
-  tokens = await createAccessTokens(ISSUER, keySet, () => NOW);
+  tokens = createAccessTokens(ISSUER, keySet, () => NOW);
 });
 
 /** Signed with the active key, with a header and claims of the test's choice. */
@@ -78,7 +78,7 @@ describe('an access token', () => {
   });
 
   it('of another key set is no token', async () => {
-    const others = await createAccessTokens(ISSUER, foreign, () => NOW);
+    const others = createAccessTokens(ISSUER, foreign, () => NOW);
     expect(await tokens.verify(await others.sign(CLAIMS))).toBeUndefined();
   });
 
@@ -104,7 +104,7 @@ describe('an access token', () => {
   it('is for a moment that the clock decides', async () => {
     const jwt = await tokens.sign(CLAIMS);
     const at = async (seconds: number) =>
-      (await createAccessTokens(ISSUER, keySet, () => NOW + seconds * 1000)).verify(jwt);
+      createAccessTokens(ISSUER, keySet, () => NOW + seconds * 1000).verify(jwt);
     expect(await at(599)).toMatchObject({ jti: 'jti-1' });
     expect(await at(600)).toBeUndefined();
   });

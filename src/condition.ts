@@ -1,0 +1,64 @@
+// What a running service says of itself to those who run it: ready or why not, and what a scrape of the metrics shows.
+// Owns the words for readiness; it changes nothing.
+import type { Config } from './config/config.ts';
+import { secretId } from './config/secret-id.ts';
+import type { SecretUses } from './engine/secret-uses.ts';
+import type { ConfigStatus } from './http/management.ts';
+import { outlook } from './keys/outlook.ts';
+import { keyProblems } from './keys/readiness.ts';
+import type { Rotation } from './keys/rotation.ts';
+import type { Timing } from './keys/timing.ts';
+import { type Clock, type Store, StoreUnfit } from './store/store.ts';
+import type { Snapshot } from './telemetry/instruments.ts';
+
+/** Why the service isn't ready, one line each; empty when it is. */
+export async function problemsOf(store: Store, rotation: Rotation, now: Clock): Promise<readonly string[]> {
+  const problems = keyProblems(rotation.status(), now());
+  try {
+    await store.ping();
+    return problems;
+  } catch (error) {
+    // What the operator must change at the server; anything else is an outage.
+    const problem =
+      error instanceof StoreUnfit
+        ? `the store is not safe: ${error.message}`
+        : 'the store can not be reached';
+    return [problem, ...problems];
+  }
+}
+
+export type SnapshotParts = {
+  readonly config: Config;
+  readonly status: ConfigStatus;
+  readonly problems: readonly string[];
+  readonly rotation: Rotation;
+  readonly timing: Timing;
+  readonly uses: SecretUses;
+  readonly now: Clock;
+};
+
+export function snapshotOf(parts: SnapshotParts): Snapshot {
+  const { config, status, problems, rotation, timing, uses, now } = parts;
+  const ring = rotation.ring();
+  const keys = outlook(ring, now(), timing);
+  const steps = keys.flatMap(({ next }) => (next === undefined ? [] : [next.at]));
+  return {
+    configurationHash: status.hash,
+    configurationIsCurrent: status.problem === undefined,
+    ready: problems.length === 0,
+    keys: ring.keys.map(({ kid, createdAt }, index) => ({
+      kid,
+      state: keys[index]?.state ?? 'unknown',
+      createdAt: createdAt / 1000,
+    })),
+    nextKeyStepAt: steps.length === 0 ? undefined : Math.min(...steps) / 1000,
+    secretExpiries: config.clients.flatMap(({ clientId, secrets }) =>
+      secrets.flatMap((secret) =>
+        secret.expiresAt === undefined
+          ? []
+          : [{ clientId, secret: secret.name ?? secretId(secret), at: secret.expiresAt }],
+      ),
+    ),
+    secretUses: uses.seen(),
+  };
+}

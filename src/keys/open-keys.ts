@@ -1,0 +1,47 @@
+// Everything about keys that a process opens once: the vault, the ring in the store, and the pepper of its keyed hashes. Owns the order;
+// what each of them is stands in its own file.
+import type { Config } from '../config/config.ts';
+import { createKeyedHash, type KeyedHash } from '../store/keyed-hash.ts';
+import type { Clock, Store } from '../store/store.ts';
+import { generateKey } from './generate-key.ts';
+import { createKeyStore, type KeyStore } from './key-store.ts';
+import { ensurePepper } from './pepper.ts';
+import { toTiming, toTimingInput, type Timing } from './timing.ts';
+import { createVault } from './vault.ts';
+
+/** What the ring asks for with each step. Written over when a configuration changes it. */
+export type KeySettings = { modulus: Config['signingKeys']['modulus']; readonly timing: KeyTimes };
+type KeyTimes = { -readonly [Name in keyof Timing]: Timing[Name] };
+
+export type OpenKeys = {
+  readonly settings: KeySettings;
+  readonly keyStore: KeyStore;
+  readonly hash: KeyedHash;
+};
+
+/** Rejects with one line when the stored keys can't be read with the encryption keys of `config`. */
+export async function openKeys(config: Config, { documents }: Store, now: Clock): Promise<OpenKeys> {
+  const vault = createVault(config.encryptionKeys);
+  const settings = keySettings(config);
+  const keyStore = createKeyStore({
+    documents,
+    vault,
+    now,
+    timing: settings.timing,
+    generateKey: () => generateKey(settings.modulus),
+  });
+  // Before the pepper: a pepper without a ring means that the ring was lost.
+  await keyStore.ensure();
+  return { settings, keyStore, hash: createKeyedHash(await ensurePepper(documents, vault)) };
+}
+
+/** The ring goes on with what `config` says. */
+export function changeKeySettings(settings: KeySettings, config: Config): void {
+  const { modulus, timing } = keySettings(config);
+  settings.modulus = modulus;
+  Object.assign(settings.timing, timing);
+}
+
+function keySettings(config: Config): KeySettings {
+  return { modulus: config.signingKeys.modulus, timing: toTiming(toTimingInput(config)) };
+}

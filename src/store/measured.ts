@@ -1,0 +1,53 @@
+// The store with a measure on each operation: how long it took, whether it failed, and a span for whoever traces. Adds
+// nothing to what a store promises.
+import { inSpan } from '../telemetry/trace.ts';
+import type { CounterStore, DocumentStore, RecordStore, Store } from './store.ts';
+
+/** Told of each operation, as `records.find`, after it ended. */
+export type OnOperation = (operation: string, seconds: number, failed: boolean) => void;
+
+export function measured(store: Store, onOperation: OnOperation): Store {
+  async function run<T>(operation: string, work: () => Promise<T>): Promise<T> {
+    const startedAt = performance.now();
+    let failed = true;
+    try {
+      const result = await inSpan(`store ${operation}`, {}, work);
+      failed = false;
+      return result;
+    } finally {
+      onOperation(operation, (performance.now() - startedAt) / 1000, failed);
+    }
+  }
+
+  const { records, documents, counters } = store;
+  const measuredRecords: RecordStore = {
+    save: (record) => run('records.save', () => records.save(record)),
+    find: (kind, key) => run('records.find', () => records.find(kind, key)),
+    findByAlias: (kind, alias) => run('records.find_by_alias', () => records.findByAlias(kind, alias)),
+    consume: (kind, key) => run('records.consume', () => records.consume(kind, key)),
+    destroy: (kind, key) => run('records.destroy', () => records.destroy(kind, key)),
+    revokeGrant: (grant, ttlSeconds) =>
+      run('records.revoke_grant', () => records.revokeGrant(grant, ttlSeconds)),
+  };
+  const measuredDocuments: DocumentStore = {
+    get: (collection, id) => run('documents.get', () => documents.get(collection, id)),
+    list: (collection) => run('documents.list', () => documents.list(collection)),
+    put: (collection, id, value, version) =>
+      run('documents.put', () => documents.put(collection, id, value, version)),
+    remove: (collection, id, version) =>
+      run('documents.remove', () => documents.remove(collection, id, version)),
+  };
+  const measuredCounters: CounterStore = {
+    increment: (key, by, windowMs) => run('counters.increment', () => counters.increment(key, by, windowMs)),
+    read: (key) => run('counters.read', () => counters.read(key)),
+    set: (key, count, windowMs) => run('counters.set', () => counters.set(key, count, windowMs)),
+    remove: (key) => run('counters.remove', () => counters.remove(key)),
+  };
+  return {
+    records: measuredRecords,
+    documents: measuredDocuments,
+    counters: measuredCounters,
+    ping: () => run('ping', () => store.ping()),
+    close: () => store.close(),
+  };
+}

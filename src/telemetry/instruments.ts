@@ -1,0 +1,125 @@
+// Every metric of the service by name: what it is called, what it means, and its labels. A label is never what a caller sent,
+// only what the configuration or this code names, and of each there is a bounded number.
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+/** Clients beyond these share one label, so that ten thousand of them don't make ten thousand series. */
+export const MAX_CLIENT_LABELS = 200;
+export const OTHER_CLIENTS = 'other';
+
+/** What happens, as it happens. */
+export function createInstruments(registers: Registry[]) {
+  const requests = new Histogram({
+    name: 'postern_http_request_duration_seconds',
+    help: 'Requests by route and status, and how long they took.',
+    labelNames: ['route', 'status'],
+    buckets: SECONDS,
+    registers,
+  });
+  const events = new Counter({
+    name: 'postern_security_events_total',
+    help: 'Security events, as the audit trail has them.',
+    labelNames: ['event', 'outcome'],
+    registers,
+  });
+  const tokens = new Counter({
+    name: 'postern_tokens_issued_total',
+    help: `Successful answers of the token endpoint. Clients after the first ${MAX_CLIENT_LABELS} count as "${OTHER_CLIENTS}".`,
+    labelNames: ['grant_type', 'client_id'],
+    registers,
+  });
+  const limits = new Counter({
+    name: 'postern_limit_hits_total',
+    help: 'Requests beyond a limit, answered with 429 unless rate_limits.dry_run is on.',
+    labelNames: ['limit'],
+    registers,
+  });
+  const store = new Histogram({
+    name: 'postern_store_operation_duration_seconds',
+    help: 'Operations of the store.',
+    labelNames: ['operation'],
+    buckets: SECONDS,
+    registers,
+  });
+  const storeErrors = new Counter({
+    name: 'postern_store_errors_total',
+    help: 'Operations of the store that failed.',
+    labelNames: ['operation'],
+    registers,
+  });
+  const signatures = new Histogram({
+    name: 'postern_signature_duration_seconds',
+    help: 'Signing of access tokens, with the wait for a thread.',
+    buckets: SECONDS,
+    registers,
+  });
+  const reloads = new Counter({
+    name: 'postern_configuration_reloads_total',
+    help: 'Changed configurations by what became of them.',
+    labelNames: ['outcome'],
+    registers,
+  });
+  const lost = new Counter({
+    name: 'postern_lines_lost_total',
+    help: 'Lines of the log or the audit trail that could not be written.',
+    registers,
+  });
+  return { requests, events, tokens, limits, store, storeErrors, signatures, reloads, lost };
+}
+
+/** What is known only when somebody asks. `at` is in epoch seconds. */
+export type Snapshot = {
+  readonly configurationHash: string;
+  /** False: the file on disk is not what runs. */
+  readonly configurationIsCurrent: boolean;
+  readonly ready: boolean;
+  readonly keys: readonly { readonly kid: string; readonly state: string; readonly createdAt: number }[];
+  /** The next thing that happens to a key by itself. */
+  readonly nextKeyStepAt: number | undefined;
+  readonly secretExpiries: readonly {
+    readonly clientId: string;
+    readonly secret: string;
+    readonly at: number;
+  }[];
+  readonly secretUses: readonly { readonly clientId: string; readonly secret: string; readonly at: number }[];
+};
+
+/** Gauges are what they were when somebody last asked. */
+export function createSnapshotGauges(registers: Registry[]) {
+  const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[] = []) =>
+    new Gauge({ name: `postern_${name}`, help, labelNames: [...labelNames], registers });
+  const configuration = gauge('configuration_info', 'The hash of the configuration that runs.', ['hash']);
+  const current = gauge('configuration_current', '0: the file on disk was refused, an older one runs.');
+  const ready = gauge('ready', '1: /readyz says ready.');
+  const keys = gauge('signing_key_created_timestamp_seconds', 'The signing keys by state.', ['kid', 'state']);
+  const nextStep = gauge('signing_key_next_step_timestamp_seconds', 'When a key next changes its state.');
+  const expiries = gauge('client_secret_expiry_timestamp_seconds', 'When a client secret ends.', [
+    'client_id',
+    'secret',
+  ]);
+  const uses = gauge('client_secret_last_use_timestamp_seconds', 'When a client secret was last right.', [
+    'client_id',
+    'secret',
+  ]);
+
+  return {
+    set(snapshot: Snapshot): void {
+      for (const one of [configuration, keys, nextStep, expiries, uses]) one.reset();
+      configuration.set({ hash: snapshot.configurationHash }, 1);
+      current.set(snapshot.configurationIsCurrent ? 1 : 0);
+      ready.set(snapshot.ready ? 1 : 0);
+      for (const { kid, state, createdAt } of snapshot.keys) keys.set({ kid, state }, createdAt);
+      // Nothing is later or earlier than that, so no alert is.
+      nextStep.set(snapshot.nextKeyStepAt ?? Number.NaN);
+      for (const [metric, times] of [
+        [expiries, snapshot.secretExpiries],
+        [uses, snapshot.secretUses],
+      ] as const) {
+        // The soonest or latest would need a sort: a configuration of thousands of secrets watches some other way.
+        for (const { clientId, secret, at } of times.slice(0, MAX_CLIENT_LABELS)) {
+          metric.set({ client_id: clientId, secret }, at);
+        }
+      }
+    },
+  };
+}

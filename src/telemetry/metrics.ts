@@ -1,0 +1,107 @@
+// What the service counts and measures, in the words of those who tell it; and the text that Prometheus reads, of one process or
+// several. Names and labels are in instruments.ts.
+import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client';
+import {
+  createInstruments,
+  createSnapshotGauges,
+  MAX_CLIENT_LABELS,
+  OTHER_CLIENTS,
+  type Snapshot,
+} from './instruments.ts';
+
+export interface Metrics {
+  readonly request: (route: string, status: number, seconds: number) => void;
+  /** Whatever the audit trail has a record of. */
+  readonly event: (event: string, outcome: string) => void;
+  readonly tokenIssued: (grantType: string, clientId: string) => void;
+  readonly limitHit: (limit: string) => void;
+  readonly storeOperation: (operation: string, seconds: number, failed: boolean) => void;
+  readonly signed: (seconds: number) => void;
+  readonly reload: (outcome: 'taken' | 'refused') => void;
+  readonly lineLost: () => void;
+  /** Where a snapshot comes from; asked at each scrape. */
+  describe(snapshot: () => Promise<Snapshot>): void;
+  /** Of this process, in prom-client's own form, which `toText` adds up. */
+  read(): Promise<ProcessMetrics>;
+}
+
+/** Opaque; may cross a process boundary as JSON. */
+export type ProcessMetrics = readonly object[];
+
+export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
+
+/** One for each process. */
+export function createMetrics(): Metrics {
+  const register = new Registry();
+  const registers = [register];
+  collectDefaultMetrics({ register, eventLoopMonitoringPrecision: 20 });
+
+  const { requests, events, tokens, limits, store, storeErrors, signatures, reloads, lost } =
+    createInstruments(registers);
+  const snapshots = createSnapshotGauges(registers);
+
+  const labelledClients = new Set<string>();
+  function clientLabel(clientId: string): string {
+    if (labelledClients.has(clientId)) return clientId;
+    if (labelledClients.size >= MAX_CLIENT_LABELS) return OTHER_CLIENTS;
+    labelledClients.add(clientId);
+    return clientId;
+  }
+
+  let snapshot: (() => Promise<Snapshot>) | undefined;
+  return {
+    request: (route, status, seconds) => requests.observe({ route, status }, seconds),
+    event: (event, outcome) => events.inc({ event, outcome }),
+    tokenIssued: (grantType, clientId) =>
+      tokens.inc({ grant_type: grantType, client_id: clientLabel(clientId) }),
+    limitHit: (limit) => limits.inc({ limit }),
+    storeOperation(operation, seconds, failed) {
+      store.observe({ operation }, seconds);
+      if (failed) storeErrors.inc({ operation });
+    },
+    signed: (seconds) => signatures.observe(seconds),
+    reload: (outcome) => reloads.inc({ outcome }),
+    lineLost: () => lost.inc(),
+    describe(source) {
+      snapshot = source;
+    },
+    async read() {
+      if (snapshot !== undefined) snapshots.set(await snapshot());
+      return register.getMetricsAsJSON();
+    },
+  };
+}
+
+/** What `toText` needs to know of a metric. */
+type Metric = {
+  readonly name: string;
+  readonly type: string;
+  readonly values: readonly { readonly labels: Readonly<Record<string, unknown>> }[];
+};
+
+/**
+ * The text that Prometheus reads. What can be added up over the processes is: counters and histograms. What can't, gauges and
+ * all that is said of a process, carries the label `worker`.
+ */
+export async function toText(processes: ReadonlyMap<string, ProcessMetrics>): Promise<string> {
+  const isAlone = processes.size === 1;
+  const labelled = [...processes].map(([worker, metrics]) =>
+    (metrics as readonly Metric[]).map((metric) =>
+      // prom-client would leave some out of a sum, or take the first.
+      ({ ...(isAlone || isSum(metric) ? metric : withLabel(metric, worker)), aggregator: 'sum' }),
+    ),
+  );
+  return AggregatorRegistry.aggregate(labelled).metrics();
+}
+
+function isSum({ name, type }: Metric): boolean {
+  const isOfProcess = name.startsWith('process_') || name.startsWith('nodejs_');
+  return !isOfProcess && (type === 'counter' || type === 'histogram');
+}
+
+function withLabel(metric: Metric, worker: string): Metric {
+  return {
+    ...metric,
+    values: metric.values.map((value) => ({ ...value, labels: { ...value.labels, worker } })),
+  };
+}

@@ -1,0 +1,114 @@
+// What one process tells of itself: log, audit trail, metrics, opened together and closed together. Owns where each goes
+// and in which form; their contents are log.ts's, audit.ts's and metrics.ts's.
+import { type Audit, type AuditEvent, type AuditFields, createAudit, type Outcome } from './audit.ts';
+import { type Lines, openLines } from './lines.ts';
+import { createLog, type Log, type LogLevel } from './log.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
+
+export type Telemetry = {
+  readonly log: Log;
+  readonly audit: Audit;
+  readonly metrics: Metrics;
+};
+
+export interface OpenTelemetry extends Telemetry {
+  /** After logrotate: the audit file is opened again by its name. */
+  reopen(): void;
+  /** Resolves when what waits was written, or after a second. */
+  close(): Promise<void>;
+}
+
+export type TelemetrySettings = {
+  readonly log: { readonly level: LogLevel; readonly format: 'auto' | 'json' | 'readable' };
+  readonly audit: { readonly to: 'stdout' | 'off' } | { readonly to: 'file'; readonly file: string };
+  /** Which of several processes this is. */
+  readonly worker?: string | undefined;
+};
+
+type Writer = Pick<Lines, 'write'>;
+
+const STDOUT = 1;
+const STDERR = 2;
+const NOWHERE: Writer = { write: () => undefined };
+
+/** Throws when the audit file can't be opened. */
+export async function openTelemetry({ log, audit, worker }: TelemetrySettings): Promise<OpenTelemetry> {
+  const metrics = createMetrics();
+  const open = (to: string | number) => openLines({ to, onLost: () => metrics.lineLost() });
+  const logLines = open(STDERR);
+  const auditLines = audit.to === 'off' ? undefined : open(audit.to === 'file' ? audit.file : STDOUT);
+
+  const inTerminal = (isTerminal: boolean | undefined) =>
+    log.format === 'readable' || (log.format === 'auto' && isTerminal === true);
+  const isAuditReadable = audit.to === 'stdout' && inTerminal(process.stdout.isTTY);
+  const logWriter = inTerminal(process.stderr.isTTY) ? await readable(logLines, 'msg') : logLines;
+  const auditWriter =
+    auditLines !== undefined && isAuditReadable ? await readable(auditLines, 'event') : auditLines;
+
+  return {
+    ...combine({
+      log: createLog(log.level, logWriter, worker),
+      audit: auditWriter ?? NOWHERE,
+      metrics,
+      worker,
+    }),
+    reopen() {
+      auditLines?.reopen();
+    },
+    async close() {
+      await Promise.all([logLines.close(), auditLines?.close()]);
+    },
+  };
+}
+
+/** Telemetry that goes where the caller says; for what runs a service inside another process. */
+export function combine(parts: {
+  readonly log: Log;
+  readonly audit: Writer;
+  readonly metrics?: Metrics;
+  readonly worker?: string | undefined;
+  readonly now?: () => number;
+}): Telemetry {
+  const { log, audit, metrics = createMetrics(), worker, now = Date.now } = parts;
+  return {
+    log,
+    metrics,
+    audit: createAudit({
+      lines: audit,
+      now,
+      worker,
+      onEvent: (event, outcome, fields) => count(metrics, event, outcome, fields),
+    }),
+  };
+}
+
+function count(metrics: Metrics, event: AuditEvent, outcome: Outcome, fields: AuditFields): void {
+  metrics.event(event, outcome);
+  const { grant_type: grantType, client_id: clientId } = fields;
+  if (
+    event === 'token_issued' &&
+    outcome === 'success' &&
+    grantType !== undefined &&
+    clientId !== undefined
+  ) {
+    metrics.tokenIssued(grantType, clientId);
+  }
+}
+
+/** For what nobody listens to. */
+export function silentTelemetry(): Telemetry {
+  return combine({ log: createLog('silent', NOWHERE), audit: NOWHERE });
+}
+
+/** JSON lines made for eyes. Loaded only for a terminal. */
+async function readable(lines: Writer, messageKey: string): Promise<Writer> {
+  const { prettyFactory } = await import('pino-pretty');
+  const format = prettyFactory({
+    colorize: true,
+    messageKey,
+    singleLine: true,
+    translateTime: 'SYS:HH:MM:ss',
+    ignore: 'name',
+  });
+  return { write: (line) => lines.write(format(line)) };
+}

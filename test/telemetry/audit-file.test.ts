@@ -1,0 +1,117 @@
+// The audit trail in a file: of a service and of `postern user` together, over restarts, logrotate and a full disk.
+import { mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { freePort } from '../servers.ts';
+import { basic, machineToken, post, signIn } from '../world/flows.ts';
+import { runCli, startProcess } from '../world/process.ts';
+import type { AuditRecord } from '../world/told.ts';
+import { PASSWORDS, PEOPLE, WORLD_ENV, writeWorldConfig, type World } from '../world/world.ts';
+
+let folder: string;
+let world: World;
+let managementPort: number;
+
+async function configure(config: Readonly<Record<string, unknown>>): Promise<void> {
+  const ports = [await freePort(), await freePort()] as const;
+  managementPort = ports[1];
+  const written = await writeWorldConfig(folder, { config }, ports);
+  world = { ...written, folder, management: '', stop: () => Promise.resolve() };
+}
+
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'postern-audit-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const recordsIn = async (file: string): Promise<AuditRecord[]> =>
+  (await readFile(file, 'utf8'))
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as AuditRecord);
+
+describe('CF-15: the audit trail in a file', () => {
+  it('survives restarts, has what postern user does, and goes to a new file after logrotate', async () => {
+    await configure({ audit: 'file:audit/trail.jsonl' });
+    const file = path.join(folder, 'audit', 'trail.jsonl');
+    for (let start = 1; start <= 2; start += 1) {
+      const service = await startProcess(world.configFile);
+      await machineToken(world);
+      await runCli(['user', 'disable', 'bob', '--config', world.configFile]);
+      await runCli(['user', 'enable', 'bob', '--config', world.configFile]);
+      expect((await service.end()).code).toBe(0);
+    }
+    const events = (await recordsIn(file)).map(({ event, action }) =>
+      [event, action].flat().join(' ').trim(),
+    );
+    const one = [
+      'keys_changed',
+      'service_started',
+      'token_issued',
+      'account_changed disable',
+      'account_changed enable',
+      'service_stopped',
+    ];
+    expect(events).toEqual([...one, ...one]);
+    expect((await recordsIn(file)).find(({ action }) => action === 'disable')).toMatchObject({
+      account_id: PEOPLE.bob,
+      outcome: 'success',
+    });
+
+    const service = await startProcess(world.configFile);
+    await rename(file, `${file}.1`);
+    process.kill(service.pid, 'SIGHUP');
+    await vi.waitFor(async () => expect(await readFile(file, 'utf8')).toBe(''));
+    await machineToken(world);
+    await service.end();
+    expect((await recordsIn(file)).map(({ event }) => event)).toEqual(['token_issued', 'service_stopped']);
+  });
+
+  it('RD-32: on a full disk requests are answered, and what is lost is counted', async () => {
+    const wide = { client: '100000/1m', address: '100000/1m' };
+    // The kernel's own full disk.
+    await configure({ audit: 'file:/dev/full', rate_limits: { token: wide } });
+    const service = await startProcess(world.configFile);
+    const ask = async () => {
+      const form = { grant_type: 'client_credentials' };
+      expect((await post(world, '/oauth/token', form, { authorization: basic('svc') })).status).toBe(200);
+    };
+    // Some 350 bytes a record: a mebibyte waits before anything is lost.
+    let lost = 0;
+    for (let count = 0; lost === 0 && count < 40; count += 1) {
+      await Promise.all(Array.from({ length: 200 }, ask));
+      const metrics = await (await fetch(`http://127.0.0.1:${managementPort}/metrics`)).text();
+      lost = Number(/^postern_lines_lost_total (\d+)/m.exec(metrics)?.[1]);
+    }
+    expect(lost).toBeGreaterThan(0);
+    await signIn(world);
+    expect((await service.end()).code).toBe(0);
+  });
+
+  it('IN-08: nothing that a process writes holds a secret, with the log at debug', async () => {
+    await configure({ log: { level: 'debug', format: 'json' } });
+    const service = await startProcess(world.configFile);
+    const { tokens, callback, verifier } = await signIn(world);
+    const machine = await machineToken(world);
+    const { stdout, stderr } = await service.end();
+    expect(stderr).toContain('"msg":"request"');
+    expect(stdout).toContain('"event":"token_issued"');
+    const secrets = [
+      tokens.access_token,
+      tokens.refresh_token ?? '',
+      tokens.id_token ?? '',
+      callback.searchParams.get('code') ?? '',
+      verifier,
+      machine,
+      ...Object.values(WORLD_ENV),
+      ...Object.values(PASSWORDS),
+    ];
+    for (const secret of secrets) expect(stdout + stderr).not.toContain(secret);
+  });
+
+  it('says at the start when it can not be written', async () => {
+    await configure({ audit: `file:${folder}` });
+    await expect(startProcess(world.configFile)).rejects.toThrow(/audit.*EISDIR|EISDIR.*audit/s);
+  });
+});

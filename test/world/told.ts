@@ -1,0 +1,66 @@
+// What a service of the tests tells of itself: log and audit trail at the finest level, kept in memory. Every world that
+// stops is searched for secrets (IN-08), so that each flow of the whole suite is a canary.
+import { createLog } from '../../src/telemetry/log.ts';
+import { combine, type Telemetry } from '../../src/telemetry/telemetry.ts';
+
+export type AuditRecord = Readonly<Record<string, unknown>> & {
+  readonly time: string;
+  readonly event: string;
+  readonly outcome: string;
+};
+
+export type Told = {
+  readonly telemetry: Telemetry;
+  /** Lines of the log, as they were written. */
+  readonly log: string[];
+  readonly auditLines: string[];
+  /** The audit trail, oldest first. */
+  audit(event?: string): AuditRecord[];
+};
+
+export function listen(): Told {
+  const log: string[] = [];
+  const auditLines: string[] = [];
+  const keep = (lines: string[]) => ({ write: (line: string) => void lines.push(line) });
+  return {
+    // The finest level, also of what is never on in production.
+    telemetry: combine({
+      log: createLog('trace', keep(log)),
+      audit: keep(auditLines),
+      now: () => Date.now(),
+    }),
+    log,
+    auditLines,
+    audit: (event) =>
+      auditLines
+        .map((line) => JSON.parse(line) as AuditRecord)
+        .filter((record) => event === undefined || record.event === event),
+  };
+}
+
+/** Ids that are as long and as random as a credential, and are none. */
+const NO_CREDENTIALS = new Set(['token_id', 'kid', 'published', 'configuration', 'hash', 'keys']);
+/** As long and as random as a credential, and made to be told. */
+const PERSON_ID = /usr_[\w-]{22}(?![\w-])/g;
+/** Codes, refresh tokens, session ids, CSRF tokens: 21 characters and more of base64url, with some of each kind. */
+const RANDOM_TEXT = /(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[a-z])(?=[\w-]*[A-Z])[\w-]{21,}(?![\w-])/;
+const JWT = /eyJ[\w-]{8,}\.[\w-]{8,}/;
+
+/** What looks like a credential in `lines`, or is one of `secrets`; empty when all is well. */
+export function findSecrets(lines: readonly string[], secrets: readonly string[]): string[] {
+  return lines.flatMap((line) => {
+    const isKnown = secrets.some((secret) => line.includes(secret));
+    const rest = JSON.stringify(JSON.parse(line), (name, value: unknown) =>
+      NO_CREDENTIALS.has(name) ? undefined : value,
+    )
+
+      .replaceAll(PERSON_ID, '');
+    return isKnown || JWT.test(rest) || RANDOM_TEXT.test(rest) ? [line] : [];
+  });
+}
+
+/** Throws when something that was told holds a secret. */
+export function assertNoSecrets({ log, auditLines }: Told, secrets: readonly string[]): void {
+  const found = findSecrets([...log, ...auditLines], secrets);
+  if (found.length > 0) throw new Error(`IN-08: secrets were told:\n${found.slice(0, 5).join('')}`);
+}
