@@ -8,6 +8,8 @@ export type AccountState = {
   readonly disabled: boolean;
   /** Epoch seconds: sessions, grants and tokens from before are void. 0 when nothing was voided. */
   readonly validAfter: number;
+  /** Epoch milliseconds of when an operator last enabled them: failed sign-ins from before don't count any more. */
+  readonly attemptsSince?: number | undefined;
   /** Names the password and the state that the file gave this person last; another one voids what was issued before. */
   readonly credential?: string | undefined;
 };
@@ -49,6 +51,6 @@ export function createAccountStates(documents: DocumentStore): AccountStates {
 }
 
 function parseState(text: string): AccountState {
-  const { disabled, validAfter, credential } = JSON.parse(text) as AccountState;
-  return { disabled, validAfter, credential };
+  const { disabled, validAfter, attemptsSince, credential } = JSON.parse(text) as AccountState;
+  return { disabled, validAfter, attemptsSince, credential };
 }

@@ -1,8 +1,9 @@
-// People: who exists, who may still be signed in, what is known of them. Owns the look-up; passwords.ts has the
-// password and sign-in.ts the act of signing in.
+// People: who exists, who may still be signed in, what is known of them. Owns the look-up over both sources, the file
+// first and then the store; passwords.ts has the password and sign-in.ts the act of signing in.
 import type { User } from '../config/config.ts';
-import type { AccountStates } from './account-state.ts';
 import { canonicalUsername } from '../config/username.ts';
+import type { AccountStates } from './account-state.ts';
+import type { People } from './people.ts';
 
 export type Account = {
   readonly id: string;
@@ -11,33 +12,72 @@ export type Account = {
   readonly claims: Readonly<Record<string, unknown>>;
 };
 
+export type PersonSource = 'file' | 'store';
+
+/** Who was meant by a name, and what attempts with it are counted by. */
+export type Found = {
+  readonly user: User | undefined;
+  readonly source: PersonSource | undefined;
+  /** Changes with the password and when an operator acts, so that failures from before don't count any more. */
+  readonly attemptsSince: string;
+};
+
 export interface Accounts {
-  /** Undefined when the person doesn't exist, is disabled, or when `issuedAt` (epoch seconds) is before their `validAfter`. */
+  /**
+   * Undefined when the person doesn't exist, is disabled, or when `issuedAt` (epoch seconds) is before their `validAfter`.
+   * Throws StoreUnavailable: without an answer nobody is told that a person is unknown.
+   */
   findLive(id: string, issuedAt: number): Promise<Account | undefined>;
-  findByUsername(typed: string): User | undefined;
+  /** The same questions to the store whoever is meant. Throws StoreUnavailable. */
+  findByUsername(typed: string): Promise<Found>;
   /** Verified in place of nobody's: as dear as most people's here, so that time doesn't tell who exists (LG-19). */
   readonly decoyHash: string | undefined;
-  /** True for nobody as well, at the same cost. */
-  isDisabled(user: User | undefined): Promise<boolean>;
+  /** Whether the person, whose password was right, may sign in now. False for nobody as well, at the same cost. */
+  maySignIn(found: Found): Promise<boolean>;
 }
 
-export function createAccounts(users: readonly User[], states: AccountStates): Accounts {
+const NOBODY = 'nobody';
+
+export function createAccounts(users: readonly User[], states: AccountStates, people: People): Accounts {
   const byId = new Map(users.map((user) => [user.id, user]));
   const byUsername = new Map(users.map((user) => [canonicalUsername(user.username), user]));
+
+  async function findStored(id: string, issuedAt: number): Promise<Account | undefined> {
+    const [person, state] = await Promise.all([people.findById(id), states.get(id)]);
+    if (person === undefined || state.disabled) return undefined;
+    if (issuedAt < Math.max(person.validAfter, state.validAfter)) return undefined;
+    return { id, username: person.username, claims: person.claims };
+  }
 
   return {
     decoyHash: commonestHash(users),
     async findLive(id, issuedAt) {
       const user = byId.get(id);
-      if (user === undefined || user.disabled) return undefined;
+      if (user === undefined) return findStored(id, issuedAt);
+      if (user.disabled) return undefined;
       const { disabled, validAfter } = await states.get(id);
       if (disabled || issuedAt < validAfter) return undefined;
       return { id, username: user.username, claims: user.claims };
     },
-    findByUsername: (typed) => byUsername.get(canonicalUsername(typed)),
-    async isDisabled(user) {
-      const { disabled } = await states.get(user?.id ?? 'nobody');
-      return user === undefined || user.disabled || disabled;
+    async findByUsername(typed) {
+      const fromFile = byUsername.get(canonicalUsername(typed));
+      // The store is asked for people of the file, too: time doesn't tell where somebody comes from.
+      const fromStore = await people.findByUsername(typed);
+      const user = fromFile ?? fromStore;
+      const state = await states.get(user?.id ?? NOBODY);
+      const passwordSince = fromFile === undefined ? (fromStore?.validAfter ?? 0) : 0;
+      return {
+        user,
+        source: fromFile !== undefined ? 'file' : fromStore && 'store',
+        attemptsSince: [passwordSince, state.validAfter, state.attemptsSince ?? 0].join('.'),
+      };
+    },
+    async maySignIn({ user, source }) {
+      const id = user?.id ?? NOBODY;
+      // The person is read again: the password may have been changed, or the person deleted, while it was compared.
+      const [person, { disabled }] = await Promise.all([people.findById(id), states.get(id)]);
+      if (user === undefined || user.disabled || disabled) return false;
+      return source === 'file' || person?.passwordHash === user.passwordHash;
     },
   };
 }

@@ -1,15 +1,13 @@
 // Password hashes: argon2id in a bounded queue, so that a wave of sign-ins can't starve the rest of the process.
 // Owns cost and queue; who may try and how often is sign-in.ts and limits/.
 import { hash, verify } from '@node-rs/argon2';
+import { normalizePassword } from './password-rules.ts';
 
 /** OWASP Password Storage: argon2id, 19 MiB, t=2, p=1. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 /** Verified when the person doesn't exist, so that the answer takes as long as for one who does (LG-19). */
 const DUMMY_HASH =
   '$argon2id$v=19$m=19456,t=2,p=1$ps9143tS47zlDbRF2wbzKQ$qEUQEy7qYWUXUeNFjn7fIzTZjvYjeDcc1C1wUTUvnZc';
-
-/** Longer ones are refused before any work is done on them. */
-export const MAX_PASSWORD_LENGTH = 1024;
 
 /** The queue is full; the caller answers 503 with Retry-After. */
 export class PasswordQueueFull extends Error {
@@ -24,6 +22,8 @@ export class PasswordQueueFull extends Error {
 export interface Passwords {
   /** `passwordHash` undefined costs the same and resolves false. Throws PasswordQueueFull. */
   verify(passwordHash: string | undefined, password: string): Promise<boolean>;
+  /** Runs other work that costs what a hash does, in the same queue. Throws PasswordQueueFull. */
+  run<T>(work: () => Promise<T>): Promise<T>;
 }
 
 /** `concurrency` hashes run at once, `queueLimit` wait. */
@@ -47,20 +47,32 @@ export function createPasswords(concurrency: number, queueLimit: number): Passwo
     else next();
   }
 
+  async function run<T>(work: () => Promise<T>): Promise<T> {
+    await enter();
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
+  }
+
   return {
+    run,
     async verify(passwordHash, password) {
-      await enter();
-      try {
-        const matches = await verify(passwordHash ?? DUMMY_HASH, password);
-        return matches && passwordHash !== undefined;
-      } finally {
-        leave();
-      }
+      const matches = await run(() => verify(passwordHash ?? DUMMY_HASH, password));
+      return matches && passwordHash !== undefined;
     },
   };
 }
 
-/** A PHC string of the policy above. */
+/** A PHC string of the policy above, of the password in the form that sign-in compares. */
 export async function hashPassword(password: string): Promise<string> {
-  return hash(password, COST);
+  return hash(normalizePassword(password), COST);
+}
+
+/** Whether a hash costs less to guess than the policy wants (LG-29). `passwordHash`: argon2id, PHC string. */
+export function isWeakerThanPolicy(passwordHash: string): boolean {
+  const [memory = 0, passes = 0] = (/\$m=(\d+),t=(\d+),/.exec(passwordHash) ?? []).slice(1).map(Number);
+  // OWASP's other choices of the same strength have up to a tenth less of both together.
+  return memory * passes < 0.9 * COST.memoryCost * COST.timeCost;
 }

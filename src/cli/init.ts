@@ -10,6 +10,7 @@ import { issuerFault } from '../config/uri.ts';
 import { jsonOption } from './configuration.ts';
 import { Refused, type CliIo } from './io.ts';
 import { readPassword } from './password-input.ts';
+import { usualPasswordContext } from './user-people.ts';
 import { starterFiles, type StarterFile } from './starter-files.ts';
 
 type InitOptions = {
@@ -35,7 +36,10 @@ export function registerInit(program: Command, io: CliIo): void {
     .option('--ask-password', 'take the password from the terminal or stdin instead of making one')
     .addOption(jsonOption())
     .action(async (folder: string, options: InitOptions) => {
-      const password = options.askPassword === true ? await readPassword(io) : undefined;
+      const password =
+        options.askPassword === true
+          ? await readPassword(io, usualPasswordContext(options.username))
+          : undefined;
       const made = password ?? randomBytes(15).toString('base64url');
       const files = starterFiles({
         issuer: options.issuer,

@@ -2,20 +2,14 @@
 // the machine can read.
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { MAX_PASSWORD_LENGTH } from '../accounts/passwords.ts';
+import { type PasswordContext, passwordFault } from '../accounts/password-rules.ts';
 import { Refused, type CliIo } from './io.ts';
 
-// NIST SP 800-63B §5.1.1.2.
-const LEAST_LENGTH = 8;
-
-/** The password: typed twice, or all of stdin without its last newline. Throws Refused. */
-export async function readPassword(io: CliIo): Promise<string> {
+/** A new password: typed twice, or all of stdin without its last newline. Throws Refused. */
+export async function readPassword(io: CliIo, context: PasswordContext): Promise<string> {
   const password = io.stdin.isTTY ? await askTwice(io) : (await readAll(io)).replace(/\r?\n$/, '');
-  if (Array.from(password).length < LEAST_LENGTH)
-    throw new Refused(`the password must have at least ${LEAST_LENGTH} characters`);
-  if (password.length > MAX_PASSWORD_LENGTH) {
-    throw new Refused(`the password must have at most ${MAX_PASSWORD_LENGTH} characters`);
-  }
+  const fault = passwordFault(password, context);
+  if (fault !== undefined) throw new Refused(fault);
   return password;
 }
 

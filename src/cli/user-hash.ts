@@ -2,11 +2,12 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { hashPassword } from '../accounts/passwords.ts';
-import { jsonOption } from './configuration.ts';
+import { jsonOption, readConfig } from './configuration.ts';
 import type { CliIo } from './io.ts';
 import { readPassword } from './password-input.ts';
+import { passwordContext, usualPasswordContext } from './user-people.ts';
 
-type HashOptions = { readonly username: string; readonly json?: boolean };
+type HashOptions = { readonly username: string; readonly config?: string; readonly json?: boolean };
 
 /** Adds the verb to the group `user`. */
 export function registerUserHash(user: Command, io: CliIo): void {
@@ -14,9 +15,14 @@ export function registerUserHash(user: Command, io: CliIo): void {
     .command('hash')
     .description('hash a password (typed, or from stdin), and make the entry for the users file')
     .option('-u, --username <name>', 'who it is for', 'somebody')
+    .option('-c, --config <file>', 'the configuration file whose rules for passwords hold')
     .addOption(jsonOption())
-    .action(async ({ username, json = false }: HashOptions) => {
-      const passwordHash = await hashPassword(await readPassword(io));
+    .action(async ({ username, config: file, json = false }: HashOptions) => {
+      const context =
+        file === undefined
+          ? usualPasswordContext(username)
+          : passwordContext(await readConfig(file, { readSecrets: false, writeKeys: false }), username);
+      const passwordHash = await hashPassword(await readPassword(io, context));
       const id = `usr_${randomBytes(16).toString('base64url')}`;
       const yaml = `- id: ${id}\n  username: ${JSON.stringify(username)}\n  password_hash: ${passwordHash}\n`;
       if (json) {

@@ -1,111 +1,106 @@
-// `postern user list|disable|enable|sign-out`: what may change about a person while the service runs. Owns the verbs; the state
-// itself is accounts/account-state.ts, and it binds the next request on every process.
+// `postern user list|disable|enable|sign-out`: what may change about a person while the service runs, wherever the person
+// comes from. Owns the verbs; the state itself is accounts/account-state.ts, and it binds the next request on every process.
 import type { Command } from 'commander';
-import { createAccountStates, type AccountStates } from '../accounts/account-state.ts';
-import type { Config, User } from '../config/config.ts';
-import { canonicalUsername } from '../config/username.ts';
-import { openStore } from '../store/open.ts';
-import { configOption, jsonOption, readConfig } from './configuration.ts';
+import type { AccountState } from '../accounts/account-state.ts';
+import { findShadowed } from '../accounts/notices.ts';
 import { Refused, type CliIo } from './io.ts';
-
-type Options = { readonly config: string; readonly json?: boolean };
+import {
+  addUserVerb,
+  findPerson,
+  nextSecond,
+  printDone,
+  withPeople,
+  type SourcedPerson,
+  type UserContext,
+  type UserOptions,
+} from './user-people.ts';
 
 export function registerUserState(user: Command, io: CliIo): void {
-  user
-    .command('list')
-    .description('who can sign in')
-    .addOption(configOption())
-    .addOption(jsonOption())
-    .action((options: Options) => withStates(options, (config, states) => list(config, states, options, io)));
+  addUserVerb(user, 'list', 'who can sign in, and where they come from').action((options: UserOptions) =>
+    withPeople(options, (context) => list(context, options, io)),
+  );
 
-  for (const verb of ['disable', 'enable'] as const) {
-    user
-      .command(verb)
-      .argument('<username>')
-      .description(
-        verb === 'disable' ? 'end all sessions and tokens of a person, now' : 'let a person sign in again',
-      )
-      .addOption(configOption())
-      .addOption(jsonOption())
-      .action((username: string, options: Options) =>
-        withStates(options, async (config, states) => {
-          const person = findPerson(config, username);
-          await states.update(
-            person.id,
-            // What was issued up to now stays void when the person comes back.
-            verb === 'disable' ? { disabled: true, validAfter: nextSecond() } : { disabled: false },
-          );
-          const line = `${person.username} is ${verb}d\n`;
-          const result = { id: person.id, username: person.username, disabled: verb === 'disable' };
-          io.stdout.write(options.json === true ? `${JSON.stringify(result)}\n` : line);
-        }),
-      );
-  }
-
-  user
-    .command('sign-out')
+  addUserVerb(user, 'disable', 'end all sessions and tokens of a person, now')
     .argument('<username>')
-    .description('end all sessions and tokens of a person, now; they can sign in again')
-    .addOption(configOption())
-    .addOption(jsonOption())
-    .action((username: string, options: Options) =>
-      withStates(options, (config, states) => signOut({ config, states }, username, options, io)),
+    .action((username: string, options: UserOptions) =>
+      withPeople(options, async (context) => {
+        // What was issued up to now stays void when the person comes back.
+        const change = { disabled: true, validAfter: nextSecond() };
+        const person = await update(context, username, change);
+        await context.changed('disable', person.id);
+        printState(person, true, options, io);
+      }),
+    );
+
+  addUserVerb(user, 'enable', 'let a person sign in again, and forget failed sign-ins')
+    .argument('<username>')
+    .action((username: string, options: UserOptions) =>
+      withPeople(options, async (context) => {
+        const person = await findPerson(context, username);
+        if (person.disabled) {
+          throw new Refused(
+            `${person.username} is disabled in ${context.config.usersFrom ?? 'a file'}: change that file`,
+          );
+        }
+        const change = { disabled: false, attemptsSince: Date.now() };
+        await update(context, username, change);
+        await context.changed('enable', person.id);
+        printState(person, false, options, io);
+      }),
+    );
+
+  addUserVerb(user, 'sign-out', 'end all sessions and tokens of a person, now; they can sign in again')
+    .argument('<username>')
+    .action((username: string, options: UserOptions) =>
+      withPeople(options, async (context) => {
+        const validAfter = nextSecond();
+        const person = await update(context, username, { validAfter });
+        await context.changed('sign-out', person.id);
+        const result = { id: person.id, username: person.username, valid_after: validAfter };
+        printDone(io, options, `${person.username} is signed out everywhere`, result);
+      }),
     );
 }
 
-async function signOut(
-  { config, states }: { readonly config: Config; readonly states: AccountStates },
+async function update(
+  context: UserContext,
   username: string,
-  { json }: Options,
-  io: CliIo,
-): Promise<void> {
-  const person = findPerson(config, username);
-  const validAfter = nextSecond();
-  await states.update(person.id, { validAfter });
-  const result = { id: person.id, username: person.username, valid_after: validAfter };
-  io.stdout.write(
-    json === true ? `${JSON.stringify(result)}\n` : `${person.username} is signed out everywhere\n`,
-  );
-}
-
-/** What was issued in this very second is void too. */
-function nextSecond(): number {
-  return Math.floor(Date.now() / 1000) + 1;
-}
-
-async function withStates(
-  { config: file }: Options,
-  use: (config: Config, states: AccountStates) => Promise<void>,
-): Promise<void> {
-  const config = await readConfig(file);
-  const store = await openStore(config.store, Date.now);
-  try {
-    await use(config, createAccountStates(store.documents));
-  } finally {
-    await store.close();
-  }
-}
-
-function findPerson({ users }: Config, typed: string): User {
-  const person = users.find(({ username }) => canonicalUsername(username) === canonicalUsername(typed));
-  if (person === undefined)
-    throw new Refused(`there is no person ${JSON.stringify(typed)} in the configuration`);
+  change: Partial<AccountState>,
+): Promise<SourcedPerson> {
+  const person = await findPerson(context, username);
+  await context.states.update(person.id, change);
   return person;
 }
 
-async function list({ users }: Config, states: AccountStates, options: Options, io: CliIo): Promise<void> {
-  const rows = await Promise.all(
-    users.map(async ({ id, username, disabled }) => ({
-      id,
-      username,
-      disabled: disabled || (await states.get(id)).disabled,
-    })),
-  );
+function printState(person: SourcedPerson, disabled: boolean, options: UserOptions, io: CliIo): void {
+  const line = `${person.username} is ${disabled ? 'disabled' : 'enabled'}`;
+  printDone(io, options, line, { id: person.id, username: person.username, disabled });
+}
+
+async function list({ config, states, people }: UserContext, options: UserOptions, io: CliIo): Promise<void> {
+  const [stored, known, shadowed] = await Promise.all([
+    people.list(),
+    states.list(),
+    findShadowed(config.users, people),
+  ]);
+  const everybody: readonly SourcedPerson[] = [
+    ...config.users.map((user) => ({ ...user, source: 'file' as const })),
+    ...stored.map((person) => ({ ...person, source: 'store' as const })),
+  ];
+  const rows = everybody.map(({ id, username, source, disabled }) => ({
+    id,
+    username,
+    source,
+    disabled: disabled || known.get(id)?.disabled === true,
+    // A person of the file has the same login name: this one can't sign in.
+    shadowed: source === 'store' && shadowed.some(({ storeId }) => storeId === id),
+  }));
   if (options.json === true) {
     io.stdout.write(`${JSON.stringify(rows, undefined, 2)}\n`);
     return;
   }
-  for (const { id, username, disabled } of rows) {
-    io.stdout.write(`${username}  ${id}${disabled ? '  disabled' : ''}\n`);
+  for (const { id, username, source, disabled, shadowed: isShadowed } of rows) {
+    const remarks = [source, disabled && 'disabled', isShadowed && 'shadowed by the file'];
+    io.stdout.write(`${[username, id, ...remarks.filter((one) => one !== false)].join('  ')}\n`);
   }
 }

@@ -4,8 +4,10 @@ import type { Context, Middleware } from 'koa';
 import Router from 'koa-router';
 import type { SignIn } from '../accounts/sign-in.ts';
 import type { Interactions, OpenInteraction } from '../engine/interactions.ts';
+import type { Audit } from '../telemetry/audit.ts';
 import { createAttempt, MAX_USERNAME_LENGTH } from './attempt.ts';
 import type { Csrf } from './csrf.ts';
+import { createDeviceCookie } from './device-cookie.ts';
 import { expired } from './expired.ts';
 import { createOpen, type Opened } from './open.ts';
 import { OTHER_ACCOUNT, type Show } from './show.ts';
@@ -16,12 +18,13 @@ export type InteractionParts = {
   readonly signIn: SignIn;
   readonly csrf: Csrf;
   readonly show: Show;
+  readonly audit: Audit;
 };
 
 export function interactionRoutes(parts: InteractionParts): Middleware {
-  const { interactions, signIn, show } = parts;
+  const { interactions, signIn, show, audit } = parts;
   const open = createOpen(parts);
-  const attempt = createAttempt(signIn, show);
+  const attempt = createAttempt({ signIn, show, audit, cookie: createDeviceCookie(parts.issuer) });
 
   /** Who the app means, or who is asked to prove that it is still them. */
   async function usernameFor(interaction: OpenInteraction): Promise<string> {

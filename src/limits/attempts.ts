@@ -10,6 +10,8 @@ const REMEMBER_MS = 1000;
 export type Attempt = {
   /** No other attempt stands in the first counter: nothing has failed there, and nobody is trying. */
   readonly isOnly: boolean;
+  /** What stands in the first counter, this attempt included. */
+  readonly used: number;
   /** For the name of the counter that refuses, and how long. */
   readonly refused?: { readonly name: string; readonly waitMs: number } | undefined;
   /** It was right, or nothing was compared. */
@@ -20,6 +22,8 @@ export interface Attempts {
   begin(counted: readonly Counted[]): Promise<Attempt>;
   /** Counts a failure that was not counted before. */
   fail(counted: readonly Counted[]): Promise<void>;
+  /** This process doesn't remember any more that `counted` refused: it was cleared. */
+  forget(counted: readonly Counted[]): void;
 }
 
 type Refusal = { waitUntil: number; rememberedUntil: number };
@@ -43,11 +47,12 @@ export function createAttempts(counting: Counting, now: Clock): Attempts {
   return {
     async begin(counted) {
       const before = refusedBefore(counted);
-      if (before !== undefined) return { isOnly: false, refused: before, takeBack: () => undefined };
+      if (before !== undefined) return { isOnly: false, used: 0, refused: before, takeBack: () => undefined };
       const taken = await Promise.all(counted.map(async (one) => ({ one, ...(await counting.add(one, 1)) })));
       const takeBack = () => counted.forEach((one) => counting.takeBack(one));
       const over = taken.find(({ one, used }) => used > one.rate.limit);
-      if (over === undefined) return { isOnly: taken[0]?.used === 1, takeBack };
+      const used = taken[0]?.used ?? 0;
+      if (over === undefined) return { isOnly: used === 1, used, takeBack };
       // Nothing is compared, so nothing is counted: a refusal must not make the next one likelier.
       takeBack();
       const waitMs = Math.max(1, over.resetsInMs);
@@ -55,7 +60,11 @@ export function createAttempts(counting: Counting, now: Clock): Attempts {
         waitUntil: now() + waitMs,
         rememberedUntil: now() + REMEMBER_MS,
       });
-      return { isOnly: false, refused: { name: over.one.name, waitMs }, takeBack: () => undefined };
+      return { isOnly: false, used, refused: { name: over.one.name, waitMs }, takeBack: () => undefined };
+    },
+
+    forget(counted) {
+      for (const one of counted) Object.assign(refusalOf(one), { waitUntil: 0, rememberedUntil: 0 });
     },
 
     async fail(counted) {

@@ -22,6 +22,11 @@ export interface Counting {
   add(counted: Counted, points: number): Promise<Taken>;
   /** Takes one point back, in the background: nobody waits for it, and a lost one only counts once too often. */
   takeBack(counted: Counted): void;
+  /** What stands there, or undefined where no window is open. */
+  read(counted: Counted): Promise<Taken | undefined>;
+  clear(counted: Counted): Promise<void>;
+  /** Stands at one from now on, for a whole window. */
+  mark(counted: Counted): Promise<void>;
 }
 
 export type CountingParts = {
@@ -63,6 +68,16 @@ export function createCounting({ counters, hash, goesOnAlone }: CountingParts): 
       limiterOf(counted)
         .reward(keyOf(counted), 1)
         .catch(() => undefined);
+    },
+    async read(counted) {
+      const found = await limiterOf(counted).get(keyOf(counted));
+      return found === null ? undefined : { used: found.consumedPoints, resetsInMs: found.msBeforeNext };
+    },
+    async clear(counted) {
+      await limiterOf(counted).delete(keyOf(counted));
+    },
+    async mark(counted) {
+      await limiterOf(counted).set(keyOf(counted), 1, counted.rate.windowSeconds);
     },
   };
 }

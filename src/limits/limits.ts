@@ -6,7 +6,7 @@
 // attempts.ts) must be exact: they are counted in the shared counter before anything is compared.
 //
 // Nothing that somebody can say without proving it counts against anybody else: not the name of a client (secrets count
-// for client *and* address, requests after authentication), nor of an account (for account *and* address).
+// for client *and* address, requests after authentication), nor of an account (see sign-in-attempts.ts).
 import type { Client, Rate, RateLimits } from '../config/config.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, CounterStore } from '../store/store.ts';
@@ -15,6 +15,7 @@ import { createAttempts } from './attempts.ts';
 import { type Counted, createCounting } from './counting.ts';
 import { networkOf } from './network.ts';
 import { createSecretAttempts } from './secret-attempts.ts';
+import { type BegunSignIn, createSignInAttempts, type SignInAttempt } from './sign-in-attempts.ts';
 
 /** RFC 6585 §4: the caller waits `retryAfterSeconds` (at least 1) and may then try again. */
 export class TooManyRequests extends Error {
@@ -51,11 +52,8 @@ export interface Limits {
     address: string,
     compare: () => Promise<boolean>,
   ): Promise<boolean>;
-  /**
-   * Counts an attempt before the password is looked at; the result takes it back after success. `account` is the
-   * canonical username. Throws TooManyRequests, and StoreUnavailable where it can't be counted.
-   */
-  takeSignInAttempt(account: string, address: string): Promise<() => void>;
+  /** Counts an attempt before the password is looked at. Throws TooManyRequests, and StoreUnavailable where it can't be counted. */
+  takeSignInAttempt(attempt: SignInAttempt): Promise<BegunSignIn>;
 }
 
 export type LimitsParts = {
@@ -71,7 +69,7 @@ export type LimitsParts = {
 const ADDRESS_FAILURES_FACTOR = 3;
 /** A sign-in is one authorization request and, with a mistyped password, up to ten others. */
 const PAGES_FACTOR = 10;
-/** Each authorization request leaves an interaction in the store, and a /24 or a /48 is cheap to rent. */
+/** Authorization requests, which leave an interaction in the store, and failed sign-ins: a /24 or a /48 is cheap to rent. */
 const NETWORK_FACTOR = 10;
 
 const times = (rate: Rate, factor: number): Rate => ({ ...rate, limit: rate.limit * factor });
@@ -81,7 +79,7 @@ export function createLimits({ counters, hash, rates, now, onLimited }: LimitsPa
   const allowances = createAllowances(counting, now);
   const secrets = createSecretAttempts(createAttempts(counting, now), now);
   // A person's password is worth guessing: where attempts can't be counted, nobody signs in (HT-16).
-  const signIns = createAttempts(createCounting({ counters, hash, goesOnAlone: false }), now);
+  const signInCounting = createCounting({ counters, hash, goesOnAlone: false });
 
   function refuse({ name, waitMs }: { readonly name: string; readonly waitMs: number }): void {
     onLimited(name);
@@ -99,6 +97,14 @@ export function createLimits({ counters, hash, rates, now, onLimited }: LimitsPa
     // Introspection and revocation are called by few, trusted hosts: one address may do what one client may.
     return 'address' in rate ? rate.address : rate.client;
   }
+
+  const takeSignInAttempt = createSignInAttempts({
+    counting: signInCounting,
+    attempts: createAttempts(signInCounting, now),
+    rates: { ...rates.signIn, networkFailures: times(rates.signIn.addressFailures, NETWORK_FACTOR) },
+    hash,
+    refuse,
+  });
 
   const failuresOf = (endpoint: ClientEndpoint, clientId: string, address: string): Counted => ({
     name: `${endpoint}.failures`,
@@ -131,14 +137,6 @@ export function createLimits({ counters, hash, rates, now, onLimited }: LimitsPa
       };
       return secrets.attempt([failuresOf(endpoint, clientId, address), perAddress], refuse, compare);
     },
-    async takeSignInAttempt(account, address) {
-      const { accountFailures, addressFailures } = rates.signIn;
-      const attempt = await signIns.begin([
-        { name: 'sign_in.account_failures', rate: accountFailures, subject: `${account}\n${address}` },
-        { name: 'sign_in.address_failures', rate: addressFailures, subject: address },
-      ]);
-      if (attempt.refused !== undefined) refuse(attempt.refused);
-      return () => attempt.takeBack();
-    },
+    takeSignInAttempt,
   };
 }

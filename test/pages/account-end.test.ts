@@ -47,6 +47,6 @@ describe.each(['lmdb', 'redis'] as const)('postern user sign-out, two processes 
       '--config',
       two.nodes[0].configFile,
     ]);
-    expect([code, stderr]).toEqual([1, 'there is no person "nobody" in the configuration\n']);
+    expect([code, stderr]).toEqual([1, 'there is no person "nobody"\n']);
   });
 });

@@ -279,8 +279,15 @@ describe('an attempt with a secret', () => {
   });
 });
 
+const of = (account: string, address: string, device?: string) => ({
+  account,
+  since: '0',
+  exists: true,
+  address,
+  device,
+});
 const signIn = (limits: Limits, account: string, address: string) => () =>
-  limits.takeSignInAttempt(account, address);
+  limits.takeSignInAttempt(of(account, address));
 
 describe('an attempt to sign in', () => {
   it('LG-25: counts for the account from that address, and for the address', async () => {
@@ -293,7 +300,8 @@ describe('an attempt to sign in', () => {
 
   it('is taken back after success, and a refusal is none', async () => {
     const limits = limitsOf();
-    for (let count = 0; count < 10; count += 1) (await limits.takeSignInAttempt('alice', HERE))();
+    for (let count = 0; count < 10; count += 1)
+      (await limits.takeSignInAttempt(of('alice', HERE))).takeBack();
     expect(await passing(20, signIn(limits, 'alice', HERE))).toBe(2);
     expect(await passing(2, signIn(limits, 'bob', HERE))).toBe(2);
   });
@@ -316,7 +324,7 @@ describe('HT-16 without the store', () => {
 
   it('nobody signs in with a password', async () => {
     const limits = limitsOf({}, DOWN);
-    await expect(limits.takeSignInAttempt('alice', HERE)).rejects.toThrow(StoreUnavailable);
+    await expect(limits.takeSignInAttempt(of('alice', HERE))).rejects.toThrow(StoreUnavailable);
   });
 
   it('the outage is met once a second, not by every request', async () => {

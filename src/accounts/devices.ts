@@ -1,0 +1,58 @@
+// Browsers that a person has signed in from, as a value that the browser keeps ("device cookie", after OWASP). It opens
+// nothing: it only says whose failures are not a stranger's. Owns the value; interaction/device-cookie.ts is the cookie.
+import { timingSafeEqual } from 'node:crypto';
+import type { KeyedHash } from '../store/keyed-hash.ts';
+import type { Clock } from '../store/store.ts';
+
+/** Renewed by each sign-in. */
+export const DEVICE_DAYS = 90;
+/** People who share a browser. */
+const MAX_PEOPLE = 5;
+const ENTRY = /^([\w-]{22})\.(\d{1,12})\.([\w-]{43})$/;
+
+type Entry = { readonly name: string; readonly endsAt: number; readonly proof: string };
+
+export interface Devices {
+  /** The name of this browser among those of the person, or undefined when `value` doesn't prove that it is one. */
+  find(value: string, accountId: string): string | undefined;
+  /** `value` with a fresh entry for the person, in place of the one it had: what somebody planted is worth nothing. */
+  renew(value: string, accountId: string): string;
+}
+
+/** `random` returns that many random bytes. */
+export function createDevices(hash: KeyedHash, now: Clock, random: (bytes: number) => Buffer): Devices {
+  // The account is in the proof and not in the value: whoever finds the cookie doesn't learn who was here.
+  const proofOf = (name: string, endsAt: number, accountId: string) =>
+    hash(`device:${name}:${endsAt}:${accountId}`);
+
+  function isOf({ name, endsAt, proof }: Entry, accountId: string): boolean {
+    return timingSafeEqual(Buffer.from(proof), Buffer.from(proofOf(name, endsAt, accountId)));
+  }
+
+  const isLive = ({ endsAt }: Entry) => now() < endsAt * 1000;
+
+  return {
+    find(value, accountId) {
+      // All of them, whichever it is: the same work for everybody.
+      const own = parse(value).filter((entry) => isOf(entry, accountId));
+      return own.find(isLive)?.name;
+    },
+    renew(value, accountId) {
+      const others = parse(value).filter((entry) => isLive(entry) && !isOf(entry, accountId));
+      const name = random(16).toString('base64url');
+      const endsAt = Math.floor(now() / 1000) + DEVICE_DAYS * 24 * 60 * 60;
+      const fresh = { name, endsAt, proof: proofOf(name, endsAt, accountId) };
+      return [fresh, ...others.slice(0, MAX_PEOPLE - 1)]
+        .map((entry) => `${entry.name}.${entry.endsAt}.${entry.proof}`)
+        .join('~');
+    },
+  };
+}
+
+function parse(value: string): readonly Entry[] {
+  return value
+    .split('~', MAX_PEOPLE)
+    .map((text) => ENTRY.exec(text))
+    .filter((match) => match !== null)
+    .map(([, name = '', endsAt = '', proof = '']) => ({ name, endsAt: Number(endsAt), proof }));
+}

@@ -1,0 +1,49 @@
+// What an operator should know of people: login names that both sources have, and hashes below the policy. Owns the
+// findings, by id; names of people are in no log.
+import type { User } from '../config/config.ts';
+import { canonicalUsername } from '../config/username.ts';
+import type { Log } from '../telemetry/log.ts';
+import { isWeakerThanPolicy } from './passwords.ts';
+import type { People } from './people.ts';
+
+/** In one line of the log. */
+const TOLD_AT_MOST = 10;
+
+/** A person of the store who can't sign in, because a person of the file has the same login name or id. */
+export type Shadowed = { readonly fileId: string; readonly storeId: string };
+
+/** The file wins: its keeper decides who may have a name. Throws StoreUnavailable. */
+export async function findShadowed(
+  users: readonly User[],
+  people: Pick<People, 'list'>,
+): Promise<readonly Shadowed[]> {
+  const byName = new Map(users.map(({ id, username }) => [canonicalUsername(username), id]));
+  const ids = new Set(users.map(({ id }) => id));
+  const stored = await people.list();
+  return stored.flatMap(({ id, username }) => {
+    const fileId = ids.has(id) ? id : byName.get(canonicalUsername(username));
+    return fileId === undefined ? [] : [{ fileId, storeId: id }];
+  });
+}
+
+/** Throws StoreUnavailable. */
+export async function tellShadowed(
+  users: readonly User[],
+  people: Pick<People, 'list'>,
+  log: Pick<Log, 'warn'>,
+): Promise<void> {
+  for (const ids of await findShadowed(users, people)) {
+    log.warn(ids, 'a person of the file has the login name of one of the store, who can not sign in');
+  }
+}
+
+/** Nobody renews the hash of a person of the file but who keeps the file (LG-29). */
+export function tellWeakHashes(users: readonly User[], log: Pick<Log, 'warn'>): void {
+  const ids = users.filter(({ passwordHash }) => isWeakerThanPolicy(passwordHash)).map(({ id }) => id);
+  if (ids.length === 0) return;
+  const people = { people: ids.length, ids: ids.slice(0, TOLD_AT_MOST) };
+  log.warn(
+    people,
+    'password hashes in the file are weaker than the policy: make new ones with "postern user hash"',
+  );
+}

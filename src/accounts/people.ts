@@ -1,0 +1,136 @@
+// People whom the command line adds, as documents of the store: one for the person, by id, and one for the login name,
+// which names the id. Owns their form and the order of writes; what may change at run time of any person is account-state.ts.
+//
+// No write spans two documents. The person is written first and the name last, so the name's compare-and-set decides who
+// wins, and what a crash leaves behind is a person whom nobody can reach. Deleting leaves a tombstone under the id.
+import type { User } from '../config/config.ts';
+import { canonicalUsername } from '../config/username.ts';
+import type { DocumentStore, StoredDocument } from '../store/store.ts';
+
+const PEOPLE = 'people';
+const NAMES = 'usernames';
+/** No id has this form: a look-up of nobody costs what one of somebody does (LG-19). */
+const NOBODY = 'nobody';
+
+/** A person of the store. */
+export type StoredPerson = User & {
+  /** Epoch seconds: when the password was set. Sessions, grants and tokens from before are void. */
+  readonly validAfter: number;
+};
+
+type PersonForm = {
+  readonly v: 1;
+  readonly username: string;
+  readonly password_hash: string;
+  readonly claims: Readonly<Record<string, unknown>>;
+  readonly valid_after: number;
+};
+
+/** Every method throws StoreUnavailable. */
+export interface People {
+  findById(id: string): Promise<StoredPerson | undefined>;
+  /** As it was typed. Asks the store as often for nobody as for somebody. */
+  findByUsername(typed: string): Promise<StoredPerson | undefined>;
+  list(): Promise<readonly StoredPerson[]>;
+  /** False: the login name is taken by another person of the store. */
+  add(person: Pick<User, 'id' | 'username' | 'passwordHash' | 'claims'>): Promise<boolean>;
+  /** Ends every session and token of the person. False: there is no such person any more. */
+  setPassword(id: string, passwordHash: string, validAfter: number): Promise<boolean>;
+  /** The same password, hashed anew. Nothing happens where `from` is not what is stored any more. */
+  renewHash(id: string, from: string, to: string): Promise<void>;
+  /** Ends everything of the person and frees the login name for somebody else. False: there is no such person. */
+  remove(id: string): Promise<boolean>;
+}
+
+export function createPeople(documents: DocumentStore): People {
+  async function read(id: string): Promise<{ person: StoredPerson; version: number } | undefined> {
+    const document = await documents.get(PEOPLE, id);
+    const person = document && toPerson(document);
+    return document && person && { person, version: document.version };
+  }
+
+  async function findByUsername(typed: string): Promise<StoredPerson | undefined> {
+    const name = canonicalUsername(typed);
+    const claimed = await documents.get(NAMES, name);
+    const found = await read(claimed?.value ?? NOBODY);
+    return found?.person;
+  }
+
+  /** Repeats until nobody else wrote in between. */
+  async function change(id: string, to: (person: StoredPerson) => string | undefined): Promise<boolean> {
+    for (;;) {
+      const found = await read(id);
+      const next = found && to(found.person);
+      if (found === undefined || next === undefined) return false;
+      if (await documents.put(PEOPLE, id, next, found.version)) return true;
+    }
+  }
+
+  /** A name that leads to nobody, because a removal ended half way, is free: that person never comes back. */
+  async function claimName(username: string, id: string): Promise<boolean> {
+    const name = canonicalUsername(username);
+    const claimed = await documents.get(NAMES, name);
+    if (claimed !== undefined && (await read(claimed.value)) !== undefined) return false;
+    return documents.put(NAMES, name, id, claimed?.version ?? 0);
+  }
+
+  return {
+    findByUsername,
+    findById: async (id) => (await read(id))?.person,
+    async list() {
+      const [people, names] = await Promise.all([documents.list(PEOPLE), documents.list(NAMES)]);
+      const reachable = new Set(names.map(({ value }) => value));
+      return people
+        .map(toPerson)
+        .filter((person) => person !== undefined)
+        .filter(({ id }) => reachable.has(id));
+    },
+    async add({ id, username, passwordHash, claims }) {
+      const form = toText({ username, passwordHash, claims, validAfter: 0 });
+      // The id is random: a second one of it is a mistake, and never somebody's place to take.
+      if (!(await documents.put(PEOPLE, id, form, 0))) throw new Error(`the id ${id} is taken`);
+      if (await claimName(username, id)) return true;
+      await documents.remove(PEOPLE, id, 1);
+      return false;
+    },
+    setPassword: (id, passwordHash, validAfter) =>
+      change(id, (person) => toText({ ...person, passwordHash, validAfter })),
+    async renewHash(id, from, to) {
+      await change(id, (person) =>
+        person.passwordHash === from ? toText({ ...person, passwordHash: to }) : undefined,
+      );
+    },
+    async remove(id) {
+      const found = await read(id);
+      if (found === undefined || !(await change(id, () => TOMBSTONE))) return false;
+      const name = canonicalUsername(found.person.username);
+      const claimed = await documents.get(NAMES, name);
+      // False: somebody has taken it meanwhile, which they may.
+      if (claimed?.value === id) await documents.remove(NAMES, name, claimed.version);
+      return true;
+    },
+  };
+}
+
+/** Stays for ever, so that the id is never given to somebody else; nothing of the person is left in it. */
+const TOMBSTONE = JSON.stringify({ v: 1, deleted: true });
+
+function toText(person: Omit<StoredPerson, 'id' | 'disabled'>): string {
+  const { username, passwordHash, claims, validAfter } = person;
+  const form: PersonForm = {
+    v: 1,
+    username,
+    password_hash: passwordHash,
+    claims,
+    valid_after: validAfter,
+  };
+  return JSON.stringify(form);
+}
+
+/** Undefined for who was deleted. */
+function toPerson({ id, value }: StoredDocument): StoredPerson | undefined {
+  const form = JSON.parse(value) as PersonForm | { readonly deleted: true };
+  if ('deleted' in form) return undefined;
+  const { username, password_hash: passwordHash, claims, valid_after: validAfter } = form;
+  return { id, username, passwordHash, disabled: false, claims, validAfter };
+}

@@ -1,0 +1,102 @@
+// What the verbs of `postern user` have in common: they work on the configured store itself, with and without a running
+// service, and find people of both sources. People of a file are changed in the file, and only there.
+import type { Command } from 'commander';
+import { createAccountStates, type AccountStates } from '../accounts/account-state.ts';
+import type { PersonSource } from '../accounts/accounts.ts';
+import type { PasswordContext } from '../accounts/password-rules.ts';
+import { createPeople, type People } from '../accounts/people.ts';
+import type { AuditConfig, Config, User } from '../config/config.ts';
+import { canonicalUsername } from '../config/username.ts';
+import { openStore } from '../store/open.ts';
+import { openTelemetry } from '../telemetry/telemetry.ts';
+import { configOption, jsonOption, readConfig } from './configuration.ts';
+import { Refused, type CliIo } from './io.ts';
+
+export type UserOptions = { readonly config: string; readonly json?: boolean };
+
+export type UserContext = {
+  readonly config: Config;
+  readonly states: AccountStates;
+  readonly people: People;
+  /** Tells the audit trail, where it is a file; else the verb's own output is the record. */
+  readonly changed: (action: string, accountId: string) => Promise<void>;
+};
+
+export type SourcedPerson = User & { readonly source: PersonSource };
+
+/** `postern user NAME`, with the options that all of them have. */
+export function addUserVerb(user: Command, name: string, description: string): Command {
+  return user.command(name).description(description).addOption(configOption()).addOption(jsonOption());
+}
+
+export async function withPeople(
+  { config: file }: UserOptions,
+  use: (context: UserContext) => Promise<void>,
+): Promise<void> {
+  const config = await readConfig(file);
+  const store = await openStore(config.store, Date.now);
+  try {
+    const { documents } = store;
+    await use({
+      config,
+      states: createAccountStates(documents),
+      people: createPeople(documents),
+      changed: (action, accountId) => recordChange(config.audit, action, accountId),
+    });
+  } finally {
+    await store.close();
+  }
+}
+
+async function recordChange(audit: AuditConfig, action: string, accountId: string): Promise<void> {
+  if (audit.to !== 'file') return;
+  const log = { level: 'silent', format: 'json' } as const;
+  const telemetry = await openTelemetry({ log, audit });
+  telemetry.audit.record('account_changed', 'success', { action, account_id: accountId });
+  await telemetry.close();
+}
+
+/** By login name, the file first as at a sign-in, or by id. Throws Refused. */
+export async function findPerson({ config, people }: UserContext, typed: string): Promise<SourcedPerson> {
+  const fromFile = findInFile(config, typed);
+  if (fromFile !== undefined) return { ...fromFile, source: 'file' };
+  const fromStore = (await people.findByUsername(typed)) ?? (await people.findById(typed));
+  if (fromStore !== undefined) return { ...fromStore, source: 'store' };
+  throw new Refused(`there is no person ${JSON.stringify(typed)}`);
+}
+
+export function findInFile({ users }: Config, typed: string): User | undefined {
+  const name = canonicalUsername(typed);
+  return users.find(({ id, username }) => id === typed || canonicalUsername(username) === name);
+}
+
+/** The same, for what is only done to people of the store. Throws Refused. */
+export async function findStoredPerson(context: UserContext, typed: string): Promise<SourcedPerson> {
+  const person = await findPerson(context, typed);
+  if (person.source === 'store') return person;
+  throw new Refused(
+    `${person.username} is in ${context.config.usersFrom ?? 'a file'}: change that file instead`,
+  );
+}
+
+export function passwordContext(
+  { passwords, branding, issuer }: Pick<Config, 'passwords' | 'branding' | 'issuer'>,
+  username: string,
+): PasswordContext {
+  return { ...passwords, username, serviceNames: [branding.name, new URL(issuer).hostname] };
+}
+
+/** Where there is no configuration yet. */
+export function usualPasswordContext(username: string): PasswordContext {
+  return { minLength: 15, username, serviceNames: ['Postern'] };
+}
+
+/** What was issued in this very second is void too. */
+export function nextSecond(): number {
+  return Math.floor(Date.now() / 1000) + 1;
+}
+
+/** One line for people, or the same as JSON. */
+export function printDone({ stdout }: CliIo, { json }: UserOptions, line: string, result: object): void {
+  stdout.write(json === true ? `${JSON.stringify(result)}\n` : `${line}\n`);
+}

@@ -1,0 +1,24 @@
+// The cookie by which a browser is known as one that a person has signed in from (accounts/devices.ts). Owns its name and
+// attributes. It carries its own proof and opens nothing, so it needs no signature.
+import type { Context } from 'koa';
+import { DEVICE_DAYS } from '../accounts/devices.ts';
+
+const COOKIE = 'postern_device';
+/** Five people in one browser, and more than a browser of ours ever sends. */
+const MAX_LENGTH = 500;
+const MAX_AGE_MS = DEVICE_DAYS * 24 * 60 * 60 * 1000;
+
+export interface DeviceCookie {
+  read(ctx: Context): string;
+  write(ctx: Context, value: string): void;
+}
+
+export function createDeviceCookie(issuer: string): DeviceCookie {
+  const secure = issuer.startsWith('https:');
+  const name = `${secure ? '__Host-' : ''}${COOKIE}`;
+  const options = { signed: false, httpOnly: true, sameSite: 'lax', secure } as const;
+  return {
+    read: (ctx) => (ctx.cookies.get(name, options) ?? '').slice(0, MAX_LENGTH),
+    write: (ctx, value) => ctx.cookies.set(name, value, { ...options, maxAge: MAX_AGE_MS }),
+  };
+}

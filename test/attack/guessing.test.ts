@@ -1,0 +1,313 @@
+// Guessing passwords: how often, how fast, from where; and that it never keeps the right person out.
+import { describe, expect, it } from 'vitest';
+import { formOf, type Browser, type Page } from '../world/browser.ts';
+import { DAY, HOUR, moveClock, standingClock } from '../world/clock.ts';
+import { eachStore } from '../world/each-store.ts';
+import { runCli } from '../world/process.ts';
+import { PASSWORDS, PEOPLE, type World } from '../world/world.ts';
+import { createAccountStates } from '../../src/accounts/account-state.ts';
+import { authorizationUrl, NEVER, newBrowser } from './attacker.ts';
+
+/** Only what counts for the account is in the way, unless a test says so. */
+const FAR = {
+  trusted_proxies: ['127.0.0.1'],
+  rate_limits: {
+    authorization: { address: '1000000/1m' },
+    sign_in: { account_failures: '100000/1m', address_failures: '100000/1m' },
+  },
+};
+const OPTIONS = { config: FAR, rotationTimer: NEVER };
+const STRANGERS_MAY = 80;
+
+const from = (address: string) => ({ 'x-forwarded-for': address });
+/** Another network each time, as a botnet has them. */
+let strangers = 0;
+function elsewhere(): string {
+  strangers += 1;
+  return `203.${Math.floor(strangers / 250) % 250}.${strangers % 250}.7`;
+}
+
+async function open(world: World, browser: Browser = newBrowser(world)) {
+  const page = await browser.open(authorizationUrl(world, 'web', { prompt: 'login' }));
+  expect(page.text).toContain('name="password"');
+  return { browser, page };
+}
+
+type Guess = {
+  readonly username?: string;
+  readonly password?: string;
+  readonly address?: string;
+  readonly browser?: Browser;
+};
+
+async function guess(
+  world: World,
+  { username = 'alice', password = 'wrong', address, browser }: Guess = {},
+): Promise<Page> {
+  const opened = await open(world, browser);
+  return opened.browser.submit(opened.page, '/login', { username, password }, from(address ?? elsewhere()));
+}
+
+const right = (world: World, more: Guess = {}) => guess(world, { password: PASSWORDS.alice, ...more });
+const waitOf = ({ headers }: Page) => Number(headers.get('retry-after'));
+const isIn = (page: Page) => page.status === 200 && !page.text.includes('name="password"');
+
+/** Fails as a stranger so often, waiting as long as it takes. */
+async function failAsStranger(world: World, times: number, username = 'alice'): Promise<void> {
+  for (let count = 0; count < times; count += 1) {
+    moveClock(HOUR);
+    expect((await guess(world, { username })).status, `failure ${count + 1}`).toBe(401);
+  }
+}
+
+eachStore(
+  'LG-23: guessing one account from everywhere',
+  (world) => {
+    standingClock();
+
+    it('makes nobody wait who mistypes a few times', async () => {
+      for (let turn = 0; turn < 2; turn += 1) {
+        for (let count = 0; count < 19; count += 1) expect((await guess(world())).status).toBe(401);
+        expect(isIn(await right(world()))).toBe(true);
+      }
+    });
+
+    it('is slower and slower, and after each wait the right password works', async () => {
+      const waits: number[] = [];
+      for (let count = 0; count < 19; count += 1) expect((await guess(world())).status).toBe(401);
+      for (let count = 20; count <= 27; count += 1) {
+        expect((await guess(world())).status, `failure ${count}`).toBe(401);
+        const early = await right(world());
+        expect(early.status).toBe(429);
+        waits.push(waitOf(early));
+        moveClock(waitOf(early));
+      }
+      expect(waits).toEqual([1, 2, 4, 8, 16, 32, 64, 128]);
+      expect(isIn(await right(world()))).toBe(true);
+    });
+  },
+  OPTIONS,
+);
+
+eachStore(
+  'LG-23, LG-24: the last guesses at an account',
+  (world) => {
+    standingClock();
+
+    it('are compared as often as is left, however many come at once; then strangers are refused until an operator acts', async () => {
+      await failAsStranger(world(), STRANGERS_MAY - 1);
+      moveClock(HOUR);
+      const opened = await Promise.all(Array.from({ length: 50 }, () => open(world())));
+      const answers = await Promise.all(
+        opened.map(({ browser, page }) =>
+          browser.submit(page, '/login', { username: 'alice', password: 'wrong' }, from(elsewhere())),
+        ),
+      );
+      const statuses = answers.map(({ status }) => status);
+      expect(statuses.filter((status) => status === 401)).toHaveLength(1);
+      expect(statuses.filter((status) => status === 429)).toHaveLength(49);
+      for (let day = 0; day < 3; day += 1) {
+        moveClock(DAY);
+        expect((await right(world())).status, `day ${day}`).toBe(429);
+      }
+      await createAccountStates(world().openedStore.documents).update(PEOPLE.alice, {
+        attemptsSince: Date.now(),
+      });
+      expect(isIn(await right(world()))).toBe(true);
+    });
+
+    it('LG-18: a name that nobody has is slowed down and refused in the same way', async () => {
+      const seen: unknown[] = [];
+      for (const username of ['bob', 'somebody-who-is-not']) {
+        const rows: unknown[] = [];
+        for (let count = 0; count < 24; count += 1) {
+          const answer = await guess(world(), { username });
+          rows.push([
+            answer.status,
+            answer.headers.get('retry-after'),
+            [...answer.headers.keys()].toSorted(),
+          ]);
+        }
+        seen.push(rows);
+      }
+      expect(seen[1]).toEqual(seen[0]);
+      expect(JSON.stringify(seen[0])).toContain('429');
+    });
+  },
+  OPTIONS,
+);
+
+eachStore(
+  'LG-25: a stranger can not keep somebody out',
+  (world) => {
+    standingClock();
+
+    it('who signed in before from the browser, wherever it is now', async () => {
+      const laptop = newBrowser(world());
+      expect(isIn(await right(world(), { browser: laptop, address: '198.51.100.1' }))).toBe(true);
+      await failAsStranger(world(), STRANGERS_MAY);
+      expect((await guess(world())).status).toBe(429);
+      // A device cookie of somebody else, one that was altered, and one that was made up help nobody.
+      const cookie = laptop.cookies.find(({ name }) => name === 'postern_device');
+      expect(cookie?.value).toMatch(/^[\w-]{22}\.\d+\.[\w-]{43}$/);
+      const bobs = newBrowser(world());
+      await guess(world(), { username: 'bob', password: PASSWORDS.bob, browser: bobs });
+      const planted = [
+        bobs.cookies.find(({ name }) => name === 'postern_device')?.value ?? '',
+        `${cookie?.value.slice(0, -1)}${cookie?.value.endsWith('A') ? 'B' : 'A'}`.replace(/^./, 'x'),
+        `${'A'.repeat(22)}.9999999999.${'A'.repeat(43)}`,
+        'x'.repeat(3000),
+      ];
+      for (const value of planted) {
+        const thief = newBrowser(world());
+        thief.setCookie({ name: 'postern_device', value, path: '/' });
+        expect((await right(world(), { browser: thief })).status, value.slice(0, 20)).toBe(429);
+      }
+      expect(isIn(await right(world(), { browser: laptop, address: elsewhere() }))).toBe(true);
+      // And with that the strangers' failures are over, too.
+      expect((await guess(world())).status).toBe(401);
+    });
+
+    it('who signed in before from the address, in a new browser', async () => {
+      expect(isIn(await right(world(), { address: '198.51.100.2' }))).toBe(true);
+      await failAsStranger(world(), STRANGERS_MAY);
+      expect((await right(world())).status).toBe(429);
+      expect(isIn(await right(world(), { address: '198.51.100.2' }))).toBe(true);
+    });
+
+    it('not even from the same address, beyond what it may fail with', async () => {
+      const laptop = newBrowser(world());
+      const address = '198.51.100.3';
+      expect(isIn(await right(world(), { browser: laptop, address }))).toBe(true);
+      for (let count = 0; count < 60; count += 1) await guess(world(), { address });
+      expect((await right(world(), { address })).status).toBe(429);
+      expect(isIn(await right(world(), { browser: laptop, address }))).toBe(true);
+    });
+
+    it('and a known browser is no place to guess from: ten failures, and it is a stranger’s', async () => {
+      const laptop = newBrowser(world());
+      expect(isIn(await right(world(), { browser: laptop }))).toBe(true);
+      await failAsStranger(world(), STRANGERS_MAY);
+      for (let count = 0; count < 10; count += 1) {
+        expect((await guess(world(), { browser: laptop })).status, `guess ${count + 1}`).toBe(401);
+      }
+      expect((await right(world(), { browser: laptop })).status).toBe(429);
+      await createAccountStates(world().openedStore.documents).update(PEOPLE.alice, {
+        attemptsSince: Date.now(),
+      });
+      expect(isIn(await right(world(), { browser: laptop }))).toBe(true);
+    });
+  },
+  OPTIONS,
+);
+
+eachStore(
+  'one password on many accounts',
+  (world) => {
+    it('is limited by address and by network, also for names that nobody has', async () => {
+      const statusOf = async (address: string, index: number) =>
+        (await guess(world(), { username: `person ${index}`, address })).status;
+      const first: number[] = [];
+      for (let index = 0; index < 4; index += 1) first.push(await statusOf('192.0.2.1', index));
+      expect(first).toEqual([401, 401, 401, 429]);
+      const network: number[] = [];
+      for (let host = 2; host <= 12; host += 1) {
+        for (let index = 0; index < 3; index += 1)
+          network.push(await statusOf(`192.0.2.${host}`, host * 10 + index));
+      }
+      // Three for each address, and thirty for the /24, of which the first address had three.
+      expect(network.filter((status) => status === 401)).toHaveLength(27);
+      expect(network.slice(27).every((status) => status === 429)).toBe(true);
+      expect(await statusOf('192.0.3.1', 900)).toBe(401);
+    });
+
+    it('LG-27: signing in to an own account between guesses gives nobody more of them', async () => {
+      const address = '192.0.5.1';
+      const browser = newBrowser(world());
+      const statuses: number[] = [];
+      for (let index = 0; index < 6; index += 1) {
+        statuses.push((await guess(world(), { username: `victim ${index}`, address, browser })).status);
+        await guess(world(), { username: 'bob', password: PASSWORDS.bob, address, browser });
+      }
+      expect(statuses).toEqual([401, 401, 401, 429, 429, 429]);
+    });
+  },
+  {
+    config: {
+      ...FAR,
+      rate_limits: { ...FAR.rate_limits, sign_in: { account_failures: '3/1h', address_failures: '3/1h' } },
+    },
+  },
+);
+
+eachStore(
+  'LG-06: what was planted in a browser before a sign-in',
+  (world) => {
+    it('is worth nothing after it: the device is named anew, and the token of the form is for one step of one sign-in', async () => {
+      const attacker = newBrowser(world());
+      expect(
+        isIn(await guess(world(), { username: 'bob', password: PASSWORDS.bob, browser: attacker })),
+      ).toBe(true);
+      const planted = attacker.cookies.find(({ name }) => name === 'postern_device');
+      if (planted === undefined) throw new Error('no device cookie');
+      const before = newBrowser(world());
+      await right(world(), { browser: before });
+      const own = before.cookies.find(({ name }) => name === 'postern_device')?.value ?? '';
+
+      const victim = newBrowser(world());
+      victim.setCookie({ ...planted, value: `${own}~${planted.value}` });
+      const { page } = await open(world(), victim);
+      const loginToken = formOf(page, '/login').fields['csrf'] ?? '';
+      const consent = await victim.submit(
+        page,
+        '/login',
+        { username: 'alice', password: PASSWORDS.alice },
+        from(elsewhere()),
+      );
+      expect(isIn(consent)).toBe(true);
+      const entries = (victim.cookies.find(({ name }) => name === 'postern_device')?.value ?? '').split('~');
+      // A fresh name for alice, and what bob's browser had of bob.
+      expect(entries).toHaveLength(2);
+      expect(entries[0]).not.toBe(own);
+      expect(entries).not.toContain(own);
+      expect(entries[1]).toBe(planted.value);
+      const forged = await victim.submit(consent, '/consent', { csrf: loginToken });
+      expect(forged.status).toBe(403);
+      expect((await victim.submit(consent, '/consent')).url).toContain('code=');
+    });
+
+    it('can not be what the device cookie says after a failure, which says nothing', async () => {
+      const answer = await guess(world());
+      expect(answer.status).toBe(401);
+      expect(answer.headers.getSetCookie().filter((cookie) => cookie.includes('postern_device'))).toEqual([]);
+    });
+  },
+  OPTIONS,
+);
+
+eachStore(
+  'postern user enable',
+  (world) => {
+    standingClock();
+
+    it('LG-23: lets strangers try again after the last guess', async () => {
+      await failAsStranger(world(), STRANGERS_MAY);
+      moveClock(HOUR);
+      expect((await right(world())).status).toBe(429);
+      const done = await runCli(['user', 'enable', 'alice', '--config', world().configFile]);
+      expect([done.code, done.stdout]).toEqual([0, 'alice is enabled\n']);
+      expect(isIn(await right(world()))).toBe(true);
+    });
+  },
+  OPTIONS,
+);
+
+describe('the numbers', () => {
+  it('LG-23: keep an account below a hundred failures in a row with one browser and one address known', async () => {
+    const { KNOWN, STRANGERS, waitAfter } = await import('../../src/limits/sign-in-attempts.ts');
+    expect(STRANGERS.limit + 2 * KNOWN.limit).toBeLessThanOrEqual(100);
+    const waits = Array.from({ length: STRANGERS.limit }, (_none, index) => waitAfter(index + 1));
+    expect(waits).toEqual(waits.toSorted((a, b) => a - b));
+    expect([waits.at(0), waits.at(-1)]).toEqual([0, 3600]);
+  });
+});

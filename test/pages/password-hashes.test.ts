@@ -1,0 +1,91 @@
+// How passwords are kept: at the cost of the policy, also when it rises, and in one form however they are typed.
+import { hash } from '@node-rs/argon2';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { hashPassword } from '../../src/accounts/passwords.ts';
+import { createPeople } from '../../src/accounts/people.ts';
+import { eachStore } from '../world/each-store.ts';
+import { startWorld, type OpenWorld } from '../world/world.ts';
+import { begin, silently } from './person.ts';
+
+const PASSWORD = 'river otter jazz 47';
+const WEAK = { memoryCost: 8192, timeCost: 2, parallelism: 1 };
+const POLICY = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/;
+
+async function submit(world: OpenWorld, username: string, password: string) {
+  const { browser, page } = await begin(world, { scope: 'openid' });
+  return { browser, answer: await browser.submit(page, '/login', { username, password }) };
+}
+
+async function addPerson(world: OpenWorld, username: string, passwordHash: string) {
+  const people = createPeople(world.openedStore.documents);
+  const id = `usr_${username.padEnd(22, '0')}`;
+  expect(await people.add({ id, username, passwordHash, claims: {} })).toBe(true);
+  return async () => (await people.findById(id))?.passwordHash ?? '';
+}
+
+eachStore('the hash of a person of the store', (world) => {
+  it('LG-29: is renewed by a sign-in when the policy has risen, and nothing else changes', async () => {
+    const weak = await hash(PASSWORD, WEAK);
+    const stored = await addPerson(world(), 'olga', weak);
+    expect((await submit(world(), 'olga', 'wrong')).answer.status).toBe(401);
+    expect(await stored()).toBe(weak);
+    const first = await submit(world(), 'olga', PASSWORD);
+    expect(first.answer.status).toBe(200);
+    const renewed = await stored();
+    expect(renewed).toMatch(POLICY);
+    // Still signed in: it is the same password.
+    await first.browser.submit(first.answer, '/consent');
+    expect(await silently(world(), first.browser, { scope: 'openid' })).not.toBe('login_required');
+    expect((await submit(world(), 'olga', PASSWORD)).answer.status).toBe(200);
+    expect(await stored()).toBe(renewed);
+  });
+
+  it('LG-29: is not what a sign-in writes when the password was changed meanwhile', async () => {
+    const stored = await addPerson(world(), 'paul', await hash(PASSWORD, WEAK));
+    const people = createPeople(world().openedStore.documents);
+    const next = await hashPassword('quiet lantern moss 12');
+    await people.renewHash(`usr_${'paul'.padEnd(22, '0')}`, 'the hash of before', 'a stale one');
+    expect(await people.setPassword(`usr_${'paul'.padEnd(22, '0')}`, next, 0)).toBe(true);
+    await people.renewHash(`usr_${'paul'.padEnd(22, '0')}`, 'the hash of before', 'a stale one');
+    expect(await stored()).toBe(next);
+  });
+
+  it('is of the normalized password: an accent is one password, however it is written', async () => {
+    await addPerson(world(), 'rene', await hashPassword('cafe\u0301 ｒｉｖｅｒ ﬁsh 47'));
+    for (const typed of ['cafe\u0301 ｒｉｖｅｒ ﬁsh 47', 'caf\u00e9 river fish 47']) {
+      expect((await submit(world(), 'rene', typed)).answer.status, typed).toBe(200);
+    }
+    expect((await submit(world(), 'rene', 'cafe river fish 47')).answer.status).toBe(401);
+    // A hash from elsewhere may be of what was typed, as it was.
+    await addPerson(world(), 'sven', await hash('cafe\u0301 river fish 47', WEAK));
+    expect((await submit(world(), 'sven', 'cafe\u0301 river fish 47')).answer.status).toBe(200);
+  });
+});
+
+describe('a weak hash in the users file', () => {
+  it('LG-29: is told once, at the start, by id', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'postern-weak-'));
+    const users = path.join(folder, 'users.json');
+    const id = 'usr_weak000000000000000001';
+    const person = { id, username: 'tina', password_hash: await hash(PASSWORD, WEAK) };
+    const strong = {
+      id: 'usr_strong00000000000001',
+      username: 'ulf',
+      password_hash: await hashPassword(PASSWORD),
+    };
+    await writeFile(users, JSON.stringify({ users: [person, strong] }));
+    const world = await startWorld({ config: { users_from: users } });
+    try {
+      expect((await submit(world, 'tina', PASSWORD)).answer.status).toBe(200);
+      const lines = world.told.log.filter((line) => line.includes('weaker than the policy'));
+      expect(lines).toHaveLength(1);
+      expect(JSON.parse(lines[0] ?? '')).toMatchObject({ people: 1, ids: [id] });
+    } finally {
+      await world.stop();
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+});

@@ -1,0 +1,313 @@
+// People whom the command line adds to the store: they are people like those of the file, on every process, at once.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hashPassword } from '../../src/accounts/passwords.ts';
+import { startTwoProcesses, type TwoProcesses } from '../attack/two-processes.ts';
+import { freePort, type RedisServer, startRedis } from '../servers.ts';
+import { Browser, formOf, type Page } from '../world/browser.ts';
+import { AUTHORIZATION_REQUEST, introspect, refresh, userinfo } from '../world/flows.ts';
+import * as flows from '../world/flows.ts';
+import { runCli } from '../world/process.ts';
+import { startWorld, type World, writeWorldConfig } from '../world/world.ts';
+import { begin, silently, titleOf } from './person.ts';
+
+const PASSWORD = 'river otter jazz 47';
+const OTHER = 'quiet lantern moss 12';
+
+async function user(
+  world: Pick<World, 'configFile'>,
+  [verb = '', ...rest]: readonly string[],
+  input = '',
+): Promise<{
+  readonly code: number | null;
+  readonly stderr: string;
+  readonly result: Record<string, unknown>;
+}> {
+  const args = ['user', verb, ...rest, '--config', world.configFile, '--json'];
+  const { code, stdout, stderr } = await runCli(args, input);
+  return { code, stderr, result: (stdout === '' ? {} : JSON.parse(stdout)) as Record<string, unknown> };
+}
+
+async function add(world: World, username: string, ...claims: string[]): Promise<string> {
+  const options = claims.flatMap((claim) => ['--claim', claim]);
+  const { code, stderr, result } = await user(world, ['add', username, ...options], `${PASSWORD}\n`);
+  expect([code, stderr]).toEqual([0, '']);
+  return String(result['id']);
+}
+
+async function tryPassword(world: World, username: string, password: string): Promise<Page> {
+  const { browser, page } = await begin(world, { scope: 'openid' });
+  return browser.submit(page, '/login', { username, password });
+}
+
+/** Signs in as a person of the store and gets tokens, as an app does. */
+async function tokensOf(world: World, username: string, password = PASSWORD) {
+  const browser = new Browser(world.issuer, world.base);
+  const query = new URLSearchParams(AUTHORIZATION_REQUEST).toString();
+  const first = await browser.open(`${world.issuer}/oauth/authorize?${query}`);
+  const page = await browser.submit(first, '/login', { username, password });
+  expect(titleOf(page)).toContain('asks for access');
+  // The session is there, and the flow of every other test goes on with it.
+  const signedIn = await flows.signIn(world, { browser });
+  return { browser, tokens: signedIn.tokens };
+}
+
+/** What was issued in this second is void as well. */
+const nextSecond = () => new Promise((resolve) => setTimeout(resolve, 1100));
+
+describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on %s', (store) => {
+  let two: TwoProcesses;
+  let world: World;
+  beforeAll(async () => {
+    two = await startTwoProcesses(store);
+    [world] = two.nodes;
+  });
+  afterAll(() => two.stop());
+
+  async function expectDead({ browser, tokens }: Awaited<ReturnType<typeof tokensOf>>): Promise<void> {
+    for (const node of two.nodes) {
+      expect(await introspect(node, tokens.access_token, 'web')).toEqual({ active: false });
+      expect((await userinfo(node, tokens.access_token)).status).toBe(401);
+      const refused = await refresh(node, tokens.refresh_token);
+      expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_grant']);
+    }
+    expect(await silently(world, browser)).toBe('login_required');
+  }
+
+  it('sign in on every process as soon as they are added, with their claims', async () => {
+    const id = await add(
+      world,
+      'Carol',
+      'email=carol@example.com',
+      'email_verified=true',
+      'name=Carol Example',
+    );
+    expect(id).toMatch(/^usr_[\w-]{22}$/);
+    for (const node of two.nodes) {
+      const { tokens } = await tokensOf(node, ' CAROL ');
+      expect(tokens.claims()?.sub).toBe(id);
+      expect((await userinfo(node, tokens.access_token)).body).toMatchObject({
+        sub: id,
+        email: 'carol@example.com',
+        email_verified: true,
+        name: 'Carol Example',
+      });
+      expect(await introspect(node, tokens.access_token, 'web')).toMatchObject({ active: true, sub: id });
+    }
+    expect((await tryPassword(world, 'carol', OTHER)).status).toBe(401);
+    const { result } = await user(world, ['list']);
+    expect(result).toEqual([
+      expect.objectContaining({ username: 'alice', source: 'file', disabled: false }),
+      expect.objectContaining({ username: 'bob', source: 'file' }),
+      { id, username: 'Carol', source: 'store', disabled: false, shadowed: false },
+    ]);
+    expect(JSON.stringify(result)).not.toContain('argon2');
+  });
+
+  it('LG-33: have a login name that nobody else has, in either source and in any spelling', async () => {
+    const names = ['dora', 'DORA', ' Dora', 'ｄｏｒａ'];
+    const added = await Promise.all(names.map((name) => user(world, ['add', name], PASSWORD)));
+    expect(added.filter(({ code }) => code === 0)).toHaveLength(1);
+    expect(added.filter(({ code }) => code === 1)).toHaveLength(3);
+    for (const { code, stderr } of added)
+      if (code === 1) expect(stderr).toMatch(/^there is a person .* already\n$/);
+    const taken = await user(world, ['add', 'Alice'], PASSWORD);
+    expect([taken.code, taken.stderr]).toEqual([1, 'there is a person "Alice" already\n']);
+    const { result } = await user(world, ['list']);
+    expect(
+      (result as unknown as { username: string }[]).filter(({ username }) => /dora|ｄ/i.test(username)),
+    ).toHaveLength(1);
+  });
+
+  it('RT-10: lose every session and token with a new password, and the old one is nothing', async () => {
+    const id = await add(world, 'erin');
+    const before = await tokensOf(world, 'erin');
+    const done = await user(world, ['password', 'Erin'], OTHER);
+    expect([done.code, done.result]).toEqual([
+      0,
+      { id, username: 'erin', valid_after: expect.any(Number) as number },
+    ]);
+    await expectDead(before);
+    await nextSecond();
+    expect((await tryPassword(world, 'erin', PASSWORD)).status).toBe(401);
+    expect((await tokensOf(world, 'erin', OTHER)).tokens.claims()?.sub).toBe(id);
+  });
+
+  it('LG-34: can be disabled, enabled and signed out as people of the file can', async () => {
+    await add(world, 'frank');
+    const first = await tokensOf(world, 'frank');
+    expect((await user(world, ['disable', 'frank'])).result).toMatchObject({ disabled: true });
+    await expectDead(first);
+    expect((await tryPassword(world, 'frank', PASSWORD)).status).toBe(401);
+    expect((await user(world, ['enable', 'frank'])).result).toMatchObject({ disabled: false });
+    await nextSecond();
+    const second = await tokensOf(world, 'frank');
+    expect((await user(world, ['sign-out', 'frank'])).code).toBe(0);
+    await expectDead(second);
+  });
+
+  it('end with everything they have when they are deleted, and the name is somebody else’s from then on', async () => {
+    const first = await add(world, 'grace');
+    const before = await tokensOf(world, 'grace');
+    expect((await user(world, ['delete', 'grace'])).result).toMatchObject({ id: first, deleted: true });
+    await expectDead(before);
+    expect((await tryPassword(world, 'grace', PASSWORD)).status).toBe(401);
+    for (const typed of ['grace', first]) {
+      const gone = await user(world, ['delete', typed]);
+      expect([gone.code, gone.stderr]).toEqual([1, `there is no person "${typed}"\n`]);
+    }
+    const second = await add(world, 'Grace');
+    expect(second).not.toBe(first);
+    await nextSecond();
+    expect((await tokensOf(world, 'grace')).tokens.claims()?.sub).toBe(second);
+    await expectDead(before);
+  });
+
+  it('LG-18: are refused as everybody is, whatever the reason', async () => {
+    for (const name of ['liam', 'mona', 'nils']) await add(world, name);
+    await user(world, ['disable', 'mona']);
+    await user(world, ['delete', 'nils']);
+    const answers: string[] = [];
+    for (const [username, password] of [
+      ['alice', 'wrong'],
+      ['liam', 'wrong'],
+      ['mona', PASSWORD],
+      ['nils', PASSWORD],
+      ['nobody-at-all', PASSWORD],
+    ] as const) {
+      const answer = await tryPassword(world, username, password);
+      const csrf = formOf(answer, '/login').fields['csrf'] ?? '';
+      const uid = answer.url.split('/').at(-2) ?? '';
+      const changing = ['date', 'content-length', 'x-request-id'];
+      const headers = [...answer.headers].filter(([name]) => !changing.includes(name));
+      const text = answer.text.replaceAll(uid, 'UID').replaceAll(csrf, 'CSRF').replaceAll(username, 'NAME');
+      answers.push(JSON.stringify([answer.status, headers, text]));
+    }
+    expect(new Set(answers).size).toBe(1);
+    expect(answers[0]).toContain('[401,');
+  });
+
+  it('are asked a password that is not expected, never as an argument, and known claims', async () => {
+    for (const [args, input, reason] of [
+      [['add', 'henry'], 'short', 'at least 15 characters'],
+      [['add', 'henry'], 'Henry-Postern-2026', 'first that somebody would guess'],
+      [['add', 'henry'], 'x'.repeat(1025), 'at most 1024'],
+      [['add', 'henry', '--claim', 'email=no'], PASSWORD, 'email: must be an email address'],
+      [['add', 'henry', '--claim', 'sub=usr_x'], PASSWORD, 'sub: there is no such claim'],
+      [['password', 'carol'], 'passwordpassword', 'first that somebody would guess'],
+      [['password', 'alice'], PASSWORD, 'change that file instead'],
+      [['delete', 'alice'], '', path.join(world.folder, 'users.json')],
+      [['password', 'nobody'], PASSWORD, 'there is no person "nobody"'],
+    ] as const) {
+      const { code, stderr } = await user(world, args, input);
+      expect([code, stderr], args.join(' ')).toEqual([1, expect.stringContaining(reason)]);
+    }
+    for (const args of [['add'], ['add', 'henry', PASSWORD], ['add', ''], ['add', 'h', '--claim', 'x']]) {
+      const { code, stderr } = await user(world, args, PASSWORD);
+      expect(code, args.join(' ')).toBe(2);
+      expect(stderr).not.toContain('otter');
+    }
+    expect((await tryPassword(world, 'henry', PASSWORD)).status).toBe(401);
+  });
+});
+
+describe('a login name that the file has as well', () => {
+  let redis: RedisServer;
+  let folder: string;
+  beforeAll(async () => {
+    redis = await startRedis();
+    folder = await mkdtemp(path.join(tmpdir(), 'postern-shadow-'));
+  });
+  afterAll(async () => {
+    await redis.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('is the file’s: the person of the store can not sign in, is listed so, and comes back with the name', async () => {
+    const before = await startWorld({ store: redis.url });
+    const id = await add(before, 'Ivan');
+    await before.stop();
+    const { stdout } = await runCli(['user', 'hash', '-u', 'ivan', '--json'], OTHER);
+    const { id: fileId, password_hash } = JSON.parse(stdout) as { id: string; password_hash: string };
+    const users = path.join(folder, 'users.json');
+    await writeFile(users, JSON.stringify({ users: [{ id: fileId, username: 'ivan', password_hash }] }));
+    const world = await startWorld({ store: redis.url, config: { users_from: users } });
+    try {
+      expect((await tryPassword(world, 'ivan', PASSWORD)).status).toBe(401);
+      expect((await tokensOf(world, 'ivan', OTHER)).tokens.claims()?.sub).toBe(fileId);
+      expect((await user(world, ['list'])).result).toEqual([
+        { id: fileId, username: 'ivan', source: 'file', disabled: false, shadowed: false },
+        { id, username: 'Ivan', source: 'store', disabled: false, shadowed: true },
+      ]);
+      // By id the one in the store can still be dealt with.
+      expect((await user(world, ['delete', id])).code).toBe(0);
+      expect((await tokensOf(world, 'ivan', OTHER)).tokens.claims()?.sub).toBe(fileId);
+    } finally {
+      await world.stop();
+    }
+  });
+});
+
+describe('people of the store and the store itself', () => {
+  it('can be there before the first start', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'postern-early-'));
+    try {
+      const hash = await hashPassword(OTHER);
+      const jack = { id: 'usr_jack00000000000000001', username: 'jack', password_hash: hash, disabled: true };
+      const { configFile } = await writeWorldConfig(folder, {}, [await freePort(), await freePort()]);
+      await writeFile(path.join(folder, 'users.json'), JSON.stringify({ users: [jack] }));
+      expect((await user({ configFile }, ['add', 'early'], PASSWORD)).code).toBe(0);
+      const enabled = await user({ configFile }, ['enable', 'jack']);
+      expect([enabled.code, enabled.stderr]).toEqual([1, expect.stringContaining('jack is disabled in')]);
+      const world = await startWorld({ store: `lmdb:${path.join(folder, 'data')}` });
+      try {
+        expect((await tokensOf(world, 'early')).tokens.claims()?.sub).toMatch(/^usr_/);
+      } finally {
+        await world.stop();
+      }
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  it('move with postern store migrate', async () => {
+    const redis = await startRedis();
+    const world = await startWorld();
+    try {
+      const id = await add(world, 'judy');
+      await writeFile(path.join(world.folder, 'url'), redis.url);
+      const to = `file:${path.join(world.folder, 'url')}`;
+      const moved = await runCli(['store', 'migrate', '--config', world.configFile, '--to', to, '--json']);
+      expect([moved.code, moved.stderr]).toEqual([0, '']);
+      expect(JSON.parse(moved.stdout)).toMatchObject({ moved: { people: 1, usernames: 1 } });
+      const next = await startWorld({ store: redis.url });
+      try {
+        expect((await tokensOf(next, 'judy')).tokens.claims()?.sub).toBe(id);
+        expect((await user(next, ['add', 'JUDY'], PASSWORD)).code).toBe(1);
+      } finally {
+        await next.stop();
+      }
+    } finally {
+      await world.stop();
+      await redis.stop();
+    }
+  });
+
+  it('HT-16: get 503 while the store can not be asked, and are never taken for nobody', async () => {
+    const redis = await startRedis();
+    const world = await startWorld({ store: redis.url });
+    try {
+      await add(world, 'kim');
+      const { tokens } = await tokensOf(world, 'kim');
+      const open = await begin(world, { scope: 'openid' });
+      await redis.stop();
+      expect((await userinfo(world, tokens.access_token)).status).toBe(503);
+      const answer = await open.browser.submit(open.page, '/login', { username: 'kim', password: PASSWORD });
+      expect(answer.status).toBe(503);
+    } finally {
+      await world.stop();
+    }
+  });
+});
