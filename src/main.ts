@@ -2,6 +2,8 @@
 // The process: refuses a Node that is too old with one line, then hands over to the command line. Loads the rest only
 // after that look, because some of it doesn't even load on an old Node.
 
+import cluster from 'node:cluster';
+
 const REQUIRED = [22, 18] as const;
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
@@ -10,6 +12,10 @@ if (major < REQUIRED[0] || (major === REQUIRED[0] && minor < REQUIRED[1])) {
     `postern needs Node.js ${REQUIRED.join('.')} or newer, this is ${process.versions.node}; Node.js 24 LTS is what it is tested with\n`,
   );
   process.exitCode = 1;
+} else if (cluster.isWorker) {
+  // Started by another process of this service (workers/primary.ts), and needs nothing of the command line.
+  const { runWorker } = await import('./workers/worker.ts');
+  await runWorker();
 } else {
   const { run } = await import('./cli/run.ts');
   process.exitCode = await run(process.argv);

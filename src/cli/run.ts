@@ -2,6 +2,7 @@
 // such as plan. Owns exit codes and how failures are shown.
 import { CommanderError } from 'commander';
 import { ConfigError } from '../config/config.ts';
+import { isMistake } from '../telemetry/mistakes.ts';
 import { printProblems } from './configuration.ts';
 import { Ended, type CliIo } from './io.ts';
 import { createProgram } from './program.ts';
@@ -9,8 +10,6 @@ import { createProgram } from './program.ts';
 const DONE = 0;
 const REFUSED = 1;
 const MISUSE = 2;
-
-const MISTAKES = [TypeError, ReferenceError, RangeError, SyntaxError];
 
 /** The exit code of `argv`, as the process got it. */
 export async function run(argv: readonly string[], io: CliIo = process): Promise<number> {
@@ -25,7 +24,7 @@ export async function run(argv: readonly string[], io: CliIo = process): Promise
       return REFUSED;
     }
     // What the machine or the store refuses is one line for the operator; a mistake of ours keeps its stack.
-    if (!(error instanceof Error) || MISTAKES.some((mistake) => error instanceof mistake)) throw error;
+    if (!(error instanceof Error) || isMistake(error)) throw error;
     io.stderr.write(`${error.message}\n`);
     return REFUSED;
   }

@@ -1,13 +1,15 @@
-// `postern serve`: runs the service until it is told to stop. Owns signals and what a newcomer is told at the start.
+// `postern serve`: runs the service until it is told to stop, in this process or in several. Owns signals and what a
+// newcomer is told at the start.
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { DEMO_CLIENT_SECRET, DEMO_PASSWORD, DEMO_PASSWORD_HASH, DEMO_TRY_PATH } from '../config/demo.ts';
 import { secretWarnings } from '../config/secret-expiry.ts';
 import { watchConfig } from '../config/watch.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import { findDemo } from '../http/try-out.ts';
-import { createService } from '../service.ts';
-import { createLog } from '../telemetry/log.ts';
+import type { Service } from '../service.ts';
+import { openTelemetry, type OpenTelemetry } from '../telemetry/telemetry.ts';
 import { configOption, readLoaded } from './configuration.ts';
 import type { CliIo } from './io.ts';
 
@@ -19,8 +21,8 @@ export function registerServe(program: Command, io: CliIo): void {
     .action(async ({ config: file }: { readonly config: string }) => {
       const loaded = await readLoaded(file);
       const stopped = untilToldToStop();
-      const log = createLog('info');
-      const service = await createService(loaded.config, { log }, loaded.hash);
+      const { service, telemetry, reopen } = await openService(loaded);
+      const { log } = telemetry;
       await service.start();
       const watch = await watchConfig({
         file,
@@ -31,7 +33,10 @@ export function registerServe(program: Command, io: CliIo): void {
         onUnchanged: () => service.confirm(),
         onError: (error) => log.error({ err: error }, 'the configuration could not be taken over'),
       });
-      const reload = () => void watch.reload();
+      const reload = () => {
+        reopen();
+        void watch.reload();
+      };
       process.on('SIGHUP', reload);
       for (const { message } of secretWarnings(loaded.config.clients, Date.now() / 1000)) log.warn(message);
       io.stdout.write(welcome(loaded.config));
@@ -39,7 +44,28 @@ export function registerServe(program: Command, io: CliIo): void {
       process.off('SIGHUP', reload);
       await watch.stop();
       await service.stop();
+      await telemetry.close();
     });
+}
+
+type Opened = { readonly service: Service; readonly telemetry: OpenTelemetry; readonly reopen: () => void };
+
+/** Loads only what this process is for: with workers, that is neither the engine nor the store. */
+async function openService({ config, hash }: LoadedConfig): Promise<Opened> {
+  if (config.workers === 1) {
+    const { createService } = await import('../service.ts');
+    const telemetry = await openTelemetry(config);
+    const service = await createService(config, { telemetry }, hash);
+    return { service, telemetry, reopen: () => telemetry.reopen() };
+  }
+  const { createPrimary, PRIMARY } = await import('../workers/primary.ts');
+  const telemetry = await openTelemetry({ ...config, worker: PRIMARY });
+  const service = createPrimary(config, hash, telemetry);
+  const reopen = () => {
+    telemetry.reopen();
+    void service.reopen();
+  };
+  return { service, telemetry, reopen };
 }
 
 /** A second signal ends the process the hard way, as everywhere. */

@@ -1,9 +1,7 @@
-// The management listener: health for whoever runs the service, and the newcomer's try-out page. Never on the public port.
+// The management listener: health and metrics for whoever runs the service, and the newcomer's try-out page. Never on the public port.
 import Koa from 'koa';
 import type { Middleware } from 'koa';
-
-/** Why the service isn't ready, one line each; empty when it is. */
-export type Readiness = () => Promise<readonly string[]>;
+import { METRICS_CONTENT_TYPE } from '../telemetry/metrics.ts';
 
 /** Which configuration runs, and what is wrong with the file that was not taken over. */
 export type ConfigStatus = {
@@ -12,11 +10,28 @@ export type ConfigStatus = {
   readonly problem: string | undefined;
 };
 
-export function createManagementApp(
-  readiness: Readiness,
-  configStatus: () => ConfigStatus,
-  tryOut: Middleware | undefined,
-): Koa {
+/** What one process, or several together, say of themselves. */
+export type Status = {
+  /** Why the service isn't ready, one line each; empty when it is. */
+  readonly problems: readonly string[];
+  readonly configuration: ConfigStatus & { readonly workers?: readonly WorkerConfig[] };
+};
+
+/** One of several processes, and which configuration it runs; undefined when it could not say. */
+export type WorkerConfig = {
+  readonly worker: number;
+  readonly pid: number | undefined;
+  readonly hash: string | undefined;
+};
+
+export type ManagementParts = {
+  readonly status: () => Promise<Status>;
+  /** The text that Prometheus reads, of all processes. */
+  readonly metrics: () => Promise<string>;
+  readonly tryOut: Middleware | undefined;
+};
+
+export function createManagementApp({ status, metrics, tryOut }: ManagementParts): Koa {
   const app = new Koa();
   app.silent = true;
 
@@ -27,15 +42,16 @@ export function createManagementApp(
       return;
     }
     if (ctx.path === '/readyz') {
-      const problems = await readiness();
-      ctx.status = problems.length === 0 ? 200 : 503;
-      const { hash, problem } = configStatus();
-      ctx.body = {
-        status: problems.length === 0 ? 'ready' : 'not ready',
-        problems,
-        // A broken file on disk does not make a running node unready; it is here to be seen.
-        configuration: { hash, ...(problem !== undefined && { problem }) },
-      };
+      const { problems, configuration } = await status();
+      const isReady = problems.length === 0;
+      ctx.status = isReady ? 200 : 503;
+      // A broken file on disk does not make a running node unready; it is here to be seen.
+      ctx.body = { status: isReady ? 'ready' : 'not ready', problems, configuration };
+      return;
+    }
+    if (ctx.path === '/metrics') {
+      ctx.body = await metrics();
+      ctx.set('Content-Type', METRICS_CONTENT_TYPE);
       return;
     }
     await next();

@@ -1,8 +1,9 @@
 // A listening socket with the deadlines that keep slow callers from holding it, and a stop that lets requests finish.
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type Koa from 'koa';
+import { DrainingServer } from './draining-server.ts';
 
 const SECOND = 1000;
 /** Slow headers are cut off here, slow bodies at REQUEST_TIMEOUT (HT-23, HT-24). */
@@ -11,8 +12,6 @@ const REQUEST_TIMEOUT = 12 * SECOND;
 const KEEP_ALIVE_TIMEOUT = 65 * SECOND;
 /** Idle ones are closed before it is reached. Raise the process's limit of open files above it. */
 const MAX_CONNECTIONS = 10_000;
-/** A stop waits this long for requests in flight: below the 10 s after which container runtimes kill. */
-const DRAIN_TIMEOUT = 8 * SECOND;
 
 export type Address = { readonly host: string; readonly port: number };
 
@@ -32,18 +31,21 @@ export function createListener(
   maxConnections = MAX_CONNECTIONS,
 ): Listener {
   let handle: ReturnType<Koa['callback']> | undefined;
-  const server = createServer(
-    {
-      headersTimeout: HEADERS_TIMEOUT,
-      requestTimeout: REQUEST_TIMEOUT,
-      keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
-      connectionsCheckingInterval: SECOND,
-    },
-    (request, response) => void handle?.(request, response),
-  );
-  server.maxConnections = maxConnections;
+  const server = new DrainingServer({
+    headersTimeout: HEADERS_TIMEOUT,
+    requestTimeout: REQUEST_TIMEOUT,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
+    connectionsCheckingInterval: SECOND,
+  });
+  server.on('request', (request, response) => void handle?.(request, response));
+  // With workers, a full one would hand connections back, and full ones would toss them among themselves.
+  Object.assign(server, { maxConnections, dropMaxConnection: true });
   server.on('clientError', answerUnreadable);
-  makeRoom(server, maxConnections);
+  // HT-36: connections that only wait for a next request make room for new ones, long before none is left. Those that
+  // hold up a request end by their deadlines.
+  server.on('connection', () => {
+    if (server.openConnections > maxConnections * 0.75) server.closeIdleConnections();
+  });
 
   return {
     serve(next) {
@@ -53,28 +55,8 @@ export function createListener(
       await listen(server, name, { host, port });
       return { host, port: (server.address() as AddressInfo).port };
     },
-    async stop() {
-      if (!server.listening) return;
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeIdleConnections();
-      const deadline = setTimeout(() => server.closeAllConnections(), DRAIN_TIMEOUT);
-      await closed;
-      clearTimeout(deadline);
-    },
+    stop: () => new Promise((resolve) => void server.close(() => resolve())),
   };
-}
-
-/**
- * HT-36: connections that only wait for a next request make room for new ones, long before none is left. Those that
- * hold up a request end by their deadlines.
- */
-function makeRoom(server: Server, maxConnections: number): void {
-  let open = 0;
-  server.on('connection', (socket) => {
-    open += 1;
-    socket.once('close', () => (open -= 1));
-    if (open > maxConnections * 0.75) server.closeIdleConnections();
-  });
 }
 
 const STATUS_LINES: Readonly<Record<string, string>> = {
@@ -104,7 +86,7 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'the port is taken',
+  EADDRINUSE: 'the port is taken; is Postern running already?',
   EACCES: 'the port needs more rights',
   EADDRNOTAVAIL: 'this machine does not have that address',
   ENOTFOUND: 'the host name is not known',

@@ -56,7 +56,9 @@ describe('the service as a process', () => {
     const here = await world();
     const { code, stderr } = await runCli(['serve', '--config', here.configFile]);
     taken.close();
-    expect(stderr).toBe(`listen 127.0.0.1:${ports[0]} can not be used: the port is taken\n`);
+    expect(stderr).toBe(
+      `listen 127.0.0.1:${ports[0]} can not be used: the port is taken; is Postern running already?\n`,
+    );
     expect(code).toBe(1);
   });
 

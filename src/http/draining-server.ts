@@ -1,0 +1,70 @@
+// An HTTP server whose close loses no request (HT-37): it accepts no further connection, every answer from then on is the
+// last of its connection, and connections that nobody uses end after a moment. Owns that; server.ts has the deadlines.
+import { Server, type ServerOptions, type ServerResponse } from 'node:http';
+import { Server as Acceptor, type Socket } from 'node:net';
+
+/** Below the 10 s after which container runtimes kill. */
+const DRAIN_TIMEOUT_MS = 8000;
+/** Who keeps a connection busy has the next request on its way when the stop comes: so long it may take to be here. */
+const NEXT_REQUEST_MS = 500;
+
+export class DrainingServer extends Server {
+  readonly #connections = new Set<Socket>();
+  readonly #answers = new Set<ServerResponse>();
+  #answeredAt = Number.NEGATIVE_INFINITY;
+  #closed: Promise<void> | undefined;
+
+  constructor(options: ServerOptions) {
+    super(options);
+    this.on('connection', (socket: Socket) => {
+      this.#connections.add(socket);
+      socket.once('close', () => this.#connections.delete(socket));
+    });
+    this.on('request', (_request, response) => this.#follow(response));
+  }
+
+  get openConnections(): number {
+    return this.#connections.size;
+  }
+
+  /** Also called by node:cluster, when the primary ends its workers. However often it is called, it happens once. */
+  override close(callback?: (error?: Error) => void): this {
+    this.#closed ??= this.#drain();
+    void this.#closed.then(() => callback?.());
+    return this;
+  }
+
+  #follow(response: ServerResponse): void {
+    this.#answers.add(response);
+    if (this.#closed !== undefined) sayLast(response);
+    response.once('close', () => {
+      this.#answers.delete(response);
+      this.#answeredAt = performance.now();
+    });
+  }
+
+  async #drain(): Promise<void> {
+    // Not http's own close: that cuts whoever is between two requests, and ends the deadlines for slow ones.
+    const closed = new Promise<void>((resolve) => Acceptor.prototype.close.call(this, () => resolve()));
+    for (const response of this.#answers) sayLast(response);
+    const isQuiet = this.#answers.size === 0 && performance.now() - this.#answeredAt > NEXT_REQUEST_MS;
+    if (isQuiet) this.#closeUnused();
+    const unused = setInterval(() => this.#closeUnused(), NEXT_REQUEST_MS);
+    const deadline = setTimeout(() => this.closeAllConnections(), DRAIN_TIMEOUT_MS);
+    await closed;
+    clearInterval(unused);
+    clearTimeout(deadline);
+    // Nothing is left to close but http's own timer.
+    super.close();
+  }
+
+  #closeUnused(): void {
+    this.closeIdleConnections();
+    // Those that browsers open in advance don't count as idle.
+    for (const socket of this.#connections) if (socket.bytesRead === 0) socket.destroy();
+  }
+}
+
+function sayLast(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader('Connection', 'close');
+}

@@ -1,0 +1,351 @@
+// Several processes behind one port: the guarantees of one process hold over all of them, and no end of one of them, nor
+// of the service, loses a request that it need not lose. The built service, started as an operator starts it.
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import http from 'node:http';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { GENEROUS } from '../attack/attacker.ts';
+import { freePort } from '../servers.ts';
+import { authorize, basic, machineToken, refresh, signIn, VERIFIER } from '../world/flows.ts';
+import { startLoad } from '../world/load.ts';
+import { runCli, startProcess, type ServiceProcess } from '../world/process.ts';
+import { type World, worldClients, writeWorldConfig } from '../world/world.ts';
+
+type Readyz = {
+  readonly status: string;
+  readonly problems: readonly string[];
+  readonly configuration: {
+    readonly hash: string;
+    readonly problem?: string;
+    readonly workers?: readonly { readonly worker: number; readonly pid: number; readonly hash?: string }[];
+  };
+};
+
+let folder: string | undefined;
+let service: ServiceProcess | undefined;
+afterEach(async () => {
+  await service?.end('SIGKILL');
+  service = undefined;
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+});
+
+async function write(config: Readonly<Record<string, unknown>>): Promise<World> {
+  folder = await mkdtemp(path.join(tmpdir(), 'postern-workers-'));
+  const ports = [await freePort(), await freePort()] as const;
+  const written = await writeWorldConfig(folder, { config }, ports);
+  const management = `http://127.0.0.1:${ports[1]}`;
+  return { ...written, folder, management, stop: () => Promise.resolve() };
+}
+
+async function start(workers: number, config: Readonly<Record<string, unknown>> = GENEROUS) {
+  const world = await write({ workers, ...config });
+  service = await startProcess(world.configFile);
+  return { world, running: service };
+}
+
+async function readyz({ management }: World): Promise<Readyz> {
+  return (await (await fetch(`${management}/readyz`)).json()) as Readyz;
+}
+
+async function workersOf(world: World) {
+  return (await readyz(world)).configuration.workers ?? [];
+}
+
+async function until<T>(
+  what: string,
+  seconds: number,
+  look: () => Promise<T | undefined | false>,
+): Promise<T> {
+  const deadline = performance.now() + seconds * 1000;
+  while (performance.now() < deadline) {
+    const found = await look();
+    if (found !== undefined && found !== false) return found;
+    await delay(50);
+  }
+  throw new Error(`not within ${seconds} s: ${what}`);
+}
+
+/** A request on a connection of its own, so that the workers take turns. */
+async function fresh(
+  url: string,
+  form?: Readonly<Record<string, string>>,
+  headers: Record<string, string> = {},
+) {
+  return new Promise<{ status: number; body: Record<string, unknown> }>((resolve, reject) => {
+    const body = form && new URLSearchParams(form).toString();
+    const type = { 'content-type': 'application/x-www-form-urlencoded' };
+    const options = {
+      method: body === undefined ? 'GET' : 'POST',
+      agent: false,
+      headers: { ...headers, ...type },
+    };
+    const sent = http.request(url, options, (response) => {
+      let text = '';
+      response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          body: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
+        }),
+      );
+    });
+    sent.on('error', reject).end(body);
+  });
+}
+
+const isAlive = (pid: number): boolean => existsSync(`/proc/${pid}`);
+const times = async <T>(count: number, work: () => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, work));
+
+describe('two workers', () => {
+  it('are watched by a process that has neither store nor engine, and say together whether they are ready', async () => {
+    const { world, running } = await start(2);
+    const { status, problems, configuration } = await readyz(world);
+    expect([status, problems]).toEqual(['ready', []]);
+    const workers = configuration.workers ?? [];
+    expect(workers.map(({ worker, hash }) => [worker, hash])).toEqual([
+      [1, configuration.hash],
+      [2, configuration.hash],
+    ]);
+    expect(running.stdout().match(/Postern is up/g)).toHaveLength(1);
+
+    const hasStore = (pid: number) => readFileSync(`/proc/${pid}/maps`, 'utf8').includes('data.mdb');
+    expect(workers.map(({ pid }) => hasStore(pid))).toEqual([true, true]);
+    expect(hasStore(running.pid)).toBe(false);
+  });
+
+  it('count in one: each serves, and /metrics adds up', async () => {
+    const { world, running } = await start(2);
+    const answers = await times(20, async () =>
+      fresh(
+        `${world.base}/oauth/token`,
+        { grant_type: 'client_credentials' },
+        { authorization: basic('svc') },
+      ),
+    );
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    const issued = running
+      .stdout()
+      .split('\n')
+      .filter((line) => line.includes('"token_issued"'))
+      .map((line) => (JSON.parse(line) as { worker: string }).worker);
+    expect(new Set(issued)).toEqual(new Set(['1', '2']));
+    const metrics = await (await fetch(`${world.management}/metrics`)).text();
+    expect(metrics).toMatch(
+      /^postern_tokens_issued_total\{grant_type="client_credentials",client_id="svc"\} 20$/m,
+    );
+  });
+
+  it('redeem a code once, however many ask at once', async () => {
+    const { world } = await start(2);
+    const { callback, verifier, redirectUri } = await authorize(world);
+    expect(verifier).not.toBe(VERIFIER);
+    const form = {
+      grant_type: 'authorization_code',
+      code: callback.searchParams.get('code') ?? '',
+      redirect_uri: redirectUri,
+      code_verifier: verifier,
+    };
+    const answers = await times(20, async () =>
+      fresh(`${world.base}/oauth/token`, form, { authorization: basic('web') }),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 400)).toHaveLength(19);
+  });
+
+  it('forget what was revoked before the next request, on each of them', async () => {
+    const { world } = await start(2);
+    const ask = async (token: string) =>
+      (await fresh(`${world.base}/oauth/introspect`, { token }, { authorization: basic('rs1') })).body[
+        'active'
+      ];
+    const machine = await machineToken(world, 'reports.read');
+    const { tokens } = await signIn(world, { scope: 'openid offline_access reports.read' });
+    for (const [client, token] of [
+      ['svc', machine],
+      ['web', tokens.access_token],
+    ] as const) {
+      expect(await times(10, async () => ask(token))).toEqual(Array(10).fill(true));
+      const { status } = await fresh(
+        `${world.base}/oauth/revoke`,
+        { token },
+        { authorization: basic(client) },
+      );
+      expect(status).toBe(200);
+      expect(await times(50, async () => ask(token))).toEqual(Array(50).fill(false));
+    }
+    expect((await refresh(world, tokens.refresh_token)).status).toBe(400);
+  });
+
+  it('share a limit: of three hundred requests at once against a hundred, 100 to 102 pass', async () => {
+    const { world } = await start(2, { rate_limits: { token: { client: '100/1m' } } });
+    const answers = await times(300, async () =>
+      fresh(
+        `${world.base}/oauth/token`,
+        { grant_type: 'client_credentials' },
+        { authorization: basic('svc') },
+      ),
+    );
+    const passed = answers.filter(({ status }) => status === 200).length;
+    expect(passed).toBeGreaterThanOrEqual(100);
+    expect(passed).toBeLessThanOrEqual(102);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(300 - passed);
+  });
+
+  it('KY-19: are both rid of a compromised key within five seconds', async () => {
+    const { world } = await start(2);
+    const token = await machineToken(world);
+    const { kid } = JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()) as {
+      kid: string;
+    };
+    const { code } = await runCli(['keys', 'compromise', kid, '--config', world.configFile]);
+    expect(code).toBe(0);
+    await delay(5000);
+    const sets = await times(10, async () => fresh(`${world.base}/oauth/jwks.json`));
+    const kids = sets.flatMap(({ body }) => (body['keys'] as { kid: string }[]).map((key) => key.kid));
+    expect(kids).not.toContain(kid);
+    const answers = await times(10, async () =>
+      fresh(`${world.base}/oauth/introspect`, { token }, { authorization: basic('svc') }),
+    );
+    expect(new Set(answers.map(({ body }) => JSON.stringify(body)))).toEqual(new Set(['{"active":false}']));
+  });
+
+  it('CF: take a changed file over within five seconds, and keep the old one when the file is broken', async () => {
+    const { world } = await start(2);
+    const before = await readyz(world);
+    const file = JSON.parse(await readFile(world.configFile, 'utf8')) as Record<string, unknown>;
+    const clients = worldClients().filter(({ client_id: id }) => id !== 'svc');
+    await writeFile(world.configFile, JSON.stringify({ ...file, clients }));
+    const after = await until('the new hash on both', 5, async () => {
+      const now = await readyz(world);
+      const { hash, workers = [] } = now.configuration;
+      return hash !== before.configuration.hash && workers.every((one) => one.hash === hash) && now;
+    });
+    const refused = await times(10, async () =>
+      fresh(
+        `${world.base}/oauth/token`,
+        { grant_type: 'client_credentials' },
+        { authorization: basic('svc') },
+      ),
+    );
+    expect(refused.map(({ status }) => status)).toEqual(Array(10).fill(401));
+
+    await writeFile(world.configFile, '{ "issuer": ');
+    const broken = await until('the problem', 5, async () => {
+      const now = await readyz(world);
+      return now.configuration.problem !== undefined && now;
+    });
+    expect([broken.status, broken.configuration.hash]).toEqual(['ready', after.configuration.hash]);
+
+    // Whoever takes a worker's place meanwhile runs what the others run.
+    const [victim] = await workersOf(world);
+    process.kill(victim?.pid ?? 0, 'SIGKILL');
+    const healed = await until('another worker', 10, async () => {
+      const now = await readyz(world);
+      return now.status === 'ready' && now.configuration.workers?.[0]?.pid !== victim?.pid && now;
+    });
+    expect(healed.configuration.workers?.map(({ hash }) => hash)).toEqual(
+      Array(2).fill(after.configuration.hash),
+    );
+  });
+});
+
+describe('a worker that hangs', () => {
+  it('makes the service unready, by name, and nothing else waits for it', async () => {
+    const { world } = await start(2);
+    const [, second] = await workersOf(world);
+    process.kill(second?.pid ?? 0, 'SIGSTOP');
+    const { status, problems } = await readyz(world);
+    expect([status, problems]).toEqual(['not ready', ['worker 2: does not answer']]);
+    expect((await fetch(`${world.management}/metrics`)).status).toBe(200);
+    process.kill(second?.pid ?? 0, 'SIGCONT');
+    await until('ready again', 5, async () => (await readyz(world)).status === 'ready');
+  });
+});
+
+describe('the end of a process', () => {
+  it('RD-30: kill -9 of one worker under load cuts its connections alone, and another one takes its place', async () => {
+    const { world, running } = await start(2);
+    const load = startLoad(world, { callers: 20, everyMs: 20 });
+    await delay(1000);
+    const [victim] = await workersOf(world);
+    process.kill(victim?.pid ?? 0, 'SIGKILL');
+    const killedAt = performance.now();
+    await until('another worker', 10, async () => {
+      const { status, configuration } = await readyz(world);
+      return status === 'ready' && configuration.workers?.[0]?.pid !== victim?.pid;
+    });
+    await delay(1000);
+    await load.stop();
+
+    const spared = load.callers.filter(({ lost }) => lost.length === 0);
+    expect(spared.length).toBeGreaterThanOrEqual(8);
+    // One request under way, and one new connection that was just being handed over.
+    expect(Math.max(...load.callers.map(({ lost }) => lost.length))).toBeLessThanOrEqual(2);
+    expect(load.callers.every(({ lastAnswerAt, refused }) => lastAnswerAt > killedAt && refused === 0)).toBe(
+      true,
+    );
+    expect(running.stderr()).toMatch(/SIGKILL.*a worker ended, another one takes its place/);
+    expect((await running.end('SIGTERM')).code).toBe(0);
+  });
+
+  it.each([1, 2])(
+    'HT-37: SIGTERM under load loses no request that was accepted, and ends within 10 s, with %i worker(s)',
+    async (workers) => {
+      const { world, running } = await start(workers);
+      const load = startLoad(world, { callers: 20, everyMs: 5 });
+      await delay(1000);
+      const began = performance.now();
+      const { code } = await running.end('SIGTERM');
+      expect(performance.now() - began).toBeLessThan(10_000);
+      await delay(500);
+      await load.stop();
+      expect(code).toBe(0);
+      expect(load.callers.flatMap(({ lost }) => lost)).toEqual([]);
+      expect(Math.min(...load.callers.map(({ answered }) => answered))).toBeGreaterThan(2);
+      expect(Math.min(...load.callers.map(({ refused }) => refused))).toBeGreaterThan(0);
+    },
+  );
+
+  it('of the process that watches, by kill -9, ends the workers, and a new start finds everything', async () => {
+    const { world, running } = await start(2);
+    const { tokens } = await signIn(world);
+    const pids = (await workersOf(world)).map(({ pid }) => pid);
+    process.kill(running.pid, 'SIGKILL');
+    await until('no worker is left', 10, () => Promise.resolve(!pids.some(isAlive)));
+    service = await startProcess(world.configFile);
+    const { status } = await fresh(`${world.base}/oauth/userinfo`, undefined, {
+      authorization: `Bearer ${tokens.access_token}`,
+    });
+    expect(status).toBe(200);
+  });
+
+  it('before it ever served, without a word, is tried three times and then told in one line', async () => {
+    const world = await write({ workers: 2 });
+    // Ends each worker before it reads its first question.
+    const crash = path.join(world.folder, 'crash.mjs');
+    await writeFile(crash, "import c from 'node:cluster'; if (c.isWorker) process.exit(7);");
+    const command = [process.execPath, '--import', crash, path.resolve('dist/main.js')];
+    await expect(startProcess(world.configFile, command)).rejects.toThrow(
+      /ended with 1: .*worker [12] could not start: it ended with 7\n$/s,
+    );
+  });
+
+  it('at the start for a reason is one clear line, and exit code 1', async () => {
+    const world = await write({ workers: 2 });
+    const { port } = new URL(world.base);
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(Number(port), '127.0.0.1', resolve));
+    const { code, stderr, stdout } = await runCli(['serve', '--config', world.configFile]);
+    taken.close();
+    expect(stderr).toBe(
+      `listen 127.0.0.1:${port} can not be used: the port is taken; is Postern running already?\n`,
+    );
+    expect(stdout).not.toContain('is up');
+    expect(code).toBe(1);
+  });
+});

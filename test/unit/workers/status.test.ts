@@ -1,0 +1,41 @@
+// How the states of several workers become one answer.
+import { describe, expect, it } from 'vitest';
+import { combineStatus, type WorkerStatus } from '../../../src/workers/status.ts';
+
+const configuration = { hash: 'new', problem: undefined };
+const worker = (number: number, problems: readonly string[] | undefined, hash = 'new'): WorkerStatus => ({
+  worker: number,
+  pid: 1000 + number,
+  isServing: true,
+  status: problems && { problems, configuration: { hash, problem: undefined } },
+});
+
+describe('the state of several workers', () => {
+  it('is ready when all are, and shows a worker with another configuration', () => {
+    expect(combineStatus([worker(1, []), worker(2, [], 'old')], configuration)).toEqual({
+      problems: [],
+      configuration: {
+        hash: 'new',
+        problem: undefined,
+        workers: [
+          { worker: 1, pid: 1001, hash: 'new' },
+          { worker: 2, pid: 1002, hash: 'old' },
+        ],
+      },
+    });
+  });
+
+  it('says once what all workers say, and names those that say something else', () => {
+    const store = 'the store can not be reached';
+    const workers = [worker(1, [store, 'behind']), worker(2, [store]), worker(3, [store, 'behind'])];
+    expect(combineStatus(workers, configuration).problems).toEqual([store, 'worker 1, 3: behind']);
+  });
+
+  it('is not ready while a worker starts or is silent', () => {
+    const starting = { ...worker(2, undefined), isServing: false };
+    expect(combineStatus([worker(1, undefined), starting], configuration).problems).toEqual([
+      'worker 1: does not answer',
+      'worker 2: is starting',
+    ]);
+  });
+});
