@@ -7,6 +7,8 @@ import { registerClientImport } from './client-import.ts';
 import { registerClientList } from './client-list.ts';
 import { readLastUses } from './last-uses.ts';
 import { registerClientSecret } from './client-secret.ts';
+import { registerDoctor } from './doctor.ts';
+import { registerHealthcheck } from './healthcheck.ts';
 import { registerInit } from './init.ts';
 import type { CliIo } from './io.ts';
 import { registerKeysCompromise } from './keys-compromise.ts';
@@ -17,9 +19,12 @@ import { registerKeysRotate } from './keys-rotate.ts';
 import { registerPlan } from './plan.ts';
 import { registerSchema } from './schema.ts';
 import { registerServe } from './serve.ts';
+import { registerStoreBackup } from './store-backup.ts';
 import { registerStoreMigrate } from './store-migrate.ts';
 import { registerStoreCheck, registerStoreStats } from './store.ts';
+import { registerUserAdd } from './user-add.ts';
 import { registerUserHash } from './user-hash.ts';
+import { registerUserPassword } from './user-password.ts';
 import { registerUserState } from './user-state.ts';
 import { registerViews } from './views.ts';
 
@@ -37,6 +42,8 @@ const VERBS: readonly Register[] = [
   registerKeys,
   registerViews,
   registerStore,
+  registerDoctor,
+  registerHealthcheck,
 ];
 
 const KEYS_VERBS: readonly Register[] = [
@@ -69,6 +76,8 @@ function registerClient(program: Command, io: CliIo): void {
 
 function registerUser(program: Command, io: CliIo): void {
   const user = program.command('user').description('people');
+  registerUserAdd(user, io);
+  registerUserPassword(user, io);
   registerUserHash(user, io);
   registerUserState(user, io);
 }
@@ -82,6 +91,7 @@ function registerStore(program: Command, io: CliIo): void {
   const store = program.command('store').description('where data is kept');
   registerStoreCheck(store, io);
   registerStoreStats(store, io);
+  registerStoreBackup(store, io);
   registerStoreMigrate(store, io);
 }
 

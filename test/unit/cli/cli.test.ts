@@ -55,12 +55,12 @@ describe('postern check', () => {
   });
 
   it('prints every problem in the form that editors turn into links', async () => {
-    const config = file('bad.yaml', 'issuer: http://localhost:3000\nworkers: 2\nclient: []\n');
+    const config = file('bad.yaml', 'issuer: http://localhost:3000\nworkers: 0\nclient: []\n');
     const { code, stdout, stderr } = await postern(['check', '--config', config]);
     expect(code).toBe(1);
     expect(stdout).toBe('');
     expect(stderr.split('\n')).toEqual([
-      `${config}:2:10 workers: more than one worker is not supported yet: use 1`,
+      `${config}:2:10 workers: must be at least 1`,
       `${config}:3:1 client: unknown key "client": did you mean clients?`,
       '',
       '2 problems',
@@ -69,7 +69,7 @@ describe('postern check', () => {
   });
 
   it('prints the same as JSON', async () => {
-    const config = file('bad.yaml', 'issuer: http://localhost:3000\nworkers: 2\n');
+    const config = file('bad.yaml', 'issuer: http://localhost:3000\nworkers: 0\n');
     const { code, stdout, stderr } = await postern(['check', '-c', config, '--json']);
     expect([code, stderr]).toEqual([1, '']);
     expect(JSON.parse(stdout)).toEqual({
@@ -80,7 +80,7 @@ describe('postern check', () => {
           line: 2,
           column: 10,
           path: 'workers',
-          message: 'more than one worker is not supported yet: use 1',
+          message: 'must be at least 1',
         },
       ],
     });
@@ -178,6 +178,16 @@ describe('postern user hash', () => {
     expect(stdout + stderr).not.toContain('horse');
     const [entry] = parse(stdout) as { password_hash: string }[];
     await expect(verify(entry?.password_hash ?? '', PASSWORD)).resolves.toBe(true);
+  });
+
+  it('keeps to the length that a configuration wants, and to 15 without one', async () => {
+    const config = file('short.yaml', 'issuer: http://localhost:3000\npasswords: { min_length: 8 }\n');
+    expect((await postern(['user', 'hash'], 'otterly8')).stderr).toContain('at least 15 characters');
+    expect((await postern(['user', 'hash', '-c', config], 'otterly8')).code).toBe(0);
+    expect((await postern(['user', 'hash', '-c', config, '-u', 'otterly'], 'otterly8')).code).toBe(1);
+    const seven = file('seven.yaml', 'issuer: http://localhost:3000\npasswords: { min_length: 7 }\n');
+    const { code, stderr } = await postern(['check', '-c', seven]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('passwords.min_length: must be at least 8')]);
   });
 
   it('refuses two that differ, and somebody who gives up', async () => {

@@ -1,0 +1,76 @@
+// `postern healthcheck`: asks the management listener of a running service whether it is ready, for containers and service
+// managers. Reads nothing of the configuration but the address, and opens no store.
+import { Option, type Command } from 'commander';
+import { localUrl, readListenAddresses } from '../config/listen-addresses.ts';
+import { configOption, jsonOption } from './configuration.ts';
+import { ask, Unanswered, type Answer } from './doctor/ask.ts';
+import { Ended, Refused, type CliIo } from './io.ts';
+
+type HealthOptions = {
+  readonly config: string;
+  readonly url?: string;
+  readonly live?: boolean;
+  readonly json?: boolean;
+};
+
+const TIMEOUT_MS = 5000;
+const REFUSED = 1;
+/** As in schema.ts. A file that is being edited must not get a running container killed. */
+const DEFAULT_MANAGEMENT = 'http://127.0.0.1:3001';
+
+/** Adds the verb. Exit code 0: ready; 1: not, with one line why. */
+export function registerHealthcheck(program: Command, { stdout, stderr }: CliIo): void {
+  program
+    .command('healthcheck')
+    .description('say whether the service on this machine is ready')
+    .addOption(configOption())
+    .addOption(new Option('--url <url>', 'the management listener, instead of the one in the configuration'))
+    .addOption(new Option('--live', 'whether it runs at all, instead of whether it is ready'))
+    .addOption(jsonOption())
+    .action(async (options: HealthOptions) => {
+      const base = options.url ?? (await managementUrl(options.config, (line) => stderr.write(`${line}\n`)));
+      if (!/^https?:/.test(base) || !URL.canParse(base)) throw new Refused('--url must begin with http://');
+      const health = await askHealth(new URL(options.live === true ? '/healthz' : '/readyz', base));
+      if (options.json === true) stdout.write(`${JSON.stringify(health)}\n`);
+      else if (health.ok) stdout.write(`${health.status}\n`);
+      else stderr.write(`${health.status}: ${health.problems.join('; ')}\n`);
+      if (!health.ok) throw new Ended(REFUSED);
+    });
+}
+
+async function managementUrl(file: string, say: (line: string) => void): Promise<string> {
+  const addresses = await readListenAddresses(file);
+  if (addresses !== undefined) return localUrl(addresses.management);
+  say(`${file} does not say where the management listener is: asking ${DEFAULT_MANAGEMENT}`);
+  return DEFAULT_MANAGEMENT;
+}
+
+type Health = { readonly ok: boolean; readonly status: string; readonly problems: readonly string[] };
+
+async function askHealth(url: URL): Promise<Health> {
+  try {
+    const answer = await ask(url.href, { timeoutMs: TIMEOUT_MS });
+    const { status, problems } = understand(answer.json);
+    if (answer.status === 200 && status !== undefined) return { ok: true, status, problems };
+    return status === undefined
+      ? unhealthy(`${url.href} answered ${answer.status}, and not as Postern does`)
+      : { ok: false, status, problems };
+  } catch (error) {
+    if (error instanceof Unanswered) return unhealthy(error.message);
+    throw error;
+  }
+}
+
+function unhealthy(problem: string): Health {
+  return { ok: false, status: 'not healthy', problems: [problem] };
+}
+
+type Said = { readonly status: string | undefined; readonly problems: readonly string[] };
+
+function understand(body: Answer['json']): Said {
+  const { status, problems } = body ?? {};
+  return {
+    status: typeof status === 'string' ? status : undefined,
+    problems: Array.isArray(problems) ? problems.map(String) : [],
+  };
+}

@@ -1,0 +1,116 @@
+// `postern healthcheck`: what containers and service managers go by. Against the service, and against what else may be at
+// that port.
+import { writeFile } from 'node:fs/promises';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { freePort, startRedis } from '../servers.ts';
+import { postern } from '../unit/cli/terminal.ts';
+import { startWorld, type World } from '../world/world.ts';
+
+let world: World;
+const servers: Server[] = [];
+
+beforeAll(async () => {
+  world = await startWorld();
+});
+afterAll(() => world.stop());
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+/** Something else at the port of the management listener. */
+async function answerWith(handle: RequestListener): Promise<string> {
+  const server = createServer(handle);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function configure(name: string, content: unknown): Promise<string> {
+  const file = path.join(world.folder, name);
+  await writeFile(file, typeof content === 'string' ? content : JSON.stringify(content));
+  return file;
+}
+
+describe('postern healthcheck', () => {
+  it('is 0 for a service that is ready, with nothing of its secrets at hand', async () => {
+    // The references of this file lead to an environment that only the service has.
+    expect(process.env['TEST_ENCRYPTION_KEY']).toBeUndefined();
+    const ended = await postern(['healthcheck', '--config', world.configFile]);
+    expect(ended).toEqual({ code: 0, stdout: 'ready\n', stderr: '' });
+    const live = await postern(['healthcheck', '--live', '--config', world.configFile]);
+    expect(live).toEqual({ code: 0, stdout: 'ok\n', stderr: '' });
+    const { stdout } = await postern(['healthcheck', '--json', '--url', world.management]);
+    expect(JSON.parse(stdout)).toEqual({ ok: true, status: 'ready', problems: [] });
+  });
+
+  it('finds a service that listens on every address', async () => {
+    const port = Number(new URL(world.management).port);
+    const file = await configure('everywhere.json', { management: { host: '0.0.0.0', port } });
+    expect((await postern(['healthcheck', '--config', file])).code).toBe(0);
+  });
+
+  it('goes by the address alone, whatever else is wrong with the file', async () => {
+    const port = Number(new URL(world.management).port);
+    const file = await configure(
+      'broken.yaml',
+      `management: { port: ${port} }\nissuer: nonsense\nclients: 5\nnew: x\n`,
+    );
+    expect(await postern(['healthcheck', '--config', file])).toEqual({
+      code: 0,
+      stdout: 'ready\n',
+      stderr: '',
+    });
+  });
+
+  it('asks the default address when the file says none, and says so', async () => {
+    const file = await configure('torn.yaml', 'management: [\n');
+    const { stderr } = await postern(['healthcheck', '--config', file]);
+    expect(stderr).toMatch(/torn\.yaml does not say .* asking http:\/\/127\.0\.0\.1:3001/);
+  });
+
+  it('is 1 with one line why, when nobody answers', async () => {
+    const { code, stdout, stderr } = await postern([
+      'healthcheck',
+      '--url',
+      `http://127.0.0.1:${await freePort()}`,
+    ]);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/^not healthy: http:\/\/127\.0\.0\.1:\d+\/readyz did not answer: ECONNREFUSED\n$/);
+  });
+
+  it('is 1 when something else answers, or does not end its answer', async () => {
+    const other = await answerWith((_request, response) => response.end('hello'));
+    const { code, stderr } = await postern(['healthcheck', '--url', other]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/answered 200, and not as Postern does\n$/);
+    const silent = await answerWith((_request, response) => {
+      response.writeHead(200).flushHeaders();
+    });
+    const late = await postern(['healthcheck', '--url', silent]);
+    expect(late.code).toBe(1);
+    expect(late.stderr).toMatch(/no answer within 5 s\n$/);
+  });
+
+  it('is 1 with the reason, when the service is not ready, and 0 still with --live', async () => {
+    const redis = await startRedis();
+    const own = await startWorld({ store: redis.url });
+    await redis.stop();
+    const { code, stderr } = await postern(['healthcheck', '--config', own.configFile]);
+    const live = await postern(['healthcheck', '--live', '--config', own.configFile]);
+    await own.stop();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^not ready: \S.*\n$/);
+    expect(live.code).toBe(0);
+  });
+
+  it('is 2 for what is no option, and 1 for what is no URL', async () => {
+    expect((await postern(['healthcheck', '--nonsense'])).code).toBe(2);
+    expect((await postern(['healthcheck', '--url', 'localhost:3001'])).code).toBe(1);
+  });
+});
