@@ -1,0 +1,72 @@
+// Debian's Apache as a process of its own, with what a program of this folder wants of it. Knows no module's settings.
+import { spawn } from 'node:child_process';
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { settings } from './report.ts';
+
+const MODULES = '/usr/lib/apache2/modules';
+const READY_MS = 15_000;
+
+export type Apache = { stop(): Promise<void> };
+
+/** `configuration` may name CERTIFICATE, which is the file with the service's. */
+export async function startApache(modules: readonly string[], configuration: string): Promise<Apache> {
+  // Not in the run's own folder, which the user that Apache changes to may not read.
+  const folder = await mkdtemp(path.join(tmpdir(), 'postern-apache-'));
+  await chmod(folder, 0o755);
+  const certificate = path.join(folder, 'tls.crt');
+  await copyFile(path.join(settings.folder, 'tls.crt'), certificate);
+  await mkdir(path.join(folder, 'htdocs/private'), { recursive: true });
+  await mkdir(path.join(folder, 'htdocs/api'));
+  for (const page of ['private/index.html', 'api/index.html', 'goodbye.html']) {
+    await writeFile(path.join(folder, 'htdocs', page), page);
+  }
+  const all = ['mpm_event', 'authn_core', 'authz_core', 'authz_user', 'dir', 'mime', 'headers', ...modules];
+  const { port } = new URL(settings.app);
+  const file = path.join(folder, 'apache.conf');
+  const lines = [
+    ...all.map((name) => `LoadModule ${name}_module ${MODULES}/mod_${name}.so`),
+    `ServerRoot ${folder}`,
+    `DocumentRoot ${folder}/htdocs`,
+    `PidFile ${folder}/apache.pid`,
+    `ErrorLog ${folder}/error.log`,
+    'ServerName localhost',
+    `Listen ${port}`,
+    ...(process.getuid?.() === 0 ? ['User www-data', 'Group www-data'] : []),
+    'DirectoryIndex index.html',
+    'TypesConfig /etc/mime.types',
+    configuration.replaceAll('CERTIFICATE', certificate),
+  ];
+  await writeFile(file, `${lines.join('\n')}\n`);
+  const child = spawn('/usr/sbin/apache2', ['-D', 'FOREGROUND', '-f', file], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  process.once('exit', () => child.kill('SIGTERM'));
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const stop = async () => {
+    child.kill('SIGTERM');
+    await ended;
+    // For whoever reads a failure; a socket can't be its ErrorLog.
+    process.stderr.write(await readFile(path.join(folder, 'error.log'), 'utf8').catch(() => ''));
+    await rm(folder, { recursive: true, force: true });
+  };
+  const deadline = Date.now() + READY_MS;
+  for (;;) {
+    try {
+      if ((await fetch(`${settings.app}/goodbye.html`)).ok) return { stop };
+    } catch (cause) {
+      if (Date.now() > deadline || child.exitCode !== null) {
+        await stop();
+        throw new Error('Apache did not start', { cause });
+      }
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** What dpkg calls the version of an installed package. */
+export async function debianVersion(name: string): Promise<string> {
+  const status = await readFile('/var/lib/dpkg/status', 'utf8');
+  return new RegExp(`^Package: ${name}\n(?:.+\n)*?Version: (.+)$`, 'm').exec(status)?.[1] ?? '';
+}

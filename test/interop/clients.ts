@@ -1,0 +1,105 @@
+// Which clients `npm run interop` tries, and what each needs to be there. One program each, in the files beside.
+
+export type Client = {
+  /** Also the client_id, unless `clientId` says otherwise. */
+  readonly name: string;
+  readonly clientId?: string;
+  readonly command: readonly string[];
+  /** Where the command runs, below this folder. */
+  readonly folder?: string;
+  /** The port in postern.yaml where the client's own app is. */
+  readonly port?: number;
+  readonly tls?: true;
+  /** Where the app is again, on another site. */
+  readonly otherPort?: number;
+  /** Debian packages, each with a file that tells whether it is there. */
+  readonly needs?: readonly Need[];
+};
+
+export type Need = { readonly debian: string; readonly file: string };
+
+const APACHE: readonly Need[] = [{ debian: 'apache2', file: '/usr/sbin/apache2' }];
+const apacheModule = (debian: string, name: string): Need => ({
+  debian,
+  file: `/usr/lib/apache2/modules/${name}.so`,
+});
+const pythonModule = (debian: string, name: string): Need => ({
+  debian,
+  file: `/usr/lib/python3/dist-packages/${name}/__init__.py`,
+});
+// Debian's packages belong to Debian's Python, whatever else is in the path.
+const python = (file: string) => ['/usr/bin/python3', file];
+const verifier = (name: string): Client => ({
+  name,
+  clientId: 'verifiers',
+  command: ['node', `verify-${name}.mjs`],
+});
+
+export const CLIENTS: readonly Client[] = [
+  { name: 'openid-client', command: ['node', 'openid-client.mjs'], port: 3110 },
+  {
+    name: 'oidc-client-ts',
+    command: ['node', 'oidc-client-ts.mjs'],
+    port: 8444,
+    tls: true,
+    otherPort: 8445,
+  },
+  { name: 'express-openid-connect', command: ['node', 'express-openid-connect.mjs'], port: 3120 },
+  { name: 'authjs', command: ['node', 'authjs.mjs'], port: 3130 },
+  { name: 'passport-openidconnect', clientId: 'passport', command: ['node', 'passport.mjs'], port: 3140 },
+  verifier('jose'),
+  verifier('jwks-rsa'),
+  verifier('express-oauth2-jwt-bearer'),
+  verifier('aws-jwt-verify'),
+  verifier('fast-jwt'),
+  {
+    name: 'mod_auth_openidc',
+    clientId: 'mod-auth-openidc',
+    command: ['node', 'mod-auth-openidc.mjs'],
+    port: 3150,
+    needs: [...APACHE, apacheModule('libapache2-mod-auth-openidc', 'mod_auth_openidc')],
+  },
+  {
+    name: 'mod_oauth2',
+    clientId: 'mod-oauth2',
+    command: ['node', 'mod-oauth2.mjs'],
+    port: 3155,
+    needs: [...APACHE, apacheModule('libapache2-mod-oauth2', 'mod_oauth2')],
+  },
+  {
+    name: 'authlib',
+    command: python('authlib_client.py'),
+    port: 3160,
+    needs: [pythonModule('python3-authlib', 'authlib'), pythonModule('python3-requests', 'requests')],
+  },
+  {
+    name: 'requests-oauthlib',
+    command: python('requests_oauthlib_client.py'),
+    port: 3170,
+    needs: [pythonModule('python3-requests-oauthlib', 'requests_oauthlib')],
+  },
+  {
+    name: 'PyJWT',
+    clientId: 'verifiers',
+    command: python('verify_pyjwt.py'),
+    needs: [pythonModule('python3-jwt', 'jwt'), pythonModule('python3-cryptography', 'cryptography')],
+  },
+  {
+    name: 'go-oidc',
+    command: ['sh', 'run.sh'],
+    folder: 'go-oidc',
+    port: 3180,
+    needs: [{ debian: 'golang-go', file: 'go' }],
+  },
+  {
+    name: 'ruby-openid-connect',
+    command: ['/usr/bin/ruby', 'openid_connect.rb'],
+    port: 3190,
+    needs: [
+      {
+        debian: 'ruby-openid-connect',
+        file: '/usr/share/rubygems-integration/all/specifications/openid_connect-1.2.0.gemspec',
+      },
+    ],
+  },
+];
