@@ -3,33 +3,39 @@
 import { isDeepStrictEqual } from 'node:util';
 import { createAccountStates } from './accounts/account-state.ts';
 import { voidChangedCredentials } from './accounts/changed-credentials.ts';
+import { tellShadowed, tellWeakHashes } from './accounts/notices.ts';
 import { createPasswords } from './accounts/passwords.ts';
+import { createPeople } from './accounts/people.ts';
+import { problemsOf, snapshotOf } from './condition.ts';
 import type { Config, ConfigError } from './config/config.ts';
 import { keepUntilRestart, needRestart } from './config/restart.ts';
+import { createTombstoneSeconds } from './engine/lifetimes.ts';
 import { createSecretUses } from './engine/secret-uses.ts';
-import { createManagementApp, type ConfigStatus } from './http/management.ts';
+import { createManagementApp, type ConfigStatus, type Status } from './http/management.ts';
 import { createListener, type Listener } from './http/server.ts';
 import { createTryOut } from './http/try-out.ts';
-import { generateKey } from './keys/generate-key.ts';
 import type { KeySet } from './keys/key-set.ts';
-import { createKeyStore } from './keys/key-store.ts';
-import { ensurePepper } from './keys/pepper.ts';
-import { keyProblems } from './keys/readiness.ts';
+import { changeKeySettings, openKeys, type OpenKeys } from './keys/open-keys.ts';
 import { createRotation, type Rotation, type Timer } from './keys/rotation.ts';
-import { toTiming, toTimingInput, type Timing } from './keys/timing.ts';
-import { createVault } from './keys/vault.ts';
 import { BUILT_IN_FOLDER } from './pages/built-in-folder.ts';
 import { createViews, type Views } from './pages/views.ts';
-import { createKeyedHash } from './store/keyed-hash.ts';
 import { buildSite, type Foundation, type Site } from './site.ts';
 import { openStore } from './store/open.ts';
-import { type Clock, type Store, StoreUnfit } from './store/store.ts';
-import { createLog, type Log } from './telemetry/log.ts';
+import type { Clock, Store } from './store/store.ts';
+import { measured } from './store/measured.ts';
+import { toText } from './telemetry/metrics.ts';
+import type { Log } from './telemetry/log.ts';
+import { silentTelemetry, type Telemetry } from './telemetry/telemetry.ts';
 
 /** What a test may put in place of the real thing. */
 export type Overrides = {
+  /** False: whoever runs several of these has the management listener for them all. */
+  readonly hasManagement?: boolean;
   readonly now?: Clock;
-  readonly log?: Log;
+  /** By default nobody is told anything. */
+  readonly telemetry?: Telemetry;
+  /** Instead of the one that the configuration names; the service closes it. */
+  readonly store?: Store;
   /** When the rotation job looks at the ring. */
   readonly rotationTimer?: Timer;
 };
@@ -50,19 +56,30 @@ export interface Service {
   stop(): Promise<void>;
 }
 
+/** A service in this process, as whoever runs several of them sees it. */
+export interface OneService extends Service {
+  /** What /readyz says. */
+  status(): Promise<Status>;
+}
+
 /** Hashes at a time: Node's thread pool has four threads, and signatures need some of them. */
 const PASSWORDS_AT_ONCE = 2;
 const PASSWORDS_WAITING = 100;
-/** A tombstone outlives every token of its grant by what clocks may differ. */
-const SKEW_SECONDS = 120;
 
 /** `hash` names the configuration to whoever compares nodes. */
-export async function createService(config: Config, overrides: Overrides = {}, hash = ''): Promise<Service> {
-  const { now = Date.now, log = createLog('info'), rotationTimer } = overrides;
-  const store = await openStore(config.store, now, (message) => log.warn(message));
+export async function createService(
+  config: Config,
+  overrides: Overrides = {},
+  hash = '',
+): Promise<OneService> {
+  const { now = Date.now, telemetry = silentTelemetry(), rotationTimer, hasManagement = true } = overrides;
+  const { log, metrics } = telemetry;
+  const opened = overrides.store ?? (await openStore(config.store, now, (message) => log.warn(message)));
+  const store = measured(opened, metrics.storeOperation);
   try {
     const parts = await openKeys(config, store, now);
-    const service = new RunningService(config, hash, { ...parts, store, now, log, rotationTimer });
+    const given = { store, now, telemetry, rotationTimer, hasManagement };
+    const service = new RunningService(config, hash, { ...parts, ...given });
     await service.prepare();
     return service;
   } catch (error) {
@@ -71,34 +88,15 @@ export async function createService(config: Config, overrides: Overrides = {}, h
   }
 }
 
-/** The times are written over when a configuration changes them: the ring asks for them with each step. */
-type KeyTimes = { -readonly [Name in keyof Timing]: Timing[Name] };
-
-async function openKeys(config: Config, store: Store, now: Clock) {
-  const vault = createVault(config.encryptionKeys);
-  const timing: KeyTimes = toTiming(toTimingInput(config));
-  const keys = { modulus: config.signingKeys.modulus, timing };
-  const { documents } = store;
-  const keyStore = createKeyStore({
-    documents,
-    vault,
-    now,
-    timing,
-    generateKey: () => generateKey(keys.modulus),
-  });
-  // Before the pepper: a pepper without a ring means that the ring was lost.
-  await keyStore.ensure();
-  return { keys, keyStore, hash: createKeyedHash(await ensurePepper(documents, vault)) };
-}
-
-type Parts = Awaited<ReturnType<typeof openKeys>> & {
+type Parts = OpenKeys & {
   readonly store: Store;
   readonly now: Clock;
-  readonly log: Log;
+  readonly telemetry: Telemetry;
   readonly rotationTimer: Timer | undefined;
+  readonly hasManagement: boolean;
 };
 
-class RunningService implements Service {
+class RunningService implements OneService {
   readonly #parts: Parts;
   readonly #foundation: Foundation;
   readonly #rotation: Rotation;
@@ -112,13 +110,14 @@ class RunningService implements Service {
   #turns: Promise<unknown> = Promise.resolve();
 
   constructor(config: Config, hash: string, parts: Parts) {
-    const { store, now, log } = parts;
+    const { store, now, telemetry } = parts;
+    const { log } = telemetry;
     this.#parts = parts;
     this.#config = config;
     this.#status = { hash, problem: undefined };
     this.#foundation = {
       now,
-      log,
+      telemetry,
       store,
       hash: parts.hash,
       states: createAccountStates(store.documents),
@@ -137,22 +136,31 @@ class RunningService implements Service {
     });
     this.#listen = createListener('listen', config.listen);
     this.#management = createListener('management', config.management);
+    telemetry.metrics.describe(() => this.#snapshot());
   }
 
   /** Reads the keys and builds the first site; nothing listens yet. */
   async prepare(): Promise<void> {
     await this.#rotation.start();
     await this.#foundation.views.watch();
+    tellWeakHashes(this.#config.users, this.#parts.telemetry.log);
   }
 
   async start(): Promise<void> {
     try {
       await this.#listen.start();
-      await this.#management.start();
+      if (this.#parts.hasManagement) await this.#management.start();
+      this.#parts.telemetry.audit.record('service_started', 'success', {
+        configuration: this.#status.hash,
+      });
     } catch (error) {
       await this.stop();
       throw error;
     }
+  }
+
+  async status(): Promise<Status> {
+    return { problems: await this.#problems(), configuration: this.#status };
   }
 
   async stop(): Promise<void> {
@@ -161,11 +169,12 @@ class RunningService implements Service {
     await this.#rotation.stop();
     await this.#foundation.uses.stop();
     await this.#parts.store.close();
+    this.#parts.telemetry.audit.record('service_stopped', 'success', {});
   }
 
   reconfigure(wanted: Config, hash: string): Promise<void> {
     return this.#inTurn(async () => {
-      const { log } = this.#parts;
+      const { log, audit, metrics } = this.#parts.telemetry;
       const old = this.#config;
       const later = needRestart(old, wanted);
       if (later.length > 0) log.warn({ keys: later }, 'these settings take effect at the next start');
@@ -177,16 +186,22 @@ class RunningService implements Service {
       }
       this.#status = { hash, problem: undefined };
       log.info({ hash }, 'the configuration was taken over');
+      audit.record('configuration_changed', 'success', { configuration: hash });
+      metrics.reload('taken');
     });
   }
 
   refuse(error: ConfigError): void {
     this.#status = { ...this.#status, problem: error.message };
-    this.#parts.log.error({ problems: error.problems }, 'the configuration is broken, the old one goes on');
+    const { log, audit, metrics } = this.#parts.telemetry;
+    log.error({ problems: error.problems }, 'the configuration is broken, the old one goes on');
+    audit.record('configuration_changed', 'failure', { configuration: this.#status.hash });
+    metrics.reload('refused');
   }
 
   confirm(): void {
-    if (this.#status.problem !== undefined) this.#parts.log.info('the configuration is in order again');
+    if (this.#status.problem !== undefined)
+      this.#parts.telemetry.log.info('the configuration is in order again');
     this.#status = { ...this.#status, problem: undefined };
   }
 
@@ -194,6 +209,10 @@ class RunningService implements Service {
     if (this.#site !== undefined) await this.#site.useKeys(keySet);
     this.#keySet = keySet;
     if (this.#site === undefined) await this.#use(this.#config);
+    this.#parts.telemetry.audit.record('keys_changed', 'success', {
+      kid: keySet.active.kid,
+      published: keySet.published.map(({ kid }) => kid),
+    });
   }
 
   /** Builds the site of `config` and puts it in the place of the one that serves. */
@@ -202,9 +221,8 @@ class RunningService implements Service {
     const { states, hash, now } = this.#foundation;
     const site = await buildSite(config, this.#keySet, this.#foundation);
     await voidChangedCredentials(config.users, states, hash, now);
-    const { keys } = this.#parts;
-    keys.modulus = config.signingKeys.modulus;
-    Object.assign(keys.timing, toTiming(toTimingInput(config)));
+    await tellShadowed(config.users, createPeople(this.#parts.store.documents), this.#parts.telemetry.log);
+    changeKeySettings(this.#parts.settings, config);
     this.#site = site;
     this.#config = config;
     this.#listen.serve(site.app);
@@ -212,12 +230,30 @@ class RunningService implements Service {
   }
 
   #managementApp(config: Config) {
+    const { metrics } = this.#parts.telemetry;
+    return createManagementApp({
+      status: () => this.status(),
+      metrics: async () => toText(new Map([['', await metrics.read()]])),
+      tryOut: createTryOut({ config, pages: this.#foundation.views.pages }),
+    });
+  }
+
+  #problems(): Promise<readonly string[]> {
     const { store, now } = this.#parts;
-    return createManagementApp(
-      () => readiness(store, this.#rotation, now),
-      () => this.#status,
-      createTryOut({ config, pages: this.#foundation.views.pages }),
-    );
+    return problemsOf(store, this.#rotation, now);
+  }
+
+  async #snapshot() {
+    const { now, settings } = this.#parts;
+    return snapshotOf({
+      config: this.#config,
+      status: this.#status,
+      problems: await this.#problems(),
+      rotation: this.#rotation,
+      timing: settings.timing,
+      uses: this.#foundation.uses,
+      now,
+    });
   }
 
   #inTurn<T>(turn: () => Promise<T>): Promise<T> {
@@ -236,29 +272,4 @@ function openViews({ issuer, viewsFolder, branding }: Config, log: Log): Views {
     onProblem: ({ file, message }) => log.error({ file }, message),
     onReload: () => log.info('the views were read again'),
   });
-}
-
-async function readiness(store: Store, rotation: Rotation, now: Clock): Promise<readonly string[]> {
-  const problems = keyProblems(rotation.status(), now());
-  try {
-    await store.ping();
-    return problems;
-  } catch (error) {
-    // What the operator must change at the server; anything else is an outage.
-    const problem =
-      error instanceof StoreUnfit
-        ? `the store is not safe: ${error.message}`
-        : 'the store can not be reached';
-    return [problem, ...problems];
-  }
-}
-
-function createTombstoneSeconds(): (config: Config) => number {
-  let longest = 0;
-  return (config) => {
-    const { accessToken } = toTimingInput(config);
-    // The grant's own record lives longest of all (engine/lifetimes.ts).
-    longest = Math.max(longest, accessToken, ...Object.values(config.lifetimes));
-    return longest + SKEW_SECONDS;
-  };
 }

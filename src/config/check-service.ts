@@ -15,9 +15,6 @@ const RULES = [
       listen.host === management.host || EVERYWHERE.has(listen.host) || EVERYWHERE.has(management.host);
     return samePort && sameHost ? 'must not be the same as listen' : undefined;
   }),
-  rule(['workers'], ({ workers }) =>
-    workers === 1 ? undefined : 'more than one worker is not supported yet: use 1',
-  ),
   rule(['refresh_token_grace'], (form) =>
     form.refresh_token_grace === 0 ? undefined : 'a grace is not supported yet: use 0s',
   ),

@@ -36,6 +36,15 @@ export type StoreConfig =
   /** redis://, redis+sentinel:// or redis+cluster://, or rediss for TLS (redis-url.ts); the password may be inside, so it is never printed. */
   | { readonly engine: 'redis'; readonly url: string };
 
+export type LogConfig = {
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  /** `auto`: readable in a terminal, JSON elsewhere. */
+  readonly format: 'auto' | 'json' | 'readable';
+};
+
+/** Where the audit trail goes. */
+export type AuditConfig = { readonly to: 'stdout' | 'off' } | { readonly to: 'file'; readonly file: string };
+
 /** An API that accepts our tokens (RFC 8707 resource). */
 export type Resource = {
   readonly resource: string;
@@ -118,6 +127,8 @@ export type Config = {
   readonly management: { readonly host: string; readonly port: number };
   readonly store: StoreConfig;
   readonly workers: number;
+  readonly log: LogConfig;
+  readonly audit: AuditConfig;
   readonly trustedProxies: readonly string[];
   /** 32 bytes each; the first encrypts, all decrypt. */
   readonly encryptionKeys: readonly Buffer[];
@@ -137,6 +148,9 @@ export type Config = {
   readonly resources: readonly Resource[];
   readonly clients: readonly Client[];
   readonly users: readonly User[];
+  /** Absolute path of the file that they are in. */
+  readonly usersFrom?: string | undefined;
+  readonly passwords: { readonly minLength: number };
   /** Absolute path of the operator's views, when configured. */
   readonly viewsFolder?: string | undefined;
   readonly branding: Branding;

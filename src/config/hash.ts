@@ -6,13 +6,23 @@ import type { Config } from './config.ts';
 const PURPOSE = 'postern configuration 1';
 
 /** Belongs to one machine, so it may differ between nodes that are otherwise the same. */
-const MACHINE_KEYS = ['listen', 'management', 'workers', 'store', 'viewsFolder'] as const;
+const MACHINE_KEYS = [
+  'listen',
+  'management',
+  'workers',
+  'log',
+  'audit',
+  'store',
+  'usersFrom',
+  'viewsFolder',
+] as const;
 
 /** SHA-256 HMAC, hex. Equal on nodes with the same clients, people, keys, limits and so on, wherever they run. */
 export function hashConfig(config: Config): string {
-  const { listen: _1, management: _2, workers: _3, store: _4, viewsFolder: _5, ...shared } = config;
+  const ofMachine: ReadonlySet<string> = new Set(MACHINE_KEYS);
+  const shared = Object.entries(config).filter(([key]) => !ofMachine.has(key));
   // What the start tells the operator isn't configuration.
-  return keyed(config, { ...shared, notices: [], store: config.store.engine });
+  return keyed(config, { ...Object.fromEntries(shared), notices: [], store: config.store.engine });
 }
 
 /** The same of what belongs to this machine. */

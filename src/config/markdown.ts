@@ -41,7 +41,8 @@ The first line gives editors completion and checks while you type; \`postern sch
 \`postern check\` says everything that is wrong, with file, line and column. \`postern plan FILE\` says what a changed file
 would do. A running service looks at its files, and at the secret files that they name, whenever one changes and on SIGHUP:
 a configuration without a problem takes over as a whole, one with a problem changes nothing and is reported. Environment
-variables are those of the start. Changes of \`issuer\`, \`listen\`, \`management\`, \`store\`, \`workers\` and
+variables are those of the start. Changes of \`issuer\`, \`listen\`, \`management\`, \`store\`, \`workers\`,
+\`log\`, \`audit\` and
 \`encryption_keys\` wait for the next start.
 `;
 

@@ -32,6 +32,8 @@ export function planService(sides: Sides<PlanSide>): PlanItem[] {
     ...compareValues('listen', both('listen'), { meaning: AT_START }),
     ...compareValues('management', both('management'), { meaning: AT_START }),
     ...compareValues('workers', both('workers'), { meaning: AT_START }),
+    ...compareValues('log', both('log'), { meaning: AT_START }),
+    ...compareValues('audit', both('audit'), { meaning: AT_START }),
     ...compareLists('trusted_proxies', both('trustedProxies'), {
       dropped: 'is dropped: what it says about client addresses is ignored',
     }),
@@ -45,6 +47,7 @@ export function planService(sides: Sides<PlanSide>): PlanItem[] {
     ...planRates(both('rateLimits')),
     ...compareValues('signing_keys', both('signingKeys'), { meaning: 'for keys that are made from now on' }),
     ...compareRest((key) => `branding.${key}`, both('branding'), []),
+    ...compareRest((key) => `passwords.${key}`, both('passwords'), []),
     ...compareValues('views', {
       current: fromFolder(sides.current.folder, configs.current.viewsFolder),
       next: fromFolder(sides.next.folder, configs.next.viewsFolder),
@@ -61,6 +64,8 @@ const SPOKEN_FOR = [
   'listen',
   'management',
   'workers',
+  'log',
+  'audit',
   'trustedProxies',
   'cors',
   'features',
@@ -69,7 +74,9 @@ const SPOKEN_FOR = [
   'signingKeys',
   'branding',
   'viewsFolder',
+  'passwords',
   // In files of their own.
+  'usersFrom',
   'resources',
   'clients',
   'users',

@@ -1,8 +1,10 @@
 // Makes the resolved configuration from a file that has no problems. Owns the step from the file's names and notation
 // to the service's; it decides nothing.
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { applicationTypeOf } from './check-clients.ts';
 import type {
+  AuditConfig,
   Branding,
   Client,
   ClientSecret,
@@ -41,8 +43,9 @@ export function toConfig(sources: Sources): Config {
     listen: form.listen,
     management: form.management,
     store: sources.store,
-    // check-service.ts has refused everything else for now.
-    workers: form.workers === 'auto' ? 1 : form.workers,
+    workers: form.workers === 'auto' ? availableParallelism() : form.workers,
+    log: form.log,
+    audit: toAudit(form.audit, sources.service.folder),
     trustedProxies: form.trusted_proxies,
     encryptionKeys: sources.encryptionKeys.map((key) => Buffer.from(key, 'base64url')),
     cookieKeys: sources.cookieKeys,
@@ -62,10 +65,17 @@ export function toConfig(sources: Sources): Config {
       toClient(complete(entry), sources.clientSecrets.get(entry) ?? []),
     ),
     users: sources.users.map((entry) => toUser(complete(entry))),
+    usersFrom: form.users_from === undefined ? undefined : resolve(sources.service.folder, form.users_from),
+    passwords: { minLength: form.passwords.min_length },
     viewsFolder: form.views === undefined ? undefined : resolve(sources.service.folder, form.views),
     branding: toBranding(form.branding),
     notices: sources.notices,
   };
+}
+
+function toAudit(audit: string, folder: string): AuditConfig {
+  if (audit === 'stdout' || audit === 'off') return { to: audit };
+  return { to: 'file', file: resolve(folder, audit.slice('file:'.length)) };
 }
 
 function toRateLimits(form: ServiceForm['rate_limits']): RateLimits {

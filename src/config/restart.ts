@@ -8,6 +8,8 @@ const KEYS = {
   management: 'management',
   store: 'store',
   workers: 'workers',
+  log: 'log',
+  audit: 'audit',
   encryptionKeys: 'encryption_keys',
 } as const satisfies Partial<Record<keyof Config, string>>;
 

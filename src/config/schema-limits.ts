@@ -30,10 +30,16 @@ const revocation = z.strictObject({
 });
 
 const signIn = z.strictObject({
-  account_failures: rate().prefault('10/10m').describe('Wrong passwords for one account.'),
+  account_failures: rate()
+    .prefault('10/10m')
+    .describe(
+      'Wrong passwords for one account from one address, where the person has not signed in before. Wherever they come from, more and more time passes between them, and after 80 in a row strangers are refused.',
+    ),
   address_failures: rate()
     .prefault('60/10m')
-    .describe('Wrong passwords from one address, over all accounts.'),
+    .describe(
+      'Wrong passwords from one address, over all accounts. One network (/24, /48) may fail ten times as often.',
+    ),
 });
 
 /** Rates are `N/duration`; on excess the answer is 429 with Retry-After (Spec §8). */

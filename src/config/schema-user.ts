@@ -60,3 +60,36 @@ export const userSchema = z.strictObject({
 });
 
 export type UserForm = z.output<typeof userSchema>;
+
+/** What new passwords have to be; the rest of the rules is accounts/password-rules.ts. */
+export const passwordsSchema = z.strictObject({
+  min_length: z
+    .int('must be a whole number')
+    .min(8, 'must be at least 8')
+    .max(64, 'must be at most 64')
+    .default(15)
+    .describe(
+      'Characters that a new password has at least. NIST SP 800-63B-4 wants 15 where, as here, the password is all that is asked for; 8 is the least it ever allows.',
+    ),
+});
+
+// `omit` keeps it strict: an unknown name is a fault.
+const claimsSchema = userSchema.omit({ id: true, username: true, password_hash: true, disabled: true });
+
+/** The claims of one person, or what is wrong with them. */
+export function parseClaims(
+  claims: Readonly<Record<string, unknown>>,
+): { readonly claims: Readonly<Record<string, unknown>> } | { readonly faults: readonly string[] } {
+  const parsed = claimsSchema.safeParse(claims);
+  if (parsed.success) {
+    const known = Object.entries(parsed.data).filter(([, value]) => value !== undefined);
+    return { claims: Object.fromEntries(known) };
+  }
+  return {
+    faults: parsed.error.issues.map((issue) =>
+      issue.code === 'unrecognized_keys'
+        ? `${issue.keys.join(', ')}: there is no such claim`
+        : `${issue.path.join('.')}: ${issue.message}`,
+    ),
+  };
+}

@@ -5,6 +5,8 @@ import { duration } from './duration.ts';
 import { named } from './notation.ts';
 import { clientSchema, resourceSchema } from './schema-client.ts';
 import { lifetimesSchema, rateLimitsSchema, signingKeysSchema } from './schema-limits.ts';
+import { auditSchema, logSchema } from './schema-telemetry.ts';
+import { passwordsSchema } from './schema-user.ts';
 import { emptyFault, labelFault, text } from './text.ts';
 import { imageFault, issuerFault, originFault, webUriFault } from './uri.ts';
 
@@ -27,6 +29,9 @@ function colorFault(value: string): string | undefined {
     : 'must be a color such as "#1a56db", in quotes';
 }
 
+/** More than machines have cores; a slip of the finger must not start a thousand processes. */
+const MOST_WORKERS = 128;
+
 /** The whole file. */
 export const configSchema = z.strictObject({
   $schema: z.string().optional().describe('For editors: where the JSON Schema of this file is.'),
@@ -35,7 +40,7 @@ export const configSchema = z.strictObject({
   ),
   listen: address(3000).describe('Where the service listens.'),
   management: address(3001).describe(
-    'Where /healthz and /readyz listen, never on the public port. Keep it off the internet.',
+    'Where /healthz, /readyz and /metrics listen, never on the public port. Keep it off the internet.',
   ),
   store: text(emptyFault)
     .default('lmdb:../data')
@@ -44,11 +49,18 @@ export const configSchema = z.strictObject({
     ),
   workers: z
     .union(
-      [z.int().min(1, 'must be at least 1'), z.literal('auto')],
-      'must be a whole number of at least 1, or auto',
+      [
+        z.int().min(1, 'must be at least 1').max(MOST_WORKERS, `must be at most ${MOST_WORKERS}`),
+        z.literal('auto'),
+      ],
+      `must be a whole number from 1 to ${MOST_WORKERS}, or auto`,
     )
     .default(1)
-    .describe('Processes that serve requests.'),
+    .describe(
+      'Processes that serve requests, on one port and one store; auto is one for each core. With more than one, another process watches over them and has the management listener.',
+    ),
+  log: logSchema.prefault({}).describe('The log, on standard error.'),
+  audit: auditSchema,
   trusted_proxies: z
     .array(z.string())
     .default([])
@@ -100,6 +112,7 @@ export const configSchema = z.strictObject({
     ),
   clients: z.array(clientSchema).default([]).describe('The apps and services that use this issuer.'),
   users_from: text(emptyFault).optional().describe('File with people: a list, or users: and a list.'),
+  passwords: passwordsSchema.prefault({}).describe('What new passwords have to be.'),
   views: text(emptyFault)
     .optional()
     .describe('Folder with your own pages; file by file they win over the built-in ones.'),

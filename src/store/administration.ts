@@ -28,6 +28,8 @@ export interface StoreAdministration {
   findings(): Promise<readonly ServerFindings[]>;
   stats(): Promise<StoreStats>;
   exportDocuments(): Promise<readonly PlacedDocument[]>;
+  /** A copy of everything, into a folder that must not exist; the service may run. Absent where the server has its own way. */
+  backup?(folder: string): Promise<void>;
   close(): Promise<void>;
 }
 

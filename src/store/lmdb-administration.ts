@@ -1,5 +1,5 @@
 // lmdb as an operator looks at it. Owns reading its tables as a whole; there is no server to find fault with.
-import { stat } from 'node:fs/promises';
+import { chmod, mkdir, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { countOne, type StoreAdministration } from './administration.ts';
 import { openFolder } from './lmdb.ts';
@@ -27,6 +27,20 @@ export async function administerLmdb(folder: string): Promise<StoreAdministratio
           })),
         ),
       ),
+    async backup(to) {
+      await mkdir(to, { mode: 0o700 });
+      await tables.copyTo(to);
+      const copy = join(to, 'data.mdb');
+      await chmod(copy, 0o600);
+      for (const written of [copy, to]) await flush(written);
+    },
     close: () => tables.close(),
   };
+}
+
+/** What was acknowledged must survive a power cut. */
+async function flush(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  await handle.sync();
+  await handle.close();
 }

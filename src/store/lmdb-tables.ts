@@ -36,6 +36,8 @@ export interface LmdbTables {
   write<T>(action: () => T): Promise<T>;
   /** Frees the reader slots of processes that were killed; they would keep old pages from being used again. */
   forgetDeadReaders(): void;
+  /** A whole copy as of now, as data.mdb in an empty folder; writers go on meanwhile. */
+  copyTo(folder: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -87,6 +89,8 @@ export function openTables(folder: string): LmdbTables {
     forgetDeadReaders() {
       root.readerCheck();
     },
+
+    copyTo: (to) => root.backup(to, true),
 
     async close() {
       if (isClosed) return;

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ConfigError } from '../../../src/config/config.ts';
@@ -216,9 +217,9 @@ describe('IN-11: an attack on the parser is refused at once, with a clear proble
 
 describe('settings of the service', () => {
   const cases: readonly [yaml: string, words: string][] = [
-    ['workers: 2', 'not supported yet'],
-    ['workers: auto', 'not supported yet'],
     ['workers: 0', 'at least 1'],
+    ['workers: 1000', 'at most 128'],
+    ['workers: all', 'a whole number from 1 to 128, or auto'],
     ['refresh_token_grace: 10s', 'not supported yet'],
     ['store: redis+sentinel://h1,h2', 'must end with the name that the Sentinels give the master'],
     ['store: redis+cluster://h1,h2/3', 'must not name a database'],
@@ -252,6 +253,11 @@ describe('settings of the service', () => {
   it.each(cases)('%s is refused', async (yaml, words) => {
     const problems = await problemsOf(`${LOCAL}${yaml}\n`);
     expect(problems).toEqual([expect.stringContaining(words)]);
+  });
+
+  it('workers: auto is one for each core', async () => {
+    const { workers } = await loadConfig(write(`${LOCAL}workers: auto\n`), { env: {} });
+    expect(workers).toBe(availableParallelism());
   });
 
   it.each([
@@ -428,7 +434,7 @@ describe('keys', () => {
 
   it('are not written for a file that is refused, nor when only looking', async () => {
     for (const [main, options] of [
-      [`${LOCAL}workers: 9\n`, {}],
+      [`${LOCAL}workers: 0\n`, {}],
       [LOCAL, { writeKeys: false }],
     ] as const) {
       const file = write(main);

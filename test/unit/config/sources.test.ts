@@ -108,10 +108,10 @@ describe('where the secrets are not', () => {
   });
 
   it('everything else is judged as ever', async () => {
-    const file = write(`${MAIN}workers: 9\n`, FILES);
+    const file = write(`${MAIN}refresh_token_grace: 9s\n`, FILES);
     writeFileSync(join(dirname(file), 'more.yaml'), 'x: 1\n');
     await expect(load(file, { env: {}, readSecrets: false })).rejects.toMatchObject({
-      problems: [{ path: 'x' }, { path: 'clients' }, { path: 'workers' }],
+      problems: [{ path: 'x' }, { path: 'clients' }, { path: 'refresh_token_grace' }],
     });
     await expect(load(write(`${LOCAL}cookie_keys: [short]\n`), { readSecrets: false })).rejects.toThrow(
       /too weak/,

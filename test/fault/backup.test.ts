@@ -1,0 +1,103 @@
+// Backup and restore of the embedded store, as docs/backup.md says: copied while the service runs, put back after a loss.
+import { cp, mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../servers.ts';
+import { basic, get, machineToken, post, signIn } from '../world/flows.ts';
+import { runCli, startProcess, type ServiceProcess } from '../world/process.ts';
+import { PEOPLE, writeWorldConfig, type World } from '../world/world.ts';
+
+describe('the backup of a store that is in use', () => {
+  let world: World;
+  let service: ServiceProcess;
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'postern-backup-'));
+    const ports = [await freePort(), await freePort()] as const;
+    const written = await writeWorldConfig(folder, {}, ports);
+    world = { ...written, folder, management: '', stop: () => Promise.resolve() };
+    service = await startProcess(world.configFile);
+  });
+  afterAll(async () => {
+    await service.end();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const at = (...names: string[]) => path.join(folder, ...names);
+  const backup = (to: string) => runCli(['store', 'backup', to, '--config', world.configFile]);
+  const refresh = (token = '') =>
+    post(
+      world,
+      '/oauth/token',
+      { grant_type: 'refresh_token', refresh_token: token },
+      { authorization: basic('web') },
+    );
+  const isActive = async (token: string, as: 'web' | 'svc' | 'rs1') =>
+    (await post(world, '/oauth/introspect', { token }, { authorization: basic(as) })).body['active'];
+
+  it('brings back keys, sessions, grants and what was revoked; what came after it is gone', async () => {
+    const alive = await signIn(world);
+    const ended = await signIn(world);
+    const revoked = await machineToken(world, 'reports.read');
+    for (const token of [ended.tokens.refresh_token ?? '', revoked]) {
+      const as = token === revoked ? 'svc' : 'web';
+      await post(world, '/oauth/revoke', { token }, { authorization: basic(as) });
+    }
+    const keys = (await get(world, '/oauth/jwks.json')).text;
+
+    // Writers go on while the copy is made.
+    let goesOn = true;
+    const writing = (async () => {
+      let latest = await signIn(world);
+      while (goesOn) latest = await signIn(world);
+      return latest;
+    })();
+    const copied = await backup(at('copy'));
+    goesOn = false;
+    await writing;
+    expect(copied).toMatchObject({ code: 0, stdout: `copied to ${at('copy')}\n` });
+    expect([
+      (await stat(at('copy'))).mode & 0o777,
+      (await stat(at('copy', 'data.mdb'))).mode & 0o777,
+    ]).toEqual([0o700, 0o600]);
+    const after = await signIn(world);
+
+    await service.end('SIGKILL');
+    await rm(at('data'), { recursive: true });
+    await cp(at('copy'), at('data'), { recursive: true });
+    service = await startProcess(world.configFile);
+
+    expect((await get(world, '/oauth/jwks.json')).text).toBe(keys);
+    expect(await isActive(alive.tokens.access_token, 'web')).toBe(true);
+    const refreshed = await refresh(alive.tokens.refresh_token);
+    expect(refreshed.status).toBe(200);
+    const prompted = await alive.browser.open(`${world.issuer}/oauth/logout`);
+    expect(prompted.text).toContain('/logout/confirm');
+    expect((await refresh(ended.tokens.refresh_token)).body['error']).toBe('invalid_grant');
+    expect(await isActive(revoked, 'svc')).toBe(false);
+    // Its grant isn't in the copy: refused, not guessed.
+    expect(await isActive(after.tokens.access_token, 'web')).toBe(false);
+    expect((await refresh(after.tokens.refresh_token)).body['error']).toBe('invalid_grant');
+  });
+
+  it('can be followed by signing a person out everywhere, for what a restore brought back', async () => {
+    const { tokens } = await signIn(world);
+    const done = await runCli(['user', 'sign-out', 'alice', '--json', '--config', world.configFile]);
+    expect(JSON.parse(done.stdout)).toMatchObject({ id: PEOPLE.alice });
+    expect((await refresh(tokens.refresh_token)).body['error']).toBe('invalid_grant');
+  });
+
+  it('never overwrites anything', async () => {
+    const again = await backup(at('copy'));
+    expect(again.code).toBe(1);
+    expect(again.stderr).toContain(`${at('copy')} exists already`);
+  });
+
+  it('is Redis’s own business on Redis', async () => {
+    const written = await writeWorldConfig(folder, { store: 'redis://127.0.0.1:1' }, [1, 2]);
+    const refused = await runCli(['store', 'backup', at('other'), '--config', written.configFile]);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).not.toBe('');
+  });
+});
