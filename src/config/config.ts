@@ -90,6 +90,8 @@ export type Client = {
   readonly allowedCorsOrigins: readonly string[];
   readonly rateLimits: { readonly token?: Rate; readonly introspection?: Rate; readonly revocation?: Rate };
   readonly consent: 'explicit' | 'implicit';
+  /** `full`: the claims of the granted scopes are in the ID token, besides userinfo. */
+  readonly idTokenClaims: 'minimal' | 'full';
   readonly logoUri?: string | undefined;
   readonly clientUri?: string | undefined;
   /** OIDC Core §4: where the app itself begins a sign-in. */

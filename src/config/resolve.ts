@@ -152,6 +152,7 @@ function toClient(form: ClientForm, secrets: readonly ClientSecret[]): Client {
       ...(revocation && { revocation }),
     },
     consent: form.consent,
+    idTokenClaims: form.id_token_claims,
     logoUri: form.logo_uri,
     clientUri: form.client_uri,
     initiateLoginUri: form.initiate_login_uri,

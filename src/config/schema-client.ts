@@ -112,6 +112,12 @@ export const clientSchema = z.strictObject({
     .enum(['explicit', 'implicit'])
     .default('explicit')
     .describe('explicit asks the person; implicit is for your own apps.'),
+  id_token_claims: z
+    .enum(['minimal', 'full'])
+    .default('minimal')
+    .describe(
+      'full puts the claims of the granted scopes (name, email …) into the ID token too, for apps that never ask userinfo.',
+    ),
   logo_uri: text(webUriFault).optional().describe('Logo for the consent page.'),
   client_uri: text(webUriFault).optional().describe('Home page of the client.'),
   initiate_login_uri: text(webUriFault)

@@ -1,7 +1,7 @@
 // Every engine option, on one screen. What is off is off here; what a later feature turns on, it turns on here.
 import { type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Accounts } from '../accounts/accounts.ts';
-import type { Config } from '../config/config.ts';
+import type { Client, Config } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import type { Clock } from '../store/store.ts';
@@ -54,6 +54,8 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
       jwks: ENDPOINTS.jwks,
     },
     claims: CLAIMS_OF_SCOPE,
+    // What an ID token holds is decided for each client, below.
+    conformIdTokenClaims: false,
     scopes: [...scopePolicy.known],
     responseTypes: ['code'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
@@ -79,13 +81,25 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
     findAccount: async (ctx, id, token) => {
       const issuedAt = token?.iat ?? ctx.oidc?.session?.loginTs ?? 0;
       const account = await accounts.findLive(id, issuedAt);
-      return account && { accountId: id, claims: () => ({ ...account.claims, sub: id }) };
+      if (account === undefined) return undefined;
+      const claims = { ...account.claims, sub: id };
+      const ofIdToken = () => (wantsFullIdToken(ctx, clients) ? claims : { sub: id });
+      return { accountId: id, claims: (use) => (use === 'id_token' ? ofIdToken() : claims) };
     },
     loadExistingGrant: createLoadExistingGrant({ clients, accounts, consents }),
     extraTokenClaims: authenticationClaims,
     renderError: enginePages.renderError,
     features: featuresOf(parts, scopePolicy, (clientId) => clients.has(clientId)),
   };
+}
+
+/**
+ * OIDC Core §5.4: claims of scopes are for userinfo, where an access token is issued that works there; with `resource` none
+ * does. And for a client that reads the ID token alone, as it says in the configuration.
+ */
+function wantsFullIdToken({ oidc }: KoaContextWithOIDC, clients: ReadonlyMap<string, Client>): boolean {
+  const settings = clients.get(oidc.client?.clientId ?? '');
+  return settings?.idTokenClaims === 'full' || oidc.entities.AccessToken?.aud !== undefined;
 }
 
 /** What is offered besides the core; everything that is not named is off. */

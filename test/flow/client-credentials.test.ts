@@ -49,7 +49,7 @@ describe('POST /oauth/token, client_credentials', () => {
     const without = await post(world(), '/oauth/token', { scope: 'reports.read' }, as);
     expect([without.status, without.body['error']]).toEqual([400, 'invalid_request']);
     const code = await post(world(), '/oauth/token', { grant_type: 'authorization_code', code: 'x' }, as);
-    expect([code.status, code.body['error']]).toEqual([400, 'invalid_request']);
+    expect([code.status, code.body['error']]).toEqual([400, 'unauthorized_client']);
   });
 
   it('Spec §4 POST /oauth/token, client_credentials, client_id and client_secret: are required', async () => {
@@ -151,7 +151,7 @@ describe('POST /oauth/token, client_credentials', () => {
   it.each(['web', 'web2'] as const)('is not for %s, which does not have the grant', async (client) => {
     const form = { grant_type: 'client_credentials' };
     const answer = await post(world(), '/oauth/token', form, { authorization: basic(client) });
-    expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_request']);
+    expect([answer.status, answer.body['error']]).toEqual([400, 'unauthorized_client']);
   });
 
   it('is not for a public client', async () => {

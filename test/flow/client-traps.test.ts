@@ -1,4 +1,5 @@
 // What real clients stumble over (docs/interop.md, "Traps"): each is a decision, and an answer that says what is wrong.
+import * as oidc from 'openid-client';
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { useWorld } from '../world/each-store.ts';
@@ -149,5 +150,30 @@ describe('name and email', () => {
     });
     expect((await userinfo(world(), tokens.access_token)).status).toBe(403);
     expect(decodeJwt(tokens.id_token ?? '')).toMatchObject({ name: 'Alice Example' });
+  });
+});
+
+describe('id_token_claims: full', () => {
+  const world = useWorld({
+    config: {
+      clients: worldClients().map((client) =>
+        client.client_id === 'web' ? { ...client, id_token_claims: 'full' } : client,
+      ),
+    },
+  });
+
+  it('puts what was granted, and no more, into the ID token, at a refresh too; userinfo says the same', async () => {
+    const { tokens, configuration } = await signIn(world(), { scope: 'openid email offline_access' });
+    const claims = decodeJwt(tokens.id_token ?? '');
+    expect(claims).toMatchObject({ email: 'alice@example.com', email_verified: true });
+    expect(claims).not.toHaveProperty('name');
+    const refreshed = await oidc.refreshTokenGrant(configuration, tokens.refresh_token ?? '');
+    expect(decodeJwt(refreshed.id_token ?? '')).toMatchObject({ email: 'alice@example.com' });
+    expect((await userinfo(world(), tokens.access_token)).body).toMatchObject({ email: 'alice@example.com' });
+  });
+
+  it('is a client’s own: others get the identifier alone', async () => {
+    const { tokens } = await signIn(world(), { client: 'web2', scope: 'openid email' });
+    expect(decodeJwt(tokens.id_token ?? '')).not.toHaveProperty('email');
   });
 });

@@ -100,7 +100,7 @@ describe('the specification', () => {
   ] as const)('Spec §2 client, grant types: %s may not use %s', async (client, grant, form) => {
     const fields = { grant_type: grant, ...form };
     const answer = await post(world(), '/oauth/token', fields, { authorization: basic(client) });
-    expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_request']);
+    expect([answer.status, answer.body['error']]).toEqual([400, 'unauthorized_client']);
   });
 
   it('Spec §2 client, allowed scopes: a machine scope is for those who have it', async () => {
