@@ -3,6 +3,7 @@
 // after that look, because some of it doesn't even load on an old Node.
 
 import cluster from 'node:cluster';
+import { sizeThreadPool } from './config/threads.ts';
 
 const REQUIRED = [22, 18] as const;
 
@@ -17,6 +18,7 @@ if (major < REQUIRED[0] || (major === REQUIRED[0] && minor < REQUIRED[1])) {
   const { runWorker } = await import('./workers/worker.ts');
   await runWorker();
 } else {
+  sizeThreadPool();
   const { run } = await import('./cli/run.ts');
   process.exitCode = await run(process.argv);
 }

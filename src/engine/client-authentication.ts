@@ -24,10 +24,10 @@ export interface SecretComparison {
   /** Counted, in constant time; throws what the host answers (429, 503). */
   compare(request: ClientRequest, clientId: string, secret: string): Promise<boolean>;
   /**
-   * Whether `secret` is a live one that costs nothing to compare, of a client that is known there. Decides only who
-   * answers: `compare` has the word. For a stranger it is false, because this look at the secret isn't counted.
+   * As `compare`, when `secret` is a live one that costs nothing to compare, of a client that is known there; false leaves everything
+   * to `compare`. For a stranger it is false, because this look at the secret isn't counted.
    */
-  isPlainlyRight(request: ClientRequest, client: Client, secret: string): boolean;
+  comparePlain(request: ClientRequest, client: Client, secret: string): Promise<boolean>;
 }
 
 export function createSecretComparison({
@@ -50,9 +50,16 @@ export function createSecretComparison({
       if (isRight) await limits.takeClient(endpoint, client, address);
       return isRight;
     },
-    isPlainlyRight: ({ endpoint, address }, { clientId, secrets }, secret) =>
-      limits.isKnownClient(endpoint, clientId, address) &&
-      findFastSecret(secrets, digestOf(secret), now() / 1000) !== undefined,
+    async comparePlain({ endpoint, address }, client, secret) {
+      const { clientId, secrets } = client;
+      if (!limits.isKnownClient(endpoint, clientId, address)) return false;
+      const match = findFastSecret(secrets, digestOf(secret), now() / 1000);
+      if (match === undefined) return false;
+      await limits.attemptSecret(endpoint, clientId, address, () => Promise.resolve(true));
+      onSecretUsed?.(client, match);
+      await limits.takeClient(endpoint, client, address);
+      return true;
+    },
   };
 }
 

@@ -45,8 +45,7 @@ export function plainClientCredentials(parts: PlainClientCredentialsParts): Midd
     if (client === undefined || scopes === undefined) return undefined;
     // A secret that is wrong, or slow to compare, is the engine's to refuse, and is counted there.
     const request = { endpoint: 'token', address: String(ctx.state['clientAddress'] ?? '') } as const;
-    if (!secrets.isPlainlyRight(request, client, secret)) return undefined;
-    return (await secrets.compare(request, clientId, secret)) ? { clientId, scopes } : undefined;
+    return (await secrets.comparePlain(request, client, secret)) ? { clientId, scopes } : undefined;
   }
 
   return async function answerPlainClientCredentials(ctx, next) {

@@ -64,9 +64,14 @@ export function createApp({ config, live, interactions, pages, assets, limits, t
   );
   app.use(serveAssets(assets));
   app.use(formAsQuery(issuer));
-  app.use(interactions);
+  app.use(below('/interaction/', interactions));
   app.use(live.handle);
   return app;
+}
+
+/** A router looks at each of its routes with each request that comes by. */
+function below(prefix: string, middleware: Middleware): Middleware {
+  return (ctx, next) => (ctx.path.startsWith(prefix) ? middleware(ctx, next) : next());
 }
 
 /** Whatever a Host or X-Forwarded header says, every URL and the cookies' Secure follow the issuer. */

@@ -1,0 +1,33 @@
+// How many threads do what can't be done on the event loop: signatures, password hashes, LMDB's commits. Node reads the number
+// once, when the first thread is needed, so it is set before anything else is loaded.
+//
+// Measured on two cores with machine tokens: four threads (Node's default) on two cores mostly wake each other, 9 % slower than two.
+// One more than cores, so that password hashes can fill the cores and a signature still begins at once.
+import { availableParallelism } from 'node:os';
+
+const NAME = 'UV_THREADPOOL_SIZE';
+const DEFAULT_OF_NODE = 4;
+
+/** What the operator has set wins, here and in the processes that this one starts. */
+let own: string | undefined;
+
+/** Sets the size for this process. Called once, before anything else. */
+export function sizeThreadPool(): void {
+  own = process.env[NAME];
+  process.env[NAME] = own ?? String(threadsFor(1));
+}
+
+/** The environment of one of `processes` that are to share the machine. */
+export function threadPoolOf(processes: number): Readonly<Record<string, string>> {
+  return { [NAME]: own ?? String(threadsFor(processes)) };
+}
+
+function threadsFor(processes: number): number {
+  return Math.ceil(availableParallelism() / processes) + 1;
+}
+
+/** How many of this process's threads may be busy with passwords at a time: all but one. */
+export function passwordThreads(): number {
+  const threads = Number(process.env[NAME] ?? DEFAULT_OF_NODE);
+  return Math.max(1, threads - 1);
+}
