@@ -1,0 +1,82 @@
+// The commands that the documents print, run as printed, beside a service that is started from the shipped configuration in a
+// copy of the checkout. Only ports and folders of this machine are changed.
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../servers.ts';
+import { startProcess, type ServiceProcess } from '../world/process.ts';
+
+const DOCUMENTS = [
+  'README.md',
+  'docs/people.md',
+  'docs/backup.md',
+  'docs/upgrade.md',
+  'docs/reverse-proxy.md',
+];
+const COPIED = ['dist', 'views', 'config', 'package.json'];
+/** Whatever a command asks for: user add and user password take it from a pipe. */
+const PASSWORD = 'seven wet umbrellas\n';
+
+/** Each command of the fenced blocks, with the lines that it goes on in. The rest of npm is the whole suite's business. */
+function commandsOf(text: string): readonly string[] {
+  const blocks = [...text.matchAll(/^ *```(\w*)\n([\s\S]*?)^ *```$/gm)]
+    .filter(([, language]) => language === '' || language === 'sh')
+    .map(([, , block = '']) => block);
+  return blocks
+    .flatMap((block) => block.replaceAll(/\\\n */g, ' ').split('\n'))
+    .map((line) => line.trim())
+    .filter((line) => /^(?:npx postern|postern|curl) /.test(line))
+    .map((line) => line.replace(/^postern /, 'npx postern '));
+}
+
+describe('the commands that the documents print', () => {
+  let folder: string;
+  let ports: readonly [number, number];
+  let service: ServiceProcess | undefined;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'postern-docs-'));
+    ports = [await freePort(), await freePort()];
+    for (const name of COPIED) await cp(name, path.join(folder, name), { recursive: true });
+    await mkdir(path.join(folder, 'backups'));
+    await symlink(path.resolve('node_modules'), path.join(folder, 'node_modules'));
+    const file = path.join(folder, 'config/postern.yaml');
+    await writeFile(file, here(await readFile(file, 'utf8')));
+    service = await startProcess(file, [process.execPath, path.join(folder, 'dist/main.js')], folder);
+  });
+  afterAll(async () => {
+    await service?.end();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** `text` with the ports and folders of this test. */
+  function here(text: string): string {
+    return text
+      .replaceAll(/\b3000\b/g, String(ports[0]))
+      .replaceAll(/\b3001\b/g, String(ports[1]))
+      .replaceAll('/var/backups/postern', path.join(folder, 'backups'));
+  }
+
+  async function run(command: string): Promise<{ code: number; output: string }> {
+    return new Promise((resolve) => {
+      const child = execFile('sh', ['-c', here(command)], { cwd: folder }, (error, stdout, stderr) => {
+        resolve({ code: typeof error?.code === 'number' ? error.code : 0, output: stdout + stderr });
+      });
+      child.stdin?.end(PASSWORD);
+    });
+  }
+
+  it.each(DOCUMENTS)('%s', async (document) => {
+    const commands = commandsOf(await readFile(document, 'utf8'));
+    expect(commands).not.toEqual([]);
+    const ended = [];
+    for (const command of commands) ended.push({ command, ...(await run(command)) });
+    expect(ended.filter(({ code }) => code !== 0)).toEqual([]);
+    // curl is content with any answer.
+    for (const { command, output } of ended) {
+      if (command.startsWith('curl')) expect(output).toContain('access_token');
+    }
+  });
+});

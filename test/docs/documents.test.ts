@@ -1,0 +1,65 @@
+// What the documents say of the repository itself is true: links and paths lead somewhere, and the tables of ARCHITECTURE.md
+// are those that test/architecture.test.ts executes.
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createProgram } from '../../src/cli/program.ts';
+
+const DOCUMENTS = globSync(['*.md', 'docs/*.md', 'deploy/*.md', 'bench/README.md']);
+const ARCHITECTURE = readFileSync('ARCHITECTURE.md', 'utf8');
+const EXECUTED = readFileSync('test/architecture.test.ts', 'utf8');
+
+describe('the documents', () => {
+  it.each(DOCUMENTS)('%s links to what is there', (document) => {
+    const links = [...readFileSync(document, 'utf8').matchAll(/\]\((?!https?:)([^)#\s]+)/g)];
+    const broken = links.filter(([, target = '']) => !existsSync(path.join(path.dirname(document), target)));
+    expect(broken.map(([link]) => link)).toEqual([]);
+  });
+
+  it('README.md has every command', () => {
+    const [, section = ''] = readFileSync('README.md', 'utf8').split('\n## Commands\n');
+    const [table = ''] = section.split('\n## ');
+    const { commands } = createProgram(process);
+    const verbs = commands.flatMap((command) => [command, ...command.commands]).map((one) => one.name());
+    const said = new Set([...table.matchAll(/[a-z-]+/g)].map(([word]) => word));
+    expect(verbs.filter((verb) => !said.has(verb))).toEqual([]);
+  });
+});
+
+describe('ARCHITECTURE.md', () => {
+  it('has the order of imports that is executed', () => {
+    const [, order = ''] = /const ORDER = \[\n([\s\S]*?)\n\];/.exec(EXECUTED) ?? [];
+    const executed = order
+      .split('\n')
+      .map((row) => [...row.matchAll(/'([^']+)'/g)].map(([, name]) => name).join(', '))
+      .join(' < ');
+    expect(executed).toContain('telemetry < config');
+    expect(ARCHITECTURE).toContain(`\n${executed}\n`);
+  });
+
+  it('has each package in the home that is executed', () => {
+    const [, homes = ''] = /const HOMES[^=]*= \{\n([\s\S]*?)\n\};/.exec(EXECUTED) ?? [];
+    const rows = ARCHITECTURE.split('\n').filter((line) => line.startsWith('|'));
+    const wrong = [...homes.matchAll(/^ {2}'?([^':]+)'?: \[(.*)\]/gm)].filter(([, name = '', folders = '']) =>
+      [...folders.matchAll(/'([^']+)'/g)].some(([, folder = '']) => {
+        const home = `\`${folder}${folder.endsWith('.ts') ? '' : '/'}\``;
+        return !rows.some((row) => row.split('|')[1]?.includes(home) === true && row.includes(`\`${name}\``));
+      }),
+    );
+    expect(wrong.map(([line]) => line)).toEqual([]);
+  });
+
+  it('names files that are there', () => {
+    const named = [...ARCHITECTURE.matchAll(/`((?:src|test|views|docs|deploy|bench)\/[\w./-]+)`/g)];
+    const missing = named.filter(([, name = '']) => globSync(name.replace('NAME', '*')).length === 0);
+    expect(named.length).toBeGreaterThan(40);
+    expect(missing.map(([, name]) => name)).toEqual([]);
+  });
+
+  it('numbers its decisions one after the other', () => {
+    const [, decisions = ''] = ARCHITECTURE.split('\n## Decisions\n');
+    const numbers = [...decisions.matchAll(/^(\d+)\. \*\*/gm)].map(([, number]) => Number(number));
+    expect(numbers).toEqual(Array.from({ length: numbers.length }, (_none, index) => index + 1));
+    expect(numbers.length).toBeGreaterThan(40);
+  });
+});

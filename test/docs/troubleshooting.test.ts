@@ -1,0 +1,245 @@
+// docs/troubleshooting.md quotes what is really said: each message stands in the code, each finding of the doctor on the
+// page, and what callers are told is asked for over HTTP.
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { postern } from '../unit/cli/terminal.ts';
+import { basic, machineToken, post, refresh, signIn } from '../world/flows.ts';
+import { useWorld } from '../world/each-store.ts';
+import { API, CALLBACK, SECRETS } from '../world/world.ts';
+
+const PAGE = readFileSync('docs/troubleshooting.md', 'utf8');
+const DOCTOR_HEADING = '### `postern doctor`';
+const [MESSAGES = '', DOCTOR = ''] = PAGE.split(DOCTOR_HEADING);
+
+type Row = { readonly message: string; readonly error: string | undefined };
+
+/** The code in the first two columns of each row of each table. */
+function rowsOf(text: string): readonly Row[] {
+  return [...text.matchAll(/^\| `([^`]+)` +\|(?: `(\w+)` +\|)?/gm)].map(([, message = '', error]) => ({
+    message,
+    error,
+  }));
+}
+
+const ROWS = rowsOf(MESSAGES).filter(
+  ({ message }) => !/^(error_description|detail|problems|msg)$/.test(message),
+);
+const partsOf = (message: string): readonly string[] =>
+  message.split('…').filter((part) => part.trim() !== '');
+
+function filesIn(folder: string, name: RegExp): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && name.test(entry.name))
+    .map((entry) => path.join(entry.parentPath, entry.name));
+}
+
+/** As the text is printed, not as it is written in the source. */
+const unescape = (source: string): string => source.replaceAll("\\'", "'").replaceAll('\\"', '"');
+
+const SOURCES = [
+  ...filesIn('src', /\.ts$/),
+  ...filesIn('views', /\.json$/),
+  ...filesIn('node_modules/oidc-provider/lib', /\.js$/),
+].map((file) => unescape(readFileSync(file, 'utf8')));
+
+describe('docs/troubleshooting.md', () => {
+  it('has messages at all', () => {
+    expect(ROWS.length).toBeGreaterThan(100);
+  });
+
+  it.each(ROWS.map(({ message }) => message))('quotes what the code says: %s', (message) => {
+    const parts = partsOf(message);
+    expect(SOURCES.some((source) => parts.every((part) => source.includes(part)))).toBe(true);
+  });
+
+  it('has every text of the log that calls for somebody', () => {
+    const calls = /\blog\.(?:warn|error)\((?:(?!log\.)[^;])*?'([^'[\]]+ [^'[\]]+)',?\s*\)/g;
+    const said = SOURCES.flatMap((source) => [...source.matchAll(calls)].map(([, text = '']) => text));
+    expect(said).toContain('request failed');
+    const missing = said.filter((text) => !MESSAGES.includes(text.split(': ')[0] ?? text));
+    expect(missing).toEqual([]);
+  });
+
+  it('has every finding of the doctor, and no other', () => {
+    const source = filesIn('src/cli', /\.ts$/)
+      .filter((file) => file.includes('doctor'))
+      .map((file) => readFileSync(file, 'utf8'))
+      .join('\n');
+    // `say` is one of the two, where that depends.
+    const calls = /\b(?:problem|warning|say)\(\s*'([a-z-]+)'/g;
+    const found = [...source.matchAll(calls)].map(([, name = '']) => name);
+    // The first column alone: the second speaks of settings and headers.
+    const firsts = [...DOCTOR.matchAll(/^\| ([^|]+)\|/gm)].map(([, column = '']) => column);
+    const listed = firsts.flatMap((column) =>
+      [...column.matchAll(/`([a-z-]+)`/g)].map(([, name = '']) => name),
+    );
+    expect([...new Set(listed)].toSorted()).toEqual([...new Set(found)].toSorted());
+    expect(listed.length).toBe(new Set(listed).size);
+  });
+
+  it('links to headings that exist', () => {
+    const links = [...PAGE.matchAll(/\]\(([\w./-]+\.md)(?:#([\w-]+))?\)/g)];
+    const broken = links.filter(([, file = '', anchor]) => {
+      const text = readFileSync(path.join('docs', file), 'utf8');
+      return anchor !== undefined && !headingsOf(text).includes(anchor);
+    });
+    expect(links.length).toBeGreaterThan(15);
+    expect(broken.map(([link]) => link)).toEqual([]);
+  });
+});
+
+/** As GitHub makes anchors of headings. */
+function headingsOf(text: string): readonly string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\s-]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+describe('what an operator is told at the start', () => {
+  const FAULTS = `issuer: https://id.example.com
+encryption_keys: [env:POSTERN_NOBODY_SETS_THIS]
+cookie_keys: [plain-text-cookie-key-Qm3vT8xZ5kN1rB7yL9wC2sD6fH4]
+stor: lmdb:data
+users_from: nobody.yaml
+trusted_proxies: [0.0.0.0/0]
+lifetimes: { access_token: 10 }
+clients:
+  - client_id: demo
+    client_secret: postern-demo-secret-4vXq7Lw2Rk9Tz6Nc8Hb
+    redirect_uris: [https://app.example/cb]
+    grant_types: [authorization_code, refresh_token]
+    scope: openid nothing
+  - client_id: both
+    grant_types: [authorization_code, client_credentials]
+    redirect_uris: [https://app.example/cb]
+    scope: openid
+`;
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'postern-docs-'));
+    return () => rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('has each problem of a file that is wrong in many ways', async () => {
+    const file = path.join(folder, 'postern.yaml');
+    writeFileSync(file, FAULTS);
+    const { code, stderr } = await postern(['check', '--config', file]);
+    const problems = stderr.split('\n').filter((line) => line.startsWith(folder));
+    expect(code).toBe(1);
+    expect(problems.length).toBeGreaterThan(10);
+    const unknown = problems.filter(
+      (line) =>
+        !ROWS.some(
+          ({ message }) => message.length > 10 && partsOf(message).every((part) => line.includes(part)),
+        ),
+    );
+    // The rule that a client may be without a person is said twice: of its redirect URIs, and of its scope.
+    expect(unknown.filter((line) => !line.includes('has no person'))).toEqual([]);
+  });
+});
+
+describe('what callers are told', () => {
+  const world = useWorld();
+  const machine = { grant_type: 'client_credentials' };
+  const svc = { authorization: basic('svc', SECRETS.svc) };
+  const web = { authorization: basic('web', SECRETS.web) };
+  let used = '';
+  beforeAll(async () => {
+    const { tokens } = await signIn(world());
+    used = tokens.refresh_token ?? '';
+    await refresh(world(), used);
+  });
+
+  /** The row that a reader finds, and the error that it stands beside. */
+  function expectOnThePage(body: Readonly<Record<string, unknown>>): void {
+    const described = String(body['error_description']);
+    const row = ROWS.find(({ message }) => isSaid(message, described));
+    expect([described, row?.error]).toEqual([described, body['error']]);
+  }
+
+  function isSaid(message: string, said: string): boolean {
+    const literal = message.split('…').map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
+    return new RegExp(`^${literal.join('.+')}$`).test(said);
+  }
+
+  it.each([
+    ['nothing', { ...machine }, {}],
+    ['a wrong secret', machine, { authorization: basic('svc', 'wrong') }],
+    ['two mechanisms', { ...machine, client_secret: SECRETS.svc }, svc],
+    ['two clients', { ...machine, client_id: 'web' }, svc],
+    ['a Bearer', machine, { authorization: 'Bearer x' }],
+    ['no grant type', {}, svc],
+    ['a password grant', { grant_type: 'password' }, svc],
+    ['a grant that it may not use', machine, web],
+    ['a scope that it may not have', { ...machine, scope: 'openid' }, svc],
+    ['a scope that nobody has', { ...machine, scope: 'nothing' }, svc],
+    ['a scope of another API', { ...machine, scope: 'other.read', resource: API }, svc],
+    ['an unknown API', { ...machine, resource: 'https://nobody.example' }, svc],
+    ['an unknown code', { grant_type: 'authorization_code', code: 'x', redirect_uri: CALLBACK }, web],
+  ])('at the token endpoint, with %s', async (_case, form, headers) => {
+    const { status, body } = await post(world(), '/oauth/token', form, headers);
+    expect(status).toBeGreaterThanOrEqual(400);
+    expectOnThePage(body);
+  });
+
+  it('at the token endpoint, with a refresh token that was used', async () => {
+    const { body } = await refresh(world(), used);
+    expectOnThePage(body);
+    const details = world().told.log.map((line) => (JSON.parse(line) as { detail?: string }).detail ?? '');
+    const detail = details.find((text) => text.endsWith('already used')) ?? '';
+    expect(ROWS.some(({ message }) => isSaid(message, detail))).toBe(true);
+  });
+
+  const asked = {
+    client_id: 'web',
+    response_type: 'code',
+    redirect_uri: CALLBACK,
+    scope: 'openid',
+    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    code_challenge_method: 'S256',
+  };
+
+  it.each([
+    ['no challenge', { code_challenge: '', code_challenge_method: '' }],
+    ['the plain method', { code_challenge_method: 'plain' }],
+    ['a short challenge', { code_challenge: 'short' }],
+    ['another response type', { response_type: 'token' }],
+    ['another response mode', { response_mode: 'fragment' }],
+    ['nobody signed in', { prompt: 'none' }],
+    ['no response type', { response_type: '' }],
+    ['an odd prompt', { prompt: 'odd' }],
+    ['an odd resource', { resource: 'odd' }],
+  ])('at the callback, with %s', async (_case, change) => {
+    const query = Object.entries({ ...asked, ...change }).filter(([, value]) => value !== '');
+    const answer = await fetch(`${world().base}/oauth/authorize?${new URLSearchParams(query).toString()}`, {
+      redirect: 'manual',
+    });
+    const { searchParams } = new URL(answer.headers.get('location') ?? '');
+    expectOnThePage(Object.fromEntries(searchParams));
+  });
+
+  it.each([
+    ['no client', { client_id: 'nobody' }],
+    ['another callback', { redirect_uri: 'https://other.example/cb' }],
+  ])('on a page, with %s', async (_case, change) => {
+    const query = new URLSearchParams({ ...asked, ...change });
+    const answer = await fetch(`${world().base}/oauth/authorize?${query.toString()}`);
+    const text = (await answer.text()).replaceAll('&#39;', "'");
+    expect(answer.status).toBe(400);
+    expect(ROWS.some(({ message }) => message.length > 10 && text.includes(message))).toBe(true);
+  });
+
+  it('at userinfo, without a token and with a service’s', async () => {
+    const token = await machineToken(world(), 'reports.read');
+    for (const headers of [{}, { authorization: `Bearer ${token}` }]) {
+      const answer = await fetch(`${world().base}/oauth/userinfo`, { headers });
+      expect(answer.status).toBe(401);
+      expectOnThePage((await answer.json()) as Record<string, unknown>);
+    }
+  });
+});
