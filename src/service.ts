@@ -9,6 +9,7 @@ import { createPeople } from './accounts/people.ts';
 import { problemsOf, snapshotOf } from './condition.ts';
 import type { Config, ConfigError } from './config/config.ts';
 import { keepUntilRestart, needRestart } from './config/restart.ts';
+import { passwordThreads } from './config/threads.ts';
 import { createTombstoneSeconds } from './engine/lifetimes.ts';
 import { createSecretUses } from './engine/secret-uses.ts';
 import { createManagementApp, type ConfigStatus, type Status } from './http/management.ts';
@@ -45,7 +46,7 @@ export interface Service {
   start(): Promise<void>;
   /**
    * Takes another configuration over, whole. `hash` names it to whoever compares nodes. What only a start can change
-   * stays as it is, and the log says so. Rejects, and changes nothing, when the new one does not work.
+   * stays as it is, and the log says so. Rejects, and changes nothing but what /readyz says, when the new one does not work.
    */
   reconfigure(config: Config, hash: string): Promise<void>;
   /** A configuration that was not taken over: told in the log and at /readyz until another one is. */
@@ -62,8 +63,6 @@ export interface OneService extends Service {
   status(): Promise<Status>;
 }
 
-/** Hashes at a time: Node's thread pool has four threads, and signatures need some of them. */
-const PASSWORDS_AT_ONCE = 2;
 const PASSWORDS_WAITING = 100;
 
 /** `hash` names the configuration to whoever compares nodes. */
@@ -106,6 +105,7 @@ class RunningService implements OneService {
   #status: ConfigStatus;
   #keySet: KeySet | undefined;
   #site: Site | undefined;
+  #hasStarted = false;
   /** Swaps come one after the other: two at once could end in the wrong order. */
   #turns: Promise<unknown> = Promise.resolve();
 
@@ -121,7 +121,7 @@ class RunningService implements OneService {
       store,
       hash: parts.hash,
       states: createAccountStates(store.documents),
-      passwords: createPasswords(PASSWORDS_AT_ONCE, PASSWORDS_WAITING),
+      passwords: createPasswords(passwordThreads(), PASSWORDS_WAITING),
       uses: createSecretUses(store.documents, now),
       views: openViews(config, log),
       maySign: () => this.#rotation.signingAllowed(),
@@ -150,6 +150,7 @@ class RunningService implements OneService {
     try {
       await this.#listen.start();
       if (this.#parts.hasManagement) await this.#management.start();
+      this.#hasStarted = true;
       this.#parts.telemetry.audit.record('service_started', 'success', {
         configuration: this.#status.hash,
       });
@@ -169,34 +170,54 @@ class RunningService implements OneService {
     await this.#rotation.stop();
     await this.#foundation.uses.stop();
     await this.#parts.store.close();
-    this.#parts.telemetry.audit.record('service_stopped', 'success', {});
+    if (this.#hasStarted) this.#parts.telemetry.audit.record('service_stopped', 'success', {});
   }
 
   reconfigure(wanted: Config, hash: string): Promise<void> {
     return this.#inTurn(async () => {
-      const { log, audit, metrics } = this.#parts.telemetry;
-      const old = this.#config;
-      const later = needRestart(old, wanted);
-      if (later.length > 0) log.warn({ keys: later }, 'these settings take effect at the next start');
-      const config = keepUntilRestart(old, wanted);
-      await this.#use(config);
-      const { viewsFolder, branding } = config;
-      if (!isDeepStrictEqual([old.viewsFolder, old.branding], [viewsFolder, branding])) {
-        await this.#foundation.views.configure({ overrideFolder: viewsFolder, branding });
+      try {
+        await this.#takeOver(wanted, hash);
+      } catch (error) {
+        this.#tellNotTaken(error instanceof Error ? error.message : String(error));
+        throw error;
       }
-      this.#status = { hash, problem: undefined };
-      log.info({ hash }, 'the configuration was taken over');
-      audit.record('configuration_changed', 'success', { configuration: hash });
-      metrics.reload('taken');
     });
   }
 
-  refuse(error: ConfigError): void {
-    this.#status = { ...this.#status, problem: error.message };
+  async #takeOver(wanted: Config, hash: string): Promise<void> {
     const { log, audit, metrics } = this.#parts.telemetry;
-    log.error({ problems: error.problems }, 'the configuration is broken, the old one goes on');
+    const old = this.#config;
+    const later = needRestart(old, wanted);
+    if (later.length > 0) log.warn({ keys: later }, 'these settings take effect at the next start');
+    const config = keepUntilRestart(old, wanted);
+    await this.#use(config);
+    const { viewsFolder, branding } = config;
+    if (!isDeepStrictEqual([old.viewsFolder, old.branding], [viewsFolder, branding])) {
+      await this.#foundation.views.configure({ overrideFolder: viewsFolder, branding });
+    }
+    this.#status = { hash, problem: undefined };
+    log.info({ hash }, 'the configuration was taken over');
+    audit.record('configuration_changed', 'success', { configuration: hash });
+    metrics.reload('taken');
+  }
+
+  /** Once, however often it is tried again. */
+  #tellNotTaken(reason: string): void {
+    const problem = `the configuration could not be taken over: ${reason}`;
+    if (problem !== this.#status.problem) this.#tellRefused(problem);
+  }
+
+  #tellRefused(problem: string): void {
+    const { audit, metrics } = this.#parts.telemetry;
+    this.#status = { ...this.#status, problem };
     audit.record('configuration_changed', 'failure', { configuration: this.#status.hash });
     metrics.reload('refused');
+  }
+
+  refuse(error: ConfigError): void {
+    const { log } = this.#parts.telemetry;
+    log.error({ problems: error.problems }, 'the configuration is broken, the old one goes on');
+    this.#tellRefused(error.message);
   }
 
   confirm(): void {

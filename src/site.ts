@@ -77,6 +77,7 @@ export async function buildSite(config: Config, keySet: KeySet, foundation: Foun
     passwords,
     devices: createDevices(hash, now, randomBytes),
     countAttempt: (attempt) => limits.takeSignInAttempt(attempt),
+    now,
   });
 
   const adapter = { records: store.records, hash, tombstoneSeconds: tombstoneSeconds(config) };

@@ -1,8 +1,10 @@
 // What may change about a person while the service runs, for people of the file too: disabled or not, and since when
 // everything issued before counts as ended. Owns the stored form; binds the next request on any node.
+import { FORM_VERSION, parseForm, type StoredForm } from '../store/form.ts';
 import type { DocumentStore } from '../store/store.ts';
 
 const COLLECTION = 'account-state';
+const WHAT = 'the state of a person';
 
 export type AccountState = {
   readonly disabled: boolean;
@@ -37,11 +39,12 @@ export function createAccountStates(documents: DocumentStore): AccountStates {
     async update(accountId, change) {
       for (;;) {
         const document = await documents.get(COLLECTION, accountId);
-        const state = { ...(document === undefined ? INITIAL : parseState(document.value)), ...change };
+        // With what a newer version added.
+        const before = document === undefined ? INITIAL : parseForm(document.value, WHAT);
         const done = await documents.put(
           COLLECTION,
           accountId,
-          JSON.stringify({ v: 1, ...state }),
+          JSON.stringify({ ...before, ...change, v: FORM_VERSION }),
           document?.version ?? 0,
         );
         if (done) return;
@@ -51,6 +54,7 @@ export function createAccountStates(documents: DocumentStore): AccountStates {
 }
 
 function parseState(text: string): AccountState {
-  const { disabled, validAfter, attemptsSince, credential } = JSON.parse(text) as AccountState;
+  const { disabled, validAfter, attemptsSince, credential } = parseForm(text, WHAT) as StoredForm &
+    AccountState;
   return { disabled, validAfter, attemptsSince, credential };
 }

@@ -5,10 +5,12 @@
 // wins, and what a crash leaves behind is a person whom nobody can reach. Deleting leaves a tombstone under the id.
 import type { User } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
-import type { DocumentStore, StoredDocument } from '../store/store.ts';
+import { FORM_VERSION, parseForm, type StoredForm } from '../store/form.ts';
+import type { DocumentStore } from '../store/store.ts';
 
 const PEOPLE = 'people';
 const NAMES = 'usernames';
+const WHAT = 'a person';
 /** No id has this form: a look-up of nobody costs what one of somebody does (LG-19). */
 const NOBODY = 'nobody';
 
@@ -19,12 +21,14 @@ export type StoredPerson = User & {
 };
 
 type PersonForm = {
-  readonly v: 1;
+  readonly v: number;
   readonly username: string;
   readonly password_hash: string;
   readonly claims: Readonly<Record<string, unknown>>;
   readonly valid_after: number;
 };
+
+type Read = { readonly person: StoredPerson; readonly form: StoredForm; readonly version: number };
 
 /** Every method throws StoreUnavailable. */
 export interface People {
@@ -43,10 +47,11 @@ export interface People {
 }
 
 export function createPeople(documents: DocumentStore): People {
-  async function read(id: string): Promise<{ person: StoredPerson; version: number } | undefined> {
+  async function read(id: string): Promise<Read | undefined> {
     const document = await documents.get(PEOPLE, id);
-    const person = document && toPerson(document);
-    return document && person && { person, version: document.version };
+    const form = document && parseForm(document.value, WHAT);
+    const person = form && toPerson(id, form);
+    return document && person && { person, form, version: document.version };
   }
 
   async function findByUsername(typed: string): Promise<StoredPerson | undefined> {
@@ -57,12 +62,12 @@ export function createPeople(documents: DocumentStore): People {
   }
 
   /** Repeats until nobody else wrote in between. */
-  async function change(id: string, to: (person: StoredPerson) => string | undefined): Promise<boolean> {
+  async function change(id: string, to: (found: Read) => StoredForm | undefined): Promise<boolean> {
     for (;;) {
       const found = await read(id);
-      const next = found && to(found.person);
+      const next = found && to(found);
       if (found === undefined || next === undefined) return false;
-      if (await documents.put(PEOPLE, id, next, found.version)) return true;
+      if (await documents.put(PEOPLE, id, JSON.stringify(next), found.version)) return true;
     }
   }
 
@@ -81,12 +86,12 @@ export function createPeople(documents: DocumentStore): People {
       const [people, names] = await Promise.all([documents.list(PEOPLE), documents.list(NAMES)]);
       const reachable = new Set(names.map(({ value }) => value));
       return people
-        .map(toPerson)
+        .map(({ id, value }) => toPerson(id, parseForm(value, WHAT)))
         .filter((person) => person !== undefined)
         .filter(({ id }) => reachable.has(id));
     },
     async add({ id, username, passwordHash, claims }) {
-      const form = toText({ username, passwordHash, claims, validAfter: 0 });
+      const form = JSON.stringify(toForm({ username, passwordHash, claims, validAfter: 0 }));
       // The id is random: a second one of it is a mistake, and never somebody's place to take.
       if (!(await documents.put(PEOPLE, id, form, 0))) throw new Error(`the id ${id} is taken`);
       if (await claimName(username, id)) return true;
@@ -94,10 +99,10 @@ export function createPeople(documents: DocumentStore): People {
       return false;
     },
     setPassword: (id, passwordHash, validAfter) =>
-      change(id, (person) => toText({ ...person, passwordHash, validAfter })),
+      change(id, ({ person, form }) => ({ ...form, ...toForm({ ...person, passwordHash, validAfter }) })),
     async renewHash(id, from, to) {
-      await change(id, (person) =>
-        person.passwordHash === from ? toText({ ...person, passwordHash: to }) : undefined,
+      await change(id, ({ person, form }) =>
+        person.passwordHash === from ? { ...form, ...toForm({ ...person, passwordHash: to }) } : undefined,
       );
     },
     async remove(id) {
@@ -113,24 +118,22 @@ export function createPeople(documents: DocumentStore): People {
 }
 
 /** Stays for ever, so that the id is never given to somebody else; nothing of the person is left in it. */
-const TOMBSTONE = JSON.stringify({ v: 1, deleted: true });
+const TOMBSTONE = { v: FORM_VERSION, deleted: true };
 
-function toText(person: Omit<StoredPerson, 'id' | 'disabled'>): string {
+function toForm(person: Omit<StoredPerson, 'id' | 'disabled'>): PersonForm {
   const { username, passwordHash, claims, validAfter } = person;
-  const form: PersonForm = {
-    v: 1,
+  return {
+    v: FORM_VERSION,
     username,
     password_hash: passwordHash,
     claims,
     valid_after: validAfter,
   };
-  return JSON.stringify(form);
 }
 
 /** Undefined for who was deleted. */
-function toPerson({ id, value }: StoredDocument): StoredPerson | undefined {
-  const form = JSON.parse(value) as PersonForm | { readonly deleted: true };
+function toPerson(id: string, form: StoredForm): StoredPerson | undefined {
   if ('deleted' in form) return undefined;
-  const { username, password_hash: passwordHash, claims, valid_after: validAfter } = form;
+  const { username, password_hash: passwordHash, claims, valid_after: validAfter } = form as PersonForm;
   return { id, username, passwordHash, disabled: false, claims, validAfter };
 }

@@ -3,7 +3,7 @@
 import type { User } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
 import type { BegunSignIn, SignInAttempt } from '../limits/sign-in-attempts.ts';
-import { StoreUnavailable } from '../store/store.ts';
+import { type Clock, StoreUnavailable } from '../store/store.ts';
 import type { Accounts } from './accounts.ts';
 import type { Devices } from './devices.ts';
 import { MAX_PASSWORD_LENGTH, passwordForms } from './password-rules.ts';
@@ -24,6 +24,8 @@ export type CountAttempt = (attempt: SignInAttempt) => Promise<BegunSignIn>;
 
 export type SignedIn = {
   readonly user: User;
+  /** Epoch seconds, from before the password was looked at: what voids earlier sign-ins voids this one, however late it is finished. */
+  readonly at: number;
   /** What the browser remembers from now on. */
   readonly device: string;
 };
@@ -44,10 +46,13 @@ export type SignInParts = {
   readonly passwords: Passwords;
   readonly devices: Devices;
   readonly countAttempt: CountAttempt;
+  readonly now: Clock;
 };
 
 /** Throws PasswordQueueFull, StoreUnavailable, and what `countAttempt` throws. */
-export function createSignIn({ accounts, people, passwords, devices, countAttempt }: SignInParts): SignIn {
+export function createSignIn(parts: SignInParts): SignIn {
+  const { accounts, people, passwords, devices, countAttempt, now } = parts;
+
   async function verifyOne(passwordHash: string | undefined, password: string): Promise<boolean> {
     if (password.length > MAX_PASSWORD_LENGTH) {
       await passwords.verify(passwordHash, '');
@@ -72,6 +77,7 @@ export function createSignIn({ accounts, people, passwords, devices, countAttemp
   }
 
   return async function signIn({ username, password, address, device }) {
+    const at = Math.floor(now() / 1000);
     const found = await accounts.findByUsername(username);
     const { user } = found;
     const account = user?.id ?? canonicalUsername(username);
@@ -97,6 +103,6 @@ export function createSignIn({ accounts, people, passwords, devices, countAttemp
     }
     await attempt.succeed();
     if (found.source === 'store') await renewHash(user, password);
-    return { user, device: devices.renew(device, user.id) };
+    return { user, at, device: devices.renew(device, user.id) };
   };
 }

@@ -20,10 +20,11 @@ export function registerServe(program: Command, io: CliIo): void {
     .addOption(configOption())
     .action(async ({ config: file }: { readonly config: string }) => {
       const loaded = await readLoaded(file);
-      const stopped = untilToldToStop();
       const { service, telemetry, reopen } = await openService(loaded);
       const { log } = telemetry;
       await service.start();
+      // Before this a signal ends the process at once, as it ends any other: nothing has begun, and a start may hang.
+      const stopped = untilToldToStop();
       const watch = await watchConfig({
         file,
         current: loaded,

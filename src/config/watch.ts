@@ -22,7 +22,7 @@ export type ConfigWatchParts = {
   /** What runs now, as `load` returned it. */
   readonly current: LoadedConfig;
   readonly load: (file: string) => Promise<LoadedConfig>;
-  /** Takes a new configuration over. When it throws, the old one counts as running. */
+  /** Takes a new configuration over. When it throws, the old one counts as running, and the next look tries again. */
   readonly onConfig: (loaded: LoadedConfig, previous: LoadedConfig) => void | Promise<void>;
   readonly onBroken: (error: ConfigError) => void;
   /** The files say what runs already, also after they were broken for a while. */
@@ -187,7 +187,11 @@ class Watcher implements ConfigWatch {
       return isSame ? 'unchanged' : 'changed';
     } catch (error) {
       if (error instanceof ConfigError) this.#parts.onBroken(error);
-      else this.#parts.onError(error);
+      else {
+        // No change of a file will make up for it, as after an outage of the store: the next look tries again.
+        this.#judged = new Map();
+        this.#parts.onError(error);
+      }
       return 'broken';
     }
   }

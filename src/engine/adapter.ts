@@ -1,6 +1,7 @@
 // The engine's adapter over our record store. Owns the translation: keyed hashes for names, payloads without the
 // bearer value, one winner for a code or a refresh token. Knows no store and no HTTP.
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import { FORM_VERSION, parseForm } from '../store/form.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { RecordStore, StoredRecord } from '../store/store.ts';
 
@@ -8,8 +9,6 @@ import type { RecordStore, StoredRecord } from '../store/store.ts';
 const GRANTABLE = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
 /** Stands for the record's own id inside its stored payload. Raw, as JSON never has it: nobody can send it. */
 const OWN_ID = '\u0001';
-/** Written into each payload, so that a later version can read what this one stored. */
-const PAYLOAD_VERSION = 1;
 /** Longer than any two requests run at once. */
 const CLAIM_SECONDS = 60;
 const ENDED_SESSION_SECONDS = 3600;
@@ -21,7 +20,7 @@ export type AdapterParts = {
   readonly tombstoneSeconds: number;
 };
 
-/** Reads `v:1` payloads; unknown members survive, because the engine's models pick what they know. */
+/** Members that a newer version added are handed on; one of a form that only a newer version knows throws NewerForm. */
 export function createAdapter(model: string, { records, hash, tombstoneSeconds }: AdapterParts): Adapter {
   const keyOf = (id: string) => recordKey(hash, model, id);
   const grantKeyOf = (grantId: string) => recordKey(hash, 'Grant', grantId);
@@ -73,12 +72,12 @@ export function createAdapter(model: string, { records, hash, tombstoneSeconds }
 
     async find(id) {
       const record = await records.find(model, keyOf(id));
-      return record && !isEndedSession(record) ? payloadOf(record, id) : undefined;
+      return record && !isEndedSession(record) ? payloadOf(model, record, id) : undefined;
     },
 
     async findByUid(uid) {
       const record = await records.findByAlias(model, hash(`uid:${uid}`));
-      return record && !isEndedSession(record) ? payloadOf(record, undefined) : undefined;
+      return record && !isEndedSession(record) ? payloadOf(model, record, undefined) : undefined;
     },
 
     // The device flow is not offered.
@@ -91,7 +90,7 @@ export function createAdapter(model: string, { records, hash, tombstoneSeconds }
       // RFC 6749 §4.1.2, RFC 9700 §4.14.2: a second use is an attack signal whether it comes late or in parallel, so
       // the loser of the race ends the family just as a later replay does: one result, never one by timing.
       const record = result === 'already_consumed' ? await records.find(model, key) : undefined;
-      const grantId = record && payloadOf(record, id).grantId;
+      const grantId = record && payloadOf(model, record, id).grantId;
       if (grantId !== undefined) await revokeGrant(grantId);
       throw new errors.InvalidGrant('already used');
     },
@@ -107,7 +106,7 @@ export function createAdapter(model: string, { records, hash, tombstoneSeconds }
       // leaves nothing of the family alive that a repeat would no longer find (RD-10).
       if (GRANTABLE.has(model)) {
         const record = await records.find(model, keyOf(id));
-        const grantId = record && payloadOf(record, id).grantId;
+        const grantId = record && payloadOf(model, record, id).grantId;
         if (grantId !== undefined) await revokeGrant(grantId);
       }
       return records.destroy(model, keyOf(id));
@@ -125,7 +124,7 @@ export function recordKey(hash: KeyedHash, model: string, id: string): string {
 function withoutBearerValues(id: string, payload: AdapterPayload): string {
   const { jti: _bearer, session, ...rest } = payload as AdapterPayload & { session?: { cookie?: string } };
   const stored = {
-    v: PAYLOAD_VERSION,
+    v: FORM_VERSION,
     ...rest,
     ...(session && { session: { ...session, cookie: undefined } }),
   };
@@ -134,9 +133,9 @@ function withoutBearerValues(id: string, payload: AdapterPayload): string {
 }
 
 /** With the id back in its places where the caller knows it; a session found by its uid stays without. */
-function payloadOf(record: StoredRecord, id: string | undefined): AdapterPayload {
+function payloadOf(model: string, record: StoredRecord, id: string | undefined): AdapterPayload {
   const text = id === undefined ? record.payload : record.payload.replaceAll(OWN_ID, id);
-  const { v: _version, ...stored } = JSON.parse(text) as AdapterPayload & { v: number };
+  const { v: _version, ...stored } = parseForm(text, `a record of the kind ${model}`);
   return {
     ...stored,
     ...(id !== undefined && { jti: id }),

@@ -4,9 +4,9 @@ import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { SPECIFICATION_SCOPES } from '../config/config.ts';
+import { FOREIGN_GRANT, isForeignGrant } from './foreign-grant.ts';
 
 const CLIENT_ROUTES = new Set(['token', 'introspection', 'revocation']);
-const GRANT_TYPES = new Set(['authorization_code', 'refresh_token', 'client_credentials']);
 const DISCOVERY_ROUTES = new Set(['discovery']);
 
 type EngineContext = KoaContextWithOIDC & { body: unknown };
@@ -31,7 +31,7 @@ export function adjustAnswers(issuer: string): Middleware {
     if (DISCOVERY_ROUTES.has(route) && ctx.status === 200) ctx.body = toDiscovery(ctx.body as Metadata);
     if (CLIENT_ROUTES.has(route)) {
       if (isUnauthenticated(engineCtx)) answerUnauthenticated(engineCtx);
-      if (route === 'token' && isForeignGrant(engineCtx)) answerForeignGrant(engineCtx);
+      if (isForeignGrant(engineCtx, errorOf(engineCtx))) answerForeignGrant(engineCtx);
       challenge(engineCtx, issuer);
       if (route === 'introspection') nameSubject(engineCtx);
       if (route === 'revocation') answerRevoked(engineCtx);
@@ -71,24 +71,13 @@ function answerUnauthenticated(ctx: EngineContext): void {
   ctx.body = { error: 'invalid_client', error_description: 'client authentication is required' };
 }
 
-/** A grant type that is offered, though not to this client: the engine calls it an invalid request. */
-function isForeignGrant({ status, body, oidc }: EngineContext): boolean {
-  const { params, client } = oidc;
-  const asked: unknown = params?.['grant_type'];
-  return (
-    status === 400 &&
-    (body as { readonly error?: unknown } | undefined)?.error === 'invalid_request' &&
-    client !== undefined &&
-    typeof asked === 'string' &&
-    GRANT_TYPES.has(asked) &&
-    !client.grantTypeAllowed(asked)
-  );
+function errorOf({ body }: EngineContext): unknown {
+  return (body as { readonly error?: unknown } | undefined)?.error;
 }
 
 function answerForeignGrant(ctx: EngineContext): void {
-  // RFC 6749 §5.2
   ctx.body = {
-    error: 'unauthorized_client',
+    error: FOREIGN_GRANT,
     error_description: 'the client is not allowed to use this grant type',
   };
 }

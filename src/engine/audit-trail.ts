@@ -6,6 +6,7 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../config/config.ts';
 import { type Audit, type AuditFields, originOf, type Outcome } from '../telemetry/audit.ts';
 import { clip } from '../telemetry/log.ts';
+import { FOREIGN_GRANT, isForeignGrant, isGrantType } from './foreign-grant.ts';
 
 /** What a record of an issued token says; the same from the engine and from the short way in front of it. */
 export type IssuedToken = {
@@ -44,7 +45,6 @@ export function recordConsent(
 
 /** Where a client shows its credentials. */
 const CLIENT_ERRORS = ['grant.error', 'introspection.error', 'revocation.error'] as const;
-const GRANT_TYPES = new Set(['authorization_code', 'refresh_token', 'client_credentials']);
 
 export function recordEvents(provider: Provider, audit: Audit): void {
   // The types know each of these events by its own overload; a provider is an EventEmitter all the same.
@@ -72,7 +72,7 @@ export function recordEvents(provider: Provider, audit: Audit): void {
         client_id: ctx.oidc.client?.clientId,
         grant_type: grantTypeOf(ctx),
         endpoint: ctx.oidc.route,
-        reason: clip(error.message),
+        reason: isForeignGrant(ctx, error.message) ? FOREIGN_GRANT : clip(error.message),
       });
     });
   }
@@ -81,7 +81,7 @@ export function recordEvents(provider: Provider, audit: Audit): void {
     audit.record('grant_ended', 'success', {
       ...originOf(ctx.state),
       client_id: ctx.oidc.client?.clientId,
-      account_id: ctx.oidc.session?.accountId ?? ctx.oidc.account?.accountId,
+      account_id: ctx.oidc.session?.accountId ?? ctx.oidc.account?.accountId ?? revokedFrom(ctx),
       endpoint: ctx.oidc.route,
     });
   });
@@ -89,16 +89,26 @@ export function recordEvents(provider: Provider, audit: Audit): void {
   provider.on('end_session.success', (ctx: KoaContextWithOIDC) => {
     // Whoever answered "stay signed in" also comes by here.
     if (ctx.oidc.params?.['logout'] === undefined) return;
-    audit.record('sign_out', 'success', {
-      ...originOf(ctx.state),
-      client_id: ctx.oidc.client?.clientId,
-      account_id: ctx.oidc.session?.accountId,
-    });
+    recordSignOut(audit, ctx);
   });
+}
+
+export function recordSignOut(audit: Audit, { state, oidc }: KoaContextWithOIDC, reason?: string): void {
+  audit.record('sign_out', 'success', {
+    ...originOf(state),
+    client_id: oidc.client?.clientId,
+    account_id: oidc.session?.accountId,
+    reason,
+  });
+}
+
+/** Whose token a client revoked; the engine looks at no account there. */
+function revokedFrom({ oidc: { entities } }: KoaContextWithOIDC): string | undefined {
+  return (entities.AccessToken ?? entities.RefreshToken)?.accountId;
 }
 
 /** What was asked for, where it is something that exists. */
 function grantTypeOf(ctx: KoaContextWithOIDC): string | undefined {
   const asked: unknown = ctx.oidc.params?.['grant_type'];
-  return typeof asked === 'string' && GRANT_TYPES.has(asked) ? asked : undefined;
+  return isGrantType(asked) ? asked : undefined;
 }

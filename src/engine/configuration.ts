@@ -17,6 +17,7 @@ import { createLifetimes } from './lifetimes.ts';
 import { createStillAllowed, narrowScopes } from './narrowed-scope.ts';
 import { createScopePolicy, type ScopePolicy } from './scopes.ts';
 import type { RememberedConsents } from './remembered-consents.ts';
+import { signedInAt } from './signed-in-at.ts';
 import { toEngineKeys } from './signing-keys.ts';
 import { createIntrospectionPolicy, createRevocationPolicy } from './token-policies.ts';
 
@@ -79,8 +80,8 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
       policy: createInteractionPolicy(),
     },
     findAccount: async (ctx, id, token) => {
-      const issuedAt = token?.iat ?? ctx.oidc?.session?.loginTs ?? 0;
-      const account = await accounts.findLive(id, issuedAt);
+      const at = token === undefined ? ctx.oidc?.session?.loginTs : signedInAt(token);
+      const account = await accounts.findLive(id, at ?? 0);
       if (account === undefined) return undefined;
       const claims = { ...account.claims, sub: id };
       const ofIdToken = () => (wantsFullIdToken(ctx, clients) ? claims : { sub: id });
@@ -120,7 +121,7 @@ function featuresOf(
       allowedPolicy: createIntrospectionPolicy({
         audiences,
         clientExists,
-        accountIsLive: async (id, iat) => (await accounts.findLive(id, iat)) !== undefined,
+        accountIsLive: async (id, at) => (await accounts.findLive(id, at)) !== undefined,
       }),
     },
     revocation: { enabled: true, allowedPolicy: createRevocationPolicy(consents, telemetry.audit) },

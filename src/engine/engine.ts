@@ -114,7 +114,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
       createOfflineAccessNotice(log),
       limitUnknownTokens(limits, tokens),
       adjustAnswers(config.issuer),
-      signOutAtOnce(enginePages, parts.adapter),
+      signOutAtOnce(enginePages, parts.adapter, audit),
       ...(provider.middleware as Middleware[]),
     ]),
   };

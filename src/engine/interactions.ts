@@ -35,13 +35,16 @@ export type OpenInteraction = {
   };
 };
 
+/** Who proved to be whom, and when (epoch seconds). */
+export type Login = { readonly accountId: string; readonly at: number };
+
 export interface Interactions {
   /** Undefined when it isn't this browser's, has expired, was finished, or its session changed. */
   find(ctx: Context, uid: string): Promise<OpenInteraction | undefined>;
   /** The app that an interaction was for, also when it is gone; as this browser remembers. */
   appOf(ctx: Context, uid: string): ClientModel | undefined;
   /** Each resolves the URL to go on with, or undefined when somebody else finished it first. */
-  finishLogin(ctx: Context, interaction: OpenInteraction, accountId: string): Promise<string | undefined>;
+  finishLogin(ctx: Context, interaction: OpenInteraction, login: Login): Promise<string | undefined>;
   /** Goes on with the person who is signed in. */
   finishSelection(ctx: Context, interaction: OpenInteraction): Promise<string | undefined>;
   finishConsent(ctx: Context, interaction: OpenInteraction): Promise<string | undefined>;
@@ -94,9 +97,13 @@ export function createInteractions(live: LiveEngine, adapter: AdapterParts, audi
       return settings && toClientModel(settings, provider.issuer);
     },
 
-    finishLogin: (ctx, { uid, prompt }, accountId) =>
-      // Whoever signs in has chosen their account.
-      finish(ctx, uid, { login: { accountId }, ...(prompt === 'select_account' && { select_account: {} }) }),
+    finishLogin: (ctx, { uid, prompt }, { accountId, at }) =>
+      finish(ctx, uid, {
+        // By itself the engine takes the time when the browser comes back, which may be after a new password was set.
+        login: { accountId, ts: at },
+        // Whoever signs in has chosen their account.
+        ...(prompt === 'select_account' && { select_account: {} }),
+      }),
 
     finishSelection: (ctx, { uid }) => finish(ctx, uid, { select_account: {} }),
 

@@ -1,6 +1,7 @@
 // What a person allowed an app, kept beyond the session: one record for each person and app, with an end. A sign-out
 // leaves it, so that the next sign-in doesn't ask again; revoking a token of the app withdraws it, and so does whatever
 // ends everything of a person (disabling, sign-out everywhere), because it is older than their `valid_after`.
+import { FORM_VERSION, parseForm, type StoredForm } from '../store/form.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, RecordStore } from '../store/store.ts';
 
@@ -36,21 +37,25 @@ export function createRememberedConsents(parts: ConsentParts): RememberedConsent
   const { records, hash, now, lifetimeSeconds } = parts;
   const keyOf = (accountId: string, clientId: string) => hash(`consent:${accountId}\n${clientId}`);
 
-  async function find(accountId: string, clientId: string): Promise<RememberedConsent | undefined> {
+  async function findForm(accountId: string, clientId: string): Promise<StoredForm | undefined> {
     if (lifetimeSeconds === 0) return undefined;
     const record = await records.find(KIND, keyOf(accountId, clientId));
-    return record && parseConsent(record.payload);
+    return record && parseForm(record.payload, 'a consent');
   }
 
   return {
-    find,
+    async find(accountId, clientId) {
+      const form = await findForm(accountId, clientId);
+      return form && toConsent(form);
+    },
     async add(accountId, clientId, consent) {
       if (lifetimeSeconds === 0) return;
-      const merged = merge(await find(accountId, clientId), consent);
+      const form = await findForm(accountId, clientId);
+      const merged = merge(form && toConsent(form), consent);
       await records.save({
         kind: KIND,
         key: keyOf(accountId, clientId),
-        payload: JSON.stringify({ v: 1, ...merged, at: Math.floor(now() / 1000) }),
+        payload: JSON.stringify({ ...form, ...merged, v: FORM_VERSION, at: Math.floor(now() / 1000) }),
         ttlSeconds: lifetimeSeconds,
       });
     },
@@ -60,8 +65,8 @@ export function createRememberedConsents(parts: ConsentParts): RememberedConsent
   };
 }
 
-function parseConsent(payload: string): RememberedConsent {
-  const { scopes, claims, resourceScopes, at } = JSON.parse(payload) as RememberedConsent;
+function toConsent(form: StoredForm): RememberedConsent {
+  const { scopes, claims, resourceScopes, at } = form as StoredForm & RememberedConsent;
   return { scopes, claims, resourceScopes, at };
 }
 

@@ -2,9 +2,11 @@
 // writing in the background: at most once a minute for a secret, never on a request's path.
 import type { Client, ClientSecret } from '../config/config.ts';
 import { secretId } from '../config/secret-id.ts';
+import { FORM_VERSION, parseForm, type StoredForm } from '../store/form.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
 
 const COLLECTION = 'secret-uses';
+const WHAT = 'the last use of a secret';
 const FLUSH_EVERY_MS = 60_000;
 
 export interface SecretUses {
@@ -38,9 +40,11 @@ export function createSecretUses(documents: DocumentStore, now: Clock): SecretUs
   async function write({ clientId, id }: Use, at: number): Promise<void> {
     const key = useId(clientId, id);
     const stored = await documents.get(COLLECTION, key);
-    if (stored !== undefined && Number(stored.value) >= at) return;
+    const form = stored && parseForm(stored.value, WHAT);
+    if (form !== undefined && (usedAt(form) ?? 0) >= at) return;
+    const next = JSON.stringify({ ...form, v: FORM_VERSION, at });
     // Lost the race: another process wrote as fresh a time.
-    await documents.put(COLLECTION, key, String(at), stored?.version ?? 0);
+    await documents.put(COLLECTION, key, next, stored?.version ?? 0);
   }
 
   async function flush(): Promise<void> {
@@ -74,8 +78,13 @@ export function createSecretUses(documents: DocumentStore, now: Clock): SecretUs
 export async function readSecretUses(
   documents: DocumentStore,
 ): Promise<(clientId: string, secretId: string) => number | undefined> {
-  const uses = new Map((await documents.list(COLLECTION)).map(({ id, value }) => [id, Number(value)]));
+  const stored = await documents.list(COLLECTION);
+  const uses = new Map(stored.map(({ id, value }) => [id, usedAt(parseForm(value, WHAT))]));
   return (clientId, secret) => uses.get(useId(clientId, secret));
+}
+
+function usedAt({ at }: StoredForm): number | undefined {
+  return typeof at === 'number' ? at : undefined;
 }
 
 function useId(clientId: string, secret: string): string {

@@ -2,14 +2,16 @@
 // as somebody else than who was signed in. Such a page is unstyled, and a dead end of one button without JavaScript.
 import type { Middleware } from 'koa';
 import type { KoaContextWithOIDC, Session } from 'oidc-provider';
+import type { Audit } from '../telemetry/audit.ts';
 import { type AdapterParts, createAdapter } from './adapter.ts';
+import { recordSignOut } from './audit-trail.ts';
 import type { EnginePages } from './engine-pages.ts';
 
 const POLICY = 'Content-Security-Policy';
 
 type SessionState = { readonly postLogoutRedirectUri?: string } | undefined;
 
-export function signOutAtOnce(enginePages: EnginePages, adapter: AdapterParts): Middleware {
+export function signOutAtOnce(enginePages: EnginePages, adapter: AdapterParts, audit: Audit): Middleware {
   const grants = createAdapter('Grant', adapter);
 
   return async function answerAtOnce(hostCtx, next) {
@@ -27,6 +29,7 @@ export function signOutAtOnce(enginePages: EnginePages, adapter: AdapterParts): 
       // As the engine's confirmation does: what lives with the session ends with it.
       await Promise.all(grantsOf(session).map((grantId) => grants.destroy(grantId)));
       await forget(ctx, session, policy);
+      recordSignOut(audit, ctx, 'another_person_signed_in');
       redirect(ctx, resume);
     }
   };

@@ -1,25 +1,25 @@
 // Who may introspect and revoke which token (RFC 7662 §4, RFC 7009 §2.1). A caller that may not learns nothing.
 import type { Client as EngineClient, KoaContextWithOIDC } from 'oidc-provider';
 import type { RememberedConsents } from './remembered-consents.ts';
+import { signedInAt, type TokenOfPerson } from './signed-in-at.ts';
 import { type Audit, originOf } from '../telemetry/audit.ts';
 import type { AudienceRules } from '../tokens/audience.ts';
 
 /** What the policies look at in an engine token. */
-type PolicedToken = {
+type PolicedToken = TokenOfPerson & {
   readonly kind: string;
   /** Of a refresh token this is a credential. */
   readonly jti?: string | undefined;
   readonly clientId?: string | undefined;
   readonly accountId?: string | undefined;
   readonly aud?: string | readonly string[] | undefined;
-  readonly iat: number;
 };
 
 export type TokenPolicyParts = {
   readonly audiences: AudienceRules;
   readonly clientExists: (clientId: string) => boolean;
-  /** Whether the person may still be signed in with something issued at `iat` (epoch seconds). */
-  readonly accountIsLive: (accountId: string, iat: number) => Promise<boolean>;
+  /** Whether the person may still be signed in with a sign-in at `at` (epoch seconds). */
+  readonly accountIsLive: (accountId: string, at: number) => Promise<boolean>;
 };
 
 export function createIntrospectionPolicy({ audiences, clientExists, accountIsLive }: TokenPolicyParts) {
@@ -38,7 +38,7 @@ export function createIntrospectionPolicy({ audiences, clientExists, accountIsLi
     if (!own && (token.kind === 'RefreshToken' || !isListedFor(token, caller.clientId))) return false;
     // The engine does not ask again whether the client and the person are still there.
     if (token.clientId === undefined || !clientExists(token.clientId)) return false;
-    return token.accountId === undefined || accountIsLive(token.accountId, token.iat);
+    return token.accountId === undefined || accountIsLive(token.accountId, signedInAt(token));
   };
 }
 

@@ -2,7 +2,7 @@
 import type { Context } from 'koa';
 import { PasswordQueueFull } from '../accounts/passwords.ts';
 import type { SignIn } from '../accounts/sign-in.ts';
-import type { OpenInteraction } from '../engine/interactions.ts';
+import type { Login, OpenInteraction } from '../engine/interactions.ts';
 import { TooManyRequests } from '../limits/limits.ts';
 import { type Audit, type AuditFields, originOf, type Outcome } from '../telemetry/audit.ts';
 import type { DeviceCookie } from './device-cookie.ts';
@@ -13,7 +13,7 @@ import type { Show } from './show.ts';
 export const MAX_USERNAME_LENGTH = 256;
 
 /** Undefined when the page was shown again. */
-export type Attempt = (ctx: Context, interaction: OpenInteraction, form: Form) => Promise<string | undefined>;
+export type Attempt = (ctx: Context, interaction: OpenInteraction, form: Form) => Promise<Login | undefined>;
 
 export type AttemptParts = {
   readonly signIn: SignIn;
@@ -41,7 +41,7 @@ export function createAttempt({ signIn, show, cookie, audit }: AttemptParts): At
       if (signedIn.user !== undefined) {
         cookie.write(ctx, signedIn.device);
         record('success', { account_id: signedIn.user.id });
-        return signedIn.user.id;
+        return { accountId: signedIn.user.id, at: signedIn.at };
       }
       record('failure', { account_id: signedIn.meant?.id, reason: signedIn.reason });
       show.login(ctx, interaction, { username, error: 'invalid_credentials' });

@@ -33,9 +33,9 @@ export function interactionRoutes(parts: InteractionParts): Middleware {
   }
 
   async function signInFrom(ctx: Context, { form, interaction }: Opened): Promise<void> {
-    const accountId = await attempt(ctx, interaction, form);
-    if (accountId === undefined) return;
-    goOn(ctx, interaction, await interactions.finishLogin(ctx, interaction, accountId));
+    const login = await attempt(ctx, interaction, form);
+    if (login === undefined) return;
+    goOn(ctx, interaction, await interactions.finishLogin(ctx, interaction, login));
   }
 
   const router = new Router({ prefix: '/interaction' });

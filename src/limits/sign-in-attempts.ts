@@ -105,11 +105,11 @@ export function createSignInAttempts(
     if (own.refused !== undefined) return undefined;
     if (isDevice) return [own];
     const places = await attempts.begin(counters.places);
-    if (places.refused !== undefined) {
-      own.takeBack();
-      refuse(places.refused);
-    }
-    return [own, places];
+    if (places.refused === undefined) return [own, places];
+    own.takeBack();
+    refuse(places.refused);
+    // With `dry_run` it goes on, and there is nothing left to take back.
+    return [];
   }
 
   async function beginStranger({ strangers, turn, pair, places }: Counters): Promise<readonly Attempt[]> {
@@ -122,11 +122,10 @@ export function createSignInAttempts(
     // it will be, so the wait follows from what was there before.
     const wait = turn(waitAfter(Math.max(FREE, before + 1)));
     const { used, resetsInMs } = await counting.add(wait, 1);
-    if (used > 1) {
-      begun.takeBack();
-      refuse({ name: wait.name, waitMs: Math.max(1, resetsInMs) });
-    }
-    return [begun];
+    if (used === 1) return [begun];
+    begun.takeBack();
+    refuse({ name: wait.name, waitMs: Math.max(1, resetsInMs) });
+    return [];
   }
 
   return async function begin(attempt) {

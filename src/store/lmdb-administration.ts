@@ -4,7 +4,13 @@ import { join } from 'node:path';
 import { countOne, type StoreAdministration } from './administration.ts';
 import { openFolder } from './lmdb.ts';
 
+const DATA = 'data.mdb';
+
+/** Rejects where no service has made a store yet: whoever looks makes none, and an empty copy is no backup. */
 export async function administerLmdb(folder: string): Promise<StoreAdministration> {
+  await stat(join(folder, DATA)).catch((cause: unknown) => {
+    throw new Error(`there is no store in ${folder}`, { cause });
+  });
   const tables = await openFolder(folder);
   return {
     findings: () => Promise.resolve([{ server: `lmdb:${folder}`, faults: [], warnings: [] }]),
@@ -16,7 +22,7 @@ export async function administerLmdb(folder: string): Promise<StoreAdministratio
         counts['documents'] = tables.documents.getKeysCount();
         counts['counter'] = tables.counters.getKeysCount();
       });
-      return { counts, bytes: (await stat(join(folder, 'data.mdb'))).size };
+      return { counts, bytes: (await stat(join(folder, DATA))).size };
     },
     exportDocuments: () =>
       Promise.resolve(
@@ -30,7 +36,7 @@ export async function administerLmdb(folder: string): Promise<StoreAdministratio
     async backup(to) {
       await mkdir(to, { mode: 0o700 });
       await tables.copyTo(to);
-      const copy = join(to, 'data.mdb');
+      const copy = join(to, DATA);
       await chmod(copy, 0o600);
       for (const written of [copy, to]) await flush(written);
     },

@@ -145,7 +145,10 @@ function createClusterClient(place: RedisPlace): RedisClient {
     { ...CLUSTER, scripts: { ...SCRIPTS }, redisOptions: { ...COMMON, ...toCredentials(place) } },
   );
   let lastError: unknown;
-  cluster.on('error', (error: unknown) => (lastError = error));
+  // Of all nodes only the last one's reason says more than that it was none of them.
+  cluster.on('error', (error: Error & { readonly lastNodeError?: Error }) => {
+    lastError = error.lastNodeError ?? error;
+  });
   cluster.on('node error', (error: unknown) => (lastError = error));
 
   const nodeAt = (name: string | undefined) => cluster.nodes('master').find((node) => nameOf(node) === name);

@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis';
 import { parseRedisUrl, type RedisPlace } from '../config/redis-url.ts';
 import { createBreaker } from './redis-breaker.ts';
 import { codeOf, COMMAND_MS, createRedisClient, type Master, type RedisClient } from './redis-client.ts';
+import { findObstacle } from './redis-diagnosis.ts';
 import { createConfirmer, type Write } from './redis-confirm.ts';
 import { judgeServer, parseInfo, type Finding, type InfoFields } from './redis-info.ts';
 import type { ScriptName } from './redis-scripts.ts';
@@ -48,7 +49,10 @@ export async function connectRedis(url: string, { isForLooking = false } = {}): 
     return connection;
   } catch (error) {
     await connection.close();
-    throw new Error(`the store at ${place.label} can not be used: ${reasonOf(error)}`, { cause: error });
+    const obstacle = place.kind === 'single' ? undefined : await findObstacle(place);
+    throw new Error(`the store at ${place.label} can not be used: ${obstacle ?? reasonOf(error)}`, {
+      cause: error,
+    });
   }
 }
 

@@ -1,5 +1,5 @@
 // The audit trail: one JSON line for each security event, appended and never changed. Owns the events and their fields
-// (docs/audit.md has them for readers); what happened is told by those who did it.
+// (docs/observability.md has them for readers); what happened is told by those who did it.
 import type { Lines } from './lines.ts';
 
 /** Each event, and when there is a record of it. */
@@ -32,8 +32,6 @@ export type AuditFields = Origin & {
   readonly client_id?: string | undefined;
   /** The person's stable id. */
   readonly account_id?: string | undefined;
-  /** What was typed, where it names somebody that exists: people type passwords into the wrong field. */
-  readonly username?: string | undefined;
   readonly grant_type?: string | undefined;
   readonly scope?: string | undefined;
   /** The access token's jti, which is no credential. */

@@ -81,9 +81,12 @@ type Metric = {
 
 /**
  * The text that Prometheus reads. What can be added up over the processes is: counters and histograms. What can't, gauges and
- * all that is said of a process, carries the label `worker`.
+ * all that is said of a process, carries the label `worker`. `missing` is added to the sums.
  */
-export async function toText(processes: ReadonlyMap<string, ProcessMetrics>): Promise<string> {
+export async function toText(
+  processes: ReadonlyMap<string, ProcessMetrics>,
+  missing: ProcessMetrics = [],
+): Promise<string> {
   const isAlone = processes.size === 1;
   const labelled = [...processes].map(([worker, metrics]) =>
     (metrics as readonly Metric[]).map((metric) =>
@@ -91,7 +94,15 @@ export async function toText(processes: ReadonlyMap<string, ProcessMetrics>): Pr
       ({ ...(isAlone || isSum(metric) ? metric : withLabel(metric, worker)), aggregator: 'sum' }),
     ),
   );
-  return AggregatorRegistry.aggregate(labelled).metrics();
+  return AggregatorRegistry.aggregate([...labelled, [...missing]]).metrics();
+}
+
+/** Of several processes as one, and only what can be added up. */
+export async function addUp(processes: readonly ProcessMetrics[]): Promise<ProcessMetrics> {
+  const sums = processes.map((metrics) =>
+    (metrics as readonly Metric[]).filter(isSum).map((metric) => ({ ...metric, aggregator: 'sum' })),
+  );
+  return AggregatorRegistry.aggregate(sums).getMetricsAsJSON();
 }
 
 function isSum({ name, type }: Metric): boolean {

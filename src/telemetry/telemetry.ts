@@ -12,7 +12,7 @@ export type Telemetry = {
 };
 
 export interface OpenTelemetry extends Telemetry {
-  /** After logrotate: the audit file is opened again by its name. */
+  /** After logrotate: the audit file is opened again by its name. Where that fails, the log says so and the old one goes on. */
   reopen(): void;
   /** Resolves when what waits was written, or after a second. */
   close(): Promise<void>;
@@ -45,15 +45,20 @@ export async function openTelemetry({ log, audit, worker }: TelemetrySettings): 
   const auditWriter =
     auditLines !== undefined && isAuditReadable ? await readable(auditLines, 'event') : auditLines;
 
+  const processLog = createLog(log.level, logWriter, worker);
   return {
     ...combine({
-      log: createLog(log.level, logWriter, worker),
+      log: processLog,
       audit: auditWriter ?? NOWHERE,
       metrics,
       worker,
     }),
     reopen() {
-      auditLines?.reopen();
+      try {
+        auditLines?.reopen();
+      } catch (error) {
+        processLog.error({ err: error }, 'the audit trail could not be opened again: the old file goes on');
+      }
     },
     async close() {
       await Promise.all([logLines.close(), auditLines?.close()]);

@@ -3,6 +3,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StartError } from '../http/server.ts';
+import { threadPoolOf } from '../config/threads.ts';
 import type { Log } from '../telemetry/log.ts';
 import {
   createQuestioner,
@@ -26,6 +27,8 @@ const FIRST_START_ATTEMPTS = 3;
 export type KeptWorkerParts = {
   /** From 1; the next process keeps it. */
   readonly number: number;
+  /** How many there are, to share the machine's cores. */
+  readonly processes: number;
   readonly log: Log;
   /** What to run, always the newest. Resolves when the process, which is loading its code by then, may begin. */
   readonly job: () => Promise<Job>;
@@ -106,7 +109,7 @@ export class KeptWorker {
 
   /** One process from its birth to its end. */
   async #live(onServing: () => void): Promise<Life> {
-    const { worker, questioner, ended } = (this.#now = fork());
+    const { worker, questioner, ended } = (this.#now = fork(this.#parts.processes));
     const isOver = ended.then(() => undefined);
     try {
       // Its code is loading meanwhile.
@@ -133,19 +136,22 @@ export class KeptWorker {
 
   async #begin(questioner: Questioner, job: Job | undefined): Promise<Outcome<void>> {
     if (job === undefined) return { kind: 'silent' };
-    const outcome = await questioner.ask('start', { ...job, worker: this.number }, START_WITHIN_MS);
+    let outcome = await questioner.ask('start', { ...job, worker: this.number }, START_WITHIN_MS);
     let known = job;
     // The configuration changed while it started.
     for (let newest = await this.#parts.job(); newest !== known; newest = await this.#parts.job()) {
-      if (outcome.kind === 'answered') await questioner.ask('reconfigure', newest, START_WITHIN_MS);
       known = newest;
+      if (outcome.kind !== 'answered') continue;
+      const taken = await questioner.ask('reconfigure', newest, START_WITHIN_MS);
+      // It must not serve with the old one while the others have the new one: another process begins anew.
+      if (taken.kind !== 'answered') outcome = { kind: 'silent' };
     }
     return outcome;
   }
 }
 
-function fork(): Running {
-  const worker = cluster.fork();
+function fork(processes: number): Running {
+  const worker = cluster.fork(threadPoolOf(processes));
   const questioner = createQuestioner(worker);
   const ended = new Promise<string>((resolve) => {
     worker.once('exit', (code, signal) => resolve(`it ended with ${signal ?? code}`));

@@ -13,6 +13,7 @@ import { toText } from '../telemetry/metrics.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { KeptWorker } from './kept-worker.ts';
 import type { Job } from './questions.ts';
+import { createSilentWorkers } from './silent-workers.ts';
 import { combineStatus } from './status.ts';
 
 /** A worker that hears nothing for so long will not hear of a removed client either: another one takes its place. */
@@ -39,6 +40,7 @@ class WorkersPrimary implements Primary {
   readonly #workers: readonly KeptWorker[];
   /** The first worker goes first: at the first start of all it makes the keys, and the others find them. */
   readonly #firstServes = Promise.withResolvers<void>();
+  readonly #silent = createSilentWorkers();
   #job: Job;
   #status: ConfigStatus;
   #views: Views | undefined;
@@ -52,6 +54,7 @@ class WorkersPrimary implements Primary {
       const isFirst = index === 0;
       return new KeptWorker({
         number: index + 1,
+        processes: job.config.workers,
         log: telemetry.log,
         job: async () => {
           if (!isFirst) await this.#firstServes.promise;
@@ -96,6 +99,8 @@ class WorkersPrimary implements Primary {
     if (refusal !== undefined) {
       this.#job = old;
       await this.#handOut(old);
+      // The workers have told the audit trail.
+      this.#status = { ...this.#status, problem: `the configuration could not be taken over: ${refusal}` };
       throw new Error(refusal);
     }
     this.#status = { hash, problem: undefined };
@@ -157,15 +162,19 @@ class WorkersPrimary implements Primary {
   }
 
   async #askMetrics(): Promise<string> {
-    const [own, ...answers] = await Promise.all([
+    const [own, ...workers] = await Promise.all([
       this.#telemetry.metrics.read(),
-      ...this.#workers.map((worker) => worker.ask('metrics', undefined)),
+      ...this.#workers.map(async (worker) => {
+        const { number, pid } = worker;
+        const outcome = await worker.ask('metrics', undefined);
+        return { number, pid, metrics: outcome.kind === 'answered' ? outcome.answer : undefined };
+      }),
     ]);
     const processes = new Map([[PRIMARY, own]]);
-    for (const [index, outcome] of answers.entries()) {
-      if (outcome.kind === 'answered') processes.set(String(index + 1), outcome.answer);
+    for (const { number, metrics } of workers) {
+      if (metrics !== undefined) processes.set(String(number), metrics);
     }
-    return toText(processes);
+    return toText(processes, await this.#silent.missing(workers));
   }
 
   async #askStatus(): Promise<Status> {

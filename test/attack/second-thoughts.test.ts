@@ -1,15 +1,37 @@
 // What one request must not undo of another: a sign-out with a request in flight, a refusal with a consent in flight, a
 // changed password, a retried revocation, a mistyped resource.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createAccountStates } from '../../src/accounts/account-state.ts';
 import { hashPassword } from '../../src/accounts/passwords.ts';
 import { loadConfigWithSources } from '../../src/config/load.ts';
 import { createService, type Service } from '../../src/service.ts';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { begin as beginSignIn, silently } from '../pages/person.ts';
 import { freePort } from '../servers.ts';
-import { authorize, basic, introspect, machineToken, post, signIn, userinfo } from '../world/flows.ts';
-import { PEOPLE, WORLD_ENV, startWorld, writeWorldConfig, type World } from '../world/world.ts';
+import { formOf } from '../world/browser.ts';
+import { moveClock, standingClock } from '../world/clock.ts';
+import {
+  authorize,
+  basic,
+  exchange,
+  introspect,
+  machineToken,
+  post,
+  refresh as refreshWith,
+  signIn,
+  userinfo,
+} from '../world/flows.ts';
+import {
+  type OpenWorld,
+  PASSWORDS,
+  PEOPLE,
+  WORLD_ENV,
+  startWorld,
+  writeWorldConfig,
+  type World,
+} from '../world/world.ts';
 
 describe('requests in flight', () => {
   let world: World;
@@ -19,7 +41,7 @@ describe('requests in flight', () => {
   });
   afterAll(() => world.stop());
 
-  const silently = { prompt: 'none' };
+  const noPage = { prompt: 'none' };
 
   it('LO-11: a session that was signed out stays dead, whatever else its cookie was used for at that moment', async () => {
     for (let round = 0; round < 10; round += 1) {
@@ -34,7 +56,7 @@ describe('requests in flight', () => {
         client: 'first-party',
         scope: 'openid',
         browser,
-        parameters: silently,
+        parameters: noPage,
       });
       expect(callback.searchParams.get('error')).toBe('login_required');
     }
@@ -73,6 +95,63 @@ describe('requests in flight', () => {
       expect(answer.status).toBe(200);
       expect(answer.headers.getSetCookie()).toEqual([]);
     }
+  });
+});
+
+describe('RT-10: a password that was right before everything of the person was ended', () => {
+  let world: OpenWorld;
+  standingClock();
+  beforeAll(async () => {
+    world = await startWorld();
+  });
+  afterAll(() => world.stop());
+
+  /** Types the right password, and holds the redirect that follows. */
+  async function typePassword() {
+    const { browser, page } = await beginSignIn(world, { scope: 'openid' });
+    const form = formOf(page, '/login');
+    const answer = await browser.request(form.action, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({
+        ...form.fields,
+        username: 'alice',
+        password: PASSWORDS.alice,
+      }).toString(),
+    });
+    expect(answer.status).toBe(303);
+    return { browser, next: answer.headers.get('location') ?? '' };
+  }
+
+  it('signs nobody in when the browser comes back afterwards', async () => {
+    const { browser, next } = await typePassword();
+    // As `postern user sign-out` does.
+    const validAfter = Math.floor(Date.now() / 1000) + 1;
+    await createAccountStates(world.openedStore.documents).update(PEOPLE.alice, { validAfter });
+    moveClock(60);
+    expect((await browser.open(next)).text).toContain('name="password"');
+    expect(await silently(world, browser, { scope: 'openid' })).toBe('login_required');
+  });
+
+  it('is behind tokens that were issued a moment later, which are dead too', async () => {
+    moveClock(60);
+    const authorized = await authorize(world);
+    const ended = Math.floor(Date.now() / 1000) + 1;
+    // A request that was under way for long, or a machine whose clock is ahead.
+    moveClock(30);
+    const { tokens } = await exchange(authorized);
+    expect((await userinfo(world, tokens.access_token)).status).toBe(200);
+    await createAccountStates(world.openedStore.documents).update(PEOPLE.alice, { validAfter: ended });
+    expect((await userinfo(world, tokens.access_token)).status).toBe(401);
+    expect(await introspect(world, tokens.access_token)).toEqual({ active: false });
+    expect((await refreshWith(world, tokens.refresh_token)).body['error']).toBe('invalid_grant');
+  });
+
+  it('signs in when it is typed again', async () => {
+    const { browser, next } = await typePassword();
+    moveClock(60);
+    expect((await browser.open(next)).text).not.toContain('name="password"');
+    expect(await silently(world, browser, { scope: 'openid' })).not.toBe('login_required');
   });
 });
 

@@ -1,5 +1,5 @@
 // Backup and restore of the embedded store, as docs/backup.md says: copied while the service runs, put back after a loss.
-import { cp, mkdtemp, rm, stat } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -99,5 +99,15 @@ describe('the backup of a store that is in use', () => {
     const refused = await runCli(['store', 'backup', at('other'), '--config', written.configFile]);
     expect(refused.code).toBe(1);
     expect(refused.stderr).not.toBe('');
+  });
+
+  it('is refused where there is no store, and none is made', async () => {
+    const empty = at('empty');
+    await mkdir(empty);
+    const { configFile } = await writeWorldConfig(empty, {}, [await freePort(), await freePort()]);
+    const { code, stdout, stderr } = await runCli(['store', 'backup', at('nothing'), '--config', configFile]);
+    expect([code, stdout, stderr]).toEqual([1, '', `there is no store in ${path.join(empty, 'data')}\n`]);
+    for (const made of [at('nothing'), path.join(empty, 'data')])
+      await expect(stat(made)).rejects.toThrow('ENOENT');
   });
 });

@@ -270,6 +270,31 @@ describe('a changed configuration', () => {
     });
   });
 
+  it('CF-04: a client that is removed while the store is away is gone once it is back, and until then /readyz says so', async () => {
+    redis.pause();
+    try {
+      await change((file) => ({
+        ...file,
+        clients: file.clients.filter(({ client_id: id }) => id !== 'svc'),
+      }));
+      await everywhere(async (node) => {
+        expect((await status(node)).problem).toContain(
+          'could not be taken over: the store can not be reached',
+        );
+      });
+      const [node] = worlds;
+      const metrics = await (await fetch(`${node?.management}/metrics`)).text();
+      expect(metrics).toContain('postern_configuration_current 0');
+      expect(metrics).toContain('postern_configuration_reloads_total{outcome="refused"} ');
+    } finally {
+      redis.resume();
+    }
+    await everywhere(async (node) => {
+      expect((await status(node)).problem).toBeUndefined();
+      expect((await tokenAnswer(node, SECRETS.svc)).status).toBe(401);
+    });
+  });
+
   it('looks again on SIGHUP and goes on', async () => {
     for (const service of services) process.kill(service.pid, 'SIGHUP');
     for (const node of worlds) expect(await machineToken(node, 'reports.read')).toMatch(/^ey/);

@@ -1,5 +1,5 @@
 // The audit trail in a file: of a service and of `postern user` together, over restarts, logrotate and a full disk.
-import { mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -67,6 +67,24 @@ describe('CF-15: the audit trail in a file', () => {
     await service.end();
     expect((await recordsIn(file)).map(({ event }) => event)).toEqual(['token_issued', 'service_stopped']);
   });
+
+  it.each([1, 2])(
+    'goes on in the old file, and says so, when it can not be opened again: %i process(es)',
+    async (workers) => {
+      await configure({ audit: 'file:audit/trail.jsonl', workers });
+      const service = await startProcess(world.configFile);
+      const old = path.join(folder, 'old');
+      await rename(path.join(folder, 'audit'), old);
+      await writeFile(path.join(folder, 'audit'), 'in the way');
+      process.kill(service.pid, 'SIGHUP');
+      await vi.waitFor(() => expect(service.stderr()).toContain('could not be opened again'), 5000);
+      await machineToken(world);
+      expect((await service.end()).code).toBe(0);
+      const events = (await recordsIn(path.join(old, 'trail.jsonl'))).map(({ event }) => event);
+      expect(events).toContain('token_issued');
+      expect(events.at(-1)).toBe('service_stopped');
+    },
+  );
 
   it('RD-32: on a full disk requests are answered, and what is lost is counted', async () => {
     const wide = { client: '100000/1m', address: '100000/1m' };

@@ -159,7 +159,8 @@ describe('CF-15: the audit trail', () => {
       'consent_withdrawn success',
       'grant_ended success',
     ]);
-    expect(records[0]).toMatchObject({ client_id: 'web', account_id: PEOPLE.alice });
+    for (const record of records)
+      expect(record).toMatchObject({ client_id: 'web', account_id: PEOPLE.alice });
     expect(JSON.stringify(records)).not.toContain(form.token);
   });
 
@@ -188,6 +189,28 @@ describe('CF-15: the audit trail', () => {
       outcome: 'success',
       account_id: PEOPLE.alice,
     });
+  });
+
+  it('has a sign-out of the one who was signed in, when somebody else signs in', async () => {
+    const { browser } = await signIn(world());
+    const records = await recordsOf(() =>
+      authorize(world(), { browser, person: 'bob', scope: 'openid', parameters: { prompt: 'login' } }),
+    );
+    expect(records.map(shapeOf)).toEqual(['sign_in success', 'sign_out success', 'consent success']);
+    expect(records[1]).toMatchObject({ account_id: PEOPLE.alice, reason: 'another_person_signed_in' });
+    expect(records[2]).toMatchObject({ account_id: PEOPLE.bob });
+  });
+
+  it('calls a refusal what the client was told', async () => {
+    const form = { grant_type: 'client_credentials' };
+    let answer: unknown;
+    const records = await recordsOf(async () => {
+      answer = (await post(world(), '/oauth/token', form, { authorization: basic('web') })).body['error'];
+    });
+    expect(answer).toBe('unauthorized_client');
+    expect(records).toMatchObject([
+      { event: 'token_issued', outcome: 'failure', client_id: 'web', reason: 'unauthorized_client' },
+    ]);
   });
 
   it('begins with the start of the process and its keys', () => {

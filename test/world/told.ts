@@ -39,7 +39,7 @@ export function listen(): Told {
 }
 
 /** Ids that are as long and as random as a credential, and are none. */
-const NO_CREDENTIALS = new Set(['token_id', 'kid', 'published', 'configuration', 'hash', 'keys']);
+const NO_CREDENTIALS = new Set(['token_id', 'kid', 'published', 'configuration', 'hash', 'keys', 'file']);
 /** As long and as random as a credential, and made to be told. */
 const PERSON_ID = /usr_[\w-]{22}(?![\w-])/g;
 /** Codes, refresh tokens, session ids, CSRF tokens: 21 characters and more of base64url, with some of each kind. */

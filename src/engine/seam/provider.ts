@@ -8,6 +8,7 @@ import { accessTokenModel } from './access-token.ts';
 import { clientCredentialsModel } from './client-credentials.ts';
 import { contextClass } from './context.ts';
 import type { ModelClass } from './model.ts';
+import { keepNewerMembers } from './newer-members.ts';
 
 export type SeamParts = {
   readonly tokens: AccessTokens;
@@ -56,6 +57,11 @@ export class PosternProvider extends Provider {
         value: contextClass(this.OIDCContext as unknown as Parameters<typeof contextClass>[0], this),
       },
     });
+
+    // Everything else is written once.
+    for (const model of [this.Session, this.Grant, this.Interaction]) {
+      keepNewerMembers(model);
+    }
 
     // The engine awaits this for client_secret_basic and client_secret_post. Its own version knows a single secret in the clear.
     const client = this.Client.prototype as unknown as ClientPrototype;

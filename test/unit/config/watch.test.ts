@@ -34,6 +34,7 @@ type Watched = {
   readonly watch: ConfigWatch;
   readonly configs: LoadedConfig[];
   readonly broken: ConfigError[];
+  readonly errors: unknown[];
   readonly loads: () => number;
   readonly clientIds: () => string[] | undefined;
 };
@@ -44,6 +45,7 @@ async function watched(
 ): Promise<Watched> {
   const configs: LoadedConfig[] = [];
   const broken: ConfigError[] = [];
+  const errors: unknown[] = [];
   let loads = 0;
   const load = (name: string) => {
     loads += 1;
@@ -59,9 +61,7 @@ async function watched(
       configs.push(loaded);
     },
     onBroken: (error) => broken.push(error),
-    onError: (error) => {
-      throw error;
-    },
+    onError: (error) => errors.push(error),
     settleMs: SETTLE_MS,
   });
   running = watch;
@@ -69,6 +69,7 @@ async function watched(
     watch,
     configs,
     broken,
+    errors,
     loads: () => loads,
     clientIds: () => configs.at(-1)?.config.clients.map(({ clientId }) => clientId),
   };
@@ -237,6 +238,18 @@ describe('CF-01: a broken file', () => {
     await vi.waitFor(() => expect(broken).toHaveLength(1), { timeout: 4000 });
     expect(broken[0]?.problems).toHaveLength(1);
     expect(configs).toEqual([]);
+  });
+
+  it('that can not be taken over now is tried again by itself', async () => {
+    const file = write(withClients('a'));
+    let failures = 0;
+    const { clientIds, errors } = await watched(file, () => {
+      failures += 1;
+      if (failures <= 2) throw new Error('the store is away');
+    });
+    writeFileSync(file, withClients('b'));
+    await vi.waitFor(() => expect(clientIds()).toEqual(['b']), { timeout: 10_000 });
+    expect(errors).toHaveLength(2);
   });
 
   it('that nobody can run counts as not taken over, and is tried again', async () => {

@@ -107,6 +107,7 @@ async function assemble(config: Config, store: Store) {
       passwords: createPasswords(2, 10),
       devices: createDevices(hash, now, randomBytes),
       countAttempt: (attempt) => limits.takeSignInAttempt(attempt),
+      now,
     }),
     csrf,
     show: createShow({ config, accounts, pages, csrf, now }),
