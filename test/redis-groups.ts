@@ -2,7 +2,7 @@
 // masters with a replica each; all real, on free ports. Owns building and ending them.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { freePort, launchServer, type RedisServer, startRedis } from './servers.ts';
@@ -24,9 +24,37 @@ export type SentinelGroup = RedisGroup & {
   readonly sentinels: readonly { readonly port: number }[];
 };
 
+/** Files for servers that speak TLS among themselves and with us; they keep a plain port for the test's own questions. */
+export type Certificate = { readonly cert: string; readonly key: string };
+
+/** What others call a server by: its TLS port where there is one. */
+type Node = RedisServer & { readonly listensOn: number };
+
 const NAME = 'main';
 
-async function ask<T>(
+function tlsSettings({ cert, key }: Certificate, port: number): readonly (readonly [string, string])[] {
+  return [
+    ['tls-port', String(port)],
+    ['tls-cert-file', cert],
+    ['tls-key-file', key],
+    ['tls-ca-cert-file', cert],
+    ['tls-auth-clients', 'no'],
+    ['tls-replication', 'yes'],
+  ];
+}
+
+async function startNode(settings: readonly string[], certificate?: Certificate): Promise<Node> {
+  if (certificate === undefined) {
+    const server = await startRedis({ settings });
+    return { ...server, listensOn: server.port };
+  }
+  const listensOn = await freePort();
+  const tls = tlsSettings(certificate, listensOn).flatMap(([name, value]) => [`--${name}`, value]);
+  return { ...(await startRedis({ settings: [...tls, ...settings] })), listensOn };
+}
+
+/** Asks one server something, without any cleverness. */
+export async function ask<T>(
   { port }: { readonly port: number },
   question: (redis: Redis) => Promise<T>,
 ): Promise<T> {
@@ -54,15 +82,22 @@ const hasReplicas = (count: number) => async (redis: Redis) =>
   (await redis.info('replication')).split('state=online').length - 1 === count;
 
 /** `settings` go to the master and both replicas. */
-export async function startSentinel(settings: readonly string[] = []): Promise<SentinelGroup> {
+export async function startSentinel(
+  settings: readonly string[] = [],
+  certificate?: Certificate,
+): Promise<SentinelGroup> {
   const common = ['--repl-diskless-sync-delay', '0', ...settings];
-  const first = await startRedis({ settings: common });
-  const replicaOf = ['--replicaof', `127.0.0.1 ${first.port}`];
-  const others = await Promise.all([1, 2].map(() => startRedis({ settings: [...common, ...replicaOf] })));
+  const first = await startNode(common, certificate);
+  const replicaOf = ['--replicaof', `127.0.0.1 ${first.listensOn}`];
+  const others = await Promise.all([1, 2].map(() => startNode([...common, ...replicaOf], certificate)));
   const nodes = [first, ...others];
   await until('both replicas are in sync', () => ask(first, hasReplicas(2)));
-  const folder = await mkdtemp(join(tmpdir(), 'postern-sentinel-'));
-  const sentinels = await Promise.all([1, 2, 3].map((index) => startOneSentinel(folder, index, first.port)));
+  const folder = await mkdtemp(path.join(tmpdir(), 'postern-sentinel-'));
+  const sentinels = await Promise.all(
+    [1, 2, 3].map((index) =>
+      startOneSentinel(path.join(folder, `sentinel-${index}.conf`), first, certificate),
+    ),
+  );
   for (const sentinel of sentinels) {
     await until('a Sentinel knows the others', async () => {
       const text = JSON.stringify(await ask(sentinel, (redis) => redis.call('SENTINEL', 'MASTER', NAME)));
@@ -76,7 +111,7 @@ export async function startSentinel(settings: readonly string[] = []): Promise<S
         redis.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME),
       ).catch(() => undefined);
       const found = nodes.find(
-        ({ port }) => String(port) === (address as readonly string[] | undefined)?.[1],
+        ({ listensOn }) => String(listensOn) === (address as readonly string[] | undefined)?.[1],
       );
       if (found !== undefined) return found;
     }
@@ -84,7 +119,7 @@ export async function startSentinel(settings: readonly string[] = []): Promise<S
   }
 
   return {
-    url: `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/${NAME}`,
+    url: `${schemeOf(certificate)}+sentinel://${addressesOf(sentinels)}/${NAME}`,
     nodes,
     sentinels,
     ask,
@@ -101,34 +136,45 @@ export async function startSentinel(settings: readonly string[] = []): Promise<S
   };
 }
 
-async function startOneSentinel(folder: string, index: number, masterPort: number) {
+const schemeOf = (certificate?: Certificate) => (certificate === undefined ? 'redis' : 'rediss');
+const addressesOf = (nodes: readonly { readonly listensOn: number }[]) =>
+  nodes.map(({ listensOn }) => `127.0.0.1:${listensOn}`).join(',');
+
+async function startOneSentinel(file: string, master: Node, certificate?: Certificate) {
   const port = await freePort();
-  const file = join(folder, `sentinel-${index}.conf`);
+  const listensOn = certificate === undefined ? port : await freePort();
+  const tls = certificate === undefined ? [] : tlsSettings(certificate, listensOn);
   const lines = [
     `port ${port}`,
     'bind 127.0.0.1',
-    `dir ${folder}`,
-    `sentinel monitor ${NAME} 127.0.0.1 ${masterPort} 2`,
+    `dir ${path.dirname(file)}`,
+    ...tls.map(([name, value]) => `${name} ${value}`),
+    `sentinel monitor ${NAME} 127.0.0.1 ${master.listensOn} 2`,
     `sentinel down-after-milliseconds ${NAME} 1000`,
     `sentinel failover-timeout ${NAME} 3000`,
   ];
   await writeFile(file, `${lines.join('\n')}\n`);
   const launched = launchServer([file, '--sentinel'], port);
   await launched.start();
-  return { port, stop: () => launched.end('SIGKILL') };
+  return { port, listensOn, stop: () => launched.end('SIGKILL') };
 }
 
 const MASTERS = 3;
 const SLOTS = 16_384;
 
 /** Three masters and a replica for each; the replica of `nodes[i]` is `nodes[i + 3]`. */
-export async function startCluster(settings: readonly string[] = []): Promise<RedisGroup> {
-  const nodes = await Promise.all(Array.from({ length: 2 * MASTERS }, () => startClusterNode(settings)));
+export async function startCluster(
+  settings: readonly string[] = [],
+  certificate?: Certificate,
+): Promise<RedisGroup> {
+  const nodes = await Promise.all(
+    Array.from({ length: 2 * MASTERS }, () => startClusterNode(settings, certificate)),
+  );
   const [first] = nodes;
   if (first === undefined) throw new Error('no node');
   await Promise.all(nodes.map((node, index) => takeSlots(node, index)));
-  for (const { port, busPort } of nodes.slice(1)) {
-    await ask(first, (redis) => redis.cluster('MEET', '127.0.0.1', port, busPort));
+  for (const { listensOn, busPort } of nodes.slice(1)) {
+    await ask(first, (redis) => redis.cluster('MEET', '127.0.0.1', listensOn, busPort));
   }
   await allKnowAll(nodes);
   await Promise.all(
@@ -148,10 +194,7 @@ export async function startCluster(settings: readonly string[] = []): Promise<Re
   }
   return {
     // Some of them are enough.
-    url: `redis+cluster://${nodes
-      .slice(0, 2)
-      .map(({ port }) => `127.0.0.1:${port}`)
-      .join(',')}`,
+    url: `${schemeOf(certificate)}+cluster://${addressesOf(nodes.slice(0, 2))}`,
     nodes,
     ask,
     async stop() {
@@ -160,11 +203,12 @@ export async function startCluster(settings: readonly string[] = []): Promise<Re
   };
 }
 
-async function startClusterNode(settings: readonly string[]) {
+async function startClusterNode(settings: readonly string[], certificate?: Certificate) {
   const busPort = await freePort();
   const cluster = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '1000'];
   const quick = ['--cluster-port', String(busPort), '--repl-diskless-sync-delay', '0'];
-  return { ...(await startRedis({ settings: [...cluster, ...quick, ...settings] })), busPort };
+  const tls = certificate === undefined ? [] : ['--tls-cluster', 'yes'];
+  return { ...(await startNode([...cluster, ...quick, ...tls, ...settings], certificate)), busPort };
 }
 
 async function takeSlots(node: RedisServer, index: number): Promise<void> {

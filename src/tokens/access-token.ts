@@ -43,7 +43,11 @@ export function createAccessTokens(issuer: string, keySet: KeySet, now: Clock): 
   // A local set: a header's jwk, jku or x5u is never read, and no kid causes a look-up anywhere (RFC 8725 §3.10).
   const verificationKeys = createLocalJWKSet({ keys: [...keySet.published] });
 
+  const verified = createVerifiedTokens();
+
   async function verifyAt(jwt: string, time: number): Promise<AccessTokenClaims | undefined> {
+    const known = verified.get(jwt);
+    if (known !== undefined) return known.exp > Math.floor(time / 1000) ? known : undefined;
     if (!hasOneSpelling(jwt)) return undefined;
     try {
       const { payload } = await jwtVerify(jwt, verificationKeys, {
@@ -53,7 +57,9 @@ export function createAccessTokens(issuer: string, keySet: KeySet, now: Clock): 
         requiredClaims: REQUIRED_CLAIMS,
         currentDate: new Date(time),
       });
-      return payload as unknown as AccessTokenClaims;
+      const claims = payload as unknown as AccessTokenClaims;
+      verified.add(jwt, claims);
+      return claims;
     } catch (error) {
       // Only "this token is bad" may become undefined; anything else is a fault and must be seen.
       if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined;
@@ -98,6 +104,27 @@ function createSigner(header: object, privateJwk: JWK) {
     const input = `${encodedHeader}.${encode(payload)}`;
     const signature = await signAsync('sha256', Buffer.from(input), key);
     return `${input}.${signature.toString('base64url')}`;
+  };
+}
+
+/** An API asks about the same token with each of its requests. */
+const MAX_VERIFIED = 2000;
+
+/**
+ * Tokens whose signature and form these keys have confirmed, text by text: that doesn't change as long as the keys don't, and other keys
+ * make another instance. Only time passes, which is asked each time; whether a token is still wanted isn't asked here at all.
+ */
+function createVerifiedTokens() {
+  const tokens = new Map<string, AccessTokenClaims>();
+  return {
+    get: (jwt: string) => tokens.get(jwt),
+    add(jwt: string, claims: AccessTokenClaims): void {
+      const [oldest] = tokens.keys();
+      if (tokens.size >= MAX_VERIFIED && oldest !== undefined) tokens.delete(oldest);
+      // Handed out again and again: nobody may write into it.
+      Object.freeze(claims.aud);
+      tokens.set(jwt, Object.freeze(claims));
+    },
   };
 }
 

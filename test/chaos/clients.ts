@@ -1,98 +1,153 @@
-// People and apps under way on many nodes: they sign in, use codes and refresh tokens, sometimes twice at once, revoke and
-// ask. Owns what they do; every answer that is no answer (5xx but 503 with Retry-After) is a complaint.
+// People, apps and machines under way on many nodes: they sign in, use codes and refresh tokens, sometimes twice at once,
+// revoke and ask. Owns what they do and writes it into the history; how a request reaches a node is the balancer's.
+import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Answer } from '../world/flows.ts';
-import { authorize, basic, post, redeem } from '../world/flows.ts';
-import type { World } from '../world/world.ts';
+import {
+  type Answer,
+  AUTHORIZATION_REQUEST,
+  basic,
+  DEFAULT_SCOPE,
+  finishPages,
+  post,
+  VERIFIER,
+} from '../world/flows.ts';
+import { BalancedBrowser, type Balancer, CutOff } from './balancer.ts';
 import type { History, Operation, Outcome } from './history.ts';
 
-type Ask = (node: World) => Promise<Answer>;
+/** How often something that may be used once is used twice at once. */
+const TWICE = 0.08;
+const ROUNDS = 5;
+
+type Named = { readonly subject: string; readonly family: string };
+type Form = Readonly<Record<string, string>>;
 
 export type Clients = {
-  /** Ends when `isOver` says so. */
-  run(isOver: () => boolean): Promise<void>;
-  readonly complaints: readonly string[];
+  /** One person and their app, again and again. */
+  live(isOver: () => boolean): Promise<void>;
+  /** One service, again and again. */
+  work(isOver: () => boolean): Promise<void>;
 };
 
-export function createClients(nodes: readonly World[], history: History): Clients {
-  const complaints: string[] = [];
+export function createClients(issuer: string, balancer: Balancer, history: History): Clients {
   let families = 0;
-  const anyNode = () => nodes[Math.floor(Math.random() * nodes.length)] ?? never();
+  const newFamily = () => `family ${(families += 1)}`;
 
-  async function see(
-    operation: Operation,
-    { subject, family }: { readonly subject: string; readonly family: string },
-    ask: Ask,
-  ): Promise<Answer | undefined> {
+  async function see(operation: Operation, named: Named, path: string, form: Form, as: Caller) {
     const beganAt = performance.now();
-    const answer = await ask(anyNode()).catch(() => undefined);
+    const answer = await balancer.send((base) => post({ base }, path, form, { authorization: basic(as) }));
     const outcome = outcomeOf(operation, answer);
-    if (answer !== undefined && answer.status >= 500) {
-      const isHonest = answer.status === 503 && answer.headers.has('retry-after');
-      if (!isHonest) complaints.push(`${operation}: ${answer.status} ${answer.text.slice(0, 200)}`);
-    }
-    history.add({ operation, subject, family, beganAt, endedAt: performance.now(), outcome });
+    history.add({ ...named, operation, outcome, beganAt, endedAt: performance.now() });
     if (outcome === 'unknown') await sleep(100);
-    return outcome === 'done' ? answer : undefined;
+    return { answer, outcome };
   }
 
-  /** Once, or now and then twice at once. */
-  async function spend(
-    operation: Operation,
-    subject: string,
-    family: string,
-    ask: Ask,
-  ): Promise<Answer | undefined> {
-    const times = Math.random() < 0.2 ? 2 : 1;
-    const named = { subject: `${operation} ${subject}`, family };
-    const answers = await Promise.all(Array.from({ length: times }, () => see(operation, named, ask)));
-    return answers.find((answer) => answer !== undefined);
+  async function seeInTurn(...args: Parameters<typeof see>) {
+    await balancer.turn();
+    return see(...args);
   }
 
-  async function live(isOver: () => boolean): Promise<void> {
-    families += 1;
-    const family = `family ${families}`;
-    const authorized = await authorize(anyNode()).catch(() => undefined);
-    const code = authorized?.callback.searchParams.get('code');
-    if (authorized === undefined || !code) {
-      await sleep(100);
-      return;
-    }
-    let answer = await spend('redeem', code, family, (node) => redeem(node, authorized));
-    const access = String(answer?.body['access_token']);
-    for (let round = 0; round < 6 && answer !== undefined && !isOver(); round += 1) {
-      const token = String(answer.body['refresh_token']);
-      await see('introspect', { subject: access, family }, asking(access));
-      answer = await spend('refresh', token, family, (node) =>
-        post(node, '/oauth/token', { grant_type: 'refresh_token', refresh_token: token }, asWeb()),
+  const introspect = (token: string, family: string) =>
+    seeInTurn('introspect', { subject: token, family }, '/oauth/introspect', { token }, 'rs1');
+
+  /** As RFC 7009 §2.2.1 has it: on 503 the client repeats. Then nobody may call `asked` active. */
+  async function revoke(token: string, family: string, as: Caller, asked: string): Promise<void> {
+    for (let round = 0; round < 60; round += 1) {
+      const { outcome } = await seeInTurn(
+        'revoke',
+        { subject: token, family },
+        '/oauth/revoke',
+        { token },
+        as,
       );
+      if (outcome !== 'unknown') break;
     }
-    if (answer === undefined) return;
-    const last = String(answer.body['refresh_token']);
-    const revoke: Ask = (node) => post(node, '/oauth/revoke', { token: last }, asWeb());
-    // As RFC 7009 §2.2.1 has it: on 503 the client repeats.
-    for (let round = 0; round < 40; round += 1) {
-      if ((await see('revoke', { subject: last, family }, revoke)) !== undefined) break;
-    }
-    for (let round = 0; round < 10; round += 1) {
-      await see('introspect', { subject: access, family }, asking(access));
+    for (let round = 0; round < 6; round += 1) {
+      await introspect(asked, family);
       await sleep(50);
     }
   }
 
+  /** Once, or now and then twice at once. */
+  async function spend(
+    operation: 'redeem' | 'refresh',
+    named: Named,
+    form: Form,
+  ): Promise<Answer | undefined> {
+    const times = Math.random() < TWICE ? 2 : 1;
+    await balancer.turn();
+    const answers = await Promise.all(
+      Array.from({ length: times }, () => see(operation, named, '/oauth/token', form, 'web')),
+    );
+    return answers.find(({ outcome }) => outcome === 'done')?.answer;
+  }
+
+  async function signIn(family: string): Promise<string | undefined> {
+    const state = randomBytes(8).toString('hex');
+    const query = { ...AUTHORIZATION_REQUEST, scope: DEFAULT_SCOPE, prompt: 'consent', state };
+    const browser = new BalancedBrowser(issuer, balancer);
+    const beganAt = performance.now();
+    let [outcome, subject]: [Outcome, string] = ['unknown', 'cut off'];
+    try {
+      const first = await browser.open(`${issuer}/oauth/authorize?${new URLSearchParams(query).toString()}`);
+      const page = await finishPages(browser, first, 'alice');
+      subject = new URL(page.url).searchParams.get('code') ?? `${page.status} ${titleOf(page.text)}`;
+      if (page.status !== 503) outcome = page.url.includes('code=') ? 'done' : 'refused';
+    } catch (error) {
+      if (!(error instanceof CutOff)) throw error;
+    }
+    history.add({ operation: 'sign in', subject, family, outcome, beganAt, endedAt: performance.now() });
+    if (outcome === 'unknown') await sleep(100);
+    return outcome === 'done' ? subject : undefined;
+  }
+
+  async function liveOnce(isOver: () => boolean): Promise<void> {
+    const family = newFamily();
+    const code = await signIn(family);
+    if (code === undefined) return;
+    const exchange = {
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: AUTHORIZATION_REQUEST.redirect_uri,
+      code_verifier: VERIFIER,
+    };
+    let answer = await spend('redeem', { subject: code, family }, exchange);
+    const access = String(answer?.body['access_token']);
+    for (let round = 0; round < ROUNDS && answer !== undefined && !isOver(); round += 1) {
+      const token = String(answer.body['refresh_token']);
+      await introspect(access, family);
+      const form = { grant_type: 'refresh_token', refresh_token: token };
+      answer = await spend('refresh', { subject: token, family }, form);
+    }
+    if (answer !== undefined) await revoke(String(answer.body['refresh_token']), family, 'web', access);
+  }
+
+  async function workOnce(): Promise<void> {
+    const family = newFamily();
+    const form = { grant_type: 'client_credentials', scope: 'reports.read' };
+    const { answer } = await seeInTurn(
+      'machine token',
+      { subject: family, family },
+      '/oauth/token',
+      form,
+      'svc',
+    );
+    const token = answer?.body['access_token'];
+    if (typeof token !== 'string') return;
+    for (let round = 0; round < ROUNDS; round += 1) await introspect(token, family);
+    if (Math.random() < 0.3) await revoke(token, family, 'svc', token);
+  }
+
   return {
-    complaints,
-    async run(isOver) {
-      while (!isOver()) await live(isOver);
+    async live(isOver) {
+      while (!isOver()) await liveOnce(isOver);
+    },
+    async work(isOver) {
+      while (!isOver()) await workOnce();
     },
   };
 }
 
-const asWeb = () => ({ authorization: basic('web') });
-
-function asking(token: string): Ask {
-  return (node) => post(node, '/oauth/introspect', { token }, { authorization: basic('rs1') });
-}
+type Caller = Parameters<typeof basic>[0];
 
 function outcomeOf(operation: Operation, answer: Answer | undefined): Outcome {
   if (answer === undefined || answer.status >= 500) return 'unknown';
@@ -100,6 +155,6 @@ function outcomeOf(operation: Operation, answer: Answer | undefined): Outcome {
   return operation === 'introspect' && answer.body['active'] !== true ? 'refused' : 'done';
 }
 
-function never(): never {
-  throw new Error('no node');
+function titleOf(page: string): string {
+  return /<title>([^<]*)/.exec(page)?.[1] ?? '';
 }

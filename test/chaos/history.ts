@@ -1,13 +1,14 @@
-// What clients saw, and whether it can have happened: at most one success for a code or a refresh token, and nothing alive
-// after its revocation was acknowledged. Owns no client and no fault.
+// What clients saw, and whether it can have happened: at most one success for a code or a refresh token, nothing alive after
+// its revocation was acknowledged, and no refusal that nobody gave a reason for. Owns no client and no fault.
 
-export type Operation = 'redeem' | 'refresh' | 'revoke' | 'introspect';
+export type Operation = 'sign in' | 'redeem' | 'refresh' | 'revoke' | 'introspect' | 'machine token';
 /** `unknown`: 503 or a cut connection. `refused`: a definite no. */
 export type Outcome = 'done' | 'refused' | 'unknown';
 export type Seen = {
   readonly operation: Operation;
-  /** The code or the token, or a family of tokens. */
+  /** The code or the token. */
   readonly subject: string;
+  /** All that comes of one sign-in, or one machine token. */
   readonly family: string;
   readonly beganAt: number;
   readonly endedAt: number;
@@ -21,6 +22,11 @@ export class History {
     this.#seen.push(seen);
   }
 
+  get size(): number {
+    return this.#seen.length;
+  }
+
+  /** By operation and outcome: `redeem done`. */
   get counts(): Readonly<Record<string, number>> {
     const counts: Record<string, number> = {};
     for (const { operation, outcome } of this.#seen) {
@@ -35,11 +41,44 @@ export class History {
     return [...this.#doubleSpends(), ...this.#livingDead()];
   }
 
+  /**
+   * Refusals in families that nobody revoked, used twice or lost an answer in: something was lost. Only a failover may do that
+   * (a code, a session, a new refresh token that no replica had yet).
+   */
+  lost(until = Number.POSITIVE_INFINITY): readonly string[] {
+    const explained = new Set<string>();
+    const spent = new Set<string>();
+    for (const { operation, family, subject, outcome } of this.#seen) {
+      const isSpending = operation === 'redeem' || operation === 'refresh';
+      if (operation === 'revoke' || (isSpending && (outcome === 'unknown' || spent.has(subject)))) {
+        explained.add(family);
+      }
+      if (isSpending) spent.add(subject);
+    }
+    return this.#seen
+      .filter(
+        ({ outcome, family, endedAt }) => outcome === 'refused' && endedAt < until && !explained.has(family),
+      )
+      .map(({ operation, subject }) => (operation === 'sign in' ? `sign in: ${subject}` : operation));
+  }
+
+  /** What was seen of a family, in the order of the answers: for whoever looks into a violation. */
+  storyOf(family: string): readonly string[] {
+    const [first] = this.#seen.filter((seen) => seen.family === family);
+    return this.#seen
+      .filter((seen) => seen.family === family)
+      .map(({ operation, subject, outcome, beganAt, endedAt }) => {
+        const [from, to] = [beganAt, endedAt].map((at) => Math.round(at - (first?.beganAt ?? 0)));
+        return `${from}-${to} ms ${operation} ${outcome} …${subject.slice(-6)}`;
+      });
+  }
+
   #doubleSpends(): readonly string[] {
     const spends = new Map<string, number>();
     for (const { operation, subject, outcome } of this.#seen) {
       if (outcome !== 'done' || (operation !== 'redeem' && operation !== 'refresh')) continue;
-      spends.set(subject, (spends.get(subject) ?? 0) + 1);
+      const name = `${operation} ${subject}`;
+      spends.set(name, (spends.get(name) ?? 0) + 1);
     }
     return [...spends]
       .filter(([, times]) => times > 1)
@@ -60,7 +99,7 @@ export class History {
       .filter(({ family, beganAt }) => beganAt > (revokedAt.get(family) ?? Number.POSITIVE_INFINITY))
       .map(
         ({ operation, family }) =>
-          `${operation} said that ${family} lives after its revocation was acknowledged`,
+          `${operation} said that ${family} lives after its revocation was acknowledged: ${this.storyOf(family).join('; ')}`,
       );
   }
 }

@@ -1,40 +1,47 @@
-// Redis over TLS as an operator sets it up: a private authority by NODE_EXTRA_CA_CERTS, and no connection without it.
+// Redis over TLS as an operator sets it up, on one server, behind Sentinels and on a Cluster: a private authority by
+// NODE_EXTRA_CA_CERTS, no connection without it, and failovers all the same.
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { expect, it } from 'vitest';
-import { findServer, freePort, startRedis } from '../servers.ts';
-import { writeWorldConfig, WORLD_ENV } from '../world/world.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Certificate, type RedisGroup, startCluster, startSentinel, until } from '../redis-groups.ts';
+import { freePort, type RedisServer, requireServer, startRedis } from '../servers.ts';
+import { introspect, refresh, signIn } from '../world/flows.ts';
+import { type ServiceProcess, startProcess } from '../world/process.ts';
+import { type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 
 const run = promisify(execFile);
+const MAIN = path.resolve('dist/main.js');
 
-it.skipIf(findServer('openssl') === undefined)('a rediss:// URL is a checked certificate', async () => {
-  const folder = await mkdtemp(path.join(tmpdir(), 'postern-tls-'));
-  const [key, cert] = [path.join(folder, 'key.pem'), path.join(folder, 'cert.pem')];
-  const subject = ['-subj', '/CN=redis', '-addext', 'subjectAltName=IP:127.0.0.1'];
-  await run('openssl', [
-    'req',
-    '-x509',
-    '-newkey',
-    'rsa:2048',
-    '-nodes',
-    '-keyout',
-    key,
-    '-out',
-    cert,
-    ...subject,
-  ]);
+let folder: string;
+let certificate: Certificate;
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'postern-tls-'));
+  certificate = { key: path.join(folder, 'key.pem'), cert: path.join(folder, 'cert.pem') };
+  const request = 'req -x509 -newkey rsa:2048 -nodes -subj /CN=redis -addext subjectAltName=IP:127.0.0.1';
+  const files = ['-keyout', certificate.key, '-out', certificate.cert];
+  await run(requireServer('openssl'), [...request.split(' '), ...files]);
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function writeConfig(store: string): Promise<World> {
+  const written = await writeWorldConfig(folder, { store }, [await freePort(), await freePort()]);
+  return { ...written, folder, management: '', stop: () => Promise.resolve() };
+}
+
+it('a rediss:// URL is a checked certificate', async () => {
   const port = await freePort();
+  const { cert, key } = certificate;
   const tls = ['--tls-port', String(port), '--tls-cert-file', cert, '--tls-key-file', key];
   const server = await startRedis({
     settings: [...tls, '--tls-ca-cert-file', cert, '--tls-auth-clients', 'no'],
   });
   const store = `rediss://127.0.0.1:${port}`;
-  const { configFile } = await writeWorldConfig(folder, { store }, [await freePort(), await freePort()]);
+  const { configFile } = await writeConfig(store);
   const check = async (env: Readonly<Record<string, string>>) =>
-    run(process.execPath, ['dist/main.js', 'store', 'check', '--config', configFile], {
+    run(process.execPath, [MAIN, 'store', 'check', '--config', configFile], {
       env: { ...process.env, ...WORLD_ENV, ...env },
     }).catch((error: unknown) => error as { readonly stdout: string; readonly stderr: string });
   expect((await check({ NODE_EXTRA_CA_CERTS: cert })).stdout).toContain(`${store}: better: appendonly is no`);
@@ -42,5 +49,56 @@ it.skipIf(findServer('openssl') === undefined)('a rediss:// URL is a checked cer
     `the store at ${store} can not be used: self-signed certificate`,
   );
   await server.stop();
-  await rm(folder, { recursive: true, force: true });
 });
+
+describe.each([
+  ['behind Sentinels', startSentinel, /^rediss\+sentinel:/],
+  ['on a Cluster', startCluster, /^rediss\+cluster:/],
+] as const)('over TLS %s', (_, start, url) => {
+  let group: RedisGroup;
+  let service: ServiceProcess | undefined;
+  beforeAll(async () => {
+    group = await start([], certificate);
+  });
+  afterEach(async () => {
+    await service?.end('SIGKILL');
+    service = undefined;
+  });
+  afterAll(() => group.stop());
+
+  it('the service does not start without the authority', async () => {
+    expect(group.url).toMatch(url);
+    const world = await writeConfig(group.url);
+    await expect(startProcess(world.configFile)).rejects.toThrow(
+      /can not be used: 127\.0\.0\.1:\d+: self-signed certificate/,
+    );
+  });
+
+  it('people sign in, and go on when a master is gone', async () => {
+    const world = await writeConfig(group.url);
+    const trusting = ['env', `NODE_EXTRA_CA_CERTS=${certificate.cert}`, process.execPath, MAIN];
+    service = await startProcess(world.configFile, trusting);
+    const people = await Promise.all([1, 2, 3, 4].map(() => signIn(world)));
+    const killed = await killMaster(group);
+    await until('all of it is answered again', async () => {
+      const answers = await Promise.all(people.map(({ tokens }) => introspect(world, tokens.access_token)));
+      return answers.every(({ active }) => active === true);
+    });
+    // On a Cluster its only replica is the master now, and nothing confirms that a token is used up.
+    await killed.restart();
+    for (const { tokens } of people) {
+      await until('a refresh', async () => (await refresh(world, tokens.refresh_token)).status === 200);
+    }
+    await signIn(world);
+  }, 60_000);
+});
+
+async function killMaster(group: RedisGroup): Promise<RedisServer> {
+  for (const node of group.nodes) {
+    const info = await group.ask(node, (redis) => redis.info('replication'));
+    if (!info.includes('role:master')) continue;
+    await node.kill();
+    return node;
+  }
+  throw new Error('no master');
+}

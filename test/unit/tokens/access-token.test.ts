@@ -126,3 +126,61 @@ describe('a token before it is verified', () => {
     expect(claimsToBeMachineToken(text)).toBe(false);
   });
 });
+
+describe('a token that was verified before', () => {
+  it('ends on time, and begins no new life when the clock is set back and forth', async () => {
+    let now = NOW;
+    const clocked = createAccessTokens(ISSUER, keySet, () => now);
+    const jwt = await clocked.sign(CLAIMS);
+    expect(await clocked.verify(jwt)).toBeDefined();
+    now = NOW + 599_999;
+    expect(await clocked.verify(jwt)).toBeDefined();
+    now = NOW + 600_000;
+    expect(await clocked.verify(jwt)).toBeUndefined();
+    expect(await clocked.wasOurs(jwt)).toBe(true);
+    now = NOW + 600_001;
+    expect(await clocked.verify(jwt)).toBeUndefined();
+  });
+
+  it('lends nothing to another text: not to a respelled, cut, longer or re-signed one', async () => {
+    const jwt = await tokens.sign(CLAIMS);
+    expect(await tokens.verify(jwt)).toBeDefined();
+    const [header = '', payload = '', signature = ''] = jwt.split('.');
+    const other = await tokens.sign({ ...CLAIMS, jti: 'jti-2' });
+    for (const text of [
+      `${jwt}=`,
+      ` ${jwt}`,
+      jwt.slice(0, -1),
+      `${header}.${payload}.`,
+      `${header}.${payload}.${other.split('.')[2]}`,
+      `${header}.${other.split('.')[1]}.${signature}`,
+    ]) {
+      expect(await tokens.verify(text)).toBeUndefined();
+    }
+  });
+
+  it('can not be changed by whoever got it first', async () => {
+    const jwt = await tokens.sign({ ...CLAIMS, aud: ['a', 'b'] });
+    const claims = (await tokens.verify(jwt)) as { sub: string; aud: string[] };
+    expect(() => (claims.sub = 'usr_2')).toThrow(TypeError);
+    expect(() => claims.aud.push('c')).toThrow(TypeError);
+    expect(await tokens.verify(jwt)).toMatchObject({ sub: 'usr_1', aud: ['a', 'b'] });
+  });
+
+  it('is forgotten with the keys: others know nothing of it', async () => {
+    const jwt = await tokens.sign(CLAIMS);
+    expect(await tokens.verify(jwt)).toBeDefined();
+    expect(await createAccessTokens(ISSUER, foreign, () => NOW).verify(jwt)).toBeUndefined();
+  });
+
+  it('and two thousand others are kept, no more', async () => {
+    const few = createAccessTokens(ISSUER, keySet, () => NOW);
+    const jwts: string[] = [];
+    for (let count = 0; count < 2100; count += 1) {
+      jwts.push(await few.sign({ ...CLAIMS, jti: `jti-${count}` }));
+    }
+    for (const jwt of jwts) expect(await few.verify(jwt)).toBeDefined();
+    // The forgotten ones are verified anew.
+    expect(await few.verify(jwts[0] ?? '')).toMatchObject({ jti: 'jti-0' });
+  });
+});

@@ -1,0 +1,193 @@
+// What goes wrong with a Redis, by name: each fault begins, lasts a while and ends. Owns faults of one server behind a proxy, of
+// Sentinels and of a Cluster, and of the nodes of the service; when which of them happens is up to the run.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type FaultProxy, startProxy } from '../fault/proxy.ts';
+import { ask, type RedisGroup, startCluster, startSentinel, until } from '../redis-groups.ts';
+import { type RedisServer, startRedis } from '../servers.ts';
+import type { Fleet } from './fleet.ts';
+
+export type Faults = Readonly<Record<string, () => Promise<void>>>;
+
+/** A Redis of some kind that things happen to. */
+export type Place = {
+  /** For the `store` key. */
+  readonly url: string;
+  readonly faults: Faults;
+  /** Until one more fault loses nothing that was confirmed. */
+  untilWhole(): Promise<void>;
+  stop(): Promise<void>;
+};
+
+/** What is killed comes back with what it had. */
+const DURABLE = ['--appendonly', 'yes'];
+
+export function pick<T>(from: readonly T[]): T {
+  return from[Math.floor(Math.random() * from.length)] as T;
+}
+
+const aWhile = (fromMs: number, toMs: number) => sleep(fromMs + Math.random() * (toMs - fromMs));
+
+/** A setting that is wrong for a while. */
+async function setFor(
+  node: RedisServer,
+  [name, wrong, right]: readonly [string, string, string],
+): Promise<void> {
+  await ask(node, (redis) => redis.config('SET', name, wrong));
+  await aWhile(300, 2500);
+  await ask(node, (redis) => redis.config('SET', name, right));
+}
+
+const FULL = ['maxmemory', '1', '0'] as const;
+const READ_ONLY = ['min-replicas-to-write', '9', '0'] as const;
+
+async function freeze(node: RedisServer, longestMs: number): Promise<void> {
+  node.pause();
+  await aWhile(200, longestMs);
+  node.resume();
+}
+
+/** One server, with the network in between. It has no replica, so each answer must be on its disk. */
+export async function startSingle(): Promise<Place> {
+  const server = await startRedis({ settings: [...DURABLE, '--appendfsync', 'always'] });
+  const proxy = await startProxy(server.port);
+  return {
+    url: `redis://127.0.0.1:${proxy.port}`,
+    untilWhole: () =>
+      until('it answers', async () => (await ask(server, (redis) => redis.ping())) === 'PONG'),
+    faults: {
+      frozen: () => freeze(server, 3000),
+      async killed() {
+        await server.kill();
+        await aWhile(100, 2000);
+        await server.restart();
+      },
+      full: () => setFor(server, FULL),
+      'read-only': () => setFor(server, READ_ONLY),
+      ...networkFaults(proxy),
+    },
+    async stop() {
+      server.resume();
+      await proxy.close();
+      await server.stop();
+    },
+  };
+}
+
+function networkFaults(proxy: FaultProxy): Faults {
+  const during = (begin: () => void) => async () => {
+    begin();
+    await aWhile(300, 3000);
+    proxy.heal();
+  };
+  return {
+    slow: during(() => proxy.delay(100 + Math.random() * 600)),
+    'losing packets': during(() => proxy.lose(0.05, 250)),
+    'cut off': during(() => proxy.isolate()),
+    'cut in the middle': during(() => proxy.cutAfter(Math.floor(Math.random() * 200))),
+    'losing answers': during(() => proxy.swallowAnswers(Math.floor(Math.random() * 200))),
+  };
+}
+
+/** One master and two replicas under three Sentinels. */
+export async function startWatched(): Promise<Place> {
+  const group = await startSentinel(DURABLE);
+  // As docs/redis.md has it: else the old master goes on taking writes, and its other replica confirming them, for a second.
+  const promote = async () => {
+    await ask(await group.master(), (redis) => redis.call('CLIENT', 'PAUSE', 5000, 'WRITE'));
+    return ask(pick(group.sentinels), (redis) => redis.call('SENTINEL', 'FAILOVER', 'main'));
+  };
+  return toPlace(group, 1, promote);
+}
+
+/** Three masters with a replica each. */
+export async function startSharded(): Promise<Place> {
+  const group = await startCluster(DURABLE);
+  const promote = async () => {
+    const known = await mastersOf(group);
+    const replica = pick(group.nodes.filter((node) => !known.includes(node)));
+    return ask(replica, (redis) => redis.cluster('FAILOVER'));
+  };
+  return toPlace(group, 3, promote);
+}
+
+function toPlace(group: RedisGroup, masters: number, promote: () => Promise<unknown>): Place {
+  const aMaster = async () => pick(await mastersOf(group));
+  const client = (...args: readonly string[]) =>
+    aMaster().then((node) => ask(node, (redis) => redis.call('CLIENT', ...args)));
+  return {
+    url: group.url,
+    untilWhole: () => untilWhole(group, masters),
+    faults: {
+      async 'a master killed'() {
+        const master = await aMaster();
+        await master.kill();
+        const isReplaced = async () => (await mastersOf(group)).length >= masters;
+        await until('another master', isReplaced, 30_000).catch(() => undefined);
+        await sleep(500);
+        await master.restart();
+      },
+      'a master frozen': async () => freeze(await aMaster(), 4500),
+      async 'a replica frozen'() {
+        const known = await mastersOf(group);
+        await freeze(pick(group.nodes.filter((node) => !known.includes(node))), 2500);
+      },
+      async promotion() {
+        // Refused while another one is under way.
+        await promote().catch(() => undefined);
+        await sleep(2000);
+      },
+      full: async () => setFor(await aMaster(), FULL),
+      'read-only': async () => setFor(await aMaster(), READ_ONLY),
+      // Answers nobody, and is not taken for dead.
+      'a master slow': async () => {
+        for (let round = 0; round < 5; round += 1) {
+          await client('PAUSE', String(Math.ceil(Math.random() * 400)), 'ALL');
+          await sleep(500);
+        }
+      },
+      'all cut': async () => {
+        for (let round = 0; round < 5; round += 1) {
+          await client('KILL', 'TYPE', 'normal');
+          await sleep(Math.random() * 500);
+        }
+      },
+    },
+    async stop() {
+      group.nodes.forEach((node) => node.resume());
+      await group.stop();
+    },
+  };
+}
+
+/** What happens to the nodes of the service, wherever their store is. */
+export function nodeFaults(fleet: Fleet): Faults {
+  return {
+    'a node killed': () => fleet.restart(pick(fleet.nodes), 'SIGKILL'),
+    'a node restarted': () => fleet.restart(pick(fleet.nodes), 'SIGTERM'),
+  };
+}
+
+/** Those that have a replica; a master that nobody follows is on its way out. */
+async function mastersOf(group: RedisGroup): Promise<readonly RedisServer[]> {
+  const found = await Promise.all(
+    group.nodes.map(async (node) => {
+      const info = await ask(node, (redis) => redis.info('replication')).catch(() => '');
+      return info.includes('role:master') && !info.includes('connected_slaves:0') ? [node] : [];
+    }),
+  );
+  return found.flat();
+}
+
+async function untilWhole(group: RedisGroup, masters: number): Promise<void> {
+  await until(
+    'all is whole',
+    async () => {
+      const infos = await Promise.all(
+        group.nodes.map((node) => ask(node, (redis) => redis.info('replication'))),
+      );
+      const online = infos.join('').split('state=online').length - 1;
+      return online === group.nodes.length - masters && (await mastersOf(group)).length === masters;
+    },
+    60_000,
+  );
+}

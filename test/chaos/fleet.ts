@@ -1,0 +1,67 @@
+// Three nodes of one service on one Redis, each a process of its own with its own file, as on three machines. Owns starting
+// and ending them, and how wide their limits are: whoever chases faults must not be told to slow down.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { GENEROUS } from '../attack/attacker.ts';
+import { freePort } from '../servers.ts';
+import { type ServiceProcess, startProcess } from '../world/process.ts';
+import { type World, type WorldOptions, writeWorldConfig } from '../world/world.ts';
+
+const NODES = 3;
+
+/** Starts a version of the service: `[node, main.js]`. */
+export type Command = readonly string[];
+export type FleetNode = { readonly world: World; process: ServiceProcess };
+export type Fleet = {
+  readonly issuer: string;
+  readonly nodes: readonly FleetNode[];
+  readonly worlds: readonly World[];
+  /** Ends the node with the signal and starts it again, with `command` in place of this version. */
+  restart(node: FleetNode, signal: NodeJS.Signals, command?: Command): Promise<void>;
+  stop(): Promise<void>;
+};
+
+/** `command` starts them in place of this version; `more` is merged over their file. */
+export async function startFleet(
+  store: string,
+  command?: Command,
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<Fleet> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'postern-fleet-'));
+  const nodes: FleetNode[] = [];
+  let issuer: string | undefined;
+  for (let index = 0; index < NODES; index += 1) {
+    const own = await mkdtemp(path.join(folder, 'node-'));
+    const ports = [await freePort(), await freePort()] as const;
+    const options: WorldOptions = {
+      store,
+      config: { ...GENEROUS_FOR_ALL, ...more },
+      ...(issuer && { issuer }),
+    };
+    const written = await writeWorldConfig(own, options, ports);
+    issuer = written.issuer;
+    const management = `http://127.0.0.1:${ports[1]}`;
+    const base = `http://127.0.0.1:${ports[0]}`;
+    const world: World = { ...written, base, folder: own, management, stop: () => Promise.resolve() };
+    nodes.push({ world, process: await startProcess(written.configFile, command) });
+  }
+  return {
+    issuer: issuer ?? '',
+    nodes,
+    worlds: nodes.map(({ world }) => world),
+    async restart(node, signal, other) {
+      await node.process.end(signal);
+      node.process = await startProcess(node.world.configFile, other);
+    },
+    async stop() {
+      await Promise.all(nodes.map(({ process: running }) => running.end('SIGKILL')));
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const { rate_limits: limits } = GENEROUS;
+const GENEROUS_FOR_ALL = {
+  rate_limits: { ...limits, introspection: { ...limits.introspection, unknown: '1000000/1m' } },
+};

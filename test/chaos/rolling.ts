@@ -1,0 +1,117 @@
+// A release and an accident under load: each node is stopped in good order and started again in turn, then the Redis master is
+// killed. Owns the order of events and the report; what must hold of it is asserted where it is run.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type SentinelGroup, startSentinel, until } from '../redis-groups.ts';
+import { Balancer } from './balancer.ts';
+import { createClients } from './clients.ts';
+import { type Fleet, startFleet } from './fleet.ts';
+import { History } from './history.ts';
+
+export type RollingOptions = {
+  /** Requests a second, at most; what the machine gives is in the report. */
+  readonly rate: number;
+  readonly rounds: number;
+  /** Between two events. */
+  readonly pauseMs: number;
+};
+
+export type RollingReport = {
+  readonly history: History;
+  readonly balancer: Balancer;
+  /** Before the master was killed. */
+  readonly calm: Balancer['fates'];
+  /** What was lost before the master was killed, and afterwards. */
+  readonly lostInCalm: readonly string[];
+  readonly lostInFailover: readonly string[];
+  readonly perSecond: number;
+};
+
+/** Enough of them, so that the rate and not their patience is the limit. */
+const [PEOPLE, MACHINES] = [24, 6];
+
+export async function rollAndFailOver({ rate, rounds, pauseMs }: RollingOptions): Promise<RollingReport> {
+  const group = await startSentinel();
+  let fleet: Fleet | undefined;
+  try {
+    fleet = await startFleet(group.url);
+    const history = new History();
+    const balancer = new Balancer(fleet.worlds, rate);
+    const clients = createClients(fleet.issuer, balancer, history);
+    const state = { isOver: false };
+    const isOver = () => state.isOver;
+    const began = performance.now();
+    const running = Promise.all([
+      ...Array.from({ length: PEOPLE }, () => clients.live(isOver)),
+      ...Array.from({ length: MACHINES }, () => clients.work(isOver)),
+    ]);
+    let [calm, killedAt] = [{ ...balancer.fates }, 0];
+    try {
+      for (let round = 0; round < rounds; round += 1) {
+        for (const node of fleet.nodes) {
+          await sleep(pauseMs);
+          await fleet.restart(node, 'SIGTERM');
+        }
+      }
+      await sleep(pauseMs);
+      [calm, killedAt] = [{ ...balancer.fates }, performance.now()];
+      await failOver(group);
+      await sleep(pauseMs);
+    } finally {
+      state.isOver = true;
+      await running;
+    }
+    const lostInCalm = history.lost(killedAt);
+    return {
+      history,
+      balancer,
+      calm,
+      lostInCalm,
+      lostInFailover: history.lost().slice(lostInCalm.length),
+      perSecond: Math.round((1000 * sum(balancer.fates)) / (performance.now() - began)),
+    };
+  } finally {
+    await fleet?.stop();
+    await group.stop();
+  }
+}
+
+async function failOver(group: SentinelGroup): Promise<void> {
+  const master = await group.master();
+  await master.kill();
+  await until('there is another master', async () => {
+    const next = await group.master();
+    const info = await group.ask(next, (redis) => redis.info('replication'));
+    return next !== master && info.includes('role:master') && !info.includes('connected_slaves:0');
+  });
+}
+
+/** A request that moved on was answered elsewhere. */
+function sum({ answered, unavailable, cut }: Balancer['fates']): number {
+  return answered + unavailable + cut;
+}
+
+/** For whoever reads the output of a run. */
+export function describeRun({ history, balancer, calm, perSecond, ...lost }: RollingReport): string {
+  return describeHistory(history, balancer, {
+    'requests a second': perSecond,
+    'during the restarts': calm,
+    ...lost,
+  });
+}
+
+export function describeHistory(history: History, balancer: Balancer, more: object = {}): string {
+  const report = {
+    ...more,
+    'in all': balancer.fates,
+    cuts: countEach(balancer.cuts),
+    'answered within, ms (half, 99 %, all)': [0.5, 0.99, 1].map((share) => balancer.percentile(share)),
+    ...history.counts,
+  };
+  return `${JSON.stringify(report, undefined, 2)}\n`;
+}
+
+function countEach(names: readonly string[]): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+}

@@ -1,0 +1,45 @@
+// A run of chaos as a table, for whoever reads its output. Owns the columns only.
+import type { Balancer } from './balancer.ts';
+import type { History, Operation } from './history.ts';
+
+const OPERATIONS: readonly Operation[] = [
+  'sign in',
+  'redeem',
+  'refresh',
+  'revoke',
+  'introspect',
+  'machine token',
+];
+
+export type Run = {
+  readonly title: string;
+  readonly seconds: number;
+  /** How often each fault happened. */
+  readonly happened: ReadonlyMap<string, number>;
+  readonly history: History;
+  readonly balancer: Balancer;
+};
+
+export function toTable({ title, seconds, happened, history, balancer }: Run): string {
+  const { answered, unavailable, cut } = balancer.fates;
+  const counts = history.counts;
+  const lines = [
+    ['', 'done', 'refused', '503 or cut'],
+    ...OPERATIONS.map((name) => [
+      name,
+      ...['done', 'refused', 'unknown'].map((outcome) => String(counts[`${name} ${outcome}`] ?? 0)),
+    ]),
+  ];
+  const faults = [...happened].map(([name, times]) => `${name} ${times}`);
+  return [
+    `${title}, ${Math.round(seconds)} s`,
+    `  faults: ${faults.join(', ')}`,
+    `  requests: ${Math.round((answered + unavailable + cut) / seconds)} a second; ${answered} answered, ${unavailable} 503 with Retry-After, ${cut} cut`,
+    `  answers within: ${balancer.percentile(0.5)} ms (half), ${balancer.percentile(0.99)} ms (99 %), ${balancer.percentile(1)} ms (all)`,
+    ...lines.map(
+      ([name = '', ...rest]) => `  ${name.padEnd(14)}${rest.map((one) => one.padStart(12)).join('')}`,
+    ),
+    `  refused without a reason but the fault: ${history.lost().length}; spent twice or alive after its end: ${history.violations().length}`,
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,53 @@
+// What the outage tests break: a Redis with a password behind a network that can fail, a service on it, somebody who is signed
+// in and a machine token. Owns building and ending them.
+import { Redis } from 'ioredis';
+import { expect, vi } from 'vitest';
+import { type RedisServer, startRedis } from '../servers.ts';
+import { machineToken, signIn, type SignedIn } from '../world/flows.ts';
+import { startWorld, type World } from '../world/world.ts';
+import { readiness, RECOVERY_MS } from './asking.ts';
+import { type FaultProxy, startProxy } from './proxy.ts';
+
+export const PASSWORD = 'the-store-password';
+const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
+
+export type OutagePlace = {
+  readonly server: RedisServer;
+  readonly proxy: FaultProxy;
+  readonly world: World;
+  /** Past the proxy. */
+  readonly raw: Redis;
+  readonly person: SignedIn;
+  readonly machine: string;
+  stop(): Promise<void>;
+};
+
+export async function startOutagePlace(): Promise<OutagePlace> {
+  const server = await startRedis({ password: PASSWORD, settings: DURABLE });
+  const proxy = await startProxy(server.port);
+  const world = await startWorld({ store: `redis://:${PASSWORD}@127.0.0.1:${proxy.port}` });
+  const raw = new Redis(server.url, { retryStrategy: () => 20, maxRetriesPerRequest: null });
+  raw.on('error', () => undefined);
+  return {
+    server,
+    proxy,
+    world,
+    raw,
+    person: await signIn(world),
+    machine: await machineToken(world, 'reports.read'),
+    async stop() {
+      server.resume();
+      raw.disconnect();
+      await world.stop();
+      await proxy.close();
+      await server.stop();
+    },
+  };
+}
+
+export async function untilReady(world: World): Promise<void> {
+  await vi.waitFor(async () => expect((await readiness(world)).status).toBe(200), {
+    timeout: RECOVERY_MS,
+    interval: 20,
+  });
+}

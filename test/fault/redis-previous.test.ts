@@ -1,0 +1,59 @@
+// RD-33: the version before this one and this one on the same Redis, while a release goes over the nodes and is taken back.
+// POSTERN_PREVIOUS names a built copy of the previous tag: git archive TAG | tar -x -C DIR && cd DIR && npm ci && npm run build
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { Balancer } from '../chaos/balancer.ts';
+import { createClients } from '../chaos/clients.ts';
+import { startFleet } from '../chaos/fleet.ts';
+import { History } from '../chaos/history.ts';
+import { describeHistory } from '../chaos/rolling.ts';
+import { startRedis } from '../servers.ts';
+
+const PREVIOUS = process.env['POSTERN_PREVIOUS'] ?? '';
+const PAUSE_MS = 2000;
+
+it.skipIf(PREVIOUS === '')(
+  'RD-33: nodes of the previous version and of this one serve each other’s sign-ins, codes and tokens',
+  async () => {
+    const previous = [process.execPath, path.join(PREVIOUS, 'dist/main.js')];
+    const server = await startRedis();
+    const fleet = await startFleet(server.url, previous);
+    const history = new History();
+    const balancer = new Balancer(fleet.worlds, 60);
+    const clients = createClients(fleet.issuer, balancer, history);
+    const state = { isOver: false };
+    const isOver = () => state.isOver;
+    const running = Promise.all([
+      ...Array.from({ length: 8 }, () => clients.live(isOver)),
+      ...Array.from({ length: 2 }, () => clients.work(isOver)),
+    ]);
+    try {
+      for (const node of fleet.nodes) {
+        await sleep(PAUSE_MS);
+        await fleet.restart(node, 'SIGTERM');
+      }
+      // And back, as an operator does who doesn't like it.
+      for (const node of fleet.nodes.slice(1)) {
+        await sleep(PAUSE_MS);
+        await fleet.restart(node, 'SIGTERM', previous);
+      }
+      await sleep(PAUSE_MS);
+    } finally {
+      state.isOver = true;
+      await running;
+      await fleet.stop();
+      await server.stop();
+    }
+    const text = describeHistory(history, balancer);
+    process.stdout.write(text);
+    expect(balancer.complaints).toEqual([]);
+    expect(history.violations()).toEqual([]);
+    expect(history.lost()).toEqual([]);
+    expect(balancer.fates.unavailable, text).toBe(0);
+    for (const name of ['sign in', 'redeem', 'refresh', 'revoke', 'machine token']) {
+      expect(history.counts[`${name} done`], text).toBeGreaterThan(0);
+    }
+  },
+  90_000,
+);

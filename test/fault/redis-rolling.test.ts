@@ -1,0 +1,18 @@
+// RD-30, RD-31: a release over three nodes and a Sentinel failover under mixed load, in short; `npm run chaos` has it longer.
+import { expect, it } from 'vitest';
+import { describeRun, rollAndFailOver } from '../chaos/rolling.ts';
+
+it('RD-30, RD-31: a rolling restart and a failover spend nothing twice, lose no revocation, and fail honestly', async () => {
+  const report = await rollAndFailOver({ rate: 100, rounds: 1, pauseMs: 1000 });
+  const { history, balancer, lostInCalm } = report;
+  const text = describeRun(report);
+  expect(balancer.complaints).toEqual([]);
+  expect(history.violations()).toEqual([]);
+  // Nodes come and go, and nothing is lost; only the failover may cost somebody a new sign-in.
+  expect(lostInCalm, text).toEqual([]);
+  for (const name of ['sign in', 'redeem', 'refresh', 'revoke', 'introspect', 'machine token']) {
+    expect(history.counts[`${name} done`], text).toBeGreaterThan(0);
+  }
+  // It did go through a failover.
+  expect(balancer.fates.unavailable, text).toBeGreaterThan(0);
+}, 60_000);

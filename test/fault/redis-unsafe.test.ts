@@ -1,0 +1,49 @@
+// A Redis that would lose tokens or lets us in no more: told at /readyz, and not started on.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { startWorld } from '../world/world.ts';
+import { readiness } from './asking.ts';
+import { type OutagePlace, PASSWORD, startOutagePlace } from './outage-place.ts';
+
+let server: OutagePlace['server'];
+let world: OutagePlace['world'];
+let raw: OutagePlace['raw'];
+beforeEach(async () => {
+  const place = await startOutagePlace();
+  ({ server, world, raw } = place);
+  return () => place.stop();
+});
+
+describe('a Redis that is not safe', () => {
+  it('RD-22: is told at /readyz, with the setting, as soon as it begins to throw keys away', async () => {
+    await raw.config('SET', 'maxmemory-policy', 'allkeys-lru');
+    expect(await readiness(world)).toMatchObject({
+      status: 503,
+      problems: [
+        'the store is not safe: its maxmemory-policy is allkeys-lru, which throws tokens away; it must be noeviction',
+      ],
+    });
+    await raw.config('SET', 'maxmemory-policy', 'noeviction');
+    expect((await readiness(world)).status).toBe(200);
+  });
+
+  it('RD-22, RD-26: is not started on, and the reason names the setting and no password', async () => {
+    const start = () => startWorld({ store: `redis://:${PASSWORD}@127.0.0.1:${server.port}` });
+    await raw.config('SET', 'maxmemory-policy', 'volatile-lru');
+    await expect(start()).rejects.toThrow(
+      /^the store at redis:\/\/127\.0\.0\.1:\d+ can not be used: its maxmemory-policy is volatile-lru/,
+    );
+    await raw.config('SET', 'maxmemory-policy', 'noeviction');
+    await raw.replicaof('127.0.0.1', '1');
+    await expect(start()).rejects.toThrow(/it is a slave, not the master$/);
+    await raw.replicaof('NO', 'ONE');
+    await expect(startWorld({ store: `redis://:wrong-one@127.0.0.1:${server.port}` })).rejects.toThrow(
+      /^the store at redis:\/\/127\.0\.0\.1:\d+ can not be used: WRONGPASS (?!.*wrong-one)/,
+    );
+  });
+
+  it('RD-26: is not ready for a user who may not read our keys', async () => {
+    await raw.acl('SETUSER', 'postern', 'on', '>pw', '~other:*', '+@all');
+    const url = `redis://postern:pw@127.0.0.1:${server.port}`;
+    await expect(startWorld({ store: url })).rejects.toThrow(/NOPERM|not be reached/);
+  });
+});
