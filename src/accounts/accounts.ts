@@ -3,6 +3,7 @@
 import type { User } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
 import type { AccountStates } from './account-state.ts';
+import { costOf } from './passwords.ts';
 import type { People } from './people.ts';
 
 export type Account = {
@@ -22,6 +23,9 @@ export type Found = {
   readonly attemptsSince: string;
 };
 
+/** One of the hashes that an attempt is compared with. Undefined: nobody's, at the cost of the policy. */
+export type Comparison = { readonly hash: string | undefined; readonly isOwn: boolean };
+
 export interface Accounts {
   /**
    * Undefined when the person doesn't exist, is disabled, or when `issuedAt` (epoch seconds) is before their `validAfter`.
@@ -30,8 +34,11 @@ export interface Accounts {
   findLive(id: string, issuedAt: number): Promise<Account | undefined>;
   /** The same questions to the store whoever is meant. Throws StoreUnavailable. */
   findByUsername(typed: string): Promise<Found>;
-  /** Verified in place of nobody's: as dear as most people's here, so that time doesn't tell who exists (LG-19). */
-  readonly decoyHash: string | undefined;
+  /**
+   * What an attempt verifies: hashes of the same costs whoever is meant, so that time doesn't tell who exists, nor in
+   * which source (LG-19). Only the person's own can be right; there is none for nobody.
+   */
+  comparisons(found: Found): readonly Comparison[];
   /** Whether the person, whose password was right, may sign in now. False for nobody as well, at the same cost. */
   maySignIn(found: Found): Promise<boolean>;
 }
@@ -41,6 +48,7 @@ const NOBODY = 'nobody';
 export function createAccounts(users: readonly User[], states: AccountStates, people: People): Accounts {
   const byId = new Map(users.map((user) => [user.id, user]));
   const byUsername = new Map(users.map((user) => [canonicalUsername(user.username), user]));
+  const decoys = decoysOf(users);
 
   async function findStored(id: string, issuedAt: number): Promise<Account | undefined> {
     const [person, state] = await Promise.all([people.findById(id), states.get(id)]);
@@ -50,7 +58,13 @@ export function createAccounts(users: readonly User[], states: AccountStates, pe
   }
 
   return {
-    decoyHash: commonestHash(users),
+    comparisons({ user, source }) {
+      const others = decoys.map((hash) => ({ hash, isOwn: false }));
+      if (user === undefined) return others;
+      const ofItsCost = decoys.findIndex((decoy) => costOf(decoy) === costOf(user.passwordHash));
+      const place = source === 'file' ? 0 : decoys.length - 1;
+      return others.with(ofItsCost < 0 ? place : ofItsCost, { hash: user.passwordHash, isOwn: true });
+    },
     async findLive(id, issuedAt) {
       const user = byId.get(id);
       if (user === undefined) return findStored(id, issuedAt);
@@ -82,11 +96,14 @@ export function createAccounts(users: readonly User[], states: AccountStates, pe
   };
 }
 
-/** One of those whose parameters (`$argon2id$v=…$m=…,t=…,p=…`) most people have. */
+/** One hash of the cost that most people of the file have, and one of the policy, as people of the store have it, where those differ. */
+function decoysOf(users: readonly User[]): readonly (string | undefined)[] {
+  const ofFile = commonestHash(users);
+  return costOf(ofFile) === costOf() ? [ofFile] : [ofFile, undefined];
+}
+
 function commonestHash(users: readonly User[]): string | undefined {
-  const byParameters = Map.groupBy(users, ({ passwordHash }) =>
-    passwordHash.split('$').slice(0, 4).join('$'),
-  );
-  const [commonest] = [...byParameters.values()].toSorted((a, b) => b.length - a.length);
+  const byCost = Map.groupBy(users, ({ passwordHash }) => costOf(passwordHash));
+  const [commonest] = [...byCost.values()].toSorted((a, b) => b.length - a.length);
   return commonest?.[0]?.passwordHash;
 }

@@ -70,6 +70,11 @@ export async function hashPassword(password: string): Promise<string> {
   return hash(normalizePassword(password), COST);
 }
 
+/** What it costs to verify a hash (`$argon2id$v=…$m=…,t=…,p=…`); of none, what the policy above costs. */
+export function costOf(passwordHash: string = DUMMY_HASH): string {
+  return passwordHash.split('$').slice(0, 4).join('$');
+}
+
 /** Whether a hash costs less to guess than the policy wants (LG-29). `passwordHash`: argon2id, PHC string. */
 export function isWeakerThanPolicy(passwordHash: string): boolean {
   const [memory = 0, passes = 0] = (/\$m=(\d+),t=(\d+),/.exec(passwordHash) ?? []).slice(1).map(Number);

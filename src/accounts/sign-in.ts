@@ -2,9 +2,10 @@
 // attempts are counted before the password is looked at.
 import type { User } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
+import { TooManyRequests } from '../limits/limits.ts';
 import type { BegunSignIn, SignInAttempt } from '../limits/sign-in-attempts.ts';
 import { type Clock, StoreUnavailable } from '../store/store.ts';
-import type { Accounts } from './accounts.ts';
+import type { Accounts, Comparison, Found } from './accounts.ts';
 import type { Devices } from './devices.ts';
 import { MAX_PASSWORD_LENGTH, passwordForms } from './password-rules.ts';
 import { hashPassword, isWeakerThanPolicy, PasswordQueueFull, type Passwords } from './passwords.ts';
@@ -38,7 +39,16 @@ export type Refused = {
   readonly meant: User | undefined;
 };
 
-export type SignIn = (credentials: Credentials) => Promise<SignedIn | Refused>;
+/** Nobody knows whether the password was right: there were too many attempts, or something is overloaded or away. */
+export type NotDecided = {
+  readonly user: undefined;
+  readonly reason: 'too_many_attempts' | 'busy' | 'unavailable';
+  /** As of Refused; nobody as well where the store didn't say. */
+  readonly meant: User | undefined;
+  readonly cause: TooManyRequests | PasswordQueueFull | StoreUnavailable;
+};
+
+export type SignIn = (credentials: Credentials) => Promise<SignedIn | Refused | NotDecided>;
 
 export type SignInParts = {
   readonly accounts: Accounts;
@@ -49,19 +59,21 @@ export type SignInParts = {
   readonly now: Clock;
 };
 
-/** Throws PasswordQueueFull, StoreUnavailable, and what `countAttempt` throws. */
+/** Rejects with mistakes of ours only. */
 export function createSignIn(parts: SignInParts): SignIn {
   const { accounts, people, passwords, devices, countAttempt, now } = parts;
 
-  async function verifyOne(passwordHash: string | undefined, password: string): Promise<boolean> {
-    if (password.length > MAX_PASSWORD_LENGTH) {
-      await passwords.verify(passwordHash, '');
-      return false;
-    }
+  async function compare(comparisons: readonly Comparison[], password: string): Promise<boolean> {
+    const isTooLong = password.length > MAX_PASSWORD_LENGTH;
+    let matches = false;
     // How often depends on what was typed and never on whose password it is.
-    const results: boolean[] = [];
-    for (const form of passwordForms(password)) results.push(await passwords.verify(passwordHash, form));
-    return results.includes(true);
+    for (const form of isTooLong ? [''] : passwordForms(password)) {
+      for (const { hash, isOwn } of comparisons) {
+        const isRight = await passwords.verify(hash, form);
+        matches ||= isRight && isOwn && !isTooLong;
+      }
+    }
+    return matches;
   }
 
   /** People of the file have theirs renewed by whoever keeps the file. */
@@ -76,9 +88,11 @@ export function createSignIn(parts: SignInParts): SignIn {
     }
   }
 
-  return async function signIn({ username, password, address, device }) {
-    const at = Math.floor(now() / 1000);
-    const found = await accounts.findByUsername(username);
+  async function decide(
+    { username, password, address, device }: Credentials,
+    at: number,
+    found: Found,
+  ): Promise<SignedIn | Refused> {
     const { user } = found;
     const account = user?.id ?? canonicalUsername(username);
     const attempt = await countAttempt({
@@ -90,7 +104,7 @@ export function createSignIn(parts: SignInParts): SignIn {
     });
     let matches: boolean;
     try {
-      matches = await verifyOne(user?.passwordHash ?? accounts.decoyHash, password);
+      matches = await compare(accounts.comparisons(found), password);
     } catch (error) {
       attempt.takeBack();
       throw error;
@@ -104,5 +118,24 @@ export function createSignIn(parts: SignInParts): SignIn {
     await attempt.succeed();
     if (found.source === 'store') await renewHash(user, password);
     return { user, at, device: devices.renew(device, user.id) };
+  }
+
+  return async function signIn(credentials) {
+    const at = Math.floor(now() / 1000);
+    let found: Found | undefined;
+    try {
+      found = await accounts.findByUsername(credentials.username);
+      return await decide(credentials, at, found);
+    } catch (cause) {
+      return { user: undefined, meant: found?.user, ...undecided(cause) };
+    }
   };
+}
+
+/** Throws what is none of these. */
+function undecided(cause: unknown): Pick<NotDecided, 'reason' | 'cause'> {
+  if (cause instanceof TooManyRequests) return { reason: 'too_many_attempts', cause };
+  if (cause instanceof PasswordQueueFull) return { reason: 'busy', cause };
+  if (cause instanceof StoreUnavailable) return { reason: 'unavailable', cause };
+  throw cause;
 }

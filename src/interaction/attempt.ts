@@ -1,9 +1,9 @@
-// One try to sign in from a page: the person, or the page again with what was wrong, and the status that says why.
+// One try to sign in from a page: the interaction is finished, or the page comes again with what was wrong, and the status
+// that says why. Owns what the audit trail has of it.
 import type { Context } from 'koa';
-import { PasswordQueueFull } from '../accounts/passwords.ts';
-import type { SignIn } from '../accounts/sign-in.ts';
-import type { Login, OpenInteraction } from '../engine/interactions.ts';
-import { TooManyRequests } from '../limits/limits.ts';
+import type { NotDecided, SignIn } from '../accounts/sign-in.ts';
+import type { Interactions, OpenInteraction } from '../engine/interactions.ts';
+import { StoreUnavailable } from '../store/store.ts';
 import { type Audit, type AuditFields, originOf, type Outcome } from '../telemetry/audit.ts';
 import type { DeviceCookie } from './device-cookie.ts';
 import type { Form } from './form.ts';
@@ -12,17 +12,21 @@ import type { Show } from './show.ts';
 /** What a person typed is shown again, within reason. */
 export const MAX_USERNAME_LENGTH = 256;
 
-/** Undefined when the page was shown again. */
-export type Attempt = (ctx: Context, interaction: OpenInteraction, form: Form) => Promise<Login | undefined>;
+/** `destination` undefined: somebody else finished the interaction first. */
+export type Attempted = 'shown again' | { readonly destination: string | undefined };
+
+/** Throws StoreUnavailable. */
+export type Attempt = (ctx: Context, interaction: OpenInteraction, form: Form) => Promise<Attempted>;
 
 export type AttemptParts = {
+  readonly interactions: Pick<Interactions, 'finishLogin'>;
   readonly signIn: SignIn;
   readonly show: Show;
   readonly cookie: DeviceCookie;
   readonly audit: Audit;
 };
 
-export function createAttempt({ signIn, show, cookie, audit }: AttemptParts): Attempt {
+export function createAttempt({ interactions, signIn, show, cookie, audit }: AttemptParts): Attempt {
   return async function attempt(ctx, interaction, form) {
     const record = (outcome: Outcome, fields: AuditFields) =>
       audit.record('sign_in', outcome, {
@@ -31,29 +35,44 @@ export function createAttempt({ signIn, show, cookie, audit }: AttemptParts): At
         ...fields,
       });
     const username = form.field('username').slice(0, MAX_USERNAME_LENGTH);
-    try {
-      const signedIn = await signIn({
-        username,
-        password: form.field('password'),
-        address: String(ctx.state['clientAddress']),
-        device: cookie.read(ctx),
-      });
-      if (signedIn.user !== undefined) {
-        cookie.write(ctx, signedIn.device);
-        record('success', { account_id: signedIn.user.id });
-        return { accountId: signedIn.user.id, at: signedIn.at };
-      }
-      record('failure', { account_id: signedIn.meant?.id, reason: signedIn.reason });
+    const result = await signIn({
+      username,
+      password: form.field('password'),
+      address: String(ctx.state['clientAddress']),
+      device: cookie.read(ctx),
+    });
+    if (result.user === undefined) {
+      record('failure', { account_id: result.meant?.id, reason: result.reason });
+      if ('cause' in result) return showLater(ctx, interaction, username, result);
       show.login(ctx, interaction, { username, error: 'invalid_credentials' });
       ctx.status = 401;
-    } catch (error) {
-      if (!(error instanceof TooManyRequests || error instanceof PasswordQueueFull)) throw error;
-      const busy = error instanceof PasswordQueueFull;
-      record('failure', { reason: busy ? 'busy' : 'too_many_attempts' });
-      ctx.set('Retry-After', String(error.retryAfterSeconds));
-      show.login(ctx, interaction, { username, error: busy ? 'busy' : 'too_many_attempts' });
-      ctx.status = busy ? 503 : 429;
+      return 'shown again';
     }
-    return undefined;
+    const { user, at, device } = result;
+    cookie.write(ctx, device);
+    try {
+      const destination = await interactions.finishLogin(ctx, interaction, { accountId: user.id, at });
+      // Of several that were right at once, one signed the person in.
+      if (destination !== undefined) record('success', { account_id: user.id });
+      return { destination };
+    } catch (error) {
+      if (error instanceof StoreUnavailable) {
+        record('failure', { account_id: user.id, reason: 'unavailable' });
+      }
+      throw error;
+    }
   };
+
+  function showLater(
+    ctx: Context,
+    interaction: OpenInteraction,
+    username: string,
+    { reason, cause }: NotDecided,
+  ): Attempted {
+    if (reason === 'unavailable') throw cause;
+    ctx.set('Retry-After', String(cause.retryAfterSeconds));
+    show.login(ctx, interaction, { username, error: reason });
+    ctx.status = reason === 'busy' ? 503 : 429;
+    return 'shown again';
+  }
 }

@@ -24,7 +24,13 @@ export type InteractionParts = {
 export function interactionRoutes(parts: InteractionParts): Middleware {
   const { interactions, signIn, show, audit } = parts;
   const open = createOpen(parts);
-  const attempt = createAttempt({ signIn, show, audit, cookie: createDeviceCookie(parts.issuer) });
+  const attempt = createAttempt({
+    interactions,
+    signIn,
+    show,
+    audit,
+    cookie: createDeviceCookie(parts.issuer),
+  });
 
   /** Who the app means, or who is asked to prove that it is still them. */
   async function usernameFor(interaction: OpenInteraction): Promise<string> {
@@ -33,9 +39,8 @@ export function interactionRoutes(parts: InteractionParts): Middleware {
   }
 
   async function signInFrom(ctx: Context, { form, interaction }: Opened): Promise<void> {
-    const login = await attempt(ctx, interaction, form);
-    if (login === undefined) return;
-    goOn(ctx, interaction, await interactions.finishLogin(ctx, interaction, login));
+    const attempted = await attempt(ctx, interaction, form);
+    if (attempted !== 'shown again') goOn(ctx, interaction, attempted.destination);
   }
 
   const router = new Router({ prefix: '/interaction' });

@@ -14,6 +14,7 @@ import {
   type Question,
   type Questioner,
 } from './questions.ts';
+import { watchSilence } from './silence.ts';
 
 /** Reading keys and building the first engine, on a machine that is busy with other things. */
 const START_WITHIN_MS = 60_000;
@@ -127,11 +128,24 @@ export class KeptWorker {
       const began = performance.now();
       this.#isServing = true;
       onServing();
+      void this.#watch(questioner, AbortSignal.any([this.#stopped.signal, signalOf(ended)]));
       return { reason: await ended, wasRefused: false, servedMs: performance.now() - began };
     } finally {
       this.#isServing = false;
       this.#now = undefined;
     }
+  }
+
+  /** One that hangs holds its place, and the connections dealt to it, until it is gone. */
+  async #watch(questioner: Questioner, signal: AbortSignal): Promise<void> {
+    await watchSilence({
+      signal,
+      answers: async (withinMs) => (await questioner.ask('alive', undefined, withinMs)).kind === 'answered',
+      onSilent: () => {
+        this.#parts.log.error({ silent: this.number }, 'a worker does not answer any more and is killed');
+        this.kill();
+      },
+    });
   }
 
   async #begin(questioner: Questioner, job: Job | undefined): Promise<Outcome<void>> {
@@ -148,6 +162,12 @@ export class KeptWorker {
     }
     return outcome;
   }
+}
+
+function signalOf(end: Promise<unknown>): AbortSignal {
+  const controller = new AbortController();
+  void end.then(() => controller.abort());
+  return controller.signal;
 }
 
 function fork(processes: number): Running {

@@ -12,6 +12,8 @@ export type Job = { readonly config: Config; readonly hash: string };
 export type Questions = {
   /** The first one. Answered when the worker accepts connections. */
   start: { readonly ask: Job & { readonly worker: number }; readonly answer: void };
+  /** Whether it gets to its work at all. Asks nobody else, so that an outage of the store is no silence. */
+  alive: { readonly ask: undefined; readonly answer: void };
   status: { readonly ask: undefined; readonly answer: Status };
   /** In prom-client's own form, which the primary adds up. */
   metrics: { readonly ask: undefined; readonly answer: ProcessMetrics };

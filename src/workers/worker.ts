@@ -21,6 +21,7 @@ export async function runWorker(): Promise<void> {
     async start(job) {
       running = await start(job);
     },
+    alive: () => Promise.resolve(),
     status: async () => find().service.status(),
     metrics: async () => find().telemetry.metrics.read(),
     reopen: async () => find().telemetry.reopen(),

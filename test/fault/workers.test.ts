@@ -265,6 +265,20 @@ describe('a worker that hangs', () => {
     process.kill(second?.pid ?? 0, 'SIGCONT');
     await until('ready again', 5, async () => (await readyz(world)).status === 'ready');
   });
+
+  it('RD-30: for good is killed, without anybody asking, and another one takes its place', async () => {
+    const { world, running } = await start(2);
+    const [first, second] = await workersOf(world);
+    process.kill(second?.pid ?? 0, 'SIGSTOP');
+    await until('the end of the one that hung', 28, () => Promise.resolve(!isAlive(second?.pid ?? 0)));
+    await until('ready again', 10, async () => (await readyz(world)).status === 'ready');
+    const now = await workersOf(world);
+    expect(now[0]?.pid).toBe(first?.pid);
+    expect(now[1]?.pid).not.toBe(second?.pid);
+    expect(running.stderr()).toMatch(/a worker does not answer any more and is killed/);
+    const answers = await times(10, async () => fresh(`${world.base}/oauth/jwks.json`));
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
+  }, 60_000);
 });
 
 describe('the end of a process', () => {

@@ -7,8 +7,11 @@ import { createLog } from '../../src/telemetry/log.ts';
 import { Browser } from '../world/browser.ts';
 import { useWorld } from '../world/each-store.ts';
 import { authorize, basic, connect, machineToken, post, signIn } from '../world/flows.ts';
+import { StoreUnavailable } from '../../src/store/store.ts';
+import { formOf } from '../world/browser.ts';
+import { begin, signInAs } from '../pages/person.ts';
 import { listen, assertNoSecrets, type AuditRecord } from '../world/told.ts';
-import { PEOPLE, SECRETS } from '../world/world.ts';
+import { PASSWORDS, PEOPLE, SECRETS } from '../world/world.ts';
 
 const world = useWorld();
 
@@ -222,6 +225,75 @@ describe('CF-15: the audit trail', () => {
   it('is described in docs/observability.md, event by event', () => {
     const page = readFileSync('docs/observability.md', 'utf8');
     for (const event of Object.keys(AUDIT_EVENTS)) expect(page).toContain(`| \`${event}\``);
+  });
+});
+
+describe('CF-15: a sign-in that was not decided, in the audit trail', () => {
+  const limited = useWorld({ config: { rate_limits: { sign_in: { account_failures: '1/1m' } } } });
+
+  async function recordsIn(act: () => Promise<unknown>): Promise<AuditRecord[]> {
+    const before = limited().told.audit('sign_in').length;
+    await act();
+    return limited().told.audit('sign_in').slice(before);
+  }
+
+  it('names who was meant when there were too many attempts, and nobody for a name that nobody has', async () => {
+    for (const [username, id] of [
+      ['bob', PEOPLE.bob],
+      ['canary-nobody', undefined],
+    ] as const) {
+      const statuses: number[] = [];
+      const records = await recordsIn(async () => {
+        for (let tries = 0; tries < 2; tries += 1) {
+          const { browser, page } = await begin(limited());
+          const again = await browser.submit(page, '/login', { username, password: 'wrong password 1' });
+          statuses.push(again.status);
+        }
+      });
+      expect(statuses).toEqual([401, 429]);
+      expect(records.map(({ outcome, reason, account_id }) => [outcome, reason, account_id])).toEqual([
+        ['failure', id === undefined ? 'unknown' : 'wrong_password', id],
+        ['failure', 'too_many_attempts', id],
+      ]);
+    }
+  });
+
+  it('says unavailable when the store could not be asked before the password or after it', async () => {
+    const { documents, records: stored } = limited().openedStore;
+    const get = documents.get.bind(documents);
+    const consume = stored.consume.bind(stored);
+    const fail = () => Promise.reject(new StoreUnavailable());
+    const away = await begin(limited());
+    const first = await recordsIn(async () => {
+      documents.get = fail;
+      expect((await signInAs(away.browser, away.page, 'alice')).status).toBe(503);
+      documents.get = get;
+    });
+    expect(first).toMatchObject([{ outcome: 'failure', reason: 'unavailable', client_id: 'web' }]);
+    const last = await recordsIn(async () => {
+      stored.consume = fail;
+      expect((await signInAs(away.browser, away.page, 'alice')).status).toBe(503);
+      stored.consume = consume;
+    });
+    expect(last).toMatchObject([{ outcome: 'failure', reason: 'unavailable', account_id: PEOPLE.alice }]);
+  });
+
+  it('has one success for one form that was sent four times at once', async () => {
+    const { browser, page } = await begin(limited());
+    const { action, fields } = formOf(page, '/login');
+    const body = new URLSearchParams({ ...fields, username: 'alice', password: PASSWORDS.alice }).toString();
+    const headers = {
+      'content-type': 'application/x-www-form-urlencoded',
+      origin: new URL(limited().issuer).origin,
+    };
+    const statuses: number[] = [];
+    const records = await recordsIn(async () => {
+      const url = new URL(action, page.url).href;
+      const send = async () => (await browser.request(url, { method: 'POST', headers, body })).status;
+      statuses.push(...(await Promise.all([send(), send(), send(), send()])));
+    });
+    expect(statuses.filter((status) => status === 303)).toHaveLength(1);
+    expect(records.filter(({ outcome }) => outcome === 'success')).toHaveLength(1);
   });
 });
 

@@ -16,6 +16,7 @@ function channel(isCut = false) {
 
 const ANSWERS: Answers = {
   start: () => Promise.reject(new Error('the port is taken')),
+  alive: () => Promise.resolve(),
   status: () => Promise.resolve({ problems: ['one'], configuration: { hash: 'h', problem: undefined } }),
   metrics: () => new Promise(() => undefined),
   reopen: () => Promise.reject(new TypeError('a mistake')),
