@@ -1,45 +1,99 @@
-// Processes that are measured: started, found ready, and what CPU they have used by the operating system's count.
+// Processes that are measured: started, found ready, and what they use by the operating system's count, with everything
+// that they started in turn. Owns no load.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { openSync, readdirSync, readFileSync } from 'node:fs';
 
 /** Clock ticks a second of /proc/PID/stat. */
 const TICKS = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
+const STOP_WITHIN_MS = 15_000;
 
-export type Served = { readonly pid: number; stop(): Promise<void> };
+export type Served = {
+  readonly pid: number;
+  /** From starting the process to its line that says it is ready. */
+  readonly readyMs: number;
+  stop(): Promise<void>;
+};
+
+export type ServeOptions = {
+  readonly env?: NodeJS.ProcessEnv;
+  /** Where standard error goes; the terminal when not given. */
+  readonly logFile?: string;
+};
+
+const running = new Set<ChildProcess>();
+process.once('exit', () => running.forEach((child) => child.kill('SIGKILL')));
 
 /** Resolves when the process prints `ready` on standard output. */
 export async function serve(
   args: readonly string[],
   ready: string,
-  env: NodeJS.ProcessEnv = {},
+  { env = {}, logFile }: ServeOptions = {},
 ): Promise<Served> {
+  const startedAt = performance.now();
   const child = spawn(process.execPath, args, {
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', logFile === undefined ? 'inherit' : openSync(logFile, 'a')],
   });
+  running.add(child);
+  child.once('exit', () => running.delete(child));
   await new Promise<void>((resolve, reject) => {
-    child.stdout.on('data', (chunk: Buffer) => {
+    child.stdout?.on('data', (chunk: Buffer) => {
       if (chunk.toString().includes(ready)) resolve();
     });
-    child.once('exit', (code) => reject(new Error(`${args.join(' ')} ended with ${code}`)));
+    child.once('exit', (code) => reject(new Error(`${args.join(' ')} ended with ${code}, see ${logFile}`)));
   });
-  return { pid: child.pid ?? 0, stop: () => end(child) };
+  return { pid: child.pid ?? 0, readyMs: performance.now() - startedAt, stop: () => end(child) };
 }
 
 async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_WITHIN_MS);
   await ended;
+  clearTimeout(timer);
 }
 
-/** CPU seconds of a process and its children so far. */
+/** CPU seconds of a process and all below it so far, those that ended included. */
 export function cpuSeconds(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The name in parentheses may hold anything; the numbers come after it.
-  const fields = stat
-    .slice(stat.lastIndexOf(')') + 2)
-    .split(' ')
-    .map(Number);
+  return treeOf(pid).reduce((sum, { fields }) => sum + cpuOf(fields), 0);
+}
+
+/** Megabytes (2^20) of resident memory, of each process of the tree; the first is `pid` itself. */
+export function residentMegabytes(pid: number): readonly number[] {
+  return treeOf(pid).map((one) => {
+    const status = readFileSync(`/proc/${one.pid}/status`, 'utf8');
+    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
+  });
+}
+
+type Stat = { readonly pid: number; readonly parent: number; readonly fields: readonly number[] };
+
+function treeOf(root: number): readonly Stat[] {
+  const all = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap(statOf);
+  const tree = all.filter(({ pid }) => pid === root);
+  // A list that grows while it is walked: children come after their parents.
+  for (const { pid } of tree) tree.push(...all.filter(({ parent }) => parent === pid));
+  return tree;
+}
+
+function statOf(name: string): Stat[] {
+  try {
+    const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+    // The name in parentheses may hold anything; the numbers come after it, and begin with the state, a letter.
+    const fields = stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number);
+    return [{ pid: Number(name), parent: fields[1] ?? 0, fields }];
+  } catch {
+    return []; // It ended while the folder was being read.
+  }
+}
+
+function cpuOf(fields: readonly number[]): number {
   const [user = 0, system = 0, childUser = 0, childSystem = 0] = fields.slice(11, 15);
   return (user + system + childUser + childSystem) / TICKS;
 }

@@ -1,171 +1,111 @@
-// `npm run bench`: loads the service, the bare engine and a raw signing loop in turn, in slices of one run, and prints
-// ratios that were paired within a round. See README.md in this folder.
-import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+// `npm run bench`: measures section by section, then prints and writes what it found. See README.md in this folder.
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { parseArgs, promisify } from 'node:util';
-import { freePort, startRedis } from '../test/servers.ts';
-import { load, type Request, type Slice } from './load.ts';
-import { serve, type Served } from './processes.ts';
+import { parseArgs } from 'node:util';
+import { writeResults } from './results.ts';
+import { type Findings, type Options, type Section, Stage } from './section.ts';
+import { documents } from './sections/documents.ts';
+import { flow } from './sections/flow.ts';
+import { growth } from './sections/growth.ts';
+import { introspection } from './sections/introspection.ts';
+import { refresh } from './sections/refresh.ts';
+import { signIn } from './sections/sign-in.ts';
+import { soak } from './sections/soak.ts';
+import { start } from './sections/start.ts';
+import { tokens } from './sections/token.ts';
+import { trips } from './sections/trips.ts';
 
-const CONNECTIONS = 32;
-const SECRET = 'bench-secret-Ab3Cd5Ef7Gh9Ij1Kl3Mn5Op7Qr9St';
-const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
-const BASIC = { ...FORM, authorization: `Basic ${btoa(`bench:${SECRET}`)}` };
+const SECTIONS: Readonly<Record<string, Section>> = {
+  token: tokens,
+  introspection,
+  documents,
+  refresh,
+  flow,
+  'sign-in': signIn,
+  trips,
+  start,
+  growth,
+  soak,
+};
+const PEER = 'bench/peers/node_modules/@node-oauth/oauth2-server';
 
 const { values } = parseArgs({
-  options: { rounds: { type: 'string' }, seconds: { type: 'string' }, json: { type: 'string' } },
+  options: {
+    only: { type: 'string' },
+    rounds: { type: 'string' },
+    seconds: { type: 'string' },
+    soak: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    full: { type: 'boolean', default: false },
+  },
 });
-const rounds = Number(values.rounds ?? 6);
-const seconds = Number(values.seconds ?? 2);
-
-type Subject = { readonly name: string; readonly pid: number; readonly request: Request };
-type Round = {
-  readonly signature: { perSecond: number; cpuMicroseconds: number };
-  readonly slices: Map<string, Slice>;
+const options: Options = {
+  rounds: Number(values.rounds ?? (values.quick ? 2 : 5)),
+  seconds: Number(values.seconds ?? (values.quick ? 1 : 2)),
+  isQuick: values.quick,
+  isFull: values.full,
+  soakMinutes: Number(values.soak ?? 0),
 };
 
-async function main(): Promise<void> {
+function chosenSections(): string[] {
+  const usual = Object.keys(SECTIONS).filter((name) => name !== 'soak' || options.soakMinutes > 0);
+  const chosen = values.only === undefined ? usual : values.only.split(',');
+  const unknown = chosen.find((name) => SECTIONS[name] === undefined);
+  if (unknown === undefined) return chosen;
+  throw new Error(`there is no section ${unknown}: choose of ${Object.keys(SECTIONS).join(', ')}`);
+}
+
+function requireTools(): void {
+  if (!existsSync('/usr/bin/wrk')) throw new Error('this needs wrk: install the package and run it again');
+  if (!existsSync(PEER)) execFileSync('npm', ['ci', '--prefix', 'bench/peers'], { stdio: 'ignore' });
+}
+
+async function measure(name: string): Promise<Findings | undefined> {
+  const section = SECTIONS[name];
   const folder = await mkdtemp(path.join(tmpdir(), 'postern-bench-'));
-  const redis = await startRedis();
-  const served: Served[] = [];
+  const stage = new Stage(options, folder);
+  const startedAt = performance.now();
   try {
-    const subjects = [
-      ...(await bareEngine(redis.url, served)),
-      ...(await postern('redis', redis.url, folder, served)),
-      ...(await postern('lmdb', `lmdb:${path.join(folder, 'data')}`, folder, served)),
-    ];
-    for (const { request, pid } of subjects) await load(request, pid, 1, CONNECTIONS);
-    const results: Round[] = [];
-    for (let round = 0; round < rounds; round += 1) results.push(await measure(subjects));
-    report(subjects, results);
-    if (values.json !== undefined)
-      await writeFile(values.json, JSON.stringify(results.map(plain), undefined, 2));
+    return await section?.(stage);
   } finally {
-    await Promise.all(served.map((process) => process.stop()));
-    await redis.stop();
+    await stage.end();
     await rm(folder, { recursive: true, force: true });
+    process.stderr.write(`${name}: ${((performance.now() - startedAt) / 1000).toFixed(0)} s\n`);
   }
 }
 
-async function bareEngine(redis: string, served: Served[]): Promise<Subject[]> {
-  const port = await freePort();
-  const process = await serve(['--no-warnings', 'bench/bare-engine.ts', redis, String(port)], 'ready');
-  served.push(process);
-  const base = `http://127.0.0.1:${port}`;
-  const body = 'grant_type=client_credentials&scope=reports.read';
-  return [
-    {
-      name: 'bare engine: token',
-      pid: process.pid,
-      request: { url: `${base}/token`, method: 'POST', headers: BASIC, body },
-    },
-  ];
+function print({ tables, targets }: Findings): void {
+  for (const { title, columns, rows } of tables) {
+    process.stdout.write(`\n${title}\n`);
+    // oxlint-disable-next-line no-console
+    console.table(
+      rows.map((row) => Object.fromEntries(columns.map((column, index) => [column, row[index]]))),
+    );
+  }
+  for (const { what, goal, found, isMet } of targets) {
+    process.stdout.write(`${isMet ? 'met   ' : 'MISSED'} ${what} ${goal}: ${found}\n`);
+  }
 }
 
-async function postern(name: string, store: string, folder: string, served: Served[]): Promise<Subject[]> {
-  const [port, management] = [await freePort(), await freePort()];
-  const issuer = `http://127.0.0.1:${port}`;
-  const wide = { client: '100000000/1m', address: '100000000/1m', failures: '20/1m' };
-  const file = path.join(folder, `${name}.json`);
-  await writeFile(
-    file,
-    JSON.stringify({
-      issuer,
-      listen: { host: '127.0.0.1', port },
-      management: { host: '127.0.0.1', port: management },
-      store,
-      rate_limits: { token: wide, introspection: { client: '100000000/1m' } },
-      resources: [
-        { resource: 'urn:example:api', scopes: ['reports.read'], introspection_clients: ['bench'] },
-      ],
-      clients: [
-        {
-          client_id: 'bench',
-          client_secret: 'env:BENCH_SECRET',
-          grant_types: ['client_credentials'],
-          scope: 'reports.read',
-        },
-      ],
-    }),
-  );
-  const process = await serve(['dist/main.js', 'serve', '--config', file], 'Postern is up.', {
-    BENCH_SECRET: SECRET,
-  });
-  served.push(process);
-  const body = 'grant_type=client_credentials&scope=reports.read';
-  const token: Request = { url: `${issuer}/oauth/token`, method: 'POST', headers: BASIC, body };
-  const answer = await fetch(token.url, { method: 'POST', headers: BASIC, body });
-  const { access_token: jwt } = (await answer.json()) as { access_token: string };
-  const subject = (what: string, request: Request) => ({
-    name: `postern ${name}: ${what}`,
-    pid: process.pid,
-    request,
-  });
-  return [
-    subject('token', token),
-    subject('introspection', {
-      url: `${issuer}/oauth/introspect`,
-      method: 'POST',
-      headers: BASIC,
-      body: `token=${jwt}`,
-    }),
-    subject('discovery', { url: `${issuer}/.well-known/openid-configuration` }),
-    subject('jwks', { url: `${issuer}/oauth/jwks.json` }),
-  ];
+const found = new Map<string, Findings>();
+const failed: string[] = [];
+const chosen = chosenSections();
+requireTools();
+for (const name of chosen) {
+  try {
+    const findings = await measure(name);
+    if (findings === undefined) continue;
+    found.set(name, findings);
+    print(findings);
+  } catch (error) {
+    // What the others found isn't lost.
+    failed.push(name);
+    process.stderr.write(`${name} failed: ${error instanceof Error ? (error.stack ?? '') : String(error)}\n`);
+  }
 }
-
-async function measure(subjects: readonly Subject[]): Promise<Round> {
-  const { stdout } = await promisify(execFile)(process.execPath, [
-    '--no-warnings',
-    'bench/rsa-loop.ts',
-    String(seconds),
-  ]);
-  const slices = new Map<string, Slice>();
-  for (const { name, pid, request } of subjects)
-    slices.set(name, await load(request, pid, seconds, CONNECTIONS));
-  return { signature: JSON.parse(stdout) as Round['signature'], slices };
-}
-
-function report(subjects: readonly Subject[], results: readonly Round[]): void {
-  const rows = subjects.map(({ name }) => {
-    const of = (figure: (slice: Slice, round: Round) => number) =>
-      spread(results.map((round) => figure(round.slices.get(name) as Slice, round)));
-    const bare = 'bare engine: token';
-    return {
-      subject: name,
-      'req/s': of((slice) => slice.requestsPerSecond),
-      'cpu us': of((slice) => slice.cpuMicroseconds),
-      'p50 ms': of((slice) => slice.p50Ms),
-      'p99 ms': of((slice) => slice.p99Ms),
-      'x S1': of((slice, round) => slice.requestsPerSecond / round.signature.perSecond),
-      'x B': of(
-        (slice, round) => slice.requestsPerSecond / (round.slices.get(bare) as Slice).requestsPerSecond,
-      ),
-      'cpu / signature': of((slice, round) => slice.cpuMicroseconds / round.signature.cpuMicroseconds),
-    };
-  });
-  const signatures = spread(results.map(({ signature }) => signature.perSecond));
-  process.stdout.write(
-    `S1 = ${signatures} RSA-2048 signatures a second; median (least to most) of ${rounds} rounds\n`,
-  );
-  // oxlint-disable-next-line no-console
-  console.table(rows);
-}
-
-/** Median, least and most. */
-function spread(figures: readonly number[]): string {
-  const sorted = figures.toSorted((a, b) => a - b);
-  return `${format(sorted[Math.floor(sorted.length / 2)])} (${format(sorted[0])} to ${format(sorted.at(-1))})`;
-}
-
-function format(figure = 0): string {
-  return figure >= 100 ? figure.toFixed(0) : figure.toFixed(2);
-}
-
-function plain({ signature, slices }: Round) {
-  return { signature, slices: Object.fromEntries(slices) };
-}
-
-await main();
+await writeResults(found, options);
+process.stdout.write('\nwritten: bench/results.md, bench/results/\n');
+process.exit(failed.length > 0 ? 1 : 0);

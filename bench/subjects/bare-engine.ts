@@ -1,14 +1,15 @@
-// B: the engine alone, with its own JWT access tokens and its client in Redis; no limits, no logs, no host.
+// B: the engine alone, with its own JWT access tokens and its client in Redis; no limits, no logs, no host. With
+// resource=urn:example:opaque the token is an opaque one, which is all that the engine by itself introspects.
 import { Redis } from 'ioredis';
 import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider';
 import { exportJWK, generateKeyPair } from 'jose';
 
-const [url = '', port = '0'] = process.argv.slice(2);
+const [url = '', port = '0', secret = ''] = process.argv.slice(2);
 const redis = new Redis(url);
 const issuer = `http://127.0.0.1:${port}`;
 const client = {
   client_id: 'bench',
-  client_secret: 'bench-secret-Ab3Cd5Ef7Gh9Ij1Kl3Mn5Op7Qr9St',
+  client_secret: secret,
   grant_types: ['client_credentials'],
   redirect_uris: [],
   response_types: [],
@@ -42,7 +43,10 @@ const provider = new Provider(issuer, {
       enabled: true,
       defaultResource: () => 'urn:example:api',
       useGrantedResource: () => true,
-      getResourceServerInfo: () => ({ scope: 'reports.read', accessTokenFormat: 'jwt' as const }),
+      getResourceServerInfo: (_ctx, resource) => ({
+        scope: 'reports.read',
+        accessTokenFormat: resource === 'urn:example:opaque' ? ('opaque' as const) : ('jwt' as const),
+      }),
     },
   },
   ttl: { ClientCredentials: 600 },

@@ -1,0 +1,67 @@
+// The load generator as a subject: starts generator.ts, gives it its orders, and counts the CPU of the service meanwhile.
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { Found, GeneratorOptions, Order } from './generator.ts';
+import type { Slice } from './load.ts';
+import type { Postern } from './postern.ts';
+import { cpuSeconds } from './processes.ts';
+import type { Subject } from './rounds.ts';
+import type { Stage } from './section.ts';
+
+export type Generator = {
+  prepare(seconds: number): Promise<void>;
+  go(seconds: number): Promise<Slice>;
+};
+
+export function startGenerator(
+  stage: Stage,
+  service: Postern,
+  options: Omit<GeneratorOptions, 'issuer'>,
+): Generator {
+  const given: GeneratorOptions = { ...options, issuer: service.issuer };
+  const args = ['--no-warnings', 'bench/generator.ts', JSON.stringify(given)];
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  stage.later(async () => void child.kill());
+
+  async function tell(order: Order): Promise<string> {
+    child.stdin.write(`${JSON.stringify(order)}\n`);
+    const { value, done } = await lines.next();
+    if (done === true) throw new Error(`the load generator (${options.mode}) ended, see above`);
+    return value;
+  }
+
+  return {
+    async prepare(seconds) {
+      await tell({ order: 'prepare', seconds });
+    },
+    async go(seconds) {
+      const before = cpuSeconds(service.pid);
+      const found = JSON.parse(await tell({ order: 'go', seconds })) as Found;
+      const cpu = cpuSeconds(service.pid) - before;
+      return {
+        perSecond: found.done / found.seconds,
+        cpuMicroseconds: (cpu / found.done) * 1e6,
+        p50Ms: found.p50Ms,
+        p99Ms: found.p99Ms,
+        refused: found.refused,
+      };
+    },
+  };
+}
+
+export function generated(
+  stage: Stage,
+  name: string,
+  service: Postern,
+  options: Omit<GeneratorOptions, 'issuer'>,
+): Subject {
+  const generator = startGenerator(stage, service, options);
+  return {
+    name,
+    async slice(seconds) {
+      await generator.prepare(seconds);
+      return generator.go(seconds);
+    },
+  };
+}

@@ -1,0 +1,177 @@
+// What a part of the benchmark is given, and what it hands back. Owns starting and stopping what is measured.
+import path from 'node:path';
+import { freePort, startRedis } from '../test/servers.ts';
+import type { Request, Slice } from './load.ts';
+import { load } from './load.ts';
+import { BENCH_BASIC, SECRET } from './names.ts';
+import { type Postern, type PosternOptions, startPostern } from './postern.ts';
+import { serve, type Served } from './processes.ts';
+import { type Round, sliceOf, type Spread, over, type Subject } from './rounds.ts';
+import { runLoop } from './subject-loop.ts';
+
+export type Options = {
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly isQuick: boolean;
+  /** A million live grants. */
+  readonly isFull: boolean;
+  readonly soakMinutes: number;
+};
+
+export type Table = {
+  readonly title: string;
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+};
+
+export type Target = {
+  readonly what: string;
+  readonly goal: string;
+  readonly found: string;
+  readonly isMet: boolean;
+  /** Where the rest goes, when it is missed. */
+  readonly because?: string;
+};
+
+export type Findings = {
+  readonly tables: readonly Table[];
+  readonly targets: readonly Target[];
+  /** Names of pictures in bench/results/. */
+  readonly pictures?: readonly string[];
+  readonly notes?: readonly string[];
+  /** Every figure. */
+  readonly raw: unknown;
+};
+
+export type Section = (stage: Stage) => Promise<Findings>;
+
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+const TOKEN_FORM = 'grant_type=client_credentials&scope=reports.read';
+
+/** One for each section: what it started ends with it. */
+export class Stage {
+  readonly options: Options;
+  readonly folder: string;
+  readonly #endings: (() => Promise<unknown>)[] = [];
+
+  constructor(options: Options, folder: string) {
+    this.options = options;
+    this.folder = folder;
+  }
+
+  /** Ended in the opposite order. */
+  later(ending: () => Promise<unknown>): void {
+    this.#endings.unshift(ending);
+  }
+
+  async redis(): Promise<string> {
+    const redis = await startRedis();
+    this.later(() => redis.stop());
+    return redis.url;
+  }
+
+  lmdb(name: string): string {
+    return `lmdb:${path.join(this.folder, name, 'data')}`;
+  }
+
+  async postern(options: Omit<PosternOptions, 'folder'>): Promise<Postern> {
+    const service = await startPostern({ ...options, folder: this.folder });
+    this.later(() => service.stop());
+    return service;
+  }
+
+  /** A program of bench/subjects; `url` is where it listens. */
+  async serveSubject(
+    file: string,
+    args: (port: string) => readonly string[],
+  ): Promise<Served & { url: string }> {
+    const port = String(await freePort());
+    const served = await serve(['--no-warnings', `bench/subjects/${file}`, ...args(port)], 'ready');
+    this.later(() => served.stop());
+    return { ...served, url: `http://127.0.0.1:${port}` };
+  }
+
+  async bareEngine(): Promise<Served & { url: string }> {
+    const redis = await this.redis();
+    return this.serveSubject('bare-engine.ts', (port) => [redis, port, SECRET]);
+  }
+
+  /** Ends everything that was started so far. */
+  async end(): Promise<void> {
+    for (const ending of this.#endings.splice(0)) await ending();
+  }
+}
+
+export function tokenRequest(url: string, more = ''): Request {
+  return { url, method: 'POST', headers: { ...FORM, ...BENCH_BASIC }, body: `${TOKEN_FORM}${more}` };
+}
+
+export function introspectionRequest(url: string, token: string): Request {
+  return { url, method: 'POST', headers: { ...FORM, ...BENCH_BASIC }, body: `token=${token}` };
+}
+
+export async function machineToken(url: string, more = ''): Promise<string> {
+  const { method = 'POST', headers = {}, body = '' } = tokenRequest(url, more);
+  const answer = await fetch(url, { method, headers, body });
+  if (!answer.ok) throw new Error(`${url} answered ${answer.status}: ${await answer.text()}`);
+  return ((await answer.json()) as { access_token: string }).access_token;
+}
+
+export function loaded(name: string, pid: number, request: Request): Subject {
+  return { name, slice: (seconds) => load(request, pid, seconds) };
+}
+
+export const S1 = 'S1: RSA-2048 signatures, one process';
+export const S2 = 'S2: RSA-2048 signatures, two processes';
+export const signing = (processes: 1 | 2): Subject => ({
+  name: processes === 1 ? S1 : S2,
+  warm: () => Promise.resolve(),
+  slice: (seconds) => runLoop(['bench/subjects/rsa-loop.ts', String(seconds)], processes),
+});
+
+/** A row for each subject, with columns of the section's own. */
+export function tableOf(
+  title: string,
+  rounds: readonly Round[],
+  more: Readonly<Record<string, (name: string) => Spread>> = {},
+): Table {
+  const names = [...(rounds[0]?.keys() ?? [])];
+  const figure = (name: string, of: (slice: Slice) => number | undefined) =>
+    format(over(rounds, (round) => of(sliceOf(round, name)) ?? Number.NaN));
+  return {
+    title,
+    columns: ['subject', 'per second', 'CPU µs each', 'p50 ms', 'p99 ms', ...Object.keys(more)],
+    rows: names.map((name) => [
+      name,
+      figure(name, ({ perSecond }) => perSecond),
+      figure(name, ({ cpuMicroseconds }) => cpuMicroseconds),
+      figure(name, ({ p50Ms }) => p50Ms),
+      figure(name, ({ p99Ms }) => p99Ms),
+      ...Object.values(more).map((column) => format(column(name))),
+    ]),
+  };
+}
+
+/** Median, and from least to most. */
+export function format({ median, least, most }: Spread): string {
+  return Number.isNaN(median) ? '–' : `${short(median)} (${short(least)}–${short(most)})`;
+}
+
+export function short(figure: number): string {
+  return figure >= 100 ? figure.toFixed(0) : figure.toFixed(2);
+}
+
+export function atLeast(what: string, found: Spread, goal: number, because?: string): Target {
+  const isMet = found.median >= goal;
+  return { what, goal: `≥ ${goal}`, found: format(found), isMet, ...(because && { because }) };
+}
+
+export function atMost(what: string, found: Spread, goal: number, because?: string): Target {
+  const isMet = found.median <= goal;
+  return { what, goal: `≤ ${goal}`, found: format(found), isMet, ...(because && { because }) };
+}
+
+/** Plain data for the JSON file. */
+export function plain(rounds: readonly Round[]): unknown {
+  return rounds.map((round) => Object.fromEntries(round));
+}
