@@ -1,13 +1,15 @@
 // THE MIDDLEWARE LIST: what happens to a request, from top to bottom.
 import Koa, { type Middleware } from 'koa';
 import type { Config } from '../config/config.ts';
+import { createCookieKeys } from '../engine/cookie-keys.ts';
 import type { LiveEngine } from '../engine/live-engine.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Assets } from '../pages/assets.ts';
 import type { Pages } from '../pages/pages.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
+import { isTracing } from '../telemetry/trace.ts';
 import { assets as serveAssets } from './assets.ts';
-import { caching } from './caching.ts';
+import { cacheControlOf, caching } from './caching.ts';
 import { createClientAddress } from './client-address.ts';
 import { cors } from './cors.ts';
 import { refuseControlBytes } from './credentials.ts';
@@ -18,12 +20,15 @@ import { securityHeaders } from './headers.ts';
 import { language } from './language.ts';
 import { limitAddresses } from './limit-addresses.ts';
 import { measureRequests } from './measure-requests.ts';
+import { createReadyDocuments } from './ready-documents.ts';
 import { requestLog } from './request-log.ts';
+import type { App } from './server.ts';
 import { sizes } from './sizes.ts';
 
 export type AppParts = {
   readonly config: Config;
   readonly live: LiveEngine;
+  readonly oneRequest: Middleware;
   readonly interactions: Middleware;
   readonly pages: Pages;
   readonly assets: Assets;
@@ -31,15 +36,30 @@ export type AppParts = {
   readonly telemetry: Telemetry;
 };
 
-export function createApp({ config, live, interactions, pages, assets, limits, telemetry }: AppParts): Koa {
+export function createApp(parts: AppParts): App {
+  const { config, live, oneRequest, interactions, pages, assets, limits, telemetry } = parts;
   const { log, metrics } = telemetry;
   const { issuer, clients, trustedProxies, signingKeys } = config;
   const app = new Koa();
   // The engine reads cookies through the host's context too.
-  app.keys = [...config.cookieKeys];
+  app.keys = createCookieKeys(config.cookieKeys);
   app.silent = true;
   pinToIssuer(app, issuer);
 
+  const cached = {
+    source: () => live.current,
+    cacheControl: cacheControlOf({
+      discovery: signingKeys.jwksMaxAge,
+      jwks: () => live.current.jwksMaxAge(),
+    }),
+  };
+  const ready = createReadyDocuments({
+    ...cached,
+    metrics,
+    isFollowed: () => isTracing() || log.isLevelEnabled('debug'),
+  });
+
+  app.use(ready.keep);
   app.use(measureRequests(metrics));
   app.use(requestLog(log));
   app.use(securityHeaders(issuer));
@@ -56,17 +76,13 @@ export function createApp({ config, live, interactions, pages, assets, limits, t
   app.use(limitAddresses(limits));
   app.use(sizes());
   app.use(refuseControlBytes(issuer));
-  app.use(
-    caching({
-      source: () => live.current,
-      maxAges: { discovery: signingKeys.jwksMaxAge, jwks: () => live.current.jwksMaxAge() },
-    }),
-  );
+  app.use(caching(cached));
   app.use(serveAssets(assets));
   app.use(formAsQuery(issuer));
+  app.use(oneRequest);
   app.use(below('/interaction/', interactions));
   app.use(live.handle);
-  return app;
+  return { callback: () => ready.inFrontOf(app.callback()) };
 }
 
 /** A router looks at each of its routes with each request that comes by. */

@@ -4,14 +4,28 @@ import { createHash } from 'node:crypto';
 import type { Context, Middleware } from 'koa';
 import { ENDPOINTS } from '../config/endpoints.ts';
 
-const CACHEABLE = new Set<string>([ENDPOINTS.discovery, ENDPOINTS.metadata, ENDPOINTS.jwks]);
+export const CACHEABLE: ReadonlySet<string> = new Set([
+  ENDPOINTS.discovery,
+  ENDPOINTS.metadata,
+  ENDPOINTS.jwks,
+]);
 
-export type CachingParts = {
+export type Caching = {
   /** Whoever answers now. Another object answers something else. */
   readonly source: () => object;
-  /** In seconds. `jwks` is asked for each answer: it is less for a while after a key was compromised. */
-  readonly maxAges: { readonly discovery: number; readonly jwks: () => number };
+  /** Asked for each answer: JWKS is kept less long for a while after a key was compromised. */
+  readonly cacheControl: (path: string) => string;
 };
+
+/** In seconds. */
+export type MaxAges = { readonly discovery: number; readonly jwks: () => number };
+
+export function cacheControlOf(maxAges: MaxAges): Caching['cacheControl'] {
+  return (path) => {
+    const maxAge = path === ENDPOINTS.jwks ? maxAges.jwks() : maxAges.discovery;
+    return `public, max-age=${maxAge}, must-revalidate`;
+  };
+}
 
 type Rendered = {
   readonly source: object;
@@ -20,15 +34,14 @@ type Rendered = {
   readonly etag: string;
 };
 
-export function caching({ source, maxAges }: CachingParts): Middleware {
+export function caching({ source, cacheControl }: Caching): Middleware {
   const rendered = new Map<string, Rendered>();
 
   function send(ctx: Context, { body, type, etag }: Rendered): void {
     ctx.status = 200;
     ctx.body = body;
     ctx.type = type;
-    const maxAge = ctx.path === ENDPOINTS.jwks ? maxAges.jwks() : maxAges.discovery;
-    ctx.set('Cache-Control', `public, max-age=${maxAge}, must-revalidate`);
+    ctx.set('Cache-Control', cacheControl(ctx.path));
     ctx.etag = etag;
     if (ctx.fresh) ctx.status = 304;
   }

@@ -55,7 +55,7 @@ function allow(ctx: Context, origin: string, isPreflight: boolean): void {
 
 /** The engine's own, which reflect whoever asks. */
 function removeCorsHeaders(ctx: Context): void {
-  for (const name of Object.keys(ctx.response.headers)) {
+  for (const name of ctx.res.getHeaderNames()) {
     if (name.startsWith('access-control-')) ctx.remove(name);
   }
 }

@@ -11,13 +11,13 @@ const CONTROL = /[\u0000-\u001f\u007f]|%[01][\da-f]|%7f/i;
 
 /** 401 as for any other wrong secret (RFC 6749 §5.2). */
 export function refuseControlBytes(issuer: string): Middleware {
-  return async function refuseControlByte(ctx, next) {
+  return function refuseControlByte(ctx, next) {
     const encoded = PATHS.has(ctx.path) ? BASIC.exec(ctx.get('Authorization'))?.[1] : undefined;
     if (encoded !== undefined && CONTROL.test(Buffer.from(encoded, 'base64').toString('latin1'))) {
       ctx.set('WWW-Authenticate', `Basic realm="${issuer}"`);
       ctx.set('Pragma', 'no-cache');
       throw new Refusal(401, 'invalid_client', 'client authentication failed');
     }
-    await next();
+    return next();
   };
 }

@@ -31,6 +31,7 @@ const PATTERNS: readonly { readonly path: RegExp; readonly methods: readonly str
 ];
 /** RFC 3986 §3.2.2, without what no host of a web server has: a name or an address, and a port. */
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i;
+export const REQUEST_ID = 'X-Request-Id';
 const WELL_KNOWN = [ENDPOINTS.discovery, ENDPOINTS.metadata];
 
 export type EdgeParts = { readonly issuer: string; readonly clientAddress: ClientAddress };
@@ -64,7 +65,7 @@ export function edge({ issuer, clientAddress }: EdgeParts): Middleware {
       throw new Refusal(405, 'invalid_request', 'that method is not served here');
     }
     // Also where the engine answers. A page says it in its text, and only where something went wrong.
-    if (SCRIPTABLE_PATHS.has(path)) ctx.set('X-Request-Id', String(ctx.state['requestId']));
+    if (SCRIPTABLE_PATHS.has(path)) ctx.set(REQUEST_ID, String(ctx.state['requestId']));
     ctx.req.url = `${path}${search}`;
     // The engine finds its mount path from these two.
     Object.assign(ctx.req, { originalUrl: `${prefix}${path}${search}` });
@@ -84,9 +85,14 @@ export function edge({ issuer, clientAddress }: EdgeParts): Middleware {
  * RFC 9112 §3.2: 400 for no Host, for several and for one that isn't a host. Nothing here is built from it, but whatever
  * stands in front may read another one of two than we would.
  */
-function hasOneHost({ headersDistinct }: IncomingMessage): boolean {
-  const [host = '', ...others] = headersDistinct['host'] ?? [];
-  return others.length === 0 && HOST.test(host);
+export function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
+  let host: string | undefined;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]?.toLowerCase() !== 'host') continue;
+    if (host !== undefined) return false;
+    host = rawHeaders[index + 1];
+  }
+  return host !== undefined && HOST.test(host);
 }
 
 function methodsOf(path: string): readonly string[] | undefined {

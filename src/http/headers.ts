@@ -29,8 +29,10 @@ export function securityHeaders(issuer: string): Middleware {
     }),
   };
 
-  return async function setSecurityHeaders(ctx, next) {
-    ctx.set(headers);
-    await next();
+  const entries = Object.entries(headers);
+
+  return function setSecurityHeaders({ res }, next) {
+    for (const [name, value] of entries) res.setHeader(name, value);
+    return next();
   };
 }

@@ -7,6 +7,7 @@ import type { Pages } from '../pages/pages.ts';
 
 const COOKIE = 'postern_language';
 const PROGRAM_PATHS = [...SCRIPTABLE_PATHS];
+const PROGRAM_FOLDERS = ['/assets/', '/.well-known/'];
 const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
 /** So long a choice beats what the app asks for: at least until the sign-in that it was made in is over. */
 const FRESH_MS = 60 * 60 * 1000;
@@ -47,9 +48,11 @@ export function language(pages: Pages, issuer: string): Middleware {
   };
 }
 
-/** Before the edge has cut the issuer's own path off. */
+/** Before the edge has cut the issuer's own path off, which stands behind the well-known address in one form of it. */
 function isPage(path: string): boolean {
-  return !path.includes('/assets/') && !PROGRAM_PATHS.some((one) => path.endsWith(one));
+  return (
+    !PROGRAM_FOLDERS.some((one) => path.includes(one)) && !PROGRAM_PATHS.some((one) => path.endsWith(one))
+  );
 }
 
 function queryOf(ctx: Context, name: string): string | undefined {

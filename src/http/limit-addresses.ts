@@ -23,6 +23,6 @@ export function limitAddresses(limits: Limits): Middleware {
   return async function limitAddress(ctx, next) {
     const endpoint = endpointOf(ctx.path);
     if (endpoint !== undefined) await limits.takeAddress(endpoint, String(ctx.state['clientAddress']));
-    await next();
+    return next();
   };
 }

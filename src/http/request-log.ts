@@ -5,22 +5,21 @@ import { routeName } from './route-name.ts';
 
 export function requestLog(log: Log): Middleware {
   return async function logRequest(ctx, next) {
+    if (!log.isLevelEnabled('debug')) return next();
     const started = performance.now();
     try {
-      await next();
+      return await next();
     } finally {
-      if (log.isLevelEnabled('debug')) {
-        log.debug(
-          {
-            requestId: ctx.state['requestId'],
-            method: ctx.method,
-            route: routeName(ctx),
-            status: ctx.status,
-            ms: Math.round(performance.now() - started),
-          },
-          'request',
-        );
-      }
+      log.debug(
+        {
+          requestId: ctx.state['requestId'],
+          method: ctx.method,
+          route: routeName(ctx),
+          status: ctx.status,
+          ms: Math.round(performance.now() - started),
+        },
+        'request',
+      );
     }
   };
 }

@@ -1,8 +1,7 @@
 // A listening socket with the deadlines that keep slow callers from holding it, and a stop that lets requests finish.
-import type { Server } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type Koa from 'koa';
 import { DrainingServer } from './draining-server.ts';
 
 const SECOND = 1000;
@@ -15,13 +14,16 @@ const MAX_CONNECTIONS = 10_000;
 
 export type Address = { readonly host: string; readonly port: number };
 
+/** As a Koa app has it. */
+export type App = { callback(): RequestListener };
+
 export interface Listener {
   /** Resolves the address in use; rejects with one clear line when it can't be had. */
   start(): Promise<Address>;
   /** Stops accepting, lets requests in flight end, closes the rest after 8 s. */
   stop(): Promise<void>;
   /** Requests from now on go to `app`; those in flight end where they began. Called before `start`, too. */
-  serve(app: Koa): void;
+  serve(app: App): void;
 }
 
 /** `name` says in errors which listener it is. */
@@ -30,14 +32,14 @@ export function createListener(
   { host, port }: Address,
   maxConnections = MAX_CONNECTIONS,
 ): Listener {
-  let handle: ReturnType<Koa['callback']> | undefined;
+  let handle: RequestListener | undefined;
   const server = new DrainingServer({
     headersTimeout: HEADERS_TIMEOUT,
     requestTimeout: REQUEST_TIMEOUT,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
     connectionsCheckingInterval: SECOND,
   });
-  server.on('request', (request, response) => void handle?.(request, response));
+  server.on('request', (request, response) => handle?.(request, response));
   // With workers, a full one would hand connections back, and full ones would toss them among themselves.
   Object.assign(server, { maxConnections, dropMaxConnection: true });
   server.on('clientError', answerUnreadable);

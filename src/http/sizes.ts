@@ -7,7 +7,7 @@ import { ENDPOINTS } from '../config/endpoints.ts';
 import { Refusal } from '../pages/refusal.ts';
 
 /** Node itself refuses heads over 16 KiB with 431. */
-const MAX_HEADERS = 100;
+export const MAX_HEADERS = 100;
 const MAX_QUERY_BYTES = 12 * 1024;
 const MAX_PARAMETERS = 100;
 /** As the engine has it, and more than any grant or token needs. */
@@ -18,15 +18,15 @@ const MAX_LENGTH = 1024;
 const HINTS = ['acr_values', 'claims_locales', 'display', 'login_hint', 'ui_locales'];
 const REQUESTS = ['claims', 'prompt'];
 /** Whoever stands in front may read another one of two than we would. */
-const SINGLE_HEADERS = ['authorization', 'content-type', 'origin'];
+export const SINGLE_HEADERS: ReadonlySet<string> = new Set(['authorization', 'content-type', 'origin']);
 const AMPERSAND = 38;
 
 export function sizes(): Middleware {
-  return async function refuseOversize(ctx, next) {
+  return function refuseOversize(ctx, next) {
     refuseHeaders(ctx.req);
     refuseQuery(ctx);
     if (ctx.method === 'POST') limitBody(ctx);
-    await next();
+    return next();
   };
 }
 
@@ -37,12 +37,16 @@ export function closeUnread(ctx: Context): void {
   if (!complete && isEndless) ctx.set('Connection', 'close');
 }
 
-function refuseHeaders({ rawHeaders, headersDistinct }: IncomingMessage): void {
+function refuseHeaders({ rawHeaders }: IncomingMessage): void {
   if (rawHeaders.length / 2 > MAX_HEADERS) {
     throw new Refusal(431, 'invalid_request', 'the request has too many headers');
   }
-  if (SINGLE_HEADERS.some((name) => (headersDistinct[name]?.length ?? 0) > 1)) {
-    throw new Refusal(400, 'invalid_request', 'a header was sent twice');
+  const seen = new Set<string>();
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = String(rawHeaders[index]).toLowerCase();
+    if (!SINGLE_HEADERS.has(name)) continue;
+    if (seen.has(name)) throw new Refusal(400, 'invalid_request', 'a header was sent twice');
+    seen.add(name);
   }
 }
 

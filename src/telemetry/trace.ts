@@ -24,15 +24,20 @@ function findTracer(): Tracer | undefined {
     : provider.getTracer(TRACER);
 }
 
+/** Whether anybody takes spans. */
+export function isTracing(): boolean {
+  return findTracer() !== undefined;
+}
+
 /** Runs `work` in a span that what it does is part of, and marks it failed when `work` rejects. */
-export async function inSpan<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T> {
+export function inSpan<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T> {
   const tracer = findTracer();
   if (tracer === undefined) return work();
   return tracer.startActiveSpan(name, { attributes }, (span) => settle(span, work));
 }
 
 /** A request's own span, part of the caller's trace where its headers name one (W3C Trace Context). */
-export async function inServerSpan(
+export function inServerSpan(
   name: string,
   headers: Readonly<Record<string, unknown>>,
   work: (describe: (attributes: Attributes) => void) => Promise<void>,

@@ -60,6 +60,20 @@ describe('a trace', () => {
     expect(named('request')[1]?.spanContext().traceId).not.toBe(traceId);
   });
 
+  it('has each request for a document that many ask for', async () => {
+    const { log } = world.told.telemetry;
+    const before = log.level;
+    // As in production: at level debug nothing is answered the short way.
+    log.level = 'info';
+    for (let count = 0; count < 3; count += 1) await get(world, '/oauth/jwks.json');
+    log.level = before;
+    expect(named('request').map(({ attributes }) => attributes['http.route'])).toEqual([
+      'jwks',
+      'jwks',
+      'jwks',
+    ]);
+  });
+
   it('IN-10: holds no token, no secret, no name of a person and no path that a stranger made up', async () => {
     const { tokens } = await signIn(world);
     await get(world, '/made/up/path?secret=canary-query');
