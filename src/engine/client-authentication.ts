@@ -1,6 +1,6 @@
 // What happens when a client shows its secret: count the attempt, compare every live hash in constant time, then count
 // the client's own request. In this order, so that a guess is never free and nobody can use up a client's limit.
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import type { Client, ClientSecret } from '../config/config.ts';
 import type { ClientEndpoint, Limits } from '../limits/limits.ts';
 import type { Clock } from '../store/store.ts';
@@ -24,10 +24,11 @@ export interface SecretComparison {
   /** Counted, in constant time; throws what the host answers (429, 503). */
   compare(request: ClientRequest, clientId: string, secret: string): Promise<boolean>;
   /**
-   * As `compare`, when `secret` is a live one that costs nothing to compare, of a client that is known there; false leaves everything
-   * to `compare`. For a stranger it is false, because this look at the secret isn't counted.
+   * Looks whether `secret` is a live one that costs nothing to compare, of a client that is known there; undefined leaves everything to
+   * `compare`. For a stranger it is undefined, because this look isn't counted. What it returns is awaited before anything is
+   * answered: it counts as `compare` does, and throws what the host answers.
    */
-  comparePlain(request: ClientRequest, client: Client, secret: string): Promise<boolean>;
+  comparePlain(request: ClientRequest, client: Client, secret: string): (() => Promise<void>) | undefined;
 }
 
 export function createSecretComparison({
@@ -50,15 +51,19 @@ export function createSecretComparison({
       if (isRight) await limits.takeClient(endpoint, client, address);
       return isRight;
     },
-    async comparePlain({ endpoint, address }, client, secret) {
-      const { clientId, secrets } = client;
-      if (!limits.isKnownClient(endpoint, clientId, address)) return false;
+    comparePlain({ endpoint, address }, client, secret) {
+      const { clientId, secrets, tokenEndpointAuthMethod } = client;
+      if (tokenEndpointAuthMethod === 'none' || !limits.isKnownClient(endpoint, clientId, address))
+        return undefined;
       const match = findFastSecret(secrets, digestOf(secret), now() / 1000);
-      if (match === undefined) return false;
-      await limits.attemptSecret(endpoint, clientId, address, () => Promise.resolve(true));
-      onSecretUsed?.(client, match);
-      await limits.takeClient(endpoint, client, address);
-      return true;
+      if (match === undefined) return undefined;
+      return async function count() {
+        if (!limits.confirmSecret(endpoint, clientId, address)) {
+          await limits.attemptSecret(endpoint, clientId, address, () => Promise.resolve(true));
+        }
+        onSecretUsed?.(client, match);
+        await limits.takeClient(endpoint, client, address);
+      };
     },
   };
 }
@@ -93,7 +98,7 @@ export function createSecretFinder(verifySlow: VerifySlow) {
 }
 
 function digestOf(secret: string): Buffer {
-  return createHash('sha256').update(secret, 'utf8').digest();
+  return hash('sha256', secret, 'buffer');
 }
 
 /** Looks at every live SHA-256, whichever matches. */

@@ -26,6 +26,8 @@ type Allowance = {
 type Waiter = { readonly resolve: (waitMs: number) => void; readonly reject: (error: unknown) => void };
 
 export interface Allowances {
+  /** True: one request is counted and may pass, from a share that is here. False: ask `take`. */
+  passes(counted: Counted): boolean;
   /** Counts one request. 0: it may pass; else the milliseconds to wait before another one may. */
   take(counted: Counted): Promise<number>;
 }
@@ -71,10 +73,19 @@ export function createAllowances(counting: Counting, now: Clock): Allowances {
     });
   }
 
+  const find = ({ name, rate, subject }: Counted) =>
+    allowances.get(`${name}\n${rate.limit}/${rate.windowSeconds}\n${subject}`);
+
   return {
+    passes(counted) {
+      const allowance = find(counted);
+      if (allowance.left <= 0 || now() >= allowance.endsAt) return false;
+      allowance.left -= 1;
+      return true;
+    },
     async take(counted) {
-      const { name, rate, subject } = counted;
-      const allowance = allowances.get(`${name}\n${rate.limit}/${rate.windowSeconds}\n${subject}`);
+      const { rate } = counted;
+      const allowance = find(counted);
       const at = now();
       const isNewWindow = at >= allowance.endsAt;
       if (isNewWindow && !allowance.isAsking) Object.assign(allowance, { left: 0, used: 0, isUsedUp: false });

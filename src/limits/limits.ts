@@ -45,6 +45,8 @@ export interface Limits {
    * looked at before `attemptSecret`; for anybody else that would be a guess that isn't counted.
    */
   isKnownClient(endpoint: ClientEndpoint, clientId: string, address: string): boolean;
+  /** Takes a note that a known client was right. False: `attemptSecret` has to. */
+  confirmSecret(endpoint: ClientEndpoint, clientId: string, address: string): boolean;
   /** Resolves what `compare` does, and counts it as an attempt unless it is true; throws TooManyRequests before it runs. */
   attemptSecret(
     endpoint: ClientEndpoint,
@@ -87,7 +89,9 @@ export function createLimits({ counters, hash, rates, now, onLimited }: LimitsPa
   }
 
   async function take(name: string, rate: Rate, subject: string): Promise<void> {
-    const waitMs = await allowances.take({ name, rate, subject });
+    const counted = { name, rate, subject };
+    if (allowances.passes(counted)) return;
+    const waitMs = await allowances.take(counted);
     if (waitMs > 0) refuse({ name, waitMs });
   }
 
@@ -129,6 +133,7 @@ export function createLimits({ counters, hash, rates, now, onLimited }: LimitsPa
       await take('introspection.unknown', rates.introspection.unknown, clientId);
     },
     isKnownClient: (endpoint, clientId, address) => secrets.isKnown(failuresOf(endpoint, clientId, address)),
+    confirmSecret: (endpoint, clientId, address) => secrets.confirm(failuresOf(endpoint, clientId, address)),
     async attemptSecret(endpoint, clientId, address, compare) {
       const perAddress: Counted = {
         name: `${endpoint}.address_failures`,

@@ -23,6 +23,11 @@ type Pair = { knownUntil: number; readonly strangers: Turns; readonly comparison
 export interface SecretAttempts {
   /** Whether the client has been right from this address, and nothing was wrong there since. */
   isKnown(perClient: Counted): boolean;
+  /**
+   * A known client was right just now, with nobody in the air before it: the same as an `attempt`, which wouldn't count either, and
+   * doesn't wait. False: ask `attempt`.
+   */
+  confirm(perClient: Counted): boolean;
   attempt(
     /** For the client and the address, then for the address over all clients. */
     counted: readonly [Counted, Counted],
@@ -86,5 +91,15 @@ export function createSecretAttempts(attempts: Attempts, now: Clock): SecretAtte
     }
   };
 
-  return { isKnown: (perClient) => now() < pairs.get(keyOf(perClient)).knownUntil, attempt };
+  return {
+    isKnown: (perClient) => now() < pairs.get(keyOf(perClient)).knownUntil,
+    confirm(perClient) {
+      const pair = pairs.get(keyOf(perClient));
+      const at = now();
+      if (at >= pair.knownUntil || !pair.comparisons.isIdle) return false;
+      pair.knownUntil = at + KNOWN_MS;
+      return true;
+    },
+    attempt,
+  };
 }

@@ -112,8 +112,11 @@ export function createSignInAttempts(
     return [];
   }
 
-  async function beginStranger({ strangers, turn, pair, places }: Counters): Promise<readonly Attempt[]> {
-    const before = (await counting.read(strangers))?.used ?? 0;
+  /** `before`: failures that already stand there. */
+  async function beginStranger(
+    { strangers, turn, pair, places }: Counters,
+    before: number,
+  ): Promise<readonly Attempt[]> {
     const begun = await attempts.begin([strangers, pair, ...places]);
     if (begun.refused !== undefined) refuse(begun.refused);
     const seconds = waitAfter(Math.max(before + 1, begun.used));
@@ -131,9 +134,12 @@ export function createSignInAttempts(
   return async function begin(attempt) {
     const counters = countersOf(attempt, parts);
     const isDevice = attempt.device !== undefined;
-    const addressIsKnown = (await counting.read(counters.knownAddress)) !== undefined;
-    const asKnown = isDevice || addressIsKnown ? await beginKnown(counters, isDevice) : undefined;
-    const counted = asKnown ?? (await beginStranger(counters));
+    const [address, failures] = await Promise.all([
+      counting.read(counters.knownAddress),
+      counting.read(counters.strangers),
+    ]);
+    const asKnown = isDevice || address !== undefined ? await beginKnown(counters, isDevice) : undefined;
+    const counted = asKnown ?? (await beginStranger(counters, failures?.used ?? 0));
     const takeBack = () => counted.forEach((one) => one.takeBack());
     return {
       takeBack,

@@ -8,6 +8,7 @@ import { StoreUnavailable, type Clock } from '../store/store.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { inSpan } from '../telemetry/trace.ts';
 import type { Audience } from './audience.ts';
+import { Remembered } from './remembered.ts';
 
 /** RFC 9068 §2.2, as it is on the wire. Times in epoch seconds. */
 export type AccessTokenClaims = {
@@ -43,7 +44,9 @@ export function createAccessTokens(issuer: string, keySet: KeySet, now: Clock): 
   // A local set: a header's jwk, jku or x5u is never read, and no kid causes a look-up anywhere (RFC 8725 §3.10).
   const verificationKeys = createLocalJWKSet({ keys: [...keySet.published] });
 
-  const verified = createVerifiedTokens();
+  // Tokens whose signature and form these keys have confirmed, text by text: that doesn't change as long as the keys don't, and other
+  // keys make another instance. Only time passes, which is asked each time; whether a token is still wanted isn't asked here at all.
+  const verified = new Remembered<AccessTokenClaims>();
 
   async function verifyAt(jwt: string, time: number): Promise<AccessTokenClaims | undefined> {
     const known = verified.get(jwt);
@@ -58,8 +61,9 @@ export function createAccessTokens(issuer: string, keySet: KeySet, now: Clock): 
         currentDate: new Date(time),
       });
       const claims = payload as unknown as AccessTokenClaims;
-      verified.add(jwt, claims);
-      return claims;
+      // Handed out again and again: nobody may write into it.
+      Object.freeze(claims.aud);
+      return verified.add(jwt, Object.freeze(claims));
     } catch (error) {
       // Only "this token is bad" may become undefined; anything else is a fault and must be seen.
       if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined;
@@ -104,27 +108,6 @@ function createSigner(header: object, privateJwk: JWK) {
     const input = `${encodedHeader}.${encode(payload)}`;
     const signature = await signAsync('sha256', Buffer.from(input), key);
     return `${input}.${signature.toString('base64url')}`;
-  };
-}
-
-/** An API asks about the same token with each of its requests. */
-const MAX_VERIFIED = 2000;
-
-/**
- * Tokens whose signature and form these keys have confirmed, text by text: that doesn't change as long as the keys don't, and other keys
- * make another instance. Only time passes, which is asked each time; whether a token is still wanted isn't asked here at all.
- */
-function createVerifiedTokens() {
-  const tokens = new Map<string, AccessTokenClaims>();
-  return {
-    get: (jwt: string) => tokens.get(jwt),
-    add(jwt: string, claims: AccessTokenClaims): void {
-      const [oldest] = tokens.keys();
-      if (tokens.size >= MAX_VERIFIED && oldest !== undefined) tokens.delete(oldest);
-      // Handed out again and again: nobody may write into it.
-      Object.freeze(claims.aud);
-      tokens.set(jwt, Object.freeze(claims));
-    },
   };
 }
 

@@ -23,6 +23,8 @@ export function createAudienceRules(
     resources.flatMap(({ resource, scopes }) => scopes.map((scope) => [scope, resource] as const)),
   );
 
+  const lifetimeAt = (one: string) => byIdentifier.get(one)?.accessToken ?? defaultLifetime;
+
   return {
     audienceOf(scopes) {
       const audience = new Set<string>();
@@ -38,8 +40,7 @@ export function createAudienceRules(
       return first !== undefined && others.length === 0 ? first : [...audience];
     },
     lifetimeOf(audience) {
-      const limits = [audience].flat().map((one) => byIdentifier.get(one)?.accessToken ?? defaultLifetime);
-      return Math.min(...limits);
+      return typeof audience === 'string' ? lifetimeAt(audience) : Math.min(...audience.map(lifetimeAt));
     },
     findResource: (identifier) => byIdentifier.get(identifier),
   };

@@ -2,6 +2,7 @@
 // record is the truth. Owns nothing of verification.
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, RecordStore } from '../store/store.ts';
+import { Remembered } from './remembered.ts';
 
 const KIND = 'RevokedToken';
 /** A node whose clock runs behind must still see the record while it takes the token for valid. */
@@ -15,13 +16,17 @@ export interface RevokedTokens {
 }
 
 export function createRevokedTokens(records: RecordStore, hash: KeyedHash, now: Clock): RevokedTokens {
+  // A keyed hash costs more than the look-up.
+  const keys = new Remembered<string>();
+  const keyOf = (jti: string) => keys.get(jti) ?? keys.add(jti, hash(jti));
+
   return {
     async add(jti, exp) {
       const ttlSeconds = Math.max(1, Math.ceil(exp - now() / 1000)) + SKEW_SECONDS;
       await records.save({ kind: KIND, key: hash(jti), payload: '1', ttlSeconds, isConfirmed: true });
     },
     async has(jti) {
-      return (await records.find(KIND, hash(jti))) !== undefined;
+      return (await records.find(KIND, keyOf(jti))) !== undefined;
     },
   };
 }

@@ -2,7 +2,17 @@
 // request with a parameter that the engine ignores takes the long way.
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  type BothWays,
+  compareGenerated,
+  formHeaders,
+  GENERATED_SECRETS,
+  GENERATED_WORLD,
+  startBothWays,
+} from '../world/both-ways.ts';
+import { standingClock } from '../world/clock.ts';
 import { basic, post, type Answer } from '../world/flows.ts';
+import { type Known, makeRequest } from '../world/generated-requests.ts';
 import { SECRETS, startWorld, type World } from '../world/world.ts';
 
 const PLAIN = 'grant_type=client_credentials';
@@ -110,5 +120,76 @@ describe('a plain client_credentials request', () => {
     expect((await asked()).body).toMatchObject({ active: true, client_id: 'svc', sub: 'svc' });
     expect((await post(world, '/oauth/revoke', { token }, svc)).status).toBe(200);
     expect((await asked()).body).toEqual({ active: false });
+  });
+});
+
+/** A request that is not as expected is found again by its seed and number. */
+const SEED = 20_261_121;
+const BATCHES = 4;
+const BATCH = 500;
+/** A few seconds, and many times as much on a machine that is busy with something else. */
+const SLOW_MS = 120_000;
+const PLAIN_SCOPES = ['reports.read reports.write', 'other.read reports.read', 'reports.write'];
+const ODD_SCOPES = [
+  '',
+  'reports.read reports.read',
+  'reports.read  reports.write',
+  ' reports.read',
+  'openid',
+  'NOPE',
+];
+const SCOPES = PLAIN_SCOPES.concat(ODD_SCOPES);
+
+describe('generated requests for machine tokens', () => {
+  standingClock();
+  let both: BothWays;
+  beforeAll(async () => {
+    both = await startBothWays(GENERATED_WORLD);
+  });
+  afterAll(() => both.stop());
+
+  const known: Known = {
+    path: '/oauth/token',
+    usual: 'svc',
+    secrets: GENERATED_SECRETS,
+    fields: (random) => [
+      [
+        'grant_type',
+        random.chance(0.95) ? 'client_credentials' : random.pick(['', 'password', 'refresh_token']),
+      ],
+      ...(random.chance(0.85)
+        ? [['scope', random.chance(0.8) ? 'reports.read' : random.pick(SCOPES)] as const]
+        : []),
+    ],
+  };
+
+  it(
+    `${BATCHES * BATCH} of them are answered, told and counted as the engine alone does it`,
+    async () => {
+      const statuses = await compareGenerated(
+        both,
+        { seed: SEED, batches: BATCHES, batch: BATCH },
+        (random) => makeRequest(random, known),
+      );
+      // The comparison says something only where both ways were taken, and each kind of answer was given.
+      expect(statuses.get('200, short way')).toBeGreaterThan((BATCHES * BATCH) / 10);
+      for (const kind of ['200', '400', '401', '404', '413', '429'])
+        expect(statuses.get(kind), kind).toBeGreaterThan(0);
+    },
+    SLOW_MS,
+  );
+});
+
+describe('a plain request for a machine token', () => {
+  it('is answered without the engine, and by the engine where the short ways are off', async () => {
+    const both = await startBothWays(GENERATED_WORLD);
+    const body = Buffer.from('grant_type=client_credentials&scope=reports.read');
+    const headers = ['Authorization', basic('svc'), ...formHeaders(body)];
+    const ask = () => both.ask(() => ({ method: 'POST', target: '/oauth/token', headers, body }));
+    expect((await ask()).isShort).toBe(false); // nobody knows the client at that address yet
+    const { seen, isShort } = await ask();
+    expect([isShort, seen[0].status]).toEqual([true, 200]);
+    expect(both.visits()).toBeGreaterThan(0);
+    await both.stop();
   });
 });

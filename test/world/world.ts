@@ -38,6 +38,8 @@ export type WorldOptions = {
   readonly rotationTimer?: Timer;
   /** Merged over the file, key by key. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** False: the engine answers by itself what a short way in front of it would. */
+  readonly hasShortWays?: boolean;
 };
 
 export type World = {
@@ -127,6 +129,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld>
     store: openedStore,
     now,
     ...(options.rotationTimer && { rotationTimer: options.rotationTimer }),
+    ...(options.hasShortWays !== undefined && { hasShortWays: options.hasShortWays }),
   });
   await service.start();
   return {

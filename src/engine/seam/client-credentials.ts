@@ -3,20 +3,17 @@ import type { AccessTokens } from '../../tokens/access-token.ts';
 import { claimsToBeMachineToken } from '../../tokens/access-token.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import type { RevokedTokens } from '../../tokens/revoked-tokens.ts';
-import type { StillAllowed } from '../narrowed-scope.ts';
+import type { FindMachineToken } from '../machine-tokens.ts';
 import type { ModelClass } from './model.ts';
 import { jwtOf } from './presented-jwt.ts';
 
-/**
- * `stillAllowed` leaves of a scope what the client may ask for now.
- * The class must be called ClientCredentials: the engine uses the name as record kind and ttl key.
- */
+/** The class must be called ClientCredentials: the engine uses the name as record kind and ttl key. */
 export function clientCredentialsModel(
   Base: ModelClass,
   tokens: AccessTokens,
   audiences: AudienceRules,
   revoked: RevokedTokens,
-  stillAllowed: StillAllowed,
+  findMachineToken: FindMachineToken,
 ): ModelClass {
   return class ClientCredentials extends Base {
     override async getValueAndPayload() {
@@ -42,13 +39,8 @@ export function clientCredentialsModel(
     static override async find(value: unknown) {
       const jwt = jwtOf(value);
       if (jwt === undefined || !claimsToBeMachineToken(jwt)) return undefined;
-      const claims = await tokens.verify(jwt);
-      if (claims === undefined || claims.sub !== claims.client_id) return undefined;
-      // Throws when the store can't be asked: then the answer is 503, never "active".
-      if (await revoked.has(claims.jti)) return undefined;
-      const { jti, client_id: clientId, scope, aud, iat, exp } = claims;
-      const narrowed = scope === undefined ? undefined : stillAllowed(clientId, scope);
-      return new this({ jti, clientId, scope: narrowed, aud, iat, exp });
+      const found = await findMachineToken(jwt);
+      return found && new this(found);
     }
 
     override async destroy() {

@@ -3,7 +3,7 @@ import Provider, { type Configuration, type KoaContextWithOIDC } from 'oidc-prov
 import type { AccessTokens } from '../../tokens/access-token.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import type { RevokedTokens } from '../../tokens/revoked-tokens.ts';
-import type { StillAllowed } from '../narrowed-scope.ts';
+import type { FindMachineToken } from '../machine-tokens.ts';
 import { accessTokenModel } from './access-token.ts';
 import { clientCredentialsModel } from './client-credentials.ts';
 import { contextClass } from './context.ts';
@@ -14,7 +14,7 @@ export type SeamParts = {
   readonly tokens: AccessTokens;
   readonly audiences: AudienceRules;
   readonly revoked: RevokedTokens;
-  readonly stillAllowed: StillAllowed;
+  readonly findMachineToken: FindMachineToken;
   /** Resolves true when `secret` is one of the client's live secrets; may throw what the host answers (429, 503). */
   readonly compareClientSecret: (
     ctx: KoaContextWithOIDC | undefined,
@@ -37,7 +37,7 @@ const currentRoute = () => Provider.ctx?.oidc.route;
 export class PosternProvider extends Provider {
   constructor(issuer: string, configuration: Configuration, parts: SeamParts) {
     super(issuer, configuration);
-    const { tokens, audiences, revoked, stillAllowed, compareClientSecret, admitPublicClient } = parts;
+    const { tokens, audiences, revoked, findMachineToken, compareClientSecret, admitPublicClient } = parts;
 
     // defineProperties: the types declare these as readonly properties, at run time they are getters on the prototype.
     Object.defineProperties(this, {
@@ -50,7 +50,7 @@ export class PosternProvider extends Provider {
           tokens,
           audiences,
           revoked,
-          stillAllowed,
+          findMachineToken,
         ),
       },
       OIDCContext: {

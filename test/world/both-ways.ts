@@ -1,0 +1,256 @@
+// The same request to two services that differ in one thing: the first has the short ways in front of its engine, the second's engine
+// answers everything by itself. What both did is compared: the answer, what they told, what they counted.
+import { Agent, request as httpRequest } from 'node:http';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import Provider from 'oidc-provider';
+import { expect, vi } from 'vitest';
+import { freePort } from '../servers.ts';
+import { MINUTE, moveClock } from './clock.ts';
+import { type Random, seededRandom } from './generated-requests.ts';
+import { API, type OpenWorld, OTHER_API, SECRETS, startWorld, worldClients } from './world.ts';
+
+export type WireRequest = {
+  readonly method: string;
+  readonly target: string;
+  /** Name, value, name, value; a name may come twice. */
+  readonly headers: readonly string[];
+  readonly body: Buffer;
+};
+
+/** Everything of an answer and its traces that must be the same, in a form that can be. */
+export type Seen = {
+  readonly status: number;
+  readonly headers: readonly string[];
+  readonly text: string;
+  readonly audit: readonly string[];
+  readonly log: readonly string[];
+};
+
+/** What differs between any two requests, or any two installations; never how long it is. */
+export function withoutIds(text: string): string {
+  return text
+    .replaceAll(/eyJ[\w-]+\.[\w-]+\.[\w-]+/g, (jwt) => {
+      const { kid, ...header } = decodeProtectedHeader(jwt);
+      const { jti, ...claims } = decodeJwt(jwt);
+      return JSON.stringify([header, kid?.length, claims, jti?.length, jwt.length]);
+    })
+    .replaceAll(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, 'uuid')
+    .replaceAll(/(?<![\w-])[\w-]{43}(?![\w-])/g, 'id43')
+    .replaceAll(/,?"ms":\d+|,"pid":\d+/g, '');
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+
+type Answer = Pick<Seen, 'status' | 'headers' | 'text'>;
+
+async function send(world: OpenWorld, { method, target, headers, body }: WireRequest): Promise<Answer> {
+  const { hostname, port } = new URL(world.base);
+  return new Promise((resolve, reject) => {
+    const all = ['Host', 'id.example', ...headers];
+    const sent = httpRequest({ hostname, port, method, path: target, headers: all, agent }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () => {
+        // Whether a connection is kept depends on how much of a body had arrived when it was refused.
+        const { connection: _close, 'keep-alive': _keep, date: _date, ...kept } = response.headers;
+        const { 'x-request-id': id, ...fields } = kept;
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: [
+            ...Object.entries(fields).map(([name, value]) => `${name}: ${String(value)}`),
+            `x-request-id: ${String(id?.length)}`,
+          ].toSorted(),
+          text: withoutIds(Buffer.concat(chunks).toString('latin1')),
+        });
+      });
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+/** One of the two services, and what it has told and counted so far. */
+class Side {
+  readonly world: OpenWorld;
+  readonly #counted = new Map<string, string>();
+  #told = [0, 0];
+
+  constructor(world: OpenWorld) {
+    this.world = world;
+    const { counters } = world.openedStore;
+    for (const name of ['increment', 'set', 'remove'] as const) {
+      const own = counters[name].bind(counters) as (key: string, ...rest: unknown[]) => Promise<unknown>;
+      vi.spyOn(counters, name).mockImplementation((async (key: string, ...rest: unknown[]) => {
+        this.#counted.set(key, `${this.#counted.get(key) ?? ''} ${name}(${rest.join()})`);
+        return own(key, ...rest);
+      }) as never);
+    }
+  }
+
+  async ask(request: WireRequest): Promise<Seen> {
+    const answer = await send(this.world, request);
+    return { ...answer, ...this.#news() };
+  }
+
+  #news(): Pick<Seen, 'audit' | 'log'> {
+    const { auditLines, log } = this.world.told;
+    const [audited = 0, logged = 0] = this.#told;
+    this.#told = [auditLines.length, log.length];
+    return { audit: auditLines.slice(audited).map(withoutIds), log: log.slice(logged).map(withoutIds) };
+  }
+
+  /** What was told and counted so far is not compared. */
+  forget(): void {
+    this.#news();
+    this.#counted.clear();
+  }
+
+  /** What was done to each counter, in order; what a counter is called is each installation's own. */
+  counted(): string[] {
+    return [...this.#counted.values()].toSorted();
+  }
+
+  /** What of the metrics doesn't depend on time, or on how often the store was asked. */
+  async metrics(): Promise<string[]> {
+    const metrics = (await this.world.told.telemetry.metrics.read()) as readonly {
+      name: string;
+      values: readonly { labels: object; metricName?: string; value: number }[];
+    }[];
+    const names = /^postern_(http_request|security_events|tokens_issued|limit_hits|signature)/;
+    return metrics
+      .filter(({ name }) => names.test(name))
+      .flatMap(({ name, values }) =>
+        values
+          .filter(({ metricName = name }) => /_(total|count)$/.test(metricName))
+          .map(({ labels, metricName = name, value }) => `${metricName} ${JSON.stringify(labels)} ${value}`),
+      )
+      .toSorted();
+  }
+}
+
+export type BothWays = {
+  readonly sides: readonly [short: Side, long: Side];
+  /** Both answers, and whether the engine of the first had no part in its own. */
+  /** How often an engine was asked so far, of either side. */
+  visits(): number;
+  ask(requestTo: (side: 0 | 1) => WireRequest): Promise<{ seen: readonly [Seen, Seen]; isShort: boolean }>;
+  /** What was told and counted so far is not compared. */
+  forget(): void;
+  /** Stops both and starts them again on the same stores. */
+  restart(config: Readonly<Record<string, unknown>>): Promise<void>;
+  stop(): Promise<void>;
+};
+
+export async function startBothWays(config: Readonly<Record<string, unknown>>): Promise<BothWays> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'postern-both-'));
+  // The engine asks for its context whenever it compares a secret or looks a client up.
+  const visits = vi.spyOn(Provider, 'ctx', 'get');
+  const issuer = `http://127.0.0.1:${await freePort()}`;
+  const start = async (name: string, hasShortWays: boolean, settings: object) =>
+    new Side(
+      await startWorld({
+        issuer,
+        store: `lmdb:${path.join(folder, name)}`,
+        hasShortWays,
+        config: { ...settings },
+      }),
+    );
+  const startBoth = async (settings: object): Promise<[Side, Side]> => [
+    await start('short', true, settings),
+    await start('long', false, settings),
+  ];
+  let sides = await startBoth(config);
+  const stopBoth = () => Promise.all(sides.map(({ world }) => world.stop()));
+  return {
+    get sides() {
+      return sides;
+    },
+    async ask(requestTo) {
+      const before = visits.mock.calls.length;
+      const short = await sides[0].ask(requestTo(0));
+      const isShort = visits.mock.calls.length === before;
+      return { seen: [short, await sides[1].ask(requestTo(1))], isShort };
+    },
+    visits: () => visits.mock.calls.length,
+    forget: () => sides.forEach((side) => side.forget()),
+    async restart(settings) {
+      await stopBoth();
+      sides = await startBoth(settings);
+    },
+    async stop() {
+      await stopBoth();
+      vi.restoreAllMocks();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Limits low enough to be met, and tokens that outlive the requests of a test, but for those of one API. */
+const LOW_LIMITS = { client: '250/1m', failures: '40/1m' };
+const DUO = {
+  client_id: 'duo',
+  client_secrets: [{ value: 'env:TEST_WEB' }, { value: 'env:TEST_WEB2' }],
+  grant_types: ['client_credentials'],
+  scope: 'reports.read other.read',
+  rate_limits: { token: '12/1m', introspection: '12/1m' },
+};
+export const GENERATED_WORLD = {
+  trusted_proxies: ['127.0.0.1'],
+  rate_limits: {
+    token: { ...LOW_LIMITS, address: '160/1m' },
+    introspection: { ...LOW_LIMITS, unknown: '20/1m' },
+  },
+  lifetimes: { access_token: '1h' },
+  resources: [
+    { resource: API, scopes: ['reports.read', 'reports.write'], introspection_clients: ['rs1', 'duo'] },
+    { resource: OTHER_API, scopes: ['other.read'], access_token: '5m' },
+  ],
+  clients: [...worldClients(), DUO],
+};
+/** Which secrets are right, client by client. */
+export const GENERATED_SECRETS = {
+  svc: [SECRETS.svc],
+  rs1: [SECRETS.rs1],
+  web: [SECRETS.web],
+  post: [SECRETS.post],
+  duo: [SECRETS.web, SECRETS.web2],
+};
+
+export function formHeaders(body: Buffer): string[] {
+  return ['Content-Type', 'application/x-www-form-urlencoded', 'Content-Length', String(body.length)];
+}
+
+type Amount = { readonly seed: number; readonly batches: number; readonly batch: number };
+
+/** Sends generated requests to both, one after the other; each batch in a minute of its own. How often which status was answered. */
+export async function compareGenerated(
+  both: BothWays,
+  { seed, batches, batch }: Amount,
+  make: (random: Random, side: 0 | 1) => WireRequest,
+): Promise<ReadonlyMap<string, number>> {
+  const statuses = new Map<string, number>();
+  const add = (kind: string) => statuses.set(kind, (statuses.get(kind) ?? 0) + 1);
+  for (let number = 0; number < batches * batch; number += 1) {
+    if (number % batch === 0) moveClock(MINUTE + 1);
+    const requestTo = (side: 0 | 1) => make(seededRandom(seed + number), side);
+    const { seen, isShort } = await both.ask(requestTo);
+    const { headers, body, target } = requestTo(0);
+    const which = `seed ${seed}, request ${number}: ${target} ${headers.join(' ')} ${body.toString('latin1').slice(0, 1000)}`;
+    expect(seen[0], which).toEqual(seen[1]);
+    add(String(seen[0].status));
+    if (isShort && seen[0].status === 200) add('200, short way');
+    if (number % batch === batch - 1) {
+      // What is counted in the background: nobody waits for it but this.
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      expect(both.sides[0].counted(), `seed ${seed}, counters after ${number}`).toEqual(
+        both.sides[1].counted(),
+      );
+    }
+  }
+  expect(await both.sides[0].metrics()).toEqual(await both.sides[1].metrics());
+  return statuses;
+}
