@@ -39,6 +39,8 @@ export type Overrides = {
   readonly store?: Store;
   /** When the rotation job looks at the ring. */
   readonly rotationTimer?: Timer;
+  /** False: the engine answers every request by itself, also those that a short way in front of it would. */
+  readonly hasShortWays?: boolean;
 };
 
 export interface Service {
@@ -77,7 +79,7 @@ export async function createService(
   const store = measured(opened, metrics.storeOperation);
   try {
     const parts = await openKeys(config, store, now);
-    const given = { store, now, telemetry, rotationTimer, hasManagement };
+    const given = { ...overrides, store, now, telemetry, rotationTimer, hasManagement };
     const service = new RunningService(config, hash, { ...parts, ...given });
     await service.prepare();
     return service;
@@ -93,6 +95,7 @@ type Parts = OpenKeys & {
   readonly telemetry: Telemetry;
   readonly rotationTimer: Timer | undefined;
   readonly hasManagement: boolean;
+  readonly hasShortWays?: boolean;
 };
 
 class RunningService implements OneService {
@@ -116,10 +119,7 @@ class RunningService implements OneService {
     this.#config = config;
     this.#status = { hash, problem: undefined };
     this.#foundation = {
-      now,
-      telemetry,
-      store,
-      hash: parts.hash,
+      ...parts,
       states: createAccountStates(store.documents),
       passwords: createPasswords(passwordThreads(), PASSWORDS_WAITING),
       uses: createSecretUses(store.documents, now),

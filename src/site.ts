@@ -1,7 +1,6 @@
 // What follows from one configuration: limits, people, an engine instance, the app in front of it. Built whole, beside
 // the one that serves; service.ts puts it in the other's place.
 import { randomBytes } from 'node:crypto';
-import type Koa from 'koa';
 import type { AccountStates } from './accounts/account-state.ts';
 import { createAccounts } from './accounts/accounts.ts';
 import { createDevices } from './accounts/devices.ts';
@@ -12,16 +11,19 @@ import type { Config } from './config/config.ts';
 import { createEngine, type EngineParts } from './engine/engine.ts';
 import { createInteractions } from './engine/interactions.ts';
 import { LiveEngine } from './engine/live-engine.ts';
+import { oneRequest } from './engine/one-request.ts';
 import type { SecretUses } from './engine/secret-uses.ts';
 import { createApp } from './http/app.ts';
+import type { App } from './http/server.ts';
 import { createCsrf } from './interaction/csrf.ts';
 import { interactionRoutes } from './interaction/routes.ts';
 import { createShow } from './interaction/show.ts';
 import type { KeySet } from './keys/key-set.ts';
-import { createLimits } from './limits/limits.ts';
+import { createLimits, type Limits } from './limits/limits.ts';
 import { createLimitReport } from './limits/report.ts';
 import type { Views } from './pages/views.ts';
 import type { KeyedHash } from './store/keyed-hash.ts';
+import { createRequestRecords } from './store/request-records.ts';
 import type { Clock, Store } from './store/store.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 import { createRevokedTokens } from './tokens/revoked-tokens.ts';
@@ -39,12 +41,14 @@ export type Foundation = {
   readonly maySign: () => boolean;
   /** Seconds; never shortened while running, because older tokens may live that long. */
   readonly tombstoneSeconds: (config: Config) => number;
+  /** False: the engine answers every request by itself. */
+  readonly hasShortWays?: boolean | undefined;
 };
 
 /** What follows from one configuration. */
 export type Site = {
   readonly config: Config;
-  readonly app: Koa;
+  readonly app: App;
   /** Puts an engine with these keys in the place of the one that serves. */
   readonly useKeys: (keySet: KeySet) => Promise<void>;
 };
@@ -52,25 +56,11 @@ export type Site = {
 export async function buildSite(config: Config, keySet: KeySet, foundation: Foundation): Promise<Site> {
   const { store, hash, states, passwords, uses, views, maySign, tombstoneSeconds, now, telemetry } =
     foundation;
-  const { log, audit, metrics } = telemetry;
   const { pages, assets } = views;
-  const reportLimit = createLimitReport((limit, times) => {
-    log.warn({ limit, times }, 'limit reached');
-    audit.record('limit_reached', 'failure', { limit, times });
-  }, now);
-  const onLimited = (limit: string) => {
-    metrics.limitHit(limit);
-    reportLimit(limit);
-  };
-  const limits = createLimits({
-    counters: store.counters,
-    hash,
-    rates: config.rateLimits,
-    now,
-    onLimited,
-  });
+  const limits = limitsOf(config, foundation);
   const people = createPeople(store.documents);
-  const accounts = createAccounts(config.users, states, people);
+  const records = createRequestRecords(store.records, now);
+  const accounts = createAccounts({ users: config.users, states, people, once: records.once });
   const signIn = createSignIn({
     accounts,
     people,
@@ -80,36 +70,70 @@ export async function buildSite(config: Config, keySet: KeySet, foundation: Foun
     now,
   });
 
-  const adapter = { records: store.records, hash, tombstoneSeconds: tombstoneSeconds(config) };
+  const adapter = {
+    records,
+    hash,
+    expectPerson: accounts.expect,
+    tombstoneSeconds: tombstoneSeconds(config),
+  };
   const engineParts: Omit<EngineParts, 'keySet'> = {
     config,
     adapter,
     accounts,
     pages,
     now,
-    revoked: createRevokedTokens(store.records, hash, now),
+    revoked: createRevokedTokens(records, hash, now),
     limits,
     telemetry,
     verifySlow: (phc, secret) => passwords.verify(phc, secret),
     onSecretUsed: uses.note,
     maySign,
+    hasShortWays: foundation.hasShortWays,
   };
   const live = new LiveEngine(await createEngine({ ...engineParts, keySet }));
 
   const csrf = createCsrf(hash);
   const interactions = interactionRoutes({
     issuer: config.issuer,
-    interactions: createInteractions(live, adapter, audit),
+    interactions: createInteractions(live, adapter, telemetry.audit),
     signIn,
     csrf,
     show: createShow({ config, accounts, pages, csrf, now }),
-    audit,
+    audit: telemetry.audit,
   });
   return {
     config,
-    app: createApp({ config, live, interactions, pages, assets, limits, telemetry }),
+    app: createApp({
+      config,
+      live,
+      oneRequest: oneRequest({ ...adapter, issuer: config.issuer }),
+      interactions,
+      pages,
+      assets,
+      limits,
+      telemetry,
+    }),
     async useKeys(next) {
       live.swap(await createEngine({ ...engineParts, keySet: next }));
     },
   };
+}
+
+/** The limits, with everybody told who is to hear of a limit that was reached. */
+function limitsOf(config: Config, { store, hash, now, telemetry }: Foundation): Limits {
+  const { log, audit, metrics } = telemetry;
+  const report = createLimitReport((limit, times) => {
+    log.warn({ limit, times }, 'limit reached');
+    audit.record('limit_reached', 'failure', { limit, times });
+  }, now);
+  return createLimits({
+    counters: store.counters,
+    hash,
+    rates: config.rateLimits,
+    now,
+    onLimited(limit) {
+      metrics.limitHit(limit);
+      report(limit);
+    },
+  });
 }

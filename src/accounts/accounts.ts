@@ -32,6 +32,8 @@ export interface Accounts {
    * Throws StoreUnavailable: without an answer nobody is told that a person is unknown.
    */
   findLive(id: string, issuedAt: number): Promise<Account | undefined>;
+  /** This request will ask for that person. */
+  readonly expect: (id: string) => void;
   /** The same questions to the store whoever is meant. Throws StoreUnavailable. */
   findByUsername(typed: string): Promise<Found>;
   /**
@@ -43,15 +45,28 @@ export interface Accounts {
   maySignIn(found: Found): Promise<boolean>;
 }
 
+/** Runs `work` once a request, as the store's RequestRecords have it. */
+export type Once = <T>(name: string, work: () => Promise<T>) => Promise<T>;
+
+export type AccountsParts = {
+  readonly users: readonly User[];
+  readonly states: AccountStates;
+  readonly people: People;
+  readonly once: Once;
+};
+
 const NOBODY = 'nobody';
 
-export function createAccounts(users: readonly User[], states: AccountStates, people: People): Accounts {
+export function createAccounts({ users, states, people, once }: AccountsParts): Accounts {
   const byId = new Map(users.map((user) => [user.id, user]));
   const byUsername = new Map(users.map((user) => [canonicalUsername(user.username), user]));
   const decoys = decoysOf(users);
 
+  const stateOf = (id: string) => once(`state of ${id}`, () => states.get(id));
+  const personOf = (id: string) => once(`person ${id}`, () => people.findById(id));
+
   async function findStored(id: string, issuedAt: number): Promise<Account | undefined> {
-    const [person, state] = await Promise.all([people.findById(id), states.get(id)]);
+    const [person, state] = await Promise.all([personOf(id), stateOf(id)]);
     if (person === undefined || state.disabled) return undefined;
     if (issuedAt < Math.max(person.validAfter, state.validAfter)) return undefined;
     return { id, username: person.username, claims: person.claims };
@@ -69,16 +84,24 @@ export function createAccounts(users: readonly User[], states: AccountStates, pe
       const user = byId.get(id);
       if (user === undefined) return findStored(id, issuedAt);
       if (user.disabled) return undefined;
-      const { disabled, validAfter } = await states.get(id);
+      const { disabled, validAfter } = await stateOf(id);
       if (disabled || issuedAt < validAfter) return undefined;
       return { id, username: user.username, claims: user.claims };
+    },
+    expect(id) {
+      const reads = byId.has(id) ? [stateOf(id)] : [personOf(id), stateOf(id)];
+      // Whoever asks hears of a failure; until then nobody listens.
+      for (const read of reads) read.catch(() => undefined);
     },
     async findByUsername(typed) {
       const fromFile = byUsername.get(canonicalUsername(typed));
       // The store is asked for people of the file, too: time doesn't tell where somebody comes from.
-      const fromStore = await people.findByUsername(typed);
+      const storedId = (await people.idOf(typed)) ?? NOBODY;
+      const [fromStore, state] = await Promise.all([
+        people.findById(storedId),
+        states.get(fromFile?.id ?? storedId),
+      ]);
       const user = fromFile ?? fromStore;
-      const state = await states.get(user?.id ?? NOBODY);
       const passwordSince = fromFile === undefined ? (fromStore?.validAfter ?? 0) : 0;
       return {
         user,

@@ -33,6 +33,8 @@ type Read = { readonly person: StoredPerson; readonly form: StoredForm; readonly
 /** Every method throws StoreUnavailable. */
 export interface People {
   findById(id: string): Promise<StoredPerson | undefined>;
+  /** Who claims the name, as it was typed. What it leads to may be gone. */
+  idOf(typed: string): Promise<string | undefined>;
   /** As it was typed. Asks the store as often for nobody as for somebody. */
   findByUsername(typed: string): Promise<StoredPerson | undefined>;
   list(): Promise<readonly StoredPerson[]>;
@@ -54,10 +56,13 @@ export function createPeople(documents: DocumentStore): People {
     return document && person && { person, form, version: document.version };
   }
 
+  async function idOf(typed: string): Promise<string | undefined> {
+    const claimed = await documents.get(NAMES, canonicalUsername(typed));
+    return claimed?.value;
+  }
+
   async function findByUsername(typed: string): Promise<StoredPerson | undefined> {
-    const name = canonicalUsername(typed);
-    const claimed = await documents.get(NAMES, name);
-    const found = await read(claimed?.value ?? NOBODY);
+    const found = await read((await idOf(typed)) ?? NOBODY);
     return found?.person;
   }
 
@@ -80,6 +85,7 @@ export function createPeople(documents: DocumentStore): People {
   }
 
   return {
+    idOf,
     findByUsername,
     findById: async (id) => (await read(id))?.person,
     async list() {

@@ -2,52 +2,38 @@
 // bearer value, one winner for a code or a refresh token. Knows no store and no HTTP.
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { FORM_VERSION, parseForm } from '../store/form.ts';
-import type { KeyedHash } from '../store/keyed-hash.ts';
-import type { RecordStore, StoredRecord } from '../store/store.ts';
+import type { RequestRecords } from '../store/request-records.ts';
+import type { NewRecord, StoredRecord } from '../store/store.ts';
+import { createExpectation, type ExpectationParts } from './expected-reads.ts';
+import { recordKey } from './record-key.ts';
 
 /** Models whose records belong to a grant and die with it. */
 const GRANTABLE = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
+/** Models whose records say what will be asked for next. */
+const LEADING = new Set([...GRANTABLE, 'Interaction']);
 /** Stands for the record's own id inside its stored payload. Raw, as JSON never has it: nobody can send it. */
 const OWN_ID = '\u0001';
-/** Longer than any two requests run at once. */
-const CLAIM_SECONDS = 60;
 const ENDED_SESSION_SECONDS = 3600;
 
-export type AdapterParts = {
-  readonly records: RecordStore;
-  readonly hash: KeyedHash;
+export type AdapterParts = ExpectationParts & {
+  readonly records: RequestRecords;
   /** Seconds that a revoked grant is remembered: longer than any of its tokens lives. */
   readonly tombstoneSeconds: number;
 };
 
 /** Members that a newer version added are handed on; one of a form that only a newer version knows throws NewerForm. */
-export function createAdapter(model: string, { records, hash, tombstoneSeconds }: AdapterParts): Adapter {
+export function createAdapter(model: string, parts: AdapterParts): Adapter {
+  const { records, hash, tombstoneSeconds } = parts;
   const keyOf = (id: string) => recordKey(hash, model, id);
   const grantKeyOf = (grantId: string) => recordKey(hash, 'Grant', grantId);
+  const expectMore = createExpectation(parts);
 
-  function grantOf(id: string, payload: AdapterPayload): string | undefined {
-    if (model === 'Grant') return grantKeyOf(id);
-    return GRANTABLE.has(model) && payload.grantId !== undefined ? grantKeyOf(payload.grantId) : undefined;
-  }
-
-  /** True for one caller, across processes: who saves the claim again keeps its mark. */
-  async function isFirstToEnd(id: string): Promise<boolean> {
-    const claim = { kind: `${model}End`, key: keyOf(id), payload: '', ttlSeconds: CLAIM_SECONDS };
-    await records.save(claim);
-    return (await records.consume(claim.kind, claim.key)) === 'consumed';
+  function grantOf(id: string, { grantId }: AdapterPayload): string | undefined {
+    if (model === 'Grant') return keyOf(id);
+    return GRANTABLE.has(model) && grantId !== undefined ? grantKeyOf(grantId) : undefined;
   }
 
   const isEndedSession = ({ consumedAt }: StoredRecord) => model === 'Session' && consumedAt !== undefined;
-
-  /**
-   * The engine saves a session at the end of every request, so one that is in flight would bring a deleted session back
-   * to life. The mark survives whatever is saved over it.
-   */
-  async function endSession(id: string): Promise<void> {
-    const key = keyOf(id);
-    if ((await records.consume(model, key)) === 'gone') return;
-    await records.save({ kind: model, key, payload: '{}', ttlSeconds: ENDED_SESSION_SECONDS });
-  }
 
   async function revokeGrant(grantId: string): Promise<void> {
     await records.revokeGrant(grantKeyOf(grantId), tombstoneSeconds);
@@ -56,7 +42,10 @@ export function createAdapter(model: string, { records, hash, tombstoneSeconds }
   return {
     async upsert(id, payload, expiresIn) {
       // A session or an interaction saved in its last second has nothing left to live for.
-      if (expiresIn !== undefined && expiresIn <= 0) return records.destroy(model, keyOf(id));
+      if (expiresIn !== undefined && expiresIn <= 0) {
+        await records.destroy(model, keyOf(id));
+        return undefined;
+      }
       await records.save({
         kind: model,
         key: keyOf(id),
@@ -71,8 +60,15 @@ export function createAdapter(model: string, { records, hash, tombstoneSeconds }
     },
 
     async find(id) {
-      const record = await records.find(model, keyOf(id));
-      return record && !isEndedSession(record) ? payloadOf(model, record, id) : undefined;
+      const record = await records.find(model, keyOf(id), {
+        // A grant belongs to itself.
+        grant: model === 'Grant' ? keyOf(id) : undefined,
+        meanwhile: (early) => LEADING.has(model) && expectMore(payloadOf(model, early, id)),
+      });
+      if (record === undefined || isEndedSession(record)) return undefined;
+      const payload = payloadOf(model, record, id);
+      if (LEADING.has(model)) expectMore(payload);
+      return payload;
     },
 
     async findByUid(uid) {
@@ -97,11 +93,7 @@ export function createAdapter(model: string, { records, hash, tombstoneSeconds }
 
     async destroy(id) {
       if (model === 'Grant') return revokeGrant(id);
-      if (model === 'Session') return endSession(id);
-      // The engine ends an interaction to go on with its result: a second one at the same time would get a code too (LG-11).
-      if (model === 'Interaction' && !(await isFirstToEnd(id))) {
-        throw new errors.SessionNotFound('interaction session not found');
-      }
+      if (model === 'Session') return void (await records.save(endedSession(keyOf(id))));
       // Only a revocation destroys one of these, and it ends the grant: the tombstone first, so that an outage in between
       // leaves nothing of the family alive that a repeat would no longer find (RD-10).
       if (GRANTABLE.has(model)) {
@@ -109,16 +101,24 @@ export function createAdapter(model: string, { records, hash, tombstoneSeconds }
         const grantId = record && payloadOf(model, record, id).grantId;
         if (grantId !== undefined) await revokeGrant(grantId);
       }
-      return records.destroy(model, keyOf(id));
+      const destroyed = await records.destroy(model, keyOf(id));
+      // The engine ends an interaction to go on with its result: a second one at the same time would get a code too (LG-11).
+      if (model === 'Interaction' && destroyed === 'gone') {
+        throw new errors.SessionNotFound('interaction session not found');
+      }
+      return undefined;
     },
 
     revokeByGrantId: revokeGrant,
   };
 }
 
-/** The name that a model's record is stored under. */
-export function recordKey(hash: KeyedHash, model: string, id: string): string {
-  return hash(`${model}:${id}`);
+/**
+ * The engine saves a session at the end of every request, so one that is in flight would bring a deleted session back to life.
+ * The mark survives whatever is saved over it.
+ */
+function endedSession(key: string): NewRecord {
+  return { kind: 'Session', key, payload: '{}', isConsumed: true, ttlSeconds: ENDED_SESSION_SECONDS };
 }
 
 function withoutBearerValues(id: string, payload: AdapterPayload): string {

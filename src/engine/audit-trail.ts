@@ -46,7 +46,12 @@ export function recordConsent(
 /** Where a client shows its credentials. */
 const CLIENT_ERRORS = ['grant.error', 'introspection.error', 'revocation.error'] as const;
 
-export function recordEvents(provider: Provider, audit: Audit): void {
+/** `afterwards` runs what it is given once everything is stored: the engine speaks of success before that. */
+export function recordEvents(
+  provider: Provider,
+  audit: Audit,
+  afterwards: (action: () => void) => void,
+): void {
   // The types know each of these events by its own overload; a provider is an EventEmitter all the same.
   const events: EventEmitter = provider;
 
@@ -54,13 +59,14 @@ export function recordEvents(provider: Provider, audit: Audit): void {
     const { AccessToken, ClientCredentials, Client } = ctx.oidc.entities;
     const token = ClientCredentials ?? AccessToken;
     if (token === undefined || Client === undefined) return;
-    recordIssued(audit, ctx.state, {
+    const issued = {
       clientId: Client.clientId,
       accountId: AccessToken?.accountId,
       grantType: grantTypeOf(ctx) ?? 'unknown',
       scope: token.scope,
       tokenId: token.jti,
-    });
+    };
+    afterwards(() => recordIssued(audit, ctx.state, issued));
   });
 
   for (const event of CLIENT_ERRORS) {
@@ -78,6 +84,7 @@ export function recordEvents(provider: Provider, audit: Audit): void {
   }
 
   provider.on('grant.revoked', (ctx: KoaContextWithOIDC) => {
+    // It has ended already, whatever becomes of this request.
     audit.record('grant_ended', 'success', {
       ...originOf(ctx.state),
       client_id: ctx.oidc.client?.clientId,
@@ -89,7 +96,7 @@ export function recordEvents(provider: Provider, audit: Audit): void {
   provider.on('end_session.success', (ctx: KoaContextWithOIDC) => {
     // Whoever answered "stay signed in" also comes by here.
     if (ctx.oidc.params?.['logout'] === undefined) return;
-    recordSignOut(audit, ctx);
+    afterwards(() => recordSignOut(audit, ctx));
   });
 }
 

@@ -10,6 +10,8 @@ import type { AudienceRules } from '../tokens/audience.ts';
 import { type AdapterParts, createAdapter } from './adapter.ts';
 import { CLAIMS_OF_SCOPE } from './claims.ts';
 import { toClientMetadata } from './clients.ts';
+import { createCookieKeys } from './cookie-keys.ts';
+import { cookieNames } from './cookie-names.ts';
 import type { EnginePages } from './engine-pages.ts';
 import { createLoadExistingGrant } from './existing-grant.ts';
 import { createInteractionPolicy } from './interaction-policy.ts';
@@ -105,7 +107,7 @@ function wantsFullIdToken({ oidc }: KoaContextWithOIDC, clients: ReadonlyMap<str
 
 /** What is offered besides the core; everything that is not named is off. */
 function featuresOf(
-  { config, audiences, accounts, consents, enginePages, telemetry }: ConfigurationParts,
+  { config, adapter, audiences, accounts, consents, enginePages, telemetry }: ConfigurationParts,
   scopePolicy: ScopePolicy,
   clientExists: (clientId: string) => boolean,
 ): NonNullable<Configuration['features']> {
@@ -124,7 +126,14 @@ function featuresOf(
         accountIsLive: async (id, at) => (await accounts.findLive(id, at)) !== undefined,
       }),
     },
-    revocation: { enabled: true, allowedPolicy: createRevocationPolicy(consents, telemetry.audit) },
+    revocation: {
+      enabled: true,
+      allowedPolicy: createRevocationPolicy({
+        consents,
+        audit: telemetry.audit,
+        afterwards: adapter.records.afterwards,
+      }),
+    },
     resourceIndicators: {
       enabled: true,
       defaultResource: scopePolicy.defaultResource,
@@ -139,19 +148,13 @@ function featuresOf(
   };
 }
 
-/** RFC 6265bis §4.1.3: the prefixes make a browser refuse a cookie that a neighbour or plain http planted. */
 function cookies({ issuer, cookieKeys }: Config): NonNullable<Configuration['cookies']> {
-  const secure = issuer.startsWith('https:');
   const options = { httpOnly: true, sameSite: 'lax', signed: true } as const;
   return {
-    names: {
-      session: `${secure ? '__Host-' : ''}postern_session`,
-      interaction: `${secure ? '__Secure-' : ''}postern_interaction`,
-      resume: `${secure ? '__Secure-' : ''}postern_resume`,
-    },
+    names: cookieNames(issuer),
     long: options,
     short: options,
-    keys: [...cookieKeys],
+    keys: createCookieKeys(cookieKeys),
   };
 }
 

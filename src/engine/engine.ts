@@ -31,11 +31,14 @@ import { createStillAllowed } from './narrowed-scope.ts';
 import { createOfflineAccessNotice } from './offline-access-notice.ts';
 import { createRecentApps, type RecentApps } from './recent-apps.ts';
 import { createRememberedConsents, type RememberedConsents } from './remembered-consents.ts';
+import { createMachineTokenFinder } from './machine-tokens.ts';
 import { plainClientCredentials } from './plain-client-credentials.ts';
+import { plainIntrospection } from './plain-introspection.ts';
 import { logEvents } from './event-log.ts';
 import { PosternProvider } from './seam/provider.ts';
 import { assertSignsAndVerifies } from './self-test.ts';
 import { signOutAtOnce } from './sign-out-at-once.ts';
+import { createHearingPolicy } from './token-policies.ts';
 import { limitUnknownTokens } from './unknown-tokens.ts';
 
 export type EngineParts = Omit<ConfigurationParts, 'audiences' | 'consents' | 'enginePages'> & {
@@ -46,6 +49,8 @@ export type EngineParts = Omit<ConfigurationParts, 'audiences' | 'consents' | 'e
   readonly onSecretUsed?: SecretComparisonParts['onSecretUsed'];
   /** False: the keys may be out of date, and nothing may be signed with them. */
   readonly maySign: () => boolean;
+  /** False: the engine answers every request by itself, which must make no difference. */
+  readonly hasShortWays?: boolean | undefined;
 };
 
 export type Engine = {
@@ -74,6 +79,17 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   const findClient = (clientId: string) => clients.get(clientId);
   const secrets = createSecretComparison({ findClient, limits, now, verifySlow, onSecretUsed });
 
+  const findMachineToken = createMachineTokenFinder(tokens, revoked, createStillAllowed(findClient));
+  const mayHearOf = createHearingPolicy({ audiences, clientExists: (clientId) => clients.has(clientId) });
+  // Without the grant, the engine knows no machine token either.
+  const shortWays =
+    config.features.clientCredentials && parts.hasShortWays !== false
+      ? [
+          plainClientCredentials({ findClient, secrets, tokens, audiences, now, audit }),
+          plainIntrospection({ issuer: config.issuer, findClient, secrets, findMachineToken, mayHearOf }),
+        ]
+      : [];
+
   const { records, hash } = parts.adapter;
   const consents = createRememberedConsents({
     records,
@@ -89,7 +105,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     tokens,
     audiences,
     revoked,
-    stillAllowed: createStillAllowed(findClient),
+    findMachineToken,
     compareClientSecret: (ctx, clientId, secret) => secrets.compare(requestOf(ctx), clientId, secret),
     async admitPublicClient(ctx, clientId) {
       const client = findClient(clientId);
@@ -99,7 +115,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   });
   rememberFaults(provider);
   logEvents(provider, log);
-  recordEvents(provider, audit);
+  recordEvents(provider, audit, records.afterwards);
 
   return {
     provider,
@@ -110,7 +126,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     recentApps,
     handle: compose([
       keepGrants(maySign),
-      plainClientCredentials({ findClient, secrets, tokens, audiences, now, audit }),
+      ...shortWays,
       createOfflineAccessNotice(log),
       limitUnknownTokens(limits, tokens),
       adjustAnswers(config.issuer),

@@ -2,11 +2,12 @@
 // classes inside engine/; owns no page and no form.
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
-import { errors } from 'oidc-provider';
+import { errors, type Grant } from 'oidc-provider';
 import type { Client } from '../config/config.ts';
 import type { ClientModel } from '../pages/models.ts';
 import type { Audit } from '../telemetry/audit.ts';
-import { type AdapterParts, recordKey } from './adapter.ts';
+import { type AdapterParts } from './adapter.ts';
+import { recordKey } from './record-key.ts';
 import { recordConsent } from './audit-trail.ts';
 import { toClientModel } from './client-model.ts';
 import type { LiveEngine } from './live-engine.ts';
@@ -23,6 +24,8 @@ export type OpenInteraction = {
   readonly settings: Client;
   /** The signed-in person, where there is one. */
   readonly accountId: string | undefined;
+  /** What the person has granted the app in this session so far. */
+  readonly grantId: string | undefined;
   readonly loginHint: string | undefined;
   readonly uiLocales: string | undefined;
   /** Whether the signed-in person is only asked to prove again that it is them. */
@@ -67,7 +70,7 @@ export function createInteractions(live: LiveEngine, adapter: AdapterParts, audi
     }
   }
 
-  /** `result` is made by the winner only, so that a loser leaves nothing behind. */
+  /** `result` is made by the winner only, so that a loser leaves nothing behind. Everything is durable when this resolves. */
   async function finish(
     ctx: Context,
     uid: string,
@@ -77,7 +80,10 @@ export function createInteractions(live: LiveEngine, adapter: AdapterParts, audi
     const won = await adapter.records.consume('Interaction', recordKey(adapter.hash, 'Interaction', uid));
     if (won !== 'consumed') return undefined;
     const made = typeof result === 'function' ? await result() : result;
-    return live.current.provider.interactionResult(ctx.req, ctx.res, made, { mergeWithLastSubmission: true });
+    const merge = { mergeWithLastSubmission: true };
+    const destination = await live.current.provider.interactionResult(ctx.req, ctx.res, made, merge);
+    await adapter.records.settle();
+    return destination;
   }
 
   return {
@@ -107,25 +113,21 @@ export function createInteractions(live: LiveEngine, adapter: AdapterParts, audi
 
     finishSelection: (ctx, { uid }) => finish(ctx, uid, { select_account: {} }),
 
-    async finishConsent(ctx, { uid, accountId, settings, missing }) {
-      const details = await detailsOf(ctx, uid);
-      if (details === undefined || accountId === undefined) return undefined;
-      const { Grant } = live.current.provider;
-      const existing = details.grantId === undefined ? undefined : await Grant.find(details.grantId);
-      const grant = existing ?? new Grant({ accountId, clientId: settings.clientId });
-      const { scopes, claims, resourceScopes } = missing;
-      if (scopes.length > 0) grant.addOIDCScope(scopes.join(' '));
-      if (claims.length > 0) grant.addOIDCClaims([...claims]);
-      for (const [resource, owned] of Object.entries(resourceScopes)) {
-        grant.addResourceScope(resource, owned.join(' '));
-      }
-      return finish(ctx, uid, async () => {
-        const grantId = await grant.save();
-        await live.current.consents.add(accountId, settings.clientId, missing);
-        const scope = [...scopes, ...Object.values(resourceScopes).flat()].join(' ');
-        recordConsent(audit, ctx.state, 'success', { settings, accountId }, { scope });
-        return { consent: { grantId } };
+    async finishConsent(ctx, interaction) {
+      const { uid, accountId, grantId, settings, missing } = interaction;
+      if (accountId === undefined) return undefined;
+      const { provider, consents } = live.current;
+      const existing = grantId === undefined ? undefined : await provider.Grant.find(grantId);
+      const grant = existing ?? new provider.Grant({ accountId, clientId: settings.clientId });
+      addMissing(grant, missing);
+      const destination = await finish(ctx, uid, async () => {
+        const consent = { grantId: await grant.save() };
+        await consents.add(accountId, settings.clientId, missing);
+        return { consent };
       });
+      const scope = [...missing.scopes, ...Object.values(missing.resourceScopes).flat()].join(' ');
+      if (destination !== undefined) recordConsent(audit, ctx.state, 'success', interaction, { scope });
+      return destination;
     },
 
     async deny(ctx, interaction) {
@@ -136,6 +138,14 @@ export function createInteractions(live: LiveEngine, adapter: AdapterParts, audi
       return destination;
     },
   };
+}
+
+function addMissing(grant: Grant, { scopes, claims, resourceScopes }: OpenInteraction['missing']): void {
+  if (scopes.length > 0) grant.addOIDCScope(scopes.join(' '));
+  if (claims.length > 0) grant.addOIDCClaims([...claims]);
+  for (const [resource, owned] of Object.entries(resourceScopes)) {
+    grant.addResourceScope(resource, owned.join(' '));
+  }
 }
 
 /** Reasons of the engine that the same person can answer with their password. */
@@ -156,6 +166,7 @@ function toOpenInteraction(details: Details, settings: Client, issuer: string): 
     client: toClientModel(settings, issuer),
     settings,
     accountId: details.session?.accountId,
+    grantId: details.grantId,
     loginHint: textOf(details.params['login_hint']),
     uiLocales: textOf(details.params['ui_locales']),
     isConfirmation: reasons.every((reason) => CONFIRMATIONS.has(reason)),

@@ -5,7 +5,12 @@ import { FORM_VERSION, parseForm, type StoredForm } from '../store/form.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, RecordStore } from '../store/store.ts';
 
-const KIND = 'Consent';
+export const CONSENT = 'Consent';
+
+/** The name that it is stored under. */
+export function consentKey(hash: KeyedHash, accountId: string, clientId: string): string {
+  return hash(`consent:${accountId}\n${clientId}`);
+}
 
 export type Consent = {
   readonly scopes: readonly string[];
@@ -35,11 +40,11 @@ export interface RememberedConsents {
 
 export function createRememberedConsents(parts: ConsentParts): RememberedConsents {
   const { records, hash, now, lifetimeSeconds } = parts;
-  const keyOf = (accountId: string, clientId: string) => hash(`consent:${accountId}\n${clientId}`);
+  const keyOf = (accountId: string, clientId: string) => consentKey(hash, accountId, clientId);
 
   async function findForm(accountId: string, clientId: string): Promise<StoredForm | undefined> {
     if (lifetimeSeconds === 0) return undefined;
-    const record = await records.find(KIND, keyOf(accountId, clientId));
+    const record = await records.find(CONSENT, keyOf(accountId, clientId));
     return record && parseForm(record.payload, 'a consent');
   }
 
@@ -53,14 +58,14 @@ export function createRememberedConsents(parts: ConsentParts): RememberedConsent
       const form = await findForm(accountId, clientId);
       const merged = merge(form && toConsent(form), consent);
       await records.save({
-        kind: KIND,
+        kind: CONSENT,
         key: keyOf(accountId, clientId),
         payload: JSON.stringify({ ...form, ...merged, v: FORM_VERSION, at: Math.floor(now() / 1000) }),
         ttlSeconds: lifetimeSeconds,
       });
     },
     async withdraw(accountId, clientId) {
-      await records.destroy(KIND, keyOf(accountId, clientId));
+      await records.destroy(CONSENT, keyOf(accountId, clientId));
     },
   };
 }

@@ -29,7 +29,7 @@ export function signOutAtOnce(enginePages: EnginePages, adapter: AdapterParts, a
       // As the engine's confirmation does: what lives with the session ends with it.
       await Promise.all(grantsOf(session).map((grantId) => grants.destroy(grantId)));
       await forget(ctx, session, policy);
-      recordSignOut(audit, ctx, 'another_person_signed_in');
+      adapter.records.afterwards(() => recordSignOut(audit, ctx, 'another_person_signed_in'));
       redirect(ctx, resume);
     }
   };

@@ -26,21 +26,22 @@ export function createLmdbRecords(tables: LmdbTables, now: Clock): RecordStore {
       return tables.write(() => {
         const at = readClock(now);
         if (row.grant !== undefined && isRevoked(tables, row.grant, at)) return 'grant_revoked';
-        replaceRecord(tables, id, { ...row, expiresAt: at + lifeMs }, at);
+        const consumedAt = record.isConsumed ? Math.floor(at / 1000) : undefined;
+        replaceRecord(tables, id, { ...row, expiresAt: at + lifeMs, consumedAt }, at);
         return 'saved';
       });
     },
 
     async find(kind, key) {
       const id = toRecordId(kind, key);
-      return tables.read(() => toStored(findRow(id, readClock(now))));
+      return tables.read(() => toStored(kind, findRow(id, readClock(now))));
     },
 
     async findByAlias(kind, alias) {
       const aliasId = toRecordId(kind, alias);
       return tables.read(() => {
         const id = tables.aliases.get(aliasId);
-        return id === undefined ? undefined : toStored(findRow(id, readClock(now)));
+        return id === undefined ? undefined : toStored(kind, findRow(id, readClock(now)));
       });
     },
 
@@ -58,9 +59,11 @@ export function createLmdbRecords(tables: LmdbTables, now: Clock): RecordStore {
 
     async destroy(kind, key) {
       const id = toRecordId(kind, key);
-      await tables.write(() => {
+      return tables.write(() => {
         const row = tables.records.get(id);
-        if (row !== undefined) dropRecord(tables, id, row);
+        if (row === undefined) return 'gone';
+        dropRecord(tables, id, row);
+        return 'destroyed';
       });
     },
 
@@ -79,8 +82,8 @@ export function createLmdbRecords(tables: LmdbTables, now: Clock): RecordStore {
 function replaceRecord(tables: LmdbTables, id: string, row: RecordRow, at: number): void {
   const old = tables.records.get(id);
   if (old !== undefined) dropRecord(tables, id, old);
-  const consumedAt = old !== undefined && old.expiresAt > at ? old.consumedAt : undefined;
-  void tables.records.put(id, { ...row, consumedAt });
+  const before = old !== undefined && old.expiresAt > at ? old.consumedAt : undefined;
+  void tables.records.put(id, { ...row, consumedAt: before ?? row.consumedAt });
   void tables.expiry.put([row.expiresAt, 'record', id], true);
   if (row.grant !== undefined) void tables.grants.put(row.grant, id);
   if (row.alias !== undefined) void tables.aliases.put(row.alias, id);
@@ -117,6 +120,15 @@ function bury(tables: LmdbTables, grant: string, end: number): void {
   void tables.expiry.put([end, 'tombstone', grant], true);
 }
 
-function toStored(row: RecordRow | undefined): StoredRecord | undefined {
-  return row && { key: row.key, payload: row.payload, consumedAt: row.consumedAt };
+function toStored(kind: string, row: RecordRow | undefined): StoredRecord | undefined {
+  return (
+    row && {
+      key: row.key,
+      payload: row.payload,
+      consumedAt: row.consumedAt,
+      grant: row.grant,
+      // Kept with its kind.
+      alias: row.alias?.slice(kind.length + 1),
+    }
+  );
 }

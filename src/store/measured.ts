@@ -22,9 +22,9 @@ export function measured(store: Store, onOperation: OnOperation): Store {
   const { records, documents, counters } = store;
   const measuredRecords: RecordStore = {
     save: (record) => run('records.save', () => records.save(record)),
-    find: (kind, key) => run('records.find', () => records.find(kind, key)),
+    find: (kind, key, hints) => run('records.find', () => records.find(kind, key, hints)),
     findByAlias: (kind, alias) => run('records.find_by_alias', () => records.findByAlias(kind, alias)),
-    consume: (kind, key) => run('records.consume', () => records.consume(kind, key)),
+    consume: (kind, key, known) => run('records.consume', () => records.consume(kind, key, known)),
     destroy: (kind, key) => run('records.destroy', () => records.destroy(kind, key)),
     revokeGrant: (grant, ttlSeconds) =>
       run('records.revoke_grant', () => records.revokeGrant(grant, ttlSeconds)),

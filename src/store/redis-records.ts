@@ -1,11 +1,12 @@
-// Records in Redis. No operation spans slots, so what must hold between keys is held by order: a grant's index before
-// the record, the record before its alias, the tombstone before everything; and reading believes the tombstone.
+// Records in Redis. No operation spans slots. What must hold between keys is held by the tombstone: it is written before anything
+// is deleted, and reading believes it. A record, its place in the grant's index and its alias are written at once; should only
+// some of them arrive, a record outside the index is dead with its grant all the same, and ends by its time to live.
 import { toRecordId } from './key-name.ts';
 import { readClock, toLifeMs } from './lifetime.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { aliasKey, grantDeadKey, grantIndexKey, recordKey } from './redis-keys.ts';
 import { toBoolean, toNumber, toTexts } from './redis-replies.ts';
-import type { Clock, ConsumeResult, NewRecord, RecordStore, StoredRecord } from './store.ts';
+import type { Clock, ConsumeResult, FindHints, NewRecord, RecordStore, StoredRecord } from './store.ts';
 
 /** How many records of a revoked grant are deleted at once. */
 const BATCH = 100;
@@ -14,7 +15,6 @@ const CONSUME_RESULTS: readonly ConsumeResult[] = ['gone', 'consumed', 'already_
 
 type Span = { readonly at: number; readonly lifeMs: number };
 type Name = { readonly kind: string; readonly key: string };
-type Row = StoredRecord & { readonly alias: string };
 
 /** Records over `connection`, by the clock `now`. */
 export function createRedisRecords(connection: RedisConnection, now: Clock): RecordStore {
@@ -23,26 +23,23 @@ export function createRedisRecords(connection: RedisConnection, now: Clock): Rec
       return save(connection, record, { at: readClock(now), lifeMs: toLifeMs(record.ttlSeconds) });
     },
 
-    async find(kind, key) {
-      return toStored(await findRow(connection, { kind, key }, readClock(now)));
-    },
+    find: (kind, key, hints) => findRecord(connection, { kind, key }, readClock(now), hints),
 
     async findByAlias(kind, alias) {
       const pointer = aliasKey(kind, alias);
       const key = await connection.ask(pointer, (redis) => redis.get(pointer));
       if (key === null) return undefined;
-      const row = await findRow(connection, { kind, key }, readClock(now));
+      const record = await findRecord(connection, { kind, key }, readClock(now));
       // The record may have been saved again without the alias.
-      return row?.alias === alias ? toStored(row) : undefined;
+      return record?.alias === alias ? record : undefined;
     },
 
-    async consume(kind, key) {
+    async consume(kind, key, known) {
       const at = readClock(now);
       const id = recordKey(toRecordId(kind, key));
-      const grant = await connection.ask(id, (redis) => redis.hget(id, 'g'));
-      if (grant === null) return 'gone';
       // Asked before the mark is set, never after it: whoever comes second revokes the grant, and the first has won.
-      if (grant !== '' && (await isRevoked(connection, grant, at))) return 'gone';
+      const grant = known === undefined ? await liveGrantOf(connection, id, at) : (known.grant ?? '');
+      if (grant === undefined) return 'gone';
       const claim = {
         script: 'consumeRecord',
         keys: [id],
@@ -54,7 +51,7 @@ export function createRedisRecords(connection: RedisConnection, now: Clock): Rec
     },
 
     async destroy(kind, key) {
-      await drop(connection, { kind, key });
+      return (await drop(connection, { kind, key })) ? 'destroyed' : 'gone';
     },
 
     async revokeGrant(grant, ttlSeconds) {
@@ -65,53 +62,84 @@ export function createRedisRecords(connection: RedisConnection, now: Clock): Rec
 
 async function save(
   connection: RedisConnection,
-  { kind, key, payload, grant = '', alias = '', isConfirmed = false }: NewRecord,
+  record: NewRecord,
   { at, lifeMs }: Span,
 ): Promise<'saved' | 'grant_revoked'> {
-  const id = toRecordId(kind, key);
+  const { kind, key, payload, grant = '', alias = '', isConfirmed = false, isConsumed = false } = record;
   const ends = at + lifeMs;
-  if (grant !== '') {
-    // Never the other way round: a live record outside the index can't be deleted with its grant.
-    const keys = [grantIndexKey(grant), grantDeadKey(grant)];
-    const isAdded = toBoolean(await connection.run('indexRecord', keys, [at, ends, `${kind}:${key}`]));
-    if (!isAdded) return 'grant_revoked';
-  }
-  const keys = [recordKey(id)];
-  const args = [at, payload, ends, lifeMs, grant, alias];
-  if (isConfirmed && connection.isConfirmed) {
-    await connection.confirm({ script: 'saveRecord', keys, args: [...args, 's'] });
-    await connection.run('settleRecord', keys, []);
-  } else await connection.run('saveRecord', keys, [...args, '']);
-  // After the record: until then the alias finds the record before this one, not nothing.
-  if (alias !== '') {
-    const pointer = aliasKey(kind, alias);
-    await connection.ask(pointer, (redis) => redis.set(pointer, key, 'PX', lifeMs));
-  }
-  return 'saved';
+  const id = recordKey(toRecordId(kind, key));
+  const pointer = alias === '' ? undefined : aliasKey(kind, alias);
+  const consumedAt = isConsumed ? Math.floor(at / 1000) : '';
+  const toArgs = (mark: string) => [at, payload, ends, lifeMs, grant, alias, mark, consumedAt];
+  // In one round trip, and where one connection has them all in this order.
+  const [isIndexed] = await Promise.all([
+    grant === '' || indexRecord(connection, grant, [at, ends, `${kind}:${key}`]),
+    isConfirmed && connection.isConfirmed
+      ? saveConfirmed(connection, id, toArgs('s'))
+      : connection.run('saveRecord', [id], toArgs('')),
+    pointer && connection.ask(pointer, (redis) => redis.set(pointer, key, 'PX', lifeMs)),
+  ]);
+  if (isIndexed) return 'saved';
+  await drop(connection, { kind, key }, grant);
+  return 'grant_revoked';
+}
+
+type Args = (string | number)[];
+
+/** False: the grant is dead. */
+async function indexRecord(connection: RedisConnection, grant: string, args: Args): Promise<boolean> {
+  return toBoolean(await connection.run('indexRecord', [grantIndexKey(grant), grantDeadKey(grant)], args));
+}
+
+async function saveConfirmed(connection: RedisConnection, id: string, args: Args): Promise<void> {
+  await connection.confirm({ script: 'saveRecord', keys: [id], args });
+  await connection.run('settleRecord', [id], []);
 }
 
 function toConsumeResult(reply: unknown): ConsumeResult {
   return CONSUME_RESULTS[toNumber(reply)] ?? 'gone';
 }
 
-async function findRow(
+async function findRecord(
   connection: RedisConnection,
   { kind, key }: Name,
   at: number,
-): Promise<Row | undefined> {
+  { grant: expected, meanwhile }: FindHints = {},
+): Promise<StoredRecord | undefined> {
   const id = recordKey(toRecordId(kind, key));
-  const [payload, ends, consumedAt, grant, alias, pending] = await connection.ask(id, (redis) =>
-    redis.hmget(id, 'p', 'e', 'c', 'g', 'a', 'u'),
-  );
-  if (pending) await settleRecord(connection, id);
-  if (typeof payload !== 'string' || Number(ends) <= at) return undefined;
+  const ahead = expected === undefined ? undefined : isRevoked(connection, expected, at);
+  // Whoever asked for the record hears of it; until then nobody listens to this one.
+  ahead?.catch(() => undefined);
+  const fields = await connection.ask(id, (redis) => redis.hmget(id, 'p', 'e', 'c', 'g', 'a', 'u'));
+  if (fields[5]) await settleRecord(connection, id);
+  const record = toLiveRecord(key, fields, at);
+  if (record?.grant === undefined) return record;
+  meanwhile?.(record);
   // A record that was written while its grant was being revoked is still there, and dead.
-  if (grant && (await isRevoked(connection, grant, at))) return undefined;
-  return { key, payload, alias: alias ?? '', consumedAt: consumedAt ? Number(consumedAt) : undefined };
+  const isDead = record.grant === expected && ahead ? ahead : isRevoked(connection, record.grant, at);
+  return (await isDead) ? undefined : record;
 }
 
-function toStored(row: Row | undefined): StoredRecord | undefined {
-  return row && { key: row.key, payload: row.payload, consumedAt: row.consumedAt };
+function toLiveRecord(
+  key: string,
+  [payload, ends, consumedAt, grant, alias]: readonly (string | null)[],
+  at: number,
+): StoredRecord | undefined {
+  if (typeof payload !== 'string' || Number(ends) <= at) return undefined;
+  return {
+    key,
+    payload,
+    consumedAt: consumedAt ? Number(consumedAt) : undefined,
+    grant: grant || undefined,
+    alias: alias || undefined,
+  };
+}
+
+/** The grant of a record, '' where it has none; undefined where there is no such record, or its grant is dead. */
+async function liveGrantOf(connection: RedisConnection, id: string, at: number): Promise<string | undefined> {
+  const grant = await connection.ask(id, (redis) => redis.hget(id, 'g'));
+  if (grant === null) return undefined;
+  return grant !== '' && (await isRevoked(connection, grant, at)) ? undefined : grant;
 }
 
 /**
@@ -141,23 +169,25 @@ async function bury(
   const keys = [grantIndexKey(grant), grantDeadKey(grant)];
   const args = [at + lifeMs, lifeMs, connection.isConfirmed ? '?' : ''];
   const members = toTexts(await connection.confirm({ script: 'buryGrant', keys, args }));
-  await connection.run('settleGrant', keys.slice(1), []);
+  if (connection.isConfirmed) await connection.run('settleGrant', keys.slice(1), []);
   return members;
 }
 
 /**
- * With `onlyOf`, the record is left alone if it belongs to another grant by now: that is cleaning behind a tombstone, so no
+ * Whether it was there, for one of several callers. With `onlyOf`, the record is left alone if it belongs to another grant by now: that is cleaning behind a tombstone, so no
  * replica needs to confirm it.
  */
-async function drop(connection: RedisConnection, { kind, key }: Name, onlyOf = ''): Promise<void> {
+async function drop(connection: RedisConnection, { kind, key }: Name, onlyOf = ''): Promise<boolean> {
   const id = recordKey(toRecordId(kind, key));
   const row = await dropRow(connection, id, onlyOf);
-  const [grant = '', alias = ''] = row;
+  const [grant = '', alias = '', mark] = row;
   const index = grantIndexKey(grant);
   await Promise.all([
-    grant !== '' && connection.ask(index, (redis) => redis.zrem(index, `${kind}:${key}`)),
+    // The index of a grant that ended goes as a whole.
+    grant !== '' && onlyOf === '' && connection.ask(index, (redis) => redis.zrem(index, `${kind}:${key}`)),
     alias !== '' && connection.run('dropAlias', [aliasKey(kind, alias)], [key]),
   ]);
+  return row.length > 0 && mark !== 'd';
 }
 
 async function dropRow(connection: RedisConnection, id: string, onlyOf: string): Promise<readonly string[]> {

@@ -6,10 +6,11 @@
  * replica has confirmed what ended something: s saved, d destroyed.
  */
 const saveRecord = `
-local now, payload, ends, ttl, grant, alias, pending = unpack(ARGV)
+local now, payload, ends, ttl, grant, alias, pending, consumed = unpack(ARGV)
 local old = redis.call('HMGET', KEYS[1], 'e', 'c')
 redis.call('HSET', KEYS[1], 'p', payload, 'e', ends, 'g', grant, 'a', alias, 'u', pending)
 if old[2] and tonumber(old[1]) <= tonumber(now) then redis.call('HDEL', KEYS[1], 'c') end
+if consumed ~= '' then redis.call('HSETNX', KEYS[1], 'c', consumed) end
 redis.call('PEXPIRE', KEYS[1], ttl)
 return 1`;
 
@@ -26,13 +27,14 @@ redis.call('HSET', KEYS[1], 'c', at)
 return 1`;
 
 /**
- * Deletes a record, with a grant only if it still belongs to it, and says what pointed to it: grant, alias; else nothing.
- * With a mark it stays as an empty row until settleRecord, so that whoever asks meanwhile can't take it for settled.
+ * Deletes a record, with a grant only if it still belongs to it, and says what pointed to it (grant, alias) and its mark; else
+ * nothing. With a mark it stays as an empty row until settleRecord, so that whoever asks meanwhile can't take it for settled.
  */
 const dropRecord = `
 local grant, pending = unpack(ARGV)
-local row = redis.call('HMGET', KEYS[1], 'g', 'a')
+local row = redis.call('HMGET', KEYS[1], 'g', 'a', 'u')
 if not row[1] or (grant ~= '' and row[1] ~= grant) then return {} end
+row[3] = row[3] or ''
 if pending == '' then
   redis.call('UNLINK', KEYS[1])
 else

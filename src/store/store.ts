@@ -19,6 +19,8 @@ export type NewRecord = {
   readonly alias?: string | undefined;
   /** It ends something (a token that is revoked): where a failover may lose writes, a replica has it before `save` resolves. */
   readonly isConfirmed?: boolean | undefined;
+  /** Saved as consumed already: whoever saves it later doesn't bring it back (a session that ended). */
+  readonly isConsumed?: boolean | undefined;
 };
 
 export type StoredRecord = {
@@ -26,6 +28,16 @@ export type StoredRecord = {
   readonly payload: string;
   /** Epoch seconds of the successful `consume`, absent before. */
   readonly consumedAt?: number | undefined;
+  readonly grant?: string | undefined;
+  readonly alias?: string | undefined;
+};
+
+/** What a caller knows beforehand, so that a store far away is asked for several things at once. Never changes what is found. */
+export type FindHints = {
+  /** The grant that the record will turn out to belong to. */
+  readonly grant?: string | undefined;
+  /** Told of a live record whose grant is still being asked about, and may be dead: for whoever can ask for more meanwhile. */
+  readonly meanwhile?: ((record: StoredRecord) => void) | undefined;
 };
 
 /** `consumed`: this caller won. `already_consumed`: somebody was first. `gone`: absent, expired or its grant is revoked. */
@@ -38,12 +50,18 @@ export interface RecordStore {
    */
   save(record: NewRecord): Promise<'saved' | 'grant_revoked'>;
   /** The live record, or undefined when absent, expired or when its grant is revoked. */
-  find(kind: string, key: string): Promise<StoredRecord | undefined>;
+  find(kind: string, key: string, hints?: FindHints): Promise<StoredRecord | undefined>;
   findByAlias(kind: string, alias: string): Promise<StoredRecord | undefined>;
-  /** The only lock of the whole service: a compare-and-set that keeps the time to live and never recreates a key. */
-  consume(kind: string, key: string): Promise<ConsumeResult>;
-  /** Idempotent. Also forgets the alias (if it still points here) and the grant's index entry. */
-  destroy(kind: string, key: string): Promise<void>;
+  /**
+   * The only lock of the whole service: a compare-and-set that keeps the time to live and never recreates a key.
+   * `known` is the live record as the caller has just read it: its grant isn't asked about again.
+   */
+  consume(kind: string, key: string, known?: StoredRecord): Promise<ConsumeResult>;
+  /**
+   * Idempotent. Also forgets the alias (if it still points here) and the grant's index entry. `destroyed` for one of several
+   * who destroy the same record at once, `gone` for the others and where there was none.
+   */
+  destroy(kind: string, key: string): Promise<'destroyed' | 'gone'>;
   /**
    * Writes the tombstone first, then deletes what belongs to the grant. Idempotent, order-free, wins over any write racing it.
    * `ttlSeconds` must outlive every record of the grant.

@@ -141,6 +141,39 @@ function testRecords({ at, clock }: Parts): void {
     expect(await at(0).records.find(saved.kind, saved.key)).toBeUndefined();
   });
 
+  it('says to one of many who destroy a record at once that it was there', async () => {
+    const saved = record();
+    await at(0).records.save(saved);
+    const results = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => at(index).records.destroy(saved.kind, saved.key)),
+    );
+    expect(results.filter((result) => result === 'destroyed')).toHaveLength(1);
+    expect(await at(0).records.destroy(saved.kind, uniqueName())).toBe('gone');
+  });
+
+  it('tells who finds a record what it belongs to, and early where that is still being asked about', async () => {
+    const saved = record({ grant: uniqueName(), alias: uniqueName() });
+    await at(0).records.save(saved);
+    const early: unknown[] = [];
+    const meanwhile = (found: unknown) => early.push(found);
+    const found = await at(1).records.find(saved.kind, saved.key, { meanwhile });
+    expect(found).toMatchObject({ grant: saved.grant, alias: saved.alias });
+    for (const one of early) expect(one).toEqual(found);
+  });
+
+  it('believes no wrong expectation of a grant', async () => {
+    const [alive, dead] = [uniqueName(), uniqueName()];
+    const [living, buried] = [record({ grant: alive }), record({ grant: dead })];
+    await at(0).records.save(living);
+    await at(0).records.save(buried);
+    await at(0).records.revokeGrant(dead, 100);
+    const written = record({ kind: 'Grant', grant: dead });
+    await at(0).records.save(written);
+    expect(await at(1).records.find(living.kind, living.key, { grant: dead })).toBeDefined();
+    expect(await at(1).records.find(buried.kind, buried.key, { grant: alive })).toBeUndefined();
+    expect(await at(1).records.find(written.kind, written.key, { grant: alive })).toBeUndefined();
+  });
+
   it.each(['*', '{tag}x', 'a\r\nFLUSHALL\r\n', 'x'.repeat(50_000), '', '\u0000', '../../etc/passwd', '#'])(
     'takes any text for a key and touches nothing else (IN-13, case %#)',
     async (text) => {
@@ -226,6 +259,34 @@ function testConsume({ at, clock }: Parts): void {
       consumedAt: expect.any(Number) as number,
     });
     expect(await at(3).records.consume(saved.kind, saved.key)).toBe('already_consumed');
+  });
+
+  it('may be saved as consumed, and what was consumed first keeps its time', async () => {
+    const [ended, consumed] = [record({ isConsumed: true }), record()];
+    const second = Math.floor(clock.now() / 1000);
+    await at(0).records.save(ended);
+    await at(0).records.save(consumed);
+    await at(0).records.consume(consumed.kind, consumed.key);
+    clock.forward(5_000);
+    await at(1).records.save({ ...consumed, isConsumed: true });
+    for (const { kind, key } of [ended, consumed]) {
+      expect((await at(2).records.find(kind, key))?.consumedAt).toBe(second);
+      expect(await at(3).records.consume(kind, key)).toBe('already_consumed');
+    }
+    await at(1).records.save({ ...ended, isConsumed: undefined, payload: 'again' });
+    expect(await at(2).records.consume(ended.kind, ended.key)).toBe('already_consumed');
+  });
+
+  it('takes the word of who has just read the record, but not for another one', async () => {
+    const [mine, other] = [record({ grant: uniqueName() }), record({ grant: uniqueName() })];
+    await at(0).records.save(mine);
+    await at(0).records.save(other);
+    const known = await at(1).records.find(mine.kind, mine.key);
+    expect(await at(1).records.consume(other.kind, other.key, known)).not.toBe('already_consumed');
+    const results = await Promise.all(
+      [0, 1, 2, 3].map((index) => at(index).records.consume(mine.kind, mine.key, known)),
+    );
+    expect(results.filter((result) => result === 'consumed')).toHaveLength(1);
   });
 
   it('forgets the mark with the record: a new one under an expired key can be consumed', async () => {

@@ -82,6 +82,8 @@ describe('a closed lmdb store', () => {
       key: 'k',
       payload: 'p',
       consumedAt: Math.floor(now() / 1000),
+      grant: 'g',
+      alias: 'u',
     });
     expect(await after.records.save({ ...record, grant: 'dead' })).toBe('grant_revoked');
     expect(await after.documents.get('keys', 'current')).toEqual({

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createAccountStates } from '../../src/accounts/account-state.ts';
 import { createPeople } from '../../src/accounts/people.ts';
 import type { Client, ClientSecret } from '../../src/config/config.ts';
-import { recordKey } from '../../src/engine/adapter.ts';
+import { recordKey } from '../../src/engine/record-key.ts';
 import { createSecretUses } from '../../src/engine/secret-uses.ts';
 import { KEYS_COLLECTION, RING_ID } from '../../src/keys/key-store.ts';
 import { rotateByHand } from '../../src/keys/ring-actions.ts';

@@ -158,9 +158,9 @@ describe('CF-15: the audit trail', () => {
       post(world(), '/oauth/revoke', form, { authorization: basic('web') }),
     );
     expect(records.map(shapeOf)).toEqual([
+      'grant_ended success',
       'token_revoked success',
       'consent_withdrawn success',
-      'grant_ended success',
     ]);
     for (const record of records)
       expect(record).toMatchObject({ client_id: 'web', account_id: PEOPLE.alice });

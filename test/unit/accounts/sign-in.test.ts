@@ -61,7 +61,12 @@ function setUp({ ofFile = [], countAttempt = COUNTED, passwords = createPassword
   const costs: string[] = [];
   const people = createPeople(store.documents);
   const signIn = createSignIn({
-    accounts: createAccounts(users, createAccountStates(store.documents), people),
+    accounts: createAccounts({
+      users,
+      states: createAccountStates(store.documents),
+      people,
+      once: (_name, work) => work(),
+    }),
     people,
     passwords: {
       ...passwords,

@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { errors } from 'oidc-provider';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type AdapterParts, createAdapter, recordKey } from '../../../src/engine/adapter.ts';
+import { type AdapterParts, createAdapter } from '../../../src/engine/adapter.ts';
+import { recordKey } from '../../../src/engine/record-key.ts';
 import { createKeyedHash } from '../../../src/store/keyed-hash.ts';
 import { openLmdb } from '../../../src/store/lmdb.ts';
+import { createRequestRecords } from '../../../src/store/request-records.ts';
 import type { Store } from '../../../src/store/store.ts';
 
 const hash = createKeyedHash(Buffer.alloc(32, 3));
@@ -18,7 +20,8 @@ let parts: AdapterParts;
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'postern-adapter-'));
   store = await openLmdb({ folder, now: () => Date.now() });
-  parts = { records: store.records, hash, tombstoneSeconds: 3600 };
+  const records = createRequestRecords(store.records, Date.now);
+  parts = { records, hash, expectPerson: () => undefined, tombstoneSeconds: 3600 };
 });
 afterAll(async () => {
   await store.close();

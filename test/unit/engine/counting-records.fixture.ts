@@ -16,17 +16,17 @@ export function countCalls(real: RecordStore): CountingRecords {
         calls.push(`${record.kind}.save`);
         return real.save(record);
       },
-      find(kind, key) {
+      find(kind, key, hints) {
         calls.push(`${kind}.find`);
-        return real.find(kind, key);
+        return real.find(kind, key, hints);
       },
       findByAlias(kind, alias) {
         calls.push(`${kind}.findByAlias`);
         return real.findByAlias(kind, alias);
       },
-      consume(kind, key) {
+      consume(kind, key, known) {
         calls.push(`${kind}.consume`);
-        return real.consume(kind, key);
+        return real.consume(kind, key, known);
       },
       destroy(kind, key) {
         calls.push(`${kind}.destroy`);

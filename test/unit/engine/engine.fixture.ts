@@ -16,6 +16,7 @@ import { loadConfig } from '../../../src/config/load.ts';
 import { createEngine, type Engine } from '../../../src/engine/engine.ts';
 import { createInteractions } from '../../../src/engine/interactions.ts';
 import { LiveEngine } from '../../../src/engine/live-engine.ts';
+import { oneRequest } from '../../../src/engine/one-request.ts';
 import { createApp } from '../../../src/http/app.ts';
 import { createCsrf } from '../../../src/interaction/csrf.ts';
 import { interactionRoutes } from '../../../src/interaction/routes.ts';
@@ -26,6 +27,7 @@ import { createAssets } from '../../../src/pages/assets.ts';
 import { createPages } from '../../../src/pages/pages.ts';
 import { createKeyedHash } from '../../../src/store/keyed-hash.ts';
 import { openLmdb } from '../../../src/store/lmdb.ts';
+import { createRequestRecords } from '../../../src/store/request-records.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { silentTelemetry } from '../../../src/telemetry/telemetry.ts';
 import { createRevokedTokens } from '../../../src/tokens/revoked-tokens.ts';
@@ -51,7 +53,7 @@ export async function startEngine(): Promise<EngineWorld> {
   const store = await openLmdb({ folder: path.join(folder, 'data'), now });
   const { app, engine, calls } = await assemble(config, store);
   const handle = app.callback();
-  const server = createServer((request, response) => void handle(request, response));
+  const server = createServer((request, response) => handle(request, response));
   await new Promise<void>((resolve) => server.listen(ports[0], '127.0.0.1', resolve));
   return {
     ...written,
@@ -71,9 +73,15 @@ export async function startEngine(): Promise<EngineWorld> {
 async function assemble(config: Config, store: Store) {
   const telemetry = silentTelemetry();
   const hash = createKeyedHash(Buffer.alloc(32, 1));
-  const { records, calls } = countCalls(store.records);
+  const { records: counted, calls } = countCalls(store.records);
+  const records = createRequestRecords(counted, now);
   const people = createPeople(store.documents);
-  const accounts = createAccounts(config.users, createAccountStates(store.documents), people);
+  const accounts = createAccounts({
+    users: config.users,
+    states: createAccountStates(store.documents),
+    people,
+    once: records.once,
+  });
   const limits = createLimits({
     counters: store.counters,
     hash,
@@ -90,7 +98,7 @@ async function assemble(config: Config, store: Store) {
       throw new Error(message);
     },
   });
-  const adapter = { records, hash, tombstoneSeconds: 3600 };
+  const adapter = { records, hash, expectPerson: accounts.expect, tombstoneSeconds: 3600 };
   const revoked = createRevokedTokens(records, hash, now);
   const keySet = await firstKeySet();
   const verifySlow = async () => false;
@@ -113,7 +121,20 @@ async function assemble(config: Config, store: Store) {
     show: createShow({ config, accounts, pages, csrf, now }),
     audit: telemetry.audit,
   });
-  return { engine, calls, app: createApp({ config, live, interactions, pages, assets, limits, telemetry }) };
+  return {
+    engine,
+    calls,
+    app: createApp({
+      config,
+      live,
+      oneRequest: oneRequest({ ...adapter, issuer: config.issuer }),
+      interactions,
+      pages,
+      assets,
+      limits,
+      telemetry,
+    }),
+  };
 }
 
 async function firstKeySet(): Promise<KeySet> {

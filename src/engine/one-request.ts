@@ -1,0 +1,44 @@
+// Makes of each request one piece of work for the store: what the next step of a sign-in is known to need is asked for at once,
+// and what was saved goes out together before the answer does. An answer that can't be kept isn't given.
+import type { Context, Middleware } from 'koa';
+import type { KeyedHash } from '../store/keyed-hash.ts';
+import type { RequestRecords } from '../store/request-records.ts';
+import { recordKey } from './record-key.ts';
+import { cookieNames } from './cookie-names.ts';
+
+export type OneRequestParts = {
+  readonly records: RequestRecords;
+  readonly hash: KeyedHash;
+  readonly issuer: string;
+};
+
+/** A step of a sign-in names its interaction: the pages, and the engine's way back. */
+const STEP = /^\/(?:interaction|oauth\/authorize)\/([\w-]+)/;
+export function oneRequest({ records, hash, issuer }: OneRequestParts): Middleware {
+  const { session: sessionCookie } = cookieNames(issuer);
+
+  function readAhead(ctx: Context): void {
+    const uid = STEP.exec(ctx.path)?.[1];
+    if (uid === undefined) return;
+    records.readAhead('Interaction', recordKey(hash, 'Interaction', uid));
+    // Whether it is signed by us the engine says; until then it only decides what is looked up.
+    const session = ctx.cookies.get(sessionCookie, { signed: false });
+    if (session !== undefined) records.readAhead('Session', recordKey(hash, 'Session', session));
+  }
+
+  return async function runOneRequest(ctx, next) {
+    const cookies = ctx.response.headers['set-cookie'] ?? [];
+    try {
+      await records.inOneRequest(async () => {
+        readAhead(ctx);
+        await next();
+      });
+    } catch (error) {
+      // They say something of what isn't stored: a code, a session.
+      ctx.remove('Location');
+      ctx.remove('Set-Cookie');
+      if (cookies.length > 0) ctx.set('Set-Cookie', cookies);
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,197 @@
+// The records as one request sees them: what it has read it doesn't ask for again, and what it saves goes out together, at its
+// end. Consuming, destroying and revoking are the locks of the service and go out at once. Outside of a request it is the
+// store itself. Owns nothing that outlives a request.
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Clock, ConsumeResult, FindHints, NewRecord, RecordStore, StoredRecord } from './store.ts';
+
+export interface RequestRecords extends RecordStore {
+  /**
+   * Runs `work` as one request: in it, `save` resolves at once. Resolves when all that was saved is durable. Where `work`
+   * rejects, or something can't be saved, the rest may not be saved either, and nothing given to `afterwards` happens.
+   */
+  inOneRequest(work: () => Promise<unknown>): Promise<void>;
+  /** What was saved so far is durable when this resolves. */
+  settle(): Promise<void>;
+  /** When everything is durable; at once outside of a request. For telling others what happened. */
+  readonly afterwards: (action: () => void) => void;
+  /** Starts to find what the request will ask for. Does nothing outside of one. */
+  readAhead(kind: string, key: string, hints?: FindHints): void;
+  /** `work` once a request, whoever asks for `name` again; each time outside of one. */
+  readonly once: <T>(name: string, work: () => Promise<T>) => Promise<T>;
+}
+
+export function createRequestRecords(store: RecordStore, now: Clock): RequestRecords {
+  const requests = new AsyncLocalStorage<OneRequest>();
+  /** What runs on after the answer is no part of the request any more. */
+  const current = () => {
+    const request = requests.getStore();
+    return request?.isOver === false ? request : undefined;
+  };
+
+  return {
+    save: (record) => current()?.save(record) ?? store.save(record),
+    find: (kind, key, hints) => current()?.find(kind, key, hints) ?? store.find(kind, key, hints),
+    findByAlias: (kind, alias) => current()?.findByAlias(kind, alias) ?? store.findByAlias(kind, alias),
+    consume: (kind, key, known) => current()?.consume(kind, key) ?? store.consume(kind, key, known),
+    destroy: (kind, key) => current()?.destroy(kind, key) ?? store.destroy(kind, key),
+    revokeGrant: (grant, ttlSeconds) =>
+      current()?.revokeGrant(grant, ttlSeconds) ?? store.revokeGrant(grant, ttlSeconds),
+
+    async inOneRequest(work) {
+      const request = new OneRequest(store, now);
+      try {
+        await requests.run(request, work);
+        await request.settle();
+      } finally {
+        request.isOver = true;
+      }
+      request.tell();
+    },
+    settle: async () => current()?.settle(),
+    afterwards(action) {
+      const request = current();
+      if (request === undefined) action();
+      else request.afterwards(action);
+    },
+    readAhead(kind, key, hints) {
+      // Whoever asks hears of a failure; until then nobody listens.
+      current()
+        ?.find(kind, key, hints)
+        .catch(() => undefined);
+    },
+    once: (name, work) => current()?.once(name, work) ?? work(),
+  };
+}
+
+type Found = Promise<StoredRecord | undefined>;
+
+class OneRequest {
+  isOver = false;
+  readonly #store: RecordStore;
+  readonly #now: Clock;
+  /** What is known to stand there, saves that are still to go out included. */
+  readonly #found = new Map<string, Found>();
+  readonly #unsaved = new Map<string, NewRecord>();
+  readonly #once = new Map<string, Promise<unknown>>();
+  readonly #afterwards: (() => void)[] = [];
+
+  constructor(store: RecordStore, now: Clock) {
+    this.#store = store;
+    this.#now = now;
+  }
+
+  async save(record: NewRecord): Promise<'saved' | 'grant_revoked'> {
+    const id = idOf(record.kind, record.key);
+    if (record.isConfirmed) {
+      this.#forget(id);
+      return this.#store.save(record);
+    }
+    this.#unsaved.set(id, record);
+    const before = this.#found.get(id);
+    if (before !== undefined) {
+      // What is there keeps its mark, so who doesn't know what is there doesn't know what will be.
+      const after = before.then((found) => this.#saved(record, found));
+      after.catch(() => undefined);
+      this.#found.set(id, after);
+    }
+    return 'saved';
+  }
+
+  async find(kind: string, key: string, hints?: FindHints): Found {
+    const id = idOf(kind, key);
+    const known = this.#found.get(id);
+    if (known !== undefined) return known;
+    await this.#settleOne(id);
+    // Somebody else may have asked meanwhile.
+    const asked = this.#found.get(id) ?? this.#store.find(kind, key, hints);
+    this.#found.set(id, asked);
+    return asked;
+  }
+
+  async findByAlias(kind: string, alias: string): Found {
+    const prefix = idOf(kind, '');
+    const ofKind = [...this.#found].filter(([id]) => id.startsWith(prefix));
+    for (const [, known] of ofKind) {
+      const record = await known;
+      // One that ended has left its alias to the next.
+      if (record?.alias === alias && record.consumedAt === undefined) return record;
+    }
+    await this.settle();
+    return this.#store.findByAlias(kind, alias);
+  }
+
+  async consume(kind: string, key: string): Promise<ConsumeResult> {
+    const id = idOf(kind, key);
+    await this.#settleOne(id);
+    const known = await this.#found.get(id);
+    const result = await this.#store.consume(kind, key, known);
+    this.#found.delete(id);
+    if (result === 'consumed' && known !== undefined) {
+      this.#found.set(id, Promise.resolve({ ...known, consumedAt: this.#second() }));
+    }
+    return result;
+  }
+
+  async destroy(kind: string, key: string): Promise<'destroyed' | 'gone'> {
+    const id = idOf(kind, key);
+    this.#forget(id);
+    return this.#store.destroy(kind, key);
+  }
+
+  /** The engine revokes a grant once for each of its models. */
+  async revokeGrant(grant: string, ttlSeconds: number): Promise<void> {
+    await this.once(`revoke ${grant} ${ttlSeconds}`, () => this.#store.revokeGrant(grant, ttlSeconds));
+    this.#found.clear();
+  }
+
+  async settle(): Promise<void> {
+    const records = [...this.#unsaved.values()];
+    this.#unsaved.clear();
+    const results = await Promise.allSettled(records.map((record) => this.#store.save(record)));
+    for (const result of results) {
+      if (result.status === 'rejected') throw result.reason;
+    }
+  }
+
+  once<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const known = this.#once.get(name) as Promise<T> | undefined;
+    if (known !== undefined) return known;
+    const began = work();
+    this.#once.set(name, began);
+    return began;
+  }
+
+  afterwards(action: () => void): void {
+    this.#afterwards.push(action);
+  }
+
+  tell(): void {
+    for (const action of this.#afterwards) action();
+  }
+
+  async #settleOne(id: string): Promise<void> {
+    const record = this.#unsaved.get(id);
+    if (record === undefined) return;
+    this.#unsaved.delete(id);
+    await this.#store.save(record);
+  }
+
+  #forget(id: string): void {
+    this.#unsaved.delete(id);
+    this.#found.delete(id);
+  }
+
+  #saved(record: NewRecord, before: StoredRecord | undefined): StoredRecord {
+    const { key, payload, grant, alias, isConsumed } = record;
+    const consumedAt = before?.consumedAt ?? (isConsumed ? this.#second() : undefined);
+    return { key, payload, consumedAt, grant, alias };
+  }
+
+  #second(): number {
+    return Math.floor(this.#now() / 1000);
+  }
+}
+
+function idOf(kind: string, key: string): string {
+  return `${kind}:${key}`;
+}

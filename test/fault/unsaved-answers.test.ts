@@ -1,0 +1,80 @@
+// Answers that speak of something which could then not be stored: they aren't given, and nobody is told that it happened.
+import { describe, expect, it } from 'vitest';
+import { type NewRecord, StoreUnavailable } from '../../src/store/store.ts';
+import { begin } from '../pages/person.ts';
+import { useWorld } from '../world/each-store.ts';
+import { authorize, basic, exchange, finishPages, post, refresh, signIn } from '../world/flows.ts';
+
+const world = useWorld();
+
+/** While `act` runs, no record of these kinds can be saved. */
+async function withoutSaving<T>(kinds: readonly string[], act: () => Promise<T>): Promise<T> {
+  const { records } = world().openedStore;
+  const save = records.save.bind(records);
+  records.save = (record: NewRecord) =>
+    kinds.includes(record.kind) ? Promise.reject(new StoreUnavailable()) : save(record);
+  try {
+    return await act();
+  } finally {
+    records.save = save;
+  }
+}
+
+async function eventsOf(act: () => Promise<unknown>): Promise<readonly string[]> {
+  const before = world().told.audit().length;
+  await act();
+  return world()
+    .told.audit()
+    .slice(before)
+    .map(({ event, outcome }) => `${event} ${outcome}`);
+}
+
+describe('RD-10: where something can not be stored', () => {
+  it.each(['AuthorizationCode', 'Session'])(
+    'no code leaves when a record of the kind %s is not stored, and no cookie of a session',
+    async (kind) => {
+      const { browser, page } = await begin(world());
+      const last = await withoutSaving([kind], () => finishPages(browser, page, 'alice'));
+      expect(last.status).toBe(503);
+      expect(last.headers.get('retry-after')).toBe('2');
+      expect(last.headers.get('location')).toBeNull();
+      expect(last.headers.getSetCookie().filter((one) => one.includes('postern_session'))).toEqual([]);
+    },
+  );
+
+  it.each(['AccessToken', 'RefreshToken'])(
+    'no token is given out when its %s is not stored, and the audit trail has none',
+    async (kind) => {
+      const authorized = await authorize(world());
+      const events = await eventsOf(async () => {
+        await withoutSaving([kind], () => expect(exchange(authorized)).rejects.toThrow());
+      });
+      expect(events).not.toContain('token_issued success');
+    },
+  );
+
+  it('a refresh answers 503, and the old token is used up', async () => {
+    const { tokens } = await signIn(world());
+    const token = String(tokens.refresh_token);
+    const events = await eventsOf(async () => {
+      const answer = await withoutSaving(['RefreshToken'], () => refresh(world(), token));
+      expect(answer.status).toBe(503);
+    });
+    expect(events).not.toContain('token_issued success');
+    expect((await refresh(world(), token)).status).toBe(400);
+  });
+
+  it('a revocation that could not be written is not recorded as one', async () => {
+    const { tokens } = await signIn(world());
+    const { records } = world().openedStore;
+    const revokeGrant = records.revokeGrant.bind(records);
+    const revoke = () =>
+      post(world(), '/oauth/revoke', { token: tokens.access_token }, { authorization: basic('web') });
+    records.revokeGrant = () => Promise.reject(new StoreUnavailable());
+    const refused = await eventsOf(async () => expect((await revoke()).status).toBe(503));
+    records.revokeGrant = revokeGrant;
+    expect(refused).not.toContain('token_revoked success');
+    const done = await eventsOf(async () => expect((await revoke()).status).toBe(200));
+    expect(done).toContain('token_revoked success');
+  });
+});
