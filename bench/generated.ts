@@ -1,15 +1,22 @@
 // The load generator as a subject: starts generator.ts, gives it its orders, and counts the CPU of the service meanwhile.
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import type { Found, GeneratorOptions, Order } from './generator.ts';
+import type { Found, GeneratorOptions, Mode, Order } from './generator.ts';
 import type { Slice } from './load.ts';
 import type { Postern } from './postern.ts';
 import { cpuSeconds } from './processes.ts';
 import type { Subject } from './rounds.ts';
 import type { Stage } from './section.ts';
 
+/** More failures than that are no result. */
+const FEW = 0.02;
+/** A crowd is told to come back, and a soak has a row for what was broken off. */
+const REFUSES: readonly Mode[] = ['sign-in', 'mixed'];
+
 export type Generator = {
   prepare(seconds: number): Promise<void>;
+  /** That much of its work, so that the service's code is compiled. */
+  warm(count: number): Promise<void>;
   go(seconds: number): Promise<Slice>;
 };
 
@@ -35,10 +42,17 @@ export function startGenerator(
     async prepare(seconds) {
       await tell({ order: 'prepare', seconds });
     },
+    async warm(count) {
+      await tell({ order: 'prepare', seconds: 1 });
+      await tell({ order: 'warm', count });
+    },
     async go(seconds) {
       const before = cpuSeconds(service.pid);
       const found = JSON.parse(await tell({ order: 'go', seconds })) as Found;
       const cpu = cpuSeconds(service.pid) - before;
+      if (found.refused > found.done * FEW && !REFUSES.includes(options.mode)) {
+        throw new Error(`${found.refused} of ${found.done} pieces of work failed (${options.mode})`);
+      }
       return {
         perSecond: found.done / found.seconds,
         cpuMicroseconds: (cpu / found.done) * 1e6,
@@ -50,15 +64,21 @@ export function startGenerator(
   };
 }
 
+/** `name` unless the service's own; `warm` pieces of work before the first round, instead of a slice. */
+export type GeneratedOptions = Omit<GeneratorOptions, 'issuer'> & {
+  readonly name?: string;
+  readonly warm?: number;
+};
+
 export function generated(
   stage: Stage,
-  name: string,
   service: Postern,
-  options: Omit<GeneratorOptions, 'issuer'>,
+  { name = service.name, warm, ...options }: GeneratedOptions,
 ): Subject {
   const generator = startGenerator(stage, service, options);
   return {
     name,
+    ...(warm !== undefined && { warm: () => generator.warm(warm) }),
     async slice(seconds) {
       await generator.prepare(seconds);
       return generator.go(seconds);

@@ -41,14 +41,26 @@ export class Person {
   async flow(): Promise<Tokens> {
     const login = await this.openLogin();
     const afterLogin = await this.#submit(login, { username: this.#username, password: PASSWORD });
-    const consent = await this.#follow(afterLogin);
-    const given = await this.#submit(formOf(consent, '/consent'), {});
-    const { callback } = await this.#follow(given);
-    return this.#redeem(callback?.searchParams.get('code') ?? '');
+    return this.#consent(await this.#follow(afterLogin));
+  }
+
+  /** After `flow`: the browser has a session, and the person is asked for consent alone. */
+  async flowInSession(): Promise<Tokens> {
+    return this.#consent(await this.#authorize());
   }
 
   /** The authorization request, up to the sign-in page. */
   async openLogin(): Promise<Form> {
+    return formOf(await this.#authorize(), '/login');
+  }
+
+  async #consent(page: Page): Promise<Tokens> {
+    const given = await this.#submit(formOf(page, '/consent'), {});
+    const { callback } = await this.#follow(given);
+    return this.#redeem(callback?.searchParams.get('code') ?? '');
+  }
+
+  async #authorize(): Promise<Page> {
     const query = new URLSearchParams({
       response_type: 'code',
       client_id: 'web',
@@ -61,7 +73,7 @@ export class Person {
       code_challenge_method: 'S256',
     });
     const answer = await this.#ask({ method: 'GET', target: `/oauth/authorize?${query.toString()}` });
-    return formOf(await this.#follow(answer), '/login');
+    return this.#follow(answer);
   }
 
   /** Refused: the service has too much to do, and says so. */

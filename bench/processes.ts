@@ -40,9 +40,16 @@ export async function serve(
     child.stdout?.on('data', (chunk: Buffer) => {
       if (chunk.toString().includes(ready)) resolve();
     });
-    child.once('exit', (code) => reject(new Error(`${args.join(' ')} ended with ${code}, see ${logFile}`)));
+    child.once('exit', (code) =>
+      reject(new Error(`${args.join(' ')} ended with ${code}\n${endOf(logFile)}`)),
+    );
   });
   return { pid: child.pid ?? 0, readyMs: performance.now() - startedAt, stop: () => end(child) };
+}
+
+/** The folder of the log is deleted with the section. */
+function endOf(logFile: string | undefined): string {
+  return logFile === undefined ? '' : readFileSync(logFile, 'utf8').slice(-1000);
 }
 
 async function end(child: ChildProcess): Promise<void> {
@@ -61,9 +68,18 @@ export function cpuSeconds(pid: number): number {
 
 /** Megabytes (2^20) of resident memory, of each process of the tree; the first is `pid` itself. */
 export function residentMegabytes(pid: number): readonly number[] {
+  return memoryOf(pid, 'VmRSS');
+}
+
+/** The same, of anonymous memory alone: without files that are mapped. */
+export function privateMegabytes(pid: number): readonly number[] {
+  return memoryOf(pid, 'RssAnon');
+}
+
+function memoryOf(pid: number, line: string): readonly number[] {
   return treeOf(pid).map((one) => {
     const status = readFileSync(`/proc/${one.pid}/status`, 'utf8');
-    return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
+    return Number(new RegExp(`${line}:\\s+(\\d+)`).exec(status)?.[1] ?? 0) / 1024;
   });
 }
 

@@ -19,7 +19,7 @@ export async function measureRounds(
   subjects: readonly Subject[],
   { rounds, seconds }: { readonly rounds: number; readonly seconds: number },
 ): Promise<readonly Round[]> {
-  for (const { warm, slice } of subjects) await (warm ?? (() => slice(1)))();
+  for (const { warm, slice } of subjects) await (warm ?? (() => slice(Math.min(2, seconds))))();
   const measured: Round[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const slices = new Map<string, Slice>();

@@ -1,11 +1,11 @@
 // `npm run bench`: measures section by section, then prints and writes what it found. See README.md in this folder.
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { existsSync, rmSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { writeResults } from './results.ts';
+import { keep, render } from './results.ts';
 import { type Findings, type Options, type Section, Stage } from './section.ts';
 import { documents } from './sections/documents.ts';
 import { flow } from './sections/flow.ts';
@@ -37,9 +37,13 @@ const { values } = parseArgs({
     only: { type: 'string' },
     rounds: { type: 'string' },
     seconds: { type: 'string' },
-    soak: { type: 'string' },
+    'warm-flows': { type: 'string' },
+    soak: { type: 'boolean', default: false },
+    minutes: { type: 'string', default: '10' },
     quick: { type: 'boolean', default: false },
     full: { type: 'boolean', default: false },
+    render: { type: 'boolean', default: false },
+    out: { type: 'string' },
   },
 });
 const options: Options = {
@@ -47,11 +51,14 @@ const options: Options = {
   seconds: Number(values.seconds ?? (values.quick ? 1 : 2)),
   isQuick: values.quick,
   isFull: values.full,
-  soakMinutes: Number(values.soak ?? 0),
+  soakMinutes: Number(values.minutes),
+  warmFlows: Number(values['warm-flows'] ?? (values.quick ? 100 : 800)),
 };
+/** A quick run isn't to be believed, so it doesn't replace one that is. */
+const out = values.out ?? (values.quick ? path.join(tmpdir(), 'postern-bench-quick') : 'bench');
 
 function chosenSections(): string[] {
-  const usual = Object.keys(SECTIONS).filter((name) => name !== 'soak' || options.soakMinutes > 0);
+  const usual = Object.keys(SECTIONS).filter((name) => name !== 'soak' || values.soak);
   const chosen = values.only === undefined ? usual : values.only.split(',');
   const unknown = chosen.find((name) => SECTIONS[name] === undefined);
   if (unknown === undefined) return chosen;
@@ -63,17 +70,25 @@ function requireTools(): void {
   if (!existsSync(PEER)) execFileSync('npm', ['ci', '--prefix', 'bench/peers'], { stdio: 'ignore' });
 }
 
-async function measure(name: string): Promise<Findings | undefined> {
-  const section = SECTIONS[name];
+async function measure(name: string, section: Section): Promise<void> {
   const folder = await mkdtemp(path.join(tmpdir(), 'postern-bench-'));
   const stage = new Stage(options, folder);
+  // A run that is broken off may leave gigabytes.
+  const clear = () => rmSync(folder, { recursive: true, force: true });
+  process.once('exit', clear);
   const startedAt = performance.now();
   try {
-    return await section?.(stage);
+    const findings = await section(stage);
+    const seconds = (performance.now() - startedAt) / 1000;
+    process.stderr.write(`${name}: ${seconds.toFixed(0)} s\n`);
+    print(findings);
+    await keep(out, name, { findings, options, seconds });
+    // After each, so that a run that is broken off keeps what it has.
+    await render(out, Object.keys(SECTIONS));
   } finally {
     await stage.end();
-    await rm(folder, { recursive: true, force: true });
-    process.stderr.write(`${name}: ${((performance.now() - startedAt) / 1000).toFixed(0)} s\n`);
+    clear();
+    process.off('exit', clear);
   }
 }
 
@@ -90,22 +105,22 @@ function print({ tables, targets }: Findings): void {
   }
 }
 
-const found = new Map<string, Findings>();
+// Processes that are being measured are killed at the end of this one, which a signal alone doesn't bring about.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+
 const failed: string[] = [];
-const chosen = chosenSections();
-requireTools();
+const chosen = values.render ? [] : chosenSections();
+if (values.render) await render(out, Object.keys(SECTIONS));
+else requireTools();
 for (const name of chosen) {
+  const section = SECTIONS[name];
   try {
-    const findings = await measure(name);
-    if (findings === undefined) continue;
-    found.set(name, findings);
-    print(findings);
+    if (section !== undefined) await measure(name, section);
   } catch (error) {
     // What the others found isn't lost.
     failed.push(name);
     process.stderr.write(`${name} failed: ${error instanceof Error ? (error.stack ?? '') : String(error)}\n`);
   }
 }
-await writeResults(found, options);
-process.stdout.write('\nwritten: bench/results.md, bench/results/\n');
+process.stdout.write(`\nwritten: ${out}/results.md, ${out}/results/\n`);
 process.exit(failed.length > 0 ? 1 : 0);

@@ -1,9 +1,9 @@
 // What a part of the benchmark is given, and what it hands back. Owns starting and stopping what is measured.
 import path from 'node:path';
 import { freePort, startRedis } from '../test/servers.ts';
-import type { Request, Slice } from './load.ts';
-import { load } from './load.ts';
+import { load, type Request, type Slice } from './load.ts';
 import { BENCH_BASIC, SECRET } from './names.ts';
+import type { Plot } from './plot.ts';
 import { type Postern, type PosternOptions, startPostern } from './postern.ts';
 import { serve, type Served } from './processes.ts';
 import { type Round, sliceOf, type Spread, over, type Subject } from './rounds.ts';
@@ -16,6 +16,8 @@ export type Options = {
   /** A million live grants. */
   readonly isFull: boolean;
   readonly soakMinutes: number;
+  /** Code flows that a process has seen before its are measured. */
+  readonly warmFlows: number;
 };
 
 export type Table = {
@@ -29,15 +31,13 @@ export type Target = {
   readonly goal: string;
   readonly found: string;
   readonly isMet: boolean;
-  /** Where the rest goes, when it is missed. */
-  readonly because?: string;
 };
 
 export type Findings = {
   readonly tables: readonly Table[];
   readonly targets: readonly Target[];
-  /** Names of pictures in bench/results/. */
-  readonly pictures?: readonly string[];
+  /** By the name of their file. */
+  readonly pictures?: Readonly<Record<string, Plot>>;
   readonly notes?: readonly string[];
   /** Every figure. */
   readonly raw: unknown;
@@ -152,24 +152,42 @@ export function tableOf(
   };
 }
 
-/** Median, and from least to most. */
+/** Median, and from least to most; the median alone where it was measured once. */
 export function format({ median, least, most }: Spread): string {
-  return Number.isNaN(median) ? '–' : `${short(median)} (${short(least)}–${short(most)})`;
+  if (Number.isNaN(median)) return '–';
+  if (least === most) return short(median);
+  return `${short(median)} (${short(least)}–${short(most)})`;
 }
 
 export function short(figure: number): string {
-  return figure >= 100 ? figure.toFixed(0) : figure.toFixed(2);
+  if (Number.isInteger(figure)) return String(figure);
+  return Math.abs(figure) >= 100 ? figure.toFixed(0) : figure.toFixed(2);
 }
 
-export function atLeast(what: string, found: Spread, goal: number, because?: string): Target {
-  const isMet = found.median >= goal;
-  return { what, goal: `≥ ${goal}`, found: format(found), isMet, ...(because && { because }) };
+/** `stretch` is only told, beside the goal. */
+export function atLeast(what: string, found: Spread, goal: number, stretch?: number): Target {
+  const wish = stretch === undefined ? '' : ` (stretch ${stretch})`;
+  return { what, goal: `≥ ${goal}${wish}`, found: format(found), isMet: found.median >= goal };
 }
 
-export function atMost(what: string, found: Spread, goal: number, because?: string): Target {
-  const isMet = found.median <= goal;
-  return { what, goal: `≤ ${goal}`, found: format(found), isMet, ...(because && { because }) };
+export function atMost(what: string, found: Spread, goal: number, stretch?: number): Target {
+  const wish = stretch === undefined ? '' : ` (stretch ${stretch})`;
+  return { what, goal: `≤ ${goal}${wish}`, found: format(found), isMet: found.median <= goal };
 }
+
+/** Both stores of a service with the same settings. */
+export async function onBothStores(
+  stage: Stage,
+  options: Partial<PosternOptions> = {},
+): Promise<readonly Postern[]> {
+  return [
+    await stage.postern({ ...options, name: 'postern, lmdb', store: stage.lmdb('lmdb') }),
+    await stage.postern({ ...options, name: 'postern, redis', store: await stage.redis() }),
+  ];
+}
+
+/** Nothing to show in that cell. */
+export const NONE: Spread = { median: Number.NaN, least: Number.NaN, most: Number.NaN };
 
 /** Plain data for the JSON file. */
 export function plain(rounds: readonly Round[]): unknown {

@@ -1,14 +1,28 @@
-// Live grants, written straight into a store before its service starts: by the service's own store and adapter, so they
-// have its record form, and without HTTP, so that a hundred thousand take seconds. Each is what one person's sign-in leaves:
-// session, grant, access token, refresh token.
+// Live grants and people, written straight into a store before its service starts: by the service's own code, so they have its
+// form, without HTTP and in big batches, so that a million takes minutes. A grant is what one person's sign-in leaves: session,
+// grant, access token, refresh token.
 import { randomBytes } from 'node:crypto';
+import { hash as hashPassword } from '@node-rs/argon2';
+import { Redis } from 'ioredis';
+import { createPeople } from '../src/accounts/people.ts';
+import type { StoreConfig } from '../src/config/config.ts';
 import { loadConfig } from '../src/config/load.ts';
 import { createAdapter } from '../src/engine/adapter.ts';
 import { openKeys } from '../src/keys/open-keys.ts';
+import { createLmdbDocuments } from '../src/store/lmdb-documents.ts';
+import { createLmdbRecords } from '../src/store/lmdb-records.ts';
+import { openFolder } from '../src/store/lmdb.ts';
 import { openStore } from '../src/store/open.ts';
-import { personId, RESOURCE, SCOPE } from './names.ts';
-import { POSTERN_ENV } from './postern.ts';
+import type { RedisConnection } from '../src/store/redis-connection.ts';
+import { createRedisDocuments } from '../src/store/redis-documents.ts';
+import { createRedisRecords } from '../src/store/redis-records.ts';
+import { SCRIPTS } from '../src/store/redis-scripts.ts';
+import { createRequestRecords } from '../src/store/request-records.ts';
+import type { DocumentStore, RecordStore } from '../src/store/store.ts';
+import { PASSWORD, personId, personName, RESOURCE, SCOPE } from './names.ts';
+import { claimsOf, FULL_HASH, POSTERN_ENV } from './postern.ts';
 
+/** In one transaction of LMDB, each of which waits for the disk; on the way to Redis at once. */
 const AT_ONCE = 4000;
 const DAY = 86_400;
 const OIDC_SCOPE = 'openid email profile offline_access';
@@ -16,71 +30,126 @@ const OIDC_SCOPE = 'openid email profile offline_access';
 /** Resolves how many seconds it took. */
 export async function seedGrants(configFile: string, count: number): Promise<number> {
   const startedAt = performance.now();
-  const config = await loadConfig(configFile, { env: { ...process.env, ...POSTERN_ENV } });
+  const config = await load(configFile);
   const store = await openStore(config.store, Date.now);
+  const { hash } = await openKeys(config, store, Date.now);
+  await store.close();
+  const bulk = await openBulk(config.store);
+  const parts = {
+    records: createRequestRecords(bulk.records, Date.now),
+    hash,
+    expectPerson: () => undefined,
+    tombstoneSeconds: 90 * DAY,
+  };
+  const adapters = {
+    Session: createAdapter('Session', parts),
+    Grant: createAdapter('Grant', parts),
+    AccessToken: createAdapter('AccessToken', parts),
+    RefreshToken: createAdapter('RefreshToken', parts),
+  };
+  const save: Save = (model, id, payload, seconds) =>
+    adapters[model].upsert(id, { kind: model, jti: id, ...times(seconds), ...payload }, seconds);
   try {
-    const { hash } = await openKeys(config, store, Date.now);
-    const parts = { records: store.records, hash, tombstoneSeconds: 90 * DAY };
-    const save = (model: string, id: string, payload: object, seconds: number) =>
-      createAdapter(model, parts).upsert(
-        id,
-        { kind: model, jti: id, ...times(seconds), ...payload },
-        seconds,
-      );
-    for (let start = 0; start < count; start += AT_ONCE) {
-      const size = Math.min(AT_ONCE, count - start);
-      await Promise.all(Array.from({ length: size }, (_, index) => seedOne(save, personId(start + index))));
-    }
+    await inBatches(count, (indexes) =>
+      bulk.write(() => indexes.map((index) => seedOne(save, personId(index)))),
+    );
   } finally {
-    await store.close();
+    await bulk.close();
   }
   return (performance.now() - startedAt) / 1000;
 }
 
-type Save = (model: string, id: string, payload: object, seconds: number) => Promise<unknown>;
+/** All with one password and one hash of it. Resolves how many seconds it took. */
+export async function seedPeople(configFile: string, count: number): Promise<number> {
+  const startedAt = performance.now();
+  const bulk = await openBulk((await load(configFile)).store);
+  const people = createPeople(bulk.documents);
+  const passwordHash = await hashPassword(PASSWORD, FULL_HASH);
+  const add = (index: number) =>
+    people.add({ id: personId(index), username: personName(index), passwordHash, claims: claimsOf(index) });
+  try {
+    await inBatches(count, (indexes) => Promise.all(indexes.map(add)));
+  } finally {
+    await bulk.close();
+  }
+  return (performance.now() - startedAt) / 1000;
+}
+
+const load = (configFile: string) => loadConfig(configFile, { env: { ...process.env, ...POSTERN_ENV } });
+
+async function inBatches(count: number, write: (indexes: readonly number[]) => Promise<unknown>) {
+  for (let start = 0; start < count; start += AT_ONCE) {
+    const size = Math.min(AT_ONCE, count - start);
+    await write(Array.from({ length: size }, (_, index) => start + index));
+  }
+}
+
+/** A store that is filled: what the service's own has, without the deadline of its commands and in fewer transactions. */
+type Bulk = {
+  readonly records: RecordStore;
+  readonly documents: DocumentStore;
+  /** `begin` starts all of its writes of records before it returns. */
+  write(begin: () => readonly Promise<unknown>[]): Promise<unknown>;
+  close(): Promise<unknown>;
+};
+
+async function openBulk(config: StoreConfig): Promise<Bulk> {
+  if (config.engine === 'redis') {
+    const redis = new Redis(config.url, { enableAutoPipelining: true, scripts: { ...SCRIPTS } });
+    const connection = unhurried(redis);
+    return {
+      records: createRedisRecords(connection, Date.now),
+      documents: createRedisDocuments(connection),
+      write: (begin) => Promise.all(begin()),
+      close: () => redis.quit(),
+    };
+  }
+  const tables = await openFolder(config.folder);
+  return {
+    // One transaction around all of a batch, in place of one for each record.
+    records: createLmdbRecords({ ...tables, write: async (action) => action() }, Date.now),
+    documents: createLmdbDocuments(tables),
+    write: async (begin) => Promise.all(await tables.write(begin)),
+    close: () => tables.close(),
+  };
+}
+
+/** The service gives up on a command after 300 ms, which is right for a request and wrong for thousands at once. */
+function unhurried(redis: Redis): RedisConnection {
+  type Scripted = Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>;
+  const run: RedisConnection['run'] = async (script, keys, args) =>
+    (redis as unknown as Scripted)[script]?.(...keys, ...args);
+  const notHere = () => Promise.reject(new Error('not while a store is being filled'));
+  return {
+    ask: (_key, command) => command(redis),
+    run,
+    confirm: ({ script, keys, args }) => run(script, keys, args),
+    inspect: notHere,
+    check: notHere,
+    masters: () => [redis],
+    label: 'filled',
+    isConfirmed: false,
+    close: notHere,
+  };
+}
+
+type Model = 'Session' | 'Grant' | 'AccessToken' | 'RefreshToken';
+type Save = (model: Model, id: string, payload: object, seconds: number) => Promise<unknown>;
 
 async function seedOne(save: Save, accountId: string): Promise<void> {
-  const [grantId, session, uid, access, refresh] = [
-    randomId(),
-    randomId(),
-    randomId(),
-    randomId(),
-    randomId(),
-  ];
+  const [grantId, session, uid] = [randomId(), randomId(), randomId()];
   const ofPerson = { accountId, clientId: 'web', grantId, gty: 'authorization_code', sessionUid: uid };
   const now = Math.floor(Date.now() / 1000);
+  const scope = `${OIDC_SCOPE} ${SCOPE}`;
+  const authorizations = { web: { sid: randomId(), grantId } };
+  const granted = { openid: { scope: OIDC_SCOPE }, resources: { [RESOURCE]: SCOPE } };
+  const refreshed = { authTime: now, iiat: now, rotations: 0, nonce: randomId() };
   await Promise.all([
-    save(
-      'Session',
-      session,
-      { uid, accountId, loginTs: now, authorizations: { web: { sid: randomId(), grantId } } },
-      14 * DAY,
-    ),
-    save(
-      'Grant',
-      grantId,
-      { accountId, clientId: 'web', openid: { scope: OIDC_SCOPE }, resources: { [RESOURCE]: SCOPE } },
-      14 * DAY,
-    ),
-    save(
-      'AccessToken',
-      access,
-      { ...ofPerson, scope: `${OIDC_SCOPE} ${SCOPE}`, claims: {}, extra: {} },
-      3600,
-    ),
-    save(
-      'RefreshToken',
-      refresh,
-      {
-        ...ofPerson,
-        scope: `${OIDC_SCOPE} ${SCOPE}`,
-        authTime: now,
-        iiat: now,
-        rotations: 0,
-        nonce: randomId(),
-      },
-      14 * DAY,
-    ),
+    save('Session', session, { uid, accountId, loginTs: now, authorizations }, 14 * DAY),
+    save('Grant', grantId, { accountId, clientId: 'web', ...granted }, 14 * DAY),
+    // An hour, so that none ends while it is measured.
+    save('AccessToken', randomId(), { ...ofPerson, scope, claims: {}, extra: {} }, 3600),
+    save('RefreshToken', randomId(), { ...ofPerson, scope, ...refreshed }, 14 * DAY),
   ]);
 }
 

@@ -21,42 +21,61 @@ const FORM = 'application/x-www-form-urlencoded';
 
 type Waiting = { readonly resolve: (answer: WireAnswer) => void; readonly reject: (error: Error) => void };
 
+/** Servers close what is idle, after 5 s in Node; a request that meets the closing would be lost. */
+const IDLE_MS = 2000;
+
 export class Connection {
-  readonly #socket: Socket;
-  readonly #host: string;
+  readonly #origin: URL;
+  #socket: Socket | undefined;
+  #usedAt = 0;
   #received = '';
   #waiting: Waiting | undefined;
 
-  /** `origin`: `http://HOST:PORT`. Connects with the first request. */
+  /** `origin`: `http://HOST:PORT`. Connects with the first request, and again after a pause. */
   constructor(origin: string) {
-    const { hostname, port, host } = new URL(origin);
-    this.#host = host;
-    this.#socket = connect({ host: hostname, port: Number(port), noDelay: true });
-    // latin1 keeps one character a byte, so that lengths are right.
-    this.#socket.setEncoding('latin1');
-    this.#socket.on('data', (chunk: string) => {
-      this.#received += chunk;
-      this.#read();
-    });
-    this.#socket.on('error', (error) => this.#fail(error));
-    this.#socket.on('close', () => this.#fail(new Error('the server closed the connection')));
+    this.#origin = new URL(origin);
   }
 
   /** One at a time. */
   async ask({ method, target, headers = {}, body }: WireRequest): Promise<WireAnswer> {
+    const socket = this.#connected();
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     if (body !== undefined) lines.push(`content-type: ${FORM}\r\ncontent-length: ${body.length}\r\n`);
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject };
-      this.#socket.write(
-        `${method} ${target} HTTP/1.1\r\nhost: ${this.#host}\r\n${lines.join('')}\r\n${body ?? ''}`,
+      socket.write(
+        `${method} ${target} HTTP/1.1\r\nhost: ${this.#origin.host}\r\n${lines.join('')}\r\n${body ?? ''}`,
       );
     });
   }
 
   close(): void {
     this.#waiting = undefined;
-    this.#socket.destroy();
+    this.#socket?.destroy();
+    this.#socket = undefined;
+  }
+
+  #connected(): Socket {
+    const now = performance.now();
+    const isFresh = now - this.#usedAt < IDLE_MS && this.#socket?.destroyed === false;
+    this.#usedAt = now;
+    if (isFresh && this.#socket !== undefined) return this.#socket;
+    this.#socket?.destroy();
+    this.#received = '';
+    const { hostname, port } = this.#origin;
+    const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+    this.#socket = socket;
+    // latin1 keeps one character a byte, so that lengths are right.
+    socket.setEncoding('latin1');
+    socket.on('data', (chunk: string) => {
+      this.#received += chunk;
+      this.#read();
+    });
+    // One that was left behind has nothing to say about its successor.
+    const fail = (error: Error) => socket === this.#socket && this.#fail(error);
+    socket.on('error', fail);
+    socket.on('close', () => fail(new Error('the server closed the connection')));
+    return socket;
   }
 
   #read(): void {
@@ -79,6 +98,7 @@ export class Connection {
     this.#received = this.#received.slice(stop);
     const waiting = this.#waiting;
     this.#waiting = undefined;
+    this.#usedAt = performance.now();
     waiting?.resolve({ status, location: values('location')[0], cookies: values('set-cookie'), text });
   }
 

@@ -1,112 +1,191 @@
-// How cost grows with clients, people and live grants: CPU of a request, start, reload. One picture for each question.
+// How cost grows with clients, people and live grants: CPU of a request against the smallest size, start, reload. One picture for
+// each question.
 import { readFile, writeFile } from 'node:fs/promises';
 import { generated, startGenerator } from '../generated.ts';
 import { personName } from '../names.ts';
 import { Person } from '../person.ts';
-import { plot } from '../plot.ts';
+import type { Plot } from '../plot.ts';
 import { configurePostern, otherClients, otherSecret, type Postern, runPostern } from '../postern.ts';
 import { residentMegabytes } from '../processes.ts';
-import { measureRounds, over, type Round, sliceOf, type Spread, spread, type Subject } from '../rounds.ts';
+import {
+  cpuRatio,
+  measureRounds,
+  over,
+  type Round,
+  sliceOf,
+  type Spread,
+  spread,
+  type Subject,
+} from '../rounds.ts';
 import * as section from '../section.ts';
-import { seedGrants } from '../seed.ts';
+import { seedGrants, seedPeople } from '../seed.ts';
 import { Connection } from '../wire.ts';
 
-const REQUESTS = ['token', 'introspection', 'code flow'] as const;
-const CLIENTS = [10, 1000, 10_000];
 /** Tokens a second, for latency. */
 const RATE = 100;
+const PEOPLE = 1000;
+const GOAL = 1.1;
 
+type StoreName = 'lmdb' | 'redis';
 type Grown = Postern & { readonly size: number };
-type Size = { readonly clients?: number; readonly people?: number; readonly grants?: number };
+/** What grows, in which store, and the requests that touch it. */
+type Curve = {
+  readonly what: 'clients' | 'people' | 'grants';
+  readonly store: StoreName;
+  readonly sizes: readonly number[];
+  readonly requests: readonly RequestName[];
+};
+type RequestName = 'token' | 'introspection' | 'refresh' | 'flow in a session';
 
 export async function growth(stage: section.Stage): Promise<section.Findings> {
   const { isQuick, isFull } = stage.options;
-  const most = isFull ? 1_000_000 : 100_000;
-  const clients = await curveOf(stage, 'clients', isQuick ? [10, 1000] : CLIENTS);
+  const ofPeople = ['introspection', 'refresh', 'flow in a session'] as const;
+  const clients = await curveOf(stage, {
+    what: 'clients',
+    store: 'lmdb',
+    sizes: isQuick ? [10, 1000] : [10, 1000, 10_000],
+    requests: ['token', 'introspection'],
+  });
   const latency = await latencyOf(stage, clients.services);
   await stage.end();
-  const people = await curveOf(stage, 'people', [10, isQuick ? 10_000 : 100_000]);
-  await stage.end();
-  const grants = await curveOf(stage, 'grants', isQuick ? [0, 10_000] : [...new Set([0, 100_000, most])]);
-  await plot('growth-start', {
-    title: 'Start to “up”',
-    x: 'clients or people',
-    y: 'ms',
-    isLogarithmic: true,
-    curves: [
-      { name: 'clients', points: clients.services.map(({ size, readyMs }) => [size, readyMs]) },
-      { name: 'people', points: people.services.map(({ size, readyMs }) => [size, readyMs]) },
-    ],
-  });
+  const curves = [clients];
+  const stores: readonly StoreName[] = isQuick ? ['lmdb'] : ['lmdb', 'redis'];
+  for (const store of stores) {
+    const sizes = [10, isQuick ? 10_000 : 100_000];
+    curves.push(await curveOf(stage, { what: 'people', store, sizes, requests: ofPeople }));
+    await stage.end();
+  }
+  const most = isFull ? 1_000_000 : 100_000;
+  for (const store of stores) {
+    const sizes = [0, isQuick ? 10_000 : most];
+    curves.push(await curveOf(stage, { what: 'grants', store, sizes, requests: ofPeople }));
+    await stage.end();
+  }
+  const startOf = (what: string) =>
+    curves
+      .filter((one) => one.what === what && one.store === 'lmdb')
+      .map(({ services }) => ({
+        name: what,
+        points: services.map(({ size, readyMs }) => [size, readyMs] as const),
+      }));
   return {
-    tables: [clients.table, latency.table, people.table, grants.table],
-    targets: [...clients.targets, ...latency.targets],
-    pictures: ['growth-clients', 'growth-people', 'growth-grants', 'growth-start'],
+    tables: [...curves.map(({ table }) => table), latency.table],
+    targets: [...curves.flatMap(({ targets }) => targets), ...latency.targets],
+    pictures: {
+      ...Object.fromEntries(curves.map(({ name, picture }) => [name, picture])),
+      'growth-start': {
+        title: 'Start to “up”',
+        x: 'clients or people',
+        y: 'ms',
+        isLogarithmic: true,
+        curves: [...startOf('clients'), ...startOf('people')],
+      },
+    },
     notes: [
-      'Tokens are asked for by all clients in turn; code flows are done by people in turn, with the cheapest password hash that is ' +
-        'accepted. All on LMDB. Grants are written by the service’s own store and adapter, without HTTP, before its start.',
-      ...grants.notes,
+      'With more clients, all of them ask in turn (for their token; about a token that is not theirs). With more people or grants, ' +
+        'people from all over the list do; more people are in the store. Ratios are made within a round, to the smallest. Grants are written by the service’s own adapter and records, ' +
+        'without HTTP, before its start.',
+      ...curves.flatMap(({ notes }) => notes),
     ],
-    raw: { clients: clients.raw, latency: latency.raw, people: people.raw, grants: grants.raw },
+    raw: {
+      ...Object.fromEntries(curves.map(({ name, raw }) => [name, raw])),
+      latency: latency.raw,
+    },
   };
 }
 
-async function curveOf(stage: section.Stage, what: keyof Size, sizes: readonly number[]) {
+async function curveOf(stage: section.Stage, curve: Curve) {
+  const { what, store, sizes, requests } = curve;
   const services: Grown[] = [];
   const notes: string[] = [];
-  for (const size of sizes) services.push(await grow(stage, what, size, notes));
-  const subjects = (await Promise.all(services.map((service) => subjectsOf(stage, what, service)))).flat();
-  const { isQuick, seconds } = stage.options;
-  const rounds = await measureRounds(subjects, { rounds: isQuick ? 1 : 3, seconds });
-  await plot(`growth-${what}`, {
-    title: `CPU of a request by ${what}`,
+  for (const size of sizes) services.push(await grow(stage, curve, size, notes));
+  const ofServices = await Promise.all(services.map((service) => subjectsOf(stage, curve, service)));
+  // What is compared comes one after the other.
+  const subjects = requests.flatMap((_, index) => ofServices.flatMap((own) => own[index] ?? []));
+  const { rounds: most, seconds } = stage.options;
+  const rounds = await measureRounds(subjects, { rounds: Math.min(3, most), seconds });
+  const memory = services.map(({ pid }) => residentMegabytes(pid).reduce((sum, one) => sum + one, 0));
+  const [smallest = 0] = sizes;
+  const ratio = (request: RequestName, size: number) =>
+    cpuRatio(rounds, subjectName(request, size), subjectName(request, smallest));
+  const picture: Plot = {
+    title: `CPU of a request by ${what}, ${store}`,
     x: what,
     y: 'CPU µs',
     isLogarithmic: true,
-    curves: REQUESTS.map((request) => ({
+    curves: requests.map((request) => ({
       name: request,
-      points: services.map(({ size }) => [size, cpuOf(rounds, request, size).median]),
+      points: sizes.map((size) => [size, cpuOf(rounds, request, size).median] as const),
     })),
-  });
-  const memory = services.map(({ pid }) => residentMegabytes(pid).reduce((sum, one) => sum + one, 0));
+  };
   const table = {
-    title: `With more ${what}`,
-    columns: [what, ...REQUESTS.map((request) => `${request}, CPU µs`), 'start ms', 'MB afterwards'],
+    title: `With more ${what}, ${store}`,
+    columns: [
+      what,
+      ...requests.flatMap((request) => [`${request}, CPU µs`, `${request}, × ${smallest}`]),
+      'start ms',
+      'MB afterwards',
+    ],
     rows: services.map(({ size, readyMs }, index) => [
       String(size),
-      ...REQUESTS.map((request) => section.format(cpuOf(rounds, request, size))),
+      ...requests.flatMap((request) => [
+        section.format(cpuOf(rounds, request, size)),
+        section.format(ratio(request, size)),
+      ]),
       readyMs.toFixed(0),
       (memory[index] ?? 0).toFixed(0),
     ]),
   };
+  const biggest = sizes.at(-1) ?? 0;
   return {
+    ...curve,
+    name: `growth-${what}-${store}`,
     services,
+    picture,
     table,
     notes,
-    targets: startTargets(what, services),
-    raw: { rounds: section.plain(rounds), memory },
+    targets: [
+      ...requests.map((request) =>
+        section.atMost(
+          `CPU with ${biggest} ${what} / with ${smallest}: ${request}, ${store}`,
+          ratio(request, biggest),
+          GOAL,
+        ),
+      ),
+      ...startTargets(what, services),
+    ],
+    raw: { rounds: section.plain(rounds), memory, startMs: services.map(({ readyMs }) => readyMs) },
   };
 }
 
-function startTargets(what: keyof Size, services: readonly Grown[]): section.Target[] {
+function startTargets(what: string, services: readonly Grown[]): section.Target[] {
   const biggest = services.at(-1);
   if (what !== 'clients' || biggest === undefined) return [];
   return [section.atMost(`ms to start with ${biggest.size} clients`, spread([biggest.readyMs]), 3000)];
 }
 
-async function grow(stage: section.Stage, what: keyof Size, size: number, notes: string[]): Promise<Grown> {
-  const name = `${what}-${size}`;
+async function grow(
+  stage: section.Stage,
+  { what, store }: Curve,
+  size: number,
+  notes: string[],
+): Promise<Grown> {
+  const name = `${what}-${store}-${size}`;
   const files = await configurePostern({
     name,
     folder: stage.folder,
-    store: stage.lmdb(name),
-    hasLightPasswords: true,
+    store: store === 'lmdb' ? stage.lmdb(name) : await stage.redis(),
     moreClients: what === 'clients' ? size : 0,
-    people: what === 'people' ? size : 1000,
+    people: what === 'people' ? 0 : PEOPLE,
   });
+  // A file holds 4 MiB, which is some fifteen thousand people.
+  if (what === 'people') {
+    const seconds = await seedPeople(files.configFile, size);
+    notes.push(`${size} people were added to ${store} in ${seconds.toFixed(0)} s.`);
+  }
   if (what === 'grants' && size > 0) {
     const seconds = await seedGrants(files.configFile, size);
-    notes.push(`${size} grants (four records each) were written in ${seconds.toFixed(0)} s.`);
+    notes.push(`${size} grants (four records each) were written to ${store} in ${seconds.toFixed(0)} s.`);
   }
   // The first start makes keys, which takes by chance more or less time.
   await (await runPostern(files)).stop();
@@ -115,31 +194,67 @@ async function grow(stage: section.Stage, what: keyof Size, size: number, notes:
   return { ...files, ...served, size };
 }
 
-const subjectName = (request: (typeof REQUESTS)[number], size: number) => `${request}, ${size}`;
+const subjectName = (request: RequestName, size: number) => `${request}, ${size}`;
 
-function cpuOf(rounds: readonly Round[], request: (typeof REQUESTS)[number], size: number): Spread {
+function cpuOf(rounds: readonly Round[], request: RequestName, size: number): Spread {
   return over(rounds, (round) => sliceOf(round, subjectName(request, size)).cpuMicroseconds);
 }
 
-async function subjectsOf(stage: section.Stage, what: keyof Size, service: Grown): Promise<Subject[]> {
+async function subjectsOf(
+  stage: section.Stage,
+  { what, requests }: Curve,
+  service: Grown,
+): Promise<Subject[]> {
   const { size, pid, issuer } = service;
-  const connection = new Connection(issuer);
-  const person = await new Person(issuer, personName(1), connection).flow();
-  connection.close();
+  const people = what === 'people' ? size : PEOPLE;
   const authorizations = Array.from(
     { length: what === 'clients' ? size : 0 },
     (_, index) => `Basic ${btoa(`service-${index}:${otherSecret(index)}`)}`,
   );
-  const token = { ...section.tokenRequest(`${issuer}/oauth/token`), authorizations };
-  const introspection = section.introspectionRequest(`${issuer}/oauth/introspect`, person.accessToken);
-  const given = { mode: 'flow', parallel: 8, people: what === 'people' ? size : 1000 } as const;
-  const tokens = section.loaded(subjectName('token', size), pid, token);
-  return [
-    // Until each client has been there once.
-    { ...tokens, warm: () => tokens.slice(Math.max(1, Math.ceil(size / 2000))) },
-    section.loaded(subjectName('introspection', size), pid, introspection),
-    generated(stage, subjectName('code flow', size), service, given),
-  ];
+  /** Until each client has been there, and the code is compiled. */
+  const warmSeconds = Math.max(stage.options.isQuick ? 1 : 3, Math.ceil(size / 2000));
+  const byWrk = (name: RequestName, request: Parameters<typeof section.loaded>[2]) => {
+    const subject = section.loaded(subjectName(name, size), pid, { ...request, authorizations });
+    return { ...subject, warm: () => subject.slice(what === 'clients' ? warmSeconds : 2) };
+  };
+  const warm = stage.options.warmFlows;
+  const makers: Readonly<Record<RequestName, () => Promise<Subject>>> = {
+    token: async () => byWrk('token', section.tokenRequest(`${issuer}/oauth/token`)),
+    introspection: async () =>
+      byWrk(
+        'introspection',
+        section.introspectionRequest(
+          `${issuer}/oauth/introspect`,
+          what === 'clients'
+            ? await section.machineToken(`${issuer}/oauth/token`)
+            : await personsToken(issuer, people),
+        ),
+      ),
+    refresh: async () =>
+      generated(stage, service, {
+        name: subjectName('refresh', size),
+        mode: 'refresh',
+        parallel: 32,
+        people,
+        warm: 2 * warm,
+      }),
+    'flow in a session': async () =>
+      generated(stage, service, {
+        name: subjectName('flow in a session', size),
+        mode: 'session flow',
+        parallel: 8,
+        people,
+        warm,
+      }),
+  };
+  return Promise.all(requests.map((request) => makers[request]()));
+}
+
+async function personsToken(issuer: string, people: number): Promise<string> {
+  const connection = new Connection(issuer);
+  const { accessToken } = await new Person(issuer, personName(people - 1), connection).flow();
+  connection.close();
+  return accessToken;
 }
 
 /** Machine tokens at an even pace with few clients and with many, and while many are read again. */
@@ -182,12 +297,7 @@ async function latencyOf(stage: section.Stage, services: readonly Grown[]) {
       rows: [...table.rows, [`ms until a changed file runs`, section.format(reloadTimes), '', '', '']],
     },
     targets: [
-      section.atMost(
-        `ms until a changed file with ${many.size} clients runs`,
-        reloadTimes,
-        2000,
-        'of this, 400 ms are the wait until a file is whole, and 50 ms gather its events',
-      ),
+      section.atMost(`ms until a changed file with ${many.size} clients runs`, reloadTimes, 2000),
       section.atMost(`p50 of a token with ${many.size} clients / with ${few.size}`, ratio('p50Ms'), 1.2),
       section.atMost(`p99 of a token with ${many.size} clients / with ${few.size}`, ratio('p99Ms'), 1.5),
     ],

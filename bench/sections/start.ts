@@ -15,8 +15,9 @@ export async function start(stage: section.Stage): Promise<section.Findings> {
     { name: '1 process, lmdb', workers: 1, store: stage.lmdb('start-1') },
     { name: '1 process, redis', workers: 1, store: await stage.redis() },
     { name: '2 workers, lmdb', workers: 2, store: stage.lmdb('start-2') },
+    { name: '2 workers, redis', workers: 2, store: await stage.redis() },
   ];
-  const times = Math.min(5, stage.options.rounds);
+  const times = stage.options.isQuick ? 1 : Math.min(4, stage.options.rounds);
   const found = new Map<string, { readonly first: Start; readonly later: readonly Start[] }>();
   for (const kind of kinds) {
     const files = await configurePostern({ ...kind, folder: stage.folder });

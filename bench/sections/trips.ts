@@ -38,7 +38,9 @@ export async function trips(stage: section.Stage): Promise<section.Findings> {
     targets: actions.flatMap((one) => {
       const goal = GOALS[one.action];
       const found = spread([sequentialOf(one)]);
-      return goal === undefined ? [] : [section.atMost(`sequential store trips: ${one.action}`, found, goal)];
+      return goal === undefined
+        ? []
+        : [section.atMost(`sequential store trips (redis): ${one.action}`, found, goal)];
     }),
     notes: [
       'Sequential trips are counted by a proxy in front of Redis that delays each batch by 25 ms: what came while another batch ' +
