@@ -20,6 +20,7 @@ import type { ClientForm, ResourceForm } from './schema-client.ts';
 import type { UserForm } from './schema-user.ts';
 import type { ServiceForm } from './schema.ts';
 import { splitScope } from './text.ts';
+import { processesOf } from './threads.ts';
 import { normalizeIssuer } from './uri.ts';
 
 /** Everything that was read, all of it in order. */
@@ -43,7 +44,7 @@ export function toConfig(sources: Sources): Config {
     listen: form.listen,
     management: form.management,
     store: sources.store,
-    workers: form.workers === 'auto' ? availableParallelism() : form.workers,
+    workers: form.workers === 'auto' ? processesOf(availableParallelism()) : form.workers,
     log: form.log,
     audit: toAudit(form.audit, sources.service.folder),
     trustedProxies: form.trusted_proxies,

@@ -57,7 +57,7 @@ export const configSchema = z.strictObject({
     )
     .default(1)
     .describe(
-      'Processes that serve requests, on one port and one store; auto is one for each core. With more than one, another process watches over them and has the management listener.',
+      'Processes that serve requests, on one port and one store; auto is one for every two cores, which one keeps busy by itself. With more than one, another process watches over them and has the management listener.',
     ),
   log: logSchema.prefault({}).describe('The log, on standard error.'),
   audit: auditSchema,
