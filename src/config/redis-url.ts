@@ -15,8 +15,8 @@ export type RedisPlace = {
   readonly password: string | undefined;
   readonly sentinelUsername: string | undefined;
   readonly sentinelPassword: string | undefined;
-  /** Whether a replica must confirm what may not be lost: where a failover is to be expected, unless the URL says. */
-  readonly isConfirmed: boolean;
+  /** So many replicas must confirm what may not be lost, at least: one where failovers are to be expected, unless the URL says. */
+  readonly leastReplicas: number;
   /** To print: without user, password and parameters. */
   readonly label: string;
 };
@@ -49,7 +49,7 @@ export function parseRedisUrl(url: string): RedisPlace {
     ...toCredentials(credentials),
     sentinelUsername: parameters.get('sentinel_user') ?? undefined,
     sentinelPassword: parameters.get('sentinel_password') ?? undefined,
-    isConfirmed: parameters.has('wait') ? parameters.get('wait') === '1' : kind !== 'single',
+    leastReplicas: Number(parameters.get('wait') ?? (kind === 'single' ? 0 : 1)),
     label: `${scheme}${mode}://${hosts}${path}`,
   };
 }
@@ -102,8 +102,9 @@ function toParameters(query: string): URLSearchParams {
   const parameters = new URLSearchParams(query);
   const unknown = [...parameters.keys()].find((name) => !PARAMETERS.includes(name));
   if (unknown !== undefined) throw new RedisUrlError(`must have no parameters but ${PARAMETERS.join(', ')}`);
-  if (!['0', '1', null].includes(parameters.get('wait')))
-    throw new RedisUrlError('must say wait=0 or wait=1');
+  if (!/^\d$/.test(parameters.get('wait') ?? '0')) {
+    throw new RedisUrlError('must say wait=0, or how many replicas to wait for at least: wait=1');
+  }
   return parameters;
 }
 

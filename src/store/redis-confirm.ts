@@ -1,14 +1,23 @@
-// Writes that a replica must have before anybody is told that they happened. Owns one connection for them, because WAIT
+// Writes that the replicas must have before anybody is told that they happened. Owns one connection for them, because WAIT
 // holds up whatever comes after it; all who come while one WAIT is out share the next one. Translates no error.
 import type { RedisPlace } from '../config/redis-url.ts';
 import { codeOf, createRedisClient, type Master } from './redis-client.ts';
+import { parseInfo, type Replication, toReplication } from './redis-info.ts';
+import { createReplicas, type Replicas } from './redis-replicas.ts';
 import { SCRIPTS, type ScriptName } from './redis-scripts.ts';
+import { downAfterOf } from './redis-sentinels.ts';
 
-/** How long a replica may take. */
+/** How long replicas may take. */
 const WAIT_MS = 150;
 /** Scripts before one WAIT. */
 const BATCH = 1000;
 const REDIRECTIONS = 8;
+/** How often a master that nobody writes to is asked for its replicas, so that one that went is known before it matters. */
+const LOOK_EVERY_MS = 1000;
+/** A replica that is missed may just be promoted: Sentinels need about a second until its old master knows. */
+const SHORTEST_GRACE_MS = 3000;
+/** Where no Sentinel can be asked: longer than a Cluster needs by default to vote a master out, and it to know. */
+const GRACE_MS = 20_000;
 
 export type Write = {
   readonly script: ScriptName;
@@ -18,7 +27,7 @@ export type Write = {
 
 export interface Confirmer {
   connect(): Promise<void>;
-  /** The script's answer, and whether a replica has what was written with it. */
+  /** The script's answer, and whether all replicas that count have what was written with it. */
   write(write: Write): Promise<{ readonly reply: unknown; readonly isConfirmed: boolean }>;
   close(): Promise<void>;
 }
@@ -30,17 +39,25 @@ type Waiting = {
   readonly isAsking: boolean;
   readonly done: (outcome: Outcome) => void;
 };
+/** What a master's answers to one pipeline come to. */
+type Sent = {
+  readonly answers: readonly Pick<Outcome, 'reply' | 'error'>[];
+  readonly confirmed: number;
+  readonly told: Replication | undefined;
+};
 
-export function createConfirmer(place: RedisPlace): Confirmer {
+/** `now` in milliseconds; it never goes back. */
+export function createConfirmer(place: RedisPlace, now: () => number): Confirmer {
   const client = createRedisClient(place);
+  const sendBatch = createSender(place, now);
   const queues = new Map<string, Waiting[]>();
+  let timer: NodeJS.Timeout | undefined;
 
-  async function work(master: Master, queue: Waiting[]): Promise<void> {
-    while (queue.length > 0) {
-      const batch = queue.splice(0, BATCH);
-      const outcomes = await send(master, batch);
-      batch.forEach(({ done }, index) => done(outcomes[index] ?? LOST));
-    }
+  async function start(master: Master, queue: Waiting[]): Promise<void> {
+    queues.set(master.name, queue);
+    do {
+      await sendBatch(master, queue.splice(0, BATCH));
+    } while (queue.length > 0);
     queues.delete(master.name);
   }
 
@@ -48,18 +65,24 @@ export function createConfirmer(place: RedisPlace): Confirmer {
     return new Promise((done) => {
       const queue = queues.get(master.name);
       const waiting = { write, isAsking, done };
-      if (queue !== undefined) {
-        queue.push(waiting);
-        return;
-      }
-      const created = [waiting];
-      queues.set(master.name, created);
-      void work(master, created);
+      if (queue === undefined) void start(master, [waiting]);
+      else queue.push(waiting);
     });
   }
 
+  function look(): void {
+    for (const master of client.masters()) {
+      if (master.redis.status === 'ready' && !queues.has(master.name)) void start(master, []);
+    }
+  }
+
   return {
-    connect: () => client.connect(),
+    async connect() {
+      await client.connect();
+      await Promise.all(client.masters().map((master) => start(master, [])));
+      timer = setInterval(look, LOOK_EVERY_MS);
+      timer.unref();
+    },
     async write(write) {
       let master = client.masterOf(write.keys[0] ?? '');
       let isAsking = false;
@@ -76,31 +99,75 @@ export function createConfirmer(place: RedisPlace): Confirmer {
       }
       throw new Error('its master is not connected');
     },
-    close: () => client.close(),
+    close() {
+      clearInterval(timer);
+      return client.close();
+    },
   };
 }
 
-const LOST: Outcome = { reply: undefined, error: new Error('no answer'), isConfirmed: false };
+/** Sends a batch to its master and says to each what became of it. A batch of nothing only looks at the replicas. */
+function createSender(place: RedisPlace, now: () => number) {
+  const known = new Map<string, Replicas>();
+  const inDoubt = new Set<Replicas>();
+
+  function replicasOf({ name }: Master): Replicas {
+    const replicas = known.get(name) ?? createReplicas(place.leastReplicas);
+    known.set(name, replicas);
+    return replicas;
+  }
+
+  /** Not before it is certain that nobody makes a master of a replica that is missed. */
+  async function goOnWithFewer(master: Master, replicas: Replicas): Promise<void> {
+    inDoubt.add(replicas);
+    const graceMs = await graceOf(place, master).catch(() => undefined);
+    if (graceMs !== undefined) replicas.lower(graceMs, now());
+    setTimeout(() => inDoubt.delete(replicas), LOOK_EVERY_MS).unref();
+  }
+
+  return async (master: Master, batch: readonly Waiting[]): Promise<void> => {
+    const replicas = replicasOf(master);
+    const { answers, confirmed, told } = await send(master, batch, replicas.target(now()));
+    const isConfirmed = told !== undefined && replicas.areEnough(told, confirmed, now());
+    batch.forEach(({ done }, index) => done({ ...(answers[index] ?? LOST), isConfirmed }));
+    const isLong = replicas.missedFor(now()) >= SHORTEST_GRACE_MS;
+    if (isLong && !inDoubt.has(replicas)) void goOnWithFewer(master, replicas);
+  };
+}
+
+const LOST = { reply: undefined, error: new Error('no answer') };
+
+/** How long fewer replicas must have been there; undefined while this may be no master any more. */
+async function graceOf(place: RedisPlace, { redis }: Master): Promise<number | undefined> {
+  if (place.kind !== 'sentinel') return GRACE_MS;
+  const downAfterMs = await downAfterOf(place, parseInfo(await redis.info('server')).get('run_id') ?? '');
+  return downAfterMs && Math.max(SHORTEST_GRACE_MS, downAfterMs + LOOK_EVERY_MS);
+}
 
 /** Never rejects. The scripts go as text: another connection's scripts are no matter here. */
-async function send({ redis }: Master, batch: readonly Waiting[]): Promise<readonly Outcome[]> {
+async function send({ redis }: Master, batch: readonly Waiting[], replicas: number): Promise<Sent> {
   const pipeline = redis.pipeline();
   const places = batch.map(({ write: { script, keys, args }, isAsking }) => {
     if (isAsking) pipeline.asking();
     pipeline.eval(SCRIPTS[script].lua, keys.length, ...keys, ...args);
     return pipeline.length - 1;
   });
-  pipeline.wait(1, WAIT_MS);
+  pipeline.wait(replicas, WAIT_MS);
+  // After WAIT: who went away meanwhile is missed.
+  pipeline.info('replication');
   try {
     const results = (await pipeline.exec()) ?? [];
-    const [waitError, replicas] = results.at(-1) ?? [LOST.error, 0];
-    const isConfirmed = waitError === null && typeof replicas === 'number' && replicas >= 1;
-    return places.map((place) => {
-      const [error, reply] = results[place] ?? [LOST.error, undefined];
-      return { reply, error, isConfirmed };
-    });
+    const [[, confirmed] = [], [, info] = []] = results.slice(-2);
+    return {
+      answers: places.map((place) => {
+        const [error, reply] = results[place] ?? [LOST.error, undefined];
+        return { reply, error };
+      }),
+      confirmed: typeof confirmed === 'number' ? confirmed : 0,
+      told: typeof info === 'string' ? toReplication(parseInfo(info)) : undefined,
+    };
   } catch (error) {
     const failure = error instanceof Error ? error : new Error(String(error));
-    return batch.map(() => ({ ...LOST, error: failure }));
+    return { answers: batch.map(() => ({ ...LOST, error: failure })), confirmed: 0, told: undefined };
   }
 }

@@ -60,7 +60,7 @@ type Opening = RedisConnection & { open(): Promise<void> };
 
 function toConnection(place: RedisPlace): Opening {
   const client = createRedisClient(place);
-  const confirmer = place.isConfirmed ? createConfirmer(place) : undefined;
+  const confirmer = place.leastReplicas > 0 ? createConfirmer(place, () => performance.now()) : undefined;
   const breaker = createBreaker();
 
   /** Not asked at all: nothing was sent, and nothing will be. */
@@ -84,7 +84,7 @@ function toConnection(place: RedisPlace): Opening {
 
   return {
     label: place.label,
-    isConfirmed: place.isConfirmed,
+    isConfirmed: place.leastReplicas > 0,
     ask,
     run,
     async open() {
@@ -101,11 +101,11 @@ function toConnection(place: RedisPlace): Opening {
         () => confirmer.write(write),
       );
       if (isConfirmed || !hasWritten(reply)) return reply;
-      throw new StoreUnavailable({ cause: new Error('no replica confirmed the write') });
+      throw new StoreUnavailable({ cause: new Error('not every replica confirmed the write') });
     },
-    inspect: () => inspect(client, place.isConfirmed),
+    inspect: () => inspect(client, place.leastReplicas),
     async check() {
-      const reports = await inspect(client, place.isConfirmed);
+      const reports = await inspect(client, place.leastReplicas);
       for (const { name } of reports) breaker.reset(name);
       const faults = reports.flatMap(({ findings }) =>
         findings.filter(({ severity }) => severity === 'fault'),
@@ -121,7 +121,7 @@ function toConnection(place: RedisPlace): Opening {
   };
 }
 
-async function inspect(client: RedisClient, isConfirmed: boolean): Promise<readonly ServerReport[]> {
+async function inspect(client: RedisClient, leastReplicas: number): Promise<readonly ServerReport[]> {
   const masters = client.masters();
   if (masters.length === 0) throw new StoreUnavailable({ cause: new Error('no master is known') });
   return Promise.all(
@@ -133,7 +133,7 @@ async function inspect(client: RedisClient, isConfirmed: boolean): Promise<reado
         throw new StoreUnavailable({ cause: new Error(`connection: ${redis.status}`) });
       }
       const info = parseInfo(await translate(() => redis.info()));
-      return { name, info, findings: judgeServer(info, isConfirmed) };
+      return { name, info, findings: judgeServer(info, leastReplicas) };
     }),
   );
 }

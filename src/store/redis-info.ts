@@ -15,11 +15,29 @@ export function parseInfo(info: string): InfoFields {
   return new Map(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]));
 }
 
+/** What a server says of its replicas. */
+export type Replication = {
+  readonly role: string;
+  /** Another one after each promotion. */
+  readonly history: string;
+  /** How many replicas follow it, those not counted that still load its data. */
+  readonly online: number;
+};
+
+export function toReplication(info: InfoFields): Replication {
+  const online = [...info].filter(([name, value]) => /^slave\d/.test(name) && value.includes('state=online'));
+  return {
+    role: info.get('role') ?? '',
+    history: info.get('master_replid') ?? '',
+    online: online.length,
+  };
+}
+
 const OLDEST_MAJOR = 7;
 
-/** `isConfirmed`: a replica must have what may not be lost. */
-export function judgeServer(info: InfoFields, isConfirmed: boolean): readonly Finding[] {
-  return [...judgeFitness(info), ...judgeDurability(info), ...judgeReplicas(info, isConfirmed)];
+/** `leastReplicas`: so many must have what may not be lost; 0 where nobody is asked. */
+export function judgeServer(info: InfoFields, leastReplicas: number): readonly Finding[] {
+  return [...judgeFitness(info), ...judgeDurability(info), ...judgeReplicas(info, leastReplicas)];
 }
 
 function judgeFitness(info: InfoFields): readonly Finding[] {
@@ -62,9 +80,9 @@ function judgeDurability(info: InfoFields): readonly Finding[] {
   ];
 }
 
-function judgeReplicas(info: InfoFields, isConfirmed: boolean): readonly Finding[] {
+function judgeReplicas(info: InfoFields, least: number): readonly Finding[] {
   const replicas = Number(info.get('connected_slaves') ?? 0);
-  if (!isConfirmed) {
+  if (least === 0) {
     return when(
       replicas > 0,
       'warning',
@@ -76,6 +94,11 @@ function judgeReplicas(info: InfoFields, isConfirmed: boolean): readonly Finding
       replicas === 0,
       'warning',
       'it has no connected replica to confirm writes, so nobody can sign in or out; connect one, or add ?wait=0 to the URL',
+    ),
+    ...when(
+      replicas > 0 && replicas < least,
+      'warning',
+      `it has ${replicas} of the ${least} replicas that ?wait=${least} asks for, so nobody can sign in or out`,
     ),
     // Named in INFO only where min-replicas-to-write is set.
     ...when(

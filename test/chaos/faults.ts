@@ -91,11 +91,7 @@ function networkFaults(proxy: FaultProxy): Faults {
 /** One master and two replicas under three Sentinels. */
 export async function startWatched(): Promise<Place> {
   const group = await startSentinel(DURABLE);
-  // As docs/redis.md has it: else the old master goes on taking writes, and its other replica confirming them, for a second.
-  const promote = async () => {
-    await ask(await group.master(), (redis) => redis.call('CLIENT', 'PAUSE', 5000, 'WRITE'));
-    return ask(pick(group.sentinels), (redis) => redis.call('SENTINEL', 'FAILOVER', 'main'));
-  };
+  const promote = () => ask(pick(group.sentinels), (redis) => redis.call('SENTINEL', 'FAILOVER', 'main'));
   return toPlace(group, 1, promote);
 }
 
@@ -105,7 +101,9 @@ export async function startSharded(): Promise<Place> {
   const promote = async () => {
     const known = await mastersOf(group);
     const replica = pick(group.nodes.filter((node) => !known.includes(node)));
-    return ask(replica, (redis) => redis.cluster('FAILOVER'));
+    // By agreement, without the old master, and without asking anybody.
+    const how = pick([[], ['FORCE'], ['TAKEOVER']]);
+    return ask(replica, (redis) => redis.call('CLUSTER', 'FAILOVER', ...how));
   };
   return toPlace(group, 3, promote);
 }

@@ -14,7 +14,7 @@ describe('the URL of a Redis store', () => {
       password: 'p@ss/',
       sentinelUsername: undefined,
       sentinelPassword: undefined,
-      isConfirmed: false,
+      leastReplicas: 0,
       label: 'rediss://[::1]:7000/3',
     });
   });
@@ -33,7 +33,7 @@ describe('the URL of a Redis store', () => {
       password: 'pw',
       sentinelUsername: 's',
       sentinelPassword: 't&',
-      isConfirmed: true,
+      leastReplicas: 1,
       label: 'redis+sentinel://h1,h2:7/main/2',
     });
   });
@@ -45,8 +45,9 @@ describe('the URL of a Redis store', () => {
         { host: 'h1', port: 1 },
         { host: 'h2', port: 6379 },
       ],
-      isConfirmed: false,
+      leastReplicas: 0,
     });
+    expect(parseRedisUrl('redis+cluster://h1?wait=2')).toMatchObject({ leastReplicas: 2 });
   });
 
   it.each([
@@ -56,7 +57,7 @@ describe('the URL of a Redis store', () => {
     ['redis://:s3cret@h:99999', 'must name its hosts'],
     ['redis://:s3cret@h/x', 'must name its database'],
     ['redis://:s3cret@h?commandTimeout=1', 'must have no parameters but'],
-    ['redis://:s3cret@h?wait=yes', 'must say wait=0 or wait=1'],
+    ['redis://:s3cret@h?wait=yes', 'must say wait=0, or how many'],
     ['redis://:s3cret%@h', 'percent-encoded'],
     ['redis+sentinel://:s3cret@h1,h2', 'must end with the name'],
     ['redis+cluster://:s3cret@h1/2', 'must not name a database'],

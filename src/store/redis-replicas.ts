@@ -1,0 +1,102 @@
+// How many replicas must have a write before it is said to have happened: all that were there, because any of them may be the
+// next master, and an old master doesn't hear of that at once. Owns the count and when it may change; sends nothing.
+import type { Replication } from './redis-info.ts';
+
+/** What falls again and again must have been higher for a while before it rises: coming and going must not mean 503 for ever. */
+const FALLS_WITHOUT_REST = 2;
+const LONGEST_REST_MS = 300_000;
+/** After so long without a fall a level forgets that there were any. */
+const CALM_MS = 600_000;
+/** Between two tries to wait for those who are there and too slow. */
+const TRIAL_EVERY_MS = 5000;
+
+/** A number that must be reached. It rises by itself, and falls only when it is told to. */
+interface Level {
+  readonly value: number;
+  isReached(seen: number, now: number): boolean;
+  /** For how long it has not been reached, without getting worse; 0 when it is. */
+  missedFor(now: number): number;
+  /** To what was seen of late, and not below the least. */
+  lower(now: number): void;
+}
+
+function createLevel(first: number, least: number): Level {
+  let value = Math.max(first, least);
+  let missed: { readonly since: number; readonly fewest: number } | undefined;
+  let moreSince: number | undefined;
+  let loweredAt = Number.NEGATIVE_INFINITY;
+  let falls = 0;
+  const restMs = () =>
+    falls <= FALLS_WITHOUT_REST ? 0 : Math.min(LONGEST_REST_MS, 1000 * 4 ** (falls - FALLS_WITHOUT_REST));
+
+  return {
+    get value() {
+      return value;
+    },
+    isReached(seen, now) {
+      if (seen <= value) moreSince = undefined;
+      if (seen < value) {
+        if (missed === undefined || seen < missed.fewest) missed = { since: now, fewest: seen };
+        return false;
+      }
+      missed = undefined;
+      if (seen === value) return true;
+      moreSince ??= now;
+      if (now - moreSince < restMs()) return true;
+      [value, moreSince] = [seen, undefined];
+      return true;
+    },
+    missedFor: (now) => (missed === undefined ? 0 : now - missed.since),
+    lower(now) {
+      value = Math.max(least, missed?.fewest ?? value);
+      missed = undefined;
+      falls = now - loweredAt > CALM_MS ? 1 : falls + 1;
+      loweredAt = now;
+    },
+  };
+}
+
+/** What is known of the replicas of one master. */
+export interface Replicas {
+  /** How many to wait for. */
+  target(now: number): number;
+  /** Whether `confirmed` of them are enough. `told` is what the master said of them afterwards. */
+  areEnough(told: Replication, confirmed: number, now: number): boolean;
+  /** For how long there have been too few; 0 when there are enough. */
+  missedFor(now: number): number;
+  /** Goes on with fewer, where they were missed for so long at least. */
+  lower(graceMs: number, now: number): void;
+}
+
+/** `least` of them are needed in any case. */
+export function createReplicas(least: number): Replicas {
+  let history: string | undefined;
+  // Who is attached counts too: WAIT names nobody, and one that was too slow to count may stand in for one that was promoted.
+  let attached = createLevel(0, 0);
+  let confirming = createLevel(least, least);
+  let [online, asked, nextTrialAt] = [0, 0, 0];
+
+  return {
+    target(now) {
+      asked = now < nextTrialAt ? confirming.value : Math.max(confirming.value, online);
+      return asked;
+    },
+    areEnough(told, confirmed, now) {
+      if (told.role !== 'master') return false;
+      // Another history is another server, or the same one after a promotion: what was known is about the old one.
+      if (told.history !== history) {
+        [history, attached] = [told.history, createLevel(told.online, 0)];
+        confirming = createLevel(told.online, least);
+      }
+      online = told.online;
+      const areThere = attached.isReached(online, now);
+      const isReached = confirming.isReached(confirmed, now);
+      if (isReached && asked > confirmed) nextTrialAt = now + TRIAL_EVERY_MS;
+      return areThere && isReached;
+    },
+    missedFor: (now) => Math.max(attached.missedFor(now), confirming.missedFor(now)),
+    lower(graceMs, now) {
+      for (const level of [attached, confirming]) if (level.missedFor(now) >= graceMs) level.lower(now);
+    },
+  };
+}

@@ -1,0 +1,189 @@
+// Failovers while everybody writes, under real Sentinels, started by an operator or by a master that stands still for a while:
+// nothing that was acknowledged is lost. The old master goes on taking writes for about a second, and its other replica goes on
+// confirming them.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openRedis } from '../../src/store/redis.ts';
+import { type Store, StoreUnavailable } from '../../src/store/store.ts';
+import { ask, type SentinelGroup, startSentinel, until } from '../redis-groups.ts';
+import type { RedisServer } from '../servers.ts';
+import { uniqueName } from './conformance.ts';
+
+const LIFE = 3600;
+const ROUNDS = 3;
+
+let group: SentinelGroup;
+let store: Store;
+beforeEach(async () => {
+  group = await startSentinel();
+  store = await openRedis({ url: group.url, now: Date.now });
+});
+afterEach(async () => {
+  group.nodes.forEach((node) => node.resume());
+  await store.close();
+  await group.stop();
+});
+
+type IsKept = () => Promise<boolean>;
+
+/** Each does something that must not be lost, and says how to find out whether it was. */
+const DEEDS: Readonly<Record<string, () => Promise<IsKept>>> = {
+  async revocation() {
+    const grant = uniqueName();
+    await store.records.revokeGrant(grant, LIFE);
+    const record = { kind: 'AccessToken', key: grant, payload: 'p', ttlSeconds: LIFE, grant };
+    return async () => (await store.records.save(record)) === 'grant_revoked';
+  },
+  async denial() {
+    const key = uniqueName();
+    await store.records.save({
+      kind: 'RevokedToken',
+      key,
+      payload: 'p',
+      ttlSeconds: LIFE,
+      isConfirmed: true,
+    });
+    return async () => (await store.records.find('RevokedToken', key)) !== undefined;
+  },
+  async use() {
+    const key = uniqueName();
+    await store.records.save({ kind: 'AuthorizationCode', key, payload: 'p', ttlSeconds: LIFE });
+    if ((await store.records.consume('AuthorizationCode', key)) !== 'consumed') throw new StoreUnavailable();
+    return async () => (await store.records.consume('AuthorizationCode', key)) !== 'consumed';
+  },
+};
+const WRITERS = Object.entries(DEEDS).flatMap((deed) => [deed, deed, deed]);
+
+type Acknowledged = { readonly name: string; readonly at: number; readonly isKept: IsKept };
+type Written = { readonly acknowledged: readonly Acknowledged[]; readonly refusedAt: readonly number[] };
+
+/** Everybody writes before, during and after `events`. Times are milliseconds from their beginning. */
+async function writeDuring(events: () => Promise<unknown>): Promise<Written> {
+  const acknowledged: Acknowledged[] = [];
+  const refusedAt: number[] = [];
+  const state = { isOver: false };
+  const began = performance.now() + 500;
+  const working = WRITERS.map(async ([name, deed]) => {
+    while (!state.isOver) {
+      await deed().then(
+        (isKept) => acknowledged.push({ name, at: Math.round(performance.now() - began), isKept }),
+        (error: unknown) => {
+          if (!(error instanceof StoreUnavailable)) throw error;
+          refusedAt.push(Math.round(performance.now() - began));
+        },
+      );
+      await sleep(5);
+    }
+  });
+  try {
+    await sleep(500);
+    await events();
+    await sleep(2500);
+  } finally {
+    state.isOver = true;
+    await Promise.all(working);
+  }
+  return { acknowledged, refusedAt };
+}
+
+/** Waits for one master with two replicas. A Sentinel needs ten seconds to make a replica of the old master: told here, it is one at once. */
+async function untilWhole(): Promise<void> {
+  const master = await group.master();
+  for (const node of await group.replicas()) {
+    await ask(node, async (redis) => {
+      if ((await redis.info('replication')).includes('role:master'))
+        await redis.replicaof('127.0.0.1', master.port);
+    });
+  }
+  await until('both replicas are in sync', () => hasReplicas(master, 2), 40_000);
+}
+
+async function hasReplicas(master: RedisServer, count: number): Promise<boolean> {
+  const info = await ask(master, (redis) => redis.info('replication'));
+  return info.split('state=online').length - 1 === count;
+}
+
+/** What was acknowledged and isn't so any more. */
+async function lostOf({ acknowledged }: Written): Promise<readonly string[]> {
+  const lost: string[] = [];
+  for (let start = 0; start < acknowledged.length; start += 200) {
+    const batch = acknowledged.slice(start, start + 200);
+    const found = await Promise.all(batch.map(({ isKept }) => isKept()));
+    batch.forEach(({ name, at }, index) => found[index] === true || lost.push(`${name} at ${at} ms`));
+  }
+  return lost;
+}
+
+async function untilReplaced(old: RedisServer): Promise<void> {
+  await until('another master', async () => (await group.master()) !== old, 30_000);
+}
+
+async function promote(): Promise<void> {
+  const old = await group.master();
+  const [sentinel = { port: 0 }] = group.sentinels;
+  await ask(sentinel, (redis) => redis.call('SENTINEL', 'FAILOVER', 'main'));
+  await untilReplaced(old);
+}
+
+/** Stands still until one of its replicas was promoted, and not until the other one has heard of it. */
+async function freezeUntilPromoted(): Promise<void> {
+  const [old, replicas] = [await group.master(), await group.replicas()];
+  old.pause();
+  await until('a replica was promoted', async () => {
+    const roles = await Promise.all(replicas.map((node) => ask(node, (redis) => redis.info('replication'))));
+    return roles.some((info) => info.includes('role:master'));
+  });
+  old.resume();
+  await untilReplaced(old);
+}
+
+describe('nothing that was acknowledged is lost', () => {
+  it.each([
+    ['RD-18: by SENTINEL FAILOVER', promote],
+    ['RD-20: to a master that was frozen and is back before its replicas know', freezeUntilPromoted],
+  ])(
+    '%s',
+    async (_, failOver) => {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        await untilWhole();
+        const written = await writeDuring(failOver);
+        await untilWhole();
+        expect(await lostOf(written)).toEqual([]);
+        // There were writes on both sides of it.
+        expect(written.acknowledged.length).toBeGreaterThan(100);
+        expect(written.refusedAt.length).toBeGreaterThan(0);
+      }
+    },
+    300_000,
+  );
+});
+
+describe('a replica that is gone', () => {
+  it('is waited for until the Sentinels would have noticed a failover, and then the others are enough', async () => {
+    const [replica] = await group.replicas();
+    const written = await writeDuring(async () => {
+      await replica?.kill();
+      await sleep(6000);
+    });
+    const lastRefused = written.refusedAt.at(-1) ?? 0;
+    expect(written.acknowledged.filter(({ at }) => at > 500 && at < 2900)).toEqual([]);
+    expect(written.acknowledged.filter(({ at }) => at > lastRefused).length).toBeGreaterThan(100);
+    expect(await lostOf(written)).toEqual([]);
+  }, 60_000);
+
+  it('is waited for as long as the only Sentinel that answers is cut off from the others', async () => {
+    // ioredis prints that a Sentinel is gone.
+    const print = vi.spyOn(console, 'error').mockReturnValue(undefined);
+    const [master, [replica]] = [await group.master(), await group.replicas()];
+    const written = await writeDuring(async () => {
+      for (const sentinel of group.sentinels.slice(1)) {
+        await ask(sentinel, (redis) => redis.call('SHUTDOWN', 'NOSAVE')).catch(() => undefined);
+      }
+      await replica?.kill();
+      await sleep(6000);
+      expect(await hasReplicas(master, 1)).toBe(true);
+    });
+    expect(written.acknowledged.filter(({ at }) => at > 500)).toEqual([]);
+    print.mockRestore();
+  }, 60_000);
+});
