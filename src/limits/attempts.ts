@@ -44,11 +44,23 @@ export function createAttempts(counting: Counting, now: Clock): Attempts {
     return undefined;
   }
 
+  /** To all or to none: where one of them can't be asked, nothing is compared, and the others must not keep the attempt. */
+  async function addToAll(counted: readonly Counted[]) {
+    const asked = await Promise.allSettled(
+      counted.map(async (one) => ({ one, ...(await counting.add(one, 1)) })),
+    );
+    const taken = asked.filter((result) => result.status === 'fulfilled').map(({ value }) => value);
+    const failed = asked.find((result) => result.status === 'rejected');
+    if (failed === undefined) return taken;
+    for (const { one } of taken) counting.takeBack(one);
+    throw failed.reason;
+  }
+
   return {
     async begin(counted) {
       const before = refusedBefore(counted);
       if (before !== undefined) return { isOnly: false, used: 0, refused: before, takeBack: () => undefined };
-      const taken = await Promise.all(counted.map(async (one) => ({ one, ...(await counting.add(one, 1)) })));
+      const taken = await addToAll(counted);
       const takeBack = () => counted.forEach((one) => counting.takeBack(one));
       const over = taken.find(({ one, used }) => used > one.rate.limit);
       const used = taken[0]?.used ?? 0;

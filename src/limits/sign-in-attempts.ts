@@ -94,6 +94,16 @@ function countersOf(attempt: SignInAttempt, { rates, hash }: SignInAttemptsParts
   };
 }
 
+/** Where a later counter can't be asked nothing is compared, so the earlier ones must not keep the attempt. */
+async function orTakenBack<T>(begun: Attempt, next: Promise<T>): Promise<T> {
+  try {
+    return await next;
+  } catch (error) {
+    begun.takeBack();
+    throw error;
+  }
+}
+
 export function createSignInAttempts(
   parts: SignInAttemptsParts,
 ): (attempt: SignInAttempt) => Promise<BegunSignIn> {
@@ -104,7 +114,7 @@ export function createSignInAttempts(
     const own = await attempts.begin([counters.known]);
     if (own.refused !== undefined) return undefined;
     if (isDevice) return [own];
-    const places = await attempts.begin(counters.places);
+    const places = await orTakenBack(own, attempts.begin(counters.places));
     if (places.refused === undefined) return [own, places];
     own.takeBack();
     refuse(places.refused);
@@ -124,7 +134,7 @@ export function createSignInAttempts(
     // One attempt has the turn, and it is over when the next one may come. Others at this moment made `used` greater than
     // it will be, so the wait follows from what was there before.
     const wait = turn(waitAfter(Math.max(FREE, before + 1)));
-    const { used, resetsInMs } = await counting.add(wait, 1);
+    const { used, resetsInMs } = await orTakenBack(begun, counting.add(wait, 1));
     if (used === 1) return [begun];
     begun.takeBack();
     refuse({ name: wait.name, waitMs: Math.max(1, resetsInMs) });

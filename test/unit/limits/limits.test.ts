@@ -341,6 +341,25 @@ describe('HT-16 without the store', () => {
     await expect(limits.takeSignInAttempt(of('alice', HERE))).rejects.toThrow(StoreUnavailable);
   });
 
+  it.each([1, 2, 3, 4])(
+    'HT-16: an attempt that only counter %i could not be asked about leaves nothing in the others',
+    async (broken) => {
+      let asked = 0;
+      let isBroken = true;
+      const increment: CounterStore['increment'] = (key, by, windowMs) => {
+        if (isBroken && by > 0 && (asked += 1) % 4 === broken % 4)
+          return Promise.reject(new StoreUnavailable());
+        return store.counters.increment(key, by, windowMs);
+      };
+      const limits = limitsOf({}, { ...store.counters, increment });
+      for (let count = 0; count < 8; count += 1) {
+        await expect(limits.takeSignInAttempt(of('alice', HERE))).rejects.toThrow(StoreUnavailable);
+      }
+      isBroken = false;
+      expect(await passing(3, signIn(limits, 'alice', HERE))).toBe(2);
+    },
+  );
+
   it('the outage is met once a second, not by every request', async () => {
     const increment = vi.fn(async () => Promise.reject(new StoreUnavailable()));
     const limits = limitsOf({}, { ...DOWN, increment });
