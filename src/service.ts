@@ -65,7 +65,8 @@ export interface OneService extends Service {
   status(): Promise<Status>;
 }
 
-const PASSWORDS_WAITING = 100;
+/** A crowd of so many is served within about a second on two cores; who comes then is told to come back. */
+const PASSWORDS_WAITING = 200;
 
 /** `hash` names the configuration to whoever compares nodes. */
 export async function createService(
@@ -169,6 +170,7 @@ class RunningService implements OneService {
     await this.#foundation.views.stop();
     await this.#rotation.stop();
     await this.#foundation.uses.stop();
+    await this.#foundation.passwords.close();
     await this.#parts.store.close();
     if (this.#hasStarted) this.#parts.telemetry.audit.record('service_stopped', 'success', {});
   }

@@ -1,6 +1,7 @@
 // Password hashes: argon2id in a bounded queue, so that a wave of sign-ins can't starve the rest of the process.
 // Owns cost and queue; who may try and how often is sign-in.ts and limits/.
-import { hash, verify } from '@node-rs/argon2';
+import { hash } from '@node-rs/argon2';
+import { createHashingThreads } from './hashing-threads.ts';
 import { normalizePassword } from './password-rules.ts';
 
 /** OWASP Password Storage: argon2id, 19 MiB, t=2, p=1. */
@@ -24,10 +25,13 @@ export interface Passwords {
   verify(passwordHash: string | undefined, password: string): Promise<boolean>;
   /** Runs other work that costs what a hash does, in the same queue. Throws PasswordQueueFull. */
   run<T>(work: () => Promise<T>): Promise<T>;
+  /** For when nobody asks any more. */
+  close(): Promise<void>;
 }
 
 /** `concurrency` hashes run at once, `queueLimit` wait. */
 export function createPasswords(concurrency: number, queueLimit: number): Passwords {
+  const threads = createHashingThreads();
   let running = 0;
   const waiting: (() => void)[] = [];
 
@@ -59,9 +63,10 @@ export function createPasswords(concurrency: number, queueLimit: number): Passwo
   return {
     run,
     async verify(passwordHash, password) {
-      const matches = await run(() => verify(passwordHash ?? DUMMY_HASH, password));
+      const matches = await run(() => threads.verify(passwordHash ?? DUMMY_HASH, password));
       return matches && passwordHash !== undefined;
     },
+    close: () => threads.close(),
   };
 }
 

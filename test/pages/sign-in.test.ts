@@ -87,7 +87,7 @@ describe('the sign-in page', () => {
   });
 
   it('LG-31: a wave of sign-ins is answered busy in part, and services get their tokens meanwhile', async () => {
-    const opened = await Promise.all(Array.from({ length: 130 }, () => begin(world())));
+    const opened = await Promise.all(Array.from({ length: 240 }, () => begin(world())));
     const wave = opened.map(async ({ browser, page }, index) =>
       browser.submit(page, '/login', { username: `nobody ${index}`, password: 'wrong' }),
     );

@@ -1,3 +1,4 @@
+import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { createPasswords, hashPassword, PasswordQueueFull } from '../../../src/accounts/passwords.ts';
 
@@ -70,5 +71,38 @@ describe('the queue of passwords', () => {
     const two = [passwords.verify(hash, 'x'), passwords.verify(hash, 'x')];
     await expect(two[1]).rejects.toThrow(PasswordQueueFull);
     expect(await two[0]).toBe(false);
+  });
+});
+
+describe('the threads of passwords', () => {
+  const load = (thread: string) => Number(/\) \S+((?: \S+){16})/.exec(thread)?.[1]?.trim().split(' ').at(-1));
+
+  it.runIf(process.platform === 'linux')('LG-31: go behind everything else on the machine', async () => {
+    const passwords = createPasswords(2, 10);
+    const hash = await hashPassword('correct horse');
+    const nicenesses = async () => {
+      const threads = await readdir('/proc/self/task');
+      const stats = await Promise.all(
+        threads.map((thread) => readFile(`/proc/self/task/${thread}/stat`, 'utf8').catch(() => '')),
+      );
+      return stats.map(load).filter((niceness) => niceness > 0);
+    };
+    const before = (await nicenesses()).length;
+    await Promise.all([passwords.verify(hash, 'correct horse'), passwords.verify(hash, 'wrong')]);
+    expect(await nicenesses()).toHaveLength(before + 2);
+    await passwords.close();
+    await expect.poll(async () => (await nicenesses()).length).toBe(before);
+  });
+
+  it('are started with the first password, and no more of them than are busy at once', async () => {
+    const passwords = createPasswords(2, 10);
+    const hash = await hashPassword('correct horse');
+    const results = await Promise.all(
+      Array.from({ length: 6 }, (_, index) =>
+        passwords.verify(hash, index % 2 === 0 ? 'correct horse' : 'x'),
+      ),
+    );
+    expect(results).toEqual([true, false, true, false, true, false]);
+    await passwords.close();
   });
 });

@@ -1,0 +1,49 @@
+// Threads of our own for comparing passwords, so that they have a priority of their own: Node's pool signs tokens too, and knows
+// one priority. Owns the threads; who waits for one is passwords.ts.
+import { once } from 'node:events';
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+
+/** `passwordHash`: a PHC string. */
+export type Comparison = { readonly passwordHash: string; readonly password: string };
+/** `failure`: the hash can't be read. */
+export type Compared = { readonly matches: boolean } | { readonly failure: string };
+
+export interface HashingThreads {
+  /** Rejects when the hash can't be read. The caller asks for no more at once than there may be threads. */
+  verify(passwordHash: string, password: string): Promise<boolean>;
+  /** Ends the threads, for when nobody asks any more. */
+  close(): Promise<void>;
+}
+
+/** `.ts` where the sources run as they are. */
+const ENTRY = new URL(`./hashing-thread${extname(import.meta.url)}`, import.meta.url);
+
+/** No thread is started before there is a password, and none keeps the process from ending. */
+export function createHashingThreads(): HashingThreads {
+  const threads = new Set<Worker>();
+  const idle: Worker[] = [];
+
+  function start(): Worker {
+    const thread = new Worker(ENTRY, { env: {} });
+    thread.unref();
+    threads.add(thread);
+    thread.once('exit', () => threads.delete(thread));
+    return thread;
+  }
+
+  return {
+    async verify(passwordHash, password) {
+      const thread = idle.pop() ?? start();
+      thread.postMessage({ passwordHash, password } satisfies Comparison);
+      // Rejects when the thread fails; it is not used again then.
+      const [compared] = (await once(thread, 'message')) as [Compared];
+      idle.push(thread);
+      if ('failure' in compared) throw new Error(compared.failure);
+      return compared.matches;
+    },
+    async close() {
+      await Promise.all([...threads].map((thread) => thread.terminate()));
+    },
+  };
+}
