@@ -118,7 +118,8 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
  * The mark survives whatever is saved over it.
  */
 function endedSession(key: string): NewRecord {
-  return { kind: 'Session', key, payload: '{}', isConsumed: true, ttlSeconds: ENDED_SESSION_SECONDS };
+  const ended = { kind: 'Session', key, payload: '{}', ttlSeconds: ENDED_SESSION_SECONDS };
+  return { ...ended, isConsumed: true, isConfirmed: true };
 }
 
 function withoutBearerValues(id: string, payload: AdapterPayload): string {

@@ -82,10 +82,6 @@ class OneRequest {
 
   async save(record: NewRecord): Promise<'saved' | 'grant_revoked'> {
     const id = idOf(record.kind, record.key);
-    if (record.isConfirmed) {
-      this.#forget(id);
-      return this.#store.save(record);
-    }
     this.#unsaved.set(id, record);
     const before = this.#found.get(id);
     if (before !== undefined) {
@@ -134,7 +130,8 @@ class OneRequest {
 
   async destroy(kind: string, key: string): Promise<'destroyed' | 'gone'> {
     const id = idOf(kind, key);
-    this.#forget(id);
+    this.#unsaved.delete(id);
+    this.#found.delete(id);
     return this.#store.destroy(kind, key);
   }
 
@@ -174,11 +171,6 @@ class OneRequest {
     if (record === undefined) return;
     this.#unsaved.delete(id);
     await this.#store.save(record);
-  }
-
-  #forget(id: string): void {
-    this.#unsaved.delete(id);
-    this.#found.delete(id);
   }
 
   #saved(record: NewRecord, before: StoredRecord | undefined): StoredRecord {

@@ -9,7 +9,7 @@ import { recordKey } from '../../../src/engine/record-key.ts';
 import { createKeyedHash } from '../../../src/store/keyed-hash.ts';
 import { openLmdb } from '../../../src/store/lmdb.ts';
 import { createRequestRecords } from '../../../src/store/request-records.ts';
-import type { Store } from '../../../src/store/store.ts';
+import type { NewRecord, RecordStore, Store } from '../../../src/store/store.ts';
 
 const hash = createKeyedHash(Buffer.alloc(32, 3));
 const newId = () => randomBytes(32).toString('base64url');
@@ -162,5 +162,28 @@ describe('a grant', () => {
     await createAdapter('AccessToken', parts).upsert(token, { jti: token, grantId }, 60);
     await createAdapter('Grant', parts).destroy(grantId);
     expect(await createAdapter('AccessToken', parts).find(token)).toBeUndefined();
+  });
+});
+
+describe('a session', () => {
+  it('that ended stays ended, whoever saves it later, and a replica is asked for it', async () => {
+    const saved: NewRecord[] = [];
+    const save: RecordStore['save'] = (record) => {
+      saved.push(record);
+      return store.records.save(record);
+    };
+    const records = createRequestRecords({ ...store.records, save }, Date.now);
+    const sessions = createAdapter('Session', { ...parts, records });
+    const [id, uid] = [newId(), newId()];
+    await sessions.upsert(id, { jti: id, uid }, 60);
+    await records.inOneRequest(async () => {
+      await sessions.destroy(id);
+      expect(await sessions.find(id)).toBeUndefined();
+    });
+    expect(saved.at(-1)).toMatchObject({ kind: 'Session', isConsumed: true, isConfirmed: true });
+    // A request that was in flight saves it at its end.
+    await sessions.upsert(id, { jti: id, uid }, 60);
+    expect(await sessions.find(id)).toBeUndefined();
+    expect(await sessions.findByUid(uid)).toBeUndefined();
   });
 });

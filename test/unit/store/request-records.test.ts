@@ -124,13 +124,6 @@ describe('in one request', () => {
     });
     expect(counted.calls.filter((call) => call === 'Session.findByAlias')).toHaveLength(1);
   });
-
-  it('what ends something is durable before it resolves', async () => {
-    await records.inOneRequest(async () => {
-      await records.save({ ...session(), kind: 'RevokedToken', isConfirmed: true });
-      expect(await store.records.find('RevokedToken', `k${next}`)).toBeDefined();
-    });
-  });
 });
 
 describe('a request that fails', () => {
