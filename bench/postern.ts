@@ -90,6 +90,8 @@ function wideLimits() {
     userinfo: { address: WIDE },
     authorization: { address: WIDE },
     logout: { address: WIDE },
+    // Attempts count until they were right, so a crowd behind one address would be told to wait.
+    sign_in: { account_failures: WIDE, address_failures: WIDE },
   };
 }
 
