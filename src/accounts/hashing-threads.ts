@@ -25,7 +25,8 @@ export function createHashingThreads(): HashingThreads {
   const idle: Worker[] = [];
 
   function start(): Worker {
-    const thread = new Worker(ENTRY, { env: {} });
+    // No secret of the environment, and nothing that the operator loads into the process (`--import`).
+    const thread = new Worker(ENTRY, { env: {}, execArgv: [] });
     thread.unref();
     threads.add(thread);
     thread.once('exit', () => threads.delete(thread));
