@@ -22,24 +22,30 @@ const ENTRY = new URL(`./hashing-thread${extname(import.meta.url)}`, import.meta
 /** No thread is started before there is a password, and none keeps the process from ending. */
 export function createHashingThreads(): HashingThreads {
   const threads = new Set<Worker>();
-  const idle: Worker[] = [];
+  const idle = new Set<Worker>();
 
   function start(): Worker {
     // No secret of the environment, and nothing that the operator loads into the process (`--import`).
     const thread = new Worker(ENTRY, { env: {}, execArgv: [] });
     thread.unref();
     threads.add(thread);
-    thread.once('exit', () => threads.delete(thread));
+    // Whoever waits for it hears of its failure; nobody may be sent to one that has ended.
+    thread.on('error', () => undefined);
+    thread.once('exit', () => {
+      threads.delete(thread);
+      idle.delete(thread);
+    });
     return thread;
   }
 
   return {
     async verify(passwordHash, password) {
-      const thread = idle.pop() ?? start();
+      const [thread = start()] = idle;
+      idle.delete(thread);
       thread.postMessage({ passwordHash, password } satisfies Comparison);
       // Rejects when the thread fails; it is not used again then.
       const [compared] = (await once(thread, 'message')) as [Compared];
-      idle.push(thread);
+      idle.add(thread);
       if ('failure' in compared) throw new Error(compared.failure);
       return compared.matches;
     },

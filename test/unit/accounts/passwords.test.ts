@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
+import { createHashingThreads } from '../../../src/accounts/hashing-threads.ts';
 import { createPasswords, hashPassword, PasswordQueueFull } from '../../../src/accounts/passwords.ts';
 
 describe('passwords', () => {
@@ -104,5 +105,16 @@ describe('the threads of passwords', () => {
     );
     expect(results).toEqual([true, false, true, false, true, false]);
     await passwords.close();
+  });
+});
+
+describe('a thread of passwords that ended', () => {
+  it('is replaced by the next password', async () => {
+    const threads = createHashingThreads();
+    const hash = await hashPassword('correct horse');
+    expect(await threads.verify(hash, 'correct horse')).toBe(true);
+    await threads.close();
+    expect(await threads.verify(hash, 'correct horse')).toBe(true);
+    await threads.close();
   });
 });
