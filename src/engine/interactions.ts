@@ -60,14 +60,9 @@ type Result = Parameters<Provider['interactionResult']>[2];
 
 export function createInteractions(live: LiveEngine, adapter: AdapterParts, audit: Audit): Interactions {
   async function detailsOf(ctx: Context, uid: string): Promise<Details | undefined> {
-    try {
-      const details = await live.current.provider.interactionDetails(ctx.req, ctx.res);
-      // The cookie names the interaction; the path must name the same one.
-      return details.uid === uid && details.result === undefined ? details : undefined;
-    } catch (error) {
-      if (error instanceof errors.SessionNotFound) return undefined;
-      throw error;
-    }
+    const details = await orGone(live.current.provider.interactionDetails(ctx.req, ctx.res));
+    // The cookie names the interaction; the path must name the same one.
+    return details?.uid === uid && details.result === undefined ? details : undefined;
   }
 
   /** `result` is made by the winner only, so that a loser leaves nothing behind. Everything is durable when this resolves. */
@@ -81,7 +76,8 @@ export function createInteractions(live: LiveEngine, adapter: AdapterParts, audi
     if (won !== 'consumed') return undefined;
     const made = typeof result === 'function' ? await result() : result;
     const merge = { mergeWithLastSubmission: true };
-    const destination = await live.current.provider.interactionResult(ctx.req, ctx.res, made, merge);
+    // Its session may have ended since it was found.
+    const destination = await orGone(live.current.provider.interactionResult(ctx.req, ctx.res, made, merge));
     await adapter.records.settle();
     return destination;
   }
@@ -138,6 +134,16 @@ export function createInteractions(live: LiveEngine, adapter: AdapterParts, audi
       return destination;
     },
   };
+}
+
+/** Undefined where the interaction is not there any more, or its session is another one. */
+async function orGone<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof errors.SessionNotFound) return undefined;
+    throw error;
+  }
 }
 
 function addMissing(grant: Grant, { scopes, claims, resourceScopes }: OpenInteraction['missing']): void {

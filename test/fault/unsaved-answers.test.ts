@@ -4,6 +4,7 @@ import { type NewRecord, StoreUnavailable } from '../../src/store/store.ts';
 import { begin } from '../pages/person.ts';
 import { useWorld } from '../world/each-store.ts';
 import { authorize, basic, exchange, finishPages, post, refresh, signIn } from '../world/flows.ts';
+import { PASSWORDS } from '../world/world.ts';
 
 const world = useWorld();
 
@@ -76,5 +77,27 @@ describe('RD-10: where something can not be stored', () => {
     expect(refused).not.toContain('token_revoked success');
     const done = await eventsOf(async () => expect((await revoke()).status).toBe(200));
     expect(done).toContain('token_revoked success');
+  });
+});
+
+describe('LG-11: a consent whose session ends while it is being given', () => {
+  it('is a sign-in that is over, and no fault', async () => {
+    const { browser, page } = await begin(world());
+    const consent = await browser.submit(page, '/login', { username: 'alice', password: PASSWORDS.alice });
+    // Without the session's cookie the service finds the session by its second name alone, each time it needs it.
+    const cookie = browser.cookies.find(({ name }) => name === 'postern_session');
+    if (cookie === undefined) throw new Error('nobody is signed in');
+    browser.setCookie({ ...cookie, value: 'x'.repeat(21) });
+    const { records } = world().openedStore;
+    const [consume, findByAlias] = [records.consume.bind(records), records.findByAlias.bind(records)];
+    records.consume = async (...claim) => {
+      const result = await consume(...claim);
+      records.findByAlias = () => Promise.resolve(undefined);
+      return result;
+    };
+    const answer = await browser.submit(consent, '/consent');
+    Object.assign(records, { consume, findByAlias });
+    expect(answer.status).toBe(400);
+    expect(answer.text).toContain('has expired');
   });
 });
