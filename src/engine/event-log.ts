@@ -15,6 +15,9 @@ const REFUSALS = [
   'end_session_confirm.error',
 ] as const;
 
+/** Characters of a client_id that nobody has: enough to see a slip of the pen, and too few of a token in the wrong place. */
+const SHOWN = 12;
+
 type Refusal = Error & { readonly error_description?: string; readonly error_detail?: string };
 
 export function logEvents(provider: Provider, log: Log): void {
@@ -42,7 +45,8 @@ export function logEvents(provider: Provider, log: Log): void {
 
 function subjectOf(ctx: KoaContextWithOIDC) {
   const requested: unknown = ctx.oidc.params?.['client_id'];
-  const clientId = ctx.oidc.client?.clientId ?? (typeof requested === 'string' ? clip(requested) : undefined);
+  const clientId =
+    ctx.oidc.client?.clientId ?? (typeof requested === 'string' ? clip(requested, SHOWN) : undefined);
   return {
     requestId: ctx.state['requestId'] as unknown,
     clientId,

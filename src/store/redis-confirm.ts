@@ -14,6 +14,10 @@ const BATCH = 1000;
 const REDIRECTIONS = 8;
 /** How often a master that nobody writes to is asked for its replicas, so that one that went is known before it matters. */
 const LOOK_EVERY_MS = 1000;
+/** How often one is asked that misses a replica: not by each who comes, because an answer takes as long as WAIT does then. */
+const LOOK_AGAIN_MS = 200;
+/** A look is believed for so long. */
+const SEEN_FOR_MS = 1.5 * LOOK_EVERY_MS;
 /** A replica that is missed may just be promoted: Sentinels need about a second until its old master knows. */
 const SHORTEST_GRACE_MS = 3000;
 /** Where no Sentinel can be asked: longer than a Cluster needs by default to vote a master out, and it to know. */
@@ -106,16 +110,26 @@ export function createConfirmer(place: RedisPlace, now: () => number): Confirmer
   };
 }
 
+/** What is known of one master, and when: `seenAt` that all of its replicas were there, `lookedAt` whether they were. */
+type Known = { readonly replicas: Replicas; seenAt: number; lookedAt: number };
+
 /** Sends a batch to its master and says to each what became of it. A batch of nothing only looks at the replicas. */
 function createSender(place: RedisPlace, now: () => number) {
-  const known = new Map<string, Replicas>();
+  const known = new Map<string, Known>();
   const inDoubt = new Set<Replicas>();
 
-  function replicasOf({ name }: Master): Replicas {
-    const replicas = known.get(name) ?? createReplicas(place.leastReplicas);
-    known.set(name, replicas);
-    return replicas;
+  function knownOf({ name }: Master): Known {
+    const one = known.get(name) ?? {
+      replicas: createReplicas(place.leastReplicas),
+      seenAt: Number.NEGATIVE_INFINITY,
+      lookedAt: Number.NEGATIVE_INFINITY,
+    };
+    known.set(name, one);
+    return one;
   }
+
+  const isSeen = ({ replicas, seenAt }: Known) =>
+    replicas.missedFor(now()) === 0 && now() - seenAt <= SEEN_FOR_MS;
 
   /** Not before it is certain that nobody makes a master of a replica that is missed. */
   async function goOnWithFewer(master: Master, replicas: Replicas): Promise<void> {
@@ -125,16 +139,38 @@ function createSender(place: RedisPlace, now: () => number) {
     setTimeout(() => inDoubt.delete(replicas), LOOK_EVERY_MS).unref();
   }
 
-  return async (master: Master, batch: readonly Waiting[]): Promise<void> => {
-    const replicas = replicasOf(master);
+  async function exchange(master: Master, batch: readonly Waiting[]): Promise<readonly Outcome[]> {
+    const one = knownOf(master);
+    const { replicas } = one;
     const { answers, confirmed, told } = await send(master, batch, replicas.target(now()));
     const isConfirmed = told !== undefined && replicas.areEnough(told, confirmed, now());
-    batch.forEach(({ done }, index) => done({ ...(answers[index] ?? LOST), isConfirmed }));
+    one.lookedAt = now();
+    if (isConfirmed) one.seenAt = one.lookedAt;
     const isLong = replicas.missedFor(now()) >= SHORTEST_GRACE_MS;
     if (isLong && !inDoubt.has(replicas)) void goOnWithFewer(master, replicas);
+    return answers.map((answer) => ({ ...answer, isConfirmed }));
+  }
+
+  /** Twice where there are more replicas than were waited for: it has learnt of them just now. */
+  async function look(master: Master): Promise<void> {
+    const one = knownOf(master);
+    const asked = one.replicas.target(now());
+    await exchange(master, []);
+    if (!isSeen(one) && one.replicas.target(now()) > asked) await exchange(master, []);
+  }
+
+  return async (master: Master, batch: readonly Waiting[]): Promise<void> => {
+    const one = knownOf(master);
+    // What is used up and then not confirmed is lost to whoever asked: so nothing is sent while a replica is known to be missed.
+    const isOld = now() - one.lookedAt > LOOK_AGAIN_MS;
+    if (batch.length === 0 || (!isSeen(one) && isOld)) await look(master);
+    if (batch.length === 0) return;
+    const outcomes = isSeen(one) ? await exchange(master, batch) : [];
+    batch.forEach(({ done }, index) => done(outcomes[index] ?? NOT_SENT));
   };
 }
 
+const NOT_SENT: Outcome = { reply: undefined, error: new Error('a replica is missed'), isConfirmed: false };
 const LOST = { reply: undefined, error: new Error('no answer') };
 
 /** How long fewer replicas must have been there; undefined while this may be no master any more. */

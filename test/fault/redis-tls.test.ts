@@ -89,7 +89,12 @@ describe.each([
     for (const { tokens } of people) {
       await until('a refresh', async () => (await refresh(world, tokens.refresh_token)).status === 200);
     }
-    await signIn(world);
+    await until('a sign-in', () =>
+      signIn(world).then(
+        () => true,
+        () => false,
+      ),
+    );
   }, 60_000);
 });
 

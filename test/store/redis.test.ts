@@ -391,7 +391,7 @@ describe('opening the redis store', () => {
     // The same with confirmation: nobody confirms, but it is allowed to ask.
     const confirmed = await openRedis({ url: `${url}?wait=1`, now: Date.now });
     const error: unknown = await confirmed.records.revokeGrant('h', 60).catch((cause: unknown) => cause);
-    expect((error as Error).cause).toMatchObject({ message: 'not every replica confirmed the write' });
+    expect((error as Error).cause).toMatchObject({ message: 'a replica is missed' });
     await confirmed.close();
     await raw.quit();
     await server.stop();
