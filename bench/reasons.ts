@@ -19,20 +19,36 @@ const REASONS: readonly (readonly [string, string])[] = [
   ],
   [
     'introspection rate',
-    'the request goes through the engine, and a JWT costs a signature check that an opaque token does not',
+    'a JWT costs a signature check or a look-up of one, and the answer the guards: limits, headers, metrics; on Redis also a trip of its own',
   ],
-  ['discovery rate', 'each request is counted, measured, checked and given its headers'],
-  ['JWKS rate', 'each request is counted, measured, checked and given its headers'],
-  ['refresh rate', 'store operations that wait for one another; the load generator shares the cores'],
-  ['CPU ms of a code flow', 'eight requests with their pages, forms and records, and two signatures'],
-  ['CPU ms of a flow', 'requests with their pages, forms and records, and two signatures'],
+  ['discovery rate', 'each request is counted, measured and checked'],
+  ['JWKS rate', 'each request is counted, measured and checked'],
+  [
+    'refresh rate',
+    'of 1.7 ms a refresh, 0.8 are its two signatures; the rest is the engine, eight records and the guards',
+  ],
+  [
+    'CPU ms of a code flow',
+    'eight requests with their pages, forms and records, two signatures of 0.4 ms, and what hashes beside all that cost in the caches; the profile is flat',
+  ],
+  ['CPU ms of a flow', 'five requests with their page, form and records, and two signatures of 0.4 ms'],
   ['sign-in rate', 'the request waits for store operations around its hash'],
-  ['p99 of a machine token beside', 'hashes of eight milliseconds keep the same two cores busy'],
+  [
+    'p99 of a machine token beside',
+    'hashes go behind everything else, but the sign-ins around them, and the generator, share the same two cores',
+  ],
   [
     'ms until a changed file',
     'of this, 400 ms are the wait until a file is whole, and 50 ms gather its events',
   ],
-  ['sequential store trips', 'the engine reads and writes record by record'],
+  [
+    'MB of memory a worker, idle',
+    'about 90 of them are pages of the Node binary itself, which processes share; as many as happen to be in memory count',
+  ],
+  [
+    'sequential store trips',
+    'eight requests, each with a read and most with a write; the engine and LG-19 (the same questions whoever signs in) give the order of the rest',
+  ],
 ];
 
 export function reasonOf(what: string): string {
