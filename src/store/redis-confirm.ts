@@ -16,6 +16,8 @@ const REDIRECTIONS = 8;
 const LOOK_EVERY_MS = 1000;
 /** How often one is asked that misses a replica: not by each who comes, because an answer takes as long as WAIT does then. */
 const LOOK_AGAIN_MS = 200;
+/** One answer that a replica was late for says nothing yet of the next. */
+const HICCUP_MS = 300;
 /** A look is believed for so long. */
 const SEEN_FOR_MS = 1.5 * LOOK_EVERY_MS;
 /** A replica that is missed may just be promoted: Sentinels need about a second until its old master knows. */
@@ -129,7 +131,7 @@ function createSender(place: RedisPlace, now: () => number) {
   }
 
   const isSeen = ({ replicas, seenAt }: Known) =>
-    replicas.missedFor(now()) === 0 && now() - seenAt <= SEEN_FOR_MS;
+    replicas.missedFor(now()) <= HICCUP_MS && now() - seenAt <= SEEN_FOR_MS;
 
   /** Not before it is certain that nobody makes a master of a replica that is missed. */
   async function goOnWithFewer(master: Master, replicas: Replicas): Promise<void> {
