@@ -102,6 +102,13 @@ async function killMaster(group: RedisGroup): Promise<RedisServer> {
   for (const node of group.nodes) {
     const info = await group.ask(node, (redis) => redis.info('replication'));
     if (!info.includes('role:master')) continue;
+    // What isn't confirmed, as an access token, may be lost with a master; that is not what is asked here.
+    await until('its replicas have everything', async () => {
+      const text = await group.ask(node, (redis) => redis.info('replication'));
+      const own = /master_repl_offset:(\d+)/.exec(text)?.[1];
+      const theirs = [...text.matchAll(/slave\d+:.*offset=(\d+)/g)].map(([, offset]) => offset);
+      return theirs.length > 0 && theirs.every((offset) => offset === own);
+    });
     await node.kill();
     return node;
   }
