@@ -25,7 +25,7 @@ export type Load = {
   stop(): Promise<void>;
 };
 
-/** Each caller has one connection at a time, and sends a request `everyMs` after the last answer. */
+/** They come `everyMs` apart; each has one connection at a time, and sends a request `everyMs` after the last answer. */
 export function startLoad(
   world: Pick<World, 'base'>,
   { callers, everyMs }: { callers: number; everyMs: number },
@@ -37,7 +37,8 @@ export function startLoad(
     refused: 0,
     lastAnswerAt: 0,
   }));
-  const running = all.map(async (caller) => {
+  const running = all.map(async (caller, place) => {
+    await delay(place * everyMs);
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
     while (!stopped.signal.aborted) {
       const fate = await request(world, agent);
