@@ -1,5 +1,6 @@
 // When each client secret was last right, so that an old one can be removed with confidence. Owns the note and its
-// writing in the background: at most once a minute for a secret, never on a request's path.
+// writing in the background, never on a request's path: the first use of a secret within a minute, later ones when the note is
+// ten minutes old, so that ten thousand busy clients don't keep the store busy with it.
 import type { Client, ClientSecret } from '../config/config.ts';
 import { secretId } from '../config/secret-id.ts';
 import { FORM_VERSION, parseForm, type StoredForm } from '../store/form.ts';
@@ -8,13 +9,15 @@ import type { Clock, DocumentStore } from '../store/store.ts';
 const COLLECTION = 'secret-uses';
 const WHAT = 'the last use of a secret';
 const FLUSH_EVERY_MS = 60_000;
+const STALE_SECONDS = 600;
 
 export interface SecretUses {
   readonly note: (client: Client, secret: ClientSecret) => void;
   /** What this process has seen, also before it is written. `at` in epoch seconds. */
   seen(): { readonly clientId: string; readonly secret: string; readonly at: number }[];
-  /** Writes what was noted. Never rejects: what could not be written is tried again with the next turn. */
-  flush(): Promise<void>;
+  /** Writes notes that are `staleSeconds` ahead of what is written. Never rejects: what could not be written is tried again. */
+  flush(staleSeconds?: number): Promise<void>;
+  /** Writes all notes. */
   stop(): Promise<void>;
 }
 
@@ -47,10 +50,10 @@ export function createSecretUses(documents: DocumentStore, now: Clock): SecretUs
     await documents.put(COLLECTION, key, next, stored?.version ?? 0);
   }
 
-  async function flush(): Promise<void> {
+  async function flush(staleSeconds = STALE_SECONDS): Promise<void> {
     for (const use of uses.values()) {
       const { at } = use;
-      if (at === use.writtenAt) continue;
+      if (at === use.writtenAt || at - use.writtenAt < staleSeconds) continue;
       try {
         await write(use, at);
         use.writtenAt = at;
@@ -69,7 +72,7 @@ export function createSecretUses(documents: DocumentStore, now: Clock): SecretUs
     flush,
     async stop() {
       clearInterval(timer);
-      await flush();
+      await flush(0);
     },
   };
 }

@@ -34,6 +34,24 @@ describe('the last use of a client secret', () => {
     await uses.stop();
   });
 
+  it('is written anew when it is ten minutes old, or the process ends', async () => {
+    const uses = createSecretUses(store.documents, () => at);
+    const written = async () => (await readSecretUses(store.documents))('web', secretId(secret));
+    for (const [seconds, expected] of [
+      [0, 1_800_000_000],
+      [599, 1_800_000_000],
+      [1, 1_800_000_600],
+      [30, 1_800_000_600],
+    ] as const) {
+      at += seconds * 1000;
+      uses.note(client, secret);
+      await uses.flush();
+      expect(await written()).toBe(expected);
+    }
+    await uses.stop();
+    expect(await written()).toBe(1_800_000_630);
+  });
+
   it('never goes back, whichever process writes last', async () => {
     const [behind, ahead] = [
       createSecretUses(store.documents, () => at),
