@@ -4,6 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml';
 import { toPlain, type SyntaxFault } from './plain.ts';
+import { readJsonQuickly } from './quick-json.ts';
 import { readQuickly } from './quick-yaml.ts';
 import { GAVE_UP } from './quick-yaml-flow.ts';
 import type { Located, Path, Position, ProblemList } from './problems.ts';
@@ -53,7 +54,7 @@ export function readFault(error: unknown): string {
 }
 
 function parseSource(file: string, source: string, problems: ProblemList): SourceDocument | undefined {
-  const content = readQuickly(source);
+  const content = /^\s*[[{]/.test(source) ? readJsonQuickly(source) : readQuickly(source);
   return content === GAVE_UP ? parseFully(file, source, problems) : toDocument(file, source, content);
 }
 

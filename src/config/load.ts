@@ -1,5 +1,6 @@
 // Reads the configuration file and everything it names, and gives either the whole resolved configuration or every
 // problem at once. Owns the order of the work; each kind of rule has its own file.
+import { setImmediate } from 'node:timers/promises';
 import * as z from 'zod';
 import { checkClients } from './check-clients.ts';
 import { checkResources, scopesOf } from './check-resources.ts';
@@ -10,7 +11,7 @@ import { ConfigError, type ClientSecret, type Config, type ConfigSources } from 
 import { DEMO_PASSWORD_HASH } from './demo.ts';
 import { readDocument, readFault, type SourceDocument } from './document.ts';
 import { hashConfig, hashMachine } from './hash.ts';
-import { findFiles, readListing, toEntries, type Listing } from './included-files.ts';
+import { entriesOf, findFiles, readListing, toEntries, type Listing } from './included-files.ts';
 import { isRecord, parseFields } from './parse-fields.ts';
 import { ProblemList, type Path } from './problems.ts';
 import { toConfig, type Sources } from './resolve.ts';
@@ -73,6 +74,8 @@ export async function loadConfigWithSources(file: string, options: LoadOptions =
   try {
     const loaded = await load(file, options, sources);
     const { config } = loaded;
+    // For requests: see toEntries.
+    await setImmediate();
     const hashes = { hash: hashConfig(config), machineHash: hashMachine(config) };
     return { ...loaded, ...hashes, sources: sources.list(), readAt };
   } catch (error) {
@@ -140,11 +143,9 @@ async function readParts(
   const issuer = value.issuer === undefined ? undefined : normalizeIssuer(value.issuer);
   return {
     service: { value: fields, broken, node: content, path: [], report, place: `${file}:1`, folder },
-    clients: listings
-      .filter((found) => found !== undefined)
-      .flatMap((found) => toEntries(clientSchema, found, { problems, labelKey: 'client_id' })),
-    resources: toEntries(resourceSchema, listing('resources'), { problems }),
-    users: people === undefined ? [] : toEntries(userSchema, people, { problems, labelKey: 'username' }),
+    clients: await entriesOf(clientSchema, listings, { problems, labelKey: 'client_id' }),
+    resources: await toEntries(resourceSchema, listing('resources'), { problems }),
+    users: await entriesOf(userSchema, [people], { problems, labelKey: 'username' }),
     clientsAreKnown: !listings.includes(undefined) && !broken.has('clients') && !broken.has('clients_from'),
     issuer,
     issuerIsLoopback: looksLoopback(isRecord(content) ? content['issuer'] : undefined),
@@ -183,6 +184,7 @@ async function resolveSecrets(parts: Parts, source: ReferenceSource): Promise<Se
   const context = { ...source, issuerIsLoopback };
   const clientSecrets = new Map<Entry<ClientForm>, readonly ClientSecret[]>();
   for (const some of chunks(parts.clients, CLIENTS_AT_ONCE)) {
+    await setImmediate();
     const found = await Promise.all(some.map((client) => resolveClientSecrets(client, context)));
     for (const [index, client] of some.entries()) clientSecrets.set(client, found[index] ?? []);
   }
