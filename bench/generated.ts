@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import type { Found, GeneratorOptions, Mode, Order } from './generator.ts';
 import type { Slice } from './load.ts';
 import type { Postern } from './postern.ts';
-import { cpuSeconds } from './processes.ts';
+import { backgroundCpuSeconds, cpuSeconds } from './processes.ts';
 import type { Subject } from './rounds.ts';
 import type { Stage } from './section.ts';
 
@@ -47,15 +47,17 @@ export function startGenerator(
       await tell({ order: 'warm', count });
     },
     async go(seconds) {
-      const before = cpuSeconds(service.pid);
+      const count = () => [cpuSeconds(service.pid), backgroundCpuSeconds(service.pid)] as const;
+      const [cpuBefore, backgroundBefore] = count();
       const found = JSON.parse(await tell({ order: 'go', seconds })) as Found;
-      const cpu = cpuSeconds(service.pid) - before;
+      const [cpu, background] = count();
       if (found.refused > found.done * FEW && !REFUSES.includes(options.mode)) {
         throw new Error(`${found.refused} of ${found.done} pieces of work failed (${options.mode})`);
       }
       return {
         perSecond: found.done / found.seconds,
-        cpuMicroseconds: (cpu / found.done) * 1e6,
+        cpuMicroseconds: ((cpu - cpuBefore) / found.done) * 1e6,
+        backgroundMicroseconds: ((background - backgroundBefore) / found.done) * 1e6,
         p50Ms: found.p50Ms,
         p99Ms: found.p99Ms,
         refused: found.refused,

@@ -20,6 +20,8 @@ export type Slice = {
   readonly perSecond: number;
   /** CPU of all served processes for one request. */
   readonly cpuMicroseconds: number;
+  /** Of that, CPU of threads that let others go first: of comparing passwords. */
+  readonly backgroundMicroseconds?: number;
   readonly p50Ms?: number;
   readonly p99Ms?: number;
   /** Answered, but not with what was asked for. */

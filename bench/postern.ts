@@ -32,6 +32,8 @@ export type Postern = Served & {
 /** What a password hash costs: OWASP's advice, which is the service's own. */
 export const FULL_HASH = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 
+/** Not beside the configuration, whose folder is watched. */
+const LOGS = 'log';
 const WIDE = '100000000/1m';
 export const POSTERN_ENV = { BENCH_SECRET: SECRET };
 
@@ -39,7 +41,7 @@ export const POSTERN_ENV = { BENCH_SECRET: SECRET };
 export async function configurePostern(options: PosternOptions): Promise<Omit<Postern, keyof Served>> {
   const [port, management] = [await freePort(), await freePort()];
   const folder = path.join(options.folder, options.name);
-  await mkdir(folder, { recursive: true });
+  await mkdir(path.join(folder, LOGS), { recursive: true });
   const issuer = `http://127.0.0.1:${port}`;
   const [configFile, clientsFile] = [path.join(folder, 'postern.json'), path.join(folder, 'clients.json')];
   await writeFile(clientsFile, JSON.stringify(otherClients(options.moreClients ?? 0)));
@@ -52,7 +54,7 @@ export async function configurePostern(options: PosternOptions): Promise<Omit<Po
       management: { host: '127.0.0.1', port: management },
       store: options.store,
       workers: options.workers ?? 1,
-      audit: `file:${path.join(folder, 'audit.jsonl')}`,
+      audit: `file:${path.join(folder, LOGS, 'audit.jsonl')}`,
       cors: { allowed_origins: ['https://app.example'] },
       rate_limits: wideLimits(),
       resources: [{ resource: RESOURCE, scopes: [SCOPE], introspection_clients: ['bench'] }],
@@ -77,7 +79,7 @@ export async function startPostern(options: PosternOptions): Promise<Postern> {
 }
 
 export async function runPostern({ configFile }: Pick<Postern, 'configFile'>): Promise<Served> {
-  const logFile = path.join(path.dirname(configFile), 'log');
+  const logFile = path.join(path.dirname(configFile), LOGS, 'service.log');
   const args = ['dist/main.js', 'serve', '--config', configFile];
   return serve(args, 'Postern is up.', { env: POSTERN_ENV, logFile });
 }

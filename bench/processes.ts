@@ -6,6 +6,8 @@ import { openSync, readdirSync, readFileSync } from 'node:fs';
 /** Clock ticks a second of /proc/PID/stat. */
 const TICKS = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));
 const STOP_WITHIN_MS = 15_000;
+/** Places of proc(5)'s stat behind the name; from `CPU` on user and system, then the same of children that have ended. */
+const [PARENT, CPU, NICE] = [1, 11, 16];
 
 export type Served = {
   readonly pid: number;
@@ -63,7 +65,15 @@ async function end(child: ChildProcess): Promise<void> {
 
 /** CPU seconds of a process and all below it so far, those that ended included. */
 export function cpuSeconds(pid: number): number {
-  return treeOf(pid).reduce((sum, { fields }) => sum + cpuOf(fields), 0);
+  return treeOf(pid).reduce((sum, { fields }) => sum + secondsOf(fields.slice(CPU, CPU + 4)), 0);
+}
+
+/** The same, of those threads alone that let others go first: in the service these compare passwords, and do nothing else. */
+export function backgroundCpuSeconds(pid: number): number {
+  const threads = treeOf(pid).flatMap((one) => statsIn(`/proc/${one.pid}/task`));
+  const background = threads.filter(({ fields }) => (fields[NICE] ?? 0) > 0);
+  // Children are the process's, not a thread's.
+  return background.reduce((sum, { fields }) => sum + secondsOf(fields.slice(CPU, CPU + 2)), 0);
 }
 
 /** Megabytes (2^20) of resident memory, of each process of the tree; the first is `pid` itself. */
@@ -86,30 +96,31 @@ function memoryOf(pid: number, line: string): readonly number[] {
 type Stat = { readonly pid: number; readonly parent: number; readonly fields: readonly number[] };
 
 function treeOf(root: number): readonly Stat[] {
-  const all = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap(statOf);
+  const all = statsIn('/proc');
   const tree = all.filter(({ pid }) => pid === root);
   // A list that grows while it is walked: children come after their parents.
   for (const { pid } of tree) tree.push(...all.filter(({ parent }) => parent === pid));
   return tree;
 }
 
-function statOf(name: string): Stat[] {
+/** Of all processes in /proc, or of all threads in /proc/PID/task. */
+function statsIn(folder: string): Stat[] {
+  const names = readdirSync(folder).filter((name) => /^\d+$/.test(name));
+  return names.flatMap((name) => statOf(folder, name));
+}
+
+function statOf(folder: string, name: string): Stat[] {
   try {
-    const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+    const stat = readFileSync(`${folder}/${name}/stat`, 'utf8');
     // The name in parentheses may hold anything; the numbers come after it, and begin with the state, a letter.
     const fields = stat
       .slice(stat.lastIndexOf(')') + 2)
       .split(' ')
       .map(Number);
-    return [{ pid: Number(name), parent: fields[1] ?? 0, fields }];
+    return [{ pid: Number(name), parent: fields[PARENT] ?? 0, fields }];
   } catch {
     return []; // It ended while the folder was being read.
   }
 }
 
-function cpuOf(fields: readonly number[]): number {
-  const [user = 0, system = 0, childUser = 0, childSystem = 0] = fields.slice(11, 15);
-  return (user + system + childUser + childSystem) / TICKS;
-}
+const secondsOf = (ticks: readonly number[]) => ticks.reduce((sum, one) => sum + one, 0) / TICKS;
