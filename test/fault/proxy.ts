@@ -34,16 +34,24 @@ export async function startProxy(serverPort: number): Promise<FaultProxy> {
     }
   }
 
-  /** Sends in order, each piece as late as the network is bad. */
+  /** Sends each piece as late as the network is bad, and none before the one in front of it: timers alone keep no order. */
   function pump(to: Socket, slowMs: () => number): (data: Buffer) => void {
-    let free = 0;
+    const waiting: { readonly due: number; readonly data: Buffer }[] = [];
+    function send(): void {
+      for (let [next] = waiting; next !== undefined; [next] = waiting) {
+        const wait = next.due - performance.now();
+        if (wait > 0) {
+          setTimeout(send, Math.ceil(wait));
+          return;
+        }
+        waiting.shift();
+        if (to.writable) to.write(next.data);
+      }
+    }
     return (data) => {
       const lost = Math.random() < lossShare ? lossMs : 0;
-      const due = Math.max(free, performance.now() + slowMs() + lost);
-      free = due;
-      const wait = due - performance.now();
-      if (wait <= 0) to.write(data);
-      else setTimeout(() => to.writable && to.write(data), wait);
+      waiting.push({ due: performance.now() + slowMs() + lost, data });
+      if (waiting.length === 1) send();
     };
   }
 
