@@ -36,6 +36,7 @@ import { plainClientCredentials } from './plain-client-credentials.ts';
 import { plainIntrospection } from './plain-introspection.ts';
 import { logEvents } from './event-log.ts';
 import { PosternProvider } from './seam/provider.ts';
+import type { ShortWay } from './short-way.ts';
 import { assertSignsAndVerifies } from './self-test.ts';
 import { signOutAtOnce } from './sign-out-at-once.ts';
 import { createHearingPolicy } from './token-policies.ts';
@@ -61,6 +62,8 @@ export type Engine = {
   readonly findClient: (clientId: string) => Client | undefined;
   readonly consents: RememberedConsents;
   readonly recentApps: RecentApps;
+  /** By path below the issuer. */
+  readonly shortWays: ReadonlyMap<string, ShortWay>;
   /** Runs inside the host's own Koa context. */
   readonly handle: Middleware;
 };
@@ -82,13 +85,14 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   const findMachineToken = createMachineTokenFinder(tokens, revoked, createStillAllowed(findClient));
   const mayHearOf = createHearingPolicy({ audiences, clientExists: (clientId) => clients.has(clientId) });
   // Without the grant, the engine knows no machine token either.
-  const shortWays =
-    config.features.clientCredentials && parts.hasShortWays !== false
-      ? [
-          plainClientCredentials({ findClient, secrets, tokens, audiences, now, audit }),
-          plainIntrospection({ issuer: config.issuer, findClient, secrets, findMachineToken, mayHearOf }),
-        ]
-      : [];
+  const shortWays = new Map<string, ShortWay>();
+  if (config.features.clientCredentials && parts.hasShortWays !== false) {
+    const both = { findClient, secrets };
+    const issuing = { ...both, tokens, audiences, now, audit, maySign };
+    shortWays.set(ENDPOINTS.token, plainClientCredentials(issuing));
+    const introspecting = { ...both, issuer: config.issuer, findMachineToken, mayHearOf };
+    shortWays.set(ENDPOINTS.introspection, plainIntrospection(introspecting));
+  }
 
   const { records, hash } = parts.adapter;
   const consents = createRememberedConsents({
@@ -124,9 +128,9 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     findClient,
     consents,
     recentApps,
+    shortWays,
     handle: compose([
       keepGrants(maySign),
-      ...shortWays,
       createOfflineAccessNotice(log),
       limitUnknownTokens(limits, tokens),
       adjustAnswers(config.issuer),

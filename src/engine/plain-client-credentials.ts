@@ -2,9 +2,7 @@
 // is unusual or wrong goes to the engine untouched, so no refusal, status or header is written twice. The engine's own
 // answer is the reference, and test/flow/plain-client-credentials.test.ts compares the two.
 import { randomFillSync } from 'node:crypto';
-import type { Context, Middleware } from 'koa';
 import type { Client } from '../config/config.ts';
-import { ENDPOINTS } from '../config/endpoints.ts';
 import type { Clock } from '../store/store.ts';
 import type { Audit } from '../telemetry/audit.ts';
 import type { AccessTokens } from '../tokens/access-token.ts';
@@ -12,6 +10,7 @@ import type { AudienceRules } from '../tokens/audience.ts';
 import { recordIssued } from './audit-trail.ts';
 import type { SecretComparison } from './client-authentication.ts';
 import { credentialsOf, peekForm } from './plain-form.ts';
+import type { RequestState, ShortWay } from './short-way.ts';
 
 const FIELDS = new Set(['grant_type', 'scope', 'client_id', 'client_secret']);
 /** As the engine's own token ids: 256 bits. */
@@ -26,34 +25,15 @@ export type PlainClientCredentialsParts = {
   readonly audiences: AudienceRules;
   readonly now: Clock;
   readonly audit: Audit;
+  readonly maySign: () => boolean;
 };
 
-export function plainClientCredentials(parts: PlainClientCredentialsParts): Middleware {
-  const { findClient, secrets, tokens, audiences, now, audit } = parts;
+export function plainClientCredentials(parts: PlainClientCredentialsParts): ShortWay {
+  const { findClient, secrets, tokens, audiences, now, audit, maySign } = parts;
 
   const nextId = createTokenIds();
 
-  /** The client and its scopes, when everything about the request is plain and right. */
-  async function accept(ctx: Context) {
-    const form = peekForm(ctx, ENDPOINTS.token, FIELDS);
-    const credentials = form?.['grant_type'] === 'client_credentials' ? credentialsOf(ctx, form) : undefined;
-    if (credentials === undefined) return undefined;
-    const { clientId, secret } = credentials;
-    const client = findClient(clientId);
-    const scopes = client && grantableScopes(client, form?.['scope']);
-    if (client === undefined || scopes === undefined) return undefined;
-    // A secret that is wrong, or slow to compare, is the engine's to refuse, and is counted there.
-    const request = { endpoint: 'token', address: String(ctx.state['clientAddress'] ?? '') } as const;
-    const count = secrets.comparePlain(request, client, secret);
-    if (count === undefined) return undefined;
-    await count();
-    return { clientId, scopes };
-  }
-
-  return async function answerPlainClientCredentials(ctx, next) {
-    const accepted = await accept(ctx);
-    if (accepted === undefined) return next();
-    const { clientId, scopes } = accepted;
+  async function issue(clientId: string, scopes: readonly string[], state: RequestState) {
     const scope = scopes.length > 0 ? scopes.join(' ') : undefined;
     const audience = audiences.audienceOf(scopes);
     const lifetime = audiences.lifetimeOf(audience);
@@ -68,12 +48,28 @@ export function plainClientCredentials(parts: PlainClientCredentialsParts): Midd
       client_id: clientId,
       scope,
     });
-    recordIssued(audit, ctx.state, { clientId, grantType: 'client_credentials', scope, tokenId: jti });
+    recordIssued(audit, state, { clientId, grantType: 'client_credentials', scope, tokenId: jti });
     // RFC 6749 §5.1
-    ctx.set('Cache-Control', 'no-store');
-    ctx.set('Pragma', 'no-cache');
-    ctx.body = { access_token: jwt, expires_in: lifetime, scope, token_type: 'Bearer' };
-    return undefined;
+    return { access_token: jwt, expires_in: lifetime, scope, token_type: 'Bearer' };
+  }
+
+  return async function answerClientCredentials(request, state) {
+    const form = maySign() ? peekForm(request, FIELDS) : undefined;
+    const credentials =
+      form?.['grant_type'] === 'client_credentials' ? credentialsOf(request, form) : undefined;
+    if (credentials === undefined) return undefined;
+    const { clientId, secret } = credentials;
+    const client = findClient(clientId);
+    const scopes = client && grantableScopes(client, form?.['scope']);
+    if (client === undefined || scopes === undefined) return undefined;
+    // A secret that is wrong, or slow to compare, is the engine's to refuse, and is counted there.
+    const from = { endpoint: 'token', address: state.clientAddress } as const;
+    const count = secrets.comparePlain(from, client, secret);
+    if (count === undefined) return undefined;
+    return async () => {
+      await count();
+      return issue(clientId, scopes, state);
+    };
   };
 }
 

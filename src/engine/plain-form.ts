@@ -2,7 +2,6 @@
 // itself without any need of decoding. Everything else is undefined, which leaves the request, as it was, to the engine.
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
-import type { Context } from 'koa';
 
 const FORM = 'application/x-www-form-urlencoded';
 const MAX_BYTES = 4096;
@@ -18,17 +17,16 @@ const UNUSUAL_HEADERS = [
 export type PlainForm = Readonly<Partial<Record<string, string>>>;
 export type PlainCredentials = { readonly clientId: string; readonly secret: string };
 
-/** The form of a POST to exactly `path`, when it is whole already and holds `fields` only, each once. The request is left as it was. */
-export function peekForm(ctx: Context, path: string, fields: ReadonlySet<string>): PlainForm | undefined {
-  if (ctx.method !== 'POST' || ctx.url !== path) return undefined;
-  const { headers } = ctx.req;
+/** The form of a POST, when it is whole already and holds `fields` only, each once. The request is left as it was. */
+export function peekForm(request: IncomingMessage, fields: ReadonlySet<string>): PlainForm | undefined {
+  const { headers } = request;
   const length = Number(headers['content-length']);
   const isPlain =
     headers['content-type'] === FORM &&
     length > 0 &&
     length <= MAX_BYTES &&
     UNUSUAL_HEADERS.every((name) => headers[name] === undefined);
-  const body = isPlain ? peek(ctx.req) : undefined;
+  const body = isPlain ? peek(request) : undefined;
   if (body?.length !== length) return undefined;
   return readForm(body.toString('utf8'), fields);
 }
@@ -60,9 +58,11 @@ function peek(request: IncomingMessage): Buffer | undefined {
 }
 
 /** One way of authenticating, without any need of decoding (RFC 6749 §2.3.1). */
-export function credentialsOf(ctx: Context, form: PlainForm): PlainCredentials | undefined {
+export function credentialsOf(
+  { headers: { authorization } }: IncomingMessage,
+  form: PlainForm,
+): PlainCredentials | undefined {
   const { client_id: clientId, client_secret: secret } = form;
-  const { authorization } = ctx.req.headers;
   if (authorization === undefined) {
     return clientId !== undefined && secret !== undefined ? { clientId, secret } : undefined;
   }

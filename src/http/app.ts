@@ -23,6 +23,7 @@ import { measureRequests } from './measure-requests.ts';
 import { createReadyDocuments } from './ready-documents.ts';
 import { requestLog } from './request-log.ts';
 import type { App } from './server.ts';
+import { createShortWays } from './short-ways.ts';
 import { sizes } from './sizes.ts';
 
 export type AppParts = {
@@ -58,14 +59,24 @@ export function createApp(parts: AppParts): App {
     metrics,
     isFollowed: () => isTracing() || log.isLevelEnabled('debug'),
   });
+  const clientAddress = createClientAddress(trustedProxies);
+  const short = createShortWays({
+    issuer,
+    engine: () => live.current,
+    clientAddress,
+    limits,
+    metrics,
+    log,
+  });
 
   app.use(ready.keep);
+  app.use(short.learn);
   app.use(measureRequests(metrics));
   app.use(requestLog(log));
   app.use(securityHeaders(issuer));
   app.use(language(pages, issuer));
   app.use(errors(pages, log));
-  app.use(edge({ issuer, clientAddress: createClientAddress(trustedProxies) }));
+  app.use(edge({ issuer, clientAddress }));
   app.use(
     cors({
       allowedOrigins: config.cors.allowedOrigins,
@@ -73,6 +84,7 @@ export function createApp(parts: AppParts): App {
       findClient: (clientId) => live.current.findClient(clientId),
     }),
   );
+  app.use(short.resume);
   app.use(limitAddresses(limits));
   app.use(sizes());
   app.use(refuseControlBytes(issuer));
@@ -82,7 +94,7 @@ export function createApp(parts: AppParts): App {
   app.use(oneRequest);
   app.use(below('/interaction/', interactions));
   app.use(live.handle);
-  return { callback: () => ready.inFrontOf(app.callback()) };
+  return { callback: () => ready.inFrontOf(short.inFrontOf(app.callback())) };
 }
 
 /** A router looks at each of its routes with each request that comes by. */

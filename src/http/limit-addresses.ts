@@ -15,13 +15,14 @@ const LIMITED: Readonly<Record<string, AddressEndpoint>> = {
 /** What stands between an authorization or sign-out request and its answer. */
 const PAGES = ['/interaction/', `${ENDPOINTS.authorization}/`, `${ENDPOINTS.logout}/`];
 
-function endpointOf(path: string): AddressEndpoint | undefined {
+/** Under what a request for this path counts. */
+export function addressEndpointOf(path: string): AddressEndpoint | undefined {
   return LIMITED[path] ?? (PAGES.some((prefix) => path.startsWith(prefix)) ? 'pages' : undefined);
 }
 
 export function limitAddresses(limits: Limits): Middleware {
   return async function limitAddress(ctx, next) {
-    const endpoint = endpointOf(ctx.path);
+    const endpoint = addressEndpointOf(ctx.path);
     if (endpoint !== undefined) await limits.takeAddress(endpoint, String(ctx.state['clientAddress']));
     return next();
   };

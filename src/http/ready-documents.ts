@@ -2,11 +2,12 @@
 // answered it. Owns what is plain and what is kept; makes no header and no body itself. Any other request, and the first
 // one of each engine instance, goes through the list.
 import { randomUUID } from 'node:crypto';
-import type { ClientRequest, IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Middleware } from 'koa';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { type Caching, CACHEABLE } from './caching.ts';
 import { hasOneHost, REQUEST_ID } from './edge.ts';
+import { headOf, type List } from './list.ts';
 import { routeName } from './route-name.ts';
 import { MAX_HEADERS, SINGLE_HEADERS } from './sizes.ts';
 
@@ -27,12 +28,6 @@ type Answer = {
 
 /** A request that has one of these may get another answer than the rest: CORS, 304, a body, a header sent twice. */
 const TELLING = new Set([...SINGLE_HEADERS, 'if-none-match', 'content-length', 'transfer-encoding']);
-/** These belong to one answer, or one connection, alone. */
-const PRIVATE = ['Connection', 'Set-Cookie'];
-
-/** As a Koa app's callback is. */
-type List = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
-
 export interface ReadyDocuments {
   /** The first of the list: keeps the answers that the list gives. */
   readonly keep: Middleware;
@@ -61,8 +56,8 @@ export function createReadyDocuments(parts: ReadyDocumentsParts): ReadyDocuments
     const { path, status, body, res } = ctx;
     if (status !== 200 || !CACHEABLE.has(path) || typeof body !== 'string') return;
     // What was asked in between two instances is nobody's.
-    if (source() !== asked || PRIVATE.some((name) => res.hasHeader(name))) return;
-    const head = namesOf(res).flatMap((name) => [name, String(res.getHeader(name))]);
+    const head = source() === asked ? headOf(res) : undefined;
+    if (head === undefined) return;
     answers.set(ctx.originalUrl, { source: asked, path, route: routeName(ctx), head, body });
   }
 
@@ -75,11 +70,6 @@ export function createReadyDocuments(parts: ReadyDocumentsParts): ReadyDocuments
         else answer(response, ready);
       },
   };
-}
-
-/** As they go out. Every outgoing message has the method; the types give it to one kind alone. */
-function namesOf(response: ServerResponse): readonly string[] {
-  return (response as ServerResponse & Pick<ClientRequest, 'getRawHeaderNames'>).getRawHeaderNames();
 }
 
 /** Of requests for one and the same target, all that are plain get the same answer. */

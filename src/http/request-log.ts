@@ -6,20 +6,26 @@ import { routeName } from './route-name.ts';
 export function requestLog(log: Log): Middleware {
   return async function logRequest(ctx, next) {
     if (!log.isLevelEnabled('debug')) return next();
-    const started = performance.now();
+    const startedAt = performance.now();
     try {
       return await next();
     } finally {
-      log.debug(
-        {
-          requestId: ctx.state['requestId'],
-          method: ctx.method,
-          route: routeName(ctx),
-          status: ctx.status,
-          ms: Math.round(performance.now() - started),
-        },
-        'request',
-      );
+      const { method, status, state } = ctx;
+      logAnswer(log, { requestId: state['requestId'], method, route: routeName(ctx), status, startedAt });
     }
   };
+}
+
+export type Answered = {
+  /** None for a request that was refused before it got one. */
+  readonly requestId: unknown;
+  readonly method: string;
+  readonly route: string;
+  readonly status: number;
+  /** By performance.now(). */
+  readonly startedAt: number;
+};
+
+export function logAnswer(log: Log, { startedAt, ...request }: Answered): void {
+  log.debug({ ...request, ms: Math.round(performance.now() - startedAt) }, 'request');
 }

@@ -23,7 +23,8 @@ const AMPERSAND = 38;
 
 export function sizes(): Middleware {
   return function refuseOversize(ctx, next) {
-    refuseHeaders(ctx.req);
+    const fault = headerFault(ctx.req);
+    if (fault !== undefined) throw fault;
     refuseQuery(ctx);
     if (ctx.method === 'POST') limitBody(ctx);
     return next();
@@ -37,17 +38,19 @@ export function closeUnread(ctx: Context): void {
   if (!complete && isEndless) ctx.set('Connection', 'close');
 }
 
-function refuseHeaders({ rawHeaders }: IncomingMessage): void {
+/** What is wrong with the headers, whatever they mean. */
+export function headerFault({ rawHeaders }: IncomingMessage): Refusal | undefined {
   if (rawHeaders.length / 2 > MAX_HEADERS) {
-    throw new Refusal(431, 'invalid_request', 'the request has too many headers');
+    return new Refusal(431, 'invalid_request', 'the request has too many headers');
   }
   const seen = new Set<string>();
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = String(rawHeaders[index]).toLowerCase();
     if (!SINGLE_HEADERS.has(name)) continue;
-    if (seen.has(name)) throw new Refusal(400, 'invalid_request', 'a header was sent twice');
+    if (seen.has(name)) return new Refusal(400, 'invalid_request', 'a header was sent twice');
     seen.add(name);
   }
+  return undefined;
 }
 
 function refuseQuery(ctx: Context): void {

@@ -181,15 +181,23 @@ describe('generated requests for machine tokens', () => {
 });
 
 describe('a plain request for a machine token', () => {
-  it('is answered without the engine, and by the engine where the short ways are off', async () => {
-    const both = await startBothWays(GENERATED_WORLD);
-    const body = Buffer.from('grant_type=client_credentials&scope=reports.read');
-    const headers = ['Authorization', basic('svc'), ...formHeaders(body)];
-    const ask = () => both.ask(() => ({ method: 'POST', target: '/oauth/token', headers, body }));
-    expect((await ask()).isShort).toBe(false); // nobody knows the client at that address yet
-    const { seen, isShort } = await ask();
-    expect([isShort, seen[0].status]).toEqual([true, 200]);
-    expect(both.visits()).toBeGreaterThan(0);
-    await both.stop();
-  });
+  it.each([
+    ['', ''],
+    [' below a path', '/id'],
+  ])(
+    'is answered without the engine%s, and by the engine where the short ways are off',
+    async (_where, path) => {
+      const both = await startBothWays(GENERATED_WORLD, path);
+      const body = Buffer.from('grant_type=client_credentials&scope=reports.read');
+      const headers = ['Authorization', basic('svc'), ...formHeaders(body)];
+      const ask = () => both.ask(() => ({ method: 'POST', target: `${path}/oauth/token`, headers, body }));
+      expect((await ask()).isShort).toBe(false); // nobody knows the client at that address yet
+      expect((await ask()).isShort).toBe(false); // nor what headers such an answer has
+      const { seen, isShort } = await ask();
+      expect([isShort, seen[0].status]).toEqual([true, 200]);
+      expect(seen[0].headers).toEqual(seen[1].headers);
+      expect(both.visits()).toBeGreaterThan(0);
+      await both.stop();
+    },
+  );
 });

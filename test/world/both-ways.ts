@@ -3,7 +3,7 @@
 import { Agent, request as httpRequest } from 'node:http';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import path from 'node:path';
+import { join } from 'node:path';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import Provider from 'oidc-provider';
 import { expect, vi } from 'vitest';
@@ -145,16 +145,17 @@ export type BothWays = {
   stop(): Promise<void>;
 };
 
-export async function startBothWays(config: Readonly<Record<string, unknown>>): Promise<BothWays> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'postern-both-'));
+/** `path` is the issuer's own. */
+export async function startBothWays(config: Readonly<Record<string, unknown>>, path = ''): Promise<BothWays> {
+  const folder = await mkdtemp(join(tmpdir(), 'postern-both-'));
   // The engine asks for its context whenever it compares a secret or looks a client up.
   const visits = vi.spyOn(Provider, 'ctx', 'get');
-  const issuer = `http://127.0.0.1:${await freePort()}`;
+  const issuer = `http://127.0.0.1:${await freePort()}${path}`;
   const start = async (name: string, hasShortWays: boolean, settings: object) =>
     new Side(
       await startWorld({
         issuer,
-        store: `lmdb:${path.join(folder, name)}`,
+        store: `lmdb:${join(folder, name)}`,
         hasShortWays,
         config: { ...settings },
       }),
