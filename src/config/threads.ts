@@ -38,7 +38,7 @@ function threadsFor(processes: number): number {
   return Math.ceil(availableParallelism() / processes) + 1;
 }
 
-/** How many of this process's threads may be busy with passwords at a time: all but one. */
+/** How many passwords this process compares at a time, each in a thread of its own: one for each of its cores. */
 export function passwordThreads(): number {
   const threads = Number(process.env[NAME] ?? DEFAULT_OF_NODE);
   return Math.max(1, threads - 1);
