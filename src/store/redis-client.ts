@@ -9,6 +9,7 @@ import {
 } from 'ioredis';
 import type { RedisPlace } from '../config/redis-url.ts';
 import { SCRIPTS } from './redis-scripts.ts';
+import { QuietSentinelConnector } from './redis-sentinel-connector.ts';
 import { slotOf } from './redis-slots.ts';
 
 /** A server that may be asked now. `name` is its own among all servers of this client. */
@@ -118,7 +119,8 @@ function toSentinelOptions(place: RedisPlace) {
     sentinelReconnectStrategy: backoff,
     // Hears of a new master at once, even where the old one still answers.
     failoverDetector: true,
-  } satisfies SentinelConnectionOptions;
+    Connector: QuietSentinelConnector,
+  } satisfies SentinelConnectionOptions & Pick<RedisOptions, 'Connector'>;
 }
 
 const CLUSTER: ClusterOptions = {
