@@ -10,6 +10,7 @@ import {
   GENERATED_WORLD,
   startBothWays,
 } from '../world/both-ways.ts';
+import { openWire } from '../edge/wire.ts';
 import { standingClock } from '../world/clock.ts';
 import { basic, post, type Answer } from '../world/flows.ts';
 import { type Known, makeRequest } from '../world/generated-requests.ts';
@@ -200,4 +201,50 @@ describe('a plain request for a machine token', () => {
       await both.stop();
     },
   );
+
+  it('is answered by itself, in its turn, however its bytes come', async () => {
+    const world = await startWorld();
+    const form = 'grant_type=client_credentials&scope=reports.read';
+    const request = (authorization: string, body: string, connection = 'keep-alive') =>
+      [
+        'POST /oauth/token HTTP/1.1',
+        'Host: id.example',
+        `Connection: ${connection}`,
+        `Authorization: ${authorization}`,
+        'Content-Type: application/x-www-form-urlencoded',
+        `Content-Length: ${body.length}`,
+        '',
+        body,
+      ].join('\r\n');
+    const right = basic('svc');
+    // Known at this address, and the headers of such an answer known, too.
+    for (let turn = 0; turn < 2; turn += 1) await post(world, '/oauth/token', form, { authorization: right });
+
+    const wire = await openWire(world.base);
+    const bytes = [
+      request(right, form),
+      request(basic('svc', 'wrong-secret'), form),
+      request(right, `${form}&ignored=1`),
+      request(right, `${form}+nobodys`),
+      request(right, 'grant_type=client_credentials&scope=other.read', 'close'),
+    ].join('');
+    // Cut in the middle of a body; the rest with what follows.
+    const cut = form.length * 2 + 250;
+    wire.write(bytes.slice(0, cut));
+    await expect.poll(() => wire.received().includes('access_token')).toBe(true);
+    wire.write(bytes.slice(cut));
+    const { received } = await wire.ended;
+    const answers = received.split('HTTP/1.1 ').slice(1);
+    expect(answers.map((answer) => answer.slice(0, 3))).toEqual(['200', '401', '200', '400', '200']);
+    expect(answers.map((answer) => /"scope":"([^"]*)"/.exec(answer)?.[1])).toEqual([
+      'reports.read',
+      undefined,
+      'reports.read',
+      'nobodys', // in the refusal
+      'other.read',
+    ]);
+    const tokens = answers.flatMap((answer) => /"access_token":"([^"]+)"/.exec(answer)?.[1] ?? []);
+    expect(new Set(tokens).size).toBe(3);
+    await world.stop();
+  });
 });
