@@ -1,0 +1,13 @@
+// The store's own suites once more, on Valkey: a single server, Sentinels and a Cluster. Owns no test; says where there is no Valkey.
+import { it } from 'vitest';
+import { findServer } from '../servers.ts';
+
+const valkey = process.env['POSTERN_TEST_REDIS'] ?? findServer('valkey-server');
+
+if (valkey === undefined) {
+  it.skip('on Valkey: there is no valkey-server here (Debian has it in bookworm-backports)', () => undefined);
+} else {
+  process.env['POSTERN_TEST_REDIS'] = valkey;
+  await import('../store/redis.test.ts');
+  await import('../store/redis-groups.test.ts');
+}
