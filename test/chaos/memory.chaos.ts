@@ -1,22 +1,14 @@
 // RD-12, RD-34: what is left behind. Machine tokens leave no key; sign-ins leave exactly what is alive of them, and then nothing;
 // and the processes don't grow. POSTERN_CHAOS_TOKENS and POSTERN_CHAOS_SIGN_INS say how many; 20,000 and 200 when they don't.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openAdministration } from '../../src/store/administration.ts';
 import { type RedisServer, startRedis } from '../servers.ts';
-import { Browser } from '../world/browser.ts';
-import {
-  AUTHORIZATION_REQUEST,
-  basic,
-  DEFAULT_SCOPE,
-  finishPages,
-  post,
-  refresh,
-  VERIFIER,
-} from '../world/flows.ts';
-import type { World } from '../world/world.ts';
 import { type Fleet, startFleet } from './fleet.ts';
 
 const TOKENS = Number(process.env['POSTERN_CHAOS_TOKENS'] ?? 20_000);
@@ -27,7 +19,6 @@ const LIFE_SECONDS = 240;
 const MARK_SECONDS = 3600;
 /** The longest window of a limit, and how long a sign-in that is over is remembered. */
 const WINDOW_SECONDS = 61;
-const WORKERS = 16;
 const PARTS = 10;
 
 let server: RedisServer;
@@ -56,47 +47,23 @@ afterEach(async () => {
   await server.stop();
 });
 
-/** Calls `work` so often, on all nodes in turn. */
-async function times(count: number, work: (world: World) => Promise<unknown>): Promise<void> {
-  let left = count;
-  const worker = async () => {
-    while (left > 0) {
-      left -= 1;
-      const world = fleet.worlds[left % fleet.worlds.length];
-      if (world !== undefined) await work(world);
-    }
-  };
-  await Promise.all(Array.from({ length: WORKERS }, worker));
-}
-
-async function takeToken(world: World): Promise<void> {
-  const form = { grant_type: 'client_credentials', scope: 'reports.read' };
-  const { status } = await post(world, '/oauth/token', form, { authorization: basic('svc') });
-  expect(status).toBe(200);
-}
-
+/** In epoch milliseconds. */
 type Span = { readonly began: number; readonly ended: number };
 
-const REQUEST = { ...AUTHORIZATION_REQUEST, scope: DEFAULT_SCOPE, prompt: 'consent' };
-
-/** A person in a browser of their own, who signs in and consents; the app uses the code and then its refresh token. */
-async function signIn(world: World): Promise<Span> {
-  const began = performance.now();
-  const browser = new Browser(world.issuer, world.base);
-  const first = await browser.open(
-    `${world.issuer}/oauth/authorize?${new URLSearchParams(REQUEST).toString()}`,
-  );
-  const { url } = await finishPages(browser, first, 'alice');
-  const exchange = {
-    grant_type: 'authorization_code',
-    code: new URL(url).searchParams.get('code') ?? '',
-    redirect_uri: REQUEST.redirect_uri,
-    code_verifier: VERIFIER,
-  };
-  const { body } = await post(world, '/oauth/token', exchange, { authorization: basic('web') });
-  const refreshed = await refresh(world, String(body['refresh_token']));
-  expect(refreshed.status).toBe(200);
-  return { began, ended: performance.now() };
+/** So many of them on all nodes, by a process of its own; when each was done. */
+async function many(what: 'tokens' | 'sign-ins', count: number): Promise<readonly Span[]> {
+  const places = fleet.worlds.flatMap(({ issuer, base }) => [issuer, base]);
+  const args = ['--no-warnings', 'test/chaos/many.ts', what, String(count), ...places];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'close');
+  const spans: Span[] = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    const [began = 0, end = 0] = line.split(' ').map(Number);
+    spans.push({ began, ended: end });
+  }
+  const [code] = (await ended) as [number];
+  expect([code, spans.length]).toEqual([0, count]);
+  return spans;
 }
 
 /** What lives so long after a sign-in: how many there are at least, and at most, in a count that takes a while. */
@@ -135,8 +102,9 @@ it(
     const began = performance.now();
     const megabytes: number[] = [];
     for (let part = 0; part < PARTS; part += 1) {
-      await times(Math.ceil(TOKENS / PARTS), takeToken);
+      await many('tokens', Math.ceil(TOKENS / PARTS));
       megabytes.push(await memory());
+      say({ tokens: ((part + 1) * TOKENS) / PARTS, 'MB of all nodes': megabytes.at(-1) });
     }
     const during = await redis.dbsize();
     await sleep(WINDOW_SECONDS * 1000);
@@ -161,14 +129,14 @@ it(
     const began = performance.now();
     const signIns: Span[] = [];
     for (let part = 0; part < PARTS; part += 1) {
-      await times(Math.ceil(SIGN_INS / PARTS), async (world) => signIns.push(await signIn(world)));
+      signIns.push(...(await many('sign-ins', Math.ceil(SIGN_INS / PARTS))));
       say({ 'sign-ins': signIns.length, keys: await redis.dbsize(), 'MB of all nodes': await memory() });
     }
     const seconds = Math.round((performance.now() - began) / 1000);
     await sleep(WINDOW_SECONDS * 1000);
-    const counting = performance.now();
+    const counting = Date.now();
     const alive = await countKinds();
-    const count = { began: counting, ended: performance.now() };
+    const count = { began: counting, ended: Date.now() };
     const [own, marks] = [aliveOf(signIns, LIFE_SECONDS, count), aliveOf(signIns, MARK_SECONDS, count)];
     say({ 'sign-ins': signIns.length, seconds, alive, expected: { own, marks } });
     const expectAlive = (kind: string, least: number, most: number) => {
@@ -185,10 +153,10 @@ it(
     }
 
     await sleep((LIFE_SECONDS + 2) * 1000);
-    const recounting = performance.now();
+    const recounting = Date.now();
     const left = (await redis.keys('postern:record:Session:*')).length;
     const after = await redis.dbsize();
-    const late = aliveOf(signIns, MARK_SECONDS, { began: recounting, ended: performance.now() });
+    const late = aliveOf(signIns, MARK_SECONDS, { began: recounting, ended: Date.now() });
     say({ keys: { before, after, marks: left }, expected: late });
     // Else one document (the last uses of secrets) and one counter of the person (known browsers, 90 days), however often
     // they sign in.

@@ -1,0 +1,76 @@
+// A process that does one thing many times, on several nodes in turn: `node many.ts tokens|sign-ins COUNT [ISSUER BASE]...`. Prints a
+// line for each, with when it began and ended (epoch milliseconds), and ends with 1 at the first that fails. By itself, because a test
+// runner slows down and grows over hundreds of thousands of requests.
+import { Agent, request as httpRequest } from 'node:http';
+import { Browser } from '../world/browser.ts';
+import { AUTHORIZATION_REQUEST, basic, DEFAULT_SCOPE, finishPages, post, VERIFIER } from '../world/flows.ts';
+import type { World } from '../world/world.ts';
+
+type Node = Pick<World, 'issuer' | 'base'>;
+type Deed = (node: Node) => Promise<void>;
+
+const AT_ONCE = 16;
+
+const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
+const TOKEN_REQUEST = 'grant_type=client_credentials&scope=reports.read';
+
+function takeToken({ base }: Node): Promise<void> {
+  const headers = {
+    authorization: basic('svc'),
+    'content-type': 'application/x-www-form-urlencoded',
+    'content-length': TOKEN_REQUEST.length,
+  };
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest(`${base}/oauth/token`, { method: 'POST', agent, headers }, (response) => {
+      response.resume().once('end', () => {
+        if (response.statusCode === 200) resolve();
+        else reject(new Error(`a token was refused with ${response.statusCode}`));
+      });
+    });
+    sent.once('error', reject).end(TOKEN_REQUEST);
+  });
+}
+
+const REQUEST = { ...AUTHORIZATION_REQUEST, scope: DEFAULT_SCOPE, prompt: 'consent' };
+
+/** A person in a browser of their own, who signs in and consents; the app uses the code and then its refresh token. */
+async function signIn({ issuer, base }: Node): Promise<void> {
+  const query = new URLSearchParams(REQUEST).toString();
+  const browser = new Browser(issuer, base);
+  const { url } = await finishPages(
+    browser,
+    await browser.open(`${issuer}/oauth/authorize?${query}`),
+    'alice',
+  );
+  const exchange = {
+    grant_type: 'authorization_code',
+    code: new URL(url).searchParams.get('code') ?? '',
+    redirect_uri: REQUEST.redirect_uri,
+    code_verifier: VERIFIER,
+  };
+  const { body } = await post({ base }, '/oauth/token', exchange, { authorization: basic('web') });
+  const form = { grant_type: 'refresh_token', refresh_token: String(body['refresh_token']) };
+  const { status } = await post({ base }, '/oauth/token', form, { authorization: basic('web') });
+  if (status !== 200) throw new Error(`a refresh was refused with ${status}`);
+}
+
+const DEEDS: Readonly<Record<string, Deed>> = { tokens: takeToken, 'sign-ins': signIn };
+const [what = '', count = '', ...places] = process.argv.slice(2);
+const deed = DEEDS[what];
+const nodes = places.flatMap((issuer, index) =>
+  index % 2 === 0 ? [{ issuer, base: places[index + 1] ?? issuer }] : [],
+);
+if (deed === undefined || nodes.length === 0) throw new TypeError('what, how often, and where?');
+
+let left = Number(count);
+async function work(doIt: Deed): Promise<void> {
+  while (left > 0) {
+    left -= 1;
+    const node = nodes[left % nodes.length];
+    const began = Date.now();
+    if (node !== undefined) await doIt(node);
+    process.stdout.write(`${began} ${Date.now()}\n`);
+  }
+}
+await Promise.all(Array.from({ length: AT_ONCE }, () => work(deed)));
+agent.destroy();
