@@ -49,17 +49,19 @@ afterEach(async () => {
 
 /** In epoch milliseconds. */
 type Span = { readonly began: number; readonly ended: number };
+/** One that a 503 broke off may have left something. */
+type Done = Span & { readonly isWhole: boolean };
 
 /** So many of them on all nodes, by a process of its own; when each was done. */
-async function many(what: 'tokens' | 'sign-ins', count: number): Promise<readonly Span[]> {
+async function many(what: 'tokens' | 'sign-ins', count: number): Promise<readonly Done[]> {
   const places = fleet.worlds.flatMap(({ issuer, base }) => [issuer, base]);
   const args = ['--no-warnings', 'test/chaos/many.ts', what, String(count), ...places];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(child, 'close');
-  const spans: Span[] = [];
+  const spans: Done[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
-    const [began = 0, end = 0] = line.split(' ').map(Number);
-    spans.push({ began, ended: end });
+    const [began, end, outcome] = line.split(' ');
+    spans.push({ began: Number(began), ended: Number(end), isWhole: outcome === 'done' });
   }
   const [code] = (await ended) as [number];
   expect([code, spans.length]).toEqual([0, count]);
@@ -67,11 +69,11 @@ async function many(what: 'tokens' | 'sign-ins', count: number): Promise<readonl
 }
 
 /** What lives so long after a sign-in: how many there are at least, and at most, in a count that takes a while. */
-function aliveOf(signIns: readonly Span[], seconds: number, count: Span) {
+function aliveOf(signIns: readonly Done[], seconds: number, count: Span) {
   // A time to live is rounded up to a second.
   const [sure, possible] = [count.ended - seconds * 1000, count.began - (seconds + 1) * 1000];
   return {
-    least: signIns.filter(({ began }) => began > sure).length,
+    least: signIns.filter(({ began, isWhole }) => isWhole && began > sure).length,
     most: signIns.filter(({ ended }) => ended > possible).length,
   };
 }
@@ -127,7 +129,7 @@ it(
   async () => {
     const before = await redis.dbsize();
     const began = performance.now();
-    const signIns: Span[] = [];
+    const signIns: Done[] = [];
     for (let part = 0; part < PARTS; part += 1) {
       signIns.push(...(await many('sign-ins', Math.ceil(SIGN_INS / PARTS))));
       say({ 'sign-ins': signIns.length, keys: await redis.dbsize(), 'MB of all nodes': await memory() });
@@ -138,7 +140,14 @@ it(
     const alive = await countKinds();
     const count = { began: counting, ended: Date.now() };
     const [own, marks] = [aliveOf(signIns, LIFE_SECONDS, count), aliveOf(signIns, MARK_SECONDS, count)];
-    say({ 'sign-ins': signIns.length, seconds, alive, expected: { own, marks } });
+    const whole = signIns.filter(({ isWhole }) => isWhole).length;
+    say({
+      'sign-ins': whole,
+      'broken off': signIns.length - whole,
+      seconds,
+      alive,
+      expected: { own, marks },
+    });
     const expectAlive = (kind: string, least: number, most: number) => {
       expect(alive[kind] ?? 0, kind).toBeGreaterThanOrEqual(least);
       expect(alive[kind] ?? 0, kind).toBeLessThanOrEqual(most);
