@@ -17,17 +17,23 @@ const UNUSUAL_HEADERS = [
 export type PlainForm = Readonly<Partial<Record<string, string>>>;
 export type PlainCredentials = { readonly clientId: string; readonly secret: string };
 
-/** The form of a POST, when it is whole already and holds `fields` only, each once. The request is left as it was. */
-export function peekForm(request: IncomingMessage, fields: ReadonlySet<string>): PlainForm | undefined {
-  const { headers } = request;
-  const length = Number(headers['content-length']);
-  const isPlain =
+/** Whether the head announces a form that is small enough and has nothing unusual about it. */
+export function announcesForm({ headers }: IncomingMessage): boolean {
+  const length = lengthOf(headers);
+  return (
     headers['content-type'] === FORM &&
     length > 0 &&
     length <= MAX_BYTES &&
-    UNUSUAL_HEADERS.every((name) => headers[name] === undefined);
-  const body = isPlain ? peek(request) : undefined;
-  if (body?.length !== length) return undefined;
+    UNUSUAL_HEADERS.every((name) => headers[name] === undefined)
+  );
+}
+
+const lengthOf = (headers: IncomingMessage['headers']) => Number(headers['content-length']);
+
+/** The announced form, when it is whole already and holds `fields` only, each once. The request is left as it was. */
+export function peekForm(request: IncomingMessage, fields: ReadonlySet<string>): PlainForm | undefined {
+  const body = announcesForm(request) ? peek(request) : undefined;
+  if (body?.length !== lengthOf(request.headers)) return undefined;
   return readForm(body.toString('utf8'), fields);
 }
 

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Middleware } from 'koa';
 import type { Engine } from '../engine/engine.ts';
+import { announcesForm } from '../engine/plain-form.ts';
 import type { Answering, RequestState, ShortWay } from '../engine/short-way.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -53,7 +54,8 @@ export function createShortWays(parts: ShortWaysParts): ShortWays {
     const way = engine().shortWays.get(path);
     // A trace follows a request through the list.
     if (way === undefined || isTracing()) return undefined;
-    return headerFault(request) === undefined && hasOneHost(request) ? [path, way] : undefined;
+    const isPlain = announcesForm(request) && headerFault(request) === undefined && hasOneHost(request);
+    return isPlain ? [path, way] : undefined;
   }
 
   /** Throws what the list has to answer. */
@@ -105,13 +107,26 @@ export function createShortWays(parts: ShortWaysParts): ShortWays {
       async function answerShortly(request, response) {
         const found = wayOf(request);
         if (found !== undefined) {
-          // A body comes right behind its head, but not before whoever was told of the head has returned.
-          await Promise.resolve();
+          await beginningOfBody(request);
           if (await answer(...found, request, response)) return;
         }
         await list(request, response);
       },
   };
+}
+
+/** A body is in one packet with its head, or a moment behind it. Resolves as well when there will be none. */
+async function beginningOfBody(request: IncomingMessage): Promise<void> {
+  // Not before whoever was told of the head has returned.
+  await Promise.resolve();
+  if (request.readableLength > 0 || request.complete || request.destroyed) return;
+  await new Promise<void>((resolve) => {
+    function done(): void {
+      request.off('readable', done).off('close', done);
+      resolve();
+    }
+    request.on('readable', done).on('close', done);
+  });
 }
 
 /** The headers of an answer for each path below the issuer, as the list last sent them; those of another engine are unknown. */

@@ -191,7 +191,8 @@ describe('a plain request for a machine token', () => {
       const both = await startBothWays(GENERATED_WORLD, path);
       const body = Buffer.from('grant_type=client_credentials&scope=reports.read');
       const headers = ['Authorization', basic('svc'), ...formHeaders(body)];
-      const ask = () => both.ask(() => ({ method: 'POST', target: `${path}/oauth/token`, headers, body }));
+      const ask = (isLate = false) =>
+        both.ask(() => ({ method: 'POST', target: `${path}/oauth/token`, headers, body, isLate }));
       expect((await ask()).isShort).toBe(false); // nobody knows the client at that address yet
       expect((await ask()).isShort).toBe(false); // nor what headers such an answer has
       const { seen, isShort } = await ask();

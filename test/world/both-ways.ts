@@ -18,6 +18,8 @@ export type WireRequest = {
   /** Name, value, name, value; a name may come twice. */
   readonly headers: readonly string[];
   readonly body: Buffer;
+  /** The body comes in a packet of its own. */
+  readonly isLate?: boolean;
 };
 
 /** Everything of an answer and its traces that must be the same, in a form that can be. */
@@ -46,7 +48,10 @@ const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
 type Answer = Pick<Seen, 'status' | 'headers' | 'text'>;
 
-async function send(world: OpenWorld, { method, target, headers, body }: WireRequest): Promise<Answer> {
+async function send(
+  world: OpenWorld,
+  { method, target, headers, body, isLate }: WireRequest,
+): Promise<Answer> {
   const { hostname, port } = new URL(world.base);
   return new Promise((resolve, reject) => {
     const all = ['Host', 'id.example', ...headers];
@@ -69,7 +74,10 @@ async function send(world: OpenWorld, { method, target, headers, body }: WireReq
       });
     });
     sent.on('error', reject);
-    sent.end(body);
+    if (isLate === true) {
+      sent.flushHeaders();
+      setImmediate(() => sent.end(body));
+    } else sent.end(body);
   });
 }
 

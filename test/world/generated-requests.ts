@@ -58,7 +58,7 @@ export function makeRequest(random: Random, known: Known): WireRequest {
   draft.headers.push(['X-Forwarded-For', random.pick(isHonest ? HONEST : GUESSING)]);
   if (random.chance(0.15)) spoilForm(random, draft.form);
   const body = Buffer.from(encodeForm(random, draft.form), 'latin1');
-  return { ...frame(random, draft, known.path, body) };
+  return { ...frame(random, draft, known.path, body), isLate: random.chance(0.3) };
 }
 
 function chooseCredentials(random: Random, { secrets, usual }: Known): Credentials {
