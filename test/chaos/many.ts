@@ -9,7 +9,7 @@ import type { World } from '../world/world.ts';
 type Node = Pick<World, 'issuer' | 'base'>;
 type Deed = (node: Node) => Promise<void>;
 
-const AT_ONCE = 8;
+const AT_ONCE = 32;
 
 /** A store that is late on a busy machine is no failure of what is asked here. */
 class Broken extends Error {}
