@@ -61,8 +61,20 @@ export async function ensureServers(
   for (const name of missing) requireServer(name);
 }
 
-/** A port that was free a moment ago. */
+/** Nothing listens on them yet, so the system may name one of them twice. */
+const named = new Set<number>();
+
+/** A port that was free a moment ago, and another one each time. */
 export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = await anyPort();
+    if (named.has(port)) continue;
+    named.add(port);
+    return port;
+  }
+}
+
+async function anyPort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
