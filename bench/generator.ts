@@ -260,8 +260,9 @@ async function paced(seconds: number): Promise<Found> {
     const due = started + (count * 1000) / rate;
     const wait = due - performance.now();
     if (wait > 0) await sleep(wait);
-    // From when it could be sent: timers of this process may be late by a millisecond, which isn't the service's doing.
-    sent.push(one(Math.max(due, performance.now() - 1)));
+    // From when it could be sent: timers of this process are early or late by a millisecond, which isn't the service's doing.
+    const now = performance.now();
+    sent.push(one(Math.min(now, Math.max(due, now - 1))));
   }
   await Promise.all(sent);
   return toFound(times, 0, (performance.now() - started) / 1000);
