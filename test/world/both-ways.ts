@@ -142,9 +142,9 @@ class Side {
 
 export type BothWays = {
   readonly sides: readonly [short: Side, long: Side];
-  /** Both answers, and whether the engine of the first had no part in its own. */
   /** How often an engine was asked so far, of either side. */
   visits(): number;
+  /** Both answers, and whether the engine of the first had no part in its own. */
   ask(requestTo: (side: 0 | 1) => WireRequest): Promise<{ seen: readonly [Seen, Seen]; isShort: boolean }>;
   /** What was told and counted so far is not compared. */
   forget(): void;
