@@ -31,13 +31,14 @@ const OIDC_SCOPE = 'openid email profile offline_access';
 export async function seedGrants(configFile: string, count: number): Promise<number> {
   const startedAt = performance.now();
   const config = await load(configFile);
-  const store = await openStore(config.store, Date.now);
-  const { hash } = await openKeys(config, store, Date.now);
+  const store = await openStore(config.store);
+  const { hash } = await openKeys(config, store);
   await store.close();
   const bulk = await openBulk(config.store);
   const parts = {
     records: createRequestRecords(bulk.records, Date.now),
     hash,
+    clock: { now: Date.now, ahead: 0 },
     expectPerson: () => undefined,
     tombstoneSeconds: 90 * DAY,
   };

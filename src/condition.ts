@@ -12,8 +12,8 @@ import { type Clock, type Store, StoreUnfit } from './store/store.ts';
 import type { Snapshot } from './telemetry/instruments.ts';
 
 /** Why the service isn't ready, one line each; empty when it is. */
-export async function problemsOf(store: Store, rotation: Rotation, now: Clock): Promise<readonly string[]> {
-  const problems = keyProblems(rotation.status(), now());
+export async function problemsOf(store: Store, rotation: Rotation): Promise<readonly string[]> {
+  const problems = keyProblems(rotation.status(), store.clock.now());
   try {
     await store.ping();
     return problems;

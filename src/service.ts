@@ -76,10 +76,11 @@ export async function createService(
 ): Promise<OneService> {
   const { now = Date.now, telemetry = silentTelemetry(), rotationTimer, hasManagement = true } = overrides;
   const { log, metrics } = telemetry;
-  const opened = overrides.store ?? (await openStore(config.store, now, (message) => log.warn(message)));
+  const opened =
+    overrides.store ?? (await openStore(config.store, overrides.now, (message) => log.warn(message)));
   const store = measured(opened, metrics.storeOperation);
   try {
-    const parts = await openKeys(config, store, now);
+    const parts = await openKeys(config, store);
     const given = { ...overrides, store, now, telemetry, rotationTimer, hasManagement };
     const service = new RunningService(config, hash, { ...parts, ...given });
     await service.prepare();
@@ -130,7 +131,7 @@ class RunningService implements OneService {
     };
     this.#rotation = createRotation({
       keyStore: parts.keyStore,
-      now,
+      now: store.clock.now,
       onKeySet: (keySet) => this.#inTurn(() => this.#useKeys(keySet)),
       onError: (error) => log.error({ err: error }, 'the key ring could not be read or turned'),
       timer: parts.rotationTimer,
@@ -262,12 +263,11 @@ class RunningService implements OneService {
   }
 
   #problems(): Promise<readonly string[]> {
-    const { store, now } = this.#parts;
-    return problemsOf(store, this.#rotation, now);
+    return problemsOf(this.#parts.store, this.#rotation);
   }
 
   async #snapshot() {
-    const { now, settings } = this.#parts;
+    const { store, settings } = this.#parts;
     return snapshotOf({
       config: this.#config,
       status: this.#status,
@@ -275,7 +275,7 @@ class RunningService implements OneService {
       rotation: this.#rotation,
       timing: settings.timing,
       uses: this.#foundation.uses,
-      now,
+      now: store.clock.now,
     });
   }
 

@@ -73,6 +73,7 @@ export async function buildSite(config: Config, keySet: KeySet, foundation: Foun
   const adapter = {
     records,
     hash,
+    clock: store.clock,
     expectPerson: accounts.expect,
     tombstoneSeconds: tombstoneSeconds(config),
   };

@@ -34,8 +34,8 @@ export async function withKeys(
   use: (context: KeysContext) => Promise<void>,
 ): Promise<void> {
   const config = await readConfig(file);
-  const now = Date.now;
-  const store = await openStore(config.store, now);
+  const store = await openStore(config.store);
+  const { now } = store.clock;
   try {
     const { documents } = store;
     await assertStarted(documents);

@@ -7,7 +7,7 @@ import type { ReadLastUses } from './client-list.ts';
 export const readLastUses: ReadLastUses = async ({ store: location }) => {
   // A listing makes no data folder.
   if (location.engine === 'lmdb' && !existsSync(location.folder)) return () => undefined;
-  const store = await openStore(location, Date.now);
+  const store = await openStore(location);
   try {
     return await readSecretUses(store.documents);
   } finally {

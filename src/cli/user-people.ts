@@ -34,7 +34,7 @@ export async function withPeople(
   use: (context: UserContext) => Promise<void>,
 ): Promise<void> {
   const config = await readConfig(file);
-  const store = await openStore(config.store, Date.now);
+  const store = await openStore(config.store);
   try {
     const { documents } = store;
     await use({

@@ -1,29 +1,29 @@
-// The engine's adapter over our record store. Owns the translation: keyed hashes for names, payloads without the
-// bearer value, one winner for a code or a refresh token. Knows no store and no HTTP.
+// The engine's adapter over our record store. Owns the translation: keyed hashes for names, one winner for a code or a refresh
+// token. Knows no store and no HTTP; what stands in a record is record-payload.ts.
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
-import { FORM_VERSION, parseForm } from '../store/form.ts';
 import type { RequestRecords } from '../store/request-records.ts';
-import type { NewRecord, StoredRecord } from '../store/store.ts';
+import type { NewRecord, StoreClock, StoredRecord } from '../store/store.ts';
 import { createExpectation, type ExpectationParts } from './expected-reads.ts';
 import { recordKey } from './record-key.ts';
+import { createRecordPayload } from './record-payload.ts';
 
 /** Models whose records belong to a grant and die with it. */
 const GRANTABLE = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
 /** Models whose records say what will be asked for next. */
 const LEADING = new Set([...GRANTABLE, 'Interaction']);
-/** Stands for the record's own id inside its stored payload. Raw, as JSON never has it: nobody can send it. */
-const OWN_ID = '\u0001';
 const ENDED_SESSION_SECONDS = 3600;
 
 export type AdapterParts = ExpectationParts & {
   readonly records: RequestRecords;
+  readonly clock: StoreClock;
   /** Seconds that a revoked grant is remembered: longer than any of its tokens lives. */
   readonly tombstoneSeconds: number;
 };
 
-/** Members that a newer version added are handed on; one of a form that only a newer version knows throws NewerForm. */
+/** A record of a form that only a newer version knows throws NewerForm. */
 export function createAdapter(model: string, parts: AdapterParts): Adapter {
   const { records, hash, tombstoneSeconds } = parts;
+  const { toText, payloadOf } = createRecordPayload(model, parts.clock);
   const keyOf = (id: string) => recordKey(hash, model, id);
   const grantKeyOf = (grantId: string) => recordKey(hash, 'Grant', grantId);
   const expectMore = createExpectation(parts);
@@ -39,6 +39,12 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
     await records.revokeGrant(grantKeyOf(grantId), tombstoneSeconds);
   }
 
+  async function revokeGrantOf(id: string): Promise<void> {
+    const record = await records.find(model, keyOf(id));
+    const grantId = record && payloadOf(record, id).grantId;
+    if (grantId !== undefined) await revokeGrant(grantId);
+  }
+
   return {
     async upsert(id, payload, expiresIn) {
       // A session or an interaction saved in its last second has nothing left to live for.
@@ -49,7 +55,7 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
       await records.save({
         kind: model,
         key: keyOf(id),
-        payload: withoutBearerValues(id, payload),
+        payload: toText(id, payload),
         // The engine gives every model here a lifetime; without one the store refuses (RD-04).
         ttlSeconds: expiresIn ?? Number.NaN,
         grant: grantOf(id, payload),
@@ -63,31 +69,28 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
       const record = await records.find(model, keyOf(id), {
         // A grant belongs to itself.
         grant: model === 'Grant' ? keyOf(id) : undefined,
-        meanwhile: (early) => LEADING.has(model) && expectMore(payloadOf(model, early, id)),
+        meanwhile: (early) => LEADING.has(model) && expectMore(payloadOf(early, id)),
       });
       if (record === undefined || isEndedSession(record)) return undefined;
-      const payload = payloadOf(model, record, id);
+      const payload = payloadOf(record, id);
       if (LEADING.has(model)) expectMore(payload);
       return payload;
     },
 
     async findByUid(uid) {
       const record = await records.findByAlias(model, hash(`uid:${uid}`));
-      return record && !isEndedSession(record) ? payloadOf(model, record, undefined) : undefined;
+      return record && !isEndedSession(record) ? payloadOf(record, undefined) : undefined;
     },
 
     // The device flow is not offered.
     findByUserCode: () => Promise.resolve(undefined),
 
     async consume(id) {
-      const key = keyOf(id);
-      const result = await records.consume(model, key);
+      const result = await records.consume(model, keyOf(id));
       if (result === 'consumed') return;
       // RFC 6749 §4.1.2, RFC 9700 §4.14.2: a second use is an attack signal whether it comes late or in parallel, so
       // the loser of the race ends the family just as a later replay does: one result, never one by timing.
-      const record = result === 'already_consumed' ? await records.find(model, key) : undefined;
-      const grantId = record && payloadOf(model, record, id).grantId;
-      if (grantId !== undefined) await revokeGrant(grantId);
+      if (result === 'already_consumed') await revokeGrantOf(id);
       throw new errors.InvalidGrant('already used');
     },
 
@@ -96,11 +99,7 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
       if (model === 'Session') return void (await records.save(endedSession(keyOf(id))));
       // Only a revocation destroys one of these, and it ends the grant: the tombstone first, so that an outage in between
       // leaves nothing of the family alive that a repeat would no longer find (RD-10).
-      if (GRANTABLE.has(model)) {
-        const record = await records.find(model, keyOf(id));
-        const grantId = record && payloadOf(model, record, id).grantId;
-        if (grantId !== undefined) await revokeGrant(grantId);
-      }
+      if (GRANTABLE.has(model)) await revokeGrantOf(id);
       const destroyed = await records.destroy(model, keyOf(id));
       // The engine ends an interaction to go on with its result: a second one at the same time would get a code too (LG-11).
       if (model === 'Interaction' && destroyed === 'gone') {
@@ -120,26 +119,4 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
 function endedSession(key: string): NewRecord {
   const ended = { kind: 'Session', key, payload: '{}', ttlSeconds: ENDED_SESSION_SECONDS };
   return { ...ended, isConsumed: true, isConfirmed: true };
-}
-
-function withoutBearerValues(id: string, payload: AdapterPayload): string {
-  const { jti: _bearer, session, ...rest } = payload as AdapterPayload & { session?: { cookie?: string } };
-  const stored = {
-    v: FORM_VERSION,
-    ...rest,
-    ...(session && { session: { ...session, cookie: undefined } }),
-  };
-  // The id may stand elsewhere too: an interaction's `returnTo` ends with it. Ids are base64url, so JSON leaves them as they are.
-  return JSON.stringify(stored).replaceAll(id, OWN_ID);
-}
-
-/** With the id back in its places where the caller knows it; a session found by its uid stays without. */
-function payloadOf(model: string, record: StoredRecord, id: string | undefined): AdapterPayload {
-  const text = id === undefined ? record.payload : record.payload.replaceAll(OWN_ID, id);
-  const { v: _version, ...stored } = parseForm(text, `a record of the kind ${model}`);
-  return {
-    ...stored,
-    ...(id !== undefined && { jti: id }),
-    ...(record.consumedAt !== undefined && { consumed: record.consumedAt }),
-  };
 }

@@ -6,8 +6,8 @@ import { toTimingInput } from '../keys/timing.ts';
 import type { AudienceRules } from '../tokens/audience.ts';
 import type { Clock } from '../store/store.ts';
 
-/** A tombstone outlives every token of its grant by what clocks may differ. */
-const SKEW_SECONDS = 120;
+/** A tombstone outlives every token of its grant by what clocks may differ: two minutes, each way (RD-28). */
+const SKEW_SECONDS = 240;
 
 type AudienceToken = { readonly aud?: string | undefined; readonly scope?: string | undefined };
 

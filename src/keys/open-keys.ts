@@ -2,7 +2,7 @@
 // what each of them is stands in its own file.
 import type { Config } from '../config/config.ts';
 import { createKeyedHash, type KeyedHash } from '../store/keyed-hash.ts';
-import type { Clock, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { generateKey } from './generate-key.ts';
 import { createKeyStore, type KeyStore } from './key-store.ts';
 import { ensurePepper } from './pepper.ts';
@@ -20,13 +20,13 @@ export type OpenKeys = {
 };
 
 /** Rejects with one line when the stored keys can't be read with the encryption keys of `config`. */
-export async function openKeys(config: Config, { documents }: Store, now: Clock): Promise<OpenKeys> {
+export async function openKeys(config: Config, { documents, clock }: Store): Promise<OpenKeys> {
   const vault = createVault(config.encryptionKeys);
   const settings = keySettings(config);
   const keyStore = createKeyStore({
     documents,
     vault,
-    now,
+    now: clock.now,
     timing: settings.timing,
     generateKey: () => generateKey(settings.modulus),
   });

@@ -26,6 +26,8 @@ export async function openLmdb({ folder, now, sweepEveryMs = SWEEP_EVERY_MS }: L
   const tables = await openFolder(folder);
   const sweep = startSweep(tables, { now, everyMs: sweepEveryMs });
   return {
+    // One machine has one clock.
+    clock: { now, ahead: 0 },
     records: createLmdbRecords(tables, now),
     documents: createLmdbDocuments(tables),
     counters: createLmdbCounters(tables, now),

@@ -19,7 +19,7 @@ export function measured(store: Store, onOperation: OnOperation): Store {
     }
   }
 
-  const { records, documents, counters } = store;
+  const { clock, records, documents, counters } = store;
   const measuredRecords: RecordStore = {
     save: (record) => run('records.save', () => records.save(record)),
     find: (kind, key, hints) => run('records.find', () => records.find(kind, key, hints)),
@@ -44,6 +44,7 @@ export function measured(store: Store, onOperation: OnOperation): Store {
     remove: (key) => run('counters.remove', () => counters.remove(key)),
   };
   return {
+    clock,
     records: measuredRecords,
     documents: measuredDocuments,
     counters: measuredCounters,

@@ -26,8 +26,8 @@ export interface RedisConnection {
   confirm(write: Write, hasWritten?: (reply: unknown) => boolean): Promise<unknown>;
   /** What every master says of itself. Rejects with StoreUnavailable when one doesn't answer. */
   inspect(): Promise<readonly ServerReport[]>;
-  /** Rejects with StoreUnavailable, or with StoreUnfit when a server loses tokens. */
-  check(): Promise<void>;
+  /** As `inspect`. Rejects with StoreUnfit when a server loses tokens. */
+  check(): Promise<readonly ServerReport[]>;
   /** Every master, to look at all keys. */
   masters(): readonly Redis[];
   readonly label: string;
@@ -112,6 +112,7 @@ function toConnection(place: RedisPlace): Opening {
       );
       const [first] = faults;
       if (first !== undefined) throw new StoreUnfit(first.message);
+      return reports;
     },
     masters: () => client.masters().map(({ redis }) => redis),
     async close() {

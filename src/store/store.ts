@@ -101,7 +101,15 @@ export interface CounterStore {
   remove(key: string): Promise<void>;
 }
 
+/** The clock that everybody on one store goes by: what has an end in it ends for all of them at once. */
+export interface StoreClock {
+  readonly now: Clock;
+  /** Whole seconds that it is ahead of this machine's own; 0 where that is right. */
+  readonly ahead: number;
+}
+
 export interface Store {
+  readonly clock: StoreClock;
   readonly records: RecordStore;
   readonly documents: DocumentStore;
   readonly counters: CounterStore;

@@ -5,8 +5,11 @@ import type { Clock, RecordStore } from '../store/store.ts';
 import { Remembered } from './remembered.ts';
 
 const KIND = 'RevokedToken';
-/** A node whose clock runs behind must still see the record while it takes the token for valid. */
-const SKEW_SECONDS = 120;
+/**
+ * A node must still see the record while it takes the token for valid: one whose clock is two minutes behind, of a token that one
+ * made whose clock is two minutes ahead (RD-28).
+ */
+const SKEW_SECONDS = 240;
 
 export interface RevokedTokens {
   /** `exp` of the token in epoch seconds. Throws StoreUnavailable: a revocation that wasn't written isn't one. */

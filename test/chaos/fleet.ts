@@ -22,10 +22,10 @@ export type Fleet = {
   stop(): Promise<void>;
 };
 
-/** `command` starts them in place of this version; `more` is merged over their file. */
+/** `commandOf` says what starts a node in place of this version; `more` is merged over their file. */
 export async function startFleet(
   store: string,
-  command?: Command,
+  commandOf: (index: number) => Command | undefined = () => undefined,
   more: Readonly<Record<string, unknown>> = {},
 ): Promise<Fleet> {
   const folder = await mkdtemp(path.join(tmpdir(), 'postern-fleet-'));
@@ -44,7 +44,7 @@ export async function startFleet(
     const management = `http://127.0.0.1:${ports[1]}`;
     const base = `http://127.0.0.1:${ports[0]}`;
     const world: World = { ...written, base, folder: own, management, stop: () => Promise.resolve() };
-    nodes.push({ world, process: await startProcess(written.configFile, command) });
+    nodes.push({ world, process: await startProcess(written.configFile, commandOf(index)) });
   }
   return {
     issuer: issuer ?? '',

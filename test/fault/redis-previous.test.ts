@@ -18,7 +18,7 @@ it.skipIf(PREVIOUS === '')(
   async () => {
     const previous = [process.execPath, path.join(PREVIOUS, 'dist/main.js')];
     const server = await startRedis();
-    const fleet = await startFleet(server.url, previous);
+    const fleet = await startFleet(server.url, () => previous);
     const history = new History();
     const balancer = new Balancer(fleet.worlds, 60);
     const clients = createClients(fleet.issuer, balancer, history);

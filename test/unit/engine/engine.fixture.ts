@@ -98,7 +98,13 @@ async function assemble(config: Config, store: Store) {
       throw new Error(message);
     },
   });
-  const adapter = { records, hash, expectPerson: accounts.expect, tombstoneSeconds: 3600 };
+  const adapter = {
+    records,
+    hash,
+    clock: { now, ahead: 0 },
+    expectPerson: accounts.expect,
+    tombstoneSeconds: 3600,
+  };
   const revoked = createRevokedTokens(records, hash, now);
   const keySet = await firstKeySet();
   const verifySlow = async () => false;

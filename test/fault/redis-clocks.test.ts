@@ -1,0 +1,88 @@
+// RD-28: nodes whose clocks are off, on one Redis. Each is the built service with a Date that is minutes ahead or behind.
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { decodeProtectedHeader } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Balancer } from '../chaos/balancer.ts';
+import { createClients } from '../chaos/clients.ts';
+import { type Command, type Fleet, startFleet } from '../chaos/fleet.ts';
+import { History } from '../chaos/history.ts';
+import { describeHistory } from '../chaos/rolling.ts';
+import { publishedKids } from '../keys/nodes.ts';
+import { type RedisServer, startRedis } from '../servers.ts';
+import { type Answer, clientCredentials } from '../world/flows.ts';
+import { runCli } from '../world/process.ts';
+
+/** Seconds; the first node makes the ring of keys. */
+const AHEAD = [120, -120, 0];
+const SECONDS = 4;
+
+/** The service on a machine with another time of day; what has passed meanwhile it measures rightly. */
+function withClock(seconds: number): Command {
+  const code = `
+    const Right = Date;
+    const now = () => Right.now() + ${seconds} * 1000;
+    globalThis.Date = class Date extends Right {
+      constructor(...args) { if (args.length === 0) super(now()); else super(...args); }
+      static now() { return now(); }
+    };`;
+  const url = `data:text/javascript,${encodeURIComponent(code)}`;
+  return [process.execPath, '--import', url, path.resolve('dist/main.js')];
+}
+
+let server: RedisServer;
+let fleet: Fleet;
+beforeAll(async () => {
+  server = await startRedis();
+  fleet = await startFleet(server.url, (index) => withClock(AHEAD[index] ?? 0));
+});
+afterAll(async () => {
+  await fleet.stop();
+  await server.stop();
+});
+
+describe('nodes whose clocks are four minutes apart', () => {
+  it('RD-28: serve each other’s sign-ins, codes and tokens, each request on another node', async () => {
+    const history = new History();
+    const balancer = new Balancer(fleet.worlds, 60);
+    const clients = createClients(fleet.issuer, balancer, history);
+    const endsAt = performance.now() + SECONDS * 1000;
+    const isOver = () => performance.now() > endsAt;
+    await Promise.all([...Array.from({ length: 6 }, () => clients.live(isOver)), clients.work(isOver)]);
+    const text = describeHistory(history, balancer);
+    expect(balancer.complaints, text).toEqual([]);
+    expect(history.violations(), text).toEqual([]);
+    expect(history.lost(), text).toEqual([]);
+    for (const name of ['sign in', 'redeem', 'refresh', 'revoke', 'introspect', 'machine token']) {
+      expect(history.counts[`${name} done`], text).toBeGreaterThan(0);
+    }
+  }, 30_000);
+
+  it('RD-28: agree on which key signs, also right after one was taken out of use', async () => {
+    const signers = async () =>
+      Promise.all(fleet.worlds.map(async (world) => kidOf((await clientCredentials(world)).body)));
+    const [leaked = ''] = await signers();
+    expect(await signers()).toEqual([leaked, leaked, leaked]);
+    const { configFile } = fleet.worlds[2] ?? {};
+    expect(await runCli(['keys', 'compromise', leaked, '--config', configFile ?? ''])).toMatchObject({
+      code: 0,
+    });
+    await sleep(5000);
+    const [fresh = ''] = await signers();
+    expect(fresh).not.toBe(leaked);
+    expect(await signers()).toEqual([fresh, fresh, fresh]);
+    for (const world of fleet.worlds) expect((await publishedKids(world))[0]).toBe(fresh);
+  }, 30_000);
+
+  it('RD-28: each of them says by how much it is off', () => {
+    const said = fleet.nodes.map(
+      ({ process: { stdout, stderr } }) =>
+        /clock is (\d+ s \w+ \w* ?this machine's)/.exec(stdout() + stderr())?.[1],
+    );
+    expect(said).toEqual(["120 s behind this machine's", "120 s ahead of this machine's", undefined]);
+  });
+});
+
+function kidOf({ access_token: token }: Answer['body']): string | undefined {
+  return decodeProtectedHeader(String(token)).kid;
+}
