@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
-import { get } from '../world/flows.ts';
+import { get, post } from '../world/flows.ts';
 import { CALLBACK, startWorld, WORLD_ENV, writeWorldConfig, type World } from '../world/world.ts';
+import { newBrowser, authorizationUrl } from './attacker.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -91,6 +92,30 @@ describe('CF-06: discovery', () => {
     ]) {
       expect((await get(world, route)).status, route).toBe(404);
     }
+  });
+
+  it('LG-20, LG-41, LG-42, LG-44, IN-17, LO-14: of what is not built yet nothing can be reached', async () => {
+    for (const route of [
+      '/forgot',
+      '/forgot-password',
+      '/reset-password',
+      '/recover',
+      '/signup',
+      '/totp',
+      '/otp',
+      '/mfa',
+    ]) {
+      expect((await get(world, route)).status, route).toBe(404);
+      expect((await post(world, route, { email: 'a@x\r\nBcc: b@y' })).status, route).toBe(404);
+    }
+    for (const step of ['reset', 'totp', 'otp', 'recovery', 'passkey', 'webauthn', 'register']) {
+      expect((await post(world, `/interaction/abc/${step}`, {})).status, step).toBe(404);
+    }
+    const discovery = (await get(world, '/.well-known/openid-configuration')).text;
+    expect(discovery).not.toMatch(/backchannel|frontchannel|acr_values|amr/);
+    const page = await newBrowser(world).open(authorizationUrl(world, 'web'));
+    expect(page.text).toMatch(/name="password"/);
+    expect(page.text).not.toMatch(/forgot|one-time|webauthn/i);
   });
 
   it('CF-06: the keys have the members of the specification and no private one', async () => {

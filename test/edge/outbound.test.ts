@@ -1,0 +1,114 @@
+// IN-16: the service calls nobody. A built service on the embedded store, whose every socket to somebody else is written down while
+// it is used, and while it is asked in all the ways in which providers of this protocol are made to fetch something.
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { freePort, startRedis } from '../servers.ts';
+import { AUTHORIZATION_REQUEST, basic, get, introspect, machineToken, post } from '../world/flows.ts';
+import { refresh, signIn, userinfo } from '../world/flows.ts';
+import { type ServiceProcess, startProcess } from '../world/process.ts';
+import { type World, writeWorldConfig } from '../world/world.ts';
+
+let folder: string;
+let service: ServiceProcess | undefined;
+let bait: Server;
+let visits: number;
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'postern-outbound-'));
+  visits = 0;
+  bait = createServer((_request, response) => {
+    visits += 1;
+    response.end('{"keys":[]}');
+  });
+  await new Promise<void>((resolve) => bait.listen(0, '127.0.0.1', resolve));
+});
+afterEach(async () => {
+  await service?.end();
+  bait.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Starts the service with an ear on each socket that it opens to somebody, and on each name that it looks up. */
+async function start(store?: string): Promise<{ world: World; calls: () => Promise<string> }> {
+  const file = path.join(folder, 'calls.txt');
+  await writeFile(file, '');
+  const code = `
+    import { subscribe } from 'node:diagnostics_channel';
+    import dns from 'node:dns';
+    import { appendFileSync } from 'node:fs';
+    const tell = (what) => appendFileSync(${JSON.stringify(file)}, what + '\\n');
+    subscribe('net.client.socket', () => tell('socket'));
+    const { lookup } = dns;
+    dns.lookup = (name, ...rest) => (tell('lookup ' + name), lookup(name, ...rest));`;
+  const ports = [await freePort(), await freePort()] as const;
+  const written = await writeWorldConfig(folder, store === undefined ? {} : { store }, ports);
+  const ear = ['--import', `data:text/javascript,${encodeURIComponent(code)}`];
+  service = await startProcess(written.configFile, [process.execPath, ...ear, path.resolve('dist/main.js')]);
+  const management = `http://127.0.0.1:${ports[1]}`;
+  const world = { ...written, folder, management, stop: () => Promise.resolve() };
+  return { world, calls: () => readFile(file, 'utf8') };
+}
+
+/** A JWT whose header names a place to fetch its key from. */
+function jwtThatNames(url: string): string {
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  return `${encode({ alg: 'RS256', typ: 'at+jwt', jku: url, x5u: url })}.${encode({ iss: url, sub: 'svc' })}.AAAA`;
+}
+
+it('IN-16: nothing is fetched and nobody is called, whatever a request names', async () => {
+  const { world, calls } = await start();
+  // Where it listens it has looked up.
+  const before = await calls();
+  expect(before).not.toContain('socket');
+  const { tokens } = await signIn(world);
+  expect((await userinfo(world, tokens.access_token)).status).toBe(200);
+  expect((await refresh(world, String(tokens.refresh_token))).status).toBe(200);
+  expect(await introspect(world, await machineToken(world, 'reports.read'))).toMatchObject({ active: true });
+
+  const url = `http://127.0.0.1:${(bait.address() as AddressInfo).port}/x`;
+  const jwt = jwtThatNames(url);
+  for (const named of [
+    { request_uri: url },
+    { request: jwt },
+    { id_token_hint: jwt },
+    { client_id: url },
+    { client_metadata_uri: url, registration: JSON.stringify({ jwks_uri: url, logo_uri: url }) },
+    { redirect_uri: url, resource: url },
+  ]) {
+    const query = new URLSearchParams({ ...AUTHORIZATION_REQUEST, ...named });
+    expect((await get(world, `/oauth/authorize?${query.toString()}`)).status, query.toString()).toBeLessThan(
+      500,
+    );
+  }
+  const assertion = {
+    client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+    client_assertion: jwt,
+  };
+  for (const [route, form] of [
+    ['/oauth/token', { grant_type: 'client_credentials', ...assertion }],
+    ['/oauth/token', { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion: jwt }],
+    ['/oauth/introspect', { token: jwt }],
+    ['/oauth/revoke', { token: jwt }],
+    ['/oauth/logout', { id_token_hint: jwt, post_logout_redirect_uri: url, backchannel_logout_uri: url }],
+  ] as const) {
+    expect((await post(world, route, form, { authorization: basic('rs1') })).status, route).toBeLessThan(500);
+  }
+  expect((await userinfo(world, jwt)).status).toBe(401);
+  expect((await get(world, '/oauth/jwks.json', { origin: url, referer: url })).status).toBe(200);
+
+  expect([visits, await calls()]).toEqual([0, before]);
+});
+
+it('IN-16: and who calls is heard: a service on Redis does', async () => {
+  const redis = await startRedis();
+  try {
+    const { calls } = await start(redis.url);
+    expect(await calls()).toContain('socket');
+    await service?.end();
+  } finally {
+    await redis.stop();
+  }
+});
