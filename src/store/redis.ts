@@ -50,6 +50,6 @@ export async function openRedis(options: RedisStoreOptions): Promise<Store> {
 
 function toWarning({ ahead }: ServerClock): string {
   if (ahead === 0) return "its clock and this machine's agree again";
-  const difference = `its clock is ${Math.abs(ahead)} s ${ahead > 0 ? 'ahead of' : 'behind'} this machine's`;
-  return `${difference}, and one of them is in every token; let both machines follow a time server`;
+  const side = ahead > 0 ? 'ahead of' : 'behind';
+  return `its clock is ${Math.abs(ahead)} s ${side} this machine's, which is in every token; let both follow a time server`;
 }

@@ -259,8 +259,14 @@ describe('the keyboard', () => {
   const focused =
     'document.activeElement.id || document.activeElement.ariaLabel || document.activeElement.textContent.trim()';
 
+  /** A browser heeds `autofocus` when it draws the page, which may be after it has loaded. */
+  async function goAndWait(page: string): Promise<void> {
+    await measured.goto(`/0/${indexOf(page)}`);
+    await measured.waitForFunction('document.activeElement !== document.body');
+  }
+
   it('starts in the username, goes on in the order of the page, and shows where it is', async () => {
-    await measured.goto(`/0/${indexOf('login')}`);
+    await goAndWait('login');
     const seen: unknown[] = [];
     for (let step = 0; step < 5; step += 1) {
       seen.push(await measured.evaluate(focused));
@@ -271,7 +277,7 @@ describe('the keyboard', () => {
   });
 
   it('starts in the password when the username is known', async () => {
-    await measured.goto(`/0/${indexOf('login invalid_credentials')}`);
+    await goAndWait('login invalid_credentials');
     expect(await measured.evaluate(focused)).toBe('password');
   });
 });

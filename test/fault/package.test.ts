@@ -1,6 +1,6 @@
 // The package as somebody gets it: packed, installed in an empty folder, started with npx from there.
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readlink, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -16,8 +16,10 @@ describe('the packed package in an empty folder', () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'postern-pack-'));
+    const copy = await copyProject();
     // The machine's own Node on the path, not the one of this checkout: that is what somebody has.
-    await run('npm', ['pack', '--pack-destination', folder], { env: ownEnvironment() });
+    await run('npm', ['pack', '--pack-destination', folder], { cwd: copy, env: ownEnvironment() });
+    await rm(copy, { recursive: true });
     const [tarball = ''] = await readdir(folder);
     await writeFile(path.join(folder, 'package.json'), '{ "private": true }');
     await run('npm', ['install', '--no-audit', '--no-fund', `./${tarball}`], {
@@ -48,6 +50,19 @@ describe('the packed package in an empty folder', () => {
     ).toEqual([]);
   }, 120_000);
 });
+
+/** Packing builds, and a build begins by deleting the dist/ that other tests run. */
+async function copyProject(): Promise<string> {
+  const copy = await mkdtemp(path.join(tmpdir(), 'postern-copy-'));
+  const own = new Set(['node_modules', 'dist', '.git']);
+  for (const name of await readdir('.')) {
+    if (own.has(name)) continue;
+    const filter = (source: string) => !own.has(path.basename(source));
+    await cp(name, path.join(copy, name), { recursive: true, filter });
+  }
+  await symlink(path.resolve('node_modules'), path.join(copy, 'node_modules'));
+  return copy;
+}
 
 /** PATH without this checkout's node_modules, which npm puts first. */
 function ownEnvironment(): NodeJS.ProcessEnv {

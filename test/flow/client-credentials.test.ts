@@ -220,6 +220,7 @@ describe('machine tokens and the store', () => {
     expect(records).toHaveLength(1);
     const life = await client.ttl(records[0] ?? '');
     expect(life).toBeGreaterThan(600);
-    expect(life).toBeLessThanOrEqual(721);
+    // Twice two minutes for clocks that are off.
+    expect(life).toBeLessThanOrEqual(841);
   });
 });
