@@ -49,7 +49,7 @@ afterEach(async () => {
 
 /** In epoch milliseconds. */
 type Span = { readonly began: number; readonly ended: number };
-/** One that a 503 broke off may have left something. */
+/** One that a 503 or a 429 broke off may have left something. */
 type Done = Span & { readonly isWhole: boolean };
 
 /** So many of them on all nodes, by a process of its own; when each was done. */
