@@ -242,9 +242,9 @@ class RunningService implements OneService {
   /** Builds the site of `config` and puts it in the place of the one that serves. */
   async #use(config: Config): Promise<void> {
     if (this.#keySet === undefined) throw new TypeError('there are no keys yet');
-    const { states, hash, now } = this.#foundation;
+    const { states, hash, store } = this.#foundation;
     const site = await buildSite(config, this.#keySet, this.#foundation);
-    await voidChangedCredentials(config.users, states, hash, now);
+    await voidChangedCredentials(config.users, states, hash, store.clock.now);
     await tellShadowed(config.users, createPeople(this.#parts.store.documents), this.#parts.telemetry.log);
     changeKeySettings(this.#parts.settings, config);
     this.#site = site;

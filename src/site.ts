@@ -60,7 +60,13 @@ export async function buildSite(config: Config, keySet: KeySet, foundation: Foun
   const limits = limitsOf(config, foundation);
   const people = createPeople(store.documents);
   const records = createRequestRecords(store.records, now);
-  const accounts = createAccounts({ users: config.users, states, people, once: records.once });
+  const accounts = createAccounts({
+    users: config.users,
+    states,
+    people,
+    once: records.once,
+    clock: store.clock,
+  });
   const signIn = createSignIn({
     accounts,
     people,

@@ -2,6 +2,7 @@
 // first and then the store; passwords.ts has the password and sign-in.ts the act of signing in.
 import type { User } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
+import type { StoreClock } from '../store/store.ts';
 import type { AccountStates } from './account-state.ts';
 import { costOf } from './passwords.ts';
 import type { People } from './people.ts';
@@ -49,6 +50,8 @@ export interface Accounts {
 export type Once = <T>(name: string, work: () => Promise<T>) => Promise<T>;
 
 export type AccountsParts = {
+  /** `validAfter` is a time of the store. */
+  readonly clock: Pick<StoreClock, 'ahead'>;
   readonly users: readonly User[];
   readonly states: AccountStates;
   readonly people: People;
@@ -57,7 +60,7 @@ export type AccountsParts = {
 
 const NOBODY = 'nobody';
 
-export function createAccounts({ users, states, people, once }: AccountsParts): Accounts {
+export function createAccounts({ users, states, people, once, clock }: AccountsParts): Accounts {
   const byId = new Map(users.map((user) => [user.id, user]));
   const byUsername = new Map(users.map((user) => [canonicalUsername(user.username), user]));
   const decoys = decoysOf(users);
@@ -65,10 +68,12 @@ export function createAccounts({ users, states, people, once }: AccountsParts): 
   const stateOf = (id: string) => once(`state of ${id}`, () => states.get(id));
   const personOf = (id: string) => once(`person ${id}`, () => people.findById(id));
 
+  const isVoid = (issuedAt: number, validAfter: number) => issuedAt + clock.ahead < validAfter;
+
   async function findStored(id: string, issuedAt: number): Promise<Account | undefined> {
     const [person, state] = await Promise.all([personOf(id), stateOf(id)]);
     if (person === undefined || state.disabled) return undefined;
-    if (issuedAt < Math.max(person.validAfter, state.validAfter)) return undefined;
+    if (isVoid(issuedAt, Math.max(person.validAfter, state.validAfter))) return undefined;
     return { id, username: person.username, claims: person.claims };
   }
 
@@ -85,7 +90,7 @@ export function createAccounts({ users, states, people, once }: AccountsParts): 
       if (user === undefined) return findStored(id, issuedAt);
       if (user.disabled) return undefined;
       const { disabled, validAfter } = await stateOf(id);
-      if (disabled || issuedAt < validAfter) return undefined;
+      if (disabled || isVoid(issuedAt, validAfter)) return undefined;
       return { id, username: user.username, claims: user.claims };
     },
     expect(id) {

@@ -6,7 +6,6 @@ import { readPassword } from './password-input.ts';
 import {
   addUserVerb,
   findStoredPerson,
-  nextSecond,
   passwordContext,
   printDone,
   withPeople,
@@ -42,7 +41,7 @@ async function setPassword(
   const { id, username } = await findStoredPerson(context, typed);
   const password = await readPassword(io, passwordContext(context.config, username));
   const passwordHash = await hashPassword(password);
-  const validAfter = nextSecond();
+  const validAfter = context.nextSecond();
   if (!(await context.people.setPassword(id, passwordHash, validAfter))) throw isGone(username);
   await context.changed('password', id);
   const line = `${username} has a new password and is signed out everywhere`;

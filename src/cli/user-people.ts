@@ -18,6 +18,8 @@ export type UserContext = {
   readonly config: Config;
   readonly states: AccountStates;
   readonly people: People;
+  /** Epoch seconds: what was issued in this very second is void too. */
+  readonly nextSecond: () => number;
   /** Tells the audit trail, where it is a file; else the verb's own output is the record. */
   readonly changed: (action: string, accountId: string) => Promise<void>;
 };
@@ -41,6 +43,7 @@ export async function withPeople(
       config,
       states: createAccountStates(documents),
       people: createPeople(documents),
+      nextSecond: () => Math.floor(store.clock.now() / 1000) + 1,
       changed: (action, accountId) => recordChange(config.audit, action, accountId),
     });
   } finally {
@@ -89,11 +92,6 @@ export function passwordContext(
 /** Where there is no configuration yet. */
 export function usualPasswordContext(username: string): PasswordContext {
   return { minLength: 15, username, serviceNames: ['Postern'] };
-}
-
-/** What was issued in this very second is void too. */
-export function nextSecond(): number {
-  return Math.floor(Date.now() / 1000) + 1;
 }
 
 /** One line for people, or the same as JSON. */

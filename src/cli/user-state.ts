@@ -7,7 +7,6 @@ import { Refused, type CliIo } from './io.ts';
 import {
   addUserVerb,
   findPerson,
-  nextSecond,
   printDone,
   withPeople,
   type SourcedPerson,
@@ -25,7 +24,7 @@ export function registerUserState(user: Command, io: CliIo): void {
     .action((username: string, options: UserOptions) =>
       withPeople(options, async (context) => {
         // What was issued up to now stays void when the person comes back.
-        const change = { disabled: true, validAfter: nextSecond() };
+        const change = { disabled: true, validAfter: context.nextSecond() };
         const person = await update(context, username, change);
         await context.changed('disable', person.id);
         printState(person, true, options, io);
@@ -53,7 +52,7 @@ export function registerUserState(user: Command, io: CliIo): void {
     .argument('<username>')
     .action((username: string, options: UserOptions) =>
       withPeople(options, async (context) => {
-        const validAfter = nextSecond();
+        const validAfter = context.nextSecond();
         const person = await update(context, username, { validAfter });
         await context.changed('sign-out', person.id);
         const result = { id: person.id, username: person.username, valid_after: validAfter };

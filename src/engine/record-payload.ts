@@ -1,5 +1,5 @@
-// What stands in a record of the engine: its payload without the bearer value, ending by the clock of the store. Owns both ways of
-// the translation.
+// What stands in a record of the engine: its payload without the bearer value, its times by the clock of the store. Owns both ways
+// of the translation.
 import type { AdapterPayload } from 'oidc-provider';
 import { FORM_VERSION, parseForm } from '../store/form.ts';
 import type { StoreClock, StoredRecord } from '../store/store.ts';
@@ -17,7 +17,7 @@ export type RecordPayload = {
 export function createRecordPayload(model: string, clock: StoreClock): RecordPayload {
   return {
     toText(id, payload) {
-      const stored = { v: FORM_VERSION, ...withoutBearerValues(endingIn(payload, clock.ahead)) };
+      const stored = { v: FORM_VERSION, ...withoutBearerValues(moved(payload, clock.ahead)) };
       // The id may stand elsewhere too: an interaction's `returnTo` ends with it. Ids are base64url, so JSON leaves them as they are.
       return JSON.stringify(stored).replaceAll(id, OWN_ID);
     },
@@ -25,7 +25,7 @@ export function createRecordPayload(model: string, clock: StoreClock): RecordPay
       const text = id === undefined ? record.payload : record.payload.replaceAll(OWN_ID, id);
       const { v: _version, ...stored } = parseForm(text, `a record of the kind ${model}`);
       return {
-        ...endingIn(stored, -clock.ahead),
+        ...moved(stored, -clock.ahead),
         ...(id !== undefined && { jti: id }),
         ...(record.consumedAt !== undefined && { consumed: record.consumedAt }),
       };
@@ -38,7 +38,24 @@ function withoutBearerValues(payload: AdapterPayload): AdapterPayload {
   return { ...rest, ...(session && { session: { ...session, cookie: undefined } }) };
 }
 
-/** The engine ends it by the clock of its machine: on another one, whose clock is off, a code would be dead or live on (RD-28). */
-function endingIn(payload: AdapterPayload, ahead: number): AdapterPayload {
-  return ahead === 0 || payload.exp === undefined ? payload : { ...payload, exp: payload.exp + ahead };
+type Members = Readonly<Record<string, unknown>>;
+
+/** Epoch seconds, by the clock of the machine that reads them: also within the result of an interaction, and in claims. */
+const TIMES = new Set(['iat', 'exp', 'iiat', 'authTime', 'auth_time', 'loginTs', 'ts']);
+const WITHIN = new Set(['result', 'login', 'extra']);
+
+/**
+ * The engine goes by the clock of its machine: on another one, whose clock is off, a code would be dead or live on, and a sign-in
+ * seem newer than the end of all sessions that came after it (RD-28).
+ */
+function moved<T extends Members>(payload: T, seconds: number): T {
+  if (seconds === 0) return payload;
+  const move = ([name, value]: [string, unknown]) => {
+    if (TIMES.has(name) && typeof value === 'number') return [name, value + seconds];
+    if (WITHIN.has(name) && typeof value === 'object' && value !== null) {
+      return [name, moved(value as Members, seconds)];
+    }
+    return [name, value];
+  };
+  return Object.fromEntries(Object.entries(payload).map(move)) as T;
 }

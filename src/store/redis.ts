@@ -32,7 +32,10 @@ export async function openRedis(options: RedisStoreOptions): Promise<Store> {
     return reports;
   }
 
-  const reports = await look(() => connection.inspect());
+  const reports = await look(() => connection.inspect()).catch(async (error: unknown) => {
+    await connection.close();
+    throw error;
+  });
   for (const message of new Set(reports.flatMap(({ findings }) => findings.map((one) => one.message)))) {
     warn(message);
   }

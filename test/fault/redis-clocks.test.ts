@@ -10,7 +10,19 @@ import { History } from '../chaos/history.ts';
 import { describeHistory } from '../chaos/rolling.ts';
 import { publishedKids } from '../keys/nodes.ts';
 import { type RedisServer, startRedis } from '../servers.ts';
-import { type Answer, clientCredentials } from '../world/flows.ts';
+import { Browser } from '../world/browser.ts';
+import {
+  type Answer,
+  AUTHORIZATION_REQUEST,
+  basic,
+  clientCredentials,
+  DEFAULT_SCOPE,
+  finishPages,
+  post,
+  userinfo,
+  VERIFIER,
+} from '../world/flows.ts';
+import type { World } from '../world/world.ts';
 import { runCli } from '../world/process.ts';
 
 /** Seconds; the first node makes the ring of keys. */
@@ -58,6 +70,22 @@ describe('nodes whose clocks are four minutes apart', () => {
     }
   }, 30_000);
 
+  it('RD-28: agree on what came before a person was signed out everywhere, and on what came after', async () => {
+    const before = await Promise.all(fleet.worlds.map(signInAt));
+    const { configFile } = fleet.worlds[2] ?? {};
+    const signOut = ['user', 'sign-out', 'alice', '--config', configFile ?? ''];
+    expect(await runCli(signOut)).toMatchObject({ code: 0 });
+    for (const { access_token: token } of before) {
+      for (const world of fleet.worlds) expect((await userinfo(world, String(token))).status).toBe(401);
+    }
+    // What is issued in the very second is void, too.
+    await sleep(1500);
+    const after = await Promise.all(fleet.worlds.map(signInAt));
+    for (const { access_token: token } of after) {
+      for (const world of fleet.worlds) expect((await userinfo(world, String(token))).status).toBe(200);
+    }
+  }, 30_000);
+
   it('RD-28: agree on which key signs, also right after one was taken out of use', async () => {
     const signers = async () =>
       Promise.all(fleet.worlds.map(async (world) => kidOf((await clientCredentials(world)).body)));
@@ -82,6 +110,22 @@ describe('nodes whose clocks are four minutes apart', () => {
     expect(said).toEqual(["120 s behind this machine's", "120 s ahead of this machine's", undefined]);
   });
 });
+
+/** On one node from the first request to the tokens. */
+async function signInAt({ issuer, base }: World): Promise<Answer['body']> {
+  const browser = new Browser(issuer, base);
+  const query = new URLSearchParams({ ...AUTHORIZATION_REQUEST, scope: DEFAULT_SCOPE }).toString();
+  const page = await finishPages(browser, await browser.open(`${issuer}/oauth/authorize?${query}`), 'alice');
+  const exchange = {
+    grant_type: 'authorization_code',
+    code: new URL(page.url).searchParams.get('code') ?? '',
+    redirect_uri: AUTHORIZATION_REQUEST.redirect_uri,
+    code_verifier: VERIFIER,
+  };
+  const answer = await post({ base }, '/oauth/token', exchange, { authorization: basic('web') });
+  expect(answer.status, answer.text).toBe(200);
+  return answer.body;
+}
 
 function kidOf({ access_token: token }: Answer['body']): string | undefined {
   return decodeProtectedHeader(String(token)).kid;

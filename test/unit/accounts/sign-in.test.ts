@@ -66,6 +66,7 @@ function setUp({ ofFile = [], countAttempt = COUNTED, passwords = createPassword
       states: createAccountStates(store.documents),
       people,
       once: (_name, work) => work(),
+      clock: store.clock,
     }),
     people,
     passwords: {

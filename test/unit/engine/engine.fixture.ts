@@ -81,6 +81,7 @@ async function assemble(config: Config, store: Store) {
     states: createAccountStates(store.documents),
     people,
     once: records.once,
+    clock: store.clock,
   });
   const limits = createLimits({
     counters: store.counters,
