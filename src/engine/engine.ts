@@ -94,11 +94,11 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     shortWays.set(ENDPOINTS.introspection, plainIntrospection(introspecting));
   }
 
-  const { records, hash } = parts.adapter;
+  const { records, hash, clock } = parts.adapter;
   const consents = createRememberedConsents({
     records,
     hash,
-    now,
+    clock,
     lifetimeSeconds: config.lifetimes.consent,
   });
   const recentApps = createRecentApps(config.issuer);
@@ -124,7 +124,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   return {
     provider,
     tokens,
-    jwksMaxAge: () => jwksMaxAge(keySet, config.signingKeys, now()),
+    jwksMaxAge: () => jwksMaxAge(keySet, config.signingKeys, clock.now()),
     findClient,
     consents,
     recentApps,

@@ -3,7 +3,7 @@
 // ends everything of a person (disabling, sign-out everywhere), because it is older than their `valid_after`.
 import { FORM_VERSION, parseForm, type StoredForm } from '../store/form.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
-import type { Clock, RecordStore } from '../store/store.ts';
+import type { RecordStore, StoreClock } from '../store/store.ts';
 
 export const CONSENT = 'Consent';
 
@@ -19,14 +19,14 @@ export type Consent = {
 };
 
 export type RememberedConsent = Consent & {
-  /** Epoch seconds. */
+  /** Epoch seconds of this machine. */
   readonly at: number;
 };
 
 export type ConsentParts = {
   readonly records: RecordStore;
   readonly hash: KeyedHash;
-  readonly now: Clock;
+  readonly clock: StoreClock;
   /** 0 remembers nothing. */
   readonly lifetimeSeconds: number;
 };
@@ -39,7 +39,7 @@ export interface RememberedConsents {
 }
 
 export function createRememberedConsents(parts: ConsentParts): RememberedConsents {
-  const { records, hash, now, lifetimeSeconds } = parts;
+  const { records, hash, clock, lifetimeSeconds } = parts;
   const keyOf = (accountId: string, clientId: string) => consentKey(hash, accountId, clientId);
 
   async function findForm(accountId: string, clientId: string): Promise<StoredForm | undefined> {
@@ -51,7 +51,9 @@ export function createRememberedConsents(parts: ConsentParts): RememberedConsent
   return {
     async find(accountId, clientId) {
       const form = await findForm(accountId, clientId);
-      return form && toConsent(form);
+      if (form === undefined) return undefined;
+      const consent = toConsent(form);
+      return { ...consent, at: consent.at - clock.ahead };
     },
     async add(accountId, clientId, consent) {
       if (lifetimeSeconds === 0) return;
@@ -60,7 +62,7 @@ export function createRememberedConsents(parts: ConsentParts): RememberedConsent
       await records.save({
         kind: CONSENT,
         key: keyOf(accountId, clientId),
-        payload: JSON.stringify({ ...form, ...merged, v: FORM_VERSION, at: Math.floor(now() / 1000) }),
+        payload: JSON.stringify({ ...form, ...merged, v: FORM_VERSION, at: Math.floor(clock.now() / 1000) }),
         ttlSeconds: lifetimeSeconds,
       });
     },
