@@ -86,6 +86,12 @@ function createSingleClient(place: RedisPlace): RedisClient {
   let lastError: unknown;
   // Each command hears of its own failure; without a listener ioredis prints.
   redis.on('error', (error: unknown) => (lastError = error));
+  let isClosed = false;
+  // News of another master that come just while a Sentinel is asked for it end a client of ioredis for good, because its
+  // `connector.disconnect()` means "look again" as well as "stop". Whatever ended it: until we close it, it begins again.
+  redis.on('end', () => {
+    setTimeout(() => void (isClosed || redis.connect().catch(() => undefined)), backoff(1));
+  });
   const master = { name: 'master', redis };
   const masterOf = () => (redis.status === 'ready' ? master : undefined);
 
@@ -101,7 +107,10 @@ function createSingleClient(place: RedisPlace): RedisClient {
     masterAt: masterOf,
     masters: () => [master],
     refresh: () => undefined,
-    close: () => close(redis),
+    close() {
+      isClosed = true;
+      return close(redis);
+    },
   };
 }
 
