@@ -8,10 +8,12 @@ import {
   basic,
   DEFAULT_SCOPE,
   finishPages,
+  type Person,
   post,
   VERIFIER,
 } from '../world/flows.ts';
 import { BalancedBrowser, type Balancer, CutOff } from './balancer.ts';
+import { CROWD } from './fleet.ts';
 import type { History, Operation, Outcome } from './history.ts';
 
 /** How often something that may be used once is used twice at once. */
@@ -29,7 +31,7 @@ export type Clients = {
 };
 
 export function createClients(issuer: string, balancer: Balancer, history: History): Clients {
-  let families = 0;
+  let [families, lives] = [0, 0];
   const newFamily = () => `family ${(families += 1)}`;
 
   async function see(operation: Operation, named: Named, path: string, form: Form, as: Caller) {
@@ -81,7 +83,7 @@ export function createClients(issuer: string, balancer: Balancer, history: Histo
     return answers.find(({ outcome }) => outcome === 'done')?.answer;
   }
 
-  async function signIn(family: string): Promise<string | undefined> {
+  async function signIn(family: string, person: Person): Promise<string | undefined> {
     const state = randomBytes(8).toString('hex');
     const query = { ...AUTHORIZATION_REQUEST, scope: DEFAULT_SCOPE, prompt: 'consent', state };
     const browser = new BalancedBrowser(issuer, balancer);
@@ -89,7 +91,7 @@ export function createClients(issuer: string, balancer: Balancer, history: Histo
     let [outcome, subject]: [Outcome, string] = ['unknown', 'cut off'];
     try {
       const first = await browser.open(`${issuer}/oauth/authorize?${new URLSearchParams(query).toString()}`);
-      const page = await finishPages(browser, first, 'alice');
+      const page = await finishPages(browser, first, person);
       subject = new URL(page.url).searchParams.get('code') ?? `${page.status} ${titleOf(page.text)}`;
       if (page.status !== 503) outcome = page.url.includes('code=') ? 'done' : 'refused';
     } catch (error) {
@@ -100,9 +102,9 @@ export function createClients(issuer: string, balancer: Balancer, history: Histo
     return outcome === 'done' ? subject : undefined;
   }
 
-  async function liveOnce(isOver: () => boolean): Promise<void> {
+  async function liveOnce(person: Person, isOver: () => boolean): Promise<void> {
     const family = newFamily();
-    const code = await signIn(family);
+    const code = await signIn(family, person);
     if (code === undefined) return;
     const exchange = {
       grant_type: 'authorization_code',
@@ -139,7 +141,9 @@ export function createClients(issuer: string, balancer: Balancer, history: Histo
 
   return {
     async live(isOver) {
-      while (!isOver()) await liveOnce(isOver);
+      const person: Person = `person${(lives += 1)}`;
+      if (lives > CROWD) throw new RangeError('there are not so many people');
+      while (!isOver()) await liveOnce(person, isOver);
     },
     async work(isOver) {
       while (!isOver()) await workOnce();

@@ -9,6 +9,8 @@ import { type ServiceProcess, startProcess } from '../world/process.ts';
 import { type World, type WorldOptions, writeWorldConfig } from '../world/world.ts';
 
 const NODES = 3;
+/** One person who signs in with so many browsers at once would have to wait: each has a name of their own. */
+export const CROWD = 64;
 
 /** Starts a version of the service: `[node, main.js]`. */
 export type Command = readonly string[];
@@ -36,6 +38,7 @@ export async function startFleet(
     const ports = [await freePort(), await freePort()] as const;
     const options: WorldOptions = {
       store,
+      crowd: CROWD,
       config: { ...GENEROUS_FOR_ALL, ...more },
       ...(issuer && { issuer }),
     };

@@ -4,7 +4,10 @@ import { Browser, type Page } from './browser.ts';
 import { CALLBACK, PASSWORDS, SECRETS, SPA_ORIGIN, type World } from './world.ts';
 
 export type ClientId = 'web' | 'web2' | 'post' | 'spa' | 'native' | 'first-party' | 'svc' | 'rs1';
-export type Person = keyof typeof PASSWORDS;
+/** Those of the world, or one of its crowd. */
+export type Person = keyof typeof PASSWORDS | `person${number}`;
+
+const passwordOf = (person: Person): string => PASSWORDS[person === 'bob' ? 'bob' : 'alice'];
 
 const REDIRECT_URIS: Partial<Record<ClientId, string>> = {
   web: CALLBACK,
@@ -81,7 +84,7 @@ export async function finishPages(browser: Browser, first: Page, person: Person)
   let page = first;
   for (let step = 0; step < 4; step += 1) {
     if (/name="password"/.test(page.text)) {
-      page = await browser.submit(page, '/login', { username: person, password: PASSWORDS[person] });
+      page = await browser.submit(page, '/login', { username: person, password: passwordOf(person) });
     } else if (/\/consent"/.test(page.text)) {
       page = await browser.submit(page, '/consent');
     } else return page;

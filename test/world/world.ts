@@ -36,6 +36,8 @@ export type WorldOptions = {
   readonly now?: () => number;
   /** When the service looks at its key ring; by itself every few seconds. For clocks that a test moves far. */
   readonly rotationTimer?: Timer;
+  /** So many more people: `person1` and so on, each with Alice's password. */
+  readonly crowd?: number;
   /** Merged over the file, key by key. */
   readonly config?: Readonly<Record<string, unknown>>;
   /** False: the engine answers by itself what a short way in front of it would. */
@@ -71,7 +73,10 @@ export async function writeWorldConfig(
   const [port, managementPort] = ports;
   const issuer = options.issuer ?? `http://127.0.0.1:${port}`;
   const passwords = await passwordHashes();
-  await writeFile(path.join(folder, 'users.json'), JSON.stringify({ users: people(passwords) }));
+  await writeFile(
+    path.join(folder, 'users.json'),
+    JSON.stringify({ users: people(passwords, options.crowd) }),
+  );
   const file = {
     issuer,
     listen: { host: '127.0.0.1', port },
@@ -210,7 +215,7 @@ function clients() {
   ];
 }
 
-function people(passwords: Record<keyof typeof PASSWORDS, string>) {
+function people(passwords: Record<keyof typeof PASSWORDS, string>, crowd = 0) {
   return [
     {
       id: PEOPLE.alice,
@@ -223,5 +228,10 @@ function people(passwords: Record<keyof typeof PASSWORDS, string>) {
       family_name: 'Example',
     },
     { id: PEOPLE.bob, username: 'bob', password_hash: passwords.bob, email: 'bob@example.com' },
+    ...Array.from({ length: crowd }, (_, index) => ({
+      id: `usr_${String(index + 1).padStart(20, '0')}`,
+      username: `person${index + 1}`,
+      password_hash: passwords.alice,
+    })),
   ];
 }
