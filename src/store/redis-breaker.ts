@@ -32,7 +32,7 @@ export function createBreaker(): Breaker {
       if (role === 'master') open.delete(master.name);
       else probeLater(master);
     } catch {
-      // An instance that was given up is never ready again; commands find the new one, and its own state.
+      // An instance that has ended keeps nobody waiting; commands find the next one, and its own state.
       if (master.redis.status === 'end') open.delete(master.name);
       else probeLater(master);
     }

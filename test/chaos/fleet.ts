@@ -4,7 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { GENEROUS } from '../attack/attacker.ts';
+import { until } from '../redis-groups.ts';
 import { freePort } from '../servers.ts';
+import { basic, clientCredentials, post } from '../world/flows.ts';
 import { type ServiceProcess, startProcess } from '../world/process.ts';
 import { type World, type WorldOptions, writeWorldConfig } from '../world/world.ts';
 
@@ -21,6 +23,8 @@ export type Fleet = {
   readonly worlds: readonly World[];
   /** Ends the node with the signal and starts it again, with `command` in place of this version. */
   restart(node: FleetNode, signal: NodeJS.Signals, command?: Command): Promise<void>;
+  /** Milliseconds until every node has done again what needs all of its store; throws after 15 s. */
+  untilBack(after: string): Promise<number>;
   stop(): Promise<void>;
 };
 
@@ -57,11 +61,27 @@ export async function startFleet(
       await node.process.end(signal);
       node.process = await startProcess(node.world.configFile, other);
     },
+    async untilBack(after) {
+      const began = performance.now();
+      await Promise.all(
+        nodes.map(({ world }, index) =>
+          until(`node ${index} is back after: ${after}`, () => revokesItsOwn(world)),
+        ),
+      );
+      return Math.round(performance.now() - began);
+    },
     async stop() {
       await Promise.all(nodes.map(({ process: running }) => running.end('SIGKILL')));
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** It reads, writes, and has it confirmed by a replica where there is one. */
+async function revokesItsOwn(world: World): Promise<boolean> {
+  const { body } = await clientCredentials(world);
+  const form = { token: String(body['access_token']) };
+  return (await post(world, '/oauth/revoke', form, { authorization: basic('svc') })).status === 200;
 }
 
 const { rate_limits: limits } = GENEROUS;

@@ -17,7 +17,7 @@ import {
 import { type Fleet, startFleet } from './fleet.ts';
 import { History } from './history.ts';
 import { describeRun, rollAndFailOver } from './rolling.ts';
-import { toTable } from './table.ts';
+import { type Happened, type Happening, toTable } from './table.ts';
 
 const MINUTES = Number(process.env['POSTERN_CHAOS_MINUTES'] ?? 6);
 const CHOSEN = process.env['POSTERN_TEST_REDIS'];
@@ -40,8 +40,10 @@ if (CHOSEN === undefined && findServer('valkey-server') === undefined) {
   );
 }
 
-async function breakThings(place: Place, faults: Faults, isOver: () => boolean) {
-  const happened = new Map<string, number>();
+/** How often each fault happened, and how many milliseconds it took at most until all nodes were back without a restart. */
+async function breakThings(place: Place, fleet: Fleet, isOver: () => boolean): Promise<Happened> {
+  const faults: Faults = { ...place.faults, ...nodeFaults(fleet) };
+  const happened = new Map<string, Happening>();
   let left: readonly string[] = [];
   while (!isOver()) {
     await sleep(500 + Math.random() * 1500);
@@ -49,9 +51,10 @@ async function breakThings(place: Place, faults: Faults, isOver: () => boolean) 
     if (left.length === 0) left = Object.keys(faults);
     const name = pick(left);
     left = left.filter((one) => one !== name);
-    happened.set(name, (happened.get(name) ?? 0) + 1);
     await faults[name]?.();
     await place.untilWhole();
+    const { times, backMs } = happened.get(name) ?? { times: 0, backMs: 0 };
+    happened.set(name, { times: times + 1, backMs: Math.max(backMs, await fleet.untilBack(name)) });
   }
   return happened;
 }
@@ -78,7 +81,7 @@ describe.each(SERVERS)('on %s', (server) => {
       const began = performance.now();
       const failure = { isOver: false };
       const isOver = () => failure.isOver || performance.now() - began > SECONDS * 1000;
-      const breaking = breakThings(place, { ...place.faults, ...nodeFaults(fleet) }, isOver).finally(() => {
+      const breaking = breakThings(place, fleet, isOver).finally(() => {
         failure.isOver = true;
       });
       const [happened] = await Promise.all([

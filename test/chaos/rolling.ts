@@ -24,6 +24,8 @@ export type RollingReport = {
   readonly lostInCalm: readonly string[];
   readonly lostInFailover: readonly string[];
   readonly perSecond: number;
+  /** Milliseconds from the new master's first to the last node's. */
+  readonly backMs: number;
 };
 
 /** Enough of them, so that the rate and not their patience is the limit. */
@@ -44,7 +46,7 @@ export async function rollAndFailOver({ rate, rounds, pauseMs }: RollingOptions)
       ...Array.from({ length: PEOPLE }, () => clients.live(isOver)),
       ...Array.from({ length: MACHINES }, () => clients.work(isOver)),
     ]);
-    let [calm, killedAt] = [{ ...balancer.fates }, 0];
+    let [calm, killedAt, backMs] = [{ ...balancer.fates }, 0, 0];
     try {
       for (let round = 0; round < rounds; round += 1) {
         for (const node of fleet.nodes) {
@@ -55,6 +57,7 @@ export async function rollAndFailOver({ rate, rounds, pauseMs }: RollingOptions)
       await sleep(pauseMs);
       [calm, killedAt] = [{ ...balancer.fates }, performance.now()];
       await failOver(group);
+      backMs = await fleet.untilBack('a failover');
       await sleep(pauseMs);
     } finally {
       state.isOver = true;
@@ -67,6 +70,7 @@ export async function rollAndFailOver({ rate, rounds, pauseMs }: RollingOptions)
       calm,
       lostInCalm,
       lostInFailover: history.lost().slice(lostInCalm.length),
+      backMs,
       perSecond: Math.round((1000 * sum(balancer.fates)) / (performance.now() - began)),
     };
   } finally {
@@ -91,10 +95,11 @@ function sum({ answered, unavailable, cut }: Balancer['fates']): number {
 }
 
 /** For whoever reads the output of a run. */
-export function describeRun({ history, balancer, calm, perSecond, ...lost }: RollingReport): string {
+export function describeRun({ history, balancer, calm, perSecond, backMs, ...lost }: RollingReport): string {
   return describeHistory(history, balancer, {
     'requests a second': perSecond,
     'during the restarts': calm,
+    'all nodes back after the failover, ms': backMs,
     ...lost,
   });
 }

@@ -11,11 +11,14 @@ const OPERATIONS: readonly Operation[] = [
   'machine token',
 ];
 
+/** `backMs`: the longest that it took until all nodes were back once it was over. */
+export type Happening = { readonly times: number; readonly backMs: number };
+export type Happened = ReadonlyMap<string, Happening>;
+
 export type Run = {
   readonly title: string;
   readonly seconds: number;
-  /** How often each fault happened. */
-  readonly happened: ReadonlyMap<string, number>;
+  readonly happened: Happened;
   readonly history: History;
   readonly balancer: Balancer;
 };
@@ -30,10 +33,10 @@ export function toTable({ title, seconds, happened, history, balancer }: Run): s
       ...['done', 'refused', 'unknown'].map((outcome) => String(counts[`${name} ${outcome}`] ?? 0)),
     ]),
   ];
-  const faults = [...happened].map(([name, times]) => `${name} ${times}`);
+  const faults = [...happened].map(([name, { times, backMs }]) => `${name} ${times} (${backMs})`);
   return [
     `${title}, ${Math.round(seconds)} s`,
-    `  faults: ${faults.join(', ')}`,
+    `  faults, how often (and ms until all nodes were back, at most): ${faults.join(', ')}`,
     `  requests: ${Math.round((answered + unavailable + cut) / seconds)} a second; ${answered} answered, ${unavailable} 503 with Retry-After, ${cut} cut`,
     `  answers within: ${balancer.percentile(0.5)} ms (half), ${balancer.percentile(0.99)} ms (99 %), ${balancer.percentile(1)} ms (all)`,
     ...lines.map(
