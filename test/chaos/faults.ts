@@ -176,15 +176,16 @@ async function mastersOf(group: RedisGroup): Promise<readonly RedisServer[]> {
   return found.flat();
 }
 
+/** Each replica is attached to a master: one that came back under another replica may be promoted, and no master waits for it. */
 async function untilWhole(group: RedisGroup, masters: number): Promise<void> {
   await until(
     'all is whole',
     async () => {
       const infos = await Promise.all(
-        group.nodes.map((node) => ask(node, (redis) => redis.info('replication'))),
+        (await mastersOf(group)).map((node) => ask(node, (redis) => redis.info('replication'))),
       );
       const online = infos.join('').split('state=online').length - 1;
-      return online === group.nodes.length - masters && (await mastersOf(group)).length === masters;
+      return infos.length === masters && online === group.nodes.length - masters;
     },
     60_000,
   );
