@@ -9,7 +9,7 @@ import {
 } from 'ioredis';
 import type { RedisPlace } from '../config/redis-url.ts';
 import { SCRIPTS } from './redis-scripts.ts';
-import { QuietSentinelConnector } from './redis-sentinel-connector.ts';
+import { NewestMasterConnector } from './redis-sentinel-connector.ts';
 import { slotOf } from './redis-slots.ts';
 
 /** A server that may be asked now. `name` is its own among all servers of this client. */
@@ -128,7 +128,7 @@ function toSentinelOptions(place: RedisPlace) {
     sentinelReconnectStrategy: backoff,
     // Hears of a new master at once, even where the old one still answers.
     failoverDetector: true,
-    Connector: QuietSentinelConnector,
+    Connector: NewestMasterConnector,
   } satisfies SentinelConnectionOptions & Pick<RedisOptions, 'Connector'>;
 }
 

@@ -1,16 +1,70 @@
-// How ioredis reaches a master through Sentinels, but quietly: the connections by which it hears of a new master have no listener for
-// errors there, and whatever fails without one ioredis prints on standard error, between the lines of the log. Owns nothing else.
+// How ioredis reaches a master through Sentinels, where it is not careful enough by itself: it believes the first Sentinel that answers,
+// which may be behind the others, and doesn't hear of a master that changed before it listens. Either way it would stay with the
+// old one, and read there what has ended elsewhere. Owns which master is the newest; connections and retries are ioredis' own.
+import type { Socket } from 'node:net';
 import { type Redis, SentinelConnector } from 'ioredis';
+import type { RedisNode } from '../config/redis-url.ts';
+import { toTexts } from './redis-replies.ts';
 
-/** Private in the types. */
-type Connecting = { connectToSentinel: (...args: readonly unknown[]) => Redis };
+/** What a Sentinel says. Each failover has a higher `epoch`, and a majority of the Sentinels has agreed to it. */
+type Word = RedisNode & { readonly epoch: number };
 
-export class QuietSentinelConnector extends SentinelConnector {
+/** Private in the types; the version of ioredis is pinned, and test/store/redis-sentinel-news.test.ts holds it to this. */
+type Private = {
+  readonly options: { readonly name: string };
+  readonly sentinelIterator: { readonly sentinels: readonly RedisNode[] };
+  readonly stream: Socket | undefined;
+  connectToSentinel(sentinel: RedisNode, listening?: object): Redis;
+  updateSentinels(client: Redis): Promise<void>;
+  resolve(): Promise<RedisNode>;
+};
+
+export class NewestMasterConnector extends SentinelConnector {
   constructor(options: unknown) {
     super(options as ConstructorParameters<typeof SentinelConnector>[0]);
-    const own = this as unknown as Connecting;
+    const own = this as unknown as Private;
     const connect = own.connectToSentinel.bind(this);
-    // A Sentinel that is down is asked again by itself, and the others meanwhile.
-    own.connectToSentinel = (...rest) => connect(...rest).on('error', () => undefined);
+    let chosen: Word | undefined;
+
+    async function ask(sentinel: RedisNode): Promise<Word> {
+      const client = quiet(connect(sentinel));
+      try {
+        const fields = toTexts(await client.call('SENTINEL', 'MASTER', own.options.name));
+        await own.updateSentinels(client);
+        const field = (name: string) => fields[fields.indexOf(name) + 1] ?? '';
+        return { host: field('ip'), port: Number(field('port')), epoch: Number(field('config-epoch')) };
+      } finally {
+        client.disconnect();
+      }
+    }
+
+    own.resolve = async () => {
+      const words = await Promise.allSettled(own.sentinelIterator.sentinels.map(ask));
+      const [newest] = words
+        .flatMap((word) => (word.status === 'fulfilled' ? [word.value] : []))
+        .toSorted((one, other) => other.epoch - one.epoch);
+      if (newest === undefined) throw words.find((word) => word.status === 'rejected')?.reason;
+      chosen = newest;
+      return { host: newest.host, port: newest.port };
+    };
+
+    /** Leaves the chosen master where this Sentinel knows a newer one by now. */
+    async function lookAgain(sentinel: RedisNode): Promise<void> {
+      const { stream } = own;
+      const word = await ask(sentinel).catch(() => undefined);
+      if (word !== undefined && word.epoch > (chosen?.epoch ?? 0) && own.stream === stream) stream?.destroy();
+    }
+
+    own.connectToSentinel = (sentinel, listening) => {
+      const client = quiet(connect(sentinel, listening));
+      // It subscribes as soon as it is ready, before this asks on a connection that is still to be made.
+      if (listening !== undefined) client.on('ready', () => void lookAgain(sentinel));
+      return client;
+    };
   }
+}
+
+/** A Sentinel that is down is asked again, and the others meanwhile; what fails without a listener ioredis prints. */
+function quiet(client: Redis): Redis {
+  return client.on('error', () => undefined);
 }

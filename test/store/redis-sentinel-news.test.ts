@@ -1,9 +1,10 @@
-// News of another master, at the worst moment: while the client is asking who the master is. The moment is too short for real
-// Sentinels to hit each time (test/fault/redis-tls.test.ts does now and then), so the Sentinel here is a fixture; Redis is real.
+// Another master, at the worst moment: while the client is asking who the master is, or before it listens, or while one Sentinel
+// is behind the others. The moments are too short for real Sentinels to hit each time (test/fault/redis-tls.test.ts does now and
+// then), so the Sentinels here are fixtures; Redis is real.
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseRedisUrl } from '../../src/config/redis-url.ts';
 import { createRedisClient, type RedisClient } from '../../src/store/redis-client.ts';
 import { ask, until } from '../redis-groups.ts';
@@ -12,18 +13,25 @@ import { type RedisServer, startRedis } from '../servers.ts';
 const bulk = (text: string | number) => `$${String(text).length}\r\n${text}\r\n`;
 const NEWS = ['message', '+switch-master', 'main 127.0.0.1 1 127.0.0.1 2'];
 
-/** Speaks as much of a Sentinel as a client asks, and knows one master. */
+/** What a Sentinel knows. */
+type Master = { readonly port: number; readonly epoch: number };
+
+/** Speaks as much of a Sentinel as a client asks. */
 class FixtureSentinel {
   readonly #server: Server;
   readonly #open = new Set<Socket>();
   readonly #subscribers = new Set<Socket>();
-  readonly #masterPort: number;
+  master: Master;
+  /** Becomes the master just before somebody listens, who hears nothing of it. */
+  masterBeforeListening: Master | undefined;
   /** Tells the news before each answer to who the master is, and answers only when they have been heard. */
   isBusy = false;
+  answers = 0;
   busyAnswers = 0;
+  subscriptions = 0;
 
-  constructor(masterPort: number) {
-    this.#masterPort = masterPort;
+  constructor(master: Master) {
+    this.master = master;
     this.#server = createServer((socket) => this.#serve(socket));
   }
 
@@ -56,12 +64,17 @@ class FixtureSentinel {
   }
 
   async #answer(command: string, socket: Socket): Promise<string> {
-    if (/get-master-addr-by-name/i.test(command)) {
+    if (/\r\nmaster\r\n/i.test(command)) {
       if (this.isBusy) await this.#tell();
-      return `*2\r\n${bulk('127.0.0.1')}${bulk(this.#masterPort)}`;
+      this.answers += 1;
+      const { port, epoch } = this.master;
+      const fields = ['name', 'main', 'ip', '127.0.0.1', 'port', port, 'config-epoch', epoch];
+      return `*${fields.length}\r\n${fields.map(bulk).join('')}`;
     }
     if (/subscribe/i.test(command)) {
+      this.master = this.masterBeforeListening ?? this.master;
       this.#subscribers.add(socket);
+      this.subscriptions += 1;
       return `*3\r\n${bulk('subscribe')}${bulk('+switch-master')}:1\r\n`;
     }
     if (/sentinels/i.test(command)) return '*0\r\n';
@@ -75,37 +88,85 @@ class FixtureSentinel {
   }
 }
 
-let server: RedisServer;
-let sentinel: FixtureSentinel;
-let client: RedisClient;
-beforeEach(async () => {
-  server = await startRedis();
-  sentinel = new FixtureSentinel(server.port);
-  client = createRedisClient(parseRedisUrl(`redis+sentinel://127.0.0.1:${await sentinel.start()}/main`));
-  await client.connect();
-  await until('the client listens to the news', () => Promise.resolve(sentinel.subscribers === 1));
+let servers: readonly [RedisServer, RedisServer];
+let sentinels: readonly [FixtureSentinel, FixtureSentinel];
+let client: RedisClient | undefined;
+beforeAll(async () => {
+  servers = await Promise.all([startRedis(), startRedis()]);
+});
+beforeEach(() => {
+  const first = { port: servers[0].port, epoch: 1 };
+  sentinels = [new FixtureSentinel(first), new FixtureSentinel(first)];
 });
 afterEach(async () => {
-  await client.close();
-  sentinel.stop();
-  await server.stop();
+  await client?.close();
+  client = undefined;
+  for (const sentinel of sentinels) sentinel.stop();
+});
+afterAll(async () => {
+  await Promise.all(servers.map((server) => server.stop()));
 });
 
-const pings = async () => (await client.commands.ping()) === 'PONG';
-const cut = () => ask(server, (redis) => redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'));
+async function connect(...asked: readonly FixtureSentinel[]): Promise<RedisClient> {
+  const ports = await Promise.all(asked.map((sentinel) => sentinel.start()));
+  const hosts = ports.map((port) => `127.0.0.1:${port}`).join(',');
+  client = createRedisClient(parseRedisUrl(`redis+sentinel://${hosts}/main`));
+  await client.connect();
+  await until('the client listens, and has asked each once more since', () =>
+    Promise.resolve(asked.every(({ subscriptions, answers }) => subscriptions > 0 && answers > 1)),
+  );
+  return client;
+}
 
-it('RD-14: who hears of a new master while asking for it asks again, and does not give up for good', async () => {
-  sentinel.isBusy = true;
-  await cut();
-  await until('the master is found again', pings, 5000);
-  expect(sentinel.busyAnswers).toBeGreaterThan(0);
-});
+const cut = () => ask(servers[0], (redis) => redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'));
+const isOn = async ({ commands }: RedisClient, { port }: RedisServer) =>
+  (await commands.info('server')).includes(`tcp_port:${port}`);
 
-it('who has closed the store in the meantime is not connected again', async () => {
-  sentinel.isBusy = true;
-  await cut();
-  await until('the Sentinel is asked', () => Promise.resolve(sentinel.busyAnswers > 0));
-  await client.close();
-  await sleep(300);
-  expect(client.commands.status).toBe('end');
+describe('a client behind Sentinels', () => {
+  it('RD-14: that hears of a new master while asking for it asks again, and does not give up for good', async () => {
+    const connected = await connect(sentinels[0]);
+    sentinels[0].isBusy = true;
+    await cut();
+    await until('the master is found again', () => isOn(connected, servers[0]), 5000);
+    expect(sentinels[0].busyAnswers).toBeGreaterThan(0);
+  });
+
+  it('that is closed meanwhile is not connected again', async () => {
+    const connected = await connect(sentinels[0]);
+    sentinels[0].isBusy = true;
+    await cut();
+    await until('the Sentinel is asked', () => Promise.resolve(sentinels[0].busyAnswers > 0));
+    await connected.close();
+    const { busyAnswers } = sentinels[0];
+    await sleep(1000);
+    expect([sentinels[0].busyAnswers, sentinels[0].subscribers]).toEqual([busyAnswers, 0]);
+    expect(connected.commands.status).not.toBe('ready');
+  });
+
+  it('RD-20: takes the newest of their words, and not that of one who is behind', async () => {
+    sentinels[1].master = { port: servers[1].port, epoch: 2 };
+    expect(await isOn(await connect(...sentinels), servers[1])).toBe(true);
+  });
+
+  it('RD-20: takes what the others say where one is away', async () => {
+    const connected = await connect(...sentinels);
+    sentinels[0].stop();
+    await cut();
+    await until('the master is found again', () => isOn(connected, servers[0]), 5000);
+  });
+
+  it('RD-20: leaves a master that was replaced before it listened', async () => {
+    sentinels[0].masterBeforeListening = { port: servers[1].port, epoch: 2 };
+    const connected = await connect(...sentinels);
+    await until('it is on the new one', () => isOn(connected, servers[1]), 5000);
+  });
+
+  it('stays where it is while one of them is behind', async () => {
+    for (const sentinel of sentinels) sentinel.master = { port: servers[1].port, epoch: 2 };
+    sentinels[0].masterBeforeListening = { port: servers[0].port, epoch: 1 };
+    const connected = await connect(...sentinels);
+    await sleep(500);
+    expect(await isOn(connected, servers[1])).toBe(true);
+    expect(sentinels.map(({ subscriptions }) => subscriptions)).toEqual([1, 1]);
+  });
 });
