@@ -29,10 +29,16 @@ export class NewestMasterConnector extends SentinelConnector {
     async function ask(sentinel: RedisNode): Promise<Word> {
       const client = quiet(connect(sentinel));
       try {
-        const fields = toTexts(await client.call('SENTINEL', 'MASTER', own.options.name));
+        const { name } = own.options;
+        // In this order: an address is never older than its epoch says. Not that of MASTER: who leads a failover shows the old
+        // one there, with the new epoch already.
+        const fields = toTexts(await client.call('SENTINEL', 'MASTER', name));
+        const epoch = Number(fields[fields.indexOf('config-epoch') + 1]);
+        const [host = '', port = ''] = toTexts(
+          await client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name),
+        );
         await own.updateSentinels(client);
-        const field = (name: string) => fields[fields.indexOf(name) + 1] ?? '';
-        return { host: field('ip'), port: Number(field('port')), epoch: Number(field('config-epoch')) };
+        return { host, port: Number(port), epoch };
       } finally {
         client.disconnect();
       }
@@ -52,7 +58,9 @@ export class NewestMasterConnector extends SentinelConnector {
     async function lookAgain(sentinel: RedisNode): Promise<void> {
       const { stream } = own;
       const word = await ask(sentinel).catch(() => undefined);
-      if (word !== undefined && word.epoch > (chosen?.epoch ?? 0) && own.stream === stream) stream?.destroy();
+      if (word === undefined || chosen === undefined || word.epoch <= chosen.epoch) return;
+      const isElsewhere = word.host !== chosen.host || word.port !== chosen.port;
+      if (isElsewhere && own.stream === stream) stream?.destroy();
     }
 
     own.connectToSentinel = (sentinel, listening) => {

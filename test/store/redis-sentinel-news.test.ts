@@ -19,6 +19,7 @@ type Master = { readonly port: number; readonly epoch: number };
 /** Speaks as much of a Sentinel as a client asks. */
 class FixtureSentinel {
   readonly #server: Server;
+  readonly #firstPort: number;
   readonly #open = new Set<Socket>();
   readonly #subscribers = new Set<Socket>();
   master: Master;
@@ -32,6 +33,7 @@ class FixtureSentinel {
 
   constructor(master: Master) {
     this.master = master;
+    this.#firstPort = master.port;
     this.#server = createServer((socket) => this.#serve(socket));
   }
 
@@ -64,11 +66,15 @@ class FixtureSentinel {
   }
 
   async #answer(command: string, socket: Socket): Promise<string> {
-    if (/\r\nmaster\r\n/i.test(command)) {
+    const { port, epoch } = this.master;
+    if (/get-master-addr-by-name/i.test(command)) {
       if (this.isBusy) await this.#tell();
       this.answers += 1;
-      const { port, epoch } = this.master;
-      const fields = ['name', 'main', 'ip', '127.0.0.1', 'port', port, 'config-epoch', epoch];
+      return `*2\r\n${bulk('127.0.0.1')}${bulk(port)}`;
+    }
+    if (/\r\nmaster\r\n/i.test(command)) {
+      // As one that leads a failover: the new epoch, and the old address.
+      const fields = ['name', 'main', 'ip', '127.0.0.1', 'port', this.#firstPort, 'config-epoch', epoch];
       return `*${fields.length}\r\n${fields.map(bulk).join('')}`;
     }
     if (/subscribe/i.test(command)) {
