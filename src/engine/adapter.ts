@@ -59,6 +59,8 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
         // The engine gives every model here a lifetime; without one the store refuses (RD-04).
         ttlSeconds: expiresIn ?? Number.NaN,
         grant: grantOf(id, payload),
+        // Lost, it would be unknown to the revocation that ends the access token of the same answer (RFC 7009 §2.2).
+        isAwaited: model === 'RefreshToken',
         alias: model === 'Session' && payload.uid !== undefined ? hash(`uid:${payload.uid}`) : undefined,
       });
       // 'grant_revoked' is not an error: whoever replayed the code or the token gets what is dead already (PK-11).

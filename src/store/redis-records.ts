@@ -65,7 +65,7 @@ async function save(
   record: NewRecord,
   { at, lifeMs }: Span,
 ): Promise<'saved' | 'grant_revoked'> {
-  const { kind, key, payload, grant = '', alias = '', isConfirmed = false, isConsumed = false } = record;
+  const { kind, key, payload, grant = '', alias = '', isConsumed = false } = record;
   const ends = at + lifeMs;
   const id = recordKey(toRecordId(kind, key));
   const pointer = alias === '' ? undefined : aliasKey(kind, alias);
@@ -74,9 +74,7 @@ async function save(
   // In one round trip, and where one connection has them all in this order.
   const [isIndexed] = await Promise.all([
     grant === '' || indexRecord(connection, grant, [at, ends, `${kind}:${key}`]),
-    isConfirmed && connection.isConfirmed
-      ? saveConfirmed(connection, id, toArgs('s'))
-      : connection.run('saveRecord', [id], toArgs('')),
+    writeRecord(connection, record, id, toArgs),
     pointer && connection.ask(pointer, (redis) => redis.set(pointer, key, 'PX', lifeMs)),
   ]);
   if (isIndexed) return 'saved';
@@ -91,9 +89,18 @@ async function indexRecord(connection: RedisConnection, grant: string, args: Arg
   return toBoolean(await connection.run('indexRecord', [grantIndexKey(grant), grantDeadKey(grant)], args));
 }
 
-async function saveConfirmed(connection: RedisConnection, id: string, args: Args): Promise<void> {
-  await connection.confirm({ script: 'saveRecord', keys: [id], args });
-  await connection.run('settleRecord', [id], []);
+async function writeRecord(
+  connection: RedisConnection,
+  { isConfirmed = false, isAwaited = false }: NewRecord,
+  id: string,
+  toArgs: (mark: string) => Args,
+): Promise<void> {
+  if (!connection.isConfirmed || !(isConfirmed || isAwaited)) {
+    await connection.run('saveRecord', [id], toArgs(''));
+    return;
+  }
+  await connection.confirm({ script: 'saveRecord', keys: [id], args: toArgs(isConfirmed ? 's' : '') });
+  if (isConfirmed) await connection.run('settleRecord', [id], []);
 }
 
 function toConsumeResult(reply: unknown): ConsumeResult {

@@ -19,6 +19,8 @@ export type NewRecord = {
   readonly alias?: string | undefined;
   /** It ends something (a token that is revoked): where a failover may lose writes, a replica has it before `save` resolves. */
   readonly isConfirmed?: boolean | undefined;
+  /** It is handed out, and must be there to be revoked (a refresh token): as `isConfirmed`, but there for everybody meanwhile. */
+  readonly isAwaited?: boolean | undefined;
   /** Saved as consumed already: whoever saves it later doesn't bring it back (a session that ended). */
   readonly isConsumed?: boolean | undefined;
 };

@@ -43,7 +43,7 @@ export class History {
 
   /**
    * Refusals in families that nobody revoked, used twice or lost an answer in: something was lost. Only a failover may do that
-   * (a code, a session, a new refresh token that no replica had yet).
+   * (a code or a session that no replica had yet).
    */
   lost(until = Number.POSITIVE_INFINITY): readonly string[] {
     const explained = new Set<string>();

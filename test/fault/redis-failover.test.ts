@@ -5,11 +5,11 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { type SentinelGroup, startSentinel, until } from '../redis-groups.ts';
 import type { RedisServer } from '../servers.ts';
 import { authorize, introspect, machineToken, post, basic, redeem, refresh, signIn } from '../world/flows.ts';
-import { startWorld, type World } from '../world/world.ts';
+import { type OpenWorld, startWorld } from '../world/world.ts';
 import { expectStateless, expectUnavailable, introspection, RECOVERY_MS, revoke, timed } from './asking.ts';
 
 let group: SentinelGroup;
-let world: World;
+let world: OpenWorld;
 beforeEach(async () => {
   group = await startSentinel();
   world = await startWorld({ store: group.url });
@@ -66,6 +66,25 @@ describe('a failover', () => {
     const second = await untilAnswered(() => redeem(world, pending));
     expect([first.status, second.status]).toEqual([200, 400]);
     expect((await untilAnswered(() => redeem(world, other))).status).toBe(200);
+  }, 60_000);
+
+  it('RD-18: that loses a new refresh token has had no 200 for it before, so nobody revokes it in vain', async () => {
+    const { tokens } = await signIn(world);
+    const { records } = world.openedStore;
+    const consume = records.consume.bind(records);
+    let master: RedisServer | undefined;
+    // Once every replica has the use of the old one, and none will have the new one.
+    records.consume = async (...args) => {
+      const result = await consume(...args);
+      master = await cutReplicas();
+      return result;
+    };
+    expect((await refresh(world, tokens.refresh_token)).status).toBe(503);
+    records.consume = consume;
+    if (master === undefined) throw new Error('nothing was used up');
+    await failOver(master);
+    expect((await untilAnswered(() => revoke(world, tokens.refresh_token))).status).toBe(200);
+    expect(await introspect(world, tokens.access_token)).toEqual({ active: false });
   }, 60_000);
 
   it('RD-18: that loses a revocation has had no 200 for it before, not even for its repeat', async () => {
