@@ -3,6 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort, type RedisServer, startRedis } from '../servers.ts';
 import { Browser } from '../world/browser.ts';
@@ -22,7 +23,12 @@ const config = {
   },
 };
 
-type Node = { readonly base: string; readonly folder: string; readonly process: ServiceProcess };
+type Node = {
+  readonly base: string;
+  readonly management: string;
+  readonly folder: string;
+  readonly process: ServiceProcess;
+};
 let redis: RedisServer;
 let nodes: readonly Node[] = [];
 
@@ -31,7 +37,8 @@ async function startNode(): Promise<Node> {
   const ports = [await freePort(), await freePort()] as const;
   const issuer = 'https://id.example';
   const { configFile } = await writeWorldConfig(folder, { issuer, store: redis.url, config }, ports);
-  return { base: `http://127.0.0.1:${ports[0]}`, folder, process: await startProcess(configFile) };
+  const [base = '', management = ''] = ports.map((port) => `http://127.0.0.1:${port}`);
+  return { base, management, folder, process: await startProcess(configFile) };
 }
 
 beforeAll(async () => {
@@ -59,6 +66,24 @@ async function flood(
   );
 }
 
+/** How often a process had no answer of its Redis in time, and counted for itself. */
+async function storeErrors(): Promise<number> {
+  const texts = await Promise.all(nodes.map((node) => get({ base: node.management }, '/metrics')));
+  expect(texts.map(({ status }) => status)).toEqual(nodes.map(() => 200));
+  const values = texts.flatMap(({ text }) => [...text.matchAll(/^postern_store_errors_total\S* (\d+)/gm)]);
+  return values.reduce((sum, [, value]) => sum + Number(value), 0);
+}
+
+/** Again, at most twice, where the machine stood still meanwhile: what one process counts for itself is not asked here. */
+async function withRedis<T>(act: (round: number) => Promise<T>, beforeNextMs: number): Promise<T> {
+  for (let round = 0; ; round += 1) {
+    const before = await storeErrors();
+    const result = await act(round);
+    if (round === 2 || (await storeErrors()) === before) return result;
+    await sleep(beforeNextMs);
+  }
+}
+
 const token = async (node: Node, secret?: string, address = '192.0.2.1') =>
   post(node, '/oauth/token', MACHINE, { authorization: basic('svc', secret), 'x-forwarded-for': address });
 /** Another client, whose limit nobody has touched yet. */
@@ -69,7 +94,8 @@ const accepted = (answers: readonly { status: number }[]) =>
 
 describe('four processes and one Redis', () => {
   it('HT-13: four hundred requests at once against a hundred: 100 to 104 pass, and after Retry-After the next do', async () => {
-    const answers = await flood(400, async (node) => token(node));
+    const floodOnce = async () => flood(400, async (node) => token(node));
+    const answers = await withRedis(floodOnce, (WINDOW_SECONDS + 1) * 1000);
     expect(accepted(answers)).toBeGreaterThanOrEqual(100);
     expect(accepted(answers)).toBeLessThanOrEqual(104);
     const refused = answers.filter(({ status }) => status === 429);
@@ -85,8 +111,12 @@ describe('four processes and one Redis', () => {
 
   it('HT-13: four hundred authorization requests at once against a hundred: 100 to 104 pass', async () => {
     const query = new URLSearchParams(AUTHORIZATION_REQUEST).toString();
-    const answers = await flood(400, async (node) =>
-      get(node, `/oauth/authorize?${query}`, { 'x-forwarded-for': '192.0.2.2' }),
+    const answers = await withRedis(
+      async (round) =>
+        flood(400, async (node) =>
+          get(node, `/oauth/authorize?${query}`, { 'x-forwarded-for': `203.0.113.${round + 1}` }),
+        ),
+      2000,
     );
     const passed = answers.filter(({ status }) => status === 303).length;
     expect(passed).toBeGreaterThanOrEqual(100);

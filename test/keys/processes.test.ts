@@ -105,7 +105,9 @@ describe('four processes on one Redis', () => {
       .errors()
       .split('\n')
       .filter((line) => line !== '');
-    expect(errors.filter((line) => !line.includes('signing keys were not confirmed'))).toEqual([]);
+    // What a stopped process was asking when it was stopped has no answer in time.
+    const expected = /signing keys were not confirmed|the store can not be reached/;
+    expect(errors.filter((line) => !expected.test(line))).toEqual([]);
   });
 });
 
