@@ -24,7 +24,7 @@ export type RollingReport = {
   readonly lostInCalm: readonly string[];
   readonly lostInFailover: readonly string[];
   readonly perSecond: number;
-  /** Milliseconds from the new master's first to the last node's. */
+  /** Milliseconds from the failover until all nodes were back. */
   readonly backMs: number;
 };
 
