@@ -141,31 +141,35 @@ function createSender(place: RedisPlace, now: () => number) {
     setTimeout(() => inDoubt.delete(replicas), LOOK_EVERY_MS).unref();
   }
 
+  /** Whether `sent` is where it must be, as `asked` many were waited for. */
+  async function isHeld(master: Master, replicas: Replicas, sent: Sent, asked: number): Promise<boolean> {
+    if (sent.told === undefined) return false;
+    if (replicas.areEnough(sent.told, sent.confirmed, now())) return true;
+    const more = replicas.target(now());
+    if (more <= asked) return false;
+    // It has learnt just now that there are more: WAIT speaks for all that this connection has written before.
+    const { told, confirmed } = await send(master, [], more);
+    return told?.history === sent.told.history && replicas.areEnough(told, confirmed, now());
+  }
+
   async function exchange(master: Master, batch: readonly Waiting[]): Promise<readonly Outcome[]> {
     const one = knownOf(master);
     const { replicas } = one;
-    const { answers, confirmed, told } = await send(master, batch, replicas.target(now()));
-    const isConfirmed = told !== undefined && replicas.areEnough(told, confirmed, now());
+    const asked = replicas.target(now());
+    const sent = await send(master, batch, asked);
+    const isConfirmed = await isHeld(master, replicas, sent, asked);
     one.lookedAt = now();
     if (isConfirmed) one.seenAt = one.lookedAt;
     const isLong = replicas.missedFor(now()) >= SHORTEST_GRACE_MS;
     if (isLong && !inDoubt.has(replicas)) void goOnWithFewer(master, replicas);
-    return answers.map((answer) => ({ ...answer, isConfirmed }));
-  }
-
-  /** Twice where there are more replicas than were waited for: it has learnt of them just now. */
-  async function look(master: Master): Promise<void> {
-    const one = knownOf(master);
-    const asked = one.replicas.target(now());
-    await exchange(master, []);
-    if (!isSeen(one) && one.replicas.target(now()) > asked) await exchange(master, []);
+    return sent.answers.map((answer) => ({ ...answer, isConfirmed }));
   }
 
   return async (master: Master, batch: readonly Waiting[]): Promise<void> => {
     const one = knownOf(master);
     // What is used up and then not confirmed is lost to whoever asked: so nothing is sent while a replica is known to be missed.
     const isOld = now() - one.lookedAt > LOOK_AGAIN_MS;
-    if (batch.length === 0 || (!isSeen(one) && isOld)) await look(master);
+    if (batch.length === 0 || (!isSeen(one) && isOld)) await exchange(master, []);
     if (batch.length === 0) return;
     const outcomes = isSeen(one) ? await exchange(master, batch) : [];
     batch.forEach(({ done }, index) => done(outcomes[index] ?? NOT_SENT));

@@ -10,14 +10,18 @@ const CALM_MS = 600_000;
 /** Between two tries to wait for those who are there and too slow. */
 const TRIAL_EVERY_MS = 5000;
 
-/** A number that must be reached. It rises by itself, and falls only when it is told to. */
+/** A number that must be reached. It rises by itself, and falls only when it is told to, never below the least. */
 interface Level {
   readonly value: number;
   isReached(seen: number, now: number): boolean;
   /** For how long it has not been reached, without getting worse; 0 when it is. */
   missedFor(now: number): number;
-  /** To what was seen of late, and not below the least. */
+  /** To what was seen of late. */
   lower(now: number): void;
+  /** Before it was ever seen, unless it must rest. */
+  raise(to: number): void;
+  /** To what there can be, which is no fall. */
+  limit(to: number): void;
 }
 
 function createLevel(first: number, least: number): Level {
@@ -52,6 +56,13 @@ function createLevel(first: number, least: number): Level {
       missed = undefined;
       falls = now - loweredAt > CALM_MS ? 1 : falls + 1;
       loweredAt = now;
+    },
+    raise(to) {
+      if (restMs() === 0) value = Math.max(value, to);
+    },
+    limit(to) {
+      value = Math.max(least, Math.min(value, to));
+      if (missed !== undefined && missed.fewest >= value) missed = undefined;
     },
   };
 }
@@ -88,15 +99,22 @@ export function createReplicas(least: number): Replicas {
         [history, attached] = [told.history, createLevel(told.online, 0)];
         confirming = createLevel(told.online, least);
       }
+      // Whoever has joined may be promoted the next moment: it must confirm before it was ever quick, and while it must rest.
+      if (told.online > online) confirming.raise(told.online);
       online = told.online;
       const areThere = attached.isReached(online, now);
+      if (areThere) confirming.limit(online);
       const isReached = confirming.isReached(confirmed, now);
       if (isReached && asked > confirmed) nextTrialAt = now + TRIAL_EVERY_MS;
       return areThere && isReached;
     },
     missedFor: (now) => Math.max(attached.missedFor(now), confirming.missedFor(now)),
     lower(graceMs, now) {
-      for (const level of [attached, confirming]) if (level.missedFor(now) >= graceMs) level.lower(now);
+      if (attached.missedFor(now) >= graceMs) {
+        attached.lower(now);
+        confirming.limit(attached.value);
+      }
+      if (confirming.missedFor(now) >= graceMs) confirming.lower(now);
     },
   };
 }

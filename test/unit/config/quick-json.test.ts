@@ -122,7 +122,8 @@ describe('the quick reader of JSON', () => {
         }),
         { numRuns: 3000 },
       );
-      expect(read).toBeGreaterThan(100);
+      // About one in twenty-five; enough that the quick reader was really asked.
+      expect(read).toBeGreaterThan(30);
     },
   );
 });

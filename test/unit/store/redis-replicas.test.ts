@@ -133,6 +133,60 @@ describe('the replicas that must have a write', () => {
     expect(write()).toBe(false);
   });
 
+  it('RD-18: are more as soon as one has joined, however slow it is, and it is left out after the grace period only', () => {
+    const { write, state, forward, lower } = createMaster();
+    [state.online, state.quick] = [1, 1];
+    expect(write()).toBe(true);
+    state.online = 2;
+    expect(write()).toBe(false);
+    forward(GRACE - 1);
+    lower();
+    expect(write()).toBe(false);
+    forward(1);
+    lower();
+    expect(write()).toBe(true);
+  });
+
+  it('RD-18: are more where one joins a new master', () => {
+    const { write, state } = createMaster();
+    write();
+    Object.assign(state, { history: 'b', online: 1, quick: 1 });
+    expect(write()).toBe(true);
+    state.online = 2;
+    expect(write()).toBe(false);
+  });
+
+  it('RD-18: are more while one is there that has come and gone too often to be missed', () => {
+    const { write, state, forward, lower } = createMaster();
+    for (let second = 0; second < 120; second += 1) {
+      state.online = second % 12 < 6 ? 2 : 1;
+      write();
+      forward(1000);
+      lower();
+    }
+    state.online = 1;
+    expect(write()).toBe(true);
+    state.online = 2;
+    expect(write()).toBe(true);
+    state.quick = 1;
+    expect(write()).toBe(false);
+  });
+
+  it('are not more for ever where one joins again and again and is always too slow', () => {
+    const { write, state, forward, lower } = createMaster();
+    state.quick = 1;
+    let refused = 0;
+    const seconds = 1200;
+    for (let second = 0; second < seconds; second += 1) {
+      state.online = second % 20 < 10 ? 2 : 1;
+      if (!write()) refused += 1;
+      forward(1000);
+      lower();
+    }
+    expect(refused).toBeGreaterThan(0);
+    expect(refused).toBeLessThan(seconds / 20);
+  });
+
   it('are counted anew on another master, and nothing counts on one that is no master', () => {
     const { write, state } = createMaster();
     write();
