@@ -19,6 +19,9 @@ type Private = {
   resolve(): Promise<RedisNode>;
 };
 
+/** After a Sentinel gave no answer. */
+const AGAIN_MS = 500;
+
 export class NewestMasterConnector extends SentinelConnector {
   constructor(options: unknown) {
     super(options as ConstructorParameters<typeof SentinelConnector>[0]);
@@ -54,10 +57,13 @@ export class NewestMasterConnector extends SentinelConnector {
       return { host: newest.host, port: newest.port };
     };
 
-    /** Leaves the chosen master where this Sentinel knows a newer one by now. */
-    async function lookAgain(sentinel: RedisNode): Promise<void> {
+    /** Leaves the chosen master where this Sentinel, which is listened to, knows a newer one by now. */
+    async function lookAgain(sentinel: RedisNode, listening: Redis): Promise<void> {
       const { stream } = own;
       const word = await ask(sentinel).catch(() => undefined);
+      if (word === undefined && listening.status === 'ready') {
+        setTimeout(() => void lookAgain(sentinel, listening), AGAIN_MS).unref();
+      }
       if (word === undefined || chosen === undefined || word.epoch <= chosen.epoch) return;
       const isElsewhere = word.host !== chosen.host || word.port !== chosen.port;
       if (isElsewhere && own.stream === stream) stream?.destroy();
@@ -66,7 +72,7 @@ export class NewestMasterConnector extends SentinelConnector {
     own.connectToSentinel = (sentinel, listening) => {
       const client = quiet(connect(sentinel, listening));
       // It subscribes as soon as it is ready, before this asks on a connection that is still to be made.
-      if (listening !== undefined) client.on('ready', () => void lookAgain(sentinel));
+      if (listening !== undefined) client.on('ready', () => void lookAgain(sentinel, client));
       return client;
     };
   }
