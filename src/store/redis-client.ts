@@ -54,8 +54,9 @@ const COMMON = {
   scripts: { ...SCRIPTS },
 } satisfies RedisOptions;
 
-export function createRedisClient(place: RedisPlace): RedisClient {
-  return place.kind === 'cluster' ? createClusterClient(place) : createSingleClient(place);
+/** `onReady`: the one master is connected, again perhaps. Those of a Cluster know each other's changes better than we. */
+export function createRedisClient(place: RedisPlace, onReady?: (master: Master) => void): RedisClient {
+  return place.kind === 'cluster' ? createClusterClient(place) : createSingleClient(place, onReady);
 }
 
 /** RESP puts the code of an error in its first word. */
@@ -71,7 +72,7 @@ function toCredentials({
   return { ...(username && { username }), ...(password && { password }), ...(isTls && { tls: {} }) };
 }
 
-function createSingleClient(place: RedisPlace): RedisClient {
+function createSingleClient(place: RedisPlace, onReady?: (master: Master) => void): RedisClient {
   const [first] = place.nodes;
   const options: Omit<RedisOptions, 'replyMapping'> = {
     ...COMMON,
@@ -93,6 +94,7 @@ function createSingleClient(place: RedisPlace): RedisClient {
     setTimeout(() => void (isClosed || redis.connect().catch(() => undefined)), backoff(1));
   });
   const master = { name: 'master', redis };
+  redis.on('ready', () => onReady?.(master));
   const masterOf = () => (redis.status === 'ready' ? master : undefined);
 
   return {

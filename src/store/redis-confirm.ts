@@ -35,6 +35,8 @@ export interface Confirmer {
   connect(): Promise<void>;
   /** The script's answer, and whether all replicas that count have what was written with it. */
   write(write: Write): Promise<{ readonly reply: unknown; readonly isConfirmed: boolean }>;
+  /** Whether the master of this name, as it was `told` on another connection, is the one that is written to here, and misses no replica. */
+  isWhole(name: string, told: Replication): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -52,10 +54,16 @@ type Sent = {
   readonly told: Replication | undefined;
 };
 
-/** `now` in milliseconds; it never goes back. */
-export function createConfirmer(place: RedisPlace, now: () => number): Confirmer {
+type Options = {
+  /** In milliseconds; it never goes back. */
+  readonly now: () => number;
+  /** Hears of a master that gave no answer in time: it may be frozen, and replaced before it gives the next one. */
+  readonly onSilence: (name: string) => void;
+};
+
+export function createConfirmer(place: RedisPlace, options: Options): Confirmer {
   const client = createRedisClient(place);
-  const sendBatch = createSender(place, now);
+  const { sendBatch, replicasOf, isSeen, look } = createSender(place, options);
   const queues = new Map<string, Waiting[]>();
   let timer: NodeJS.Timeout | undefined;
 
@@ -76,20 +84,28 @@ export function createConfirmer(place: RedisPlace, now: () => number): Confirmer
     });
   }
 
-  function look(): void {
+  function lookAtAll(): void {
     for (const master of client.masters()) {
       if (master.redis.status === 'ready' && !queues.has(master.name)) void start(master, []);
     }
+  }
+
+  /** What comes of what is used up has a key of its own, on any of the masters: all must be able to keep it. */
+  async function areAllSeen(): Promise<boolean> {
+    const masters = client.masters().flatMap(({ name }) => client.masterAt(name) ?? []);
+    await Promise.all(masters.filter((master) => !isSeen(master)).map(look));
+    return masters.length === client.masters().length && masters.every(isSeen);
   }
 
   return {
     async connect() {
       await client.connect();
       await Promise.all(client.masters().map((master) => start(master, [])));
-      timer = setInterval(look, LOOK_EVERY_MS);
+      timer = setInterval(lookAtAll, LOOK_EVERY_MS);
       timer.unref();
     },
     async write(write) {
+      if (write.script === 'consumeRecord' && !(await areAllSeen())) throw MISSED;
       let master = client.masterOf(write.keys[0] ?? '');
       let isAsking = false;
       for (let left = REDIRECTIONS; master !== undefined; left -= 1) {
@@ -105,6 +121,13 @@ export function createConfirmer(place: RedisPlace, now: () => number): Confirmer
       }
       throw new Error('its master is not connected');
     },
+    async isWhole(name, told) {
+      const master = client.masterAt(name);
+      if (master === undefined) return false;
+      const replicas = replicasOf(master);
+      if (!replicas.isWhole(told) && !queues.has(name)) await start(master, []);
+      return replicas.isWhole(told);
+    },
     close() {
       clearInterval(timer);
       return client.close();
@@ -116,7 +139,7 @@ export function createConfirmer(place: RedisPlace, now: () => number): Confirmer
 type Known = { readonly replicas: Replicas; seenAt: number; lookedAt: number };
 
 /** Sends a batch to its master and says to each what became of it. A batch of nothing only looks at the replicas. */
-function createSender(place: RedisPlace, now: () => number) {
+function createSender(place: RedisPlace, { now, onSilence }: Options) {
   const known = new Map<string, Known>();
   const inDoubt = new Set<Replicas>();
 
@@ -130,8 +153,15 @@ function createSender(place: RedisPlace, now: () => number) {
     return one;
   }
 
-  const isSeen = ({ replicas, seenAt }: Known) =>
-    replicas.missedFor(now()) <= HICCUP_MS && now() - seenAt <= SEEN_FOR_MS;
+  /** Whether all of its replicas were there of late. */
+  function isSeen(master: Master): boolean {
+    const { replicas, seenAt } = knownOf(master);
+    return replicas.missedFor(now()) <= HICCUP_MS && now() - seenAt <= SEEN_FOR_MS;
+  }
+
+  async function look(master: Master): Promise<void> {
+    if (now() - knownOf(master).lookedAt > LOOK_AGAIN_MS) await exchange(master, []);
+  }
 
   /** Not before it is certain that nobody makes a master of a replica that is missed. */
   async function goOnWithFewer(master: Master, replicas: Replicas): Promise<void> {
@@ -160,23 +190,28 @@ function createSender(place: RedisPlace, now: () => number) {
     const isConfirmed = await isHeld(master, replicas, sent, asked);
     one.lookedAt = now();
     if (isConfirmed) one.seenAt = one.lookedAt;
+    if (sent.told === undefined) onSilence(master.name);
     const isLong = replicas.missedFor(now()) >= SHORTEST_GRACE_MS;
     if (isLong && !inDoubt.has(replicas)) void goOnWithFewer(master, replicas);
     return sent.answers.map((answer) => ({ ...answer, isConfirmed }));
   }
 
-  return async (master: Master, batch: readonly Waiting[]): Promise<void> => {
-    const one = knownOf(master);
+  async function sendBatch(master: Master, batch: readonly Waiting[]): Promise<void> {
+    if (batch.length === 0) {
+      await exchange(master, []);
+      return;
+    }
     // What is used up and then not confirmed is lost to whoever asked: so nothing is sent while a replica is known to be missed.
-    const isOld = now() - one.lookedAt > LOOK_AGAIN_MS;
-    if (batch.length === 0 || (!isSeen(one) && isOld)) await exchange(master, []);
-    if (batch.length === 0) return;
-    const outcomes = isSeen(one) ? await exchange(master, batch) : [];
+    if (!isSeen(master)) await look(master);
+    const outcomes = isSeen(master) ? await exchange(master, batch) : [];
     batch.forEach(({ done }, index) => done(outcomes[index] ?? NOT_SENT));
-  };
+  }
+
+  return { sendBatch, isSeen, look, replicasOf: (master: Master) => knownOf(master).replicas };
 }
 
-const NOT_SENT: Outcome = { reply: undefined, error: new Error('a replica is missed'), isConfirmed: false };
+const MISSED = new Error('a replica is missed');
+const NOT_SENT: Outcome = { reply: undefined, error: MISSED, isConfirmed: false };
 const LOST = { reply: undefined, error: new Error('no answer') };
 
 /** How long fewer replicas must have been there; undefined while this may be no master any more. */

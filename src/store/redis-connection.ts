@@ -6,7 +6,7 @@ import { createBreaker } from './redis-breaker.ts';
 import { codeOf, COMMAND_MS, createRedisClient, type Master, type RedisClient } from './redis-client.ts';
 import { findObstacle } from './redis-diagnosis.ts';
 import { createConfirmer, type Write } from './redis-confirm.ts';
-import { judgeServer, parseInfo, type Finding, type InfoFields } from './redis-info.ts';
+import { judgeServer, parseInfo, type Finding, type InfoFields, type Replication } from './redis-info.ts';
 import type { ScriptName } from './redis-scripts.ts';
 import { StoreUnavailable, StoreUnfit } from './store.ts';
 
@@ -59,9 +59,22 @@ export async function connectRedis(url: string, { isForLooking = false } = {}): 
 type Opening = RedisConnection & { open(): Promise<void> };
 
 function toConnection(place: RedisPlace): Opening {
-  const client = createRedisClient(place);
-  const confirmer = place.leastReplicas > 0 ? createConfirmer(place, () => performance.now()) : undefined;
-  const breaker = createBreaker();
+  let hasOpened = false;
+  // Whoever comes back may come to another server than before, and to one that was replaced.
+  const client = createRedisClient(place, (master) => hasOpened && breaker.trip(master, 0));
+  const confirmer =
+    place.leastReplicas > 0 ? createConfirmer(place, { now: () => performance.now(), onSilence }) : undefined;
+  const breaker = createBreaker(isMaster);
+
+  /** One that was replaced while it was frozen still calls itself master, but its replicas have left it. */
+  async function isMaster(name: string, told: Replication): Promise<boolean> {
+    return told.role === 'master' && (confirmer === undefined || (await confirmer.isWhole(name, told)));
+  }
+
+  function onSilence(name: string): void {
+    const master = client.masters().find((one) => one.name === name);
+    if (master !== undefined) breaker.trip(master);
+  }
 
   /** Not asked at all: nothing was sent, and nothing will be. */
   function masterOf(key: string): Master {
@@ -91,6 +104,7 @@ function toConnection(place: RedisPlace): Opening {
       await translate(async () => {
         await client.connect();
         await confirmer?.connect();
+        hasOpened = confirmer !== undefined;
       });
     },
     async confirm(write, hasWritten = () => true) {
@@ -106,12 +120,11 @@ function toConnection(place: RedisPlace): Opening {
     inspect: () => inspect(client, place.leastReplicas),
     async check() {
       const reports = await inspect(client, place.leastReplicas);
-      for (const { name } of reports) breaker.reset(name);
-      const faults = reports.flatMap(({ findings }) =>
-        findings.filter(({ severity }) => severity === 'fault'),
-      );
-      const [first] = faults;
-      if (first !== undefined) throw new StoreUnfit(first.message);
+      refuseFaults(reports);
+      for (const master of client.masters()) {
+        if (await breaker.retry(master)) continue;
+        throw new StoreUnavailable({ cause: new Error('its master keeps us waiting, or was replaced') });
+      }
       return reports;
     },
     masters: () => client.masters().map(({ redis }) => redis),
@@ -120,6 +133,11 @@ function toConnection(place: RedisPlace): Opening {
       await Promise.all([client.close(), confirmer?.close()]);
     },
   };
+}
+
+function refuseFaults(reports: readonly ServerReport[]): void {
+  const [fault] = reports.flatMap(({ findings }) => findings.filter(({ severity }) => severity === 'fault'));
+  if (fault !== undefined) throw new StoreUnfit(fault.message);
 }
 
 async function inspect(client: RedisClient, leastReplicas: number): Promise<readonly ServerReport[]> {

@@ -73,32 +73,47 @@ export interface Replicas {
   target(now: number): number;
   /** Whether `confirmed` of them are enough. `told` is what the master said of them afterwards. */
   areEnough(told: Replication, confirmed: number, now: number): boolean;
+  /** Whether whoever says this is the master that was met last, and has all replicas that are not given up. */
+  isWhole(told: Replication): boolean;
   /** For how long there have been too few; 0 when there are enough. */
   missedFor(now: number): number;
   /** Goes on with fewer, where they were missed for so long at least. */
   lower(graceMs: number, now: number): void;
 }
 
+/** A history begins with a promotion. */
+type Known = {
+  readonly history: string;
+  /** Who is attached counts too: WAIT names nobody, and one that was too slow to count may stand in for one that was promoted. */
+  readonly attached: Level;
+  readonly confirming: Level;
+};
+
+/** Nobody goes back to an older one but by mistake, and then what was known of it still holds. */
+const FORMER = 4;
+
 /** `least` of them are needed in any case. */
 export function createReplicas(least: number): Replicas {
-  let history: string | undefined;
-  // Who is attached counts too: WAIT names nobody, and one that was too slow to count may stand in for one that was promoted.
-  let attached = createLevel(0, 0);
-  let confirming = createLevel(least, least);
+  let known: readonly Known[] = [];
+  let current = toKnown({ role: '', history: '', online: 0 }, least);
   let [online, asked, nextTrialAt] = [0, 0, 0];
+
+  function meet(told: Replication): void {
+    if (told.history === current.history) return;
+    current = known.find(({ history }) => history === told.history) ?? toKnown(told, least);
+    known = [current, ...known.filter((one) => one !== current)].slice(0, FORMER);
+  }
 
   return {
     target(now) {
-      asked = now < nextTrialAt ? confirming.value : Math.max(confirming.value, online);
+      const { value } = current.confirming;
+      asked = now < nextTrialAt ? value : Math.max(value, online);
       return asked;
     },
     areEnough(told, confirmed, now) {
       if (told.role !== 'master') return false;
-      // Another history is another server, or the same one after a promotion: what was known is about the old one.
-      if (told.history !== history) {
-        [history, attached] = [told.history, createLevel(told.online, 0)];
-        confirming = createLevel(told.online, least);
-      }
+      meet(told);
+      const { attached, confirming } = current;
       // Whoever has joined may be promoted the next moment: it must confirm before it was ever quick, and while it must rest.
       if (told.online > online) confirming.raise(told.online);
       online = told.online;
@@ -108,8 +123,11 @@ export function createReplicas(least: number): Replicas {
       if (isReached && asked > confirmed) nextTrialAt = now + TRIAL_EVERY_MS;
       return areThere && isReached;
     },
-    missedFor: (now) => Math.max(attached.missedFor(now), confirming.missedFor(now)),
+    isWhole: (told) =>
+      told.role === 'master' && told.history === current.history && told.online >= current.attached.value,
+    missedFor: (now) => Math.max(current.attached.missedFor(now), current.confirming.missedFor(now)),
     lower(graceMs, now) {
+      const { attached, confirming } = current;
       if (attached.missedFor(now) >= graceMs) {
         attached.lower(now);
         confirming.limit(attached.value);
@@ -117,4 +135,9 @@ export function createReplicas(least: number): Replicas {
       if (confirming.missedFor(now) >= graceMs) confirming.lower(now);
     },
   };
+}
+
+/** Another history is another server, or the same one after a promotion: nothing is known yet but what it says. */
+function toKnown({ history, online }: Replication, least: number): Known {
+  return { history, attached: createLevel(online, 0), confirming: createLevel(online, least) };
 }

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { slotOf } from '../../src/store/redis-slots.ts';
 import { openRedis } from '../../src/store/redis.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
-import { type RedisGroup, startCluster, startSentinel } from '../redis-groups.ts';
+import { type RedisGroup, startCluster, startSentinel, until } from '../redis-groups.ts';
 import type { RedisServer } from '../servers.ts';
 import { testStore, uniqueName } from './conformance.ts';
 
@@ -86,6 +86,38 @@ describe('the redis store while a Cluster moves a slot (RD-11)', () => {
     await store.records.revokeGrant(grant, 60);
     for (const key of kept) expect(await store.records.find('AuthorizationCode', key)).toBeUndefined();
   });
+});
+
+describe('the redis store while a master of a Cluster has no replica', () => {
+  let group: RedisGroup;
+  let store: Store;
+  beforeAll(async () => {
+    group = await startCluster();
+    store = await openRedis({ url: group.url, now: Date.now });
+  });
+  afterAll(async () => {
+    await store.close();
+    await group.stop();
+  });
+
+  it('RD-18: uses nothing up on any of them, because what comes of it might have to be kept there', async () => {
+    async function save(): Promise<string> {
+      const key = uniqueName();
+      await store.records.save({ kind: 'RefreshToken', key, payload: 'p', ttlSeconds: 60 });
+      return key;
+    }
+    const use = (key: string) => orLater(store.records.consume('RefreshToken', key));
+    const keys = await Promise.all(Array.from({ length: 30 }, save));
+    const replica = group.nodes.at(-1);
+    if (replica === undefined) throw new TypeError('there is no replica');
+    await replica.kill();
+    // Each look at the replicas is a second after the one before.
+    await sleep(2000);
+    expect(new Set(await Promise.all(keys.map(use)))).toEqual(new Set(['later']));
+    await replica.restart();
+    await until('it is back', async () => (await use(await save())) === 'consumed');
+    expect(new Set(await Promise.all(keys.map(use)))).toEqual(new Set(['consumed']));
+  }, 60_000);
 });
 
 /** Nobody knows whether it was done. */

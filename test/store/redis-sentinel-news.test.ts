@@ -1,98 +1,13 @@
 // Another master, at the worst moment: while the client is asking who the master is, or before it listens, or while one Sentinel
 // is behind the others. The moments are too short for real Sentinels to hit each time (test/fault/redis-tls.test.ts does now and
 // then), so the Sentinels here are fixtures; Redis is real.
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseRedisUrl } from '../../src/config/redis-url.ts';
 import { createRedisClient, type RedisClient } from '../../src/store/redis-client.ts';
 import { ask, until } from '../redis-groups.ts';
 import { type RedisServer, startRedis } from '../servers.ts';
-
-const bulk = (text: string | number) => `$${String(text).length}\r\n${text}\r\n`;
-const NEWS = ['message', '+switch-master', 'main 127.0.0.1 1 127.0.0.1 2'];
-
-/** What a Sentinel knows. */
-type Master = { readonly port: number; readonly epoch: number };
-
-/** Speaks as much of a Sentinel as a client asks. */
-class FixtureSentinel {
-  readonly #server: Server;
-  readonly #firstPort: number;
-  readonly #open = new Set<Socket>();
-  readonly #subscribers = new Set<Socket>();
-  master: Master;
-  /** Becomes the master just before somebody listens, who hears nothing of it. */
-  masterBeforeListening: Master | undefined;
-  /** Tells the news before each answer to who the master is, and answers only when they have been heard. */
-  isBusy = false;
-  answers = 0;
-  busyAnswers = 0;
-  subscriptions = 0;
-
-  constructor(master: Master) {
-    this.master = master;
-    this.#firstPort = master.port;
-    this.#server = createServer((socket) => this.#serve(socket));
-  }
-
-  async start(): Promise<number> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  get subscribers(): number {
-    return this.#subscribers.size;
-  }
-
-  stop(): void {
-    this.#server.close();
-    for (const socket of this.#open) socket.destroy();
-  }
-
-  #serve(socket: Socket): void {
-    this.#open.add(socket);
-    socket.on('error', () => undefined);
-    socket.on('close', () => this.#open.delete(socket) && this.#subscribers.delete(socket));
-    let answered = Promise.resolve();
-    // Each command is an array of its own; all of them are short enough to come in one piece.
-    socket.on('data', (data) => {
-      for (const command of data.toString().split(/(?=\*\d+\r\n)/)) {
-        answered = answered.then(async () => void socket.write(await this.#answer(command, socket)));
-      }
-    });
-  }
-
-  async #answer(command: string, socket: Socket): Promise<string> {
-    const { port, epoch } = this.master;
-    if (/get-master-addr-by-name/i.test(command)) {
-      if (this.isBusy) await this.#tell();
-      this.answers += 1;
-      return `*2\r\n${bulk('127.0.0.1')}${bulk(port)}`;
-    }
-    if (/\r\nmaster\r\n/i.test(command)) {
-      // As one that leads a failover: the new epoch, and the old address.
-      const fields = ['name', 'main', 'ip', '127.0.0.1', 'port', this.#firstPort, 'config-epoch', epoch];
-      return `*${fields.length}\r\n${fields.map(bulk).join('')}`;
-    }
-    if (/subscribe/i.test(command)) {
-      this.master = this.masterBeforeListening ?? this.master;
-      this.#subscribers.add(socket);
-      this.subscriptions += 1;
-      return `*3\r\n${bulk('subscribe')}${bulk('+switch-master')}:1\r\n`;
-    }
-    if (/sentinels/i.test(command)) return '*0\r\n';
-    return /hello/i.test(command) ? "-ERR unknown command 'HELLO'\r\n" : '+OK\r\n';
-  }
-
-  async #tell(): Promise<void> {
-    this.busyAnswers += 1;
-    for (const socket of this.#subscribers) socket.write(`*3\r\n${NEWS.map(bulk).join('')}`);
-    await sleep(50);
-  }
-}
+import { FixtureSentinel } from './fixtures/sentinel.ts';
 
 let servers: readonly [RedisServer, RedisServer];
 let sentinels: readonly [FixtureSentinel, FixtureSentinel];

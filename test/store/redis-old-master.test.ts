@@ -1,0 +1,124 @@
+// A master that was replaced and doesn't know: it says that it is the master, and remembers as alive what ended on the new one.
+// Whoever names the master is behind here, a name or a Sentinel (a fixture); Redis is real.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openRedis } from '../../src/store/redis.ts';
+import { StoreUnavailable, type Store } from '../../src/store/store.ts';
+import { ask, until } from '../redis-groups.ts';
+import { type RedisServer, startRedis } from '../servers.ts';
+import { uniqueName } from './conformance.ts';
+import { FixtureSentinel } from './fixtures/sentinel.ts';
+
+const KIND = 'AccessToken';
+
+let master: RedisServer;
+let next: RedisServer;
+let other: RedisServer;
+let sentinel: FixtureSentinel | undefined;
+let stores: Store[] = [];
+
+const isFollowedBy = (node: RedisServer, count: number) => () =>
+  ask(node, async (redis) => (await redis.info('replication')).split('state=online').length - 1 === count);
+
+const cut = (node: RedisServer) =>
+  ask(node, (redis) => redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'));
+const countClients = (node: RedisServer) =>
+  ask(node, async (redis) => {
+    const list = String(await redis.call('CLIENT', 'LIST', 'TYPE', 'normal'));
+    return list.split('cmd=').length - 2;
+  });
+async function open(url: string): Promise<Store> {
+  const store = await openRedis({ url, now: Date.now });
+  stores.push(store);
+  return store;
+}
+const urlOf = ({ port }: RedisServer) => `redis://127.0.0.1:${port}?wait=1`;
+
+beforeEach(async () => {
+  master = await startRedis({ settings: ['--repl-diskless-sync-delay', '0'] });
+  const follows = ['--repl-diskless-sync-delay', '0', '--replicaof', `127.0.0.1 ${master.port}`];
+  [next, other] = await Promise.all([startRedis({ settings: follows }), startRedis({ settings: follows })]);
+  await until('both replicas are in sync', isFollowedBy(master, 2));
+});
+afterEach(async () => {
+  master.resume();
+  await Promise.all(stores.map((store) => store.close()));
+  sentinel?.stop();
+  [stores, sentinel] = [[], undefined];
+  await Promise.all([master, next, other].map((node) => node.stop()));
+});
+
+/** As a failover does it, and without a word to the old one. */
+async function replace(): Promise<RedisServer> {
+  const { port } = next;
+  await ask(next, (redis) => redis.replicaof('NO', 'ONE'));
+  await ask(other, (redis) => redis.replicaof('127.0.0.1', port));
+  await until('the new master is followed', isFollowedBy(next, 1));
+  return next;
+}
+
+/** Something that is alive, and how to end it elsewhere. */
+async function begin(store: Store) {
+  const [grant, key] = [uniqueName(), uniqueName()];
+  const record = { kind: KIND, key, payload: 'p', ttlSeconds: 600, grant, isAwaited: true };
+  // A replica that has just joined needs a moment until it confirms for the first time.
+  await until('the replicas have it', async () => (await store.records.save(record)) === 'saved');
+  expect(await store.records.find(KIND, key)).toBeDefined();
+  return {
+    key,
+    endOn: async (node: RedisServer) => {
+      const { records } = await open(urlOf(node));
+      await records.revokeGrant(grant, 600);
+      expect(await records.find(KIND, key)).toBeUndefined();
+    },
+  };
+}
+
+async function expectNoWord(store: Store, key: string, forMs: number): Promise<void> {
+  const endsAt = performance.now() + forMs;
+  while (performance.now() < endsAt) {
+    const answer = await store.records.find(KIND, key).catch((error: unknown) => error);
+    expect(answer).toBeInstanceOf(StoreUnavailable);
+    await expect(store.ping()).rejects.toBeInstanceOf(StoreUnavailable);
+    await sleep(10);
+  }
+}
+
+describe('a master that was replaced', () => {
+  it.each([
+    { traffic: 'somebody asks', hasTraffic: true },
+    { traffic: 'nobody asks', hasTraffic: false },
+  ])(
+    'RD-20, RD-31: while it was frozen, calls nothing alive that has ended on the new one, where $traffic meanwhile',
+    async ({ hasTraffic }) => {
+      const store = await open(urlOf(master));
+      const { key, endOn } = await begin(store);
+      master.pause();
+      for (let round = 0; round < 30; round += 1) {
+        if (hasTraffic) store.records.find(KIND, key).catch(() => undefined);
+        await sleep(50);
+      }
+      await endOn(await replace());
+      master.resume();
+      await expectNoWord(store, key, 3000);
+    },
+    30_000,
+  );
+
+  it('RD-20, RD-31: calls nothing alive that has ended on the new one, where somebody is sent back to it', async () => {
+    sentinel = new FixtureSentinel({ port: master.port, epoch: 1 });
+    const store = await open(`redis+sentinel://127.0.0.1:${await sentinel.start()}/main`);
+    const { key, endOn } = await begin(store);
+    await replace();
+    sentinel.master = { port: next.port, epoch: 2 };
+    await cut(master);
+    await until('it is on the new one', async () => (await countClients(next)) === 2);
+    await until('it goes on there', async () => (await store.records.find(KIND, key)) !== undefined);
+    await endOn(next);
+    expect(await store.records.find(KIND, key)).toBeUndefined();
+    sentinel.master = { port: master.port, epoch: 3 };
+    await cut(next);
+    await expectNoWord(store, key, 3000);
+    expect(await countClients(master)).toBe(2);
+  }, 30_000);
+});
