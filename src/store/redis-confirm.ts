@@ -57,7 +57,7 @@ type Sent = {
 type Options = {
   /** In milliseconds; it never goes back. */
   readonly now: () => number;
-  /** Hears of a master that gave no answer in time: it may be frozen, and replaced before it gives the next one. */
+  /** Hears of a master that gives no answer: it may be frozen, and replaced before it gives the next one. */
   readonly onSilence: (name: string) => void;
 };
 
@@ -171,6 +171,12 @@ function createSender(place: RedisPlace, { now, onSilence }: Options) {
     setTimeout(() => inDoubt.delete(replicas), LOOK_EVERY_MS).unref();
   }
 
+  /** One late answer is no silence. */
+  async function askOnceMore(master: Master): Promise<void> {
+    const { told } = await send(master, [], 0);
+    if (told === undefined) onSilence(master.name);
+  }
+
   /** Whether `sent` is where it must be, as `asked` many were waited for. */
   async function isHeld(master: Master, replicas: Replicas, sent: Sent, asked: number): Promise<boolean> {
     if (sent.told === undefined) return false;
@@ -190,7 +196,7 @@ function createSender(place: RedisPlace, { now, onSilence }: Options) {
     const isConfirmed = await isHeld(master, replicas, sent, asked);
     one.lookedAt = now();
     if (isConfirmed) one.seenAt = one.lookedAt;
-    if (sent.told === undefined) onSilence(master.name);
+    if (sent.told === undefined) void askOnceMore(master);
     const isLong = replicas.missedFor(now()) >= SHORTEST_GRACE_MS;
     if (isLong && !inDoubt.has(replicas)) void goOnWithFewer(master, replicas);
     return sent.answers.map((answer) => ({ ...answer, isConfirmed }));
