@@ -33,7 +33,8 @@ export async function startOutagePlace(): Promise<OutagePlace> {
     proxy,
     world,
     raw,
-    person: await signIn(world),
+    // A busy machine may be late once before anything is broken.
+    person: await vi.waitFor(() => signIn(world), { timeout: RECOVERY_MS, interval: 100 }),
     machine: await machineToken(world, 'reports.read'),
     async stop() {
       server.resume();

@@ -121,7 +121,9 @@ describe('a failover', () => {
       expectUnavailable(await timed(refresh(world, used.tokens.refresh_token)));
       expectUnavailable(await timed(revoke(world, revoked.tokens.access_token)));
     }
-    expect(await introspect(world, revoked.tokens.access_token)).toMatchObject({ active: true });
+    // After a late answer of the master, as on a busy machine, only when the replicas are given up.
+    const answer = await untilAnswered(() => introspection(world, revoked.tokens.access_token));
+    expect(answer.body).toMatchObject({ active: true });
     group.nodes.forEach((node) => node.resume());
     expect((await untilAnswered(() => redeem(world, pending))).status).toBe(200);
     expect((await untilAnswered(() => refresh(world, used.tokens.refresh_token))).status).toBe(200);
