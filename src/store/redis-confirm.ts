@@ -12,16 +12,20 @@ const WAIT_MS = 150;
 /** Scripts before one WAIT. */
 const BATCH = 1000;
 const REDIRECTIONS = 8;
-/** How often a master that nobody writes to is asked for its replicas, so that one that went is known before it matters. */
-const LOOK_EVERY_MS = 1000;
+/**
+ * How often a master that nobody writes to is asked for its replicas: one that went is known before it matters, and one that is silent
+ * before Sentinels, which need a second at least, have made another master.
+ */
+const LOOK_EVERY_MS = 500;
 /** How often one is asked that misses a replica: not by each who comes, because an answer takes as long as WAIT does then. */
 const LOOK_AGAIN_MS = 200;
 /** One answer that a replica was late for says nothing yet of the next. */
 const HICCUP_MS = 300;
 /** A look is believed for so long. */
-const SEEN_FOR_MS = 1.5 * LOOK_EVERY_MS;
+const SEEN_FOR_MS = 1500;
 /** A replica that is missed may just be promoted: Sentinels need about a second until its old master knows. */
 const SHORTEST_GRACE_MS = 3000;
+const SENTINELS_MS = 1000;
 /** Where no Sentinel can be asked: longer than a Cluster needs by default to vote a master out, and it to know. */
 const GRACE_MS = 20_000;
 
@@ -168,7 +172,7 @@ function createSender(place: RedisPlace, { now, onSilence }: Options) {
     inDoubt.add(replicas);
     const graceMs = await graceOf(place, master).catch(() => undefined);
     if (graceMs !== undefined) replicas.lower(graceMs, now());
-    setTimeout(() => inDoubt.delete(replicas), LOOK_EVERY_MS).unref();
+    setTimeout(() => inDoubt.delete(replicas), SENTINELS_MS).unref();
   }
 
   /** One late answer is no silence. */
@@ -224,7 +228,7 @@ const LOST = { reply: undefined, error: new Error('no answer') };
 async function graceOf(place: RedisPlace, { redis }: Master): Promise<number | undefined> {
   if (place.kind !== 'sentinel') return GRACE_MS;
   const downAfterMs = await downAfterOf(place, parseInfo(await redis.info('server')).get('run_id') ?? '');
-  return downAfterMs && Math.max(SHORTEST_GRACE_MS, downAfterMs + LOOK_EVERY_MS);
+  return downAfterMs && Math.max(SHORTEST_GRACE_MS, downAfterMs + SENTINELS_MS);
 }
 
 /** Never rejects. The scripts go as text: another connection's scripts are no matter here. */

@@ -114,7 +114,7 @@ describe('a failover', () => {
   it('takes nothing from anybody while a replica is known to be missed: what was answered with 503 works afterwards', async () => {
     const [pending, used, revoked] = [await authorize(world), await signIn(world), await signIn(world)];
     await cutReplicas();
-    // Until the service has looked for them, which it does every second.
+    // Until the service has looked for them, which it does twice a second.
     await sleep(1600);
     for (let round = 0; round < 3; round += 1) {
       expectUnavailable(await timed(redeem(world, pending)));

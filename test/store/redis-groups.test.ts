@@ -111,7 +111,7 @@ describe('the redis store while a master of a Cluster has no replica', () => {
     const replica = group.nodes.at(-1);
     if (replica === undefined) throw new TypeError('there is no replica');
     await replica.kill();
-    // Each look at the replicas is a second after the one before.
+    // Until each master has been asked for its replicas.
     await sleep(2000);
     expect(new Set(await Promise.all(keys.map(use)))).toEqual(new Set(['later']));
     await replica.restart();

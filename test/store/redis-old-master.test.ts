@@ -94,6 +94,7 @@ describe('a master that was replaced', () => {
       const store = await open(urlOf(master));
       const { key, endOn } = await begin(store);
       master.pause();
+      // No Sentinel names another one sooner.
       for (let round = 0; round < 30; round += 1) {
         if (hasTraffic) store.records.find(KIND, key).catch(() => undefined);
         await sleep(50);
