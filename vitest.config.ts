@@ -6,7 +6,7 @@ export default defineConfig({
     globalSetup: ['test/setup.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    // Two cores, and many tests that wait for servers: a third file at once fills the gaps, a fourth makes them late.
+    // Two cores, and many tests that wait for servers: a third file at once fills the gaps.
     maxWorkers: 3,
   },
 });

@@ -187,7 +187,7 @@ function createSender(place: RedisPlace, { now, onSilence }: Options) {
     if (replicas.areEnough(sent.told, sent.confirmed, now())) return true;
     const more = replicas.target(now());
     if (more <= asked) return false;
-    // It has learnt just now that there are more: WAIT speaks for all that this connection has written before.
+    // It has learnt just now that there are more. Asked in the same turn, so on the same connection: WAIT speaks for what that one wrote.
     const { told, confirmed } = await send(master, [], more);
     return told?.history === sent.told.history && replicas.areEnough(told, confirmed, now());
   }

@@ -38,7 +38,7 @@ describe.each([
   });
 });
 
-describe('the redis store while a Cluster moves a slot (RD-11)', () => {
+describe('the redis store on a Cluster', () => {
   let group: RedisGroup;
   let store: Store;
   beforeAll(async () => {
@@ -50,7 +50,7 @@ describe('the redis store while a Cluster moves a slot (RD-11)', () => {
     await group.stop();
   });
 
-  it('follows it without a lost write or a second winner', async () => {
+  it('RD-11: follows a slot that moves without a lost write or a second winner', async () => {
     const grant = uniqueName();
     const slot = slotOf(`postern:{grant:${grant}}:index`);
     const [from, to] = await sidesOf(group, slot);
@@ -86,21 +86,8 @@ describe('the redis store while a Cluster moves a slot (RD-11)', () => {
     await store.records.revokeGrant(grant, 60);
     for (const key of kept) expect(await store.records.find('AuthorizationCode', key)).toBeUndefined();
   });
-});
 
-describe('the redis store while a master of a Cluster has no replica', () => {
-  let group: RedisGroup;
-  let store: Store;
-  beforeAll(async () => {
-    group = await startCluster();
-    store = await openRedis({ url: group.url, now: Date.now });
-  });
-  afterAll(async () => {
-    await store.close();
-    await group.stop();
-  });
-
-  it('RD-18: uses nothing up on any of them, because what comes of it might have to be kept there', async () => {
+  it('RD-18: uses nothing up on any master while one has no replica, because what comes of it might have to be kept there', async () => {
     async function save(): Promise<string> {
       const key = uniqueName();
       await store.records.save({ kind: 'RefreshToken', key, payload: 'p', ttlSeconds: 60 });

@@ -82,6 +82,14 @@ describe('a client behind Sentinels', () => {
     await until('it is on the new one', () => isOn(connected, servers[1]), 5000);
   });
 
+  it('RD-20: leaves it too where the Sentinel gives no answer at first', async () => {
+    sentinels[0].masterBeforeListening = { port: servers[1].port, epoch: 2 };
+    sentinels[0].refusals = 2;
+    const connected = await connect(sentinels[0]);
+    await until('it is on the new one', () => isOn(connected, servers[1]), 5000);
+    expect(sentinels[0].refusals).toBe(0);
+  });
+
   it('stays where it is while one of them is behind', async () => {
     for (const sentinel of sentinels) sentinel.master = { port: servers[1].port, epoch: 2 };
     sentinels[0].masterBeforeListening = { port: servers[0].port, epoch: 1 };
