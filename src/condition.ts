@@ -8,7 +8,7 @@ import { outlook } from './keys/outlook.ts';
 import { keyProblems } from './keys/readiness.ts';
 import type { Rotation } from './keys/rotation.ts';
 import type { Timing } from './keys/timing.ts';
-import { type Clock, type Store, StoreUnfit } from './store/store.ts';
+import { type Clock, type Store, StoreUnavailable, StoreUnfit } from './store/store.ts';
 import type { Snapshot } from './telemetry/instruments.ts';
 
 /** Why the service isn't ready, one line each; empty when it is. */
@@ -18,13 +18,14 @@ export async function problemsOf(store: Store, rotation: Rotation): Promise<read
     await store.ping();
     return problems;
   } catch (error) {
-    // What the operator must change at the server; anything else is an outage.
-    const problem =
-      error instanceof StoreUnfit
-        ? `the store is not safe: ${error.message}`
-        : 'the store can not be reached';
-    return [problem, ...problems];
+    return [storeProblem(error), ...problems];
   }
+}
+
+/** What the operator must change at the server or the disk; anything else is an outage. */
+function storeProblem(error: unknown): string {
+  if (error instanceof StoreUnfit) return `the store is not safe: ${error.message}`;
+  return error instanceof StoreUnavailable ? error.message : 'the store can not be reached';
 }
 
 export type SnapshotParts = {

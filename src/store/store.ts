@@ -115,7 +115,10 @@ export interface Store {
   readonly records: RecordStore;
   readonly documents: DocumentStore;
   readonly counters: CounterStore;
-  /** Rejects with StoreUnavailable when the store can't be asked right now, with StoreUnfit when it would lose tokens. */
+  /**
+   * Asked for readiness; reads and writes. Rejects with StoreUnavailable when the store can't be asked right now, with
+   * StoreTakesNoWrites when it answers but refuses every write, with StoreUnfit when it would lose tokens.
+   */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -139,5 +142,14 @@ export class StoreUnfit extends StoreUnavailable {
     super();
     this.name = 'StoreUnfit';
     this.message = message;
+  }
+}
+
+/** The store can be read, and refuses every write. `reason` is the disk's or the server's own, and is safe to show. */
+export class StoreTakesNoWrites extends StoreUnavailable {
+  constructor(reason: string, options?: ErrorOptions) {
+    super(options);
+    this.name = 'StoreTakesNoWrites';
+    this.message = `the store takes no writes: ${reason}`;
   }
 }
