@@ -256,6 +256,7 @@ class RunningService implements OneService {
   #managementApp(config: Config) {
     const { metrics } = this.#parts.telemetry;
     return createManagementApp({
+      address: config.management,
       status: () => this.status(),
       metrics: async () => toText(new Map([['', await metrics.read()]])),
       tryOut: createTryOut({ config, pages: this.#foundation.views.pages }),

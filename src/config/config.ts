@@ -126,7 +126,12 @@ export type Config = {
   /** Without a trailing slash; may have a path. */
   readonly issuer: string;
   readonly listen: { readonly host: string; readonly port: number };
-  readonly management: { readonly host: string; readonly port: number };
+  readonly management: {
+    readonly host: string;
+    readonly port: number;
+    /** Host names, besides localhost and `host`, that requests may be addressed to. */
+    readonly hosts: readonly string[];
+  };
   readonly store: StoreConfig;
   readonly workers: number;
   readonly log: LogConfig;

@@ -8,18 +8,16 @@ import { lifetimesSchema, rateLimitsSchema, signingKeysSchema } from './schema-l
 import { auditSchema, logSchema } from './schema-telemetry.ts';
 import { passwordsSchema } from './schema-user.ts';
 import { emptyFault, labelFault, text } from './text.ts';
-import { imageFault, issuerFault, originFault, webUriFault } from './uri.ts';
+import { hostNameFault, imageFault, issuerFault, originFault, webUriFault } from './uri.ts';
 
 const port = () =>
   z.int('must be a whole number').min(0, 'must be 0 to 65535').max(65_535, 'must be 0 to 65535');
 
 const address = (defaultPort: number) =>
-  z
-    .strictObject({
-      host: text(emptyFault).default('127.0.0.1').describe('Address to bind to; 0.0.0.0 or :: for all.'),
-      port: port().default(defaultPort).describe('Port to bind to; 0 takes any free one.'),
-    })
-    .prefault({});
+  z.strictObject({
+    host: text(emptyFault).default('127.0.0.1').describe('Address to bind to; 0.0.0.0 or :: for all.'),
+    port: port().default(defaultPort).describe('Port to bind to; 0 takes any free one.'),
+  });
 
 const secretReferences = z.array(named('reference', text(emptyFault))).default([]);
 
@@ -38,10 +36,20 @@ export const configSchema = z.strictObject({
   issuer: text(issuerFault).describe(
     'Public address of the service, the {base_url} of every URL and token. https, unless it is this machine. May have a path.',
   ),
-  listen: address(3000).describe('Where the service listens.'),
-  management: address(3001).describe(
-    'Where /healthz, /readyz and /metrics listen, never on the public port. Keep it off the internet.',
-  ),
+  listen: address(3000).prefault({}).describe('Where the service listens.'),
+  management: address(3001)
+    .extend({
+      hosts: z
+        .array(text(hostNameFault))
+        .default([])
+        .describe(
+          'Host names that /readyz and /metrics are asked by, such as the name of a container. IP addresses, localhost and host are always fine; any other name is refused, so that no web page can read them by DNS rebinding.',
+        ),
+    })
+    .prefault({})
+    .describe(
+      'Where /healthz, /readyz and /metrics listen, never on the public port. Keep it off the internet.',
+    ),
   store: text(emptyFault)
     .default('lmdb:../data')
     .describe(

@@ -23,6 +23,13 @@ export function isNativeRedirect(value: string): boolean {
   return URL.parse(value)?.protocol !== 'https:';
 }
 
+/** A host name by itself. */
+export function hostNameFault(value: string): string | undefined {
+  return /^[\w-]+(\.[\w-]+)*$/.test(value)
+    ? undefined
+    : 'must be a host name, without scheme, port and wildcard';
+}
+
 type UrlRule = readonly [broken: (url: URL, text: string) => boolean, message: string];
 
 function firstBroken(rules: readonly UrlRule[], url: URL, value: string): string | undefined {

@@ -1,6 +1,8 @@
 // The management listener: health and metrics for whoever runs the service, and the newcomer's try-out page. Never on the public port.
+import { isIP } from 'node:net';
 import Koa from 'koa';
 import type { Middleware } from 'koa';
+import type { Config } from '../config/config.ts';
 import { METRICS_CONTENT_TYPE } from '../telemetry/metrics.ts';
 
 /** Which configuration runs, and what is wrong with the file that was not taken over. */
@@ -25,20 +27,30 @@ export type WorkerConfig = {
 };
 
 export type ManagementParts = {
+  readonly address: Config['management'];
   readonly status: () => Promise<Status>;
   /** The text that Prometheus reads, of all processes. */
   readonly metrics: () => Promise<string>;
   readonly tryOut: Middleware | undefined;
 };
 
-export function createManagementApp({ status, metrics, tryOut }: ManagementParts): Koa {
+export function createManagementApp({ address, status, metrics, tryOut }: ManagementParts): Koa {
   const app = new Koa();
   app.silent = true;
+  const names = new Set(['localhost', address.host, ...address.hosts].map((name) => name.toLowerCase()));
 
   app.use(async function answerHealth(ctx, next) {
     ctx.set('Cache-Control', 'no-store');
     if (ctx.path === '/healthz') {
       ctx.body = { status: 'ok' };
+      return;
+    }
+    const host = hostNameOf(ctx.req.headers.host);
+    // DNS rebinding: a web page whose name is made to resolve to this address could read the answers in the browser of
+    // somebody who can reach it. Its requests carry that name; an IP address can't be rebound, and HTTP/1.0 has no browsers.
+    if (host !== undefined && isIP(host) === 0 && !names.has(host)) {
+      ctx.status = 421;
+      ctx.body = { error: 'the host name of this request is not in management.hosts of the configuration' };
       return;
     }
     if (ctx.path === '/readyz') {
@@ -58,4 +70,12 @@ export function createManagementApp({ status, metrics, tryOut }: ManagementParts
   });
   if (tryOut !== undefined) app.use(tryOut);
   return app;
+}
+
+/** `[::1]:3001` -> `::1`. Of the header as it came: a forwarded host is what the caller says. */
+function hostNameOf(header: string | undefined): string | undefined {
+  return header
+    ?.replace(/:\d*$/, '')
+    .replace(/^\[(.*)\]$/, '$1')
+    .toLowerCase();
 }

@@ -157,7 +157,12 @@ class WorkersPrimary implements Primary {
     this.#views = findDemo(config) && (await openViews(config));
     const tryOut = this.#views && createTryOut({ config, pages: this.#views.pages });
     this.#management.serve(
-      createManagementApp({ status: () => this.#askStatus(), metrics: () => this.#askMetrics(), tryOut }),
+      createManagementApp({
+        address: config.management,
+        status: () => this.#askStatus(),
+        metrics: () => this.#askMetrics(),
+        tryOut,
+      }),
     );
   }
 

@@ -6,7 +6,7 @@ import { orOk, problem, skipped, warning, type Finding } from './finding.ts';
 
 /** `hash` is undefined when not every secret could be read: then the two can't be compared. */
 export type Running = {
-  readonly management: Config['management'];
+  readonly management: Pick<Config['management'], 'host' | 'port'>;
   readonly hash: string | undefined;
   readonly ask: Ask;
 };

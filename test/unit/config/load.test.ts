@@ -28,7 +28,7 @@ describe('a configuration file', () => {
     expect(config).toMatchObject({
       issuer: 'http://localhost:3000',
       listen: { host: '127.0.0.1', port: 3000 },
-      management: { host: '127.0.0.1', port: 3001 },
+      management: { host: '127.0.0.1', port: 3001, hosts: [] },
       store: { engine: 'lmdb', folder: join(dirname(file), '..', 'data') },
       workers: 1,
       features: { clientCredentials: true, pkce: 'required' },
@@ -230,6 +230,7 @@ describe('settings of the service', () => {
     ['listen: { port: 65536 }', '0 to 65535'],
     ['listen: { port: 3001 }', 'management: must not be the same as listen'],
     ['listen: { host: 0.0.0.0, port: 3001 }', 'management: must not be the same as listen'],
+    ['management: { hosts: [https://metrics.example] }', 'must be a host name'],
     ['lifetimes: { access_token: 25h }', 'at most 1d'],
     ['lifetimes: { authorization_code: 11m }', 'at most 10m'],
     ['lifetimes: { interaction: 59s }', 'at least 1m'],

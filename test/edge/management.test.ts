@@ -1,0 +1,71 @@
+// The management listener is asked by its own names only: a web page whose DNS name is made to resolve to it (DNS
+// rebinding) can't read what it says.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../servers.ts';
+import { startProcess, type ServiceProcess } from '../world/process.ts';
+import { raw } from '../world/raw.ts';
+import { writeWorldConfig } from '../world/world.ts';
+
+describe.each([[1], [2]])('the management listener of a service with workers: %i', (workers) => {
+  let folder: string;
+  let port: number;
+  let service: ServiceProcess;
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'postern-management-'));
+    const ports = [await freePort(), await freePort()] as const;
+    [, port] = ports;
+    const management = { host: '127.0.0.1', port, hosts: ['postern-a', 'Metrics.internal'] };
+    const { configFile } = await writeWorldConfig(folder, { config: { workers, management } }, ports);
+    service = await startProcess(configFile);
+  });
+  afterAll(async () => {
+    await service?.end();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const ask = (target: string, host: string, headers: Record<string, string> = {}) =>
+    raw(`http://127.0.0.1:${port}`, { target, headers: { host, ...headers } });
+
+  it.each([
+    '127.0.0.1',
+    '127.0.0.1:9',
+    '10.0.0.7:3001',
+    '[::1]',
+    '[fd00::7]:3001',
+    'localhost',
+    'LocalHost:3001',
+  ])('answers a request for %s', async (host) => {
+    expect((await ask('/readyz', host)).status).toBe(200);
+    expect((await ask('/metrics', host)).text).toContain('postern_ready');
+  });
+
+  it.each(['postern-a', 'postern-a:3001', 'metrics.internal', 'METRICS.INTERNAL'])(
+    'answers %s, which management.hosts names',
+    async (host) => {
+      expect((await ask('/readyz', host)).status).toBe(200);
+    },
+  );
+
+  it.each([
+    'evil.example',
+    'evil.example:3001',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    'evil-localhost',
+    'localhost:3001@evil.example',
+    '0x7f.evil',
+    'metrics.internal.evil.example',
+  ])('answers 421 to a request for %s, but for /healthz', async (host) => {
+    for (const target of ['/readyz', '/metrics', '/try', '/nothing', `http://127.0.0.1:${port}/readyz`]) {
+      const { status, text } = await ask(target, host, { 'x-forwarded-host': 'localhost' });
+      expect([status, JSON.parse(text)]).toEqual([
+        421,
+        { error: 'the host name of this request is not in management.hosts of the configuration' },
+      ]);
+    }
+    expect(await ask('/healthz', host)).toMatchObject({ status: 200, text: '{"status":"ok"}' });
+  });
+});
