@@ -1,21 +1,20 @@
-// What another configuration would change, and what that means for those who use the service. Pure: both sides are
-// loaded already. Owns the result; plan-*.ts look at one part each.
-import type { Config } from './config.ts';
+// What another configuration would change, and what that means for the people and apps that use the service. Both sides are
+// loaded already; the sentences are in plan-rules.ts.
+import { relative } from 'node:path';
+import type { ClientSecret, Rate, StoreConfig } from './config.ts';
+import { type Difference, differences } from './diff.ts';
 import type { LoadedConfig } from './load.ts';
-import { planClients } from './plan-clients.ts';
-import { planPeople } from './plan-people.ts';
-import { planResources } from './plan-resources.ts';
-import { planService } from './plan-service.ts';
+import { type PlanContext, ruleFor, type Severity } from './plan-rules.ts';
+import { formatRate } from './rate.ts';
 import { secretWarnings } from './secret-expiry.ts';
-
-/** info: worth knowing, nothing changes. change: something changes. breaking: something that works now stops working. */
-export type Severity = 'info' | 'change' | 'breaking';
+import { secretId } from './secret-id.ts';
+import type { KeyName } from './service-keys.ts';
 
 export type PlanItem = {
   readonly severity: Severity;
   /** Where, as `clients[web].redirect_uris`. */
   readonly path: string;
-  /** What, and what follows from it. Never a secret. */
+  /** What changes, and its consequence. Never a secret. */
   readonly message: string;
 };
 
@@ -30,16 +29,12 @@ export type PlanSide = Pick<LoadedConfig, 'config' | 'generatedKeys'> & {
   readonly folder: string;
 };
 
-export type Sides<T = Config> = { readonly current: T; readonly next: T };
-
 /** What would happen if `next` took the place of `current` at `now`, in epoch seconds. */
 export function toPlan(current: PlanSide, next: PlanSide, now: number): Plan {
-  const configs = { current: current.config, next: next.config };
+  const context = { current: current.config, next: next.config, now };
   const items = [
-    ...planService({ current, next }),
-    ...planResources(configs),
-    ...planClients(configs, now),
-    ...planPeople(configs),
+    ...differences(comparable(current), comparable(next)).map((difference) => explain(difference, context)),
+    ...planServiceKeys(current, next),
     ...secretWarnings(next.config.clients, now).map(({ clientId, message }) => ({
       severity: 'info' as const,
       path: `clients[${clientId}].client_secrets`,
@@ -52,4 +47,108 @@ export function toPlan(current: PlanSide, next: PlanSide, now: number): Plan {
 function resultOf(items: readonly PlanItem[]): Plan['result'] {
   if (items.some(({ severity }) => severity === 'breaking')) return 'breaking';
   return items.some(({ severity }) => severity === 'change') ? 'changes' : 'nothing';
+}
+
+/** A configuration under the names of its file, without secrets and without what depends on the place of the file. */
+function comparable({ config, folder }: PlanSide): Readonly<Record<string, unknown>> {
+  const { store, audit, viewsFolder, rateLimits } = config;
+  return {
+    ...config,
+    encryptionKeys: undefined,
+    cookieKeys: undefined,
+    notices: undefined,
+    usersFrom: undefined,
+    viewsFolder: undefined,
+    views: viewsFolder === undefined ? undefined : relative(folder, viewsFolder),
+    store: locationOf(store, folder),
+    audit: audit.to === 'file' ? { to: 'file', file: relative(folder, audit.file) } : audit,
+    rateLimits: inNotation(rateLimits),
+    clients: config.clients.map((client) => ({
+      ...client,
+      scopes: undefined,
+      scope: client.scopes,
+      secrets: undefined,
+      clientSecrets: client.secrets.map(comparableSecret),
+      rateLimits: inNotation(client.rateLimits),
+    })),
+  };
+}
+
+function comparableSecret(secret: ClientSecret) {
+  const { name, notBefore = 0, expiresAt = Infinity } = secret;
+  const id = secretId(secret);
+  return { id, label: name ?? id, notBefore, expiresAt };
+}
+
+/** Rates as the file writes them, `6000/1m`. */
+function inNotation(limits: object): object {
+  return Object.fromEntries(
+    Object.entries(limits).map(([name, value]: [string, unknown]) => {
+      if (typeof value !== 'object' || value === null) return [name, value];
+      return [name, 'windowSeconds' in value ? formatRate(value as Rate) : inNotation(value)];
+    }),
+  );
+}
+
+function explain(difference: Difference, context: PlanContext): PlanItem {
+  const [severity, message] = ruleFor(difference.rule)(difference, context);
+  return { severity, path: difference.path, message };
+}
+
+/** Compared, never shown: a URL may hold a password. */
+function locationOf(store: StoreConfig, folder: string): string {
+  return JSON.stringify(
+    store.engine === 'lmdb' ? { ...store, folder: relative(folder, store.folder) } : store,
+  );
+}
+
+function item(severity: Severity, path: string, message: string): PlanItem {
+  return { severity, path, message };
+}
+
+function planServiceKeys(current: PlanSide, next: PlanSide): PlanItem[] {
+  const ofFile = (name: KeyName) =>
+    // Generated keys belong to the data folder, which isn't part of the file.
+    !current.generatedKeys.includes(name) || !next.generatedKeys.includes(name);
+  return [
+    ...(ofFile('encryption_keys')
+      ? planKeyList(
+          'encryption_keys',
+          [current, next].map(encryptionKeys),
+          "what it encrypted can't be read any more",
+        )
+      : []),
+    ...(ofFile('cookie_keys')
+      ? planKeyList(
+          'cookie_keys',
+          [current, next].map(({ config }) => config.cookieKeys),
+          'sessions and sign-ins that it signed end',
+        )
+      : []),
+  ];
+}
+
+function encryptionKeys({ config }: PlanSide): readonly string[] {
+  return config.encryptionKeys.map((key) => key.toString('base64url'));
+}
+
+/** Never names a key, only its place. */
+function planKeyList(
+  name: KeyName,
+  [current = [], next = []]: readonly (readonly string[])[],
+  loss: string,
+): PlanItem[] {
+  if (!current.some((key) => next.includes(key))) {
+    return [item('breaking', name, `every key is replaced: ${loss}`)];
+  }
+  const isFirst = current[0] === next[0] || !current.includes(next[0] ?? '');
+  return [
+    ...current.flatMap((key, index) =>
+      next.includes(key) ? [] : item('breaking', `${name}[${index}]`, `is dropped: ${loss}`),
+    ),
+    ...next.flatMap((key, index) =>
+      current.includes(key) ? [] : item('change', `${name}[${index}]`, 'is new'),
+    ),
+    ...(isFirst ? [] : [item('change', name, 'another key comes first')]),
+  ];
 }

@@ -2,7 +2,7 @@
 // counted is the business of the key that has the rate.
 import * as z from 'zod';
 import type { Rate } from './config.ts';
-import { DAY, parseDuration } from './duration.ts';
+import { DAY, formatDuration, parseDuration } from './duration.ts';
 import { named } from './notation.ts';
 
 const PATTERN = /^\d{1,9}\/\d{1,8}[smhd]$/;
@@ -15,6 +15,11 @@ export function parseRate(text: string): Rate | undefined {
   const limit = Number(text.slice(0, slash));
   const windowSeconds = parseDuration(text.slice(slash + 1)) ?? 0;
   return limit > 0 && windowSeconds > 0 && windowSeconds <= DAY ? { limit, windowSeconds } : undefined;
+}
+
+/** The rate as people write it. */
+export function formatRate({ limit, windowSeconds }: Rate): string {
+  return `${limit}/${formatDuration(windowSeconds)}`;
 }
 
 /** The zod type of a rate. */

@@ -1,0 +1,215 @@
+// What a change of each key of the file means: one table from the key to a severity and a sentence.
+import type { Config, Lifetimes, Resource } from './config.ts';
+import type { Difference } from './diff.ts';
+import { formatDuration } from './duration.ts';
+import { formatInstant } from './secret-expiry.ts';
+
+/** info: worth knowing, nothing changes. change: something changes. breaking: something that works now stops working. */
+export type Severity = 'info' | 'change' | 'breaking';
+
+type Meaning = readonly [severity: Severity, message: string];
+export type PlanContext = { readonly current: Config; readonly next: Config; readonly now: number };
+type Rule = (difference: Difference, context: PlanContext) => Meaning;
+
+/** The rule of the key itself, or of the nearest one above it. */
+export function ruleFor(key: string): Rule {
+  const rule = RULES[key];
+  if (rule !== undefined) return rule;
+  const above = key.slice(0, Math.max(0, key.lastIndexOf('.')));
+  return above === '' || above.endsWith('[]') ? becomes() : ruleFor(above);
+}
+
+function change({ kind, rule, from, to }: Difference): string {
+  if (kind === 'added') return `${show(to, rule)} is new`;
+  if (kind === 'removed') return `${show(from, rule)} is dropped`;
+  return `${show(from, rule)} becomes ${show(to, rule)}`;
+}
+
+function becomes(meaning?: string, severity: Severity = 'change'): Rule {
+  return (difference) => [
+    severity,
+    meaning === undefined ? change(difference) : `${change(difference)}: ${meaning}`,
+  ];
+}
+
+/** A list whose elements work only as long as they are in it. */
+function dropped(consequence: string): Rule {
+  return (difference) =>
+    difference.kind === 'removed'
+      ? ['breaking', `${change(difference)}: ${consequence}`]
+      : ['change', change(difference)];
+}
+
+function duration(shorter: string, longer: string): Rule {
+  return (difference) => [
+    'change',
+    `${change(difference)}: ${Number(difference.to) < Number(difference.from) ? shorter : longer}`,
+  ];
+}
+
+/** The consequence alone, for values that are secret or private. */
+function says(severity: Severity, message: string): Rule {
+  return () => [severity, message];
+}
+
+/** An entry that comes or goes as a whole. */
+function entry(consequence: string): Rule {
+  return ({ kind }) =>
+    kind === 'removed' ? ['breaking', `is removed: ${consequence}`] : ['change', 'is new'];
+}
+
+/** A setting that is on or off. */
+function toggle(on: Meaning, off: Meaning): Rule {
+  return ({ to }) => (to === true ? on : off);
+}
+
+/** A key must verify for as long as the longest token lives. */
+function tokenLifetime(other: keyof Lifetimes): Rule {
+  return (difference, context) => {
+    const longest = Math.max(context.next.lifetimes[other], Number(difference.to));
+    return duration(
+      'tokens that were issued before keep their longer life',
+      `tokens live longer than those that were issued before, and a key that stops signing is kept for ${formatDuration(longest)} and more`,
+    )(difference, context);
+  };
+}
+
+/** An API without a lifetime of its own has the general one. */
+const apiTokenLifetime: Rule = (difference, context) => {
+  const from = difference.from ?? context.current.lifetimes.accessToken;
+  const to = difference.to ?? context.next.lifetimes.accessToken;
+  return tokenLifetime('idToken')({ ...difference, from, to }, context);
+};
+
+const ownerOf = (resources: readonly Resource[], scope: unknown): string | undefined =>
+  resources.find(({ scopes }) => scopes.some((one) => one === scope))?.resource;
+
+const api: Rule = ({ kind, from }, { next }) => {
+  if (kind !== 'removed') return ['change', 'is new'];
+  const heirs = new Set((from as Resource).scopes.map((scope) => ownerOf(next.resources, scope)));
+  const [heir] = heirs;
+  return heirs.size === 1 && heir !== undefined
+    ? ['breaking', `is renamed: the audience of its tokens becomes ${heir}, which the API must accept first`]
+    : ['breaking', 'is removed: no more tokens are issued for this API'];
+};
+
+const apiScope: Rule = (difference, context) => {
+  const { current, next } = context;
+  const isGone = difference.kind === 'removed';
+  const scope = String(isGone ? difference.from : difference.to);
+  const owner = ownerOf(isGone ? next.resources : current.resources, scope);
+  if (owner === undefined) return dropped('requests for it are refused')(difference, context);
+  return isGone
+    ? ['breaking', `${scope} moves to ${owner}, and so does the audience of its tokens`]
+    : ['change', `${scope} comes from ${owner}`];
+};
+
+const GRANT_LOST: Readonly<Record<string, string>> = {
+  authorization_code: "people can't sign in to it any more, and codes that were issued are refused",
+  refresh_token: 'its refresh tokens are refused at once; people sign in again when access tokens end',
+  client_credentials: 'it gets no more tokens as itself; those that it has live to their end',
+};
+
+const secretEntry: Rule = ({ kind, from }, { now }) => {
+  if (kind === 'added') return ['change', 'is new'];
+  return (from as { readonly expiresAt: number }).expiresAt <= now
+    ? ['change', 'is removed; it had expired']
+    : ['breaking', 'is removed: clients that still use it get 401'];
+};
+
+const secretEnd: Rule = ({ from, to }, { now }) => {
+  const end = Number(to);
+  if (end <= now && Number(from) > now)
+    return ['breaking', 'ends with this: clients that still use it get 401'];
+  return ['change', end === Infinity ? 'never expires' : `expires ${formatInstant(end)}`];
+};
+
+const secretBeginning: Rule = ({ from, to }, { now }) => {
+  const beginning = Number(to);
+  if (beginning <= now) return ['change', 'is accepted at once'];
+  return [Number(from) <= now ? 'breaking' : 'change', `is not accepted before ${formatInstant(beginning)}`];
+};
+
+const AT_START = 'takes effect at the next start';
+
+const RULES: Readonly<Record<string, Rule>> = {
+  issuer: becomes(`every token, session and client that knows the old one ends; ${AT_START}`, 'breaking'),
+  store: says(
+    'breaking',
+    `is another one: sessions, grants, refresh tokens and signing keys of the old one are not in the new one; ${AT_START}`,
+  ),
+  listen: becomes(AT_START),
+  management: becomes(AT_START),
+  workers: becomes(AT_START),
+  log: becomes(AT_START),
+  audit: becomes(AT_START),
+  trusted_proxies: dropped('client addresses that it reports are ignored'),
+  'cors.allowed_origins': dropped('browsers refuse its scripts, unless their client lists it'),
+  'features.client_credentials': toggle(
+    ['change', 'is on now'],
+    ['breaking', 'is off now: no service gets a token'],
+  ),
+  lifetimes: duration(
+    'what was issued before keeps its longer life',
+    'what was issued before keeps its shorter life',
+  ),
+  'lifetimes.access_token': tokenLifetime('idToken'),
+  'lifetimes.id_token': tokenLifetime('accessToken'),
+  'lifetimes.refresh_token': duration(
+    'refresh tokens that were issued before keep their later end until they are used',
+    'refresh tokens that were issued before keep their earlier end until they are used',
+  ),
+  'lifetimes.refresh_token_absolute': duration(
+    'chains of refresh tokens that are older than this end at their next use',
+    'chains of refresh tokens may go on for longer',
+  ),
+  signing_keys: becomes('for keys that are made from now on'),
+  'resources[]': api,
+  'resources[].scopes': apiScope,
+  'resources[].introspection_clients': dropped('it sees every token of this API as inactive'),
+  'resources[].access_token': apiTokenLifetime,
+  'clients[]': entry("its tokens, codes and open sign-ins end at once, and it can't introspect any more"),
+  'clients[].redirect_uris': dropped('requests that name it are refused, also those of an open sign-in'),
+  'clients[].post_logout_redirect_uris': dropped('people are not sent back there after signing out'),
+  'clients[].grant_types': (difference, context) =>
+    dropped(GRANT_LOST[String(difference.from)] ?? 'requests for it are refused')(difference, context),
+  'clients[].scope': dropped('requests for it are refused, and refresh tokens that have it lose it'),
+  'clients[].client_secrets[]': secretEntry,
+  'clients[].client_secrets[].label': says('change', 'has another name'),
+  'clients[].client_secrets[].expires_at': secretEnd,
+  'clients[].client_secrets[].not_before': secretBeginning,
+  'clients[].token_endpoint_auth_method': becomes(
+    'a client that authenticates as before gets 401',
+    'breaking',
+  ),
+  'clients[].require_pkce': toggle(
+    ['breaking', 'is required now: authorization requests without PKCE are refused'],
+    ['change', "isn't required any more"],
+  ),
+  'clients[].allowed_cors_origins': dropped(
+    'browsers refuse its scripts, unless cors.allowed_origins has it',
+  ),
+  'clients[].consent': (difference) => [
+    'change',
+    `${change(difference)}: people ${difference.to === 'explicit' ? 'are asked at their next sign-in' : "aren't asked any more"}`,
+  ],
+  'users[]': entry('every session and token of this person ends'),
+  'users[].username': (difference) => [
+    'breaking',
+    `signs in with this name now, not with ${String(difference.from)}`,
+  ],
+  'users[].disabled': toggle(
+    ['breaking', 'is disabled: every session and token of this person ends'],
+    ['change', 'may sign in again'],
+  ),
+  'users[].password_hash': says('change', 'is another password'),
+  'users[].claims': says('change', 'has another value'),
+};
+
+const DURATIONS = /^lifetimes\.|\.access_token$|^refresh_token_grace$|^signing_keys\.(?!modulus)/;
+
+function show(value: unknown, rule: string): string {
+  if (value === undefined) return 'nothing';
+  if (typeof value === 'number' && DURATIONS.test(rule)) return formatDuration(value);
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
