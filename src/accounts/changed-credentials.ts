@@ -5,27 +5,29 @@ import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock } from '../store/store.ts';
 import type { AccountStates } from './account-state.ts';
 
-/** Writes at once; a first start has one for everybody. */
+/** People looked up at one time; a first start writes for everybody. */
 const AT_ONCE = 50;
 
-/** Throws StoreUnavailable. Safe to repeat, and on many nodes at once. */
+/**
+ * Asks the store for the people of the file alone: it may know of many more. Throws StoreUnavailable. Safe to repeat, and on
+ * many nodes at once.
+ */
 export async function voidChangedCredentials(
   users: readonly User[],
-  states: AccountStates,
+  states: Pick<AccountStates, 'get' | 'update'>,
   hash: KeyedHash,
   now: Clock,
 ): Promise<void> {
-  const stored = await states.list();
-  const changes = users.flatMap(({ id, passwordHash, disabled }) => {
+  async function compare({ id, passwordHash, disabled }: User): Promise<void> {
     const credential = hash(`credential:${passwordHash}:${disabled}`);
-    const known = stored.get(id)?.credential;
-    if (known === credential) return [];
+    const known = (await states.get(id)).credential;
+    if (known === credential) return;
     // Tokens carry whole seconds: what was issued in this one is void, too.
     const validAfter = Math.floor(now() / 1000) + 1;
-    return [{ id, change: known === undefined ? { credential } : { credential, validAfter } }];
-  });
-  for (let start = 0; start < changes.length; start += AT_ONCE) {
-    const batch = changes.slice(start, start + AT_ONCE);
-    await Promise.all(batch.map(({ id, change }) => states.update(id, change)));
+    await states.update(id, known === undefined ? { credential } : { credential, validAfter });
+  }
+
+  for (let start = 0; start < users.length; start += AT_ONCE) {
+    await Promise.all(users.slice(start, start + AT_ONCE).map(compare));
   }
 }

@@ -3,6 +3,7 @@
 import type { Redis } from 'ioredis';
 import { countOne, type PlacedDocument, type StoreAdministration } from './administration.ts';
 import { connectRedis, type RedisConnection } from './redis-connection.ts';
+import { readCollection } from './redis-documents.ts';
 import { documentsKey, DOCUMENTS_PREFIX } from './redis-keys.ts';
 import { toBoolean } from './redis-replies.ts';
 
@@ -57,12 +58,8 @@ async function exportDocuments(connection: RedisConnection): Promise<readonly Pl
   const keys: string[] = [];
   await walk(connection, `${DOCUMENTS_PREFIX}*`, (key) => keys.push(key));
   const found = keys.toSorted().map(async (key) => {
-    const fields = await connection.ask(key, (redis) => redis.hgetall(key));
-    return Object.entries(fields).map(([id, stored]) => {
-      const space = stored.indexOf(' ');
-      const version = Number(stored.slice(0, space));
-      return { collection: key.slice(DOCUMENTS_PREFIX.length), id, value: stored.slice(space + 1), version };
-    });
+    const collection = key.slice(DOCUMENTS_PREFIX.length);
+    return (await readCollection(connection, key)).map((document) => ({ collection, ...document }));
   });
   return (await Promise.all(found)).flat();
 }

@@ -1,9 +1,11 @@
-// Documents in Redis: one hash a collection, so that compare-and-set and list are both one command in one slot.
-// The only keys that never end.
+// Documents in Redis: one hash a collection, so that compare-and-set is one command in one slot. The only keys that never end.
 import type { RedisConnection } from './redis-connection.ts';
 import { documentsKey } from './redis-keys.ts';
 import { toBoolean } from './redis-replies.ts';
 import type { DocumentStore, StoredDocument } from './store.ts';
+
+/** Of a listing: its reply stays far below what the deadline of one answer and the server's output buffer allow. */
+const PAGE = 500;
 
 /** Documents over `connection`. */
 export function createRedisDocuments(connection: RedisConnection): DocumentStore {
@@ -16,12 +18,8 @@ export function createRedisDocuments(connection: RedisConnection): DocumentStore
     },
 
     async list(collection) {
-      const fields = await connection.ask(documentsKey(collection), (redis) =>
-        redis.hgetall(documentsKey(collection)),
-      );
-      return Object.entries(fields)
-        .map(([id, stored]) => toDocument(id, stored))
-        .toSorted((a, b) => (a.id < b.id ? -1 : 1));
+      const documents = await readCollection(connection, documentsKey(collection));
+      return documents.toSorted((a, b) => (a.id < b.id ? -1 : 1));
     },
 
     async put(collection, id, value, expectedVersion) {
@@ -42,6 +40,26 @@ export function createRedisDocuments(connection: RedisConnection): DocumentStore
       );
     },
   };
+}
+
+/** Everything in one collection, page by page, each with a deadline of its own. In no order. */
+export async function readCollection(
+  connection: RedisConnection,
+  key: string,
+): Promise<readonly StoredDocument[]> {
+  // HSCAN may name a field twice while the hash grows.
+  const found = new Map<string, StoredDocument>();
+  let cursor = '0';
+  do {
+    const from = cursor;
+    const [next, page] = await connection.ask(key, (redis) => redis.hscan(key, from, 'COUNT', PAGE));
+    for (let index = 0; index + 1 < page.length; index += 2) {
+      const [id = '', stored = ''] = page.slice(index, index + 2);
+      found.set(id, toDocument(id, stored));
+    }
+    cursor = next;
+  } while (cursor !== '0');
+  return [...found.values()];
 }
 
 /** `version value`, as the script writes it. */

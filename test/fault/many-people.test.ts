@@ -1,0 +1,99 @@
+// A store that knows many more people than the file: the service starts, takes a changed file over, lets them in, and lists
+// them, on a Redis that closes a connection whose answer is as long as all of them. POSTERN_TEST_PEOPLE says how many.
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createAccountStates } from '../../src/accounts/account-state.ts';
+import { hashPassword } from '../../src/accounts/passwords.ts';
+import { createPeople } from '../../src/accounts/people.ts';
+import type { StoreConfig } from '../../src/config/config.ts';
+import { openStore } from '../../src/store/open.ts';
+import { until } from '../redis-groups.ts';
+import { freePort, type RedisServer, startRedis } from '../servers.ts';
+import { signIn } from '../world/flows.ts';
+import { runCli, type ServiceProcess, startProcess } from '../world/process.ts';
+import { PASSWORDS, worldClients, writeWorldConfig } from '../world/world.ts';
+
+const PEOPLE = Number(process.env['POSTERN_TEST_PEOPLE'] ?? 20_000);
+const AT_ONCE = 1000;
+/** Everybody's state alone is longer; a page of people is not. */
+const LONGEST_ANSWER = ['--client-output-buffer-limit', 'normal', '1mb', '0', '0'];
+
+let folder: string;
+let redis: RedisServer | undefined;
+let service: ServiceProcess | undefined;
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'postern-many-people-'));
+  return async () => {
+    await rm(folder, { recursive: true, force: true });
+  };
+});
+afterEach(async () => {
+  await service?.end('SIGKILL');
+  await redis?.stop();
+  [service, redis] = [undefined, undefined];
+});
+
+async function fill(location: StoreConfig): Promise<void> {
+  const passwordHash = await hashPassword(PASSWORDS.alice);
+  const store = await openStore(location, Date.now);
+  const [people, states] = [createPeople(store.documents), createAccountStates(store.documents)];
+  for (let start = 0; start < PEOPLE; start += AT_ONCE) {
+    await Promise.all(
+      Array.from({ length: Math.min(AT_ONCE, PEOPLE - start) }, async (_, index) => {
+        const number = start + index;
+        const id = `usr_${String(number).padStart(22, 'x')}`;
+        const claims = { name: `Person ${number}`, email: `person${number}@people.example` };
+        await people.add({ id, username: `person${number}`, passwordHash, claims });
+        await states.update(id, { disabled: false, validAfter: 1 });
+      }),
+    );
+  }
+  await store.close();
+}
+
+it.each(['lmdb', 'redis'] as const)(
+  'start, sign-in, reload and `user list` with many people in the store, on %s',
+  async (engine) => {
+    if (engine === 'redis') redis = await startRedis({ settings: LONGEST_ANSWER });
+    const location: StoreConfig =
+      redis === undefined
+        ? { engine: 'lmdb', folder: path.join(folder, 'data') }
+        : { engine: 'redis', url: redis.url };
+    await fill(location);
+    const ports = [await freePort(), await freePort()] as const;
+    const written = await writeWorldConfig(folder, { ...(redis && { store: redis.url }) }, ports);
+
+    service = await startProcess(written.configFile);
+    const management = `http://127.0.0.1:${ports[1]}`;
+    await signIn({ ...written, management, folder, stop: () => Promise.resolve() }, { person: 'person7' });
+
+    const readyz = async () => {
+      const answer = await fetch(`${management}/readyz`);
+      const { problems, configuration } = (await answer.json()) as {
+        readonly problems: readonly string[];
+        readonly configuration: { readonly hash: string; readonly problem?: string };
+      };
+      return { status: answer.status, problems, configuration };
+    };
+    const before = await readyz();
+    expect(before).toMatchObject({ status: 200, problems: [] });
+    const file = JSON.parse(await readFile(written.configFile, 'utf8')) as object;
+    const clients = worldClients().filter(({ client_id: id }) => id !== 'spa');
+    await writeFile(written.configFile, JSON.stringify({ ...file, clients }));
+    await until('the changed file is taken over', async () => {
+      const { configuration } = await readyz();
+      if (configuration.problem !== undefined) throw new Error(configuration.problem);
+      return configuration.hash !== before.configuration.hash;
+    });
+    expect(await readyz()).toMatchObject({ status: 200, problems: [] });
+
+    const listed = await runCli(['user', 'list', '--config', written.configFile, '--json']);
+    expect([listed.code, listed.stderr]).toEqual([0, '']);
+    const rows = JSON.parse(listed.stdout) as readonly { readonly id: string; readonly disabled: boolean }[];
+    expect(new Set(rows.map(({ id }) => id)).size).toBe(PEOPLE + 2);
+    expect(rows).toHaveLength(PEOPLE + 2);
+  },
+  60_000 + PEOPLE * 3,
+);
