@@ -6,6 +6,7 @@ import type { SecretUses } from './engine/secret-uses.ts';
 import type { ConfigStatus } from './http/management.ts';
 import { outlook } from './keys/outlook.ts';
 import { keyProblems } from './keys/readiness.ts';
+import { nextStep } from './keys/ring-steps.ts';
 import type { Rotation } from './keys/rotation.ts';
 import type { Timing } from './keys/timing.ts';
 import { type Clock, type Store, StoreUnavailable, StoreUnfit } from './store/store.ts';
@@ -42,7 +43,7 @@ export function snapshotOf(parts: SnapshotParts): Snapshot {
   const { config, status, problems, rotation, timing, uses, now } = parts;
   const ring = rotation.ring();
   const keys = outlook(ring, now(), timing);
-  const steps = keys.flatMap(({ next }) => (next === undefined ? [] : [next.at]));
+  const step = nextStep(ring, now(), timing);
   return {
     configurationHash: status.hash,
     configurationIsCurrent: status.problem === undefined,
@@ -52,7 +53,7 @@ export function snapshotOf(parts: SnapshotParts): Snapshot {
       state: keys[index]?.state ?? 'unknown',
       createdAt: createdAt / 1000,
     })),
-    nextKeyStepAt: steps.length === 0 ? undefined : Math.min(...steps) / 1000,
+    nextKeyStepAt: step && step.at / 1000,
     secretExpiries: config.clients.flatMap(({ clientId, secrets }) =>
       secrets.flatMap((secret) =>
         secret.expiresAt === undefined

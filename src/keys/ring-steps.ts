@@ -22,7 +22,7 @@ export type StepKind = 'publish' | 'activate' | 'extend' | 'retire' | 'remove';
 
 export type DueStep = {
   readonly kind: StepKind;
-  /** Epoch milliseconds; not after now: due. */
+  /** Epoch milliseconds; not after now: due. It depends on the ring alone, so a step that nobody takes is overdue ever longer. */
   readonly at: number;
   readonly kid?: string | undefined;
 };
@@ -38,7 +38,7 @@ export function nextStep(ring: Ring, now: number, timing: Timing): DueStep | und
 function plannedSteps(ring: Ring, now: number, timing: Timing): DueStep[] {
   const steps: DueStep[] = [];
   const active = activeKey(ring, now);
-  if (reserveKeys(ring).length === 0) steps.push({ kind: 'publish', at: now });
+  if (reserveKeys(ring).length === 0) steps.push({ kind: 'publish', at: lastPublishedAt(ring) });
   if (active?.activateAt !== undefined && scheduledKeys(ring, now).length === 0) {
     const at = active.activateAt + ms(timing.rotateEvery - timing.publishAhead);
     steps.push({ kind: 'activate', at, kid: reserveKeys(ring)[0]?.kid });
@@ -51,7 +51,7 @@ function plannedSteps(ring: Ring, now: number, timing: Timing): DueStep[] {
       // After the skew: on a slower clock this key still signs, and a restart there needs its private part.
       if (sealed !== undefined) steps.push({ kind: 'retire', at: retireAt + ms(timing.skew), kid });
       steps.push({ kind: 'remove', at: removeAt, kid });
-      if (isTooShort(key, now, timing)) steps.push({ kind: 'extend', at: now, kid });
+      if (isTooShort(key, now, timing)) steps.push({ kind: 'extend', at: Math.min(retireAt, now), kid });
     }
   }
   return steps;
@@ -175,6 +175,10 @@ function withAppointment(
       key.compromisedAt === undefined && key.activateAt !== undefined && key.retireAt === before;
     return isPredecessor ? { ...key, retireAt: at, removeAt: at + ms(timing.retireToRemove) } : key;
   });
+}
+
+function lastPublishedAt(ring: Ring): number {
+  return Math.max(0, ...ring.keys.map(({ publishedAt }) => publishedAt));
 }
 
 function verifiesUntil(key: RingKey, timing: Timing): number {

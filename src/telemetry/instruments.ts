@@ -74,7 +74,7 @@ export type Snapshot = {
   readonly configurationIsCurrent: boolean;
   readonly ready: boolean;
   readonly keys: readonly { readonly kid: string; readonly state: string; readonly createdAt: number }[];
-  /** The next thing that happens to a key by itself. */
+  /** When the next step of the rotation is due; in the past when it is overdue. */
   readonly nextKeyStepAt: number | undefined;
   readonly secretExpiries: readonly {
     readonly clientId: string;
@@ -92,7 +92,10 @@ export function createSnapshotGauges(registers: Registry[]) {
   const current = gauge('configuration_current', '0: the file on disk was refused, an older one runs.');
   const ready = gauge('ready', '1: /readyz says ready.');
   const keys = gauge('signing_key_created_timestamp_seconds', 'The signing keys by state.', ['kid', 'state']);
-  const nextStep = gauge('signing_key_next_step_timestamp_seconds', 'When a key next changes its state.');
+  const nextStep = gauge(
+    'signing_key_next_step_timestamp_seconds',
+    'When the next step of the rotation is due.',
+  );
   const expiries = gauge('client_secret_expiry_timestamp_seconds', 'When a client secret ends.', [
     'client_id',
     'secret',
