@@ -15,12 +15,16 @@ const token = z.strictObject({
 });
 
 const introspection = z.strictObject({
-  client: rate().prefault('12000/1m').describe('Requests of one client.'),
+  client: rate()
+    .prefault('12000/1m')
+    .describe(
+      'Questions of one client about live tokens. Requests without valid client credentials count by address, with the same number.',
+    ),
   failures: rate().prefault('20/1m').describe('Wrong client credentials, for one client from one address.'),
   unknown: rate()
     .prefault('600/1m')
     .describe(
-      'Questions of one client about tokens that this service never issued. Others are answered all the same.',
+      'All other questions of one client: tokens that were made up, are expired or revoked, or are not for this client. Beyond it they are answered with 429, and questions about live tokens as before.',
     ),
 });
 
@@ -52,7 +56,13 @@ export const rateLimitsSchema = z.strictObject({
   introspection: introspection.prefault({}).describe('POST /oauth/introspect.'),
   revocation: revocation.prefault({}).describe('POST /oauth/revoke.'),
   userinfo: z
-    .strictObject({ address: rate().prefault('3000/1m').describe('Requests of one address.') })
+    .strictObject({
+      address: rate()
+        .prefault('3000/1m')
+        .describe(
+          'Requests of one address with a valid access token. Those without one have a second limit of the same size.',
+        ),
+    })
     .prefault({})
     .describe('GET /oauth/userinfo.'),
   authorization: z

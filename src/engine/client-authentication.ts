@@ -1,5 +1,5 @@
-// What happens when a client shows its secret: count the attempt, compare every live hash in constant time, then count
-// the client's own request. In this order, so that a guess is never free and nobody can use up a client's limit.
+// What happens when a client shows its secret: count the attempt, then compare every live hash in constant time. The client's own
+// request is counted after that, so that a guess is never free and only the client itself can use up its limit.
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { Client, ClientSecret } from '../config/config.ts';
 import type { ClientEndpoint, Limits } from '../limits/limits.ts';
@@ -21,12 +21,12 @@ export type SecretComparisonParts = {
 };
 
 export interface SecretComparison {
-  /** Counted, in constant time; throws what the host answers (429, 503). */
+  /** Counts the attempt, in constant time; throws what the host answers (429, 503). The caller counts the client's request. */
   compare(request: ClientRequest, clientId: string, secret: string): Promise<boolean>;
   /**
    * Looks whether `secret` is a live one that costs nothing to compare, of a client that is known there; undefined leaves everything to
    * `compare`. For a stranger it is undefined, because this look isn't counted. What it returns is awaited before anything is
-   * answered: it counts as `compare` does, and throws what the host answers.
+   * answered: it counts the attempt and the client's request, and throws what the host answers.
    */
   comparePlain(request: ClientRequest, client: Client, secret: string): (() => Promise<void>) | undefined;
 }
@@ -43,13 +43,11 @@ export function createSecretComparison({
     async compare({ endpoint, address }, clientId, secret) {
       const client = findClient(clientId);
       if (client === undefined) return false;
-      const isRight = await limits.attemptSecret(endpoint, clientId, address, async () => {
+      return limits.attemptSecret(endpoint, clientId, address, async () => {
         const match = await findSecret(client.secrets, secret, now() / 1000);
         if (match !== undefined) onSecretUsed?.(client, match);
         return match !== undefined;
       });
-      if (isRight) await limits.takeClient(endpoint, client, address);
-      return isRight;
     },
     comparePlain({ endpoint, address }, client, secret) {
       const { clientId, secrets, tokenEndpointAuthMethod } = client;

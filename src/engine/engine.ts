@@ -27,6 +27,7 @@ import {
 } from './client-authentication.ts';
 import { type ConfigurationParts, createConfiguration } from './configuration.ts';
 import { createEnginePages } from './engine-pages.ts';
+import { acceptForIntrospection, limitIntrospection } from './limit-introspection.ts';
 import { createStillAllowed } from './narrowed-scope.ts';
 import { createOfflineAccessNotice } from './offline-access-notice.ts';
 import { createRecentApps, type RecentApps } from './recent-apps.ts';
@@ -40,7 +41,6 @@ import type { ShortWay } from './short-way.ts';
 import { assertSignsAndVerifies } from './self-test.ts';
 import { signOutAtOnce } from './sign-out-at-once.ts';
 import { createHearingPolicy } from './token-policies.ts';
-import { limitUnknownTokens } from './unknown-tokens.ts';
 
 export type EngineParts = Omit<ConfigurationParts, 'audiences' | 'consents' | 'enginePages'> & {
   readonly pages: Pages;
@@ -104,18 +104,26 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   const recentApps = createRecentApps(config.issuer);
   const enginePages = createEnginePages({ pages: parts.pages, issuer: config.issuer, clients, recentApps });
 
+  async function countClient(ctx: KoaContextWithOIDC | undefined, clientId: string): Promise<void> {
+    const client = findClient(clientId);
+    const { endpoint, address } = requestOf(ctx);
+    if (client === undefined) return;
+    if (endpoint === 'introspection') acceptForIntrospection(ctx?.state ?? {}, client);
+    else await limits.takeClient(endpoint, client, address);
+  }
+
   const configuration = createConfiguration({ ...parts, audiences, consents, enginePages });
   const provider = new PosternProvider(config.issuer, configuration, {
     tokens,
     audiences,
     revoked,
     findMachineToken,
-    compareClientSecret: (ctx, clientId, secret) => secrets.compare(requestOf(ctx), clientId, secret),
-    async admitPublicClient(ctx, clientId) {
-      const client = findClient(clientId);
-      const { endpoint, address } = requestOf(ctx);
-      if (client !== undefined) await limits.takeClient(endpoint, client, address);
+    async compareClientSecret(ctx, clientId, secret) {
+      const isRight = await secrets.compare(requestOf(ctx), clientId, secret);
+      if (isRight) await countClient(ctx, clientId);
+      return isRight;
     },
+    admitPublicClient: countClient,
   });
   rememberFaults(provider);
   logEvents(provider, log);
@@ -132,7 +140,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     handle: compose([
       keepGrants(maySign),
       createOfflineAccessNotice(log),
-      limitUnknownTokens(limits, tokens),
+      limitIntrospection(limits),
       adjustAnswers(config.issuer),
       signOutAtOnce(enginePages, parts.adapter, audit),
       ...(provider.middleware as Middleware[]),

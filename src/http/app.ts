@@ -85,7 +85,7 @@ export function createApp(parts: AppParts): App {
     }),
   );
   app.use(short.resume);
-  app.use(limitAddresses(limits));
+  app.use(limitAddresses(limits, async (jwt) => (await live.current.tokens.verify(jwt)) !== undefined));
   app.use(sizes());
   app.use(refuseControlBytes(issuer));
   app.use(caching(cached));

@@ -30,16 +30,20 @@ export class TooManyRequests extends Error {
 
 /** Endpoints where a client shows its secret. */
 export type ClientEndpoint = 'token' | 'introspection' | 'revocation';
-/** Endpoints that count by address; `pages` are the steps between an authorization request and its answer. */
-export type AddressEndpoint = ClientEndpoint | 'userinfo' | 'authorization' | 'logout' | 'pages';
+/**
+ * Endpoints that count by address; `pages` are the steps between an authorization request and its answer, `userinfo.unknown` is
+ * userinfo without a valid token.
+ */
+export type AddressEndpoint =
+  ClientEndpoint | 'userinfo' | 'userinfo.unknown' | 'authorization' | 'logout' | 'pages';
 
 export interface Limits {
   /** Counts one request of this address; throws TooManyRequests. */
   takeAddress(endpoint: AddressEndpoint, address: string): Promise<void>;
   /** Counts one request of a client that has authenticated, or of a public one from that address; throws TooManyRequests. */
   takeClient(endpoint: ClientEndpoint, client: Client, address: string): Promise<void>;
-  /** Counts one answer about a token that was never ours; throws TooManyRequests. */
-  takeUnknownToken(clientId: string): Promise<void>;
+  /** Counts one answer of introspection that doesn't say that a token is active; throws TooManyRequests. */
+  takeUnknownToken(client: Client, address: string): Promise<void>;
   /**
    * Whether this client has been right from this address, and nothing was wrong there since. Only then may a secret be
    * looked at before `attemptSecret`; for anybody else that would be a guess that isn't counted.
@@ -76,6 +80,10 @@ const NETWORK_FACTOR = 10;
 
 const times = (rate: Rate, factor: number): Rate => ({ ...rate, limit: rate.limit * factor });
 
+/** Anybody can name a public client, so what one address does isn't counted against the others. */
+const subjectOf = ({ clientId, tokenEndpointAuthMethod }: Client, address: string) =>
+  tokenEndpointAuthMethod === 'none' ? `${clientId}\n${address}` : clientId;
+
 export function createLimits({ counters, hash, rates, now, onLimited }: LimitsParts): Limits {
   const counting = createCounting({ counters, hash, goesOnAlone: true });
   const allowances = createAllowances(counting, now);
@@ -97,6 +105,7 @@ export function createLimits({ counters, hash, rates, now, onLimited }: LimitsPa
 
   function addressRateOf(endpoint: AddressEndpoint): Rate {
     if (endpoint === 'pages') return times(rates.authorization.address, PAGES_FACTOR);
+    if (endpoint === 'userinfo.unknown') return rates.userinfo.address;
     const rate = rates[endpoint];
     // Introspection and revocation are called by few, trusted hosts: one address may do what one client may.
     return 'address' in rate ? rate.address : rate.client;
@@ -119,18 +128,17 @@ export function createLimits({ counters, hash, rates, now, onLimited }: LimitsPa
   return {
     async takeAddress(endpoint, address) {
       const rate = addressRateOf(endpoint);
-      await take(`${endpoint}.address`, rate, address);
+      await take(endpoint === 'userinfo.unknown' ? endpoint : `${endpoint}.address`, rate, address);
       if (endpoint === 'authorization') {
         await take('authorization.network', times(rate, NETWORK_FACTOR), networkOf(address));
       }
     },
-    async takeClient(endpoint, { clientId, rateLimits, tokenEndpointAuthMethod }, address) {
-      // Anybody can name a public client, so what one address does isn't counted against the others.
-      const subject = tokenEndpointAuthMethod === 'none' ? `${clientId}\n${address}` : clientId;
-      await take(`${endpoint}.client`, rateLimits[endpoint] ?? rates[endpoint].client, subject);
+    async takeClient(endpoint, client, address) {
+      const rate = client.rateLimits[endpoint] ?? rates[endpoint].client;
+      await take(`${endpoint}.client`, rate, subjectOf(client, address));
     },
-    async takeUnknownToken(clientId) {
-      await take('introspection.unknown', rates.introspection.unknown, clientId);
+    async takeUnknownToken(client, address) {
+      await take('introspection.unknown', rates.introspection.unknown, subjectOf(client, address));
     },
     isKnownClient: (endpoint, clientId, address) => secrets.isKnown(failuresOf(endpoint, clientId, address)),
     confirmSecret: (endpoint, clientId, address) => secrets.confirm(failuresOf(endpoint, clientId, address)),

@@ -31,8 +31,6 @@ export interface AccessTokens {
   sign(claims: Omit<AccessTokenClaims, 'iss'>, extra?: Readonly<Record<string, unknown>>): Promise<string>;
   /** The claims of a token that is ours and valid now; undefined for everything else. Never throws for a bad token. */
   verify(jwt: string): Promise<AccessTokenClaims | undefined>;
-  /** Whether it was ours once: signed by a published key, expired or not. Never throws for a bad token. */
-  wasOurs(jwt: string): Promise<boolean>;
 }
 
 const REQUIRED_CLAIMS = ['sub', 'aud', 'exp', 'iat', 'jti', 'client_id'];
@@ -48,7 +46,8 @@ export function createAccessTokens(issuer: string, keySet: KeySet, now: Clock): 
   // keys make another instance. Only time passes, which is asked each time; whether a token is still wanted isn't asked here at all.
   const verified = new Remembered<AccessTokenClaims>();
 
-  async function verifyAt(jwt: string, time: number): Promise<AccessTokenClaims | undefined> {
+  async function verify(jwt: string): Promise<AccessTokenClaims | undefined> {
+    const time = now();
     const known = verified.get(jwt);
     if (known !== undefined) return known.exp > Math.floor(time / 1000) ? known : undefined;
     if (!hasOneSpelling(jwt)) return undefined;
@@ -74,9 +73,7 @@ export function createAccessTokens(issuer: string, keySet: KeySet, now: Clock): 
   return {
     issuer,
     sign: (claims, extra) => sign({ ...extra, iss: issuer, ...claims }),
-    verify: (jwt) => verifyAt(jwt, now()),
-    // At the beginning of time nothing has expired.
-    wasOurs: async (jwt) => (await verifyAt(jwt, 0)) !== undefined,
+    verify,
   };
 }
 

@@ -132,7 +132,7 @@ describe('looking for tokens by trying', () => {
   const ask = async (token: string) =>
     post(world(), '/oauth/introspect', { token }, { ...from('192.0.2.9'), authorization: basic('rs1') });
 
-  it('IS-29: a thousand made-up tokens in a minute meet 429, and a token that is ours is answered all the same', async () => {
+  it('IS-29: a thousand made-up tokens in a minute meet 429, and a live token is answered all the same', async () => {
     const ours = (await (
       await post(
         world(),
@@ -154,8 +154,6 @@ describe('looking for tokens by trying', () => {
     expect((await ask(ours)).body['active']).toBe(true);
     moveClock(wait);
     expect((await ask('random')).body).toEqual({ active: false });
-    // Expired is not made up.
-    moveClock(1000);
     for (let count = 0; count < 700; count += 50) {
       const statuses = await statusesOf(50, async () => ask(ours));
       expect(countOf(statuses, 200)).toBe(50);

@@ -1,10 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type RedisServer, startRedis } from '../servers.ts';
 import { Browser } from '../world/browser.ts';
-import { moveClock } from '../world/clock.ts';
+import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
-import { type Answer, AUTHORIZATION_REQUEST, basic, get, post } from '../world/flows.ts';
-import { SECRETS, startWorld, type World, worldClients } from '../world/world.ts';
+import {
+  type Answer,
+  AUTHORIZATION_REQUEST,
+  basic,
+  get,
+  machineToken,
+  post,
+  signIn,
+} from '../world/flows.ts';
+import { API, OTHER_API, SECRETS, startWorld, type World, worldClients } from '../world/world.ts';
 
 const TWO = '2/1m';
 const MACHINE = { grant_type: 'client_credentials' };
@@ -22,7 +30,7 @@ const REQUESTS: readonly [string, (world: World, headers?: Record<string, string
   [
     'POST /oauth/introspect',
     (world, headers) =>
-      post(world, '/oauth/introspect', { token: 'x' }, { ...headers, authorization: basic('rs1') }),
+      post(world, '/oauth/introspect', { token: 'x', client_id: 'nobody', client_secret: 'x' }, headers),
   ],
   [
     'POST /oauth/revoke',
@@ -117,7 +125,6 @@ describe('Spec §8 limits by client', () => {
 
   it.each([
     ['/oauth/token', 'svc', MACHINE],
-    ['/oauth/introspect', 'rs1', { token: 'x' }],
     ['/oauth/revoke', 'web', { token: 'x' }],
   ] as const)('count a client at %s from wherever it comes', async (path, client, form) => {
     const send = async () => post(world(), path, form, { ...fresh(), authorization: basic(client) });
@@ -143,6 +150,97 @@ describe('Spec §8 limits by client', () => {
     expect(statuses).toEqual([200, 200, 200, 200, 429]);
   });
 });
+
+eachStore(
+  'an API that is sent tokens that are not live',
+  (world) => {
+    standingClock();
+    const ask = async (form: Record<string, string>, client: 'rs1' | 'svc' = 'rs1', address = '192.0.2.40') =>
+      post(world(), '/oauth/introspect', form, { ...from(address), authorization: basic(client) });
+    // Before the clock moves: a service that has not read its keys for minutes signs nothing.
+    let live: { machine: string; person: string };
+    let dead: readonly Record<string, string>[];
+    beforeAll(async () => {
+      const revoke = async (token: string, client: 'svc' | 'web') =>
+        post(world(), '/oauth/revoke', { token }, { authorization: basic(client) });
+      const [revoked, expired] = [await machineToken(world()), await machineToken(world(), 'other.read')];
+      await revoke(revoked, 'svc');
+      const signedIn = async () =>
+        (await signIn(world(), { scope: 'openid reports.read' })).tokens.access_token;
+      const revokedPerson = await signedIn();
+      await revoke(revokedPerson, 'web');
+      live = { machine: await machineToken(world(), 'reports.read'), person: await signedIn() };
+      const [header, claims] = live.machine.split('.');
+      const tampered = `${header}.${claims}.${'A'.repeat(342)}`;
+      // Live, and not for this API to know about.
+      const foreign = await machineToken(world());
+      const tokens = ['x'.repeat(43), 'a.b.c', tampered, revoked, revokedPerson, expired, foreign];
+      // The last two are what an API asks that was sent no token at all.
+      dead = [...tokens.map((token) => ({ token })), { token: '' }, {}];
+      moveClock(6 * MINUTE);
+    });
+
+    it('IS-29: goes on answering live ones: the others have a limit of their own, for each client', async () => {
+      for (const form of dead) {
+        moveClock(MINUTE + 1);
+        for (let count = 0; count < 3; count += 1) {
+          const { status, body } = await ask(form);
+          const isAnswered = status === 200 ? body['active'] === false : status === 400;
+          expect(isAnswered, JSON.stringify(form)).toBe(true);
+        }
+        for (let count = 0; count < 10; count += 1) expectLimited(await ask(form));
+        // Ten requests are the limit of the client and that of the address: none of those above took one of them.
+        for (let count = 0; count < 5; count += 1) {
+          expect((await ask({ token: live.machine })).body, JSON.stringify(form)).toMatchObject({
+            active: true,
+          });
+          expect((await ask({ token: live.person })).body).toMatchObject({ active: true });
+        }
+      }
+      expectLimited(await ask({ token: live.machine }));
+      // Another client behind that address has limits of its own.
+      expect((await ask({ token: live.machine }, 'svc')).body).toMatchObject({ active: true });
+      expect((await ask({ token: 'x' }, 'svc')).body).toEqual({ active: false });
+    });
+
+    it('IS-29: is not stopped by callers behind its address that do not authenticate', async () => {
+      moveClock(MINUTE + 1);
+      const anonymous = async () =>
+        post(world(), '/oauth/introspect', { token: live.machine }, from('192.0.2.41'));
+      for (let count = 0; count < 10; count += 1) expect((await anonymous()).status).toBe(401);
+      expectLimited(await anonymous());
+      expect((await ask({ token: live.machine }, 'rs1', '192.0.2.41')).body).toMatchObject({ active: true });
+    });
+
+    it('asks userinfo about live ones all the same', async () => {
+      moveClock(MINUTE + 1);
+      const userinfo = async (token: string) =>
+        get(world(), '/oauth/userinfo', { ...from('192.0.2.42'), authorization: `Bearer ${token}` });
+      for (let count = 0; count < 4; count += 1) expect((await userinfo(`x${count}`)).status).toBe(401);
+      expectLimited(await userinfo('x'));
+      for (let count = 0; count < 4; count += 1) {
+        expect((await userinfo(live.person)).status).toBe(200);
+      }
+      expectLimited(await userinfo(live.person));
+    });
+  },
+  {
+    config: {
+      ...behindProxy,
+      rate_limits: { introspection: { client: '10/1m', unknown: '3/1m' }, userinfo: { address: '4/1m' } },
+      lifetimes: { access_token: '1h' },
+      resources: [
+        { resource: API, scopes: ['reports.read', 'reports.write'], introspection_clients: ['rs1'] },
+        {
+          resource: OTHER_API,
+          scopes: ['other.read'],
+          introspection_clients: ['rs1'],
+          access_token: '5m',
+        },
+      ],
+    },
+  },
+);
 
 describe('failed client authentication', () => {
   const failures = { failures: TWO };
