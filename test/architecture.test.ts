@@ -43,7 +43,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry/api': ['telemetry'],
   'rate-limiter-flexible': ['limits'],
   yaml: ['config'],
-  zod: ['config'],
+  zod: ['config', 'pages'],
 };
 
 type Import = { readonly file: string; readonly from: string; readonly target: string };

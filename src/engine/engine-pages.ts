@@ -3,7 +3,7 @@
 import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
-import type { ClientModel, LoggedOutModel } from '../pages/models.ts';
+import type { ClientModel, PageModels } from '../pages/models.ts';
 import type { Pages } from '../pages/pages.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { toClientModel } from './client-model.ts';
@@ -35,7 +35,7 @@ export function createEnginePages({ pages, issuer, clients, recentApps }: Engine
     return client && toClientModel(client, issuer);
   }
 
-  function showLoggedOut(ctx: KoaContextWithOIDC, outcome: LoggedOutModel['outcome']): void {
+  function showLoggedOut(ctx: KoaContextWithOIDC, outcome: PageModels['logged-out']['outcome']): void {
     const model = { client: clientModel(ctx.oidc.client?.clientId), outcome };
     html(ctx, pages.render('logged-out', model, contextOf(ctx)));
   }

@@ -7,7 +7,7 @@ import { isDemoSecret } from '../config/client-secrets.ts';
 import type { Client, Config } from '../config/config.ts';
 import { DEMO_CALLBACK_PATH, DEMO_CLIENT_ID, DEMO_CLIENT_SECRET, DEMO_TRY_PATH } from '../config/demo.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
-import type { TryModel } from '../pages/models.ts';
+import type { PageModels } from '../pages/models.ts';
 import type { Pages } from '../pages/pages.ts';
 
 const COOKIE = 'postern_try';
@@ -16,7 +16,11 @@ const START_PATH = `${DEMO_TRY_PATH}/start`;
 /** What the app remembers between its request and the answer. */
 type Pending = { readonly state: string; readonly nonce: string; readonly verifier: string };
 type TokenAnswer = { readonly access_token: string; readonly id_token: string; readonly error?: string };
-type Outcome = TryModel extends infer M ? (M extends TryModel ? Omit<M, 'startUrl'> : never) : never;
+type Outcome = PageModels['try'] extends infer M
+  ? M extends PageModels['try']
+    ? Omit<M, 'startUrl'>
+    : never
+  : never;
 type Demo = { readonly client: Client; readonly callback: string };
 
 /** Undefined where there is no demo client to try. */

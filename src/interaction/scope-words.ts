@@ -2,9 +2,9 @@
 // (`scope.NAME`), then the words of the configuration, then the scope itself.
 import type { Resource } from '../config/config.ts';
 import type { OpenInteraction } from '../engine/interactions.ts';
-import type { ConsentModel, ScopeModel } from '../pages/models.ts';
+import type { PageModels, ScopeModel } from '../pages/models.ts';
 
-type Requested = Pick<ConsentModel, 'scopes' | 'resources'>;
+type Requested = Pick<PageModels['consent'], 'scopes' | 'resources'>;
 
 /** Key of a text -> the text in the page's language, where there is one. */
 export type FindText = (key: string) => string | undefined;

@@ -4,7 +4,7 @@ import type { Account, Accounts } from '../accounts/accounts.ts';
 import type { Config } from '../config/config.ts';
 import type { OpenInteraction } from '../engine/interactions.ts';
 import type { LanguageWishes } from '../pages/locale.ts';
-import type { LoginModel, PageModels } from '../pages/models.ts';
+import type { PageModels } from '../pages/models.ts';
 import type { Pages } from '../pages/pages.ts';
 import type { Clock } from '../store/store.ts';
 import type { Csrf } from './csrf.ts';
@@ -20,7 +20,7 @@ export type ShowParts = {
 };
 
 /** What a sign-in form starts with. */
-export type Shown = Pick<LoginModel, 'username' | 'error'>;
+export type Shown = Pick<PageModels['login'], 'username' | 'error'>;
 
 export interface Show {
   /** For who has to sign in, or wants to as somebody else. */

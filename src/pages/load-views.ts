@@ -3,8 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Branding } from '../config/config.ts';
 import { COLORS_CSS } from './assets.ts';
-import { PAGE_NAMES } from './fields.ts';
-import type { BrandingModel, PageModels, PageName } from './models.ts';
+import { type BrandingModel, PAGE_NAMES, type PageModels, type PageName } from './models.ts';
 import { PAGE_STATES } from './samples.ts';
 import { compileTemplates } from './templates.ts';
 import type { Template, TemplateSet, TemplateSource } from './templates.ts';

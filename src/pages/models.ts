@@ -1,161 +1,181 @@
-// What each page is given, field by field. Owns the contract between the service and whoever designs a page; a
-// template never sees a request, only one of these. docs/views.md lists it all, and fields.ts holds the two together.
+// What each page is given, field by field: a template never sees a request, only one of these. One schema gives the type
+// and the names of the fields, which `postern views check` and docs/views.md are held to.
+import * as z from 'zod';
 
-export type BrandingModel = {
-  readonly name: string;
-  /** URL. */
-  readonly logo?: string | undefined;
-  /** URL of the logo for dark pages, where it is another one. */
-  readonly logoDark?: string | undefined;
-  /** URL; the built-in icon without one. */
-  readonly favicon: string;
-  readonly color?: string | undefined;
-  readonly privacyUri?: string | undefined;
-  readonly termsUri?: string | undefined;
-  readonly imprintUri?: string | undefined;
-};
+const text = z.string();
+/** An absolute URL, or a path on this host. */
+const url = z.string();
+
+export const BrandingModel = z.object({
+  name: text,
+  logo: url.optional(),
+  /** The logo for dark pages, where it is another one. */
+  logoDark: url.optional(),
+  /** The built-in icon when none is configured. */
+  favicon: url,
+  color: text.optional(),
+  privacyUri: url.optional(),
+  termsUri: url.optional(),
+  imprintUri: url.optional(),
+});
+export type BrandingModel = z.infer<typeof BrandingModel>;
 
 /** One language that this page can be shown in. */
-export type LanguageModel = {
+export const LanguageModel = z.object({
   /** BCP 47 tag. */
-  readonly locale: string;
+  locale: text,
   /** Its own name: `Deutsch`. */
-  readonly name: string;
-  readonly current: boolean;
+  name: text,
+  current: z.boolean(),
   /** This page in that language; the choice is remembered. */
-  readonly href: string;
-};
+  href: url,
+});
 
 /** Shared by every page. */
-export type PageContext = {
+export const PageContext = z.object({
   /** BCP 47 tag for `<html lang>`. */
-  readonly locale: string;
+  locale: text,
   /** For `<html dir>`. */
-  readonly dir: 'ltr' | 'rtl';
-  readonly branding: BrandingModel;
+  dir: z.enum(['ltr', 'rtl']),
+  branding: BrandingModel,
   /** URLs of the stylesheets in their order: ours, the operator's colour, the operator's branding.css. */
-  readonly stylesheets: readonly string[];
+  stylesheets: z.array(url).readonly(),
   /** Empty where this page can't be asked for again. */
-  readonly languages: readonly LanguageModel[];
-};
+  languages: z.array(LanguageModel).readonly(),
+});
+export type PageContext = z.infer<typeof PageContext>;
 
-export type ClientModel = {
-  readonly id: string;
+export const ClientModel = z.object({
+  id: text,
   /** client_name, or the client_id when there is none. */
-  readonly name: string;
-  readonly logoUri?: string | undefined;
-  readonly clientUri?: string | undefined;
+  name: text,
+  logoUri: url.optional(),
+  clientUri: url.optional(),
   /** Where a person can begin anew: the app's own start of a sign-in, or its home page. */
-  readonly startUri?: string | undefined;
-  readonly policyUri?: string | undefined;
-  readonly tosUri?: string | undefined;
-};
+  startUri: url.optional(),
+  policyUri: url.optional(),
+  tosUri: url.optional(),
+});
+export type ClientModel = z.infer<typeof ClientModel>;
 
-export type LoginModel = {
-  readonly client: ClientModel;
-  /** Form target, absolute. */
-  readonly action: string;
-  readonly csrf: string;
-  /** Prefilled: what was typed before, login_hint, or who has to confirm their password. */
-  readonly username: string;
-  readonly error?: 'invalid_credentials' | 'too_many_attempts' | 'busy' | undefined;
-  /** Form target of "cancel": the app is told access_denied. */
-  readonly cancelAction: string;
-  /** Token of the cancel form. */
-  readonly cancelCsrf: string;
-  /** Where "use another account" came from. */
-  readonly backUrl?: string | undefined;
-};
+export const ScopeModel = z.object({ name: text, /** Plain words. */ description: text });
+export type ScopeModel = z.infer<typeof ScopeModel>;
 
-export type SelectAccountModel = {
-  readonly client: ClientModel;
-  /** Form target of "continue as …". */
-  readonly action: string;
-  readonly csrf: string;
-  readonly cancelAction: string;
-  /** Who is signed in. */
-  readonly username: string;
-  /** Full name, where it is known. */
-  readonly displayName?: string | undefined;
-  /** The sign-in for somebody else. */
-  readonly otherAccountUrl: string;
-};
-
-export type ScopeModel = { readonly name: string; /** Plain words. */ readonly description: string };
-
-export type ApiModel = {
+export const ApiModel = z.object({
   /** The API's identifier. */
-  readonly resource: string;
+  resource: text,
   /** What to call it: its configured name, or the identifier. */
-  readonly name: string;
-  readonly scopes: readonly ScopeModel[];
-};
+  name: text,
+  scopes: z.array(ScopeModel).readonly(),
+});
 
-export type ConsentModel = {
-  readonly client: ClientModel;
-  readonly action: string;
-  readonly cancelAction: string;
-  readonly csrf: string;
-  /** Who is signed in. */
-  readonly username: string;
+const login = z.object({
+  client: ClientModel,
+  /** Form target, absolute. */
+  action: url,
+  csrf: text,
+  /** Prefilled: what was typed before, login_hint, or the person who has to confirm their password. */
+  username: text,
+  error: z.enum(['invalid_credentials', 'too_many_attempts', 'busy']).optional(),
+  /** Form target of "cancel": the app gets access_denied. */
+  cancelAction: url,
+  /** Token of the cancel form. */
+  cancelCsrf: text,
+  /** Where "use another account" came from. */
+  backUrl: url.optional(),
+});
+
+const selectAccount = z.object({
+  client: ClientModel,
+  /** Form target of "continue as …". */
+  action: url,
+  csrf: text,
+  cancelAction: url,
+  /** The person who is signed in. */
+  username: text,
+  /** Full name, where it is known. */
+  displayName: text.optional(),
+  /** The sign-in for another person. */
+  otherAccountUrl: url,
+});
+
+const consent = z.object({
+  client: ClientModel,
+  action: url,
+  cancelAction: url,
+  csrf: text,
+  /** The person who is signed in. */
+  username: text,
   /** What the app asks for now, in plain words. */
-  readonly scopes: readonly ScopeModel[];
-  /** Scopes of APIs, by API. */
-  readonly resources: readonly ApiModel[];
-  /** The sign-in for somebody else. */
-  readonly otherAccountUrl: string;
-};
+  scopes: z.array(ScopeModel).readonly(),
+  /** The APIs that a token will be for, with the scopes asked for now. */
+  resources: z.array(ApiModel).readonly(),
+  /** The sign-in for another person. */
+  otherAccountUrl: url,
+});
 
-export type LogoutModel = {
+const logout = z.object({
   /** The engine's confirm route, absolute. */
-  readonly action: string;
+  action: url,
   /** The engine's own token for that form; its field is called `xsrf`. */
-  readonly xsrf: string;
-  readonly client?: ClientModel | undefined;
-};
+  xsrf: text,
+  client: ClientModel.optional(),
+});
 
-export type LoggedOutModel = {
-  readonly client?: ClientModel | undefined;
-  /** signed_out: just now. stayed: the person kept the session. nobody: there was nobody to sign out. */
-  readonly outcome: 'signed_out' | 'stayed' | 'nobody';
-};
+const loggedOut = z.object({
+  client: ClientModel.optional(),
+  /** signed_out: just now. stayed: the person kept the session. nobody: there was no session. */
+  outcome: z.enum(['signed_out', 'stayed', 'nobody']),
+});
 
-export type ErrorModel = {
+const error = z.object({
   /** HTTP status that the page is sent with. */
-  readonly status: number;
+  status: z.number(),
   /** Stable code: an OAuth error code, or `not_found`, `expired`, `no_cookies`, `forbidden`, `unavailable`. */
-  readonly error: string;
-  /** What to tell support: one safe sentence, in English. */
-  readonly description?: string | undefined;
-  /** What to tell support. */
-  readonly requestId: string;
+  error: text,
+  /** A detail for support: one safe sentence, in English. */
+  description: text.optional(),
+  /** A reference for support, which the log has too. */
+  requestId: text,
   /** The app that the person came from, where it is known. */
-  readonly client?: ClientModel | undefined;
+  client: ClientModel.optional(),
+});
+
+/** The try-out of a fresh installation: what the demo app got. `startUrl` begins a sign-in. */
+const tryOut = z.discriminatedUnion('outcome', [
+  z.object({ outcome: z.enum(['ready', 'stale']), startUrl: url }),
+  z.object({ outcome: z.literal('refused'), startUrl: url, error: text }),
+  z.object({
+    outcome: z.literal('signed_in'),
+    startUrl: url,
+    sections: z.array(z.object({ title: text, text })).readonly(),
+  }),
+]);
+
+/** Page name -> the schema of its `model`. */
+export const PAGE_MODELS = {
+  login,
+  'select-account': selectAccount,
+  consent,
+  logout,
+  'logged-out': loggedOut,
+  error,
+  try: tryOut,
 };
 
-/** The try-out of a fresh installation: what the demo app got. */
-export type TryModel = {
-  /** Where a sign-in begins. */
-  readonly startUrl: string;
-} & (
-  | { readonly outcome: 'ready' }
-  | { readonly outcome: 'stale' }
-  | { readonly outcome: 'refused'; readonly error: string }
-  | {
-      readonly outcome: 'signed_in';
-      readonly sections: readonly { readonly title: string; readonly text: string }[];
-    }
-);
-
-/** Page name -> its model. */
 export type PageModels = {
-  readonly login: LoginModel;
-  readonly 'select-account': SelectAccountModel;
-  readonly consent: ConsentModel;
-  readonly logout: LogoutModel;
-  readonly 'logged-out': LoggedOutModel;
-  readonly error: ErrorModel;
-  readonly try: TryModel;
+  readonly [N in keyof typeof PAGE_MODELS]: Readonly<z.infer<(typeof PAGE_MODELS)[N]>>;
 };
-
 export type PageName = keyof PageModels;
+
+export const PAGE_NAMES = Object.keys(PAGE_MODELS) as readonly PageName[];
+
+/** Field -> its schema, whatever list, union or option it is in; undefined for a plain value. */
+export function fieldsOf(schema: unknown): Readonly<Record<string, unknown>> | undefined {
+  if (schema instanceof z.ZodObject) return schema.shape;
+  if (schema instanceof z.ZodUnion) return Object.assign({}, ...schema.options.map(fieldsOf));
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodReadonly || schema instanceof z.ZodArray) {
+    return fieldsOf(schema.unwrap());
+  }
+  return undefined;
+}

@@ -82,7 +82,7 @@ export function createPages(options: PagesOptions): Pages {
         return render(current, builtIn.templates, name, model, context);
       } catch (cause) {
         report(`${name}.ejs`, cause);
-        return lastResortPage('requestId' in model ? model.requestId : '');
+        return lastResortPage('requestId' in model ? String(model.requestId) : '');
       }
     },
     localeFor: (wishes) => chooseLocale(wishes, current.texts.locales),

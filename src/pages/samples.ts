@@ -1,15 +1,6 @@
 // Every page in every state that its model allows, with sample data: what an operator's templates are tried out with
 // before people see them. Owns the samples only; nobody is ever served one.
-import type {
-  ClientModel,
-  ConsentModel,
-  ErrorModel,
-  LoginModel,
-  LogoutModel,
-  PageModels,
-  PageName,
-  SelectAccountModel,
-} from './models.ts';
+import type { ClientModel, PageModels, PageName } from './models.ts';
 
 /** A page with one model of it. */
 export type PageState = { [N in PageName]: { title: string; name: N; model: PageModels[N] } }[PageName];
@@ -29,7 +20,7 @@ const full: ClientModel = {
 };
 const longWord = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft';
 
-export const LOGIN: LoginModel = {
+export const LOGIN: PageModels['login'] = {
   client: plain,
   action: 'https://id.example/interaction/abc/login',
   cancelAction: 'https://id.example/interaction/abc/cancel',
@@ -38,7 +29,7 @@ export const LOGIN: LoginModel = {
   username: '',
 };
 
-export const SELECT_ACCOUNT: SelectAccountModel = {
+export const SELECT_ACCOUNT: PageModels['select-account'] = {
   client: plain,
   action: 'https://id.example/interaction/abc/continue',
   cancelAction: 'https://id.example/interaction/abc/cancel',
@@ -47,11 +38,15 @@ export const SELECT_ACCOUNT: SelectAccountModel = {
   otherAccountUrl: 'https://id.example/interaction/abc?account=other',
 };
 
-export const LOGOUT: LogoutModel = { action: 'https://id.example/oauth/logout/confirm', xsrf: 'xs' };
+export const LOGOUT: PageModels['logout'] = { action: 'https://id.example/oauth/logout/confirm', xsrf: 'xs' };
 
-export const ERROR: ErrorModel = { status: 500, error: 'server_error', requestId: '01JCZW7P4Q8RM0V3X5T9' };
+export const ERROR: PageModels['error'] = {
+  status: 500,
+  error: 'server_error',
+  requestId: '01JCZW7P4Q8RM0V3X5T9',
+};
 
-export const CONSENT: ConsentModel = {
+export const CONSENT: PageModels['consent'] = {
   client: plain,
   action: 'https://id.example/interaction/abc/consent',
   cancelAction: 'https://id.example/interaction/abc/cancel',

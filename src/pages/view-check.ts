@@ -5,8 +5,8 @@ import path from 'node:path';
 import type { Branding } from '../config/config.ts';
 import { suggest } from '../config/suggestion.ts';
 import { isAssetName } from './assets.ts';
-import { PAGE_FIELDS } from './fields.ts';
-import { formFaults, htmlFaults } from './html-faults.ts';
+import { htmlFaults } from './html-faults.ts';
+import { PAGE_MODELS } from './models.ts';
 import { createPages } from './pages.ts';
 import { PAGE_STATES } from './samples.ts';
 import { toStrictModel } from './strict-model.ts';
@@ -173,10 +173,11 @@ function renderFaults(
           error(`${name}.ejs`, `${field} is no field${hint === undefined ? '' : `: did you mean ${hint}?`}`),
         );
       };
-      const strict = toStrictModel(model, { ...PAGE_FIELDS[name] }, 'model', onUnknown) as typeof model;
+      const strict = toStrictModel(model, PAGE_MODELS[name], 'model', onUnknown) as typeof model;
       const html = pages.render(name, strict, { locale, languageUrl: (tag) => `?lang=${tag}` });
-      const found = [...htmlFaults(html), ...(name === 'try' ? [] : formFaults(html, { ...model }))];
-      for (const message of found) faults.push(error(`${name}.ejs`, `${message} (as in "${title}")`));
+      const token = ['xsrf', 'csrf'].find((field) => field in model);
+      for (const message of htmlFaults(html, token))
+        faults.push(error(`${name}.ejs`, `${message} (as in "${title}")`));
     }
   }
   // One sentence for each page: the same fault stands in most of its states.

@@ -1,7 +1,16 @@
 // docs/views.md names every page and every field, and no other; the fields are held against the types by the compiler.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { CONTEXT_FIELDS, OBJECTS, PAGE_FIELDS } from '../../../src/pages/fields.ts';
+import {
+  ApiModel,
+  BrandingModel,
+  ClientModel,
+  fieldsOf,
+  LanguageModel,
+  PAGE_MODELS,
+  PageContext,
+  ScopeModel,
+} from '../../../src/pages/models.ts';
 import { PAGE_STATES } from '../../../src/pages/samples.ts';
 import { LOCAL_NAMES } from '../../../src/pages/templates.ts';
 import { listViewFiles } from '../../../src/pages/view-files.ts';
@@ -17,14 +26,17 @@ function tableBelow(heading: string): Record<string, boolean> {
   );
 }
 
+const MODELS = { ...PAGE_MODELS, ApiModel, BrandingModel, ClientModel, LanguageModel, ScopeModel };
+
 describe('docs/views.md', () => {
-  it.each(Object.entries({ ...PAGE_FIELDS, ...OBJECTS }))('has every field of %s', (name, fields) => {
-    expect(Object.keys(tableBelow(`### \`${name}\``)).toSorted()).toEqual(Object.keys(fields).toSorted());
+  it.each(Object.entries(MODELS))('has every field of %s', (name, schema) => {
+    const fields = Object.keys(fieldsOf(schema) ?? {});
+    expect(Object.keys(tableBelow(`### \`${name}\``)).toSorted()).toEqual(fields.toSorted());
   });
 
   it('has every name that a template sees', () => {
     expect(Object.keys(tableBelow('## Templates'))).toEqual([...LOCAL_NAMES]);
-    for (const name of Object.keys(CONTEXT_FIELDS)) expect(LOCAL_NAMES).toContain(name);
+    for (const name of Object.keys(PageContext.shape)) expect(LOCAL_NAMES).toContain(name);
   });
 
   it('marks what may be absent: every sample has the rest', () => {

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createPages } from '../../../src/pages/pages.ts';
 import type { Pages, PagesOptions, ViewProblem } from '../../../src/pages/pages.ts';
-import { PAGE_NAMES } from '../../../src/pages/fields.ts';
+import { PAGE_NAMES } from '../../../src/pages/models.ts';
 import { htmlProblems } from './html-problems.ts';
 import { CONSENT, ERROR, LOGIN, LOGOUT, PAGE_STATES } from '../../../src/pages/samples.ts';
 import { parseLocaleFile, placeholdersOf } from '../../../src/pages/texts.ts';
