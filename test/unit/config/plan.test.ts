@@ -274,7 +274,9 @@ describe('TK-10: a plan for secrets', () => {
   it('knows that an end in the past ends it now', async () => {
     const cut = OLD.replace(' }', ', expires_at: 2025-12-31 }');
     const plan = await planOf(withSecrets(OLD, NEW), withSecrets(cut, NEW));
-    expect(lines(plan)).toEqual([expect.stringMatching(/^breaking .*client_secrets\[old\]\.expires_at: ends with this/)]);
+    expect(lines(plan)).toEqual([
+      expect.stringMatching(/^breaking .*client_secrets\[old\]\.expires_at: ends with this/),
+    ]);
   });
 
   it('never shows one', async () => {
