@@ -52,7 +52,8 @@ function grantsOf({ authorizations = {} }: Session): readonly string[] {
 
 /** The session, the cookies that this answer would have set for it, and the script that its page would have run. */
 async function forget(ctx: KoaContextWithOIDC, session: Session, policy: string): Promise<void> {
-  await session.destroy();
+  // One to which nobody has signed in was never stored.
+  if (session.accountId !== undefined) await session.destroy();
   if (policy !== '') ctx.set(POLICY, policy);
   const name = ctx.oidc.provider.cookieName('session');
   const set = [ctx.response.headers['set-cookie'] ?? []].flat().filter((one) => !one.startsWith(name));

@@ -75,7 +75,7 @@ export type LimitsParts = {
 const ADDRESS_FAILURES_FACTOR = 3;
 /** A sign-in is one authorization request and, with a mistyped password, up to ten others. */
 const PAGES_FACTOR = 10;
-/** Authorization requests, which leave an interaction in the store, and failed sign-ins: a /24 or a /48 is cheap to rent. */
+/** For pages that a browser opens without credentials, and failed sign-ins: a /24 or a /48 is cheap to rent. */
 const NETWORK_FACTOR = 10;
 
 const times = (rate: Rate, factor: number): Rate => ({ ...rate, limit: rate.limit * factor });
@@ -129,8 +129,8 @@ export function createLimits({ counters, hash, rates, now, onLimited }: LimitsPa
     async takeAddress(endpoint, address) {
       const rate = addressRateOf(endpoint);
       await take(endpoint === 'userinfo.unknown' ? endpoint : `${endpoint}.address`, rate, address);
-      if (endpoint === 'authorization') {
-        await take('authorization.network', times(rate, NETWORK_FACTOR), networkOf(address));
+      if (endpoint === 'authorization' || endpoint === 'logout') {
+        await take(`${endpoint}.network`, times(rate, NETWORK_FACTOR), networkOf(address));
       }
     },
     async takeClient(endpoint, client, address) {

@@ -6,13 +6,15 @@ import {
   AUTHORIZATION_REQUEST,
   authorizationError,
   authorize,
+  get,
   introspect,
+  post,
   redeem,
   refresh,
   signIn,
   userinfo,
 } from '../world/flows.ts';
-import type { World } from '../world/world.ts';
+import type { OpenWorld, World } from '../world/world.ts';
 
 const OUT = 'https://app.example/out';
 const CONFIRM = '/oauth/logout/confirm';
@@ -27,6 +29,39 @@ async function isSignedIn(world: World, browser: Browser): Promise<boolean> {
   if (error === null || error === 'consent_required') return true;
   throw new Error(`neither signed in nor out: ${error}`);
 }
+
+/** How often the service has written a record to its store, as its metrics say. */
+async function recordWrites({ management }: OpenWorld): Promise<number> {
+  const metrics = await (await fetch(`${management}/metrics`)).text();
+  const operations = metrics.matchAll(/_count\{operation="records\.(\w+)"\} (\d+)/g);
+  return [...operations]
+    .filter(([, operation = '']) => !operation.startsWith('find'))
+    .reduce((sum, [, , count]) => sum + Number(count), 0);
+}
+
+eachStore('signing out with nobody signed in', (world) => {
+  const LOGOUT = '/oauth/logout';
+
+  it('writes nothing to the store, whatever cookie the browser sends', async () => {
+    const { browser } = await signIn(world(), { scope: 'openid' });
+    const old = browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
+    expect(await recordWrites(world())).toBeGreaterThan(0);
+    await browser.submit(await browser.open(`${world().issuer}${LOGOUT}`), CONFIRM, { logout: 'yes' });
+    const before = await recordWrites(world());
+    const query = `?client_id=web&post_logout_redirect_uri=${encodeURIComponent(OUT)}&state=s`;
+    // Properly signed, of a session that has ended.
+    for (const cookie of ['', 'postern_session=x', old]) {
+      expect((await get(world(), LOGOUT, { cookie })).status).toBe(200);
+      expect((await get(world(), `${LOGOUT}${query}`, { cookie })).status).toBe(303);
+      expect((await get(world(), `${LOGOUT}?client_id=nobody`, { cookie })).status).toBe(400);
+      expect((await get(world(), `${LOGOUT}?id_token_hint=x`, { cookie })).status).toBe(400);
+      const form = { client_id: 'web', post_logout_redirect_uri: OUT };
+      expect((await post(world(), LOGOUT, form, { cookie })).status).toBe(303);
+      expect((await post(world(), CONFIRM, { logout: 'yes', xsrf: 'x' }, { cookie })).status).toBe(400);
+    }
+    expect(await recordWrites(world())).toBe(before);
+  });
+});
 
 eachStore('signing out', (world) => {
   it('Spec §4 GET /oauth/logout: RP-initiated, asks, ends the session and goes back with state', async () => {

@@ -96,6 +96,30 @@ eachStore(
   },
 );
 
+eachStore(
+  'rate limits by network',
+  (world) => {
+    it.each([
+      ['/oauth/logout', 200],
+      [AUTHORIZE, 303],
+    ])('HT-12: %s answers 429 to a network above ten times the limit of an address', async (path, ok) => {
+      const ask = async (address: string) => get(world(), path, from(address));
+      for (let host = 1; host <= 20; host += 1) {
+        expect((await ask(`203.0.113.${host}`)).status).toBe(ok);
+      }
+      expectLimited(await ask('203.0.113.21'));
+      for (let host = 1; host <= 20; host += 1) {
+        expect((await ask(`2001:db8:1:${host}::1`)).status).toBe(ok);
+      }
+      expectLimited(await ask('2001:db8:1:21::1'));
+      expect((await ask('203.0.114.1')).status).toBe(ok);
+    });
+  },
+  {
+    config: { ...behindProxy, rate_limits: { authorization: { address: TWO }, logout: { address: TWO } } },
+  },
+);
+
 describe('rate limits and pages', () => {
   const world = useWorld({ config: { rate_limits: { authorization: { address: '1/1m' } } } });
 

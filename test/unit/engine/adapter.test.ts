@@ -36,7 +36,7 @@ describe('a stored record', () => {
     ['AccessToken', (id: string) => ({ jti: id, grantId: 'g', clientId: 'web', kind: 'AccessToken' })],
     ['AuthorizationCode', (id: string) => ({ jti: id, grantId: 'g', codeChallenge: 'c' })],
     ['RefreshToken', (id: string) => ({ jti: id, grantId: 'g', rotations: 1 })],
-    ['Session', (id: string) => ({ jti: id, uid: `uid-${id.slice(0, 4)}`, loginTs: 1 })],
+    ['Session', (id: string) => ({ jti: id, uid: `uid-${id.slice(0, 4)}`, accountId: 'usr_1' })],
     [
       'Interaction',
       (id: string) => ({
@@ -86,7 +86,7 @@ describe('a stored record', () => {
   });
 
   it('needs an end: without one it is not stored, and one in its last second is gone', async () => {
-    const adapter = createAdapter('Session', parts);
+    const adapter = createAdapter('Interaction', parts);
     const id = newId();
     await expect(adapter.upsert(id, { jti: id }, undefined as unknown as number)).rejects.toThrow(TypeError);
     await adapter.upsert(id, { jti: id, uid: 'u' }, 60);
@@ -175,14 +175,14 @@ describe('a session', () => {
     const records = createRequestRecords({ ...store.records, save }, Date.now);
     const sessions = createAdapter('Session', { ...parts, records });
     const [id, uid] = [newId(), newId()];
-    await sessions.upsert(id, { jti: id, uid }, 60);
+    await sessions.upsert(id, { jti: id, uid, accountId: 'usr_1' }, 60);
     await records.inOneRequest(async () => {
       await sessions.destroy(id);
       expect(await sessions.find(id)).toBeUndefined();
     });
     expect(saved.at(-1)).toMatchObject({ kind: 'Session', isConsumed: true, isConfirmed: true });
     // A request that was in flight saves it at its end.
-    await sessions.upsert(id, { jti: id, uid }, 60);
+    await sessions.upsert(id, { jti: id, uid, accountId: 'usr_1' }, 60);
     expect(await sessions.find(id)).toBeUndefined();
     expect(await sessions.findByUid(uid)).toBeUndefined();
   });
