@@ -8,7 +8,7 @@ import type { Ring, RingKey } from '../keys/keyring.ts';
 import { outlook, type KeyOutlook } from '../keys/outlook.ts';
 import { toTiming, toTimingInput } from '../keys/timing.ts';
 import { createVault, type Vault } from '../keys/vault.ts';
-import { openStore } from '../store/open.ts';
+import { isStoreMade, openStore } from '../store/open.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
 import { configOption, jsonOption, readConfig } from './configuration.ts';
 import { Refused } from './io.ts';
@@ -28,12 +28,15 @@ export function addKeysVerb(keys: Command, name: string, description: string): C
   return keys.command(name).description(description).addOption(configOption()).addOption(jsonOption());
 }
 
+const NO_KEYS = 'there are no signing keys yet: the first start of the service makes them';
+
 /** Throws Refused before the first start, which alone makes a ring. */
 export async function withKeys(
   { config: file }: KeysOptions,
   use: (context: KeysContext) => Promise<void>,
 ): Promise<void> {
   const config = await readConfig(file);
+  if (!(await isStoreMade(config.store))) throw new Refused(NO_KEYS);
   const store = await openStore(config.store);
   const { now } = store.clock;
   try {
@@ -56,7 +59,7 @@ export async function withKeys(
 async function assertStarted(documents: DocumentStore): Promise<void> {
   const found = await Promise.all([RING_ID, PEPPER_ID].map((id) => documents.get(KEYS_COLLECTION, id)));
   if (found.every((document) => document === undefined)) {
-    throw new Refused('there are no signing keys yet: the first start of the service makes them');
+    throw new Refused(NO_KEYS);
   }
 }
 

@@ -7,7 +7,7 @@ import type { PasswordContext } from '../accounts/password-rules.ts';
 import { createPeople, type People } from '../accounts/people.ts';
 import type { AuditConfig, Config, User } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
-import { openStore } from '../store/open.ts';
+import { isStoreMade, openStore } from '../store/open.ts';
 import { openTelemetry } from '../telemetry/telemetry.ts';
 import { configOption, jsonOption, readConfig } from './configuration.ts';
 import { Refused, type CliIo } from './io.ts';
@@ -34,8 +34,12 @@ export function addUserVerb(user: Command, name: string, description: string): C
 export async function withPeople(
   { config: file }: UserOptions,
   use: (context: UserContext) => Promise<void>,
+  { mustExist = false } = {},
 ): Promise<void> {
   const config = await readConfig(file);
+  if (mustExist && !(await isStoreMade(config.store))) {
+    throw new Refused('there is no store yet: the first start of the service makes it');
+  }
   const store = await openStore(config.store);
   try {
     const { documents } = store;

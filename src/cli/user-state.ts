@@ -16,7 +16,7 @@ import {
 
 export function registerUserState(user: Command, io: CliIo): void {
   addUserVerb(user, 'list', 'who can sign in, and where they come from').action((options: UserOptions) =>
-    withPeople(options, (context) => list(context, options, io)),
+    withPeople(options, (context) => list(context, options, io), { mustExist: true }),
   );
 
   addUserVerb(user, 'disable', 'end all sessions and tokens of a person, now')

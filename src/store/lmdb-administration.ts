@@ -2,13 +2,12 @@
 import { chmod, mkdir, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { countOne, type StoreAdministration } from './administration.ts';
+import { DATA_FILE } from './lmdb-files.ts';
 import { openFolder } from './lmdb.ts';
-
-const DATA = 'data.mdb';
 
 /** Rejects where no service has made a store yet: whoever looks makes none, and an empty copy is no backup. */
 export async function administerLmdb(folder: string): Promise<StoreAdministration> {
-  await stat(join(folder, DATA)).catch((cause: unknown) => {
+  await stat(join(folder, DATA_FILE)).catch((cause: unknown) => {
     throw new Error(`there is no store in ${folder}`, { cause });
   });
   const tables = await openFolder(folder);
@@ -22,7 +21,7 @@ export async function administerLmdb(folder: string): Promise<StoreAdministratio
         counts['documents'] = tables.documents.getKeysCount();
         counts['counter'] = tables.counters.getKeysCount();
       });
-      return { counts, bytes: (await stat(join(folder, DATA))).size };
+      return { counts, bytes: (await stat(join(folder, DATA_FILE))).size };
     },
     exportDocuments: () =>
       Promise.resolve(
@@ -36,7 +35,7 @@ export async function administerLmdb(folder: string): Promise<StoreAdministratio
     async backup(to) {
       await mkdir(to, { mode: 0o700 });
       await tables.copyTo(to);
-      const copy = join(to, DATA);
+      const copy = join(to, DATA_FILE);
       await chmod(copy, 0o600);
       for (const written of [copy, to]) await flush(written);
     },

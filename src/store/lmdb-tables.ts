@@ -1,7 +1,11 @@
 // The tables of the embedded store, and the only two ways to touch them: `read` and `write`. Owns durability and the
 // translation of errors; what the rows mean is the business of the files that use it.
 import { open, type Database } from 'lmdb';
-import { StoreUnavailable } from './store.ts';
+import { toReason } from './lmdb-files.ts';
+import { StoreTakesNoWrites, StoreUnavailable } from './store.ts';
+
+/** LMDB may still have pages for a small write while every larger one fails, so a failure counts for a while. */
+const FAILURE_COUNTS_MS = 10_000;
 
 export type RecordRow = {
   readonly key: string;
@@ -34,6 +38,8 @@ export interface LmdbTables {
   read<T>(action: () => T): T;
   /** One transaction: all of it or nothing, on disk before it resolves. `action` is synchronous. */
   write<T>(action: () => T): Promise<T>;
+  /** Throws StoreTakesNoWrites when a write of this process failed lately. */
+  assertNoFailure(): void;
   /** Frees the reader slots of processes that were killed; they would keep old pages from being used again. */
   forgetDeadReaders(): void;
   /** A whole copy as of now, as data.mdb in an empty folder; writers go on meanwhile. */
@@ -55,6 +61,7 @@ export function openTables(folder: string): LmdbTables {
     permissionsMode: 0o600,
   } as Parameters<typeof open>[0]);
   let isClosed = false;
+  let failure: { readonly error: StoreTakesNoWrites; readonly at: number } | undefined;
 
   return {
     records: root.openDB<RecordRow, string>('records', {}),
@@ -80,10 +87,16 @@ export function openTables(folder: string): LmdbTables {
       try {
         // A child transaction, because an action that throws halfway must leave nothing behind.
         return await root.childTransaction(action);
-      } catch (cause) {
-        ignoreCommitError(cause);
-        throw new StoreUnavailable({ cause });
+      } catch (thrown) {
+        const cause = await commitErrorOf(thrown);
+        if (cause === undefined) throw new StoreUnavailable({ cause: thrown });
+        failure = { error: new StoreTakesNoWrites(toReason(cause), { cause }), at: performance.now() };
+        throw failure.error;
       }
+    },
+
+    assertNoFailure() {
+      if (failure !== undefined && performance.now() - failure.at < FAILURE_COUNTS_MS) throw failure.error;
     },
 
     forgetDeadReaders() {
@@ -100,9 +113,15 @@ export function openTables(folder: string): LmdbTables {
   };
 }
 
-/** lmdb hangs a second promise on a failed commit, which nobody else handles and which would end the process. */
-function ignoreCommitError(cause: unknown): void {
-  if (typeof cause === 'object' && cause !== null && 'commitError' in cause) {
-    Promise.resolve(cause.commitError).catch(() => undefined);
-  }
+/**
+ * Why a commit failed. lmdb hangs the reason on its error as a promise that it rejects in the same turn of the loop, and which
+ * would end the process if nobody handled it.
+ */
+async function commitErrorOf(thrown: unknown): Promise<unknown> {
+  if (typeof thrown !== 'object' || thrown === null || !('commitError' in thrown)) return undefined;
+  const reason = Promise.resolve(thrown.commitError).then(
+    () => thrown,
+    (cause: unknown) => cause,
+  );
+  return Promise.race([reason, new Promise((resolve) => setImmediate(() => resolve(thrown)))]);
 }

@@ -1,4 +1,6 @@
 // Chooses the store that the configuration names. Loads only that one: a service on Redis never loads lmdb's binary.
+import { access } from 'node:fs/promises';
+import path from 'node:path';
 import type { StoreConfig } from '../config/config.ts';
 import type { Clock, Store } from './store.ts';
 
@@ -17,4 +19,13 @@ export async function openStore(
   }
   const { openRedis } = await import('./redis.ts');
   return openRedis({ url: config.url, now: now ?? Date.now, followsServer: now === undefined, onWarning });
+}
+
+/** False where lmdb would make a store: for commands that only read. */
+export async function isStoreMade(config: StoreConfig): Promise<boolean> {
+  if (config.engine !== 'lmdb') return true;
+  return access(path.join(config.folder, 'data.mdb')).then(
+    () => true,
+    () => false,
+  );
 }

@@ -117,7 +117,8 @@ export interface Store {
   readonly counters: CounterStore;
   /**
    * Asked for readiness; reads and writes. Rejects with StoreUnavailable when the store can't be asked right now, with
-   * StoreTakesNoWrites when it answers but refuses every write, with StoreUnfit when it would lose tokens.
+   * StoreTakesNoWrites when it answers but refuses every write, with StoreUnfit when it would lose tokens, with StoreReplaced
+   * when its files are others.
    */
   ping(): Promise<void>;
   close(): Promise<void>;
@@ -151,5 +152,14 @@ export class StoreTakesNoWrites extends StoreUnavailable {
     super(options);
     this.name = 'StoreTakesNoWrites';
     this.message = `the store takes no writes: ${reason}`;
+  }
+}
+
+/** Other files lie where those were that this process has open. The message says what to do, and is safe to show. */
+export class StoreReplaced extends StoreUnavailable {
+  constructor(message: string, options?: ErrorOptions) {
+    super(options);
+    this.name = 'StoreReplaced';
+    this.message = message;
   }
 }

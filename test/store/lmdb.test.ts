@@ -243,7 +243,7 @@ describe('a full disk', () => {
     const child = spawn('/bin/sh', args, { stdio: ['ignore', 'pipe', 'ignore'] });
     const [output, code] = await Promise.all([text(child.stdout), exitOf(child)]);
     expect(code).toBe(0);
-    expect(JSON.parse(output)).toEqual({ names: ['StoreUnavailable'], readable: 9000 });
+    expect(JSON.parse(output)).toEqual({ names: ['StoreTakesNoWrites'], readable: 9000 });
   });
 });
 

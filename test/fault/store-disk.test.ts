@@ -1,0 +1,168 @@
+// The embedded store on a disk that takes no more, and with files that are not those it has open: the real process, and what
+// its management port says. A file-size limit stands for the full disk, because every user may set one on their own process.
+import { execFileSync } from 'node:child_process';
+import { chmod, chown, cp, mkdtemp, readdir, rename, rm, stat, truncate } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { freePort } from '../servers.ts';
+import { machineToken, signIn } from '../world/flows.ts';
+import { runCli, startProcess, type ServiceProcess } from '../world/process.ts';
+import { writeWorldConfig, type World } from '../world/world.ts';
+
+const MAIN = path.resolve('dist/main.js');
+const UNLIMITED = 'unlimited';
+
+let world: World;
+let service: ServiceProcess | undefined;
+const at = (...names: string[]) => path.join(world.folder, ...names);
+
+beforeEach(async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'postern-disk-'));
+  const ports = [await freePort(), await freePort()] as const;
+  const written = await writeWorldConfig(folder, {}, ports);
+  const management = `http://127.0.0.1:${ports[1]}`;
+  world = { ...written, folder, management, stop: () => Promise.resolve() };
+  service = await startProcess(world.configFile);
+});
+afterEach(async () => {
+  await service?.end('SIGKILL');
+  await rm(world.folder, { recursive: true, force: true });
+});
+
+function limitFiles(to: number | typeof UNLIMITED): void {
+  execFileSync('prlimit', ['--pid', String(service?.pid), `--fsize=${to}:`]);
+}
+
+async function readiness() {
+  const answer = await fetch(`${world.management}/readyz`);
+  const { problems } = (await answer.json()) as { readonly problems: readonly string[] };
+  const metrics = await (await fetch(`${world.management}/metrics`)).text();
+  return { status: answer.status, problems, gauge: Number(/^postern_ready (\d)/m.exec(metrics)?.[1]) };
+}
+
+const READY = { status: 200, problems: [], gauge: 1 };
+const notReady = (problem: string) => ({ status: 503, problems: [problem], gauge: 0 });
+const FULL = 'the store takes no writes: File too large';
+const REPLACED = "the store's file was replaced: restart";
+
+describe('a store whose disk is full', () => {
+  it('is not ready, says why, and is ready again once there is room', async () => {
+    expect(await readiness()).toEqual(READY);
+    limitFiles(0);
+    expect(await readiness()).toEqual(notReady(FULL));
+    // Machine tokens need no write.
+    await machineToken(world);
+    limitFiles(UNLIMITED);
+    await vi.waitFor(async () => expect(await readiness()).toEqual(READY), {
+      timeout: 15_000,
+      interval: 500,
+    });
+    await signIn(world);
+  });
+
+  it('is not ready after a start on it either', async () => {
+    await service?.end();
+    const limited = ['/bin/sh', '-c', 'ulimit -S -f 0 && exec "$0" "$@"', process.execPath, MAIN];
+    service = await startProcess(world.configFile, limited);
+    expect(await readiness()).toEqual(notReady(FULL));
+  });
+
+  it('stops a first start with one line', async () => {
+    await service?.end();
+    await rm(at('data'), { recursive: true });
+    const limited = ['/bin/sh', '-c', 'ulimit -S -f 0 && exec "$0" "$@"', process.execPath, MAIN];
+    await expect(startProcess(world.configFile, limited)).rejects.toThrow(
+      `ended with 1: the store folder ${at('data')} can not be opened: EFBIG\n`,
+    );
+  });
+});
+
+describe('a store whose files are not those that the service has open', () => {
+  it('is not ready when a backup is put in its place', async () => {
+    await runCli(['store', 'backup', at('copy'), '--config', world.configFile]);
+    await rename(at('data'), at('lost'));
+    await cp(at('copy'), at('data'), { recursive: true });
+    expect(await readiness()).toEqual(notReady(REPLACED));
+    await rm(at('data'), { recursive: true });
+    await rename(at('lost'), at('data'));
+    expect(await readiness()).toEqual(READY);
+  });
+
+  it('is not ready when an older copy is written over its file', async () => {
+    await runCli(['store', 'backup', at('copy'), '--config', world.configFile]);
+    await signIn(world);
+    expect(await readiness()).toEqual(READY);
+    await cp(at('copy', 'data.mdb'), at('data', 'data.mdb'));
+    expect(await readiness()).toEqual(notReady(REPLACED));
+  });
+
+  it('is not ready when its folder is removed, and a verb that only reads makes no other', async () => {
+    await rm(at('data'), { recursive: true });
+    expect(await readiness()).toEqual(notReady("the store's file is gone: restore a backup, then restart"));
+    const codes: (number | null)[] = [];
+    for (const verb of [
+      ['user', 'list'],
+      ['keys', 'list'],
+      ['store', 'stats'],
+      ['client', 'list'],
+    ]) {
+      codes.push((await runCli([...verb, '--config', world.configFile])).code);
+    }
+    expect(codes).toEqual([1, 1, 1, 0]);
+    await expect(rename(at('data'), at('made'))).rejects.toThrow('ENOENT');
+  });
+
+  it('says in one line at the start that a file is cut off, instead of SIGBUS', async () => {
+    await signIn(world);
+    await service?.end();
+    const cut = 4096 * 5;
+    await truncate(at('data', 'data.mdb'), cut);
+    await expect(startProcess(world.configFile)).rejects.toThrow(
+      new RegExp(
+        `^ended with 1: the store folder ${at('data')} can not be opened: data.mdb is cut off: it has ${cut} of \\d+ bytes; restore a backup\n$`,
+      ),
+    );
+  });
+});
+
+describe('a lock file that the service may not open', () => {
+  const NOBODY = 65_534;
+  const isRoot = process.getuid?.() === 0;
+  const asNobody = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
+
+  async function giveToNobody(folder: string): Promise<void> {
+    await chown(folder, NOBODY, NOBODY);
+    for (const entry of await readdir(folder, { recursive: true })) {
+      await chown(path.join(folder, entry), NOBODY, NOBODY);
+    }
+  }
+
+  it('is named with the command that mends it, instead of a segmentation fault', async () => {
+    await service?.end();
+    const lock = at('data', 'lock.mdb');
+    if (isRoot) {
+      await giveToNobody(world.folder);
+      await chown(lock, 0, 0);
+    } else {
+      await chmod(lock, 0o400);
+    }
+    const command = [...(isRoot ? asNobody : []), process.execPath, MAIN];
+    const way = isRoot ? `chown ${NOBODY}:${NOBODY} ${lock}` : `chmod u+rwX ${lock}`;
+    await expect(startProcess(world.configFile, command)).rejects.toThrow(
+      new RegExp(`^ended with 1: the store folder ${at('data')} can not be opened: [^\\n]*: ${way}\\n$`),
+    );
+  });
+
+  it.runIf(isRoot)('is not left behind by a command that root runs after a restore', async () => {
+    await runCli(['store', 'backup', at('copy'), '--config', world.configFile]);
+    await service?.end();
+    await rm(at('data'), { recursive: true });
+    await cp(at('copy'), at('data'), { recursive: true });
+    await giveToNobody(world.folder);
+    expect((await runCli(['store', 'stats', '--config', world.configFile])).code).toBe(0);
+    expect((await stat(at('data', 'lock.mdb'))).uid).toBe(NOBODY);
+    service = await startProcess(world.configFile, [...asNobody, process.execPath, MAIN]);
+    expect(await readiness()).toEqual(READY);
+  });
+});
