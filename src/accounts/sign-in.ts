@@ -37,6 +37,8 @@ export type Refused = {
   readonly reason: 'unknown' | 'wrong_password' | 'disabled';
   /** Who was meant, where there is such a person. */
   readonly meant: User | undefined;
+  /** Failures in a row of unknown places, this one included; 0 for a failure that isn't part of that row. */
+  readonly failures: number;
 };
 
 /** Nobody knows whether the password was right: there were too many attempts, or something is overloaded or away. */
@@ -111,9 +113,10 @@ export function createSignIn(parts: SignInParts): SignIn {
     }
     // Asked in every case: a refusal takes the same steps whatever the reason (LG-18).
     const mayGoOn = await accounts.maySignIn(found);
-    if (user === undefined) return { user: undefined, reason: 'unknown', meant: undefined };
+    const { failures } = attempt;
+    if (user === undefined) return { user: undefined, reason: 'unknown', meant: undefined, failures };
     if (!matches || !mayGoOn) {
-      return { user: undefined, reason: matches ? 'disabled' : 'wrong_password', meant: user };
+      return { user: undefined, reason: matches ? 'disabled' : 'wrong_password', meant: user, failures };
     }
     await attempt.succeed();
     if (found.source === 'store') await renewHash(user, password);

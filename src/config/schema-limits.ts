@@ -37,7 +37,7 @@ const signIn = z.strictObject({
   account_failures: rate()
     .prefault('10/10m')
     .describe(
-      'Wrong passwords for one account from one address, where the person has not signed in before. Wherever they come from, more and more time passes between them, and after 80 in a row strangers are refused.',
+      'Wrong passwords for one account from one address, where the person has not signed in before. Over all such addresses failures in a row are paced from the twentieth on, and refused after 80.',
     ),
   address_failures: rate()
     .prefault('60/10m')

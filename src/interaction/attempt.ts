@@ -1,8 +1,9 @@
 // One try to sign in from a page: the interaction is finished, or the page comes again with what was wrong, and the status
 // that says why. Owns what the audit trail has of it.
 import type { Context } from 'koa';
-import type { NotDecided, SignIn } from '../accounts/sign-in.ts';
+import type { NotDecided, Refused, SignIn } from '../accounts/sign-in.ts';
 import type { Interactions, OpenInteraction } from '../engine/interactions.ts';
+import { CAP, PACED_FROM } from '../limits/sign-in-attempts.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { type Audit, type AuditFields, originOf, type Outcome } from '../telemetry/audit.ts';
 import type { DeviceCookie } from './device-cookie.ts';
@@ -43,6 +44,7 @@ export function createAttempt({ interactions, signIn, show, cookie, audit }: Att
     });
     if (result.user === undefined) {
       record('failure', { account_id: result.meant?.id, reason: result.reason });
+      if ('failures' in result) recordLock(ctx, result);
       if ('cause' in result) return showLater(ctx, interaction, username, result);
       show.login(ctx, interaction, { username, error: 'invalid_credentials' });
       ctx.status = 401;
@@ -62,6 +64,17 @@ export function createAttempt({ interactions, signIn, show, cookie, audit }: Att
       throw error;
     }
   };
+
+  /** Guessing at a person that makes unknown places wait. Paced as they are, these are at most some sixty records a row. */
+  function recordLock(ctx: Context, { meant, failures }: Refused): void {
+    if (meant === undefined || failures < PACED_FROM) return;
+    audit.record('account_lock', 'failure', {
+      ...originOf(ctx.state),
+      account_id: meant.id,
+      reason: failures < CAP ? 'paced' : 'locked',
+      times: failures,
+    });
+  }
 
   function showLater(
     ctx: Context,

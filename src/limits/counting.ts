@@ -20,6 +20,8 @@ export type Taken = {
 export interface Counting {
   /** Adds `points` in one atomic step. Never refuses: `used` may be more than the limit. */
   add(counted: Counted, points: number): Promise<Taken>;
+  /** The same, and the window ends as long from now as it takes. Asks the store, or throws StoreUnavailable. */
+  renew(counted: Counted, points: number): Promise<Taken>;
   /** Takes one point back, in the background: nobody waits for it, and a lost one only counts once too often. */
   takeBack(counted: Counted): void;
   /** What stands there, or undefined where no window is open. */
@@ -63,6 +65,15 @@ export function createCounting({ counters, hash, goesOnAlone }: CountingParts): 
         throw refusal;
       });
       return { used: result.consumedPoints, resetsInMs: result.msBeforeNext };
+    },
+    async renew(counted, points) {
+      const { count, resetsInMs } = await shared.increment(
+        keyOf(counted),
+        points,
+        counted.rate.windowSeconds * 1000,
+        true,
+      );
+      return { used: count, resetsInMs };
     },
     takeBack(counted) {
       limiterOf(counted)

@@ -115,7 +115,6 @@ export function createLimits({ counters, hash, rates, now, onLimited }: LimitsPa
     counting: signInCounting,
     attempts: createAttempts(signInCounting, now),
     rates: { ...rates.signIn, networkFailures: times(rates.signIn.addressFailures, NETWORK_FACTOR) },
-    hash,
     refuse,
   });
 

@@ -22,7 +22,7 @@ export function withPause(
   }
 
   return {
-    increment: (key, by, windowMs) => ask(() => counters.increment(key, by, windowMs)),
+    increment: (key, by, windowMs, renew) => ask(() => counters.increment(key, by, windowMs, renew)),
     read: (key) => ask(() => counters.read(key)),
     set: (key, count, windowMs) => ask(() => counters.set(key, count, windowMs)),
     remove: (key) => ask(() => counters.remove(key)),

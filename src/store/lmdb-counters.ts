@@ -25,7 +25,7 @@ export function createLmdbCounters(tables: LmdbTables, now: Clock): CounterStore
   }
 
   return {
-    async increment(key, by, windowMs) {
+    async increment(key, by, windowMs, renew = false) {
       assertWindow(windowMs);
       assertCount(by);
       const name = toKeyName(key);
@@ -35,9 +35,12 @@ export function createLmdbCounters(tables: LmdbTables, now: Clock): CounterStore
         // Giving back after the window ended must not open the next one.
         if (row === undefined && by <= 0) return { count: 0, resetsInMs: 0 };
         const count = Math.max(0, (row?.count ?? 0) + by);
-        if (row === undefined) open(name, { count, endsAt: at + windowMs });
-        else void tables.counters.put(name, { ...row, count });
-        return { count, resetsInMs: (row?.endsAt ?? at + windowMs) - at };
+        if (row === undefined || (renew && by > 0)) {
+          open(name, { count, endsAt: at + windowMs });
+          return { count, resetsInMs: windowMs };
+        }
+        void tables.counters.put(name, { ...row, count });
+        return { count, resetsInMs: row.endsAt - at };
       });
     },
 

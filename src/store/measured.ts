@@ -38,7 +38,8 @@ export function measured(store: Store, onOperation: OnOperation): Store {
       run('documents.remove', () => documents.remove(collection, id, version)),
   };
   const measuredCounters: CounterStore = {
-    increment: (key, by, windowMs) => run('counters.increment', () => counters.increment(key, by, windowMs)),
+    increment: (key, by, windowMs, renew) =>
+      run('counters.increment', () => counters.increment(key, by, windowMs, renew)),
     read: (key) => run('counters.read', () => counters.read(key)),
     set: (key, count, windowMs) => run('counters.set', () => counters.set(key, count, windowMs)),
     remove: (key) => run('counters.remove', () => counters.remove(key)),

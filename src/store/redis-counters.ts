@@ -8,14 +8,14 @@ import type { Clock, CounterStore } from './store.ts';
 /** Counters over `connection`, by the clock `now`. */
 export function createRedisCounters(connection: RedisConnection, now: Clock): CounterStore {
   return {
-    async increment(key, by, windowMs) {
+    async increment(key, by, windowMs, renew = false) {
       assertWindow(windowMs);
       assertCount(by);
       const at = readClock(now);
       const reply = await connection.run(
         'incrementCounter',
         [counterKey(key)],
-        [at, by, at + windowMs, windowMs],
+        [at, by, at + windowMs, windowMs, renew && by > 0 ? 1 : 0],
       );
       const [count, resetsInMs] = toNumbers(reply);
       return { count, resetsInMs };

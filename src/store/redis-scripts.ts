@@ -114,12 +114,12 @@ return redis.call('HDEL', KEYS[1], id)`;
 
 /** A counter is a hash: n, e. Giving back after the window ended must not open the next one. */
 const incrementCounter = `
-local now, by, ends, window = unpack(ARGV)
+local now, by, ends, window, renew = unpack(ARGV)
 local row = redis.call('HMGET', KEYS[1], 'n', 'e')
 local isOpen = row[2] and tonumber(row[2]) > tonumber(now)
 if not isOpen and tonumber(by) <= 0 then return {0, 0} end
 local count = math.max(0, (isOpen and tonumber(row[1]) or 0) + tonumber(by))
-if isOpen then
+if isOpen and renew ~= '1' then
   redis.call('HSET', KEYS[1], 'n', string.format('%.0f', count))
   return {count, tonumber(row[2]) - tonumber(now)}
 end

@@ -95,8 +95,11 @@ export type Count = {
 
 /** Counters in fixed windows, atomic across processes. They end by themselves. */
 export interface CounterStore {
-  /** Adds `by` (may be negative, never below 0); the first hit opens a window of `windowMs`. */
-  increment(key: string, by: number, windowMs: number): Promise<Count>;
+  /**
+   * Adds `by` (may be negative, never below 0); the first hit opens a window of `windowMs`. With `renew` every hit above 0 makes
+   * the window end `windowMs` from now.
+   */
+  increment(key: string, by: number, windowMs: number, renew?: boolean): Promise<Count>;
   read(key: string): Promise<Count | undefined>;
   /** Sets the counter and opens a new window. */
   set(key: string, count: number, windowMs: number): Promise<void>;

@@ -16,6 +16,8 @@ export const AUDIT_EVENTS = {
     'A person was added, disabled, enabled, deleted, signed out everywhere, or has a new password.',
   keys_changed: 'This process signs or verifies with other keys than before.',
   configuration_changed: 'A changed configuration was taken over, or refused.',
+  account_lock:
+    'Failed sign-ins from unknown places make such places wait for a person (`paced`), or shut them out (`locked`). `times` says how many in a row.',
   limit_reached: 'A limit was reached. Not one record a request: `times` says how many since the last one.',
   service_started: 'This process began to serve.',
   service_stopped: 'This process stopped serving.',

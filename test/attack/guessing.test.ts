@@ -17,7 +17,7 @@ const FAR = {
   },
 };
 const OPTIONS = { config: FAR, rotationTimer: NEVER };
-const STRANGERS_MAY = 80;
+const UNKNOWN_MAY = 80;
 
 const from = (address: string) => ({ 'x-forwarded-for': address });
 /** Another network each time, as a botnet has them. */
@@ -52,8 +52,8 @@ const right = (world: World, more: Guess = {}) => guess(world, { password: PASSW
 const waitOf = ({ headers }: Page) => Number(headers.get('retry-after'));
 const isIn = (page: Page) => page.status === 200 && !page.text.includes('name="password"');
 
-/** Fails as a stranger so often, waiting as long as it takes. */
-async function failAsStranger(world: World, times: number, username = 'alice'): Promise<void> {
+/** Fails so often from unknown places, waiting as long as it takes. */
+async function failElsewhere(world: World, times: number, username = 'alice'): Promise<void> {
   for (let count = 0; count < times; count += 1) {
     moveClock(HOUR);
     expect((await guess(world, { username })).status, `failure ${count + 1}`).toBe(401);
@@ -75,14 +75,14 @@ eachStore(
     it('is slower and slower, and after each wait the right password works', async () => {
       const waits: number[] = [];
       for (let count = 0; count < 19; count += 1) expect((await guess(world())).status).toBe(401);
-      for (let count = 20; count <= 27; count += 1) {
+      for (let count = 20; count <= 30; count += 1) {
         expect((await guess(world())).status, `failure ${count}`).toBe(401);
         const early = await right(world());
         expect(early.status).toBe(429);
         waits.push(waitOf(early));
         moveClock(waitOf(early));
       }
-      expect(waits).toEqual([1, 2, 4, 8, 16, 32, 64, 128]);
+      expect(waits).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
       expect(isIn(await right(world()))).toBe(true);
     });
   },
@@ -95,7 +95,7 @@ eachStore(
     standingClock();
 
     it('are compared as often as is left, however many come at once; then strangers are refused until an operator acts', async () => {
-      await failAsStranger(world(), STRANGERS_MAY - 1);
+      await failElsewhere(world(), UNKNOWN_MAY - 1);
       moveClock(HOUR);
       const opened = await Promise.all(Array.from({ length: 50 }, () => open(world())));
       const answers = await Promise.all(
@@ -116,7 +116,18 @@ eachStore(
       expect(isIn(await right(world()))).toBe(true);
     });
 
-    it('LG-18: a name that nobody has is slowed down and refused in the same way', async () => {
+    it('CF-15: are in the audit trail and the metrics, one record for each failure that makes unknown places wait', async () => {
+      const records = world().told.audit('account_lock');
+      expect(records.map(({ times }) => times)).toEqual(
+        Array.from({ length: 61 }, (_none, index) => index + 20),
+      );
+      expect(new Set(records.map(({ account_id }) => account_id))).toEqual(new Set([PEOPLE.alice]));
+      expect(records.map(({ reason }) => reason)).toEqual([...Array(60).fill('paced'), 'locked']);
+      const metrics = await (await fetch(`${world().management}/metrics`)).text();
+      expect(metrics).toContain('postern_security_events_total{event="account_lock",outcome="failure"} 61');
+    });
+
+    it('LG-18: a name that no person has is paced in the same way', async () => {
       const seen: unknown[] = [];
       for (const username of ['bob', 'somebody-who-is-not']) {
         const rows: unknown[] = [];
@@ -138,6 +149,58 @@ eachStore(
 );
 
 eachStore(
+  'LG-18, LG-23: the names of real people and made-up ones',
+  (world) => {
+    standingClock();
+    const NAMES = ['bob', 'somebody-who-is-not'];
+    const answersOf = async (username: string) => {
+      const answers = [await guess(world(), { username }), await guess(world(), { username })];
+      return answers.map((answer) => [answer.status, answer.headers.get('retry-after')]);
+    };
+
+    it('are paced until a day after the last failure, and not longer', async () => {
+      for (const username of NAMES) {
+        await failElsewhere(world(), 24, username);
+        moveClock(DAY - 10);
+        expect(await answersOf(username), username).toEqual([
+          [401, null],
+          [429, '32'],
+        ]);
+        moveClock(DAY + 1);
+        expect(await answersOf(username), username).toEqual([
+          [401, null],
+          [401, null],
+        ]);
+      }
+    });
+
+    it('can be told apart by a whole row of failures and a day of waiting, and by nothing less', async () => {
+      const names = ['alice', 'nobody-at-all'];
+      const seen: unknown[] = [];
+      for (const username of names) {
+        await failElsewhere(world(), UNKNOWN_MAY - 1, username);
+        moveClock(HOUR);
+        const rows = await answersOf(username);
+        moveClock(DAY - HOUR);
+        seen.push([...rows, ...(await answersOf(username))]);
+      }
+      expect(seen[1]).toEqual(seen[0]);
+      expect(seen[0]).toEqual([
+        [401, null],
+        [429, String(DAY)],
+        [429, String(HOUR)],
+        [429, String(HOUR)],
+      ]);
+      moveClock(HOUR + 1);
+      expect((await guess(world(), { username: 'nobody-at-all' })).status).toBe(401);
+      const locked = await right(world());
+      expect([locked.status, waitOf(locked)]).toEqual([429, DAY]);
+    }, 120_000);
+  },
+  OPTIONS,
+);
+
+eachStore(
   'LG-25: a stranger can not keep somebody out',
   (world) => {
     standingClock();
@@ -145,7 +208,7 @@ eachStore(
     it('who signed in before from the browser, wherever it is now', async () => {
       const laptop = newBrowser(world());
       expect(isIn(await right(world(), { browser: laptop, address: '198.51.100.1' }))).toBe(true);
-      await failAsStranger(world(), STRANGERS_MAY);
+      await failElsewhere(world(), UNKNOWN_MAY);
       expect((await guess(world())).status).toBe(429);
       // A device cookie of somebody else, one that was altered, and one that was made up help nobody.
       const cookie = laptop.cookies.find(({ name }) => name === 'postern_device');
@@ -170,7 +233,7 @@ eachStore(
 
     it('who signed in before from the address, in a new browser', async () => {
       expect(isIn(await right(world(), { address: '198.51.100.2' }))).toBe(true);
-      await failAsStranger(world(), STRANGERS_MAY);
+      await failElsewhere(world(), UNKNOWN_MAY);
       expect((await right(world())).status).toBe(429);
       expect(isIn(await right(world(), { address: '198.51.100.2' }))).toBe(true);
     });
@@ -187,7 +250,7 @@ eachStore(
     it('and a known browser is no place to guess from: ten failures, and it is a stranger’s', async () => {
       const laptop = newBrowser(world());
       expect(isIn(await right(world(), { browser: laptop }))).toBe(true);
-      await failAsStranger(world(), STRANGERS_MAY);
+      await failElsewhere(world(), UNKNOWN_MAY);
       for (let count = 0; count < 10; count += 1) {
         expect((await guess(world(), { browser: laptop })).status, `guess ${count + 1}`).toBe(401);
       }
@@ -291,7 +354,7 @@ eachStore(
     standingClock();
 
     it('LG-23: lets strangers try again after the last guess', async () => {
-      await failAsStranger(world(), STRANGERS_MAY);
+      await failElsewhere(world(), UNKNOWN_MAY);
       moveClock(HOUR);
       expect((await right(world())).status).toBe(429);
       const done = await runCli(['user', 'enable', 'alice', '--config', world().configFile]);
@@ -304,10 +367,12 @@ eachStore(
 
 describe('the numbers', () => {
   it('LG-23: keep an account below a hundred failures in a row with one browser and one address known', async () => {
-    const { KNOWN, STRANGERS, waitAfter } = await import('../../src/limits/sign-in-attempts.ts');
-    expect(STRANGERS.limit + 2 * KNOWN.limit).toBeLessThanOrEqual(100);
-    const waits = Array.from({ length: STRANGERS.limit }, (_none, index) => waitAfter(index + 1));
+    const { CAP, KNOWN, waitAfter } = await import('../../src/limits/sign-in-attempts.ts');
+    expect(CAP + 2 * KNOWN.limit).toBeLessThanOrEqual(100);
+    const waits = Array.from({ length: CAP }, (_none, index) => waitAfter(index + 1));
     expect(waits).toEqual(waits.toSorted((a, b) => a - b));
-    expect([waits.at(0), waits.at(-1)]).toEqual([0, 3600]);
+    expect([1, 19, 20, 28, 29, 59, 60, 61, 63, 64, 80].map((failures) => waits[failures - 1])).toEqual([
+      0, 0, 1, 256, 300, 300, 600, 1200, 3600, 3600, 3600,
+    ]);
   });
 });

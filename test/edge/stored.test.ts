@@ -3,6 +3,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RedisServer, startRedis } from '../servers.ts';
+import { Browser } from '../world/browser.ts';
 import { AUTHORIZATION_REQUEST, basic, get, post } from '../world/flows.ts';
 import { startWorld, type World } from '../world/world.ts';
 import { exchange, toBytes } from './wire.ts';
@@ -10,6 +11,7 @@ import { exchange, toBytes } from './wire.ts';
 /** Signing keys and the pepper live as long as the installation. */
 const FOR_EVER = /\bdoc/i;
 const INTERACTION_MS = 600_000;
+const DAY_MS = 86_400_000;
 
 let redis: RedisServer;
 let client: Redis;
@@ -59,6 +61,22 @@ describe('the store', () => {
     for (const life of await livesOf(keys)) {
       expect(life).toBeGreaterThan(0);
       expect(life).toBeLessThanOrEqual(INTERACTION_MS);
+    }
+  });
+
+  it('LG-18, LG-23: keeps what failed sign-ins with made-up names leave for a day at most', async () => {
+    const keys = await newKeys(async () => {
+      for (let name = 0; name < 5; name += 1) {
+        const browser = new Browser(world.issuer, world.base);
+        const page = await browser.open(`${world.base}${authorizeTarget()}`);
+        const answer = await browser.submit(page, '/login', { username: `name-${name}`, password: 'wrong' });
+        expect(answer.status).toBe(401);
+      }
+    });
+    expect(keys.length).toBeGreaterThanOrEqual(10);
+    for (const life of await livesOf(keys)) {
+      expect(life).toBeGreaterThan(0);
+      expect(life).toBeLessThanOrEqual(DAY_MS);
     }
   });
 

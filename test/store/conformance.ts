@@ -524,6 +524,17 @@ function testCounters({ at, clock }: Parts): void {
     expect(await at(1).counters.increment(key, 1, 10_000)).toEqual({ count: 1, resetsInMs: 10_000 });
   });
 
+  it('with `renew`, ends its window that long after the last hit', async () => {
+    await at(0).counters.increment(key, 2, 10_000, true);
+    clock.forward(9_999);
+    expect(await at(1).counters.increment(key, 1, 10_000, true)).toEqual({ count: 3, resetsInMs: 10_000 });
+    clock.forward(9_999);
+    expect(await at(0).counters.increment(key, -1, 10_000, true)).toEqual({ count: 2, resetsInMs: 1 });
+    expect(await at(0).counters.read(key)).toEqual({ count: 2, resetsInMs: 1 });
+    clock.forward(1);
+    expect(await at(0).counters.read(key)).toBeUndefined();
+  });
+
   it('gives back, never below zero, and never opens a window by it', async () => {
     await at(0).counters.increment(key, 2, 10_000);
     expect(await at(0).counters.increment(key, -1, 10_000)).toMatchObject({ count: 1 });

@@ -23,7 +23,7 @@ const DEAR = { memoryCost: 32_768, timeCost: 3, parallelism: 1 } as const;
 const IDS = { file: 'usr_file00000000000000001', store: 'usr_store0000000000000001' };
 const POLICY = costOf();
 const COUNTED: CountAttempt = () =>
-  Promise.resolve({ succeed: () => Promise.resolve(), takeBack: () => undefined });
+  Promise.resolve({ failures: 0, succeed: () => Promise.resolve(), takeBack: () => undefined });
 
 let folder: string;
 let store: Store;
