@@ -1,9 +1,11 @@
 // `postern serve`: runs the service until it is told to stop, in this process or in several. Owns signals and what a
 // newcomer is told at the start.
+import { extname } from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { DEMO_CLIENT_SECRET, DEMO_PASSWORD, DEMO_PASSWORD_HASH, DEMO_TRY_PATH } from '../config/demo.ts';
 import { secretWarnings } from '../config/secret-expiry.ts';
+import { loadInThread } from '../config/load-in-thread.ts';
 import { watchConfig } from '../config/watch.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import type { LoadedConfig } from '../config/load.ts';
@@ -12,6 +14,9 @@ import type { Service } from '../service.ts';
 import { openTelemetry, type OpenTelemetry } from '../telemetry/telemetry.ts';
 import { configOption, readLoaded } from './configuration.ts';
 import type { CliIo } from './io.ts';
+
+/** `.ts` where the sources run as they are. */
+const LOAD_ENTRY = new URL(`./load-config-entry${extname(import.meta.url)}`, import.meta.url);
 
 export function registerServe(program: Command, io: CliIo): void {
   program
@@ -28,7 +33,7 @@ export function registerServe(program: Command, io: CliIo): void {
       const watch = await watchConfig({
         file,
         current: loaded,
-        load: readLoaded,
+        load: (changed) => loadInThread(LOAD_ENTRY, changed),
         onConfig: ({ config, hash }) => service.reconfigure(config, hash),
         onBroken: (error) => service.refuse(error),
         onUnchanged: () => service.confirm(),

@@ -4,9 +4,6 @@ import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml';
 import { toPlain, type SyntaxFault } from './plain.ts';
-import { readJsonQuickly } from './quick-json.ts';
-import { readQuickly } from './quick-yaml.ts';
-import { GAVE_UP } from './quick-yaml-flow.ts';
 import type { Located, Path, Position, ProblemList } from './problems.ts';
 
 const LARGEST_BYTES = 4 * 1024 * 1024;
@@ -54,23 +51,15 @@ export function readFault(error: unknown): string {
 }
 
 function parseSource(file: string, source: string, problems: ProblemList): SourceDocument | undefined {
-  const content = /^\s*[[{]/.test(source) ? readJsonQuickly(source) : readQuickly(source);
-  return content === GAVE_UP ? parseFully(file, source, problems) : toDocument(file, source, content);
-}
-
-function toDocument(file: string, source: string, content: unknown): SourceDocument {
-  const isBlank = source.trim() === '';
-  return { file, folder: dirname(resolve(file)), content, isBlank, locate: locator(source) };
-}
-
-function parseFully(file: string, source: string, problems: ProblemList): SourceDocument | undefined {
   const { yaml, toPosition } = parseTree(source);
   const faults: SyntaxFault[] = yamlFaults(yaml);
   const content = faults.length === 0 ? toPlain(yaml.contents, faults) : undefined;
   for (const { offset, message } of faults.slice(0, MOST_SYNTAX_PROBLEMS)) {
     problems.add({ file, ...toPosition(offset), message });
   }
-  return faults.length > 0 ? undefined : toDocument(file, source, content);
+  if (faults.length > 0) return undefined;
+  const isBlank = source.trim() === '';
+  return { file, folder: dirname(resolve(file)), content, isBlank, locate: locator(source) };
 }
 
 /**

@@ -2,16 +2,12 @@
 // look like; its entries are judged elsewhere.
 import { glob } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 import * as z from 'zod';
 import { readDocument, type SourceDocument } from './document.ts';
 import { isRecord, parseFields } from './parse-fields.ts';
 import type { Path, ProblemList, Report } from './problems.ts';
 import type { Entry } from './rules.ts';
 import type { SourceList } from './source-list.ts';
-
-/** Some ten milliseconds. */
-const ENTRIES_AT_ONCE = 200;
 
 /** Some objects of one kind in one document. */
 export type Listing = {
@@ -80,24 +76,19 @@ export async function readListing(
   return { document, path: [key], items: Array.isArray(items) ? items : [] };
 }
 
-/**
- * Each object of `listing`, field by field as far as `schema` understands it. `labelKey` names it in messages. Thousands take a
- * while, and are read in a service that answers requests meanwhile: it stops for those now and then.
- */
-export async function toEntries<S extends z.ZodObject>(
+/** Each object of `listing`, field by field as far as `schema` understands it. `labelKey` names it in messages. */
+export function toEntries<S extends z.ZodObject>(
   schema: S,
   { document, path, items }: Listing,
   { problems, labelKey }: { readonly problems: ProblemList; readonly labelKey?: string },
-): Promise<Entry<z.output<S>>[]> {
+): Entry<z.output<S>>[] {
   const plain = problems.reporter(document);
-  const entries: Entry<z.output<S>>[] = [];
-  for (const [index, node] of items.entries()) {
-    if (index % ENTRIES_AT_ONCE === 0) await setImmediate();
+  return items.map((node, index) => {
     const label = labelKey !== undefined && isRecord(node) ? node[labelKey] : undefined;
     const report = labelled(plain, labelKey, label);
     const itemPath = [...path, index];
     const { value, broken } = parseFields(schema, node, itemPath, report);
-    entries.push({
+    return {
       value,
       broken,
       node,
@@ -108,20 +99,17 @@ export async function toEntries<S extends z.ZodObject>(
         return `${document.file}:${document.locate(itemPath, 'value').line}`;
       },
       folder: document.folder,
-    });
-  }
-  return entries;
+    };
+  });
 }
 
 /** Of all listings that could be read, in order. */
-export async function entriesOf<S extends z.ZodObject>(
+export function entriesOf<S extends z.ZodObject>(
   schema: S,
   listings: readonly (Listing | undefined)[],
   given: Parameters<typeof toEntries>[2],
-): Promise<Entry<z.output<S>>[]> {
-  const lists: Entry<z.output<S>>[][] = [];
-  for (const found of listings) if (found !== undefined) lists.push(await toEntries(schema, found, given));
-  return lists.flat();
+): Entry<z.output<S>>[] {
+  return listings.flatMap((found) => (found === undefined ? [] : toEntries(schema, found, given)));
 }
 
 function labelled(report: Report, kind: string | undefined, label: unknown): Report {

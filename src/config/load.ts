@@ -1,6 +1,5 @@
 // Reads the configuration file and everything it names, and gives either the whole resolved configuration or every
 // problem at once. Owns the order of the work; each kind of rule has its own file.
-import { setImmediate } from 'node:timers/promises';
 import * as z from 'zod';
 import { checkClients } from './check-clients.ts';
 import { checkResources, scopesOf } from './check-resources.ts';
@@ -74,8 +73,6 @@ export async function loadConfigWithSources(file: string, options: LoadOptions =
   try {
     const loaded = await load(file, options, sources);
     const { config } = loaded;
-    // For requests: see toEntries.
-    await setImmediate();
     const hashes = { hash: hashConfig(config), machineHash: hashMachine(config) };
     return { ...loaded, ...hashes, sources: sources.list(), readAt };
   } catch (error) {
@@ -143,9 +140,9 @@ async function readParts(
   const issuer = value.issuer === undefined ? undefined : normalizeIssuer(value.issuer);
   return {
     service: { value: fields, broken, node: content, path: [], report, place: `${file}:1`, folder },
-    clients: await entriesOf(clientSchema, listings, { problems, labelKey: 'client_id' }),
-    resources: await toEntries(resourceSchema, listing('resources'), { problems }),
-    users: await entriesOf(userSchema, [people], { problems, labelKey: 'username' }),
+    clients: entriesOf(clientSchema, listings, { problems, labelKey: 'client_id' }),
+    resources: toEntries(resourceSchema, listing('resources'), { problems }),
+    users: entriesOf(userSchema, [people], { problems, labelKey: 'username' }),
     clientsAreKnown: !listings.includes(undefined) && !broken.has('clients') && !broken.has('clients_from'),
     issuer,
     issuerIsLoopback: looksLoopback(isRecord(content) ? content['issuer'] : undefined),
@@ -184,7 +181,6 @@ async function resolveSecrets(parts: Parts, source: ReferenceSource): Promise<Se
   const context = { ...source, issuerIsLoopback };
   const clientSecrets = new Map<Entry<ClientForm>, readonly ClientSecret[]>();
   for (const some of chunks(parts.clients, CLIENTS_AT_ONCE)) {
-    await setImmediate();
     const found = await Promise.all(some.map((client) => resolveClientSecrets(client, context)));
     for (const [index, client] of some.entries()) clientSecrets.set(client, found[index] ?? []);
   }

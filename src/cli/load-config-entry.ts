@@ -1,0 +1,17 @@
+// The thread in which a changed configuration is loaded.
+import { parentPort, workerData } from 'node:worker_threads';
+import { ConfigError } from '../config/config.ts';
+import type { LoadOutcome } from '../config/load-in-thread.ts';
+import { readLoaded } from './configuration.ts';
+
+async function load(file: string): Promise<LoadOutcome> {
+  try {
+    return { loaded: await readLoaded(file) };
+  } catch (error) {
+    if (error instanceof ConfigError) return { problems: error.problems, sources: error.sources };
+    throw error;
+  }
+}
+
+// Absent where this module is imported outside of a thread.
+if (parentPort !== null) parentPort.postMessage(await load(String(workerData)));
