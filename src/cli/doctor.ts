@@ -82,7 +82,7 @@ async function readKnown(file: string): Promise<Known> {
 
 async function tryToRead(file: string, readSecrets: boolean): Promise<LoadedConfig | ConfigError> {
   try {
-    return await readLoaded(file, { writeKeys: false, readSecrets });
+    return await readLoaded(file, { writeKeys: false, readSecrets, secretFiles: 'any_mode' });
   } catch (error) {
     if (error instanceof ConfigError) return error;
     throw error;

@@ -141,6 +141,8 @@ export type Config = {
   readonly encryptionKeys: readonly Buffer[];
   /** The first signs cookies, all verify. */
   readonly cookieKeys: readonly string[];
+  /** Whether files with secrets that others may read or write are refused. */
+  readonly secretFiles: 'private' | 'any_mode';
   readonly cors: { readonly allowedOrigins: readonly string[] };
   readonly features: { readonly clientCredentials: boolean; readonly pkce: 'required' | 'per_client' };
   readonly rateLimits: RateLimits;

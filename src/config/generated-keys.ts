@@ -1,8 +1,9 @@
 // Makes the keys that a first try on one machine doesn't want to think about, once, in the data folder. Owns these
 // files; the signing keys of src/keys are something else.
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, open, readFile, unlink } from 'node:fs/promises';
+import { link, mkdir, open, readFile, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { openFileFault, type SecretFiles } from './secret-reference.ts';
 
 export type GeneratedKey = {
   readonly value: string;
@@ -15,24 +16,30 @@ export type GeneratedKey = {
 const KEY = /^[A-Za-z0-9_-]{43}$/;
 
 /** The key called `name` in `folder`: the one that is there, or a new one. Safe when many processes start at once. */
-export async function loadOrCreateKey(folder: string, name: string): Promise<GeneratedKey> {
+export async function loadOrCreateKey(
+  folder: string,
+  name: string,
+  secretFiles: SecretFiles,
+): Promise<GeneratedKey> {
   const file = join(folder, name);
-  const existing = await readKey(file);
+  const existing = await readKey(file, secretFiles);
   if (existing !== undefined) return { value: existing, file, isNew: false };
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const isNew = await publish(file, randomBytes(32).toString('base64url'));
-  const value = await readKey(file);
+  const value = await readKey(file, secretFiles);
   if (value === undefined) throw new Error(`${file} disappeared while it was being made`);
   return { value, file, isNew };
 }
 
 /** The key called `name` in `folder`, or a passing one that is written nowhere: for looking without touching. */
-export async function peekKey(folder: string, name: string): Promise<string> {
-  return (await readKey(join(folder, name))) ?? randomBytes(32).toString('base64url');
+export async function peekKey(folder: string, name: string, secretFiles: SecretFiles): Promise<string> {
+  return (await readKey(join(folder, name), secretFiles)) ?? randomBytes(32).toString('base64url');
 }
 
-async function readKey(file: string): Promise<string | undefined> {
+async function readKey(file: string, secretFiles: SecretFiles): Promise<string | undefined> {
   try {
+    const fault = secretFiles === 'private' ? openFileFault(file, (await stat(file)).mode) : undefined;
+    if (fault !== undefined) throw new Error(fault);
     const value = (await readFile(file, 'utf8')).trim();
     // Never replaced: what this key encrypted would be lost.
     if (!KEY.test(value)) throw new Error(`${file} does not hold a key; restore it from a backup`);

@@ -18,7 +18,7 @@ import { understood, type Entry } from './rules.ts';
 import { clientSchema, resourceSchema, type ClientForm, type ResourceForm } from './schema-client.ts';
 import { userSchema, type UserForm } from './schema-user.ts';
 import { configSchema, type ServiceForm } from './schema.ts';
-import type { ReferenceSource } from './secret-reference.ts';
+import type { ReferenceSource, SecretFiles } from './secret-reference.ts';
 import { dataFolder, generateKeys, resolveKeys, type KeyName } from './service-keys.ts';
 import { SourceList } from './source-list.ts';
 import { resolveStore } from './store-location.ts';
@@ -36,6 +36,8 @@ export type LoadOptions = {
   readonly writeKeys?: boolean;
   /** false where the secrets aren't, as in CI: references aren't followed. The result is good for looking at only. */
   readonly readSecrets?: boolean;
+  /** Instead of what the file says, for a caller that judges the modes of secret files itself. */
+  readonly secretFiles?: SecretFiles;
 };
 
 /** A configuration, and what to know about where it came from. */
@@ -54,6 +56,9 @@ export type LoadedConfig = {
 
 // Secret files that are read at the same time: enough to keep the disk busy, few enough for any limit on open files.
 const CLIENTS_AT_ONCE = 64;
+
+const ANY_MODE =
+  'secret_files is any_mode: nobody checks who may read and write the files with keys and secrets.';
 
 // Lists are taken apart first, so that one bad client doesn't hide the others.
 const topSchema = configSchema.extend({
@@ -93,9 +98,11 @@ async function load(
   const parts = await readParts(document, problems, sources);
   checkParts(parts);
   const noteFile = (secret: string): void => sources.addFile(secret);
-  const secrets = await resolveSecrets(parts, { env, noteFile, readSecrets });
+  const secretFiles = secretFilesOf(parts.service, options);
+  const secrets = await resolveSecrets(parts, { env, noteFile, readSecrets, secretFiles });
   if (!problems.isEmpty || secrets.store === undefined) throw new ConfigError(problems.list());
-  const keys = await fillKeys({ ...secrets, store: secrets.store }, { document, problems, writeKeys });
+  const surroundings = { document, problems, writeKeys, secretFiles };
+  const keys = await fillKeys({ ...secrets, store: secrets.store }, surroundings);
   const config = toConfig({ ...parts, ...keys });
   const report = problems.reporter(document);
   for (const { path, message } of checks.flatMap((check) => check(config))) report(path, message);
@@ -104,6 +111,10 @@ async function load(
   if (secrets.encryptionKeys.length === 0) generatedKeys.push('encryption_keys');
   if (secrets.cookieKeys.length === 0) generatedKeys.push('cookie_keys');
   return { config, generatedKeys };
+}
+
+function secretFilesOf(service: Entry<ServiceForm>, { secretFiles }: LoadOptions): SecretFiles {
+  return secretFiles ?? understood(service, ['secret_files'])?.secret_files ?? 'private';
 }
 
 type Parts = {
@@ -200,14 +211,15 @@ type Surroundings = {
   readonly document: SourceDocument;
   readonly problems: ProblemList;
   readonly writeKeys: boolean;
+  readonly secretFiles: SecretFiles;
 };
 
 /** Generates the keys that a loopback issuer left out. The last step, so that a refused file changes nothing. */
 async function fillKeys(
   secrets: Omit<Sources, keyof Parts | 'notices'>,
-  { document, problems, writeKeys }: Surroundings,
+  { document, problems, writeKeys, secretFiles }: Surroundings,
 ): Promise<Omit<Sources, keyof Parts>> {
-  const target = { folder: dataFolder(secrets.store, document.folder), write: writeKeys };
+  const target = { folder: dataFolder(secrets.store, document.folder), write: writeKeys, secretFiles };
   const none = { keys: [], notices: [] };
   try {
     const encryption =
@@ -217,7 +229,7 @@ async function fillKeys(
       ...secrets,
       encryptionKeys: [...secrets.encryptionKeys, ...encryption.keys],
       cookieKeys: [...secrets.cookieKeys, ...cookie.keys],
-      notices: [...encryption.notices, ...cookie.notices],
+      notices: [...encryption.notices, ...cookie.notices, ...(secretFiles === 'any_mode' ? [ANY_MODE] : [])],
     };
   } catch (error) {
     const reason = error instanceof Error && !('code' in error) ? error.message : readFault(error);

@@ -50,6 +50,7 @@ export function toConfig(sources: Sources): Config {
     trustedProxies: form.trusted_proxies,
     encryptionKeys: sources.encryptionKeys.map((key) => Buffer.from(key, 'base64url')),
     cookieKeys: sources.cookieKeys,
+    secretFiles: form.secret_files,
     cors: { allowedOrigins: form.cors.allowed_origins },
     features: { clientCredentials: form.features.client_credentials, pkce: form.features.pkce },
     rateLimits: toRateLimits(form.rate_limits),

@@ -81,6 +81,12 @@ export const configSchema = z.strictObject({
   cookie_keys: secretReferences.describe(
     'Keys that sign cookies, at least 32 random characters each. The first signs, all verify. May be left out when the issuer is this machine.',
   ),
+  secret_files: z
+    .enum(['private', 'any_mode'])
+    .default('private')
+    .describe(
+      'private refuses a file with a key or a secret that every user may read, or that more than its owner may write. any_mode is for mounts that can set no modes.',
+    ),
   cors: z
     .strictObject({
       allowed_origins: z

@@ -3,9 +3,12 @@
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import type { Config } from './config.ts';
 import { readFault } from './document.ts';
 
 const LARGEST_SECRET_BYTES = 65_536;
+
+export type SecretFiles = Config['secretFiles'];
 
 /** What all references of one configuration are read against. */
 export type ReferenceSource = {
@@ -14,6 +17,8 @@ export type ReferenceSource = {
   readonly noteFile?: ((file: string) => void) | undefined;
   /** false where the secrets aren't, as in CI: a reference then stands for a value made from its own text. */
   readonly readSecrets?: boolean | undefined;
+  /** `private` refuses a file that others may read, or that anybody but its owner may write. */
+  readonly secretFiles?: SecretFiles | undefined;
 };
 
 export type ReferenceContext = ReferenceSource & {
@@ -37,7 +42,12 @@ export async function resolveReference(reference: string, context: ReferenceCont
 
 /** The same for a reference on the command line: relative paths start where the command was given. */
 export function resolveArgument(reference: string): Promise<Resolved> {
-  return resolveReference(reference, { env: process.env, folder: process.cwd() });
+  return resolveReference(reference, {
+    env: process.env,
+    folder: process.cwd(),
+    // No configuration could say otherwise for a mount that can't do better.
+    secretFiles: 'any_mode',
+  });
 }
 
 /** Whether this points to a secret instead of being one. */
@@ -60,18 +70,33 @@ function fromEnvironment(name: string, env: NodeJS.ProcessEnv): Resolved {
   return value === '' ? fault(`env:${name} is empty`) : { kind: 'value', value, isPlain: false };
 }
 
-async function fromFile(path: string, { folder, noteFile }: ReferenceContext): Promise<Resolved> {
+async function fromFile(
+  path: string,
+  { folder, noteFile, secretFiles = 'private' }: ReferenceContext,
+): Promise<Resolved> {
   const file = resolve(folder, path);
   noteFile?.(file);
   try {
-    if ((await stat(file)).size > LARGEST_SECRET_BYTES)
-      return fault(`file:${path} is too large for a secret`);
+    const { size, mode } = await stat(file);
+    if (size > LARGEST_SECRET_BYTES) return fault(`file:${path} is too large for a secret`);
+    const open = secretFiles === 'private' ? openFileFault(file, mode) : undefined;
+    if (open !== undefined) return fault(open);
     // Editors and `echo` end a file with a newline that isn't part of the secret.
     const value = (await readFile(file, 'utf8')).replace(/\r?\n$/, '');
     return value === '' ? fault(`file:${path} is empty`) : { kind: 'value', value, isPlain: false };
   } catch (error) {
     return fault(`file:${path} ${readFault(error)}`);
   }
+}
+
+/** Group-readable is fine: systemd hands credentials over so, and Kubernetes with fsGroup. Windows has no such modes. */
+export function openFileFault(file: string, mode: number): string | undefined {
+  const writable = mode & 0o022;
+  const readable = mode & 0o004;
+  if (process.platform === 'win32' || (writable === 0 && readable === 0)) return undefined;
+  const [all, fixed] = [mode & 0o777, mode & 0o750].map((bits) => bits.toString(8).padStart(3, '0'));
+  const what = readable === 0 ? 'may be written by more than its owner' : 'may be read by every user';
+  return `${file} holds a secret and ${what} (mode ${all}): chmod ${fixed} ${file}`;
 }
 
 function fault(message: string): Resolved {

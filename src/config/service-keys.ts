@@ -5,7 +5,12 @@ import type { StoreConfig } from './config.ts';
 import { loadOrCreateKey, peekKey } from './generated-keys.ts';
 import { understood, type Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
-import { resolveReference, type ReferenceSource, type Resolved } from './secret-reference.ts';
+import {
+  resolveReference,
+  type ReferenceSource,
+  type Resolved,
+  type SecretFiles,
+} from './secret-reference.ts';
 import { weakness } from './secret-strength.ts';
 
 export type KeyName = 'encryption_keys' | 'cookie_keys';
@@ -54,13 +59,19 @@ function keyFault(name: KeyName, resolved: Resolved, issuerIsLoopback: boolean):
     : undefined;
 }
 
+export type KeyTarget = {
+  readonly folder: string;
+  readonly write: boolean;
+  readonly secretFiles: SecretFiles;
+};
+
 /** Keys for whoever configured none, and what to tell the operator about them. */
 export async function generateKeys(
   name: KeyName,
-  { folder, write }: { readonly folder: string; readonly write: boolean },
+  { folder, write, secretFiles }: KeyTarget,
 ): Promise<{ readonly keys: string[]; readonly notices: string[] }> {
-  if (!write) return { keys: [await peekKey(folder, FILES[name])], notices: [] };
-  const { value, file, isNew } = await loadOrCreateKey(folder, FILES[name]);
+  if (!write) return { keys: [await peekKey(folder, FILES[name], secretFiles)], notices: [] };
+  const { value, file, isNew } = await loadOrCreateKey(folder, FILES[name], secretFiles);
   return {
     keys: [value],
     notices: isNew ? [`${name}: generated once, in ${file}. Keep it with the data.`] : [],

@@ -203,7 +203,9 @@ describe('make-secrets.sh', () => {
       try {
         const own = path.join(folder, 'redis');
         await mkdir(own);
-        await writeFile(path.join(own, 'url'), url.replace('@redis:6379', `@127.0.0.1:${port}`));
+        await writeFile(path.join(own, 'url'), url.replace('@redis:6379', `@127.0.0.1:${port}`), {
+          mode: 0o400,
+        });
         const text = await readFile('deploy/compose/postern.redis.yaml', 'utf8');
         const config = text
           .replace('/run/secrets/postern_redis_url', path.join(own, 'url'))

@@ -21,8 +21,8 @@ import { freePort } from '../servers.ts';
 import { execForm, parseDockerfile, textsOf, type Stage } from './dockerfile.ts';
 
 const run = promisify(execFile);
-/** Debian's nobody and nogroup: owns no file here but what it is given. */
-const NOBODY = { uid: 65_534, gid: 65_534 } as const;
+/** The user of the image: owns no file here but what it is given. */
+const NOBODY = { uid: 10_001, gid: 10_001 } as const;
 const STARTS_MS = 20_000;
 
 const isRoot = process.getuid?.() === 0;
@@ -88,14 +88,6 @@ describe.skipIf(!isRoot)('what the Dockerfile makes', () => {
       .replace('port: 3001', `port: ${management}`);
     const config = path.join(folder, 'postern.yaml');
     await writeFile(config, text);
-    for (const [, file = ''] of text.matchAll(/file:(\S+?)\]/g)) {
-      await writeFile(
-        file,
-        `${Buffer.from(`32 bytes for ${name}`.padEnd(32, 'kqzwvx9J7')).toString('base64url')}\n`,
-        { mode: 0o400 },
-      );
-      await chown(file, NOBODY.uid, NOBODY.gid);
-    }
     for (const file of ['clients.yaml', 'users.yaml'])
       await cp(`deploy/compose/${file}`, path.join(folder, file));
     return { config, data, base: `http://127.0.0.1:${port}` };
@@ -150,6 +142,7 @@ describe.skipIf(!isRoot)('what the Dockerfile makes', () => {
 
   it('serves as a user who may write nowhere but in its data, and its health check says so', async () => {
     const { config, data, base } = await place('deploy/compose/postern.yaml', 'container');
+    await run('deploy/compose/make-secrets.sh', [path.join(path.dirname(config), 'secrets')]);
     const last = stages.at(-1);
     if (last === undefined) throw new Error('no stage');
     const here = (text: string | undefined) =>
@@ -176,6 +169,14 @@ describe.skipIf(!isRoot)('what the Dockerfile makes', () => {
   it('serves as the systemd unit starts it', async () => {
     const unit = await readFile('deploy/systemd/postern.service', 'utf8');
     const { config, base } = await place('deploy/systemd/postern.yaml', 'systemd');
+    for (const [, name = ''] of unit.matchAll(/^LoadCredential=([\w.]+):/gm)) {
+      const file = path.join(path.dirname(config), 'secrets', name);
+      const key = Buffer.from(`32 bytes for ${name}`.padEnd(32, 'kqzwvx9J7')).toString('base64url');
+      await writeFile(file, `${key}\n`);
+      // systemd gives the service an ACL for a file of root; in its mode that is the mask, so the group reads.
+      await chown(file, 0, NOBODY.gid);
+      await chmod(file, 0o440);
+    }
     // As deploy/debian.md installs it, with the Node.js that npm brings along.
     const current = path.join(root, 'current');
     await cp(path.join(root, 'opt'), current, { recursive: true });

@@ -97,7 +97,7 @@ describe('the service as a process', () => {
     service = await startProcess(here.configFile);
     await service.end();
     const other = path.join(folder, 'other.key');
-    await writeFile(other, 'Zm9zZm9zZm9zcHF3ZXJ0eXVpb3AxMjM0NTY3ODkwYWI');
+    await writeFile(other, 'Zm9zZm9zZm9zcHF3ZXJ0eXVpb3AxMjM0NTY3ODkwYWI', { mode: 0o600 });
     const changed = await world({ encryption_keys: [`file:${other}`] });
     const { code, stderr } = await runCli(['serve', '--config', changed.configFile]);
     expect(stderr).toMatch(/sealed with the encryption key [0-9a-f]{16}, which is not configured\n$/);

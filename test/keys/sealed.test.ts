@@ -52,7 +52,7 @@ async function startFails(config: Readonly<Record<string, unknown>> = {}): Promi
 /** A file with a key, as a reference. */
 async function keyFile(name: string): Promise<string> {
   const file = path.join(folder, `${name}.key`);
-  await writeFile(file, randomBytes(32).toString('base64url'));
+  await writeFile(file, randomBytes(32).toString('base64url'), { mode: 0o600 });
   return `file:${file}`;
 }
 

@@ -4,17 +4,19 @@ import { dirname, resolve } from 'node:path';
 import type { Config, ConfigSources } from '../../config/config.ts';
 import { readDocument } from '../../config/document.ts';
 import { ProblemList } from '../../config/problems.ts';
+import { openFileFault } from '../../config/secret-reference.ts';
 import { orOk, problem, warning, type Finding } from './finding.ts';
 
 const WRITABLE_BY_ALL = 0o002;
-const READABLE_BY_ALL = 0o004;
 const BY_OTHERS = 0o077;
 
 export async function checkFiles(config: Config, sources: ConfigSources): Promise<readonly Finding[]> {
   const files = await Promise.all(sources.files.map((file) => secretsNamedIn(file)));
   const secrets = new Set(files.flat());
   const findings: Finding[] = [];
-  for (const file of sources.files) findings.push(...(await judgeFile(file, secrets.has(file))));
+  for (const file of sources.files) findings.push(...(await judgeFile(file)));
+  const say = config.secretFiles === 'any_mode' ? warning : problem;
+  for (const file of secrets) findings.push(...(await judgeSecret(file, say)));
   if (config.viewsFolder !== undefined) findings.push(...(await judgeViews(config.viewsFolder)));
   if (config.store.engine === 'lmdb') findings.push(...(await judgeData(config.store.folder)));
   return orOk(findings, 'files', 'nobody may read or write what is not theirs');
@@ -28,7 +30,7 @@ async function modeOf(path: string): Promise<number | undefined> {
   }
 }
 
-async function judgeFile(file: string, isSecret: boolean): Promise<Finding[]> {
+async function judgeFile(file: string): Promise<Finding[]> {
   const [mode, folder] = [await modeOf(file), await modeOf(dirname(file))];
   if (mode === undefined || folder === undefined) return [];
   const sticky = 0o1000;
@@ -40,15 +42,14 @@ async function judgeFile(file: string, isSecret: boolean): Promise<Finding[]> {
         'chmod o-w the file and its folder.',
       ),
     ];
-  if (isSecret && (mode & READABLE_BY_ALL) !== 0)
-    return [
-      problem(
-        'secret-readable',
-        `${file} holds a secret and may be read by everybody`,
-        `chmod 640 ${file}, with the service's group.`,
-      ),
-    ];
   return [];
+}
+
+async function judgeSecret(file: string, say: typeof problem): Promise<Finding[]> {
+  const fault = openFileFault(file, (await modeOf(file)) ?? 0);
+  const advice =
+    "It belongs to the service's user or group; where a mount can't do that, secret_files: any_mode.";
+  return fault === undefined ? [] : [say('secret-readable', fault, advice)];
 }
 
 /** Templates are code: whoever may write there decides what people type their passwords into. */

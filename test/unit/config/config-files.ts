@@ -42,7 +42,8 @@ export function write(main: string | Uint8Array, files: Record<string, string> =
   writeFileSync(file, main);
   for (const [name, content] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
-    writeFileSync(join(folder, name), content);
+    // As files with secrets have to be, which some of them are.
+    writeFileSync(join(folder, name), content, { mode: 0o600 });
   }
   return file;
 }

@@ -217,7 +217,7 @@ describe('CF-01: a broken file', () => {
     const { broken, configs } = await watched(file);
     writeFileSync(file, `${PUBLIC}clients:\n${client({ client_secret: 'file:later' })}`);
     await vi.waitFor(() => expect(broken).toHaveLength(1), { timeout: 4000 });
-    writeFileSync(join(dirname(file), 'later'), SECRET);
+    writeFileSync(join(dirname(file), 'later'), SECRET, { mode: 0o600 });
     await vi.waitFor(() => expect(configs).toHaveLength(1), { timeout: 4000 });
   });
 

@@ -1,0 +1,138 @@
+// A file with a key or a secret that other users can read or replace stops the start, with the command that mends it.
+import { execFile } from 'node:child_process';
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { freePort } from '../servers.ts';
+import { postern } from '../unit/cli/terminal.ts';
+import { machineToken } from '../world/flows.ts';
+import { runCli, startProcess, type ServiceProcess } from '../world/process.ts';
+import { SECRETS, WORLD_ENV, writeWorldConfig, type World } from '../world/world.ts';
+
+let folder: string;
+let service: ServiceProcess | undefined;
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'postern-secrets-'));
+});
+afterEach(async () => {
+  await service?.end('SIGKILL');
+  service = undefined;
+  await rm(folder, { recursive: true, force: true });
+});
+
+const inFolder = (name: string): string => path.join(folder, name);
+
+async function secret(name: string, value: string, mode: number): Promise<void> {
+  await writeFile(inFolder(name), `${value}\n`);
+  await chmod(inFolder(name), mode); // whatever the umask is
+}
+
+async function configure(config: Readonly<Record<string, unknown>>): Promise<World> {
+  const ports = [await freePort(), await freePort()] as const;
+  const written = await writeWorldConfig(folder, { config }, ports);
+  return { ...written, folder, management: '', stop: () => Promise.resolve() };
+}
+
+const SERVICE = {
+  client_id: 'svc',
+  client_secret: 'file:client.secret',
+  grant_types: ['client_credentials'],
+  scope: 'reports.read',
+};
+const PLAIN = { users_from: undefined, resources: [{ resource: 'urn:a', scopes: ['reports.read'] }] };
+const REFERENCES = {
+  ...PLAIN,
+  store: 'file:store',
+  encryption_keys: ['file:encryption.key'],
+  cookie_keys: ['file:cookie.key'],
+  clients: [SERVICE],
+};
+const FILES = {
+  store: 'lmdb:data',
+  'encryption.key': WORLD_ENV.TEST_ENCRYPTION_KEY,
+  'cookie.key': WORLD_ENV.TEST_COOKIE_KEY,
+  'client.secret': SECRETS.svc,
+} as const;
+
+async function writeSecrets(mode: string): Promise<void> {
+  for (const [name, value] of Object.entries(FILES)) await secret(name, value, Number.parseInt(mode, 8));
+}
+
+describe('files that file: references name', () => {
+  it.each([
+    ['644', '640', 'may be read by every user'],
+    ['604', '600', 'may be read by every user'],
+    ['444', '440', 'may be read by every user'],
+    ['666', '640', 'may be read by every user'],
+    ['660', '640', 'may be written by more than its owner'],
+    ['620', '600', 'may be written by more than its owner'],
+    ['602', '600', 'may be written by more than its owner'],
+  ])('are refused with mode %s, in one line each', async (mode, mended, what) => {
+    const { configFile } = await configure(REFERENCES);
+    await writeSecrets(mode);
+    const { code, stderr } = await postern(['check', '--config', configFile]);
+    expect(code).toBe(1);
+    for (const name of Object.keys(FILES)) {
+      const file = inFolder(name);
+      const line = `${file} holds a secret and ${what} (mode ${mode}): chmod ${mended} ${file}`;
+      expect(stderr.split('\n').filter((each) => each.includes(line))).toHaveLength(1);
+    }
+    for (const value of Object.values(FILES)) expect(stderr).not.toContain(value);
+  });
+
+  it.each(['400', '600', '440', '640'])('are fine with mode %s', async (mode) => {
+    const { configFile } = await configure(REFERENCES);
+    await writeSecrets(mode);
+    expect(await postern(['check', '--config', configFile])).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('stop the start, until the printed command has been run', async () => {
+    const world = await configure(REFERENCES);
+    await writeSecrets('600');
+    await chmod(inFolder('cookie.key'), 0o644);
+    const { code, stdout, stderr } = await runCli(['serve', '--config', world.configFile]);
+    expect([code, stdout, stderr.trimEnd().split('\n')]).toEqual([
+      1,
+      '',
+      [expect.stringContaining('cookie_keys[0]'), '', '1 problem'],
+    ]);
+    const [, command = ''] = /: (chmod .*)$/m.exec(stderr) ?? [];
+    await promisify(execFile)('sh', ['-c', command]);
+    service = await startProcess(world.configFile);
+    expect(await machineToken(world, 'reports.read')).toMatch(/^ey/);
+    expect(service.stdout()).not.toContain('secret_files');
+  });
+
+  it('serve with any mode when secret_files says so, which the start says once', async () => {
+    const world = await configure({ ...REFERENCES, secret_files: 'any_mode' });
+    await writeSecrets('666');
+    service = await startProcess(world.configFile);
+    expect(await machineToken(world, 'reports.read')).toMatch(/^ey/);
+    expect(service.stdout().split('secret_files is any_mode')).toHaveLength(2);
+  });
+});
+
+describe('keys that were generated', () => {
+  const GENERATED = { ...PLAIN, encryption_keys: [], cookie_keys: [], clients: [] };
+
+  it('stop the start when others may read them', async () => {
+    const name = 'cookie.key';
+    const world = await configure(GENERATED);
+    service = await startProcess(world.configFile);
+    await service.end();
+    const file = inFolder(`data/${name}`);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    await chmod(file, 0o644);
+    const { code, stderr } = await runCli(['serve', '--config', world.configFile]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      `${file} holds a secret and may be read by every user (mode 644): chmod 640 ${file}`,
+    );
+    expect(stderr).not.toContain((await readFile(file, 'utf8')).trim());
+    const open = { ...GENERATED, secret_files: 'any_mode' };
+    service = await startProcess((await configure(open)).configFile);
+    expect(service.stdout()).toContain('secret_files is any_mode');
+  });
+});
