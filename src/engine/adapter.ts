@@ -2,16 +2,16 @@
 // token. Knows no store and no HTTP; what stands in a record is record-payload.ts.
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import type { RequestRecords } from '../store/request-records.ts';
-import type { NewRecord, StoreClock, StoredRecord } from '../store/store.ts';
+import type { StoreClock, StoredRecord } from '../store/store.ts';
 import { createExpectation, type ExpectationParts } from './expected-reads.ts';
 import { recordKey } from './record-key.ts';
 import { createRecordPayload } from './record-payload.ts';
+import { createSessionRecords } from './session-records.ts';
 
 /** Models whose records belong to a grant and die with it. */
 const GRANTABLE = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
 /** Models whose records say what will be asked for next. */
 const LEADING = new Set([...GRANTABLE, 'Interaction']);
-const ENDED_SESSION_SECONDS = 3600;
 
 export type AdapterParts = ExpectationParts & {
   readonly records: RequestRecords;
@@ -24,6 +24,7 @@ export type AdapterParts = ExpectationParts & {
 export function createAdapter(model: string, parts: AdapterParts): Adapter {
   const { records, hash, tombstoneSeconds } = parts;
   const { toText, payloadOf } = createRecordPayload(model, parts.clock);
+  const sessions = createSessionRecords(parts, toText);
   const keyOf = (id: string) => recordKey(hash, model, id);
   const grantKeyOf = (grantId: string) => recordKey(hash, 'Grant', grantId);
   const expectMore = createExpectation(parts);
@@ -52,6 +53,7 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
         await records.destroy(model, keyOf(id));
         return undefined;
       }
+      if (model === 'Session') return sessions.save(id, payload, expiresIn ?? Number.NaN);
       await records.save({
         kind: model,
         key: keyOf(id),
@@ -61,7 +63,6 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
         grant: grantOf(id, payload),
         // Lost, it would be unknown to the revocation that ends the access token of the same answer (RFC 7009 §2.2).
         isAwaited: model === 'RefreshToken',
-        alias: model === 'Session' && payload.uid !== undefined ? hash(`uid:${payload.uid}`) : undefined,
       });
       // 'grant_revoked' is not an error: whoever replayed the code or the token gets what is dead already (PK-11).
       return undefined;
@@ -98,7 +99,7 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
 
     async destroy(id) {
       if (model === 'Grant') return revokeGrant(id);
-      if (model === 'Session') return void (await records.save(endedSession(keyOf(id))));
+      if (model === 'Session') return sessions.end(id);
       // Only a revocation destroys one of these, and it ends the grant: the tombstone first, so that an outage in between
       // leaves nothing of the family alive that a repeat would no longer find (RD-10).
       if (GRANTABLE.has(model)) await revokeGrantOf(id);
@@ -112,13 +113,4 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
 
     revokeByGrantId: revokeGrant,
   };
-}
-
-/**
- * The engine saves a session at the end of every request, so one that is in flight would bring a deleted session back to life.
- * The mark survives whatever is saved over it.
- */
-function endedSession(key: string): NewRecord {
-  const ended = { kind: 'Session', key, payload: '{}', ttlSeconds: ENDED_SESSION_SECONDS };
-  return { ...ended, isConsumed: true, isConfirmed: true };
 }

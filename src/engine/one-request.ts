@@ -14,8 +14,12 @@ export type OneRequestParts = {
 
 /** A step of a sign-in names its interaction: the pages, and the engine's way back. */
 const STEP = /^\/(?:interaction|oauth\/authorize)\/([\w-]+)/;
+/** How the engine takes a cookie away. */
+const ENDS = /expires=Thu, 01 Jan 1970/;
+
 export function oneRequest({ records, hash, issuer }: OneRequestParts): Middleware {
   const { session: sessionCookie } = cookieNames(issuer);
+  const isSession = new RegExp(`^${sessionCookie}(?:\\.sig)?=`);
 
   function readAhead(ctx: Context): void {
     const uid = STEP.exec(ctx.path)?.[1];
@@ -26,13 +30,23 @@ export function oneRequest({ records, hash, issuer }: OneRequestParts): Middlewa
     if (session !== undefined) records.readAhead('Session', recordKey(hash, 'Session', session));
   }
 
+  /** The engine names the session in every answer; one that ended meanwhile would take the place of what followed it. */
+  function withholdSession(ctx: Context): void {
+    const set = [ctx.response.headers['set-cookie'] ?? []].flat();
+    const kept = set.filter((one) => !isSession.test(one) || ENDS.test(one));
+    if (kept.length === set.length) return;
+    ctx.remove('Set-Cookie');
+    if (kept.length > 0) ctx.set('Set-Cookie', kept);
+  }
+
   return async function runOneRequest(ctx, next) {
     const cookies = ctx.response.headers['set-cookie'] ?? [];
     try {
-      await records.inOneRequest(async () => {
+      const saved = await records.inOneRequest(async () => {
         readAhead(ctx);
         await next();
       });
+      if (!saved.has('Session')) withholdSession(ctx);
     } catch (error) {
       // They say something of what isn't stored: a code, a session.
       ctx.remove('Location');

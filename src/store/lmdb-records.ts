@@ -3,7 +3,9 @@
 import { toRecordId, toKeyName } from './key-name.ts';
 import { readClock, toLifeMs } from './lifetime.ts';
 import type { LmdbTables, RecordRow } from './lmdb-tables.ts';
-import type { Clock, RecordStore, StoredRecord } from './store.ts';
+import type { Clock, RecordStore, SaveResult, StoredRecord } from './store.ts';
+
+type Claim = { readonly id: string; readonly follows: string | undefined; readonly at: number };
 
 /** Records over `tables`, by the clock `now`. */
 export function createLmdbRecords(tables: LmdbTables, now: Clock): RecordStore {
@@ -13,10 +15,17 @@ export function createLmdbRecords(tables: LmdbTables, now: Clock): RecordStore {
     return row.grant !== undefined && isRevoked(tables, row.grant, at) ? undefined : row;
   }
 
+  /** Whether the record has the alias already, follows the one that has it, or nobody has it. */
+  function isFree(alias: string, { id, follows, at }: Claim): boolean {
+    const holder = tables.aliases.get(alias);
+    return holder === id || (holder && findRow(holder, at) ? holder : undefined) === follows;
+  }
+
   return {
     async save(record) {
       const id = toRecordId(record.kind, record.key);
       const lifeMs = toLifeMs(record.ttlSeconds);
+      const follows = record.follows === undefined ? undefined : toRecordId(record.kind, record.follows);
       const row = {
         key: record.key,
         payload: record.payload,
@@ -26,9 +35,9 @@ export function createLmdbRecords(tables: LmdbTables, now: Clock): RecordStore {
       return tables.write(() => {
         const at = readClock(now);
         if (row.grant !== undefined && isRevoked(tables, row.grant, at)) return 'grant_revoked';
+        if (row.alias !== undefined && !isFree(row.alias, { id, follows, at })) return 'ended';
         const consumedAt = record.isConsumed ? Math.floor(at / 1000) : undefined;
-        replaceRecord(tables, id, { ...row, expiresAt: at + lifeMs, consumedAt }, at);
-        return 'saved';
+        return replaceRecord(tables, id, { ...row, expiresAt: at + lifeMs, consumedAt }, at);
       });
     },
 
@@ -78,15 +87,17 @@ export function createLmdbRecords(tables: LmdbTables, now: Clock): RecordStore {
   };
 }
 
-/** Writes a record and every row that points to it. What was consumed stays consumed. */
-function replaceRecord(tables: LmdbTables, id: string, row: RecordRow, at: number): void {
+/** Writes a record and every row that points to it. What was consumed stays consumed, and has no alias. */
+function replaceRecord(tables: LmdbTables, id: string, row: RecordRow, at: number): SaveResult {
   const old = tables.records.get(id);
   if (old !== undefined) dropRecord(tables, id, old);
   const before = old !== undefined && old.expiresAt > at ? old.consumedAt : undefined;
-  void tables.records.put(id, { ...row, consumedAt: before ?? row.consumedAt });
+  const consumedAt = before ?? row.consumedAt;
+  void tables.records.put(id, { ...row, consumedAt });
   void tables.expiry.put([row.expiresAt, 'record', id], true);
   if (row.grant !== undefined) void tables.grants.put(row.grant, id);
-  if (row.alias !== undefined) void tables.aliases.put(row.alias, id);
+  if (row.alias !== undefined && consumedAt === undefined) void tables.aliases.put(row.alias, id);
+  return before === undefined ? 'saved' : 'ended';
 }
 
 /** Deletes a record and every row that points to it. Inside a transaction only. */

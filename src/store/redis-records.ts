@@ -6,7 +6,15 @@ import { readClock, toLifeMs } from './lifetime.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { aliasKey, grantDeadKey, grantIndexKey, recordKey } from './redis-keys.ts';
 import { toBoolean, toNumber, toTexts } from './redis-replies.ts';
-import type { Clock, ConsumeResult, FindHints, NewRecord, RecordStore, StoredRecord } from './store.ts';
+import type {
+  Clock,
+  ConsumeResult,
+  FindHints,
+  NewRecord,
+  RecordStore,
+  SaveResult,
+  StoredRecord,
+} from './store.ts';
 
 /** How many records of a revoked grant are deleted at once. */
 const BATCH = 100;
@@ -64,22 +72,53 @@ async function save(
   connection: RedisConnection,
   record: NewRecord,
   { at, lifeMs }: Span,
-): Promise<'saved' | 'grant_revoked'> {
-  const { kind, key, payload, grant = '', alias = '', isConsumed = false } = record;
-  const ends = at + lifeMs;
-  const id = recordKey(toRecordId(kind, key));
-  const pointer = alias === '' ? undefined : aliasKey(kind, alias);
-  const consumedAt = isConsumed ? Math.floor(at / 1000) : '';
-  const toArgs = (mark: string) => [at, payload, ends, lifeMs, grant, alias, mark, consumedAt];
+): Promise<SaveResult> {
+  const { kind, key, grant = '' } = record;
   // In one round trip, and where one connection has them all in this order.
-  const [isIndexed] = await Promise.all([
-    grant === '' || indexRecord(connection, grant, [at, ends, `${kind}:${key}`]),
-    writeRecord(connection, record, id, toArgs),
-    pointer && connection.ask(pointer, (redis) => redis.set(pointer, key, 'PX', lifeMs)),
+  const [isIndexed, isAlive, hasAlias] = await Promise.all([
+    grant === '' || indexRecord(connection, grant, [at, at + lifeMs, `${kind}:${key}`]),
+    writeRecord(connection, record, { at, lifeMs }),
+    record.alias === undefined || writeAlias(connection, record, { at, lifeMs }),
   ]);
-  if (isIndexed) return 'saved';
-  await drop(connection, { kind, key }, grant);
-  return 'grant_revoked';
+  if (!isIndexed) {
+    await drop(connection, { kind, key }, grant);
+    return 'grant_revoked';
+  }
+  if (isAlive && hasAlias) return 'saved';
+  if (!isAlive && record.alias !== undefined) await dropAlias(connection, record, key);
+  // It was made to follow a record that another one has followed: nobody has its key.
+  if (!hasAlias && record.follows !== undefined) await drop(connection, { kind, key });
+  return 'ended';
+}
+
+/** False: it is another record's. */
+async function writeAlias(
+  connection: RedisConnection,
+  record: NewRecord,
+  { at, lifeMs }: Span,
+): Promise<boolean> {
+  const { kind, key, alias = '', follows = '', isConsumed = false } = record;
+  if (isConsumed) {
+    await dropAlias(connection, record, key);
+    return true;
+  }
+  const pointer = aliasKey(kind, alias);
+  const take = async () => toBoolean(await connection.run('takeAlias', [pointer], [key, follows, lifeMs]));
+  if (await take()) return true;
+  const holder = await connection.ask(pointer, (redis) => redis.get(pointer));
+  if (holder === null || (await findRecord(connection, { kind, key: holder }, at))) return false;
+  // By the caller's clock it is over, or its grant is dead.
+  await dropAlias(connection, record, holder);
+  return take();
+}
+
+/** Where it is still that record's. */
+async function dropAlias(
+  connection: RedisConnection,
+  { kind, alias = '' }: NewRecord,
+  holder: string,
+): Promise<void> {
+  await connection.run('dropAlias', [aliasKey(kind, alias)], [holder]);
 }
 
 type Args = (string | number)[];
@@ -89,18 +128,22 @@ async function indexRecord(connection: RedisConnection, grant: string, args: Arg
   return toBoolean(await connection.run('indexRecord', [grantIndexKey(grant), grantDeadKey(grant)], args));
 }
 
+/** False: it was consumed before. */
 async function writeRecord(
   connection: RedisConnection,
-  { isConfirmed = false, isAwaited = false }: NewRecord,
-  id: string,
-  toArgs: (mark: string) => Args,
-): Promise<void> {
+  { kind, key, payload, grant = '', alias = '', isConsumed, isConfirmed, isAwaited }: NewRecord,
+  { at, lifeMs }: Span,
+): Promise<boolean> {
+  const id = recordKey(toRecordId(kind, key));
+  const consumedAt = isConsumed ? Math.floor(at / 1000) : '';
+  const toArgs = (mark: string) => [at, payload, at + lifeMs, lifeMs, grant, alias, mark, consumedAt];
   if (!connection.isConfirmed || !(isConfirmed || isAwaited)) {
-    await connection.run('saveRecord', [id], toArgs(''));
-    return;
+    return toBoolean(await connection.run('saveRecord', [id], toArgs('')));
   }
-  await connection.confirm({ script: 'saveRecord', keys: [id], args: toArgs(isConfirmed ? 's' : '') });
+  const args = toArgs(isConfirmed ? 's' : '');
+  const isAlive = toBoolean(await connection.confirm({ script: 'saveRecord', keys: [id], args }));
   if (isConfirmed) await connection.run('settleRecord', [id], []);
+  return isAlive;
 }
 
 function toConsumeResult(reply: unknown): ConsumeResult {

@@ -2,17 +2,18 @@
 // the caller's clock, because expiry by Redis' own clock is only the cleaning. Knows no connection.
 
 /**
- * Replaces a record. What was consumed stays consumed while it lives. A record is a hash: p, e, c, g, a; and u while no
+ * Replaces a record: 1, or 0 where it was consumed, which it stays while it lives. A record is a hash: p, e, c, g, a; and u while no
  * replica has confirmed what ended something: s saved, d destroyed.
  */
 const saveRecord = `
 local now, payload, ends, ttl, grant, alias, pending, consumed = unpack(ARGV)
 local old = redis.call('HMGET', KEYS[1], 'e', 'c')
 redis.call('HSET', KEYS[1], 'p', payload, 'e', ends, 'g', grant, 'a', alias, 'u', pending)
-if old[2] and tonumber(old[1]) <= tonumber(now) then redis.call('HDEL', KEYS[1], 'c') end
+local ended = old[2] and tonumber(old[1]) > tonumber(now)
+if old[2] and not ended then redis.call('HDEL', KEYS[1], 'c') end
 if consumed ~= '' then redis.call('HSETNX', KEYS[1], 'c', consumed) end
 redis.call('PEXPIRE', KEYS[1], ttl)
-return 1`;
+return ended and 0 or 1`;
 
 /**
  * The only lock: 0 gone, 1 won, 2 lost. The caller has made sure that the grant it knows of is alive; a record that moved to
@@ -54,6 +55,14 @@ const settleRecord = `
 local pending = redis.call('HGET', KEYS[1], 'u')
 if pending == 'd' then redis.call('UNLINK', KEYS[1])
 elseif pending == 's' then redis.call('HSET', KEYS[1], 'u', '') end
+return 1`;
+
+/** Points an alias to a record that has it already, that follows the one that has it, or where nobody has it. */
+const takeAlias = `
+local key, follows, ttl = unpack(ARGV)
+local holder = redis.call('GET', KEYS[1]) or ''
+if holder ~= key and holder ~= follows then return 0 end
+redis.call('SET', KEYS[1], key, 'PX', ttl)
 return 1`;
 
 /** Deletes an alias that still points to this record. */
@@ -140,6 +149,7 @@ export const SCRIPTS = {
   dropRecord: { lua: dropRecord, numberOfKeys: 1 },
   touchRecord: { lua: touchRecord, numberOfKeys: 1 },
   settleRecord: { lua: settleRecord, numberOfKeys: 1 },
+  takeAlias: { lua: takeAlias, numberOfKeys: 1 },
   dropAlias: { lua: dropAlias, numberOfKeys: 1 },
   indexRecord: { lua: indexRecord, numberOfKeys: 2 },
   buryGrant: { lua: buryGrant, numberOfKeys: 2 },

@@ -2,14 +2,23 @@
 // end. Consuming, destroying and revoking are the locks of the service and go out at once. Outside of a request it is the
 // store itself. Owns nothing that outlives a request.
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Clock, ConsumeResult, FindHints, NewRecord, RecordStore, StoredRecord } from './store.ts';
+import type {
+  Clock,
+  ConsumeResult,
+  FindHints,
+  NewRecord,
+  RecordStore,
+  SaveResult,
+  StoredRecord,
+} from './store.ts';
 
 export interface RequestRecords extends RecordStore {
   /**
    * Runs `work` as one request: in it, `save` resolves at once. Resolves when all that was saved is durable. Where `work`
    * rejects, or something can't be saved, the rest may not be saved either, and nothing given to `afterwards` happens.
+   * The kinds of which something was saved that lives.
    */
-  inOneRequest(work: () => Promise<unknown>): Promise<void>;
+  inOneRequest(work: () => Promise<unknown>): Promise<ReadonlySet<string>>;
   /** What was saved so far is durable when this resolves. */
   settle(): Promise<void>;
   /** When everything is durable; at once outside of a request. For telling others what happened. */
@@ -46,6 +55,7 @@ export function createRequestRecords(store: RecordStore, now: Clock): RequestRec
         request.isOver = true;
       }
       request.tell();
+      return request.saved;
     },
     settle: async () => current()?.settle(),
     afterwards(action) {
@@ -67,6 +77,7 @@ type Found = Promise<StoredRecord | undefined>;
 
 class OneRequest {
   isOver = false;
+  readonly saved = new Set<string>();
   readonly #store: RecordStore;
   readonly #now: Clock;
   /** What is known to stand there, saves that are still to go out included. */
@@ -80,7 +91,7 @@ class OneRequest {
     this.#now = now;
   }
 
-  async save(record: NewRecord): Promise<'saved' | 'grant_revoked'> {
+  async save(record: NewRecord): Promise<SaveResult> {
     const id = idOf(record.kind, record.key);
     this.#unsaved.set(id, record);
     const before = this.#found.get(id);
@@ -144,9 +155,15 @@ class OneRequest {
   async settle(): Promise<void> {
     const records = [...this.#unsaved.values()];
     this.#unsaved.clear();
-    const results = await Promise.allSettled(records.map((record) => this.#store.save(record)));
-    for (const result of results) {
-      if (result.status === 'rejected') throw result.reason;
+    // What ends goes last: it hands its alias over to what follows it.
+    const { living, ending } = Object.groupBy(records, ({ isConsumed }) =>
+      isConsumed ? 'ending' : 'living',
+    );
+    for (const group of [living ?? [], ending ?? []]) {
+      const results = await Promise.allSettled(group.map((record) => this.#save(record)));
+      for (const result of results) {
+        if (result.status === 'rejected') throw result.reason;
+      }
     }
   }
 
@@ -170,7 +187,12 @@ class OneRequest {
     const record = this.#unsaved.get(id);
     if (record === undefined) return;
     this.#unsaved.delete(id);
-    await this.#store.save(record);
+    await this.#save(record);
+  }
+
+  async #save(record: NewRecord): Promise<void> {
+    const result = await this.#store.save(record);
+    if (result === 'saved' && !record.isConsumed) this.saved.add(record.kind);
   }
 
   #saved(record: NewRecord, before: StoredRecord | undefined): StoredRecord {

@@ -15,13 +15,15 @@ export type NewRecord = {
   readonly ttlSeconds: number;
   /** The grant that this record belongs to; revoking the grant kills the record. */
   readonly grant?: string | undefined;
-  /** A second name to find the record by (a session's uid). It follows the newest record that claims it. */
+  /** A second name to find the record by (a session's uid). The record that has it keeps it until it ends or is followed. */
   readonly alias?: string | undefined;
+  /** The key of the record that hands its alias over to this one. */
+  readonly follows?: string | undefined;
   /** It ends something (a token that is revoked): where a failover may lose writes, a replica has it before `save` resolves. */
   readonly isConfirmed?: boolean | undefined;
   /** It is handed out, and must be there to be revoked (a refresh token): as `isConfirmed`, but there for everybody meanwhile. */
   readonly isAwaited?: boolean | undefined;
-  /** Saved as consumed already: whoever saves it later doesn't bring it back (a session that ended). */
+  /** Saved as consumed already, so that a later save doesn't bring it back (a session that ended). Gives up its alias. */
   readonly isConsumed?: boolean | undefined;
 };
 
@@ -42,6 +44,8 @@ export type FindHints = {
   readonly meanwhile?: ((record: StoredRecord) => void) | undefined;
 };
 
+export type SaveResult = 'saved' | 'grant_revoked' | 'ended';
+
 /** `consumed`: this caller won. `already_consumed`: somebody was first. `gone`: absent, expired or its grant is revoked. */
 export type ConsumeResult = 'consumed' | 'already_consumed' | 'gone';
 
@@ -49,8 +53,9 @@ export interface RecordStore {
   /**
    * Replaces the record atomically and resolves when it is durable. A consumed mark on the same key survives.
    * `grant_revoked`: the record's grant has a tombstone; nothing findable was stored.
+   * `ended`: it was consumed before, or its alias is another record's: it must not be handed out (again).
    */
-  save(record: NewRecord): Promise<'saved' | 'grant_revoked'>;
+  save(record: NewRecord): Promise<SaveResult>;
   /** The live record, or undefined when absent, expired or when its grant is revoked. */
   find(kind: string, key: string, hints?: FindHints): Promise<StoredRecord | undefined>;
   findByAlias(kind: string, alias: string): Promise<StoredRecord | undefined>;

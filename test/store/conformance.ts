@@ -328,17 +328,37 @@ function testAliases({ at, clock }: Parts): void {
     expect(await at(1).records.find('Session', alias)).toBeUndefined();
   });
 
-  it('follows the newest record that claims it', async () => {
-    const [old, young] = [session({ alias }), session({ alias })];
+  it('goes to the one record that follows, and never back', async () => {
+    const old = session({ alias });
+    const rivals = [1, 2, 3, 4].map(() => session({ alias, follows: old.key }));
     await at(0).records.save(old);
-    await at(1).records.save(young);
-    expect((await at(0).records.findByAlias('Session', alias))?.key).toBe(young.key);
-    await at(0).records.save(old);
-    expect((await at(1).records.findByAlias('Session', alias))?.key).toBe(old.key);
+    const results = await Promise.all(
+      rivals.flatMap((rival, index) => [at(index).records.save(rival), at(index + 1).records.save(old)]),
+    );
+    const won = results.filter((_, index) => index % 2 === 0);
+    expect(won.toSorted()).toEqual(['ended', 'ended', 'ended', 'saved']);
+    const heir = rivals[won.indexOf('saved')]?.key;
+    for (const late of [old, { ...old, isConsumed: true }, old, session({ alias })]) {
+      await at(1).records.save(late);
+      expect((await at(0).records.findByAlias('Session', alias))?.key).toBe(heir);
+    }
+    expect(await at(1).records.save(old)).toBe('ended');
+    for (const { key } of rivals)
+      expect((await at(2).records.find('Session', key)) !== undefined).toBe(key === heir);
+  });
+
+  it('is nobody’s once its record has ended, whatever is saved late', async () => {
+    const ended = session({ alias });
+    await at(0).records.save(ended);
+    expect(await at(1).records.save({ ...ended, isConsumed: true })).toBe('saved');
+    expect(await at(2).records.save(ended)).toBe('ended');
+    expect(await at(2).records.save(session({ alias, follows: ended.key }))).toBe('ended');
+    expect(await at(3).records.findByAlias('Session', alias)).toBeUndefined();
   });
 
   it('survives the end of a record that it left, and ends with the one it points to', async () => {
-    const [old, young] = [session({ alias }), session({ alias })];
+    const old = session({ alias });
+    const young = session({ alias, follows: old.key });
     await at(0).records.save(old);
     await at(0).records.save(young);
     await at(1).records.destroy('Session', old.key);

@@ -8,7 +8,8 @@ import { accessTokenModel } from './access-token.ts';
 import { clientCredentialsModel } from './client-credentials.ts';
 import { contextClass } from './context.ts';
 import type { ModelClass } from './model.ts';
-import { keepNewerMembers } from './newer-members.ts';
+import { keepNewerMembers, type RewrittenModel } from './newer-members.ts';
+import { bindToSession, type BoundModel } from './session-binding.ts';
 
 export type SeamParts = {
   readonly tokens: AccessTokens;
@@ -39,6 +40,9 @@ export class PosternProvider extends Provider {
     super(issuer, configuration);
     const { tokens, audiences, revoked, findMachineToken, compareClientSecret, admitPublicClient } = parts;
 
+    for (const model of [this.AccessToken, this.AuthorizationCode, this.RefreshToken]) {
+      bindToSession(model as unknown as BoundModel, this);
+    }
     // defineProperties: the types declare these as readonly properties, at run time they are getters on the prototype.
     Object.defineProperties(this, {
       AccessToken: {
@@ -58,6 +62,9 @@ export class PosternProvider extends Provider {
       },
     });
 
+    // The adapter hears which session a new one follows.
+    const { IN_PAYLOAD } = this.Session as unknown as RewrittenModel;
+    Object.defineProperty(this.Session, 'IN_PAYLOAD', { value: [...IN_PAYLOAD, 'oldId'] });
     // Everything else is written once.
     for (const model of [this.Session, this.Grant, this.Interaction]) {
       keepNewerMembers(model);

@@ -88,9 +88,11 @@ describe('a stored record', () => {
   it('needs an end: without one it is not stored, and one in its last second is gone', async () => {
     const adapter = createAdapter('Interaction', parts);
     const id = newId();
-    await expect(adapter.upsert(id, { jti: id }, undefined as unknown as number)).rejects.toThrow(TypeError);
-    await adapter.upsert(id, { jti: id, uid: 'u' }, 60);
-    await adapter.upsert(id, { jti: id, uid: 'u' }, 0);
+    await expect(
+      adapter.upsert(id, { jti: id, accountId: 'usr_1' }, undefined as unknown as number),
+    ).rejects.toThrow(TypeError);
+    await adapter.upsert(id, { jti: id, uid: 'u', accountId: 'usr_1' }, 60);
+    await adapter.upsert(id, { jti: id, uid: 'u', accountId: 'usr_1' }, 0);
     expect(await adapter.find(id)).toBeUndefined();
   });
 });

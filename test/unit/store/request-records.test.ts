@@ -119,7 +119,7 @@ describe('in one request', () => {
       await records.find('Session', `k${next}`);
       expect(await records.findByAlias('Session', alias)).toMatchObject({ key: `k${next}` });
       await records.save({ ...session('{}'), isConsumed: true });
-      await records.save({ ...session('new'), key: `n${next}`, alias });
+      await records.save({ ...session('new'), key: `n${next}`, alias, follows: `k${next}` });
       expect(await records.findByAlias('Session', alias)).toMatchObject({ key: `n${next}` });
     });
     expect(counted.calls.filter((call) => call === 'Session.findByAlias')).toHaveLength(1);

@@ -1,0 +1,132 @@
+// Several tabs of one browser at the same time: each gets a code that works, and the browser stays signed in.
+import { expect, it } from 'vitest';
+import {
+  authorizationUrl,
+  type CodeClient,
+  GENEROUS,
+  newBrowser,
+  REDIRECT_URIS,
+  redirectOf,
+  requestToken,
+  VERIFIER,
+} from '../attack/attacker.ts';
+import type { Browser, Page } from '../world/browser.ts';
+import { eachStore } from '../world/each-store.ts';
+import { type Answer, finishPages, introspect } from '../world/flows.ts';
+import type { World } from '../world/world.ts';
+
+const ROUNDS = 100;
+/** Bound to the session: without offline_access a code and its tokens end with it. */
+const SCOPE = 'openid reports.read';
+
+eachStore(
+  'tabs of one browser',
+  (running) => {
+    it('two tabs that come back at once both get a code that works, in 100 rounds', async () => {
+      const world = running();
+      const tabs = await signedIn(world);
+      for (let round = 0; round < ROUNDS; round += 1) {
+        // Two apps, the same app twice, and one that needs no page beside one that does.
+        const [left, right] = [['web', 'web2'] as const, ['web', 'web'] as const][round % 2] ?? [
+          'web',
+          'web',
+        ];
+        const urls = [
+          await allowed(tabs.browser, authorizationUrl(world, left, { scope: SCOPE, prompt: 'consent' })),
+          round % 4 < 2
+            ? await allowed(tabs.browser, authorizationUrl(world, right, { scope: SCOPE, prompt: 'consent' }))
+            : authorizationUrl(world, right, { scope: SCOPE, prompt: 'none' }),
+        ];
+        const pages = await Promise.all(urls.map((url) => tabs.browser.request(url)));
+        await expectCode(world, pages[0], left, round);
+        await expectCode(world, pages[1], right, round);
+        await tabs.expectIntact(round);
+      }
+    }, 120_000);
+
+    it('two tabs of a new browser both get a code that works, whatever they ask to allow first', async () => {
+      const world = running();
+      for (let round = 0; round < 20; round += 1) {
+        const browser = newBrowser(world);
+        await finishLogin(browser, authorizationUrl(world, 'native', { scope: 'openid' }));
+        const clients = round % 2 === 0 ? (['web', 'web2'] as const) : (['web', 'web'] as const);
+        const urls = [];
+        for (const client of clients)
+          urls.push(await allowed(browser, authorizationUrl(world, client, { scope: SCOPE })));
+        const pages = await Promise.all(urls.map((url) => browser.request(url)));
+        for (const [index, client] of clients.entries()) await expectCode(world, pages[index], client, round);
+      }
+    }, 120_000);
+
+    it('a page that comes back twice at once gives one code that works, in 100 rounds', async () => {
+      const world = running();
+      const tabs = await signedIn(world);
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const url = await allowed(
+          tabs.browser,
+          authorizationUrl(world, 'web', { scope: SCOPE, prompt: 'consent' }),
+        );
+        const pages = await Promise.all([1, 2].map(() => tabs.browser.request(url)));
+        const won = pages.filter(({ status }) => status === 303);
+        expect(won, `round ${round}`).toHaveLength(1);
+        await expectCode(world, won[0], 'web', round);
+        await tabs.expectIntact(round);
+      }
+    }, 120_000);
+  },
+  { config: GENEROUS },
+);
+
+/** A browser that is signed in, with an access token that lives as long as its session does. */
+async function signedIn(world: World) {
+  const browser = newBrowser(world);
+  for (const client of ['web', 'web2'] as const) {
+    const page = await browser.open(authorizationUrl(world, client, { scope: SCOPE }));
+    expect((await finishPages(browser, page, 'alice')).url).toContain('code=');
+  }
+  const silent = authorizationUrl(world, 'web', { scope: SCOPE, prompt: 'none' });
+  const { body } = await exchange(world, await browser.request(silent), 'web');
+  return {
+    browser,
+    async expectIntact(round: number) {
+      const earlier = await introspect(world, String(body['access_token']));
+      expect(earlier['active'], `an earlier token in round ${round}`).toBe(true);
+      const again = await browser.request(silent);
+      expect(redirectOf(again).query, `signed in after round ${round}`).toHaveProperty('code');
+    },
+  };
+}
+
+async function finishLogin(browser: Browser, url: string): Promise<void> {
+  expect((await finishPages(browser, await browser.open(url), 'alice')).url).toContain('code=');
+}
+
+/** Allows what is asked at `url`, and says where the browser is to go on: it hasn't gone yet. */
+async function allowed(browser: Browser, url: string): Promise<string> {
+  const page = await browser.open(url);
+  const form = /<form[^>]*action="([^"]*\/consent)"/.exec(page.text)?.[1] ?? '';
+  const csrf = /name="csrf" value="([^"]*)"/.exec(page.text.slice(page.text.indexOf(form)))?.[1] ?? '';
+  const answered = await browser.request(form, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ csrf }).toString(),
+  });
+  return answered.headers.get('location') ?? '';
+}
+
+async function exchange(world: World, page: Page, client: CodeClient): Promise<Answer> {
+  const { target, query } = redirectOf(page);
+  expect(target).toBe(REDIRECT_URIS[client]);
+  return requestToken(world, client, {
+    grant_type: 'authorization_code',
+    code: query['code'] ?? '',
+    redirect_uri: target,
+    code_verifier: VERIFIER,
+  });
+}
+
+async function expectCode(world: World, page: Page | undefined, client: CodeClient, round: number) {
+  if (page === undefined) throw new Error('no page');
+  const answer = await exchange(world, page, client);
+  expect([answer.status, answer.body['error']], `round ${round}`).toEqual([200, undefined]);
+}
