@@ -129,6 +129,7 @@ function unhurried(redis: Redis): RedisConnection {
     check: notHere,
     masters: () => [redis],
     label: 'filled',
+    prefix: '',
     isConfirmed: false,
     close: notHere,
   };

@@ -5,12 +5,14 @@ import { secretId } from './config/secret-id.ts';
 import type { SecretUses } from './engine/secret-uses.ts';
 import type { ConfigStatus } from './http/management.ts';
 import { outlook } from './keys/outlook.ts';
+import type { KeySet } from './keys/key-set.ts';
 import { keyProblems } from './keys/readiness.ts';
 import { nextStep } from './keys/ring-steps.ts';
 import type { Rotation } from './keys/rotation.ts';
 import type { Timing } from './keys/timing.ts';
 import { type Clock, type Store, StoreUnavailable, StoreUnfit } from './store/store.ts';
 import type { Snapshot } from './telemetry/instruments.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
 
 /** Why the service isn't ready, one line each; empty when it is. */
 export async function problemsOf(store: Store, rotation: Rotation): Promise<readonly string[]> {
@@ -27,6 +29,15 @@ export async function problemsOf(store: Store, rotation: Rotation): Promise<read
 function storeProblem(error: unknown): string {
   if (error instanceof StoreUnfit) return `the store is not safe: ${error.message}`;
   return error instanceof StoreUnavailable ? error.message : 'the store can not be reached';
+}
+
+/** For the start that found an empty store: whether one was lost is for the operator to know. */
+export function reportNewKeys({ active: { kid }, published }: KeySet, { log, audit }: Telemetry): void {
+  log.warn(
+    { kid },
+    'new signing keys were made: what verifiers keep, sessions and tokens of an earlier store, if there was one, are void',
+  );
+  audit.record('keys_created', 'success', { kid, published: published.map((key) => key.kid) });
 }
 
 export type SnapshotParts = {

@@ -6,7 +6,7 @@ import { voidChangedCredentials } from './accounts/changed-credentials.ts';
 import { tellShadowed, tellWeakHashes } from './accounts/notices.ts';
 import { createPasswords } from './accounts/passwords.ts';
 import { createPeople } from './accounts/people.ts';
-import { problemsOf, snapshotOf } from './condition.ts';
+import { problemsOf, reportNewKeys, snapshotOf } from './condition.ts';
 import type { Config, ConfigError } from './config/config.ts';
 import { keepUntilRestart, needRestart } from './config/restart.ts';
 import { passwordThreads } from './config/threads.ts';
@@ -18,14 +18,11 @@ import { createTryOut } from './http/try-out.ts';
 import type { KeySet } from './keys/key-set.ts';
 import { changeKeySettings, openKeys, type OpenKeys } from './keys/open-keys.ts';
 import { createRotation, type Rotation, type Timer } from './keys/rotation.ts';
-import { BUILT_IN_FOLDER } from './pages/built-in-folder.ts';
-import { createViews, type Views } from './pages/views.ts';
-import { buildSite, type Foundation, type Site } from './site.ts';
+import { buildSite, openViews, type Foundation, type Site } from './site.ts';
 import { openStore } from './store/open.ts';
 import type { Clock, Store } from './store/store.ts';
 import { measured } from './store/measured.ts';
 import { toText } from './telemetry/metrics.ts';
-import type { Log } from './telemetry/log.ts';
 import { silentTelemetry, type Telemetry } from './telemetry/telemetry.ts';
 
 /** What a test may put in place of the real thing. */
@@ -144,6 +141,7 @@ class RunningService implements OneService {
   /** Reads the keys and builds the first site; nothing listens yet. */
   async prepare(): Promise<void> {
     await this.#rotation.start();
+    if (this.#parts.keyStore.isNew) reportNewKeys(this.#rotation.current(), this.#parts.telemetry);
     await this.#foundation.views.watch();
     tellWeakHashes(this.#config.users, this.#parts.telemetry.log);
   }
@@ -285,15 +283,4 @@ class RunningService implements OneService {
     this.#turns = next.catch(() => undefined);
     return next;
   }
-}
-
-function openViews({ issuer, viewsFolder, branding }: Config, log: Log): Views {
-  return createViews({
-    builtInFolder: BUILT_IN_FOLDER,
-    overrideFolder: viewsFolder,
-    branding,
-    issuer,
-    onProblem: ({ file, message }) => log.error({ file }, message),
-    onReload: () => log.info('the views were read again'),
-  });
 }

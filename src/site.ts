@@ -21,10 +21,12 @@ import { createShow } from './interaction/show.ts';
 import type { KeySet } from './keys/key-set.ts';
 import { createLimits, type Limits } from './limits/limits.ts';
 import { createLimitReport } from './limits/report.ts';
-import type { Views } from './pages/views.ts';
+import { BUILT_IN_FOLDER } from './pages/built-in-folder.ts';
+import { createViews, type Views } from './pages/views.ts';
 import type { KeyedHash } from './store/keyed-hash.ts';
 import { createRequestRecords } from './store/request-records.ts';
 import type { Clock, Store } from './store/store.ts';
+import type { Log } from './telemetry/log.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 import { createRevokedTokens } from './tokens/revoked-tokens.ts';
 
@@ -142,5 +144,16 @@ function limitsOf(config: Config, { store, hash, now, telemetry }: Foundation): 
       metrics.limitHit(limit);
       report(limit);
     },
+  });
+}
+
+export function openViews({ issuer, viewsFolder, branding }: Config, log: Log): Views {
+  return createViews({
+    builtInFolder: BUILT_IN_FOLDER,
+    overrideFolder: viewsFolder,
+    branding,
+    issuer,
+    onProblem: ({ file, message }) => log.error({ file }, message),
+    onReload: () => log.info('the views were read again'),
   });
 }

@@ -3,9 +3,10 @@
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { generateKey } from '../keys/generate-key.ts';
-import { createKeyStore, KEYS_COLLECTION, PEPPER_ID, RING_ID, type KeyStore } from '../keys/key-store.ts';
+import { createKeyStore, type KeyStore } from '../keys/key-store.ts';
 import type { Ring, RingKey } from '../keys/keyring.ts';
 import { outlook, type KeyOutlook } from '../keys/outlook.ts';
+import { KEYS_COLLECTION, PEPPER_ID, RING_ID } from '../keys/ring-document.ts';
 import { toTiming, toTimingInput } from '../keys/timing.ts';
 import { createVault, type Vault } from '../keys/vault.ts';
 import { isStoreMade, openStore } from '../store/open.ts';
@@ -30,10 +31,11 @@ export function addKeysVerb(keys: Command, name: string, description: string): C
 
 const NO_KEYS = 'there are no signing keys yet: the first start of the service makes them';
 
-/** Throws Refused before the first start, which alone makes a ring. */
+/** Throws Refused before the first start, which alone makes a ring. `anyIssuer`: also on a store of another issuer. */
 export async function withKeys(
   { config: file }: KeysOptions,
   use: (context: KeysContext) => Promise<void>,
+  { anyIssuer = false } = {},
 ): Promise<void> {
   const config = await readConfig(file);
   if (!(await isStoreMade(config.store))) throw new Refused(NO_KEYS);
@@ -49,6 +51,7 @@ export async function withKeys(
       now,
       timing: toTiming(toTimingInput(config)),
       generateKey: () => generateKey(config.signingKeys.modulus),
+      issuer: anyIssuer ? undefined : config.issuer,
     });
     await use({ config, documents, vault, keyStore, now });
   } finally {

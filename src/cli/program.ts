@@ -21,6 +21,7 @@ import { registerSchema } from './schema.ts';
 import { registerServe } from './serve.ts';
 import { registerStoreBackup } from './store-backup.ts';
 import { registerStoreMigrate } from './store-migrate.ts';
+import { registerStoreSetIssuer } from './store-set-issuer.ts';
 import { registerStoreCheck, registerStoreStats } from './store.ts';
 import { registerUserAdd } from './user-add.ts';
 import { registerUserHash } from './user-hash.ts';
@@ -93,6 +94,7 @@ function registerStore(program: Command, io: CliIo): void {
   registerStoreStats(store, io);
   registerStoreBackup(store, io);
   registerStoreMigrate(store, io);
+  registerStoreSetIssuer(store, io);
 }
 
 /** package.json lies beside src/ and beside dist/ alike. */

@@ -17,6 +17,8 @@ export type RedisPlace = {
   readonly sentinelPassword: string | undefined;
   /** So many replicas must confirm what may not be lost, at least: one where failovers are to be expected, unless the URL says. */
   readonly leastReplicas: number;
+  /** Before the name of each key: of one of several installations on this Redis. */
+  readonly prefix: string;
   /** To print: without user, password and parameters. */
   readonly label: string;
 };
@@ -30,7 +32,9 @@ export class RedisUrlError extends Error {
 }
 
 const SHAPE = /^(rediss?)(\+sentinel|\+cluster)?:\/\/(?:([^/?#]*)@)?([^/?#@]+)(\/[^?#]*)?(?:\?([^#]*))?$/;
-const PARAMETERS = ['wait', 'sentinel_user', 'sentinel_password'];
+const PARAMETERS = ['wait', 'prefix', 'sentinel_user', 'sentinel_password'];
+/** Nothing that a pattern of SCAN or a hash tag would take for its own. */
+const PREFIX = /^[\w.:-]{0,40}$/;
 
 /** Throws RedisUrlError. */
 export function parseRedisUrl(url: string): RedisPlace {
@@ -50,6 +54,7 @@ export function parseRedisUrl(url: string): RedisPlace {
     sentinelUsername: parameters.get('sentinel_user') ?? undefined,
     sentinelPassword: parameters.get('sentinel_password') ?? undefined,
     leastReplicas: Number(parameters.get('wait') ?? (kind === 'single' ? 0 : 1)),
+    prefix: parameters.get('prefix') ?? '',
     label: `${scheme}${mode}://${hosts}${path}`,
   };
 }
@@ -104,6 +109,9 @@ function toParameters(query: string): URLSearchParams {
   if (unknown !== undefined) throw new RedisUrlError(`must have no parameters but ${PARAMETERS.join(', ')}`);
   if (!/^\d$/.test(parameters.get('wait') ?? '0')) {
     throw new RedisUrlError('must say wait=0, or how many replicas to wait for at least: wait=1');
+  }
+  if (!PREFIX.test(parameters.get('prefix') ?? '')) {
+    throw new RedisUrlError('must have as prefix up to 40 letters, digits and ._:-');
   }
   return parameters;
 }

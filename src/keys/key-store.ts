@@ -1,17 +1,22 @@
-// Keeps the ring as one document. Owns reading it with suspicion and changing it by compare-and-set; what a change is comes
-// from ring-steps.ts and emergency.ts, through ring-actions.ts.
-import type { Clock, DocumentStore } from '../store/store.ts';
+// Keeps the ring as one document, and the pepper beside it. Reads them with suspicion and changes the ring by compare-and-set;
+// what a change is comes from ring-steps.ts and emergency.ts, through ring-actions.ts.
+import type { Clock, DocumentStore, StoredDocument } from '../store/store.ts';
 import type { KeyMaterial } from './generate-key.ts';
 import type { KeySet } from './key-set.ts';
-import { createRing, type NewKey, type Ring, type RingKey } from './keyring.ts';
-import { decodeRing, encodeRing, KeyStoreError, type DecodedRing } from './ring-document.ts';
+import { createRing, type Installation, type NewKey, type Ring, type RingKey } from './keyring.ts';
+import { newPepper, openPepper, pepperId, sealPepper } from './pepper.ts';
+import {
+  decodeRing,
+  encodeRing,
+  KEYS_COLLECTION,
+  KeyStoreError,
+  PEPPER_ID,
+  RING_ID,
+  type DecodedRing,
+} from './ring-document.ts';
 import type { Timing } from './timing.ts';
 import { toKeySet, toNewKey } from './to-key-set.ts';
 import type { Vault } from './vault.ts';
-
-export const KEYS_COLLECTION = 'keys';
-export const RING_ID = 'ring';
-export const PEPPER_ID = 'pepper';
 
 /** Only a crowd of writers that never pauses could lose this often. */
 const MAX_ATTEMPTS = 50;
@@ -25,17 +30,26 @@ export type KeyStoreOptions = {
   readonly now: Clock;
   readonly timing: Timing;
   readonly generateKey: () => Promise<KeyMaterial>;
+  /** Whose ring it must be. Absent: anybody's. */
+  readonly issuer?: string | undefined;
   readonly failpoint?: ((name: Failpoint) => Promise<void> | void) | undefined;
 };
 
 export interface KeyStore {
   readonly timing: Timing;
-  /** The ring that is stored. Throws KeyStoreError: `rolled_back` when it is older than what this process has seen. */
+  /** 32 bytes. Throws before `ensure`. */
+  readonly pepper: Buffer;
+  /** `ensure` found an empty store, and made ring and pepper. */
+  readonly isNew: boolean;
+  /**
+   * The ring that is stored. Throws KeyStoreError: `rolled_back` when it is older than what this process has seen; after
+   * `ensure` also `missing` and `foreign` when the pepper of this process isn't the one in the store.
+   */
   load(): Promise<Ring>;
   /**
-   * For the start: makes the first ring of a new installation, else loads the ring and opens what signs. A new process
-   * takes the ring that it finds, so that a backup can be put back. Throws KeyStoreError rather than make a second ring;
-   * whoever calls this calls it before anything else of `keys` is stored.
+   * For the start: makes the first ring and the pepper of a new installation, else loads them and opens what signs. A new
+   * process takes the ring that it finds, so that a backup can be put back. Throws KeyStoreError rather than make one of the
+   * two beside the other.
    */
   ensure(): Promise<Ring>;
   /**
@@ -44,8 +58,9 @@ export interface KeyStore {
    */
   update(change: (ring: Ring) => Ring | Promise<Ring>): Promise<Ring>;
   /**
-   * After the store lost its newest writes (a failover) or the whole ring: puts back the newest ring that this process has
-   * read, one generation on. Throws KeyStoreError when this process knows none that is newer.
+   * After the store lost its newest writes (a failover), the ring or the pepper: puts back the newest ring that this process
+   * has read, one generation on, at once with the pepper if that is gone. Throws KeyStoreError when this process knows none that
+   * is newer, or another process has made a pepper meanwhile.
    */
   restore(): Promise<Ring>;
   /** A new key, sealed, not yet in any ring. */
@@ -68,6 +83,8 @@ class DocumentKeyStore implements KeyStore {
   readonly #options: KeyStoreOptions;
   /** The newest ring that was read or written here. */
   #newest: Ring | undefined;
+  #pepper: Buffer | undefined;
+  #isNew = false;
 
   constructor(options: KeyStoreOptions) {
     this.timing = options.timing;
@@ -78,14 +95,29 @@ class DocumentKeyStore implements KeyStore {
     return (await this.#readExisting()).ring;
   }
 
+  get pepper(): Buffer {
+    if (this.#pepper === undefined) throw new Error('the keys have not been opened');
+    return this.#pepper;
+  }
+
+  get isNew(): boolean {
+    return this.#isNew;
+  }
+
   async ensure(): Promise<Ring> {
-    const { documents } = this.#options;
-    // Asked before the ring: the pepper is stored after it, so a pepper without a ring is a loss, not a first start.
-    const hasPepper = (await documents.get(KEYS_COLLECTION, PEPPER_ID)) !== undefined;
+    // Asked before the ring: both are written at once, so that a ring which is found later always has one.
+    const early = await this.#pepperDocument();
     const found = await this.#read();
-    const ring = found?.ring ?? (await this.#createFirst(hasPepper));
-    this.toKeySet(ring);
-    return ring;
+    if (found === undefined) return this.#createFirst(early !== undefined);
+    const { value } = early ?? (await this.#pepperDocument()) ?? {};
+    if (value === undefined) throw new KeyStoreError('missing', `${PEPPER_GONE}: ${PUT_BACK}`);
+    const pepper = openPepper(value, this.#options.vault);
+    if (found.ring.installation !== undefined && found.ring.installation.pepper !== pepperId(pepper)) {
+      throw new KeyStoreError('foreign', `the pepper in the store belongs to another key ring: ${PUT_BACK}`);
+    }
+    this.#pepper = pepper;
+    this.toKeySet(found.ring);
+    return this.#claim(found.ring, pepper);
   }
 
   async update(change: (ring: Ring) => Ring | Promise<Ring>): Promise<Ring> {
@@ -103,12 +135,13 @@ class DocumentKeyStore implements KeyStore {
     const { documents, vault } = this.#options;
     const document = await documents.get(KEYS_COLLECTION, RING_ID);
     const stored = document && decodeRing(document.value, document.version, vault).ring;
-    const newest = this.#newest;
-    if (newest === undefined || (stored !== undefined && stored.generation >= newest.generation)) {
-      return await this.load();
-    }
-    const ring = { ...newest, generation: newest.generation + 1 };
-    return (await this.#write(ring, newest, document?.version ?? 0)) ? ring : await this.load();
+    const pepper = await this.#pepperDocument();
+    this.#assertOwn(stored, pepper);
+    const lost = pepper === undefined ? this.#pepper : undefined;
+    const base = newerOf(stored, this.#newest);
+    if (base === undefined || (base === stored && lost === undefined)) return await this.load();
+    const ring = { ...base, generation: base.generation + 1 };
+    return (await this.#write(ring, base, document?.version ?? 0, lost)) ? ring : await this.load();
   }
 
   async newKey(): Promise<NewKey> {
@@ -133,11 +166,57 @@ class DocumentKeyStore implements KeyStore {
 
   async #createFirst(hasPepper: boolean): Promise<Ring> {
     if (hasPepper || this.#newest !== undefined) {
-      throw new KeyStoreError('missing', `${GONE}: restore it, a new one is never made in its place`);
+      throw new KeyStoreError('missing', `${GONE}: ${PUT_BACK}`);
     }
+    const pepper = newPepper();
     const keys = { active: await this.newKey(), reserve: await this.newKey() };
-    const ring = createRing(keys, this.#options.now(), this.timing);
-    return (await this.#write(ring, undefined, 0)) ? ring : await this.load();
+    const ring = {
+      ...createRing(keys, this.#options.now(), this.timing),
+      installation: this.#installation(pepper),
+    };
+    // Another process was first.
+    if (!(await this.#write(ring, undefined, 0, pepper))) return this.ensure();
+    this.#pepper = pepper;
+    this.#isNew = true;
+    return ring;
+  }
+
+  #installation(pepper: Buffer): Installation {
+    return { pepper: pepperId(pepper), issuer: this.#options.issuer };
+  }
+
+  /** A ring of an earlier version doesn't say yet what it belongs to. */
+  async #claim(ring: Ring, pepper: Buffer): Promise<Ring> {
+    const isClaimed = ({ installation }: Ring) =>
+      installation !== undefined && (installation.issuer !== undefined || this.#options.issuer === undefined);
+    if (isClaimed(ring)) return ring;
+    return this.update((current) =>
+      isClaimed(current) ? current : { ...current, installation: this.#installation(pepper) },
+    );
+  }
+
+  #pepperDocument(): Promise<StoredDocument | undefined> {
+    return this.#options.documents.get(KEYS_COLLECTION, PEPPER_ID);
+  }
+
+  /** Throws KeyStoreError `foreign` when what is stored isn't this process's. */
+  #assertOwn(ring: Ring | undefined, pepper: StoredDocument | undefined): void {
+    const { issuer, vault } = this.#options;
+    const { installation } = ring ?? {};
+    if (issuer !== undefined && installation?.issuer !== undefined && installation.issuer !== issuer) {
+      throw new KeyStoreError('foreign', otherIssuer(installation.issuer, issuer));
+    }
+    const own = this.#pepper;
+    if (own === undefined) return;
+    const isOther =
+      (pepper !== undefined && !openPepper(pepper.value, vault).equals(own)) ||
+      (installation !== undefined && installation.pepper !== pepperId(own));
+    if (isOther) {
+      throw new KeyStoreError(
+        'foreign',
+        'the store was emptied or replaced, and another node has made new keys in it: restart this node',
+      );
+    }
   }
 
   async #readExisting(): Promise<Read> {
@@ -152,6 +231,9 @@ class DocumentKeyStore implements KeyStore {
     const document = await this.#options.documents.get(KEYS_COLLECTION, RING_ID);
     if (document === undefined) return undefined;
     const decoded = decodeRing(document.value, document.version, this.#options.vault);
+    const pepper = this.#pepper && (await this.#pepperDocument());
+    this.#assertOwn(decoded.ring, pepper);
+    if (this.#pepper !== undefined && pepper === undefined) throw new KeyStoreError('missing', PEPPER_GONE);
     const { generation } = decoded.ring;
     if (generation < highest || !decoded.isInPlace) {
       const seen = generation < highest ? `: generation ${highest} was seen, this is ${generation}` : '';
@@ -161,11 +243,16 @@ class DocumentKeyStore implements KeyStore {
     return { ...decoded, version: document.version };
   }
 
-  /** False: somebody else was first. */
-  async #write(ring: Ring, before: Ring | undefined, version: number): Promise<boolean> {
+  /** With `pepper`, which must not be stored yet, both or none. False: somebody else was first. */
+  async #write(ring: Ring, before: Ring | undefined, version: number, pepper?: Buffer): Promise<boolean> {
     const { documents, vault, failpoint } = this.#options;
-    const text = encodeRing(ring, version + 1, vault);
-    if (!(await documents.put(KEYS_COLLECTION, RING_ID, text, version))) return false;
+    const writes = [
+      { id: RING_ID, value: encodeRing(ring, version + 1, vault), expectedVersion: version },
+      ...(pepper === undefined
+        ? []
+        : [{ id: PEPPER_ID, value: sealPepper(pepper, vault), expectedVersion: 0 }]),
+    ];
+    if (!(await documents.putAll(KEYS_COLLECTION, writes))) return false;
     await failpoint?.('persist');
     this.#remember(ring);
     for (const name of failpointsBetween(before, ring)) await failpoint?.(name);
@@ -178,6 +265,20 @@ class DocumentKeyStore implements KeyStore {
 }
 
 const GONE = 'the key ring is gone from the store';
+const PEPPER_GONE = 'the pepper is gone from the store';
+const PUT_BACK = 'put the whole backup back, or empty the store to begin anew';
+
+function otherIssuer(stored: string, own: string): string {
+  return (
+    `the store belongs to the issuer ${stored}, not to ${own}: give each issuer a store of its own (on Redis, a prefix in the ` +
+    'URL will do), or, if it has a new name, run "postern store set-issuer"'
+  );
+}
+
+/** The stored one, unless the other is really newer. */
+function newerOf(stored: Ring | undefined, known: Ring | undefined): Ring | undefined {
+  return stored !== undefined && stored.generation >= (known?.generation ?? 0) ? stored : known;
+}
 
 /** Which moments of a key's life lie between two rings. */
 function failpointsBetween(before: Ring | undefined, after: Ring): readonly Failpoint[] {

@@ -44,6 +44,15 @@ export type Ring = {
   /** Published keys, and compromised ones until they become a tombstone. Reserves sign in this order. */
   readonly keys: readonly RingKey[];
   readonly gone: readonly Tombstone[];
+  /** Absent in a ring of an earlier version, until the next start on it. */
+  readonly installation?: Installation | undefined;
+};
+
+/** What a ring belongs to. */
+export type Installation = {
+  /** See `pepperId`. */
+  readonly pepper: string;
+  readonly issuer?: string | undefined;
 };
 
 /** A ring that can't be made or changed as asked. */

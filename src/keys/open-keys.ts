@@ -1,11 +1,9 @@
-// Everything about keys that a process opens once: the vault, the ring in the store, and the pepper of its keyed hashes. Owns the order;
-// what each of them is stands in its own file.
+// Everything about keys that a process opens once: the vault, the ring in the store, and the pepper of its keyed hashes.
 import type { Config } from '../config/config.ts';
 import { createKeyedHash, type KeyedHash } from '../store/keyed-hash.ts';
 import type { Store } from '../store/store.ts';
 import { generateKey } from './generate-key.ts';
 import { createKeyStore, type KeyStore } from './key-store.ts';
-import { ensurePepper } from './pepper.ts';
 import { toTiming, toTimingInput, type Timing } from './timing.ts';
 import { createVault } from './vault.ts';
 
@@ -29,10 +27,10 @@ export async function openKeys(config: Config, { documents, clock }: Store): Pro
     now: clock.now,
     timing: settings.timing,
     generateKey: () => generateKey(settings.modulus),
+    issuer: config.issuer,
   });
-  // Before the pepper: a pepper without a ring means that the ring was lost.
   await keyStore.ensure();
-  return { settings, keyStore, hash: createKeyedHash(await ensurePepper(documents, vault)) };
+  return { settings, keyStore, hash: createKeyedHash(keyStore.pepper) };
 }
 
 /** The ring goes on with what `config` says. */

@@ -1,30 +1,29 @@
-// The installation's pepper: the secret under which bearer values are hashed before they are stored. Owns making it once
-// and keeping it sealed; keyed-hash.ts uses it.
-import { randomBytes } from 'node:crypto';
+// The installation's pepper: the secret under which bearer values are hashed before they are stored. key-store.ts makes it
+// together with the first ring, keyed-hash.ts uses it.
+import { createHmac, randomBytes } from 'node:crypto';
 import type { DocumentStore } from '../store/store.ts';
-import { KEYS_COLLECTION, PEPPER_ID } from './key-store.ts';
-import { KeyStoreError } from './ring-document.ts';
+import { KEYS_COLLECTION, KeyStoreError, PEPPER_ID } from './ring-document.ts';
 import { VaultError, type Vault } from './vault.ts';
 
 const PEPPER_BYTES = 32;
 const SEAL_NAME = 'the pepper';
 
-/**
- * The pepper, 32 bytes; made on the first call of an installation, which comes after the key ring's `ensure`. Throws KeyStoreError
- * `unreadable` or `tampered` when one exists and can't be opened: another one would end every session and token.
- */
-export async function ensurePepper(
-  documents: DocumentStore,
-  vault: Vault,
-  random: (bytes: number) => Buffer = randomBytes,
-): Promise<Buffer> {
-  const existing = await documents.get(KEYS_COLLECTION, PEPPER_ID);
-  if (existing !== undefined) return openPepper(existing.value, vault);
-  const pepper = random(PEPPER_BYTES);
-  if (await documents.put(KEYS_COLLECTION, PEPPER_ID, vault.seal(pepper, SEAL_NAME), 0)) return pepper;
-  const winner = await documents.get(KEYS_COLLECTION, PEPPER_ID);
-  if (winner === undefined) throw new KeyStoreError('missing', 'the pepper vanished from the store');
-  return openPepper(winner.value, vault);
+export function newPepper(): Buffer {
+  return randomBytes(PEPPER_BYTES);
+}
+
+/** Says which pepper it is and gives nothing of it away. */
+export function pepperId(pepper: Buffer): string {
+  return createHmac('sha256', pepper).update('postern v1 pepper').digest('base64url').slice(0, 22);
+}
+
+export function sealPepper(pepper: Buffer, vault: Vault): string {
+  return vault.seal(pepper, SEAL_NAME);
+}
+
+/** Throws KeyStoreError `unreadable` or `tampered`. */
+export function openPepper(sealed: string, vault: Vault): Buffer {
+  return translate(() => vault.open(sealed, SEAL_NAME));
 }
 
 /** Wraps the pepper under the current encryption key. False: it was already, or there is none. */
@@ -40,10 +39,6 @@ export async function rewrapPepper(documents: DocumentStore, vault: Vault): Prom
 export async function pepperNeedsRewrap(documents: DocumentStore, vault: Vault): Promise<boolean> {
   const existing = await documents.get(KEYS_COLLECTION, PEPPER_ID);
   return existing !== undefined && vault.needsRewrap(existing.value);
-}
-
-function openPepper(sealed: string, vault: Vault): Buffer {
-  return translate(() => vault.open(sealed, SEAL_NAME));
 }
 
 function translate<T>(open: () => T): T {

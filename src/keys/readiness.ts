@@ -5,8 +5,8 @@ import { PROPAGATION_SECONDS } from './timing.ts';
 
 /** One line each; empty when this node is up to date. `now` in epoch milliseconds. */
 export function keyProblems(status: RotationStatus, now: number): readonly string[] {
-  const { generation, storedGeneration, readAt, confirmedAt, maySign } = status;
-  const problems: string[] = [];
+  const { generation, storedGeneration, readAt, confirmedAt, maySign, problem } = status;
+  const problems = problem === undefined ? [] : [`the stored keys can not be used: ${problem}`];
   if (isOverdue(readAt, now)) {
     problems.push(`the key ring could not be read for ${secondsSince(readAt, now)} s`);
   }

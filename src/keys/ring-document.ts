@@ -3,15 +3,28 @@
 import type { Ring } from './keyring.ts';
 import { VaultError, type Vault } from './vault.ts';
 
+export const KEYS_COLLECTION = 'keys';
+export const RING_ID = 'ring';
+export const PEPPER_ID = 'pepper';
+
 const PURPOSE = 'signing key ring';
 
 /**
- * `missing`: there is no ring where one must be. `empty`: no key in it could sign. `unreadable`: an encryption key is needed that
- * isn't configured. `tampered`: altered. `rolled_back`: older than what was there. `unsupported`: of a newer version.
- * `clock`: this machine's clock is far behind. `busy`: too many lost races.
+ * `missing`: there is no ring, or no pepper, where one must be. `foreign`: the ring, or the pepper, is another installation's.
+ * `empty`: no key in it could sign. `unreadable`: an encryption key is needed that isn't configured. `tampered`: altered.
+ * `rolled_back`: older than what was there. `unsupported`: of a newer version. `clock`: this machine's clock is far behind.
+ * `busy`: too many lost races.
  */
 export type KeyStoreErrorCode =
-  'missing' | 'empty' | 'unreadable' | 'tampered' | 'rolled_back' | 'unsupported' | 'clock' | 'busy';
+  | 'missing'
+  | 'foreign'
+  | 'empty'
+  | 'unreadable'
+  | 'tampered'
+  | 'rolled_back'
+  | 'unsupported'
+  | 'clock'
+  | 'busy';
 
 /** The keys can't be used as they are. Never answered by making new ones: a person must look. */
 export class KeyStoreError extends Error {

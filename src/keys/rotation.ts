@@ -40,6 +40,8 @@ export type RotationStatus = {
   readonly confirmedAt: number;
   /** See `signingAllowed`. */
   readonly maySign: boolean;
+  /** Why the stored keys can't be used, in words for operators; undefined also while the store can't be asked. */
+  readonly problem: string | undefined;
 };
 
 export interface Rotation {
@@ -82,6 +84,7 @@ class RotationJob implements Rotation {
   #readAt = Number.NEGATIVE_INFINITY;
   /** When `#current` was. */
   #confirmedAt = Number.NEGATIVE_INFINITY;
+  #problem: string | undefined;
   #isRunning = false;
   #cancelTimer: (() => void) | undefined;
   /** All turns, one after the other: two swaps at once could end in the wrong order. */
@@ -126,6 +129,7 @@ class RotationJob implements Rotation {
       readAt: this.#readAt,
       confirmedAt: this.#confirmedAt,
       maySign: this.signingAllowed(),
+      problem: this.#problem,
     };
   }
 
@@ -154,6 +158,7 @@ class RotationJob implements Rotation {
     const isRead = await this.#attempt(async () => {
       this.#ring = await this.#loadOrRestore();
       this.#readAt = at;
+      this.#problem = undefined;
     });
     // Before the steps, so that a compromise never waits for a key to be made. And without the store too: appointments
     // are kept by the clock.
@@ -173,9 +178,16 @@ class RotationJob implements Rotation {
       await work();
       return true;
     } catch (error) {
+      if (error instanceof KeyStoreError) this.#note(error);
       this.#options.onError(error);
       return false;
     }
+  }
+
+  #note({ code, message }: KeyStoreError): void {
+    this.#problem = message;
+    // What is revoked with the keys and the pepper of the other nodes is not revoked here: nothing more is signed.
+    if (code === 'foreign') this.#confirmedAt = Number.NEGATIVE_INFINITY;
   }
 
   async #loadOrRestore(): Promise<Ring> {

@@ -1,10 +1,22 @@
 // Documents in lmdb: compare-and-set on a version, in one transaction. No time to live and no cache.
 import { toKeyName } from './key-name.ts';
 import type { DocumentRow, LmdbTables } from './lmdb-tables.ts';
-import type { DocumentStore } from './store.ts';
+import type { DocumentStore, DocumentWrite } from './store.ts';
 
 /** Documents over `tables`. */
 export function createLmdbDocuments(tables: LmdbTables): DocumentStore {
+  async function putAll(collection: string, writes: readonly DocumentWrite[]): Promise<boolean> {
+    const keyOf = (id: string): [string, string] => [toKeyName(collection), toKeyName(id)];
+    const versionOf = (id: string) => tables.documents.get(keyOf(id))?.version ?? 0;
+    return tables.write(() => {
+      if (writes.some(({ id, expectedVersion }) => versionOf(id) !== expectedVersion)) return false;
+      for (const { id, value, expectedVersion } of writes) {
+        void tables.documents.put(keyOf(id), { id, value, version: expectedVersion + 1 });
+      }
+      return true;
+    });
+  }
+
   return {
     async get(collection, id) {
       return tables.read(() => tables.documents.get([toKeyName(collection), toKeyName(id)]));
@@ -19,15 +31,8 @@ export function createLmdbDocuments(tables: LmdbTables): DocumentStore {
       });
     },
 
-    async put(collection, id, value, expectedVersion) {
-      const key: [string, string] = [toKeyName(collection), toKeyName(id)];
-      return tables.write(() => {
-        const version = tables.documents.get(key)?.version ?? 0;
-        if (version !== expectedVersion) return false;
-        void tables.documents.put(key, { id, value, version: version + 1 });
-        return true;
-      });
-    },
+    put: (collection, id, value, expectedVersion) => putAll(collection, [{ id, value, expectedVersion }]),
+    putAll,
 
     async remove(collection, id, expectedVersion) {
       const key: [string, string] = [toKeyName(collection), toKeyName(id)];

@@ -34,6 +34,7 @@ export function measured(store: Store, onOperation: OnOperation): Store {
     list: (collection) => run('documents.list', () => documents.list(collection)),
     put: (collection, id, value, version) =>
       run('documents.put', () => documents.put(collection, id, value, version)),
+    putAll: (collection, writes) => run('documents.put', () => documents.putAll(collection, writes)),
     remove: (collection, id, version) =>
       run('documents.remove', () => documents.remove(collection, id, version)),
   };

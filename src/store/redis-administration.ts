@@ -69,7 +69,11 @@ async function walk(
   match: string,
   visit: (key: string) => unknown,
 ): Promise<void> {
-  for (const master of connection.masters()) await walkOne(master, match, visit);
+  const { prefix } = connection;
+  for (const master of connection.masters()) {
+    // SCAN knows no prefix: it is asked for with it, and names what it finds with it.
+    await walkOne(master, `${prefix}${match}`, (key) => visit(key.slice(prefix.length)));
+  }
 }
 
 async function walkOne(master: Redis, match: string, visit: (key: string) => unknown): Promise<void> {

@@ -79,6 +79,7 @@ function createSingleClient(place: RedisPlace, onReady?: (master: Master) => voi
     ...toCredentials(place),
     ...(place.kind === 'sentinel' ? toSentinelOptions(place) : first),
     db: place.db,
+    keyPrefix: place.prefix,
     enableOfflineQueue: false,
     enableAutoPipelining: true,
     retryStrategy: backoff,
@@ -155,7 +156,12 @@ const CLUSTER: ClusterOptions = {
 function createClusterClient(place: RedisPlace): RedisClient {
   const cluster = new Cluster(
     place.nodes.map(({ host, port }) => ({ host, port })),
-    { ...CLUSTER, scripts: { ...SCRIPTS }, redisOptions: { ...COMMON, ...toCredentials(place) } },
+    {
+      ...CLUSTER,
+      scripts: { ...SCRIPTS },
+      keyPrefix: place.prefix,
+      redisOptions: { ...COMMON, ...toCredentials(place), keyPrefix: place.prefix },
+    },
   );
   let lastError: unknown;
   // Of all nodes only the last one's reason says more than that it was none of them.
@@ -183,7 +189,7 @@ function createClusterClient(place: RedisPlace): RedisClient {
       await inTime(cluster.connect(), () => lastError);
       await inTime(Promise.all(cluster.nodes('master').map(whenReady)), () => lastError);
     },
-    masterOf: (key) => masterAt(cluster.slots[slotOf(key)]?.[0]),
+    masterOf: (key) => masterAt(cluster.slots[slotOf(`${place.prefix}${key}`)]?.[0]),
     masterAt,
     masters: () => cluster.nodes('master').map((redis) => ({ name: nameOf(redis), redis })),
     refresh: () => cluster.refreshSlotsCache(),

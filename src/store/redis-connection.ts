@@ -31,6 +31,8 @@ export interface RedisConnection {
   /** Every master, to look at all keys. */
   masters(): readonly Redis[];
   readonly label: string;
+  /** Goes before each key by itself; see RedisPlace. */
+  readonly prefix: string;
   /** A replica must have what may not be lost; else `confirm` is `run`. */
   readonly isConfirmed: boolean;
   close(): Promise<void>;
@@ -97,6 +99,7 @@ function toConnection(place: RedisPlace): Opening {
 
   return {
     label: place.label,
+    prefix: place.prefix,
     isConfirmed: place.leastReplicas > 0,
     ask,
     run,

@@ -2,13 +2,20 @@
 import type { RedisConnection } from './redis-connection.ts';
 import { documentsKey } from './redis-keys.ts';
 import { toBoolean } from './redis-replies.ts';
-import type { DocumentStore, StoredDocument } from './store.ts';
+import type { DocumentStore, DocumentWrite, StoredDocument } from './store.ts';
 
 /** Of a listing: its reply stays far below what the deadline of one answer and the server's output buffer allow. */
 const PAGE = 500;
 
 /** Documents over `connection`. */
 export function createRedisDocuments(connection: RedisConnection): DocumentStore {
+  async function putAll(collection: string, writes: readonly DocumentWrite[]): Promise<boolean> {
+    const args = writes.flatMap(({ id, value, expectedVersion }) => [id, value, expectedVersion]);
+    return toBoolean(
+      await connection.confirm({ script: 'putDocuments', keys: [documentsKey(collection)], args }, toBoolean),
+    );
+  }
+
   return {
     async get(collection, id) {
       const stored = await connection.ask(documentsKey(collection), (redis) =>
@@ -22,14 +29,8 @@ export function createRedisDocuments(connection: RedisConnection): DocumentStore
       return documents.toSorted((a, b) => (a.id < b.id ? -1 : 1));
     },
 
-    async put(collection, id, value, expectedVersion) {
-      return toBoolean(
-        await connection.confirm(
-          { script: 'putDocument', keys: [documentsKey(collection)], args: [id, value, expectedVersion] },
-          toBoolean,
-        ),
-      );
-    },
+    put: (collection, id, value, expectedVersion) => putAll(collection, [{ id, value, expectedVersion }]),
+    putAll,
 
     async remove(collection, id, expectedVersion) {
       return toBoolean(

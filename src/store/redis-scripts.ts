@@ -101,13 +101,16 @@ local dead = redis.call('GET', KEYS[1])
 if dead and string.sub(dead, 1, 1) == '?' then redis.call('SET', KEYS[1], string.sub(dead, 2), 'KEEPTTL') end
 return 1`;
 
-/** Compare-and-set of one field, stored as 'version value'. */
-const putDocument = `
-local id, value, expected = unpack(ARGV)
-local old = redis.call('HGET', KEYS[1], id)
-local version = old and tonumber(string.match(old, '^%d+')) or 0
-if version ~= tonumber(expected) then return 0 end
-redis.call('HSET', KEYS[1], id, (version + 1) .. ' ' .. value)
+/** Compare-and-set of fields, stored as 'version value': all of them or none. Arguments: id, value and expected version of each. */
+const putDocuments = `
+for i = 1, #ARGV, 3 do
+  local old = redis.call('HGET', KEYS[1], ARGV[i])
+  local version = old and tonumber(string.match(old, '^%d+')) or 0
+  if version ~= tonumber(ARGV[i + 2]) then return 0 end
+end
+for i = 1, #ARGV, 3 do
+  redis.call('HSET', KEYS[1], ARGV[i], (tonumber(ARGV[i + 2]) + 1) .. ' ' .. ARGV[i + 1])
+end
 return 1`;
 
 /** With the version that it had elsewhere, where nothing is yet. */
@@ -154,7 +157,7 @@ export const SCRIPTS = {
   indexRecord: { lua: indexRecord, numberOfKeys: 2 },
   buryGrant: { lua: buryGrant, numberOfKeys: 2 },
   settleGrant: { lua: settleGrant, numberOfKeys: 1 },
-  putDocument: { lua: putDocument, numberOfKeys: 1 },
+  putDocuments: { lua: putDocuments, numberOfKeys: 1 },
   importDocument: { lua: importDocument, numberOfKeys: 1 },
   removeDocument: { lua: removeDocument, numberOfKeys: 1 },
   incrementCounter: { lua: incrementCounter, numberOfKeys: 1 },

@@ -83,12 +83,16 @@ export type StoredDocument = {
   readonly version: number;
 };
 
+export type DocumentWrite = { readonly id: string; readonly value: string; readonly expectedVersion: number };
+
 /** Small named values without a time to live: the key set, accounts, the pepper. Every write is a compare-and-set. */
 export interface DocumentStore {
   get(collection: string, id: string): Promise<StoredDocument | undefined>;
   list(collection: string): Promise<readonly StoredDocument[]>;
   /** `expectedVersion` 0 means "must not exist". False: somebody else was first, nothing was written. */
   put(collection: string, id: string, value: string, expectedVersion: number): Promise<boolean>;
+  /** As `put`, for several documents of one collection: all of them are written at once, or none is. */
+  putAll(collection: string, writes: readonly DocumentWrite[]): Promise<boolean>;
   remove(collection: string, id: string, expectedVersion: number): Promise<boolean>;
 }
 

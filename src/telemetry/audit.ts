@@ -14,6 +14,8 @@ export const AUDIT_EVENTS = {
   grant_ended: 'A grant and every token of it ended: replay, revocation or sign-out.',
   account_changed:
     'A person was added, disabled, enabled, deleted, signed out everywhere, or has a new password.',
+  keys_created:
+    'The store was empty, so new signing keys were made: sessions and tokens of an earlier store are void.',
   keys_changed: 'This process signs or verifies with other keys than before.',
   configuration_changed: 'A changed configuration was taken over, or refused.',
   account_lock:

@@ -5,7 +5,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { generateKey } from '../../src/keys/generate-key.ts';
 import { createKeyStore, type KeyStore } from '../../src/keys/key-store.ts';
-import { ensurePepper } from '../../src/keys/pepper.ts';
+import { openPepper } from '../../src/keys/pepper.ts';
+import { KEYS_COLLECTION, PEPPER_ID } from '../../src/keys/ring-document.ts';
 import type { Timer } from '../../src/keys/rotation.ts';
 import { toTiming } from '../../src/keys/timing.ts';
 import { createVault } from '../../src/keys/vault.ts';
@@ -223,7 +224,8 @@ export function keyStoreOf(store: Store): KeyStore {
 
 /** What turns a bearer value into the name of its record in this store. */
 export async function hashOf(store: Store): Promise<KeyedHash> {
-  return createKeyedHash(await ensurePepper(store.documents, worldVault()));
+  const pepper = await store.documents.get(KEYS_COLLECTION, PEPPER_ID);
+  return createKeyedHash(openPepper(pepper?.value ?? '', worldVault()));
 }
 
 function worldVault() {

@@ -9,7 +9,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { generateKey, type KeyMaterial } from '../../src/keys/generate-key.ts';
 import { createKeyStore, type Failpoint, type KeyStore } from '../../src/keys/key-store.ts';
 import { activeKey, publishedKeys, reserveKeys, stateOf, type Ring } from '../../src/keys/keyring.ts';
-import { ensurePepper } from '../../src/keys/pepper.ts';
+import { openPepper } from '../../src/keys/pepper.ts';
+import { KEYS_COLLECTION, PEPPER_ID } from '../../src/keys/ring-document.ts';
 import { runDueSteps } from '../../src/keys/ring-actions.ts';
 import { nextStep, type StepKind } from '../../src/keys/ring-steps.ts';
 import { createVault } from '../../src/keys/vault.ts';
@@ -206,7 +207,8 @@ describe('a process that is killed with SIGKILL', () => {
         const opened = await openStore(toStoreConfig(store), () => START);
         const vault = createVault(keys.map((key) => Buffer.from(key, 'base64url')));
         try {
-          return await ensurePepper(opened.documents, vault);
+          const stored = await opened.documents.get(KEYS_COLLECTION, PEPPER_ID);
+          return openPepper(stored?.value ?? '', vault);
         } finally {
           await opened.close();
         }

@@ -5,7 +5,7 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { KEYS_COLLECTION, RING_ID } from '../../src/keys/key-store.ts';
+import { KEYS_COLLECTION, RING_ID } from '../../src/keys/ring-document.ts';
 import { toKekId } from '../../src/keys/vault.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -519,6 +519,20 @@ function testDocuments({ at }: Parts): void {
     expect(await documents.get(collection, 'a')).toBeUndefined();
     expect(await documents.put(collection, 'a', 'new', 0)).toBe(true);
   });
+
+  it('writes several at once, and none of them where one is not as expected', async () => {
+    const { documents } = at(0);
+    const write = (id: string, value: string, expectedVersion: number) => ({ id, value, expectedVersion });
+    await documents.put(collection, 'a', 'one', 0);
+    const stale = [write('b', 'two', 0), write('a', 'three', 0)];
+    expect(await documents.putAll(collection, stale)).toBe(false);
+    expect(await at(1).documents.list(collection)).toEqual([{ id: 'a', value: 'one', version: 1 }]);
+    expect(await documents.putAll(collection, [write('b', 'two', 0), write('a', 'three', 1)])).toBe(true);
+    expect(await at(1).documents.list(collection)).toEqual([
+      { id: 'a', value: 'three', version: 2 },
+      { id: 'b', value: 'two', version: 1 },
+    ]);
+  });
 }
 
 function testCounters({ at, clock }: Parts): void {

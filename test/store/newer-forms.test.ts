@@ -6,7 +6,7 @@ import { createPeople } from '../../src/accounts/people.ts';
 import type { Client, ClientSecret } from '../../src/config/config.ts';
 import { recordKey } from '../../src/engine/record-key.ts';
 import { createSecretUses } from '../../src/engine/secret-uses.ts';
-import { KEYS_COLLECTION, RING_ID } from '../../src/keys/key-store.ts';
+import { KEYS_COLLECTION, RING_ID } from '../../src/keys/ring-document.ts';
 import { rotateByHand } from '../../src/keys/ring-actions.ts';
 import type { StoredForm } from '../../src/store/form.ts';
 import { createTurns, GENEROUS, hashOf, keyStoreOf } from '../attack/attacker.ts';

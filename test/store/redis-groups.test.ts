@@ -10,16 +10,16 @@ import type { RedisServer } from '../servers.ts';
 import { testStore, uniqueName } from './conformance.ts';
 
 describe.each([
-  ['behind Sentinels', startSentinel],
-  ['on a Cluster (RD-11)', startCluster],
-])('the redis store %s', (_, start) => {
+  ['behind Sentinels', startSentinel, ''],
+  ['on a Cluster, with a prefix (RD-11)', startCluster, 'tenant:'],
+])('the redis store %s', (_, start, prefix) => {
   let group: RedisGroup;
   beforeAll(async () => {
     group = await start();
   });
   afterAll(() => group.stop());
 
-  testStore((now) => openRedis({ url: group.url, now }));
+  testStore((now) => openRedis({ url: `${group.url}?prefix=${prefix}`, now }));
 
   it('leaves no key without an end but documents, after all of the above (RD-12)', async () => {
     let count = 0;
@@ -34,7 +34,7 @@ describe.each([
       });
     }
     expect(count).toBeGreaterThan(100);
-    expect(endless.filter((key) => !key.startsWith('postern:documents:'))).toEqual([]);
+    expect(endless.filter((key) => !key.startsWith(`${prefix}postern:documents:`))).toEqual([]);
   });
 });
 

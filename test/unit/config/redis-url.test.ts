@@ -15,6 +15,7 @@ describe('the URL of a Redis store', () => {
       sentinelUsername: undefined,
       sentinelPassword: undefined,
       leastReplicas: 0,
+      prefix: '',
       label: 'rediss://[::1]:7000/3',
     });
   });
@@ -50,6 +51,13 @@ describe('the URL of a Redis store', () => {
     expect(parseRedisUrl('redis+cluster://h1?wait=2')).toMatchObject({ leastReplicas: 2 });
   });
 
+  it('names a prefix for all keys', () => {
+    expect(parseRedisUrl('redis://h1?prefix=tenant-1:&wait=1')).toMatchObject({
+      prefix: 'tenant-1:',
+      label: 'redis://h1',
+    });
+  });
+
   it.each([
     ['http://user:s3cret@host', 'must be lmdb:FOLDER'],
     ['redis://', 'must be lmdb:FOLDER'],
@@ -57,6 +65,8 @@ describe('the URL of a Redis store', () => {
     ['redis://:s3cret@h:99999', 'must name its hosts'],
     ['redis://:s3cret@h/x', 'must name its database'],
     ['redis://:s3cret@h?commandTimeout=1', 'must have no parameters but'],
+    ['redis://:s3cret@h?prefix={x}', 'must have as prefix'],
+    ['redis://:s3cret@h?prefix=a*', 'must have as prefix'],
     ['redis://:s3cret@h?wait=yes', 'must say wait=0, or how many'],
     ['redis://:s3cret%@h', 'percent-encoded'],
     ['redis+sentinel://:s3cret@h1,h2', 'must end with the name'],

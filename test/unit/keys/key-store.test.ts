@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Failpoint, KeyStore } from '../../../src/keys/key-store.ts';
 import { activeKey, reserveKeys, stateOf, type Ring } from '../../../src/keys/keyring.ts';
-import { ensurePepper } from '../../../src/keys/pepper.ts';
+import { rewrapPepper } from '../../../src/keys/pepper.ts';
 import { compromiseKey, rewrapRing, rotateByHand, runDueSteps } from '../../../src/keys/ring-actions.ts';
 import { KeyStoreError } from '../../../src/keys/ring-document.ts';
 import { createVault, toKekId } from '../../../src/keys/vault.ts';
@@ -124,7 +124,6 @@ describe('a start on keys that can not be used', () => {
   it('KY-09: refuses a store that lost its ring but has the pepper of an earlier start', async () => {
     const world = createWorld();
     await world.process().ensure();
-    await ensurePepper(world.documents, world.vault);
     world.documents.forget('keys', 'ring');
     expect((await failure(world.process().ensure())).code).toBe('missing');
     expect(world.documents.peek('keys', 'ring')).toBeUndefined();
@@ -371,6 +370,7 @@ describe('a change of the encryption key', () => {
     expect(await rewrapRing(keyStore, both)).toBe(2);
     expect(await keyStore.needsRewrap()).toBe(false);
     expect(await rewrapRing(keyStore, both)).toBe(0);
+    await rewrapPepper(world.documents, both);
     const alone = world.process({ vault: createVault([fresh]) });
     expect(alone.toKeySet(await alone.ensure()).active.kid).toBe(ring.keys[0]?.kid);
     expect((await failure(world.process().ensure())).kekId).toBe(toKekId(fresh));
@@ -393,6 +393,7 @@ describe('a change of the encryption key', () => {
     await world.process({ vault: both }).ensure();
     await expect(rewrapRing(killed, both)).rejects.toThrow('killed');
     await world.process({ vault: both }).ensure();
+    await rewrapPepper(world.documents, both);
     await world.process({ vault: createVault([fresh]) }).ensure();
   });
 
@@ -408,6 +409,7 @@ describe('a change of the encryption key', () => {
     ]);
     const keyStore = world.process({ vault: both });
     await rewrapRing(keyStore, both);
+    await rewrapPepper(world.documents, both);
     const ring = await world.process({ vault: createVault([fresh]) }).ensure();
     expect(ring.keys).toHaveLength(3);
   });

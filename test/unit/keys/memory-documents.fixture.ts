@@ -1,6 +1,11 @@
 // A DocumentStore in memory, for the unit tests of keys only: it keeps the contract of the port, shows what is stored, and
 // lets a test put bytes there behind everybody's back. The real stores are tested in test/store/.
-import { StoreUnavailable, type DocumentStore, type StoredDocument } from '../../../src/store/store.ts';
+import {
+  StoreUnavailable,
+  type DocumentStore,
+  type DocumentWrite,
+  type StoredDocument,
+} from '../../../src/store/store.ts';
 
 export class MemoryDocuments implements DocumentStore {
   readonly #documents = new Map<string, StoredDocument>();
@@ -22,9 +27,16 @@ export class MemoryDocuments implements DocumentStore {
   }
 
   async put(collection: string, id: string, value: string, expectedVersion: number): Promise<boolean> {
+    return this.putAll(collection, [{ id, value, expectedVersion }]);
+  }
+
+  async putAll(collection: string, writes: readonly DocumentWrite[]): Promise<boolean> {
     await this.#reach();
-    if ((this.peek(collection, id)?.version ?? 0) !== expectedVersion) return false;
-    this.force(collection, id, value, expectedVersion + 1);
+    const isStale = ({ id, expectedVersion }: DocumentWrite) =>
+      (this.peek(collection, id)?.version ?? 0) !== expectedVersion;
+    if (writes.some(isStale)) return false;
+    for (const { id, value, expectedVersion } of writes)
+      this.force(collection, id, value, expectedVersion + 1);
     return true;
   }
 

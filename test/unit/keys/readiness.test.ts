@@ -3,7 +3,14 @@ import { keyProblems } from '../../../src/keys/readiness.ts';
 import type { RotationStatus } from '../../../src/keys/rotation.ts';
 import { SECOND, START } from './keys.fixture.ts';
 
-const FINE = { generation: 3, storedGeneration: 3, readAt: START, confirmedAt: START, maySign: true };
+const FINE = {
+  generation: 3,
+  storedGeneration: 3,
+  readAt: START,
+  confirmedAt: START,
+  maySign: true,
+  problem: undefined,
+};
 const status = (changes: Partial<RotationStatus> = {}): RotationStatus => ({ ...FINE, ...changes });
 
 describe('the readiness of a node', () => {

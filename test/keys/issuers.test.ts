@@ -1,0 +1,122 @@
+// Whose store it is: the issuer that started on it first. Another one is refused until an operator says that it is the same one
+// under a new name; on one Redis each of several issuers may have a prefix of its own.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { decodeRing, encodeRing, KEYS_COLLECTION, RING_ID } from '../../src/keys/ring-document.ts';
+import { createVault } from '../../src/keys/vault.ts';
+import { openStore } from '../../src/store/open.ts';
+import { type RedisServer, freePort, startRedis } from '../servers.ts';
+import { introspect, machineToken, refresh, signIn } from '../world/flows.ts';
+import { runCli, startProcess } from '../world/process.ts';
+import { WORLD_ENV, writeWorldConfig } from '../world/world.ts';
+import { type Node, publishedKids, readiness, startNode } from './nodes.ts';
+import { toStoreConfig } from './store-config.ts';
+
+const [OLD, NEW] = ['http://127.0.0.1:1/old', 'http://127.0.0.1:1/new'];
+
+describe.each(['lmdb', 'redis'] as const)('a store, on %s', (engine) => {
+  let folder: string;
+  let redis: RedisServer | undefined;
+  let store: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'postern-issuers-'));
+    if (engine === 'redis') redis = await startRedis();
+    store = redis?.url ?? `lmdb:${path.join(folder, 'data')}`;
+  });
+  afterAll(async () => {
+    await redis?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  async function write(issuer: string): Promise<string> {
+    const ports = [await freePort(), await freePort()] as const;
+    return (await writeWorldConfig(folder, { store, issuer }, ports)).configFile;
+  }
+
+  async function startsOnce(issuer: string): Promise<void> {
+    const service = await startProcess(await write(issuer));
+    expect((await service.end()).code).toBe(0);
+  }
+
+  async function isRefused(issuer: string, owner: string): Promise<void> {
+    const configFile = await write(issuer);
+    for (const args of [['serve'], ['keys', 'rotate']]) {
+      const { code, stdout, stderr } = await runCli([...args, '--config', configFile]);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toContain(`the store belongs to the issuer ${owner}, not to ${issuer}`);
+    }
+  }
+
+  it('belongs to the issuer that started first, and to another one once an operator says so', async () => {
+    await startsOnce(OLD);
+    await isRefused(NEW, OLD);
+    await startsOnce(OLD);
+    const set = await runCli(['store', 'set-issuer', '--json', '--config', await write(NEW)]);
+    expect([set.code, JSON.parse(set.stdout)]).toEqual([0, { issuer: NEW, before: OLD }]);
+    await startsOnce(NEW);
+    await isRefused(OLD, NEW);
+  });
+
+  it('of the last version belongs to the issuer that starts on it next', async () => {
+    const opened = await openStore(toStoreConfig(store), Date.now);
+    const vault = createVault([Buffer.from(WORLD_ENV.TEST_ENCRYPTION_KEY, 'base64url')]);
+    const found = await opened.documents.get(KEYS_COLLECTION, RING_ID);
+    const { value = '', version = 0 } = found ?? {};
+    const { installation: _, ...ring } = decodeRing(value, version, vault).ring;
+    await opened.documents.put(KEYS_COLLECTION, RING_ID, encodeRing(ring, version + 1, vault), version);
+    await opened.close();
+    await startsOnce(OLD);
+    await isRefused(NEW, OLD);
+  });
+});
+
+describe('two issuers on one Redis', () => {
+  let redis: RedisServer;
+  let nodes: Node[] = [];
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterEach(async () => {
+    for (const node of nodes) await node.stop();
+    nodes = [];
+  });
+  afterAll(() => redis.stop());
+
+  it('share no key, person or token when each has a prefix', async () => {
+    for (const prefix of ['a:', 'b:']) {
+      nodes.push(await startNode({ store: `${redis.url}?prefix=${prefix}` }));
+    }
+    const [a, b] = nodes;
+    if (a === undefined || b === undefined) throw new Error('they have not started');
+    const kids = await publishedKids(b);
+    expect(kids).not.toContain((await publishedKids(a))[0]);
+    const { tokens } = await signIn(a);
+    const token = await machineToken(a, 'reports.read');
+    expect((await introspect(a, token))['active']).toBe(true);
+    expect((await introspect(b, token))['active']).toBe(false);
+    expect((await refresh(b, tokens.refresh_token)).body['error']).toBe('invalid_grant');
+    expect((await refresh(a, tokens.refresh_token)).status).toBe(200);
+
+    const client = new Redis(redis.url);
+    const keys = await client.keys('*');
+    await client.quit();
+    expect(keys.filter((key) => !/^[ab]:postern:/.test(key))).toEqual([]);
+    const stats = async (node: Node) =>
+      JSON.parse((await runCli(['store', 'stats', '--json', '--config', node.configFile])).stdout) as {
+        readonly counts: Readonly<Record<string, number>>;
+      };
+    expect((await stats(a)).counts).toMatchObject({ RefreshToken: 2 });
+    expect((await stats(b)).counts['Session']).toBeUndefined();
+  });
+
+  it('without one: the second is refused, and the first goes on', async () => {
+    const first = await startNode({ store: redis.url });
+    nodes.push(first);
+    await expect(startNode({ store: redis.url })).rejects.toThrow('the store belongs to the issuer');
+    await first.turn();
+    expect((await readiness(first)).status).toBe(200);
+  });
+});

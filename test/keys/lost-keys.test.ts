@@ -1,0 +1,249 @@
+// A store that lost its keys, in whole or in part, or has another installation's: what a start refuses and names, what running
+// nodes put back, and what they say when they can't.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Redis } from 'ioredis';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { rotateByHand } from '../../src/keys/ring-actions.ts';
+import { decodeRing, encodeRing, KEYS_COLLECTION, PEPPER_ID, RING_ID } from '../../src/keys/ring-document.ts';
+import { createVault } from '../../src/keys/vault.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { DocumentStore, StoredDocument } from '../../src/store/store.ts';
+import { createTurns, keyStoreOf } from '../attack/attacker.ts';
+import { freePort, type RedisServer, startRedis } from '../servers.ts';
+import { eachStore } from '../world/each-store.ts';
+import { basic, clientCredentials, get, introspect, machineToken, post } from '../world/flows.ts';
+import { type Ended, runCli, type ServiceProcess, startProcess } from '../world/process.ts';
+import { listen } from '../world/told.ts';
+import { WORLD_ENV, writeWorldConfig } from '../world/world.ts';
+import { type Node, publishedKids, readiness, startNode } from './nodes.ts';
+import { toStoreConfig } from './store-config.ts';
+
+const OTHER_KEYS =
+  'the store was emptied or replaced, and another node has made new keys in it: restart this node';
+
+async function remove(documents: DocumentStore, id: string): Promise<void> {
+  const { version = 0 } = (await documents.get(KEYS_COLLECTION, id)) ?? {};
+  await documents.remove(KEYS_COLLECTION, id, version);
+}
+
+describe.each(['lmdb', 'redis'] as const)('a start on part of the keys, on %s', (engine) => {
+  let folder: string;
+  let ports: readonly [number, number];
+  let redis: RedisServer | undefined;
+  let running: ServiceProcess | undefined;
+  let store: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'postern-lost-'));
+    ports = [await freePort(), await freePort()];
+    if (engine === 'redis') redis = await startRedis({ settings: ['--databases', '4'] });
+    store = redis?.url ?? `lmdb:${path.join(folder, 'data')}`;
+  });
+  afterEach(async () => {
+    await running?.end();
+    running = undefined;
+    await redis?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** Of the first installation, or of another one with the same encryption key. */
+  const placeOf = (which: 'own' | 'other') =>
+    which === 'own' ? store : `${store}${redis ? '/1' : '-other'}`;
+
+  async function write(which: 'own' | 'other' = 'own'): Promise<string> {
+    const { configFile } = await writeWorldConfig(folder, { store: placeOf(which) }, ports);
+    return configFile;
+  }
+
+  async function startOnce(which: 'own' | 'other' = 'own'): Promise<void> {
+    running = await startProcess(await write(which));
+    await running.end();
+  }
+
+  async function startFails(): Promise<string> {
+    const before = await documents();
+    const { code, stdout, stderr }: Ended = await runCli(['serve', '--config', await write()]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(await documents()).toEqual(before);
+    // On Redis, warnings about its settings come before.
+    return stderr.trimEnd().split('\n').at(-1) ?? '';
+  }
+
+  async function withDocuments<T>(
+    use: (documents: DocumentStore) => Promise<T>,
+    which: 'own' | 'other' = 'own',
+  ): Promise<T> {
+    const opened = await openStore(toStoreConfig(placeOf(which)), Date.now);
+    try {
+      return await use(opened.documents);
+    } finally {
+      await opened.close();
+    }
+  }
+
+  const documents = (which: 'own' | 'other' = 'own'): Promise<readonly StoredDocument[]> =>
+    withDocuments((opened) => opened.list(KEYS_COLLECTION), which);
+
+  it('KY-27: refuses a ring without its pepper, and a pepper without its ring, and makes neither', async () => {
+    await startOnce();
+    const [pepper] = (await documents()).filter(({ id }) => id === PEPPER_ID);
+    await withDocuments((opened) => remove(opened, PEPPER_ID));
+    expect(await startFails()).toContain('the pepper is gone from the store');
+    await withDocuments(async (opened) => {
+      await opened.put(KEYS_COLLECTION, PEPPER_ID, pepper?.value ?? '', 0);
+      await remove(opened, RING_ID);
+    });
+    expect(await startFails()).toContain('the key ring is gone from the store');
+  });
+
+  it('KY-27: refuses a ring and a pepper that do not belong together', async () => {
+    await startOnce();
+    await startOnce('other');
+    const foreign = (await documents('other')).find(({ id }) => id === PEPPER_ID);
+    await withDocuments(async (opened) => {
+      await remove(opened, PEPPER_ID);
+      await opened.put(KEYS_COLLECTION, PEPPER_ID, foreign?.value ?? '', 0);
+    });
+    expect(await startFails()).toContain('the pepper in the store belongs to another key ring');
+  });
+
+  it('KY-27: takes a store of the last version, and knows from then on what belongs together', async () => {
+    await startOnce();
+    await withDocuments(async (opened) => {
+      const vault = createVault([Buffer.from(WORLD_ENV.TEST_ENCRYPTION_KEY, 'base64url')]);
+      const found = await opened.get(KEYS_COLLECTION, RING_ID);
+      const { installation: _, ...ring } = decodeRing(found?.value ?? '', found?.version ?? 0, vault).ring;
+      await remove(opened, RING_ID);
+      await opened.put(KEYS_COLLECTION, RING_ID, encodeRing(ring, 1, vault), 0);
+    });
+    await startOnce();
+    await startOnce('other');
+    const foreign = (await documents('other')).find(({ id }) => id === PEPPER_ID);
+    await withDocuments(async (opened) => {
+      const { version = 0 } = (await opened.get(KEYS_COLLECTION, PEPPER_ID)) ?? {};
+      await opened.put(KEYS_COLLECTION, PEPPER_ID, foreign?.value ?? '', version);
+    });
+    expect(await startFails()).toContain('the pepper in the store belongs to another key ring');
+  });
+});
+
+const turns = createTurns();
+
+eachStore(
+  'a running node whose store lost ring and pepper',
+  (world) => {
+    it.each([
+      ['both', [RING_ID, PEPPER_ID]],
+      ['the ring', [RING_ID]],
+      ['the pepper', [PEPPER_ID]],
+    ])('puts back what belongs together: %s', async (_what, lost) => {
+      const { documents } = world().openedStore;
+      const before = keyStoreOf(world().openedStore);
+      const kids = (await before.ensure()).keys.map(({ kid }) => kid);
+      for (const id of lost) await remove(documents, id);
+      await turns.turn();
+      const after = keyStoreOf(world().openedStore);
+      expect((await after.ensure()).keys.map(({ kid }) => kid)).toEqual(kids);
+      expect(after.pepper.equals(before.pepper)).toBe(true);
+      expect(await readiness(world())).toEqual({ status: 200, problems: [] });
+    });
+
+    it('leaves the keys that another node has made, says so at readiness at once, and signs nothing', async () => {
+      const { documents } = world().openedStore;
+      for (const id of [RING_ID, PEPPER_ID]) await remove(documents, id);
+      const other = keyStoreOf(world().openedStore);
+      const kids = (await other.ensure()).keys.map(({ kid }) => kid);
+      await turns.turn();
+      expect(await readiness(world())).toEqual({
+        status: 503,
+        problems: [
+          `the stored keys can not be used: ${OTHER_KEYS}`,
+          'this node signs nothing until its keys are confirmed again',
+        ],
+      });
+      expect((await clientCredentials(world())).status).toBe(503);
+      expect((await other.load()).keys.map(({ kid }) => kid)).toEqual(kids);
+    });
+  },
+  { rotationTimer: turns.timer },
+);
+
+describe('nodes whose Redis is emptied', () => {
+  let redis: RedisServer;
+  let client: Redis;
+  const nodes: Node[] = [];
+  beforeEach(async () => {
+    redis = await startRedis();
+    client = new Redis(redis.url);
+  });
+  afterEach(async () => {
+    await client.quit();
+    for (const node of nodes.splice(0)) await node.stop();
+    await redis.stop();
+  });
+
+  async function start(): Promise<Node> {
+    const node = await startNode({ store: redis.url, ...(nodes[0] && { issuer: nodes[0].issuer }) });
+    nodes.push(node);
+    return node;
+  }
+
+  it('go on together, and with each node that starts later: what one revokes is revoked for all', async () => {
+    const [first, second] = [await start(), await start()];
+    const kids = await publishedKids(first);
+    await client.flushall();
+    await Promise.all([first.turn(), second.turn()]);
+    const third = await start();
+    const token = await machineToken(first, 'reports.read');
+    expect((await introspect(third, token))['active']).toBe(true);
+    await post(third, '/oauth/revoke', { token }, { authorization: basic('svc') });
+    for (const node of nodes) {
+      expect((await introspect(node, token))['active']).toBe(false);
+      expect(await publishedKids(node)).toEqual(kids);
+      expect((await readiness(node)).status).toBe(200);
+    }
+  });
+
+  it('are not ready beside a node that started on the empty store, however often that has rotated', async () => {
+    const first = await start();
+    await client.flushall();
+    const second = await start();
+    const kids = await publishedKids(second);
+    const opened = await openStore(toStoreConfig(redis.url));
+    await rotateByHand(keyStoreOf(opened), Date.now);
+    await opened.close();
+    await Promise.all([first.turn(), second.turn()]);
+    expect((await readiness(first)).problems).toContain(`the stored keys can not be used: ${OTHER_KEYS}`);
+    expect((await clientCredentials(first)).status).toBe(503);
+    expect((await readiness(second)).status).toBe(200);
+    expect((await publishedKids(second)).slice(0, 2)).toEqual(kids);
+    expect((await get(first, '/oauth/jwks.json')).status).toBe(200);
+  });
+});
+
+describe.each(['lmdb', 'redis'] as const)('new signing keys, on %s', (engine) => {
+  it('are one warning in the log and one audit record at the start that made them, and at no other', async () => {
+    const redis = engine === 'redis' ? await startRedis() : undefined;
+    const folder = await mkdtemp(path.join(tmpdir(), 'postern-new-'));
+    const store = redis?.url ?? `lmdb:${path.join(folder, 'data')}`;
+    const said: [number, number][] = [];
+    let issuer: string | undefined;
+    for (let start = 0; start < 2; start += 1) {
+      const told = listen();
+      const node = await startNode({ store, telemetry: told.telemetry, ...(issuer && { issuer }) });
+      issuer = node.issuer;
+      const warnings = told.log.filter((line) => /"level":40.*new signing keys were made.*void/.test(line));
+      const records = told.audit('keys_created');
+      for (const record of records) expect(await publishedKids(node)).toContain(record['kid']);
+      said.push([warnings.length, records.length]);
+      await node.stop();
+    }
+    expect(said).toEqual([
+      [1, 1],
+      [0, 0],
+    ]);
+    await redis?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+});
