@@ -10,6 +10,7 @@ import { problemsOf, reportNewKeys, snapshotOf } from './condition.ts';
 import type { Config, ConfigError } from './config/config.ts';
 import { keepUntilRestart, needRestart } from './config/restart.ts';
 import { passwordThreads } from './config/threads.ts';
+import { rememberProven } from './engine/client-authentication.ts';
 import { createTombstoneSeconds } from './engine/lifetimes.ts';
 import { createSecretUses } from './engine/secret-uses.ts';
 import { createManagementApp, type ConfigStatus, type Status } from './http/management.ts';
@@ -18,6 +19,7 @@ import { createTryOut } from './http/try-out.ts';
 import type { KeySet } from './keys/key-set.ts';
 import { changeKeySettings, openKeys, type OpenKeys } from './keys/open-keys.ts';
 import { createRotation, type Rotation, type Timer } from './keys/rotation.ts';
+import { createReportedLimits } from './limits/report.ts';
 import { buildSite, openViews, type Foundation, type Site } from './site.ts';
 import { openStore } from './store/open.ts';
 import type { Clock, Store } from './store/store.ts';
@@ -117,10 +119,13 @@ class RunningService implements OneService {
     this.#parts = parts;
     this.#config = config;
     this.#status = { hash, problem: undefined };
+    const passwords = createPasswords(passwordThreads(), PASSWORDS_WAITING);
     this.#foundation = {
       ...parts,
       states: createAccountStates(store.documents),
-      passwords: createPasswords(passwordThreads(), PASSWORDS_WAITING),
+      passwords,
+      verifySlow: rememberProven((phc, secret) => passwords.verify(phc, secret)),
+      limitsOf: createReportedLimits({ ...parts, counters: store.counters }),
       uses: createSecretUses(store.documents, now),
       views: openViews(config, log),
       maySign: () => this.#rotation.signingAllowed(),

@@ -7,7 +7,8 @@ import { createDevices } from './accounts/devices.ts';
 import type { Passwords } from './accounts/passwords.ts';
 import { createPeople } from './accounts/people.ts';
 import { createSignIn } from './accounts/sign-in.ts';
-import type { Config } from './config/config.ts';
+import type { Config, RateLimits } from './config/config.ts';
+import type { VerifySlow } from './engine/client-authentication.ts';
 import { createEngine, type EngineParts } from './engine/engine.ts';
 import { createInteractions } from './engine/interactions.ts';
 import { LiveEngine } from './engine/live-engine.ts';
@@ -19,8 +20,7 @@ import { createCsrf } from './interaction/csrf.ts';
 import { interactionRoutes } from './interaction/routes.ts';
 import { createShow } from './interaction/show.ts';
 import type { KeySet } from './keys/key-set.ts';
-import { createLimits, type Limits } from './limits/limits.ts';
-import { createLimitReport } from './limits/report.ts';
+import type { Limits } from './limits/limits.ts';
 import { BUILT_IN_FOLDER } from './pages/built-in-folder.ts';
 import { createViews, type Views } from './pages/views.ts';
 import type { KeyedHash } from './store/keyed-hash.ts';
@@ -38,6 +38,9 @@ export type Foundation = {
   readonly hash: KeyedHash;
   readonly states: AccountStates;
   readonly passwords: Passwords;
+  readonly limitsOf: (rates: RateLimits) => Limits;
+  /** Compares a client secret with an argon2id hash. */
+  readonly verifySlow: VerifySlow;
   readonly uses: SecretUses;
   readonly views: Views;
   readonly maySign: () => boolean;
@@ -59,7 +62,7 @@ export async function buildSite(config: Config, keySet: KeySet, foundation: Foun
   const { store, hash, states, passwords, uses, views, maySign, tombstoneSeconds, now, telemetry } =
     foundation;
   const { pages, assets } = views;
-  const limits = limitsOf(config, foundation);
+  const limits = foundation.limitsOf(config.rateLimits);
   const people = createPeople(store.documents);
   const records = createRequestRecords(store.records, now);
   const accounts = createAccounts({
@@ -94,7 +97,7 @@ export async function buildSite(config: Config, keySet: KeySet, foundation: Foun
     revoked: createRevokedTokens(records, hash, now),
     limits,
     telemetry,
-    verifySlow: (phc, secret) => passwords.verify(phc, secret),
+    verifySlow: foundation.verifySlow,
     onSecretUsed: uses.note,
     maySign,
     hasShortWays: foundation.hasShortWays,
@@ -126,25 +129,6 @@ export async function buildSite(config: Config, keySet: KeySet, foundation: Foun
       live.swap(await createEngine({ ...engineParts, keySet: next }));
     },
   };
-}
-
-/** The limits, with everybody told who is to hear of a limit that was reached. */
-function limitsOf(config: Config, { store, hash, now, telemetry }: Foundation): Limits {
-  const { log, audit, metrics } = telemetry;
-  const report = createLimitReport((limit, times) => {
-    log.warn({ limit, times }, 'limit reached');
-    audit.record('limit_reached', 'failure', { limit, times });
-  }, now);
-  return createLimits({
-    counters: store.counters,
-    hash,
-    rates: config.rateLimits,
-    now,
-    onLimited(limit) {
-      metrics.limitHit(limit);
-      report(limit);
-    },
-  });
 }
 
 export function openViews({ issuer, viewsFolder, branding }: Config, log: Log): Views {

@@ -2,6 +2,7 @@
 // request is counted after that, so that a guess is never free and only the client itself can use up its limit.
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { Client, ClientSecret } from '../config/config.ts';
+import { BoundedMap } from '../limits/bounded-map.ts';
 import type { ClientEndpoint, Limits } from '../limits/limits.ts';
 import type { Clock } from '../store/store.ts';
 
@@ -66,19 +67,27 @@ export function createSecretComparison({
   };
 }
 
+/**
+ * Once for each process. An argon2id hash costs 50 ms of a queue that sign-ins need too, so once a secret was right its digest is
+ * enough. Whether the hash is still a live one of the client's is asked elsewhere, each time.
+ */
+export function rememberProven(verifySlow: VerifySlow): VerifySlow {
+  const proven = new BoundedMap<{ digest?: Buffer }>(
+    () => ({}),
+    () => true,
+  );
+  return async function verifyUnlessProven(phc, secret) {
+    const known = proven.get(phc);
+    const digest = digestOf(secret);
+    if (known.digest !== undefined && timingSafeEqual(known.digest, digest)) return true;
+    const matches = await verifySlow(phc, secret);
+    if (matches) known.digest = digest;
+    return matches;
+  };
+}
+
 /** Finds the live secret that `secret` is; `at` in epoch seconds. */
 export function createSecretFinder(verifySlow: VerifySlow) {
-  // An argon2id hash costs 50 ms of a queue that sign-ins need too. Once a secret was right, its digest is enough.
-  const proven = new Map<string, Buffer>();
-
-  async function isSlowMatch(phc: string, secret: string, digest: Buffer): Promise<boolean> {
-    const known = proven.get(phc);
-    if (known !== undefined && timingSafeEqual(known, digest)) return true;
-    const matches = await verifySlow(phc, secret);
-    if (matches) proven.set(phc, digest);
-    return matches;
-  }
-
   return async function findSecret(
     secrets: readonly ClientSecret[],
     secret: string,
@@ -89,7 +98,7 @@ export function createSecretFinder(verifySlow: VerifySlow) {
     if (match !== undefined) return match;
     for (const candidate of secrets) {
       if (candidate.kind !== 'argon2id' || !isLive(candidate, at)) continue;
-      if (await isSlowMatch(candidate.phc, secret, digest)) return candidate;
+      if (await verifySlow(candidate.phc, secret)) return candidate;
     }
     return undefined;
   };

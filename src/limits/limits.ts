@@ -10,12 +10,17 @@
 import type { Client, Rate, RateLimits } from '../config/config.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, CounterStore } from '../store/store.ts';
-import { createAllowances } from './allowances.ts';
+import { type Allowances, createAllowances } from './allowances.ts';
 import { createAttempts } from './attempts.ts';
 import { type Counted, createCounting } from './counting.ts';
 import { networkOf } from './network.ts';
-import { createSecretAttempts } from './secret-attempts.ts';
-import { type BegunSignIn, createSignInAttempts, type SignInAttempt } from './sign-in-attempts.ts';
+import { createSecretAttempts, type SecretAttempts } from './secret-attempts.ts';
+import {
+  type BegunSignIn,
+  createSignInAttempts,
+  type SignInAttempt,
+  type SignInAttemptsParts,
+} from './sign-in-attempts.ts';
 
 /** RFC 6585 §4: the caller waits `retryAfterSeconds` (at least 1) and may then try again. */
 export class TooManyRequests extends Error {
@@ -65,7 +70,6 @@ export interface Limits {
 export type LimitsParts = {
   readonly counters: CounterStore;
   readonly hash: KeyedHash;
-  readonly rates: RateLimits;
   readonly now: Clock;
   /** A limit was hit: its name, for logs and metrics. */
   readonly onLimited: (limit: string) => void;
@@ -84,13 +88,38 @@ const times = (rate: Rate, factor: number): Rate => ({ ...rate, limit: rate.limi
 const subjectOf = ({ clientId, tokenEndpointAuthMethod }: Client, address: string) =>
   tokenEndpointAuthMethod === 'none' ? `${clientId}\n${address}` : clientId;
 
-export function createLimits({ counters, hash, rates, now, onLimited }: LimitsParts): Limits {
+/**
+ * Once for each process. The result makes the limits of one configuration; shares that were taken, known clients and what is
+ * counted during an outage are common to all of them, so that a reload neither renews nor takes away what a caller has left.
+ */
+export function createLimits({ counters, hash, now, onLimited }: LimitsParts): (rates: RateLimits) => Limits {
   const counting = createCounting({ counters, hash, goesOnAlone: true });
-  const allowances = createAllowances(counting, now);
-  const secrets = createSecretAttempts(createAttempts(counting, now), now);
   // A person's password is worth guessing: where attempts can't be counted, nobody signs in (HT-16).
   const signInCounting = createCounting({ counters, hash, goesOnAlone: false });
+  const shared: Shared = {
+    allowances: createAllowances(counting, now),
+    secrets: createSecretAttempts(createAttempts(counting, now), now),
+    signIn: { counting: signInCounting, attempts: createAttempts(signInCounting, now) },
+    onLimited,
+  };
+  return (rates) => limitsOf(rates, shared);
+}
 
+type Shared = Pick<LimitsParts, 'onLimited'> & {
+  readonly allowances: Allowances;
+  readonly secrets: SecretAttempts;
+  readonly signIn: Pick<SignInAttemptsParts, 'counting' | 'attempts'>;
+};
+
+function addressRateOf(endpoint: AddressEndpoint, rates: RateLimits): Rate {
+  if (endpoint === 'pages') return times(rates.authorization.address, PAGES_FACTOR);
+  if (endpoint === 'userinfo.unknown') return rates.userinfo.address;
+  const rate = rates[endpoint];
+  // Introspection and revocation are called by few, trusted hosts: one address may do what one client may.
+  return 'address' in rate ? rate.address : rate.client;
+}
+
+function limitsOf(rates: RateLimits, { allowances, secrets, signIn, onLimited }: Shared): Limits {
   function refuse({ name, waitMs }: { readonly name: string; readonly waitMs: number }): void {
     onLimited(name);
     if (!rates.dryRun) throw new TooManyRequests(Math.max(1, Math.ceil(waitMs / 1000)));
@@ -103,17 +132,8 @@ export function createLimits({ counters, hash, rates, now, onLimited }: LimitsPa
     if (waitMs > 0) refuse({ name, waitMs });
   }
 
-  function addressRateOf(endpoint: AddressEndpoint): Rate {
-    if (endpoint === 'pages') return times(rates.authorization.address, PAGES_FACTOR);
-    if (endpoint === 'userinfo.unknown') return rates.userinfo.address;
-    const rate = rates[endpoint];
-    // Introspection and revocation are called by few, trusted hosts: one address may do what one client may.
-    return 'address' in rate ? rate.address : rate.client;
-  }
-
   const takeSignInAttempt = createSignInAttempts({
-    counting: signInCounting,
-    attempts: createAttempts(signInCounting, now),
+    ...signIn,
     rates: { ...rates.signIn, networkFailures: times(rates.signIn.addressFailures, NETWORK_FACTOR) },
     refuse,
   });
@@ -126,7 +146,7 @@ export function createLimits({ counters, hash, rates, now, onLimited }: LimitsPa
 
   return {
     async takeAddress(endpoint, address) {
-      const rate = addressRateOf(endpoint);
+      const rate = addressRateOf(endpoint, rates);
       await take(endpoint === 'userinfo.unknown' ? endpoint : `${endpoint}.address`, rate, address);
       if (endpoint === 'authorization' || endpoint === 'logout') {
         await take(`${endpoint}.network`, times(rate, NETWORK_FACTOR), networkOf(address));

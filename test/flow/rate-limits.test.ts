@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { hashPassword } from '../../src/accounts/passwords.ts';
 import { type RedisServer, startRedis } from '../servers.ts';
 import { Browser } from '../world/browser.ts';
 import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
@@ -118,6 +119,70 @@ eachStore(
   {
     config: { ...behindProxy, rate_limits: { authorization: { address: TWO }, logout: { address: TWO } } },
   },
+);
+
+const imported = await hashPassword(SECRETS.rs1);
+const RELOADED = {
+  ...behindProxy,
+  clients: worldClients().map(({ client_secret: secret, ...client }) =>
+    client.client_id === 'rs1'
+      ? { ...client, client_secrets: [{ hash: imported }] }
+      : { ...client, ...(secret !== undefined && { client_secret: secret }) },
+  ),
+  rate_limits: { token: { client: '100/1m', failures: TWO } },
+};
+
+eachStore(
+  'limits when the configuration changes',
+  (world) => {
+    standingClock();
+    const token = async (client: 'svc' | 'rs1' | 'web' | 'web2' | 'post', address: string, secret?: string) =>
+      post(world(), '/oauth/token', MACHINE, { ...from(address), authorization: basic(client, secret) });
+    const reload = async (name: string) => world().reload({ ...RELOADED, branding: { name } });
+
+    it('CF-01: a limit that is reached stays reached', async () => {
+      let passed = 0;
+      while ((await token('svc', '192.0.2.1')).status === 200) passed += 1;
+      expect(passed).toBeGreaterThanOrEqual(100);
+      for (const name of ['first', 'second']) {
+        await reload(name);
+        expectLimited(await token('svc', '192.0.2.1'));
+      }
+      moveClock(MINUTE + 1);
+      expect((await token('svc', '192.0.2.1')).status).toBe(200);
+    });
+
+    it('CF-01: a client that was right before is not stopped by what others fail with behind its address', async () => {
+      moveClock(MINUTE + 1);
+      expect((await token('rs1', '192.0.2.2')).status).toBe(200);
+      for (const client of ['web', 'web2', 'post'] as const) {
+        for (let count = 0; count < 2; count += 1) {
+          expect((await token(client, '192.0.2.2', 'wrong')).status).toBe(401);
+        }
+      }
+      expectLimited(await token('svc', '192.0.2.2'));
+      await reload('third');
+      expect((await token('rs1', '192.0.2.2')).status).toBe(200);
+    });
+
+    it('CF-01: a client whose argon2id secret was right before does not queue behind other hashes', async () => {
+      moveClock(MINUTE + 1);
+      expect((await token('rs1', '192.0.2.3')).status).toBe(200);
+      await reload('fourth');
+      let pending = 0;
+      const begun = Array.from({ length: 60 }, async (_none, index) => {
+        pending += 1;
+        await token('rs1', `198.51.100.${index}`, 'wrong');
+        pending -= 1;
+      });
+      // The queue is full of comparisons by then.
+      await Promise.race(begun);
+      expect((await token('rs1', '192.0.2.3')).status).toBe(200);
+      expect(pending).toBeGreaterThan(0);
+      await Promise.all(begun);
+    });
+  },
+  { config: RELOADED },
 );
 
 describe('rate limits and pages', () => {

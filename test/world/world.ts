@@ -118,6 +118,8 @@ export type OpenWorld = World & {
   /** What the service uses: LMDB forbids one process to open a folder twice. */
   readonly openedStore: Store;
   readonly told: Told;
+  /** The service takes another configuration over, as after a change of its file. */
+  readonly reload: (config: Readonly<Record<string, unknown>>) => Promise<void>;
 };
 
 export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld> {
@@ -143,6 +145,11 @@ export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld>
     management: `http://127.0.0.1:${ports[1]}`,
     openedStore,
     told,
+    async reload(changed) {
+      await writeWorldConfig(folder, { ...options, config: changed }, ports);
+      const next = await loadConfig(written.configFile, { env: WORLD_ENV });
+      await service.reconfigure(next, `after a reload at ${performance.now()}`);
+    },
     async stop() {
       await service.stop();
       assertNoSecrets(told, [...Object.values(WORLD_ENV), ...Object.values(PASSWORDS)]);

@@ -86,10 +86,9 @@ async function assemble(config: Config, store: Store) {
   const limits = createLimits({
     counters: store.counters,
     hash,
-    rates: config.rateLimits,
     now,
     onLimited: () => undefined,
-  });
+  })(config.rateLimits);
   const folders = { builtInFolder: VIEWS, overrideFolder: undefined, branding: config.branding };
   const assets = createAssets(folders);
   const pages = createPages({

@@ -67,10 +67,9 @@ function limitsOf(change: Partial<RateLimits> = {}, counters: CounterStore = sto
   return createLimits({
     counters,
     hash: createKeyedHash(Buffer.alloc(32, pepper)),
-    rates: { ...RATES, ...change },
     now: () => Date.now(),
     onLimited: (limit) => reported.push(limit),
-  });
+  })({ ...RATES, ...change });
 }
 
 /** How many of `count` requests pass. */
