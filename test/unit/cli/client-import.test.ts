@@ -145,6 +145,31 @@ staticClients:
     expect(stderr).toContain('shop: the password grant does not exist here');
   });
 
+  it('asks people in a public client of Keycloak, and says so', async () => {
+    const app = { redirectUris: ['https://spa.example/'], defaultClientScopes: ['profile'] };
+    const { clients, stderr } = await imported(
+      'keycloak',
+      JSON.stringify({
+        clients: [
+          { ...app, clientId: 'spa', publicClient: true },
+          { ...app, clientId: 'app', publicClient: true, consentRequired: false },
+          { ...app, clientId: 'asks', publicClient: true, consentRequired: true },
+          { ...app, clientId: 'web', secret: SECRET },
+        ],
+      }),
+    );
+    expect(clients.map(({ clientId, consent }) => [clientId, consent])).toEqual([
+      ['spa', 'explicit'],
+      ['app', 'explicit'],
+      ['asks', 'explicit'],
+      ['web', 'implicit'],
+    ]);
+    const note = 'is public, so people are asked here, which they are not there';
+    expect(stderr).toContain(`spa: ${note}`);
+    expect(stderr).toContain(`app: ${note}`);
+    expect(stderr).not.toContain(`asks: ${note}`);
+  });
+
   it('says of weak and unknown secrets that they need to be made anew, and shows none', async () => {
     writeFileSync(
       join(folder, 'weak'),
