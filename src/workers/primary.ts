@@ -77,7 +77,10 @@ class WorkersPrimary implements Primary {
   async start(): Promise<void> {
     cluster.schedulingPolicy = cluster.SCHED_RR;
     // A structured clone, because JSON has no Buffers.
-    cluster.setupPrimary({ serialization: 'advanced' });
+    cluster.setupPrimary({
+      serialization: 'advanced',
+      execArgv: [...process.execArgv, '--disable-sigusr1'],
+    });
     try {
       const [first, ...others] = this.#workers.map((worker) => worker.start());
       const firstServes = first?.then(() => this.#firstServes.resolve());

@@ -16,6 +16,7 @@ type Service = {
   readonly read_only?: boolean;
   readonly cap_drop?: readonly string[];
   readonly security_opt?: readonly string[];
+  readonly ulimits?: Readonly<Record<string, number>>;
   readonly ports?: readonly string[];
   readonly volumes?: readonly string[];
   readonly secrets?: readonly string[];
@@ -67,7 +68,10 @@ describe('the image', () => {
     expect(textsOf(image, 'USER')).toEqual(['10001:10001']);
     const names = image.instructions.map(({ name }) => name);
     for (const late of ['RUN', 'COPY']) expect(names.lastIndexOf(late)).toBeLessThan(names.indexOf('USER'));
-    expect(execForm(textsOf(image, 'ENTRYPOINT')[0] ?? '')[0]).toBe('node');
+    expect(execForm(textsOf(image, 'ENTRYPOINT')[0] ?? '').slice(0, 2)).toEqual([
+      'node',
+      '--disable-sigusr1',
+    ]);
     expect(execForm(textsOf(image, 'CMD')[0] ?? '')[0]).toBe('serve');
     expect(execForm(textsOf(image, 'HEALTHCHECK')[0] ?? '')).toContain('healthcheck');
     expect(textsOf(image, 'RUN')[0]).toContain('rm -rf /usr/local/lib/node_modules');
@@ -121,6 +125,7 @@ describe.each(Object.entries(COMPOSE))('%s', (name, configuration) => {
       expect(service.read_only).toBe(true);
       expect(service.cap_drop).toEqual(['ALL']);
       expect(service.security_opt).toEqual(['no-new-privileges:true']);
+      expect(service.ulimits?.['core']).toBe(0);
     }
   });
 

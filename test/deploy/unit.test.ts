@@ -67,6 +67,8 @@ describe('the systemd unit', () => {
     const allowed = [...unit.matchAll(/^SocketBindAllow=tcp:(\d+)$/gm)].map(([, port]) => port);
     expect(allowed).toEqual(ports);
     expect(unit).toMatch(/^StateDirectory=postern$/m);
+    expect(unit).toMatch(/^LimitCORE=0$/m);
+    expect(unit).toMatch(/^ExecStart=\S+ --disable-sigusr1 /m);
     expect(configuration).toContain('store: lmdb:/var/lib/postern\n');
   });
 });

@@ -1,8 +1,10 @@
 // How the process starts, fails to start, and stops, as an operator sees it.
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { chmod, cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { freePort } from '../servers.ts';
 import { machineToken, signIn, userinfo } from '../world/flows.ts';
@@ -92,6 +94,21 @@ describe('the service as a process', () => {
     expect(code).toBe(1);
   });
 
+  it('refuses with one line, under npm start, a Node that is too old to know the options it is started with', async () => {
+    const project = path.join(folder, 'project');
+    await mkdir(project);
+    await projectWithOldNode(project);
+    const { code, stderr } = await promisify(execFile)('npm', ['start'], { cwd: project }).then(
+      () => ({ code: 0, stderr: '' }),
+      (error: { code: number; stderr: string }) => error,
+    );
+    expect(code).toBe(1);
+    const lines = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('npm '));
+    expect(lines).toEqual([
+      expect.stringMatching(/^postern needs Node.js 22.18 .* this is 20.19.0; .* install it$/),
+    ]);
+  }, 120_000);
+
   it('refuses to start with another encryption key than the one its keys are sealed with', async () => {
     const here = await world();
     service = await startProcess(here.configFile);
@@ -104,6 +121,30 @@ describe('the service as a process', () => {
     expect(code).toBe(1);
   });
 });
+
+/** The project in a folder of its own, where npm has brought no Node.js along, and the machine's is too old. */
+async function projectWithOldNode(target: string): Promise<void> {
+  for (const name of ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'src', 'config'])
+    await cp(name, path.join(target, name), { recursive: true });
+  const packages = path.join(target, 'node_modules');
+  await mkdir(packages);
+  for (const name of await readdir('node_modules')) {
+    if (!/^(\.bin|node-linux-.*)$/.test(name))
+      await symlink(path.resolve('node_modules', name), path.join(packages, name));
+  }
+  await cp('node_modules/.bin', path.join(packages, '.bin'), { recursive: true, verbatimSymlinks: true });
+  const node = path.join(packages, '.bin/node');
+  await rm(node, { force: true });
+  const versions = "Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.19.0'}})";
+  await writeFile(
+    node,
+    `#!/bin/sh
+for word; do [ "$word" = --disable-sigusr1 ] && { echo "node: bad option: $word" >&2; exit 9; }; done
+exec ${process.execPath} --import "data:text/javascript,${versions}" "$@"
+`,
+    { mode: 0o755 },
+  );
+}
 
 async function listen(port: number): Promise<Server> {
   const server = createServer();

@@ -1,0 +1,84 @@
+// SIGUSR1 makes Node open its debugger, which runs any code for every user of the machine. However the service is started,
+// it must do nothing, in each of its processes.
+import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { freePort } from '../servers.ts';
+import { machineToken } from '../world/flows.ts';
+import { startProcess, type ServiceProcess } from '../world/process.ts';
+import { writeWorldConfig, type World } from '../world/world.ts';
+
+const LISTENING = '0A'; // the fourth column of /proc/net/tcp
+const MAIN = path.resolve('dist/main.js');
+
+let folder: string;
+let service: ServiceProcess | undefined;
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'postern-debugger-'));
+});
+afterEach(async () => {
+  await service?.end('SIGKILL');
+  service = undefined;
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function start(command: readonly string[], config: Readonly<Record<string, unknown>> = {}) {
+  const ports = [await freePort(), await freePort()] as const;
+  const written = await writeWorldConfig(folder, { config }, ports);
+  const world: World = { ...written, folder, management: '', stop: () => Promise.resolve() };
+  service = await startProcess(written.configFile, command);
+  return { world, running: service };
+}
+
+/** The ports, in hexadecimal, that a process listens on. */
+async function portsOf(pid: number): Promise<readonly string[]> {
+  const names = await readdir(`/proc/${pid}/fd`);
+  const links = names.map(async (name) => readlink(`/proc/${pid}/fd/${name}`).catch(() => ''));
+  const own = new Set(await Promise.all(links));
+  const rows = (await readFile('/proc/net/tcp', 'utf8')).split('\n').map((row) => row.trim().split(/\s+/));
+  return rows.flatMap(([, address = '', , state, , , , , , inode]) =>
+    state === LISTENING && own.has(`socket:[${inode}]`) ? [address] : [],
+  );
+}
+
+async function childrenOf(pid: number): Promise<readonly number[]> {
+  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return text.trim().split(' ').filter(Boolean).map(Number);
+}
+
+/** Signals, gives the process requests to serve, and says what it listens on more than before. */
+async function openedBy(pid: number, world: World): Promise<readonly string[]> {
+  const before = await portsOf(pid);
+  process.kill(pid, 'SIGUSR1');
+  for (let round = 0; round < 10; round += 1)
+    expect(await machineToken(world, 'reports.read')).toMatch(/^ey/);
+  return (await portsOf(pid)).filter((port) => !before.includes(port));
+}
+
+describe('SIGUSR1', () => {
+  it.each([
+    ['dist/main.js by its first line, as postern serve', [MAIN]],
+    ['node dist/main.js', [process.execPath, MAIN]],
+    ['node --disable-sigusr1 dist/main.js', [process.execPath, '--disable-sigusr1', MAIN]],
+  ])('opens no debugger in %s', async (_how, command) => {
+    const { world, running } = await start(command);
+    expect(await openedBy(running.pid, world)).toEqual([]);
+    const { code, stderr } = await running.end();
+    expect(code).toBe(0);
+    expect(stderr).not.toMatch(/debugger/i);
+  });
+
+  it('opens no debugger in a primary and its workers, and ends none of them', async () => {
+    const { world, running } = await start([process.execPath, MAIN], { workers: 2 });
+    const workers = await childrenOf(running.pid);
+    expect(workers).toHaveLength(2);
+    for (const pid of [running.pid, ...workers]) expect(await openedBy(pid, world)).toEqual([]);
+    expect(await childrenOf(running.pid)).toEqual(workers);
+    for (const pid of workers)
+      expect((await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0')).toContain('--disable-sigusr1');
+    const { code, stderr } = await running.end();
+    expect(code).toBe(0);
+    expect(stderr).not.toMatch(/debugger/i);
+  });
+});
