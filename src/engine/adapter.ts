@@ -89,12 +89,12 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
     findByUserCode: () => Promise.resolve(undefined),
 
     async consume(id) {
-      const result = await records.consume(model, keyOf(id));
-      if (result === 'consumed') return;
-      // RFC 6749 §4.1.2, RFC 9700 §4.14.2: a second use is an attack signal whether it comes late or in parallel, so
-      // the loser of the race ends the family just as a later replay does: one result, never one by timing.
-      if (result === 'already_consumed') await revokeGrantOf(id);
-      throw new errors.InvalidGrant('already used');
+      await records.use(model, keyOf(id), async (result) => {
+        // RFC 6749 §4.1.2, RFC 9700 §4.14.2: a second use is an attack signal whether it comes late or in parallel, so
+        // the loser of the race ends the family just as a later replay does: one result, never one by timing.
+        if (result === 'already_consumed') await revokeGrantOf(id);
+        throw new errors.InvalidGrant('already used');
+      });
     },
 
     async destroy(id) {

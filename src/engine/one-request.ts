@@ -1,6 +1,7 @@
 // Makes of each request one piece of work for the store: what the next step of a sign-in is known to need is asked for at once,
 // and what was saved goes out together before the answer does. An answer that can't be kept isn't given.
 import type { Context, Middleware } from 'koa';
+import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { RequestRecords } from '../store/request-records.ts';
 import { recordKey } from './record-key.ts';
@@ -52,7 +53,15 @@ export function oneRequest({ records, hash, issuer }: OneRequestParts): Middlewa
       ctx.remove('Location');
       ctx.remove('Set-Cookie');
       if (cookies.length > 0) ctx.set('Set-Cookie', cookies);
-      throw error;
+      if (!(error instanceof errors.InvalidGrant)) throw error;
+      answerUsed(ctx as unknown as KoaContextWithOIDC, error);
     }
   };
+}
+
+/** Another request used the code or the token while this one was being answered: what the engine says to a second use. */
+function answerUsed(ctx: KoaContextWithOIDC, error: errors.InvalidGrant): void {
+  ctx.status = error.statusCode;
+  ctx.body = { error: error.error, error_description: error.error_description };
+  ctx.oidc.provider.emit('grant.error', ctx, error);
 }

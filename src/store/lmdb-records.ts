@@ -3,66 +3,44 @@
 import { toRecordId, toKeyName } from './key-name.ts';
 import { readClock, toLifeMs } from './lifetime.ts';
 import type { LmdbTables, RecordRow } from './lmdb-tables.ts';
-import type { Clock, RecordStore, SaveResult, StoredRecord } from './store.ts';
+import type { Clock, ConsumeResult, NewRecord, RecordStore, SaveResult, StoredRecord } from './store.ts';
 
 type Claim = { readonly id: string; readonly follows: string | undefined; readonly at: number };
 
 /** Records over `tables`, by the clock `now`. */
 export function createLmdbRecords(tables: LmdbTables, now: Clock): RecordStore {
-  function findRow(id: string, at: number): RecordRow | undefined {
-    const row = tables.records.get(id);
-    if (row === undefined || row.expiresAt <= at) return undefined;
-    return row.grant !== undefined && isRevoked(tables, row.grant, at) ? undefined : row;
-  }
-
-  /** Whether the record has the alias already, follows the one that has it, or nobody has it. */
-  function isFree(alias: string, { id, follows, at }: Claim): boolean {
-    const holder = tables.aliases.get(alias);
-    return holder === id || (holder && findRow(holder, at) ? holder : undefined) === follows;
-  }
-
   return {
     async save(record) {
-      const id = toRecordId(record.kind, record.key);
-      const lifeMs = toLifeMs(record.ttlSeconds);
-      const follows = record.follows === undefined ? undefined : toRecordId(record.kind, record.follows);
-      const row = {
-        key: record.key,
-        payload: record.payload,
-        grant: record.grant === undefined ? undefined : toKeyName(record.grant),
-        alias: record.alias === undefined ? undefined : toRecordId(record.kind, record.alias),
-      };
-      return tables.write(() => {
-        const at = readClock(now);
-        if (row.grant !== undefined && isRevoked(tables, row.grant, at)) return 'grant_revoked';
-        if (row.alias !== undefined && !isFree(row.alias, { id, follows, at })) return 'ended';
-        const consumedAt = record.isConsumed ? Math.floor(at / 1000) : undefined;
-        return replaceRecord(tables, id, { ...row, expiresAt: at + lifeMs, consumedAt }, at);
-      });
+      const put = prepare(tables, record);
+      return tables.write(() => put(readClock(now)));
     },
 
     async find(kind, key) {
       const id = toRecordId(kind, key);
-      return tables.read(() => toStored(kind, findRow(id, readClock(now))));
+      return tables.read(() => toStored(kind, findRow(tables, id, readClock(now))));
     },
 
     async findByAlias(kind, alias) {
       const aliasId = toRecordId(kind, alias);
       return tables.read(() => {
         const id = tables.aliases.get(aliasId);
-        return id === undefined ? undefined : toStored(kind, findRow(id, readClock(now)));
+        return id === undefined ? undefined : toStored(kind, findRow(tables, id, readClock(now)));
       });
     },
 
     async consume(kind, key) {
       const id = toRecordId(kind, key);
+      return tables.write(() => use(tables, id, readClock(now)));
+    },
+
+    async exchange(kind, key, records) {
+      const id = toRecordId(kind, key);
+      const puts = records.map((record) => prepare(tables, record));
       return tables.write(() => {
         const at = readClock(now);
-        const row = findRow(id, at);
-        if (row === undefined) return 'gone';
-        if (row.consumedAt !== undefined) return 'already_consumed';
-        void tables.records.put(id, { ...row, consumedAt: Math.floor(at / 1000) });
-        return 'consumed';
+        const result = use(tables, id, at);
+        if (result === 'consumed') puts.forEach((put) => put(at));
+        return result;
       });
     },
 
@@ -85,6 +63,46 @@ export function createLmdbRecords(tables: LmdbTables, now: Clock): RecordStore {
       });
     },
   };
+}
+
+function findRow(tables: LmdbTables, id: string, at: number): RecordRow | undefined {
+  const row = tables.records.get(id);
+  if (row === undefined || row.expiresAt <= at) return undefined;
+  return row.grant !== undefined && isRevoked(tables, row.grant, at) ? undefined : row;
+}
+
+/** Whether the record has the alias already, follows the one that has it, or nobody has it. */
+function isFree(tables: LmdbTables, alias: string, { id, follows, at }: Claim): boolean {
+  const holder = tables.aliases.get(alias);
+  return holder === id || (holder && findRow(tables, holder, at) ? holder : undefined) === follows;
+}
+
+/** Checks and names outside of the transaction what the result writes inside of it. */
+function prepare(tables: LmdbTables, record: NewRecord): (at: number) => SaveResult {
+  const id = toRecordId(record.kind, record.key);
+  const lifeMs = toLifeMs(record.ttlSeconds);
+  const follows = record.follows === undefined ? undefined : toRecordId(record.kind, record.follows);
+  const row = {
+    key: record.key,
+    payload: record.payload,
+    grant: record.grant === undefined ? undefined : toKeyName(record.grant),
+    alias: record.alias === undefined ? undefined : toRecordId(record.kind, record.alias),
+  };
+  return (at) => {
+    if (row.grant !== undefined && isRevoked(tables, row.grant, at)) return 'grant_revoked';
+    if (row.alias !== undefined && !isFree(tables, row.alias, { id, follows, at })) return 'ended';
+    const consumedAt = record.isConsumed ? Math.floor(at / 1000) : undefined;
+    return replaceRecord(tables, id, { ...row, expiresAt: at + lifeMs, consumedAt }, at);
+  };
+}
+
+/** Inside a transaction only. */
+function use(tables: LmdbTables, id: string, at: number): ConsumeResult {
+  const row = findRow(tables, id, at);
+  if (row === undefined) return 'gone';
+  if (row.consumedAt !== undefined) return 'already_consumed';
+  void tables.records.put(id, { ...row, consumedAt: Math.floor(at / 1000) });
+  return 'consumed';
 }
 
 /** Writes a record and every row that points to it. What was consumed stays consumed, and has no alias. */

@@ -20,11 +20,15 @@ export function measured(store: Store, onOperation: OnOperation): Store {
   }
 
   const { clock, records, documents, counters } = store;
+  const { exchange } = records;
   const measuredRecords: RecordStore = {
     save: (record) => run('records.save', () => records.save(record)),
     find: (kind, key, hints) => run('records.find', () => records.find(kind, key, hints)),
     findByAlias: (kind, alias) => run('records.find_by_alias', () => records.findByAlias(kind, alias)),
     consume: (kind, key, known) => run('records.consume', () => records.consume(kind, key, known)),
+    ...(exchange && {
+      exchange: (kind, key, saved) => run('records.exchange', () => exchange(kind, key, saved)),
+    }),
     destroy: (kind, key) => run('records.destroy', () => records.destroy(kind, key)),
     revokeGrant: (grant, ttlSeconds) =>
       run('records.revoke_grant', () => records.revokeGrant(grant, ttlSeconds)),

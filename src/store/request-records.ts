@@ -1,6 +1,6 @@
 // The records as one request sees them: what it has read it doesn't ask for again, and what it saves goes out together, at its
-// end. Consuming, destroying and revoking are the locks of the service and go out at once. Outside of a request it is the
-// store itself. Owns nothing that outlives a request.
+// end. Consuming, destroying and revoking are the locks of the service and go out at once, but for what a request uses up on
+// a store with transactions. Outside of a request it is the store itself.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type {
   Clock,
@@ -19,6 +19,12 @@ export interface RequestRecords extends RecordStore {
    * The kinds of which something was saved that lives.
    */
   inOneRequest(work: () => Promise<unknown>): Promise<ReadonlySet<string>>;
+  /**
+   * Consumes what a request exchanges for what it saves: with that, in one transaction at the end of the request, where the
+   * store has transactions; else, and outside of a request, at once. Where somebody else was first, now or at the end, `lose`
+   * is called, which throws.
+   */
+  use(kind: string, key: string, lose: Lose): Promise<void>;
   /** What was saved so far is durable when this resolves. */
   settle(): Promise<void>;
   /** When everything is durable; at once outside of a request. For telling others what happened. */
@@ -28,6 +34,8 @@ export interface RequestRecords extends RecordStore {
   /** `work` once a request, whoever asks for `name` again; each time outside of one. */
   readonly once: <T>(name: string, work: () => Promise<T>) => Promise<T>;
 }
+
+export type Lose = (result: 'already_consumed' | 'gone') => Promise<never>;
 
 export function createRequestRecords(store: RecordStore, now: Clock): RequestRecords {
   const requests = new AsyncLocalStorage<OneRequest>();
@@ -45,6 +53,13 @@ export function createRequestRecords(store: RecordStore, now: Clock): RequestRec
     destroy: (kind, key) => current()?.destroy(kind, key) ?? store.destroy(kind, key),
     revokeGrant: (grant, ttlSeconds) =>
       current()?.revokeGrant(grant, ttlSeconds) ?? store.revokeGrant(grant, ttlSeconds),
+
+    async use(kind, key, lose) {
+      const request = current();
+      if (request !== undefined) return request.use({ kind, key, lose });
+      const result = await store.consume(kind, key);
+      return result === 'consumed' ? undefined : lose(result);
+    },
 
     async inOneRequest(work) {
       const request = new OneRequest(store, now);
@@ -74,6 +89,7 @@ export function createRequestRecords(store: RecordStore, now: Clock): RequestRec
 }
 
 type Found = Promise<StoredRecord | undefined>;
+type Use = { readonly kind: string; readonly key: string; readonly lose: Lose };
 
 class OneRequest {
   isOver = false;
@@ -83,6 +99,8 @@ class OneRequest {
   /** What is known to stand there, saves that are still to go out included. */
   readonly #found = new Map<string, Found>();
   readonly #unsaved = new Map<string, NewRecord>();
+  /** To be written with what is still to go out. */
+  #use: Use | undefined;
   readonly #once = new Map<string, Promise<unknown>>();
   readonly #afterwards: (() => void)[] = [];
 
@@ -123,8 +141,22 @@ class OneRequest {
       // One that ended has left its alias to the next.
       if (record?.alias === alias && record.consumedAt === undefined) return record;
     }
-    await this.settle();
+    await this.#saveAll(this.#takeUnsaved());
     return this.#store.findByAlias(kind, alias);
+  }
+
+  async use(use: Use): Promise<void> {
+    const { kind, key, lose } = use;
+    if (this.#store.exchange === undefined || this.#use !== undefined) {
+      const result = await this.consume(kind, key);
+      return result === 'consumed' ? undefined : lose(result);
+    }
+    // Others may have used it since it was read; who is first is decided by the transaction.
+    const known = await this.#store.find(kind, key);
+    if (known === undefined) return lose('gone');
+    if (known.consumedAt !== undefined) return lose('already_consumed');
+    this.#use = use;
+    this.#found.set(idOf(kind, key), Promise.resolve({ ...known, consumedAt: this.#second() }));
   }
 
   async consume(kind: string, key: string): Promise<ConsumeResult> {
@@ -153,13 +185,25 @@ class OneRequest {
   }
 
   async settle(): Promise<void> {
-    const records = [...this.#unsaved.values()];
-    this.#unsaved.clear();
-    // What ends goes last: it hands its alias over to what follows it.
-    const { living, ending } = Object.groupBy(records, ({ isConsumed }) =>
+    const use = this.#use;
+    const groups = this.#takeUnsaved();
+    if (use === undefined || this.#store.exchange === undefined) return this.#saveAll(groups);
+    this.#use = undefined;
+    const result = await this.#store.exchange(use.kind, use.key, groups.flat());
+    return result === 'consumed' ? undefined : use.lose(result);
+  }
+
+  /** What ends goes last: it hands its alias over to what follows it. */
+  #takeUnsaved(): readonly (readonly NewRecord[])[] {
+    const { living = [], ending = [] } = Object.groupBy(this.#unsaved.values(), ({ isConsumed }) =>
       isConsumed ? 'ending' : 'living',
     );
-    for (const group of [living ?? [], ending ?? []]) {
+    this.#unsaved.clear();
+    return [living, ending];
+  }
+
+  async #saveAll(groups: readonly (readonly NewRecord[])[]): Promise<void> {
+    for (const group of groups) {
       const results = await Promise.allSettled(group.map((record) => this.#save(record)));
       for (const result of results) {
         if (result.status === 'rejected') throw result.reason;

@@ -65,6 +65,11 @@ export interface RecordStore {
    */
   consume(kind: string, key: string, known?: StoredRecord): Promise<ConsumeResult>;
   /**
+   * Only where the store has transactions: as `consume`, and where this caller won, as `save` of each of `records`. All of it
+   * happens or nothing.
+   */
+  readonly exchange?: (kind: string, key: string, records: readonly NewRecord[]) => Promise<ConsumeResult>;
+  /**
    * Idempotent. Also forgets the alias (if it still points here) and the grant's index entry. `destroyed` for one of several
    * who destroy the same record at once, `gone` for the others and where there was none.
    */

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { freePort } from '../servers.ts';
-import { machineToken, signIn } from '../world/flows.ts';
+import { type Answer, authorize, machineToken, redeem, refresh, signIn } from '../world/flows.ts';
 import { runCli, startProcess, type ServiceProcess } from '../world/process.ts';
 import { writeWorldConfig, type World } from '../world/world.ts';
 
@@ -76,6 +76,57 @@ describe('a store whose disk is full', () => {
       `ended with 1: the store folder ${at('data')} can not be opened: EFBIG\n`,
     );
   });
+});
+
+describe('RD-10: a code or a token that is used on a full disk', () => {
+  const PAGE = 4096;
+
+  /** With no room but the pages that are free inside of the file: a small write may go on while a larger one fails. */
+  async function onFullDisk<T>(act: () => Promise<T>): Promise<T> {
+    limitFiles(Math.floor((await stat(at('data', 'data.mdb'))).size / PAGE) * PAGE);
+    const result = await act();
+    limitFiles(UNLIMITED);
+    return result;
+  }
+
+  /** Until the disk is full: the store may still have free pages for the first ones. */
+  async function untilRefused(use: () => Promise<Answer>): Promise<void> {
+    for (let tries = 0; tries < 30; tries += 1) {
+      const { status, headers } = await onFullDisk(use);
+      if (status === 503) return expect(headers.get('retry-after')).toBe('2');
+      expect(status).toBe(200);
+    }
+    throw new Error('the disk was never full');
+  }
+
+  it('a refresh that was answered with 503 is repeated with the same token, ten times', async () => {
+    let token = (await signIn(world)).tokens.refresh_token;
+    const use = async () => {
+      const answer = await refresh(world, token);
+      if (answer.status === 200) token = String(answer.body['refresh_token']);
+      return answer;
+    };
+    for (let round = 0; round < 10; round += 1) {
+      await untilRefused(use);
+      expect([round, (await use()).status]).toEqual([round, 200]);
+    }
+  }, 60_000);
+
+  it('a code whose exchange was answered with 503 is exchanged all the same, five times', async () => {
+    let authorized = await authorize(world);
+    for (let round = 0; round < 5; round += 1) {
+      await untilRefused(async () => {
+        const answer = await redeem(world, authorized);
+        if (answer.status !== 200) return answer;
+        limitFiles(UNLIMITED);
+        authorized = await authorize(world);
+        return answer;
+      });
+      expect([round, (await redeem(world, authorized)).status]).toEqual([round, 200]);
+      expect((await redeem(world, authorized)).body['error']).toBe('invalid_grant');
+      authorized = await authorize(world);
+    }
+  }, 60_000);
 });
 
 describe('a store whose files are not those that the service has open', () => {

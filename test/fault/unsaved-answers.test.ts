@@ -1,12 +1,15 @@
 // Answers that speak of something which could then not be stored: they aren't given, and nobody is told that it happened.
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type NewRecord, StoreUnavailable } from '../../src/store/store.ts';
+import { type RedisServer, startRedis } from '../servers.ts';
 import { begin } from '../pages/person.ts';
 import { useWorld } from '../world/each-store.ts';
 import { authorize, basic, exchange, finishPages, post, refresh, signIn } from '../world/flows.ts';
-import { PASSWORDS } from '../world/world.ts';
+import { type OpenWorld, PASSWORDS, startWorld } from '../world/world.ts';
 
-const world = useWorld();
+const onLmdb = useWorld();
+let onRedis: OpenWorld | undefined;
+const world = () => onRedis ?? onLmdb();
 
 /** While `act` runs, no record of these kinds can be saved. */
 async function withoutSaving<T>(kinds: readonly string[], act: () => Promise<T>): Promise<T> {
@@ -43,6 +46,34 @@ describe('RD-10: where something can not be stored', () => {
     },
   );
 
+  it('a revocation that could not be written is not recorded as one', async () => {
+    const { tokens } = await signIn(world());
+    const { records } = world().openedStore;
+    const revokeGrant = records.revokeGrant.bind(records);
+    const revoke = () =>
+      post(world(), '/oauth/revoke', { token: tokens.access_token }, { authorization: basic('web') });
+    records.revokeGrant = () => Promise.reject(new StoreUnavailable());
+    const refused = await eventsOf(async () => expect((await revoke()).status).toBe(503));
+    records.revokeGrant = revokeGrant;
+    expect(refused).not.toContain('token_revoked success');
+    const done = await eventsOf(async () => expect((await revoke()).status).toBe(200));
+    expect(done).toContain('token_revoked success');
+  });
+});
+
+/** On Redis; on lmdb the use and what comes of it are one transaction, see store-disk.test.ts. */
+describe('RD-16: where something can not be stored on Redis', () => {
+  let redis: RedisServer;
+  beforeAll(async () => {
+    redis = await startRedis();
+    onRedis = await startWorld({ store: redis.url });
+  });
+  afterAll(async () => {
+    await onRedis?.stop();
+    onRedis = undefined;
+    await redis.stop();
+  });
+
   it.each(['AccessToken', 'RefreshToken'])(
     'no token is given out when its %s is not stored, and the audit trail has none',
     async (kind) => {
@@ -63,20 +94,6 @@ describe('RD-10: where something can not be stored', () => {
     });
     expect(events).not.toContain('token_issued success');
     expect((await refresh(world(), token)).status).toBe(400);
-  });
-
-  it('a revocation that could not be written is not recorded as one', async () => {
-    const { tokens } = await signIn(world());
-    const { records } = world().openedStore;
-    const revokeGrant = records.revokeGrant.bind(records);
-    const revoke = () =>
-      post(world(), '/oauth/revoke', { token: tokens.access_token }, { authorization: basic('web') });
-    records.revokeGrant = () => Promise.reject(new StoreUnavailable());
-    const refused = await eventsOf(async () => expect((await revoke()).status).toBe(503));
-    records.revokeGrant = revokeGrant;
-    expect(refused).not.toContain('token_revoked success');
-    const done = await eventsOf(async () => expect((await revoke()).status).toBe(200));
-    expect(done).toContain('token_revoked success');
   });
 });
 
