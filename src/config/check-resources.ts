@@ -5,6 +5,7 @@ import { isRecord } from './parse-fields.ts';
 import { understood, type Entry } from './rules.ts';
 import type { ClientForm, ResourceForm } from './schema-client.ts';
 import { suggest } from './suggestion.ts';
+import { resourceKey } from './uri.ts';
 
 /** What the rules know of the rest of the configuration. */
 export type ResourceContext = {
@@ -34,6 +35,7 @@ export function checkResources(resources: readonly Entry<ResourceForm>[], contex
     checkIdentifier(entry, places, context.issuer);
     checkScopes(entry, owners);
     checkDescriptions(entry);
+    checkClients(entry, context.clientsAreKnown ? clients : undefined);
     if (context.clientsAreKnown) checkIntrospectionClients(entry, clients);
   }
 }
@@ -47,10 +49,11 @@ function checkIdentifier(
   if (resource === undefined) return;
   const path = [...entry.path, 'resource'];
   // The issuer is the audience of tokens for the service itself.
-  if (resource.replace(/\/$/, '') === issuer) entry.report(path, 'must not be the issuer');
-  const first = places.get(resource);
+  const key = resourceKey(resource);
+  if (key.replace(/\/$/, '') === issuer) entry.report(path, 'must not be the issuer');
+  const first = places.get(key);
   if (first !== undefined) entry.report(path, `is already described at ${first.place}`);
-  places.set(resource, first ?? entry);
+  places.set(key, first ?? entry);
 }
 
 function checkScopes(entry: Entry<ResourceForm>, owners: Map<string, Entry<ResourceForm>>): void {
@@ -77,10 +80,24 @@ function checkDescriptions(entry: Entry<ResourceForm>): void {
   }
 }
 
-function checkIntrospectionClients(
-  entry: Entry<ResourceForm>,
-  clients: ReadonlyMap<string | undefined, Entry<ClientForm>>,
-): void {
+type Clients = ReadonlyMap<string | undefined, Entry<ClientForm>>;
+
+/** `clients` is undefined while not every client is known. */
+function checkClients(entry: Entry<ResourceForm>, clients: Clients | undefined): void {
+  const form = understood(entry, ['clients', 'scopes']);
+  const named = form?.clients ?? [];
+  if (named.length > 0 && form?.scopes.length !== 0) {
+    const message = 'is for a resource without scopes: give the client one of the scopes instead';
+    entry.report([...entry.path, 'clients'], message);
+    return;
+  }
+  for (const [index, id] of named.entries()) {
+    if (clients?.has(id) === false)
+      entry.report([...entry.path, 'clients', index], `there is no client ${id}`);
+  }
+}
+
+function checkIntrospectionClients(entry: Entry<ResourceForm>, clients: Clients): void {
   const named = understood(entry, ['introspection_clients'])?.introspection_clients ?? [];
   for (const [index, id] of named.entries()) {
     const client = clients.get(id);

@@ -55,6 +55,8 @@ export type Resource = {
   readonly scopeDescriptions?: Readonly<Record<string, string>> | undefined;
   /** Access token lifetime in seconds for this audience; the general one when absent. */
   readonly accessToken?: number | undefined;
+  /** client_ids that may get tokens for a resource without scopes; empty for any other. */
+  readonly clients: readonly string[];
   /** client_ids that may introspect tokens of this audience. */
   readonly introspectionClients: readonly string[];
 };

@@ -166,6 +166,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   signing_keys: becomes('for keys that are made from now on'),
   'resources[]': api,
   'resources[].scopes': apiScope,
+  'resources[].clients': dropped('it gets no more tokens for this API'),
   'resources[].introspection_clients': dropped('it sees every token of this API as inactive'),
   'resources[].access_token': apiTokenLifetime,
   'clients[]': entry("its tokens, codes and open sign-ins end at once, and it can't introspect any more"),

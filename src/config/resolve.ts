@@ -130,6 +130,7 @@ function toResource(form: ResourceForm): Resource {
     scopes: [...new Set(form.scopes)],
     scopeDescriptions: form.scope_descriptions,
     accessToken: form.access_token,
+    clients: form.clients,
     introspectionClients: form.introspection_clients,
   };
 }

@@ -144,6 +144,12 @@ export const resourceSchema = z.strictObject({
   access_token: accessTokenDuration()
     .optional()
     .describe('Lifetime of access tokens for this API. Default: lifetimes.access_token.'),
+  clients: z
+    .array(z.string())
+    .default([])
+    .describe(
+      'client_ids that may get tokens for this API. Only for an API without scopes; of any other a client needs one of the scopes.',
+    ),
   introspection_clients: z
     .array(z.string())
     .default([])

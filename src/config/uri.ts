@@ -121,6 +121,11 @@ export const resourceFault = withUrl([
   [hasUserInfo, 'must not contain a user name or password'],
 ]);
 
+/** How resources are compared: the scheme and the host without case (RFC 3986 §6.2.2.1), everything else as it is written. */
+export function resourceKey(identifier: string): string {
+  return identifier.replace(/^[a-z][a-z0-9+.-]*:(\/\/[^/?#]*)?/i, (start) => start.toLowerCase());
+}
+
 /** An origin exactly as a browser sends it (RFC 6454 §7). */
 export function originFault(value: string): string | undefined {
   const url = URL.parse(value);

@@ -18,8 +18,7 @@ export function toClientMetadata(client: Client): ClientMetadata {
     response_types: usesCode ? ['code'] : [],
     redirect_uris: [...client.redirectUris],
     post_logout_redirect_uris: [...client.postLogoutRedirectUris],
-    // An API that only introspects has none, and the engine refuses the whole client for an empty one.
-    ...(client.scopes.length > 0 && { scope: client.scopes.join(' ') }),
+    // No `scope`: what a client may ask for, and in which order it is refused, is decided in scopes.ts alone.
     id_token_signed_response_alg: 'RS256',
   };
 }

@@ -1,5 +1,5 @@
 // Every engine option, on one screen. What is off is off here; what a later feature turns on, it turns on here.
-import { type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { Client, Config } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
@@ -17,8 +17,9 @@ import { createLoadExistingGrant } from './existing-grant.ts';
 import { createInteractionPolicy } from './interaction-policy.ts';
 import { createLifetimes } from './lifetimes.ts';
 import { createStillAllowed, narrowScopes } from './narrowed-scope.ts';
-import { createScopePolicy, type ScopePolicy } from './scopes.ts';
+import { createRefreshCheck } from './refreshed-scope.ts';
 import type { RememberedConsents } from './remembered-consents.ts';
+import { createResourceHooks, knownScopes, type ScopePolicyParts } from './scopes.ts';
 import { signedInAt } from './signed-in-at.ts';
 import { toEngineKeys } from './signing-keys.ts';
 import { createIntrospectionPolicy, createRevocationPolicy } from './token-policies.ts';
@@ -39,8 +40,10 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
   const { config, keySet, adapter, accounts, audiences, consents, enginePages, now } = parts;
   const { issuer } = config;
   const clients = new Map(config.clients.map((client) => [client.clientId, client]));
-  const stillAllowed = createStillAllowed((clientId) => clients.get(clientId));
-  const scopePolicy = createScopePolicy(config, audiences);
+  const findClient = (clientId: string) => clients.get(clientId);
+  const stillAllowed = createStillAllowed(findClient);
+  const scopePolicy = { config, audiences, findClient };
+  const checkRefresh = createRefreshCheck(scopePolicy);
 
   return {
     adapter: (model: string) => narrowScopes(model, createAdapter(model, adapter), stillAllowed),
@@ -59,14 +62,18 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
     claims: CLAIMS_OF_SCOPE,
     // What an ID token holds is decided for each client, below.
     conformIdTokenClaims: false,
-    scopes: [...scopePolicy.known],
+    scopes: [...knownScopes(config)],
     responseTypes: ['code'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
     enabledJWA: { idTokenSigningAlgValues: ['RS256'] },
     ttl: createLifetimes(config.lifetimes, audiences, now),
     // RFC 9700 §2.1.1: PKCE for every client; only a confidential one can be let off, and only where the file says so.
     pkce: { required: (_ctx, client) => clients.get(client.clientId)?.requirePkce ?? true },
-    rotateRefreshToken: refuseForeignResource,
+    // RFC 9700 §4.14.2: always.
+    rotateRefreshToken(ctx) {
+      checkRefresh(ctx);
+      return true;
+    },
     issueRefreshToken: (_ctx, client, source) =>
       client.grantTypeAllowed('refresh_token') && source.scopes.has('offline_access'),
     // Without offline_access a code and its tokens end with the session.
@@ -92,7 +99,7 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
     loadExistingGrant: createLoadExistingGrant({ clients, accounts, consents }),
     extraTokenClaims: authenticationClaims,
     renderError: enginePages.renderError,
-    features: featuresOf(parts, scopePolicy, (clientId) => clients.has(clientId)),
+    features: featuresOf(parts, scopePolicy),
   };
 }
 
@@ -108,8 +115,7 @@ function wantsFullIdToken({ oidc }: KoaContextWithOIDC, clients: ReadonlyMap<str
 /** What is offered besides the core; everything that is not named is off. */
 function featuresOf(
   { config, adapter, audiences, accounts, consents, enginePages, telemetry }: ConfigurationParts,
-  scopePolicy: ScopePolicy,
-  clientExists: (clientId: string) => boolean,
+  scopePolicy: ScopePolicyParts,
 ): NonNullable<Configuration['features']> {
   return {
     devInteractions: { enabled: false },
@@ -122,7 +128,7 @@ function featuresOf(
       enabled: true,
       allowedPolicy: createIntrospectionPolicy({
         audiences,
-        clientExists,
+        clientExists: (clientId) => scopePolicy.findClient(clientId) !== undefined,
         accountIsLive: async (id, at) => (await accounts.findLive(id, at)) !== undefined,
       }),
     },
@@ -136,9 +142,8 @@ function featuresOf(
     },
     resourceIndicators: {
       enabled: true,
-      defaultResource: scopePolicy.defaultResource,
       useGrantedResource: () => true,
-      getResourceServerInfo: scopePolicy.getResourceServerInfo,
+      ...createResourceHooks(scopePolicy),
     },
     rpInitiatedLogout: {
       enabled: true,
@@ -156,19 +161,6 @@ function cookies({ issuer, cookieKeys }: Config): NonNullable<Configuration['coo
     short: options,
     keys: createCookieKeys(cookieKeys),
   };
-}
-
-/**
- * Always rotates (RFC 9700 §4.14.2). Looks at `resource` first (RFC 8707 §2.2): the engine does so only after the old
- * token is used up, and the client's second try would then look like theft.
- */
-function refuseForeignResource({ oidc }: KoaContextWithOIDC): boolean {
-  const requested = oidc.params?.['resource'];
-  if (requested === undefined || requested === '') return true;
-  const granted = oidc.entities.RefreshToken?.resourceIndicators;
-  const isGranted = typeof requested === 'string' && granted?.has(requested) === true;
-  if (!isGranted) throw new errors.InvalidTarget();
-  return true;
 }
 
 /** RFC 9068 §2.2.1: when and how the person signed in, where the code or the refresh token knows it. */

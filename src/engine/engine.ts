@@ -33,9 +33,10 @@ import { createOfflineAccessNotice } from './offline-access-notice.ts';
 import { createRecentApps, type RecentApps } from './recent-apps.ts';
 import { createRememberedConsents, type RememberedConsents } from './remembered-consents.ts';
 import { createMachineTokenFinder } from './machine-tokens.ts';
-import { plainClientCredentials } from './plain-client-credentials.ts';
-import { plainIntrospection } from './plain-introspection.ts';
+import { plainClientCredentials, type PlainClientCredentialsParts } from './plain-client-credentials.ts';
+import { plainIntrospection, type PlainIntrospectionParts } from './plain-introspection.ts';
 import { logEvents } from './event-log.ts';
+import { createFindRefusal } from './scopes.ts';
 import { PosternProvider } from './seam/provider.ts';
 import type { ShortWay } from './short-way.ts';
 import { assertSignsAndVerifies } from './self-test.ts';
@@ -84,23 +85,12 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
 
   const findMachineToken = createMachineTokenFinder(tokens, revoked, createStillAllowed(findClient));
   const mayHearOf = createHearingPolicy({ audiences, clientExists: (clientId) => clients.has(clientId) });
-  // Without the grant, the engine knows no machine token either.
-  const shortWays = new Map<string, ShortWay>();
-  if (config.features.clientCredentials && parts.hasShortWays !== false) {
-    const both = { findClient, secrets };
-    const issuing = { ...both, tokens, audiences, now, audit, maySign };
-    shortWays.set(ENDPOINTS.token, plainClientCredentials(issuing));
-    const introspecting = { ...both, issuer: config.issuer, findMachineToken, mayHearOf };
-    shortWays.set(ENDPOINTS.introspection, plainIntrospection(introspecting));
-  }
+  const machines = { findClient, secrets, tokens, audiences, audit, findMachineToken, mayHearOf };
+  const shortWays = createShortWays({ ...parts, ...machines });
 
   const { records, hash, clock } = parts.adapter;
-  const consents = createRememberedConsents({
-    records,
-    hash,
-    clock,
-    lifetimeSeconds: config.lifetimes.consent,
-  });
+  const lifetimeSeconds = config.lifetimes.consent;
+  const consents = createRememberedConsents({ records, hash, clock, lifetimeSeconds });
   const recentApps = createRecentApps(config.issuer);
   const enginePages = createEnginePages({ pages: parts.pages, issuer: config.issuer, clients, recentApps });
 
@@ -146,6 +136,20 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
       ...(provider.middleware as Middleware[]),
     ]),
   };
+}
+
+type ShortWaysParts = Omit<PlainClientCredentialsParts, 'findRefusal'> &
+  Omit<PlainIntrospectionParts, 'issuer'> &
+  Pick<EngineParts, 'config' | 'hasShortWays'>;
+
+function createShortWays({ config, hasShortWays, ...parts }: ShortWaysParts): ReadonlyMap<string, ShortWay> {
+  // Without the grant, the engine knows no machine token either.
+  if (!config.features.clientCredentials || hasShortWays === false) return new Map();
+  const findRefusal = createFindRefusal({ config, audiences: parts.audiences });
+  return new Map([
+    [ENDPOINTS.token, plainClientCredentials({ ...parts, findRefusal })],
+    [ENDPOINTS.introspection, plainIntrospection({ ...parts, issuer: config.issuer })],
+  ]);
 }
 
 /** Where and from where a client says who it is. */

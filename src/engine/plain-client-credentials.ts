@@ -10,6 +10,7 @@ import type { AudienceRules } from '../tokens/audience.ts';
 import { recordIssued } from './audit-trail.ts';
 import type { SecretComparison } from './client-authentication.ts';
 import { credentialsOf, peekForm } from './plain-form.ts';
+import type { FindRefusal } from './scopes.ts';
 import type { RequestState, ShortWay } from './short-way.ts';
 
 const FIELDS = new Set(['grant_type', 'scope', 'client_id', 'client_secret']);
@@ -23,13 +24,14 @@ export type PlainClientCredentialsParts = {
   readonly secrets: SecretComparison;
   readonly tokens: AccessTokens;
   readonly audiences: AudienceRules;
+  readonly findRefusal: FindRefusal;
   readonly now: Clock;
   readonly audit: Audit;
   readonly maySign: () => boolean;
 };
 
 export function plainClientCredentials(parts: PlainClientCredentialsParts): ShortWay {
-  const { findClient, secrets, tokens, audiences, now, audit, maySign } = parts;
+  const { findClient, findRefusal, secrets, tokens, audiences, now, audit, maySign } = parts;
 
   const nextId = createTokenIds();
 
@@ -60,8 +62,9 @@ export function plainClientCredentials(parts: PlainClientCredentialsParts): Shor
     if (credentials === undefined) return undefined;
     const { clientId, secret } = credentials;
     const client = findClient(clientId);
-    const scopes = client && grantableScopes(client, form?.['scope']);
-    if (client === undefined || scopes === undefined) return undefined;
+    const scopes = plainScopes(form?.['scope']);
+    if (client === undefined || scopes === undefined || !mayAskForItself(client)) return undefined;
+    if (findRefusal({ client, scopes, isForPerson: false }) !== undefined) return undefined;
     // A secret that is wrong, or slow to compare, is the engine's to refuse, and is counted there.
     const from = { endpoint: 'token', address: state.clientAddress } as const;
     const count = secrets.comparePlain(from, client, secret);
@@ -86,14 +89,13 @@ function createTokenIds(): () => string {
   };
 }
 
-/** The requested scopes, each one the client's own and named once; undefined when the engine has something to say. */
-function grantableScopes(
-  { scopes, grantTypes, tokenEndpointAuthMethod }: Client,
-  requested: string | undefined,
-): readonly string[] | undefined {
-  if (tokenEndpointAuthMethod === 'none' || !grantTypes.includes('client_credentials')) return undefined;
+function mayAskForItself({ grantTypes, tokenEndpointAuthMethod }: Client): boolean {
+  return tokenEndpointAuthMethod !== 'none' && grantTypes.includes('client_credentials');
+}
+
+/** The requested scopes, each named once; undefined when the engine has something to say. */
+function plainScopes(requested: string | undefined): readonly string[] | undefined {
   if (requested === undefined) return [];
   const names = requested.split(' ');
-  const isPlain = names.every((name) => scopes.includes(name)) && new Set(names).size === names.length;
-  return isPlain ? names : undefined;
+  return names.includes('') || new Set(names).size < names.length ? undefined : names;
 }

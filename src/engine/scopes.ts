@@ -1,15 +1,91 @@
-// Scope and resource policy (RFC 6749 §3.3, RFC 8707): what a client may ask for. Owns refusals that the engine would
-// turn into silence; which audience results is tokens/audience.ts.
+// Which scopes and which resource a request may name (RFC 6749 §3.3, RFC 8707). The engine drops what it doesn't know and takes any
+// resource, so all of it is refused here. Which audience a token has is in tokens/audience.ts; a refresh is in refreshed-scope.ts.
 import { errors, type KoaContextWithOIDC, type ResourceServer } from 'oidc-provider';
-import { SPECIFICATION_SCOPES, type Config } from '../config/config.ts';
+import { SPECIFICATION_SCOPES, type Client, type Config, type Resource } from '../config/config.ts';
 import type { AudienceRules } from '../tokens/audience.ts';
 
-type EngineClient = { readonly scope?: string | undefined };
+/** What a token is asked for. */
+export type Asked = {
+  readonly client: Client;
+  readonly scopes: readonly string[];
+  readonly resource?: string | undefined;
+  /** For a person, or for the client itself (client_credentials). */
+  readonly isForPerson: boolean;
+};
 
-export type ScopePolicy = {
-  /** Every scope that exists: the specification's and those of the resources. */
-  readonly known: ReadonlySet<string>;
-  /** The engine's `defaultResource`: no resource was asked for. */
+/** Why there is no such token; undefined when there may be one. */
+export type FindRefusal = (asked: Asked) => errors.OIDCProviderError | undefined;
+
+export type ScopePolicyParts = {
+  readonly config: Pick<Config, 'resources'>;
+  readonly audiences: AudienceRules;
+  readonly findClient: (clientId: string) => Client | undefined;
+};
+
+export function createFindRefusal({ config, audiences }: Omit<ScopePolicyParts, 'findClient'>): FindRefusal {
+  const known = knownScopes(config);
+
+  function scopeRefusal({ client, scopes, isForPerson }: Asked, resource: Resource | undefined) {
+    // A person's own scopes are about the ID token, so they may be asked for beside a resource.
+    const isBeside = (scope: string) => isForPerson && audiences.ownersOf([scope]).length === 0;
+    for (const scope of scopes) {
+      // RFC 6749 §3.3: an unknown scope is refused, never dropped silently.
+      if (!known.has(scope)) return new errors.InvalidScope('requested scope is not supported', scope);
+      if (!client.scopes.includes(scope))
+        return new errors.InvalidScope('requested scope is not allowed', scope);
+      if (resource !== undefined && !resource.scopes.includes(scope) && !isBeside(scope))
+        return new errors.InvalidScope('requested scope is not of that resource', scope);
+    }
+    return undefined;
+  }
+
+  function refusalWithout(asked: Asked) {
+    const { scopes, isForPerson } = asked;
+    if (scopes.length === 0 && isForPerson) return missingScope();
+    // RFC 9068 §3: a token for two resources would let each use it at the other.
+    return (
+      scopeRefusal(asked, undefined) ??
+      (audiences.ownersOf(scopes).length > 1 ? severalResources(scopes) : undefined)
+    );
+  }
+
+  function refusalAt(resource: Resource, asked: Asked) {
+    const { scopes, isForPerson } = asked;
+    const hasScopes = resource.scopes.length > 0;
+    if (scopes.length === 0 && (isForPerson || hasScopes)) return missingScope();
+    const isBacked = !hasScopes || resource.scopes.some((scope) => scopes.includes(scope));
+    return scopeRefusal(asked, resource) ?? (isBacked ? undefined : noScopeOfResource());
+  }
+
+  return function findRefusal(asked) {
+    if (asked.resource === undefined) return refusalWithout(asked);
+    const resource = audiences.findResource(asked.resource);
+    if (resource !== undefined && mayHave(asked.client, resource)) return refusalAt(resource, asked);
+    return new errors.InvalidTarget('resource is not known, or not for this client');
+  };
+}
+
+const missingScope = () => new errors.CustomOIDCProviderError('invalid_scope', 'scope is missing');
+const noScopeOfResource = () => new errors.InvalidTarget('no scope of that resource was requested');
+export const severalResources = (scopes: readonly string[]) =>
+  new errors.InvalidScope('requested scopes are of several resources', scopes.join(' '));
+
+function mayHave(client: Client, { scopes, clients }: Resource): boolean {
+  return scopes.length === 0
+    ? clients.includes(client.clientId)
+    : scopes.some((scope) => client.scopes.includes(scope));
+}
+
+/** Every scope that exists: the specification's and those of the resources. */
+export function knownScopes({ resources }: Pick<Config, 'resources'>): ReadonlySet<string> {
+  return new Set([...SPECIFICATION_SCOPES, ...resources.flatMap(({ scopes }) => scopes)]);
+}
+
+type EngineClient = { readonly clientId: string };
+
+/** The engine's two hooks; one of them runs for each request that names scopes, before anything else is decided. */
+export type ResourceHooks = {
+  /** No resource was asked for; or, with `oneOf`, several. */
   readonly defaultResource: (
     ctx: KoaContextWithOIDC,
     client: EngineClient,
@@ -22,42 +98,46 @@ export type ScopePolicy = {
   ) => ResourceServer;
 };
 
-export function createScopePolicy(config: Config, audiences: AudienceRules): ScopePolicy {
-  const known = new Set<string>(SPECIFICATION_SCOPES);
-  for (const { scopes } of config.resources) for (const scope of scopes) known.add(scope);
+export function createResourceHooks(parts: ScopePolicyParts): ResourceHooks {
+  const { audiences, findClient } = parts;
+  const findRefusal = createFindRefusal(parts);
 
-  function refuseForeignScopes(ctx: KoaContextWithOIDC, allowed: ReadonlySet<string>): void {
-    for (const scope of requestedScopes(ctx)) {
-      // RFC 6749 §3.3: an unknown scope is refused, never dropped silently.
-      if (!known.has(scope)) throw new errors.InvalidScope('requested scope is not supported', scope);
-      // Asked here besides the engine, which does not look again when a sign-in is resumed.
-      if (!allowed.has(scope)) throw new errors.InvalidScope('requested scope is not allowed', scope);
-    }
+  function check(ctx: KoaContextWithOIDC, { clientId }: EngineClient, resource?: string): Client {
+    refuseRemovedRedirectUri(ctx);
+    const client = findClient(clientId);
+    if (client === undefined) throw new errors.InvalidClient();
+    const { params, entities } = ctx.oidc;
+    const granted = (entities.AuthorizationCode ?? entities.RefreshToken)?.scopes;
+    const scopes =
+      granted === undefined ? scopesIn(params?.['scope']) : scopesBeside(audiences, granted, resource);
+    const isForPerson = params?.['grant_type'] !== 'client_credentials';
+    const refusal = findRefusal({ client, scopes, resource, isForPerson });
+    if (refusal !== undefined) throw refusal;
+    return client;
   }
 
   return {
-    known,
     defaultResource(ctx, client, oneOf) {
-      refuseRemovedRedirectUri(ctx);
-      if (oneOf !== undefined) throw new errors.InvalidTarget('only a single resource is supported');
-      refuseForeignScopes(ctx, scopesOf(client));
+      if (oneOf !== undefined) throw tooManyResources();
+      check(ctx, client);
       return undefined;
     },
-    getResourceServerInfo(ctx, identifier, client) {
-      refuseRemovedRedirectUri(ctx);
+    getResourceServerInfo(ctx, identifier, engineClient) {
+      if (Array.isArray(ctx.oidc.params?.['resource'])) throw tooManyResources();
+      const client = check(ctx, engineClient, identifier);
       const resource = audiences.findResource(identifier);
-      if (resource === undefined) throw new errors.InvalidTarget('resource is not known');
-      const allowed = scopesOf(client);
-      refuseForeignScopes(ctx, allowed);
-      const owned = resource.scopes.filter((scope) => allowed.has(scope));
-      refuseScopesOfOthers(ctx, resource.scopes);
+      const audience = resource?.resource ?? identifier;
       return {
-        scope: owned.join(' '),
-        audience: identifier,
-        accessTokenTTL: audiences.lifetimeOf(identifier),
+        scope: resource?.scopes.filter((scope) => client.scopes.includes(scope)).join(' ') ?? '',
+        audience,
+        accessTokenTTL: audiences.lifetimeOf(audience),
       };
     },
   };
+}
+
+export function tooManyResources(): errors.InvalidTarget {
+  return new errors.InvalidTarget('only a single resource is supported');
 }
 
 /** A sign-in that was open while the file changed must not end at an address that is gone from it; the engine looked before. */
@@ -67,20 +147,19 @@ function refuseRemovedRedirectUri({ oidc }: KoaContextWithOIDC): void {
   throw new errors.InvalidRedirectUri();
 }
 
-/** A machine that names one resource and a scope of another would lose the scope silently: refuse it instead. */
-function refuseScopesOfOthers(ctx: KoaContextWithOIDC, owned: readonly string[]): void {
-  if (ctx.oidc.params?.['grant_type'] !== 'client_credentials') return;
-  for (const scope of requestedScopes(ctx)) {
-    if (!owned.includes(scope))
-      throw new errors.InvalidScope('requested scope is not of that resource', scope);
-  }
+export function scopesIn(parameter: unknown): readonly string[] {
+  return typeof parameter === 'string' ? parameter.split(' ').filter(Boolean) : [];
 }
 
-function requestedScopes(ctx: KoaContextWithOIDC): readonly string[] {
-  const scope = ctx.oidc.params?.['scope'];
-  return typeof scope === 'string' ? scope.split(' ').filter(Boolean) : [];
-}
-
-function scopesOf(client: EngineClient): ReadonlySet<string> {
-  return new Set(client.scope?.split(' '));
+/** Of granted scopes those that a token for `resource` can be about: nobody asked for the others with this request. */
+export function scopesBeside(
+  { ownersOf, findResource }: AudienceRules,
+  granted: Iterable<string>,
+  identifier: string | undefined,
+): readonly string[] {
+  const resource = identifier === undefined ? undefined : findResource(identifier)?.resource;
+  return [...granted].filter((scope) => {
+    const [owner] = ownersOf([scope]);
+    return identifier === undefined || owner === undefined || owner === resource;
+  });
 }

@@ -1,6 +1,6 @@
-// Which APIs an access token is for, and how long it lives there. Pure; owns the rule of audience from scopes
-// (RFC 9068 §3, RFC 8707 §2), not the grant of a scope.
+// Which API an access token is for, and how long it lives there (RFC 9068 §3, RFC 8707 §2). Who may ask for it is in engine/scopes.ts.
 import type { Resource } from '../config/config.ts';
+import { resourceKey } from '../config/uri.ts';
 
 export type Audience = string | readonly string[];
 
@@ -9,7 +9,12 @@ export type AudienceRules = {
   readonly audienceOf: (scopes: Iterable<string>) => Audience;
   /** Seconds that a token for this audience may live: the shortest of what its APIs allow. */
   readonly lifetimeOf: (audience: Audience) => number;
+  /** In any spelling of scheme and host. */
   readonly findResource: (identifier: string) => Resource | undefined;
+  /** The resources that own these scopes, each once. A token may be for one of them at most (RFC 9068 §3). */
+  readonly ownersOf: (scopes: Iterable<string>) => readonly string[];
+  /** Whether a token with these scopes may be for this audience: one resource at most, and one of its scopes where it has any. */
+  readonly isBacked: (audience: Audience, scopes: Iterable<string>) => boolean;
 };
 
 /** `defaultLifetime` in seconds, for audiences without one of their own. */
@@ -18,30 +23,42 @@ export function createAudienceRules(
   resources: readonly Resource[],
   defaultLifetime: number,
 ): AudienceRules {
-  const byIdentifier = new Map(resources.map((resource) => [resource.resource, resource]));
+  const byKey = new Map(resources.map((resource) => [resourceKey(resource.resource), resource]));
+  const findResource = (identifier: string) => byKey.get(resourceKey(identifier));
   const ownerOfScope = new Map(
     resources.flatMap(({ resource, scopes }) => scopes.map((scope) => [scope, resource] as const)),
   );
 
-  const lifetimeAt = (one: string) => byIdentifier.get(one)?.accessToken ?? defaultLifetime;
+  const lifetimeAt = (one: string) => findResource(one)?.accessToken ?? defaultLifetime;
+
+  function ownersOf(scopes: Iterable<string>): string[] {
+    const owners = new Set<string>();
+    for (const scope of scopes) {
+      const owner = ownerOfScope.get(scope);
+      if (owner !== undefined) owners.add(owner);
+    }
+    return [...owners];
+  }
 
   return {
     audienceOf(scopes) {
-      const audience = new Set<string>();
-      let openid = false;
-      for (const scope of scopes) {
-        const owner = ownerOfScope.get(scope);
-        if (owner !== undefined) audience.add(owner);
-        openid ||= scope === 'openid';
-      }
+      const asked = [...scopes];
+      const audience = ownersOf(asked);
       // The issuer is an audience itself where userinfo answers, and RFC 9068 §2.2 wants an `aud` in every token.
-      if (openid || audience.size === 0) audience.add(issuer);
+      if (asked.includes('openid') || audience.length === 0) audience.push(issuer);
       const [first, ...others] = audience;
-      return first !== undefined && others.length === 0 ? first : [...audience];
+      return first !== undefined && others.length === 0 ? first : audience;
     },
     lifetimeOf(audience) {
       return typeof audience === 'string' ? lifetimeAt(audience) : Math.min(...audience.map(lifetimeAt));
     },
-    findResource: (identifier) => byIdentifier.get(identifier),
+    findResource,
+    ownersOf,
+    isBacked(audience, scopes) {
+      const found = [audience].flat().map(findResource);
+      const [resource, ...others] = found.filter((one) => one !== undefined);
+      if (resource === undefined || others.length > 0) return others.length === 0;
+      return resource.scopes.length === 0 || ownersOf(scopes).includes(resource.resource);
+    },
   };
 }

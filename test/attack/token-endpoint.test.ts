@@ -353,7 +353,6 @@ describe('answers', () => {
     for (const [scope, seconds] of [
       ['reports.read', 600],
       ['other.read', 300],
-      ['reports.read other.read', 300],
     ] as const) {
       const answer = await requestToken(world, 'svc', { ...MACHINE, scope });
       const { exp = 0, iat = 0 } = decodeJwt(textOf(answer, 'access_token'));

@@ -180,6 +180,8 @@ describe('what callers are told', () => {
     ['a scope that nobody has', { ...machine, scope: 'nothing' }, svc],
     ['a scope of another API', { ...machine, scope: 'other.read', resource: API }, svc],
     ['an unknown API', { ...machine, resource: 'https://nobody.example' }, svc],
+    ['scopes of two APIs', { ...machine, scope: 'reports.read other.read' }, svc],
+    ['an API without a scope of it', { ...machine, resource: API }, svc],
     ['an unknown code', { grant_type: 'authorization_code', code: 'x', redirect_uri: CALLBACK }, web],
   ])('at the token endpoint, with %s', async (_case, form, headers) => {
     const { status, body } = await post(world(), '/oauth/token', form, headers);
@@ -214,6 +216,8 @@ describe('what callers are told', () => {
     ['no response type', { response_type: '' }],
     ['an odd prompt', { prompt: 'odd' }],
     ['an odd resource', { resource: 'odd' }],
+    ['a resource of which no scope is asked for', { resource: API }],
+    ['no scope', { scope: '' }],
   ])('at the callback, with %s', async (_case, change) => {
     const query = Object.entries({ ...asked, ...change }).filter(([, value]) => value !== '');
     const answer = await fetch(`${world().base}/oauth/authorize?${new URLSearchParams(query).toString()}`, {

@@ -74,14 +74,14 @@ describe('POST /oauth/token, client_credentials', () => {
     expect(claims.aud).toBe(world().issuer);
   });
 
-  it('gives a token for every API that owns one of the scopes, as an array', async () => {
-    expect((await claimsOf({ scope: 'reports.read other.read' })).aud).toEqual([API, OTHER_API]);
+  it('AC-06: gives no token for two APIs at once', async () => {
+    const answer = await clientCredentials(world(), { scope: 'reports.read other.read' });
+    expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_scope']);
   });
 
   it.each([
     ['reports.read', 600],
     ['other.read', 300],
-    ['reports.read other.read', 300],
   ])('Spec §2 access token, expires_in: is exp - iat, for %s %d seconds', async (scope, seconds) => {
     const { body } = await clientCredentials(world(), { scope });
     const { exp = 0, iat = 0 } = decodeJwt(String(body['access_token']));
@@ -122,9 +122,14 @@ describe('POST /oauth/token, client_credentials', () => {
       aud: API,
       scope: 'reports.read',
     });
-    const { body } = await clientCredentials(world(), { resource: OTHER_API });
+    const { body } = await clientCredentials(world(), { scope: 'other.read', resource: OTHER_API });
     expect(body['expires_in']).toBe(300);
     expect(decodeJwt(String(body['access_token'])).aud).toBe(OTHER_API);
+  });
+
+  it('AC-09: is invalid_scope for a resource of its own without a scope', async () => {
+    const answer = await clientCredentials(world(), { resource: OTHER_API });
+    expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_scope']);
   });
 
   it('is invalid_scope for a scope that the named resource does not own', async () => {

@@ -21,13 +21,19 @@ const apache = await startApache(
   AuthType oauth2
   OAuth2TokenVerify jwks_uri ${issuer}/oauth/jwks.json jwks_uri.ssl_verify=false&verify.exp=required
   OAuth2TargetPass remote_user_claim=client_id
-  Require oauth2_claim aud:${api}
+  <RequireAll>
+    Require oauth2_claim aud:${api}
+    Require oauth2_claim scope:reports.read
+  </RequireAll>
 </Location>
 <Location /private>
   AuthType oauth2
   OAuth2TokenVerify introspect ${issuer}/oauth/introspect ${introspection}
   OAuth2TargetPass remote_user_claim=client_id
-  Require oauth2_claim aud:${api}
+  <RequireAll>
+    Require oauth2_claim aud:${api}
+    Require oauth2_claim scope:reports.read
+  </RequireAll>
 </Location>
 `,
 );

@@ -1,5 +1,6 @@
 // People's access tokens: an ordinary engine record in the store, a signed JWT on the wire. Grant, session binding,
 // code replay and refresh reuse stay the engine's own code, because the record is the engine's own.
+import { errors } from 'oidc-provider';
 import type { AccessTokens } from '../../tokens/access-token.ts';
 import { claimsToBeMachineToken } from '../../tokens/access-token.ts';
 import type { Audience, AudienceRules } from '../../tokens/audience.ts';
@@ -22,16 +23,20 @@ export function accessTokenModel(
       if (payload === undefined) throw new TypeError('the engine made an access token without a record');
       const { jti, iat, exp, clientId, accountId, scope, aud, extra } = payload;
       if (accountId === undefined) throw new TypeError('the engine made a person’s token without a person');
+      const scopes = scope?.split(' ') ?? [];
+      // Computed here and not assigned to the token: with `aud` set, the engine would move all claims into the ID token.
+      const audience = aud ?? audiences.audienceOf(scopes);
+      // A scope may have gone, or have another owner, since the code was given.
+      if (!audiences.isBacked(audience, scopes)) throw new errors.InvalidTarget();
       const value = await tokens.sign(
         {
           sub: accountId,
-          // Computed here and not assigned to the token: with `aud` set, the engine would move all claims into the ID token.
-          aud: aud ?? audiences.audienceOf(scope?.split(' ') ?? []),
+          aud: audience,
           exp,
           iat,
           jti,
           client_id: clientId,
-          // RFC 6749 §3.3: at least one token; a resource of which no scope was asked for leaves none.
+          // RFC 6749 §3.3: at least one token; a resource without scopes leaves none.
           scope: scope === '' ? undefined : scope,
         },
         extra,

@@ -1,9 +1,9 @@
-// The engine's request context: lets a JWT through introspection and revocation, has every response type
-// but `code` refused alike, and pins every URL to the issuer.
+// The engine's request context: lets a JWT through introspection and revocation, has every response type but `code` refused alike,
+// and so every request without a scope, knows a resource in any spelling, and pins every URL to the issuer.
 import type Provider from 'oidc-provider';
 import { PresentedJwt } from './presented-jwt.ts';
 
-type Params = { token?: unknown; response_type?: unknown } & object;
+type Params = { [name in 'token' | 'response_type' | 'resource' | 'scope']?: unknown } & object;
 type UrlOptions = Parameters<Provider['urlFor']>[1];
 /** OIDCContext without `params`, which the engine assigns once and its types declare as a property. */
 type ContextClass = new (...args: unknown[]) => { route: string };
@@ -20,8 +20,15 @@ function wantsToken(responseType: unknown): boolean {
   return typeof responseType === 'string' && responseType.includes('token');
 }
 
-/** The class must be called OIDCContext. */
-export function contextClass(Base: ContextClass, provider: Provider): ContextClass {
+/** What the engine refuses without `openid`, before it asks which scopes there are at all. */
+const NEEDING_OPENID = ['acr_values', 'claims', 'claims_locales', 'id_token_hint', 'max_age', 'nonce'];
+
+/** The class must be called OIDCContext. `spell` gives a resource the spelling of the configuration. */
+export function contextClass(
+  Base: ContextClass,
+  provider: Provider,
+  spell: (resource: string) => string,
+): ContextClass {
   return class OIDCContext extends Base {
     #params: Params | undefined;
 
@@ -41,9 +48,14 @@ export function contextClass(Base: ContextClass, provider: Provider): ContextCla
       ) {
         params.token = new PresentedJwt(token);
       }
-      if (params && this.route === 'authorization' && wantsToken(params.response_type)) {
-        params.response_type = NOT_OFFERED;
+      if (params && this.route === 'authorization') {
+        if (wantsToken(params.response_type)) params.response_type = NOT_OFFERED;
+        // RFC 6749 §3.3: a request without any scope is invalid_scope, whatever else is in it.
+        if (params.scope === undefined)
+          Object.assign(params, Object.fromEntries(NEEDING_OPENID.map((name) => [name, undefined])));
       }
+      // Codes, refresh tokens and grants are kept by this name.
+      if (typeof params?.resource === 'string') params.resource = spell(params.resource);
       this.#params = params;
     }
 

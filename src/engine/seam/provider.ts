@@ -58,7 +58,11 @@ export class PosternProvider extends Provider {
         ),
       },
       OIDCContext: {
-        value: contextClass(this.OIDCContext as unknown as Parameters<typeof contextClass>[0], this),
+        value: contextClass(
+          this.OIDCContext as unknown as Parameters<typeof contextClass>[0],
+          this,
+          (resource) => audiences.findResource(resource)?.resource ?? resource,
+        ),
       },
     });
 

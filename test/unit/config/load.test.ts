@@ -297,6 +297,10 @@ describe('resources', () => {
     ['[{ resource: urn:a, scopes: ["a b"] }]', 'must be a scope'],
     ['[{ resource: urn:a, access_token: 25h }]', 'at most 1d'],
     ['[{ resource: urn:a, introspection_clients: [ghost] }]', 'there is no client ghost'],
+    ['[{ resource: urn:a, clients: [ghost] }]', 'clients[0]: there is no client ghost'],
+    ['[{ resource: urn:a, scopes: [x], clients: [ghost] }]', 'clients: is for a resource without scopes'],
+    ['[{ resource: https://a.example/x }, { resource: HTTPS://A.example/x }]', 'already described'],
+    ['[{ resource: HTTPS://ID.example }]', 'must not be the issuer'],
   ];
 
   it.each(cases)('%s is refused', async (yaml, words) => {

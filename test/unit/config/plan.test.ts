@@ -156,6 +156,13 @@ describe('a plan', () => {
         ),
       ),
     ).toEqual([expect.stringMatching(/^breaking .*introspection_clients: web is dropped: .*inactive/)]);
+    const bare = (clients: string) =>
+      `${PUBLIC}resources: [{ resource: urn:old, clients: [${clients}] }]\n${api}`;
+    expect(lines(await planOf(bare('web'), bare('')))).toEqual([
+      expect.stringMatching(
+        /^breaking resources\[urn:old\]\.clients: web is dropped: it gets no more tokens/,
+      ),
+    ]);
     expect(
       lines(await planOf(named('urn:old', ', access_token: 30m'), named('urn:old', ', access_token: 5m'))),
     ).toEqual([expect.stringMatching(/^change resources\[urn:old\]\.access_token: 30m becomes 5m/)]);

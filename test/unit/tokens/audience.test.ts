@@ -7,9 +7,14 @@ const REPORTS = 'https://api.example/reports';
 const rules = createAudienceRules(
   ISSUER,
   [
-    { resource: REPORTS, scopes: ['reports.read', 'reports.write'], introspectionClients: ['api'] },
-    { resource: 'urn:mail', scopes: ['mail.send'], accessToken: 60, introspectionClients: [] },
-    { resource: 'urn:slow', scopes: ['slow'], accessToken: 7200, introspectionClients: [] },
+    {
+      resource: REPORTS,
+      scopes: ['reports.read', 'reports.write'],
+      clients: [],
+      introspectionClients: ['api'],
+    },
+    { resource: 'urn:mail', scopes: ['mail.send'], accessToken: 60, clients: [], introspectionClients: [] },
+    { resource: 'urn:slow', scopes: ['slow'], accessToken: 7200, clients: [], introspectionClients: [] },
   ],
   600,
 );
@@ -67,9 +72,12 @@ describe('the life of a token', () => {
 });
 
 describe('a resource', () => {
-  it('is found by its identifier, exactly', () => {
-    expect(rules.findResource(REPORTS)?.introspectionClients).toEqual(['api']);
-    expect(rules.findResource(`${REPORTS}/`)).toBeUndefined();
-    expect(rules.findResource('URN:mail')).toBeUndefined();
+  it.each([REPORTS, 'HTTPS://API.Example/reports'])('MC-40: is found as %s', (identifier) => {
+    expect(rules.findResource(identifier)?.introspectionClients).toEqual(['api']);
   });
+
+  it.each([`${REPORTS}/`, 'https://api.example/Reports', `${REPORTS}?x`, 'urn:MAIL', 'api.example/reports'])(
+    'MC-40: is not found as %s',
+    (identifier) => expect(rules.findResource(identifier)).toBeUndefined(),
+  );
 });

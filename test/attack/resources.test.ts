@@ -1,0 +1,443 @@
+// A token for an API that nobody gave the client: every combination of scope and resource over all clients and both grants, held
+// against a second statement of the rule, and the single cases of it by name.
+import { readFileSync } from 'node:fs';
+import { decodeJwt } from 'jose';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { parse } from 'yaml';
+import { Browser } from '../world/browser.ts';
+import { eachStore, useWorld } from '../world/each-store.ts';
+import {
+  AUTHORIZATION_REQUEST,
+  authorizationError,
+  authorize,
+  basic,
+  clientCredentials,
+  exchange,
+  finishPages,
+  post,
+  redeem,
+  refresh,
+  signIn,
+  VERIFIER,
+} from '../world/flows.ts';
+import { API, CALLBACK, OTHER_API, SECRETS, type World, worldClients } from '../world/world.ts';
+import { GENEROUS } from './attacker.ts';
+
+type FileClient = {
+  readonly client_id: string;
+  readonly client_secret?: string;
+  readonly client_secrets?: readonly { readonly value: string }[];
+  readonly redirect_uris?: readonly string[];
+  readonly grant_types: readonly string[];
+  readonly token_endpoint_auth_method?: string;
+  readonly consent?: string;
+  readonly scope: string;
+};
+type FileResource = {
+  readonly resource: string;
+  readonly scopes?: readonly string[];
+  readonly clients?: string[];
+};
+
+const SHIPPED = parse(readFileSync('config/postern.yaml', 'utf8')) as {
+  readonly resources: readonly FileResource[];
+  readonly clients: readonly FileClient[];
+};
+const REPORTS = SHIPPED.resources[0]?.resource ?? '';
+const B = 'https://api.example/b';
+const BARE = 'https://api.example/bare';
+
+const RESOURCES: readonly FileResource[] = [
+  ...SHIPPED.resources,
+  { resource: B, scopes: ['b.read', 'b.write'] },
+  { resource: BARE, scopes: [], clients: ['spa', 'svc'] },
+];
+const CLIENTS: readonly FileClient[] = [
+  ...SHIPPED.clients,
+  {
+    client_id: 'web',
+    client_secret: 'env:TEST_WEB',
+    redirect_uris: [CALLBACK],
+    grant_types: ['authorization_code', 'refresh_token'],
+    scope: 'openid email offline_access reports.read b.read',
+  },
+  {
+    client_id: 'spa',
+    redirect_uris: ['https://spa.example/cb'],
+    grant_types: ['authorization_code'],
+    scope: 'openid email',
+    token_endpoint_auth_method: 'none',
+  },
+  {
+    client_id: 'first-party',
+    redirect_uris: ['https://own.example/cb'],
+    grant_types: ['authorization_code'],
+    scope: 'openid b.read',
+    token_endpoint_auth_method: 'none',
+    consent: 'implicit',
+  },
+  {
+    client_id: 'svc',
+    client_secret: 'env:TEST_SVC',
+    grant_types: ['client_credentials'],
+    scope: 'reports.read b.read b.write',
+  },
+  { client_id: 'rs1', client_secret: 'env:TEST_RS1', grant_types: ['client_credentials'], scope: 'b.read' },
+];
+const SHIPPED_SECRET = 'postern-demo-secret-4vXq7Lw2Rk9Tz6Nc8Hb';
+const secretOf = ({ client_id: id }: FileClient) => (SECRETS as Record<string, string>)[id] ?? SHIPPED_SECRET;
+
+const SCOPES = ['openid', 'reports.read', 'b.read', 'b.write', 'nobodys'];
+const COMBINATIONS = Array.from({ length: 2 ** SCOPES.length }, (_, bits) =>
+  SCOPES.filter((_scope, index) => (bits >> index) % 2 === 1),
+);
+const INDICATORS = [undefined, REPORTS, B, BARE, 'HTTPS://API.Example/b', 'https://api.example/unknown'];
+
+/** The rule once more, as the documents say it: the error, or the audience. */
+function expected(
+  client: FileClient,
+  scopes: readonly string[],
+  resource: string | undefined,
+  isPerson: boolean,
+) {
+  const own = client.scope.split(' ');
+  const ownerOf = (scope: string) => RESOURCES.find((one) => one.scopes?.includes(scope))?.resource;
+  const api = RESOURCES.find(
+    (one) => one.resource === resource?.replace('HTTPS://API.Example', 'https://api.example'),
+  );
+  if (resource !== undefined) {
+    const mayHave = api?.scopes?.length
+      ? api.scopes.some((scope) => own.includes(scope))
+      : api?.clients?.includes(client.client_id);
+    if (mayHave !== true) return 'invalid_target';
+  }
+  if (scopes.some((scope) => !own.includes(scope))) return 'invalid_scope';
+  const owners = new Set(scopes.map(ownerOf).filter((owner) => owner !== undefined));
+  if (api === undefined) {
+    if (owners.size > 1 || (isPerson && scopes.length === 0)) return 'invalid_scope';
+    return [...owners, ...(owners.size === 0 || scopes.includes('openid') ? ['issuer'] : [])].join(' ');
+  }
+  if (scopes.some((scope) => ownerOf(scope) !== api.resource && (!isPerson || ownerOf(scope) !== undefined)))
+    return 'invalid_scope';
+  if (scopes.length === 0 && (isPerson || api.scopes?.length !== 0)) return 'invalid_scope';
+  if (api.scopes?.length !== 0 && !owners.has(api.resource)) return 'invalid_target';
+  return api.resource;
+}
+
+/** What was answered, in the words of `expected`; and the invariant, read off the token itself. */
+function seen(world: World, client: FileClient, body: Readonly<Record<string, unknown>>): string {
+  if (typeof body['access_token'] !== 'string') return String(body['error']);
+  const { aud, scope } = decodeJwt<{ scope?: string }>(body['access_token']);
+  const granted = scope?.split(' ') ?? [];
+  for (const one of [aud ?? []].flat().filter((each) => each !== world.issuer)) {
+    const api = RESOURCES.find(({ resource }) => resource === one);
+    const isBacked = api?.scopes?.length
+      ? api.scopes.some((each) => granted.includes(each) && client.scope.split(' ').includes(each))
+      : api?.clients?.includes(client.client_id);
+    expect(isBacked, `${client.client_id}: ${one} with ${granted.join(' ')}`).toBe(true);
+  }
+  return [aud ?? []].flat().join(' ').replace(world.issuer, 'issuer');
+}
+
+async function asMachine(world: World, client: FileClient, fields: Readonly<Record<string, string>>) {
+  const authorization = `Basic ${btoa(`${client.client_id}:${secretOf(client)}`)}`;
+  const form = { grant_type: 'client_credentials', ...fields };
+  return (await post(world, '/oauth/token', form, { authorization })).body;
+}
+
+async function asPerson(
+  world: World,
+  browser: Browser,
+  client: FileClient,
+  fields: Readonly<Record<string, string>>,
+) {
+  // A nonce needs openid (OIDC Core §3.1.2.1), and is ignored where there is no scope at all.
+  const { scope: _scope, nonce, ...request } = AUTHORIZATION_REQUEST;
+  const isOpenId = fields['scope']?.includes('openid') ?? true;
+  const redirectUri = client.redirect_uris?.[0] ?? '';
+  const asked = {
+    ...request,
+    client_id: client.client_id,
+    redirect_uri: redirectUri,
+    ...(isOpenId && { nonce }),
+    ...fields,
+  };
+  const url = `${world.issuer}/oauth/authorize?${new URLSearchParams(asked).toString()}`;
+  const page = await finishPages(browser, await browser.open(url), 'alice');
+  const answer = Object.fromEntries(new URL(page.url).searchParams);
+  if (answer['code'] === undefined) return answer;
+  const isPublic = client.client_secret === undefined && client.client_secrets === undefined;
+  const form = {
+    grant_type: 'authorization_code',
+    code: answer['code'],
+    redirect_uri: redirectUri,
+    code_verifier: VERIFIER,
+    client_id: client.client_id,
+  };
+  const authorization = `Basic ${btoa(`${client.client_id}:${secretOf(client)}`)}`;
+  const headers = isPublic ? {} : { authorization };
+  return (await post(world, '/oauth/token', form, headers)).body;
+}
+
+eachStore(
+  'with the shipped configuration and two more APIs',
+  (world) => {
+    const machines = CLIENTS.filter(({ grant_types: types }) => types.includes('client_credentials'));
+    const apps = CLIENTS.filter(({ grant_types: types }) => types.includes('authorization_code'));
+
+    async function tryAll(
+      client: FileClient,
+      isPerson: boolean,
+      ask: (fields: Readonly<Record<string, string>>) => Promise<Readonly<Record<string, unknown>>>,
+    ): Promise<void> {
+      const outcomes = new Map<string, number>();
+      for (const scopes of COMBINATIONS) {
+        for (const resource of INDICATORS) {
+          const fields = {
+            ...(scopes.length > 0 && { scope: scopes.join(' ') }),
+            ...(resource !== undefined && { resource }),
+          };
+          // oxlint-disable-next-line no-await-in-loop -- one browser
+          const outcome = seen(world(), client, await ask(fields));
+          const wanted = expected(client, scopes, resource, isPerson);
+          expect(outcome, `${client.client_id} ${JSON.stringify(fields)}`).toBe(wanted);
+          outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+        }
+      }
+      // The comparison says something only where both errors and a token came up.
+      for (const kind of ['invalid_target', 'invalid_scope'])
+        expect(outcomes.get(kind), kind).toBeGreaterThan(0);
+      expect(outcomes.size).toBeGreaterThan(2);
+    }
+
+    it.each(machines.map((client) => [client.client_id, client] as const))(
+      'AC-01, AC-06: no scope and no resource gives %s a token for an API that is not its own',
+      (_id, client) => tryAll(client, false, (fields) => asMachine(world(), client, fields)),
+    );
+
+    it.each(apps.map((client) => [client.client_id, client] as const))(
+      'AC-02, AC-05: no scope and no resource gives %s a person’s token for an API that is not its own',
+      async (_id, client) => {
+        const browser = new Browser(world().issuer, world().base);
+        await tryAll(client, true, (fields) => asPerson(world(), browser, client, fields));
+      },
+      60_000,
+    );
+  },
+  { config: { ...GENEROUS, resources: RESOURCES, clients: CLIENTS } },
+);
+
+const OTHERS = 'openid offline_access reports.read other.read';
+const withOther = worldClients().map((client) =>
+  client.client_id === 'web' ? { ...client, scope: `${client.scope} other.read` } : client,
+);
+
+eachStore(
+  'a resource',
+  (world) => {
+    afterEach(() => {
+      vi.restoreAllMocks();
+    });
+
+    it('AC-04: that was not asked for at the beginning is refused at the exchange and at refresh, and costs no refresh token', async () => {
+      const scope = 'openid offline_access reports.read';
+      const asked = { scope, parameters: { resource: API } };
+      const answer = await redeem(world(), await authorize(world(), asked), { resource: OTHER_API });
+      expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_target']);
+
+      const { tokens } = await signIn(world(), asked);
+      const refused = await refresh(world(), tokens.refresh_token, { resource: OTHER_API });
+      expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_target']);
+      const none = await refresh(world(), tokens.refresh_token, { scope: 'openid' });
+      expect([none.status, none.body['error']]).toEqual([400, 'invalid_target']);
+      const foreign = await refresh(world(), tokens.refresh_token, { scope: 'openid other.read' });
+      expect([foreign.status, foreign.body['error']]).toEqual([400, 'invalid_scope']);
+      const { body } = await refresh(world(), tokens.refresh_token);
+      expect(decodeJwt(String(body['access_token']))).toMatchObject({ aud: API, scope: 'reports.read' });
+    });
+
+    it('AC-02: is refused before anybody signs in, and leaves no interaction', async () => {
+      const save = vi.spyOn(world().openedStore.records, 'save');
+      for (const [scope, error] of [
+        ['openid', 'invalid_target'],
+        ['openid other.read', 'invalid_scope'],
+      ] as const) {
+        for (const prompt of ['none', 'login']) {
+          const answer = await authorizationError(world(), { scope, prompt, resource: API });
+          expect(answer).toMatchObject({ error, state: 'state-of-the-client', iss: world().issuer });
+        }
+      }
+      expect(save.mock.calls.map(([{ kind }]) => kind)).not.toContain('Interaction');
+    });
+
+    it('is one at most, at the beginning too', async () => {
+      const query = new URLSearchParams({ ...AUTHORIZATION_REQUEST, scope: OTHERS, prompt: 'consent' });
+      query.append('resource', API);
+      query.append('resource', OTHER_API);
+      const page = await new Browser(world().issuer, world().base).open(
+        `${world().issuer}/oauth/authorize?${query.toString()}`,
+      );
+      expect(new URL(page.url).searchParams.get('error')).toBe('invalid_target');
+    });
+
+    it('MC-40: may be spelled with other cases in scheme and host, and is in the token as it is configured', async () => {
+      const [spelled, scope] = ['HTTPS://Other.Example/api', 'openid offline_access other.read'];
+      const authorized = await authorize(world(), { scope, parameters: { resource: spelled } });
+      const { body } = await redeem(world(), authorized, { resource: OTHER_API });
+      expect(decodeJwt(String(body['access_token'])).aud).toBe(OTHER_API);
+      const renewed = await refresh(world(), String(body['refresh_token']), { resource: spelled });
+      expect(decodeJwt(String(renewed.body['access_token'])).aud).toBe(OTHER_API);
+      const machine = await clientCredentials(world(), { scope: 'other.read', resource: spelled });
+      expect(decodeJwt(String(machine.body['access_token'])).aud).toBe(OTHER_API);
+      for (const resource of ['/', '#x', '?x=1'].map((end) => `${OTHER_API}${end}`)) {
+        expect(await authorizationError(world(), { scope, resource })).toMatchObject({
+          error: 'invalid_target',
+        });
+      }
+    });
+
+    it('AC-09: a person is not asked to sign in for a request without a scope', async () => {
+      const save = vi.spyOn(world().openedStore.records, 'save');
+      for (const change of [{ scope: '' }, { scope: '', resource: API }, { scope: '', prompt: 'consent' }]) {
+        const answer = await authorizationError(world(), change);
+        expect(answer).toMatchObject({ error: 'invalid_scope', state: 'state-of-the-client' });
+      }
+      expect(save.mock.calls.map(([{ kind }]) => kind)).not.toContain('Interaction');
+    });
+
+    /** A refresh token as an earlier version stored it: for what two sign-ins of one browser were allowed, one after the other. */
+    async function chainOfTwo(resources: readonly string[] | undefined): Promise<string> {
+      const [first, second] = [
+        { scope: 'openid offline_access reports.read', ...(resources && { parameters: { resource: API } }) },
+        {
+          scope: 'openid offline_access other.read',
+          ...(resources && { parameters: { resource: OTHER_API } }),
+        },
+      ];
+      const { browser } = await signIn(world(), first);
+      const authorized = await authorize(world(), { browser, ...second });
+      const { records } = world().openedStore;
+      const save = records.save.bind(records);
+      vi.spyOn(records, 'save').mockImplementation((record) => {
+        if (record.kind !== 'RefreshToken') return save(record);
+        const stored = { ...(JSON.parse(record.payload) as object), scope: OTHERS, resource: resources };
+        return save({ ...record, payload: JSON.stringify(stored) });
+      });
+      const { tokens } = await exchange(authorized);
+      vi.restoreAllMocks();
+      return tokens.refresh_token ?? '';
+    }
+
+    it.each([
+      ['without a resource', undefined],
+      ['for both', [API, OTHER_API]],
+    ])(
+      'is needed where an earlier version gave a refresh token for two APIs %s: it or a narrower scope chooses',
+      async (_how, resources) => {
+        let token = await chainOfTwo(resources);
+        const refused = await refresh(world(), token);
+        expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_scope']);
+        const unknown = await refresh(world(), token, { resource: 'urn:nobody' });
+        expect([unknown.status, unknown.body['error']]).toEqual([400, 'invalid_target']);
+        for (const [form, aud, scope] of [
+          [{ resource: OTHER_API }, OTHER_API, 'other.read'],
+          [{ resource: API }, API, 'reports.read'],
+          [{ scope: 'other.read' }, OTHER_API, 'other.read'],
+          [{ scope: 'reports.read', resource: API }, API, 'reports.read'],
+        ] as const) {
+          const { body } = await refresh(world(), token, form);
+          expect(decodeJwt(String(body['access_token'])), JSON.stringify(form)).toMatchObject({ aud, scope });
+          token = String(body['refresh_token']);
+        }
+        const foreign = await refresh(world(), token, { scope: 'other.read', resource: API });
+        expect([foreign.status, foreign.body['error']]).toEqual([400, 'invalid_scope']);
+        expect((await refresh(world(), token, { resource: API })).status).toBe(200);
+      },
+    );
+  },
+  { config: { ...GENEROUS, clients: withOther } },
+);
+
+describe('the two ways to a machine token', () => {
+  const world = useWorld({
+    config: {
+      ...GENEROUS,
+      resources: [
+        { resource: API, scopes: ['reports.read', 'reports.write'], introspection_clients: ['rs1'] },
+        { resource: OTHER_API, scopes: ['other.read'] },
+        { resource: BARE, clients: ['svc'] },
+      ],
+    },
+  });
+
+  const body = (fields: Readonly<Record<string, string>>) =>
+    new URLSearchParams({ grant_type: 'client_credentials', ...fields }).toString();
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  // svc, percent-encoded
+  const encoded = `Basic ${btoa(`%73%76%63:${SECRETS.svc}`)}`;
+
+  const spellings: readonly (readonly [string, (fields: Readonly<Record<string, string>>) => RequestInit])[] =
+    [
+      ['plain', (fields) => ({ headers: { ...form, authorization: basic('svc') }, body: body(fields) })],
+      [
+        'in the form',
+        (fields) => ({
+          headers: form,
+          body: body({ ...fields, client_id: 'svc', client_secret: SECRETS.svc }),
+        }),
+      ],
+      [
+        'chunked',
+        (fields) => ({
+          headers: { ...form, authorization: basic('svc') },
+          body: new Blob([body(fields)]).stream(),
+          duplex: 'half',
+        }),
+      ],
+      [
+        'with an Origin',
+        (fields) => ({
+          headers: { ...form, authorization: basic('svc'), origin: 'https://app.example' },
+          body: body(fields),
+        }),
+      ],
+      ['encoded', (fields) => ({ headers: { ...form, authorization: encoded }, body: body(fields) })],
+    ];
+
+  it.each([
+    [{ resource: 'urn:nobody' }, 'invalid_target'],
+    [{ resource: 'urn:nobody', scope: 'nobodys' }, 'invalid_target'],
+    [{ scope: 'reports.read other.read' }, 'invalid_scope'],
+    [{ scope: 'reports.read', resource: OTHER_API }, 'invalid_scope'],
+    [{ scope: 'reports.read', resource: BARE }, 'invalid_scope'],
+    [{ resource: API }, 'invalid_scope'],
+    [{ scope: 'openid' }, 'invalid_scope'],
+    [{}, 'issuer'],
+    [{ scope: 'reports.read reports.write' }, API],
+    [{ scope: 'other.read', resource: OTHER_API }, OTHER_API],
+    [{ resource: BARE }, BARE],
+  ] as const)(
+    'AC-12: answer %j alike, however it is written, the first time and the hundredth',
+    async (fields, wanted) => {
+      for (let turn = 0; turn < 20; turn += 1) {
+        for (const [how, init] of spellings) {
+          const response = await fetch(`${world().base}/oauth/token`, { method: 'POST', ...init(fields) });
+          const answer = (await response.json()) as { error?: string; access_token?: string };
+          const token = answer.access_token === undefined ? undefined : decodeJwt(answer.access_token);
+          expect(token?.aud ?? answer.error, how).toBe(wanted.replace('issuer', world().issuer));
+          if (token)
+            expect(Object.keys(token)).toEqual([
+              'iss',
+              'sub',
+              'aud',
+              'exp',
+              'iat',
+              'jti',
+              'client_id',
+              ...('scope' in fields ? ['scope'] : []),
+            ]);
+        }
+      }
+    },
+  );
+});
