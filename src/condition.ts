@@ -1,5 +1,4 @@
 // What a running service says of itself to those who run it: ready or why not, and what a scrape of the metrics shows.
-// Owns the words for readiness; it changes nothing.
 import type { Config } from './config/config.ts';
 import { secretId } from './config/secret-id.ts';
 import type { SecretUses } from './engine/secret-uses.ts';
@@ -10,6 +9,7 @@ import { keyProblems } from './keys/readiness.ts';
 import { nextStep } from './keys/ring-steps.ts';
 import type { Rotation } from './keys/rotation.ts';
 import type { Timing } from './keys/timing.ts';
+import { createLossDetector } from './store/lost-writes.ts';
 import { type Clock, type Store, StoreUnavailable, StoreUnfit } from './store/store.ts';
 import type { Snapshot } from './telemetry/instruments.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
@@ -38,6 +38,21 @@ export function reportNewKeys({ active: { kid }, published }: KeySet, { log, aud
     'new signing keys were made: what verifiers keep, sessions and tokens of an earlier store, if there was one, are void',
   );
   audit.record('keys_created', 'success', { kid, published: published.map((key) => key.kid) });
+}
+
+/** Says when the store went back to an earlier state; to be called every few seconds. */
+export function lossDetector({ records, clock }: Store, { log, metrics }: Telemetry): () => Promise<void> {
+  return createLossDetector({
+    records,
+    now: clock.now,
+    onLoss(since) {
+      metrics.storeRolledBack();
+      log.error(
+        { since: since === undefined ? 'unknown' : new Date(since).toISOString() },
+        'the store went back to an earlier state: revocations, sign-outs and used tokens since then are undone, see docs/backup.md',
+      );
+    },
+  });
 }
 
 export type SnapshotParts = {

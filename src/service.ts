@@ -6,7 +6,7 @@ import { voidChangedCredentials } from './accounts/changed-credentials.ts';
 import { tellShadowed, tellWeakHashes } from './accounts/notices.ts';
 import { createPasswords } from './accounts/passwords.ts';
 import { createPeople } from './accounts/people.ts';
-import { problemsOf, reportNewKeys, snapshotOf } from './condition.ts';
+import { lossDetector, problemsOf, reportNewKeys, snapshotOf } from './condition.ts';
 import type { Config, ConfigError } from './config/config.ts';
 import { keepUntilRestart, needRestart } from './config/restart.ts';
 import { passwordThreads } from './config/threads.ts';
@@ -136,6 +136,8 @@ class RunningService implements OneService {
       now: store.clock.now,
       onKeySet: (keySet) => this.#inTurn(() => this.#useKeys(keySet)),
       onError: (error) => log.error({ err: error }, 'the key ring could not be read or turned'),
+      // A folder of lmdb that is put back under a running service is noticed by its files.
+      beforeTurn: config.store.engine === 'redis' ? lossDetector(store, telemetry) : undefined,
       timer: parts.rotationTimer,
     });
     this.#listen = createListener('listen', config.listen);

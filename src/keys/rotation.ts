@@ -23,6 +23,8 @@ export type RotationOptions = {
   /** Called, one at a time, with each new picture of the ring; the swap counts once it resolves. Rejecting keeps the old set. */
   readonly onKeySet: (keySet: KeySet) => Promise<void> | void;
   readonly onError: (error: unknown) => void;
+  /** Awaited before each turn. */
+  readonly beforeTurn?: (() => Promise<void>) | undefined;
   readonly pollMs?: number | undefined;
   /** How long this node may sign after its key set was last confirmed. */
   readonly leaseSeconds?: number | undefined;
@@ -154,6 +156,7 @@ class RotationJob implements Rotation {
   }
 
   async #turn(): Promise<void> {
+    await this.#attempt(async () => this.#options.beforeTurn?.());
     const at = this.#options.now();
     const isRead = await this.#attempt(async () => {
       this.#ring = await this.#loadOrRestore();

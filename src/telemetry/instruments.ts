@@ -64,7 +64,12 @@ export function createInstruments(registers: Registry[]) {
     help: 'Lines of the log or the audit trail that could not be written.',
     registers,
   });
-  return { requests, events, tokens, limits, store, storeErrors, signatures, reloads, lost };
+  const rollbacks = new Counter({
+    name: 'postern_store_rollbacks_total',
+    help: 'How often the store was found in an earlier state than it had been left in.',
+    registers,
+  });
+  return { requests, events, tokens, limits, store, storeErrors, rollbacks, signatures, reloads, lost };
 }
 
 /** What is known only when somebody asks. `at` is in epoch seconds. */

@@ -16,6 +16,7 @@ export interface Metrics {
   readonly tokenIssued: (grantType: string, clientId: string) => void;
   readonly limitHit: (limit: string) => void;
   readonly storeOperation: (operation: string, seconds: number, failed: boolean) => void;
+  readonly storeRolledBack: () => void;
   readonly signed: (seconds: number) => void;
   readonly reload: (outcome: 'taken' | 'refused') => void;
   readonly lineLost: () => void;
@@ -36,7 +37,7 @@ export function createMetrics(): Metrics {
   const registers = [register];
   collectDefaultMetrics({ register, eventLoopMonitoringPrecision: 20 });
 
-  const { requests, events, tokens, limits, store, storeErrors, signatures, reloads, lost } =
+  const { requests, events, tokens, limits, store, storeErrors, rollbacks, signatures, reloads, lost } =
     createInstruments(registers);
   const snapshots = createSnapshotGauges(registers);
 
@@ -59,6 +60,7 @@ export function createMetrics(): Metrics {
       store.observe({ operation }, seconds);
       if (failed) storeErrors.inc({ operation });
     },
+    storeRolledBack: () => rollbacks.inc(),
     signed: (seconds) => signatures.observe(seconds),
     reload: (outcome) => reloads.inc({ outcome }),
     lineLost: () => lost.inc(),
