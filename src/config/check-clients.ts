@@ -129,10 +129,15 @@ export function checkClients(clients: readonly Entry<ClientForm>[], context: Cli
     checkRedirectUris(client, context);
     const id = understood(client, ['client_id'])?.client_id;
     if (id === undefined) continue;
-    const first = owners.get(id);
-    if (first !== undefined)
-      client.report([...client.path, 'client_id'], `${id} is already used at ${first.place}`);
-    owners.set(id, first ?? client);
+    // Two ids that people, logs or databases could take for one. None is a URL, whose path would have a case.
+    const key = id.toLowerCase();
+    const first = owners.get(key);
+    if (first !== undefined) {
+      const firstId = first.value.client_id ?? id;
+      const fault = firstId === id ? 'is already used' : `differs in case only from ${firstId}`;
+      client.report([...client.path, 'client_id'], `${id} ${fault} at ${first.place}`);
+    }
+    owners.set(key, first ?? client);
   }
 }
 

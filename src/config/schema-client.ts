@@ -54,7 +54,9 @@ const clientSecretSchema = z
 
 /** One client. */
 export const clientSchema = z.strictObject({
-  client_id: text(clientIdFault).describe('Public identifier of the client.'),
+  client_id: text(clientIdFault).describe(
+    'Public identifier of the client. Two that differ in case only are refused.',
+  ),
   client_name: text(labelFault).optional().describe('What people see on the sign-in and consent pages.'),
   application_type: z
     .enum(['web', 'native'])

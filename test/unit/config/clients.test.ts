@@ -206,6 +206,16 @@ describe('client_id', () => {
     expect(await clientProblems(client({ client_id: '"012"' }))).toEqual([]);
   });
 
+  it.each(['Web', 'WEB'])('is not told apart by case: %s beside web', async (other) => {
+    const [first, second] = [client(), client({ client_id: other })];
+    const problem = `[0].client_id: ${other} differs in case only from web at postern.yaml:7 (client_id ${other})`;
+    expect(
+      await problemsOf(`${PUBLIC}clients_from: [clients.d/*.yaml]\nclients:\n${first}`, {
+        'clients.d/a.yaml': second,
+      }),
+    ).toEqual([`clients.d/a.yaml:2:16 ${problem}`]);
+  });
+
   it('belongs to one client in all files, and the other one is pointed at', async () => {
     const main = `${PUBLIC}clients_from: [clients.d/*.yaml]\nclients:\n${client()}`;
     expect(await problemsOf(main, { 'clients.d/a.yaml': client() })).toEqual([
