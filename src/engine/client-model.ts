@@ -2,6 +2,11 @@
 import type { Client } from '../config/config.ts';
 import type { ClientModel } from '../pages/models.ts';
 
+/** People never meet a service, so no page names it to whoever sends its id. */
+export function isForPeople({ redirectUris }: Client): boolean {
+  return redirectUris.length > 0;
+}
+
 export function toClientModel(client: Client, issuer: string): ClientModel {
   return {
     id: client.clientId,

@@ -8,6 +8,7 @@ import type { Clock } from '../store/store.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { AudienceRules } from '../tokens/audience.ts';
 import { type AdapterParts, createAdapter } from './adapter.ts';
+import { createBrowserBinding } from './browser-binding.ts';
 import { CLAIMS_OF_SCOPE } from './claims.ts';
 import { toClientMetadata } from './clients.ts';
 import { createCookieKeys } from './cookie-keys.ts';
@@ -39,6 +40,7 @@ export type ConfigurationParts = {
 export function createConfiguration(parts: ConfigurationParts): Configuration {
   const { config, keySet, adapter, accounts, audiences, consents, enginePages, now } = parts;
   const { issuer } = config;
+  const browsers = createBrowserBinding(issuer, adapter.hash);
   const clients = new Map(config.clients.map((client) => [client.clientId, client]));
   const findClient = (clientId: string) => clients.get(clientId);
   const stillAllowed = createStillAllowed(findClient);
@@ -85,7 +87,11 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
     // OIDC Core §3.1.2.1 requires redirect_uri, and RFC 6749 §4.1.3 the same one again with the code.
     allowOmittingSingleRegisteredRedirectUri: false,
     interactions: {
-      url: (_ctx, interaction) => `${issuer}/interaction/${interaction.uid}`,
+      async url(ctx, interaction) {
+        // The engine has just saved it; what a request saves goes out at its end.
+        await Object.assign(interaction, { browser: browsers.bind(ctx) }).persist();
+        return `${issuer}/interaction/${interaction.uid}`;
+      },
       policy: createInteractionPolicy(),
     },
     findAccount: async (ctx, id, token) => {

@@ -1,13 +1,27 @@
-// What the engine's cookies are called. Owns no cookie.
+// What every cookie of one issuer is called.
 
-export type CookieNames = { readonly session: string; readonly interaction: string; readonly resume: string };
+export type CookieNames = Readonly<
+  Record<'session' | 'interaction' | 'resume' | 'browser' | 'apps' | 'device' | 'language', string>
+>;
 
 /** RFC 6265bis §4.1.3: the prefixes make a browser refuse a cookie that a neighbour or plain http planted. */
 export function cookieNames(issuer: string): CookieNames {
-  const secure = issuer.startsWith('https:');
+  const { protocol, pathname } = new URL(issuer);
+  const [host, secure] = protocol === 'https:' ? ['__Host-', '__Secure-'] : ['', ''];
+  // A cookie with __Host- is sent to the whole host: issuers at other paths of it need names of their own.
+  const own = pathname === '/' ? '' : `-${pathname.slice(1).replaceAll(/[^\w-]/g, toHex)}`;
   return {
-    session: `${secure ? '__Host-' : ''}postern_session`,
-    interaction: `${secure ? '__Secure-' : ''}postern_interaction`,
-    resume: `${secure ? '__Secure-' : ''}postern_resume`,
+    session: `${host}postern_session${own}`,
+    // Their paths end with the interaction, which no other issuer has.
+    interaction: `${secure}postern_interaction${own}`,
+    resume: `${secure}postern_resume${own}`,
+    browser: `${host}postern_browser${own}`,
+    apps: `${host}postern_apps${own}`,
+    device: `${host}postern_device${own}`,
+    language: `${host}postern_language${own}`,
   };
+}
+
+function toHex(character: string): string {
+  return `.${character.charCodeAt(0).toString(16)}`;
 }

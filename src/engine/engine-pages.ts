@@ -3,14 +3,20 @@
 import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
+import { isLoopbackUrl } from '../config/uri.ts';
 import type { ClientModel, PageModels } from '../pages/models.ts';
 import type { Pages } from '../pages/pages.ts';
 import { StoreUnavailable } from '../store/store.ts';
-import { toClientModel } from './client-model.ts';
+import { clip } from '../telemetry/log.ts';
+import { isForPeople, toClientModel } from './client-model.ts';
 import type { RecentApps } from './recent-apps.ts';
 
 /** Routes that programs call: their errors are JSON whatever the Accept header says (RFC 6749 §5.2). */
 const JSON_ROUTES = new Set(['token', 'userinfo', 'introspection', 'revocation', 'jwks', 'discovery']);
+
+/** Errors of an authorization request that is answered nowhere else, because its client or redirect URI is unknown. */
+const UNMATCHED = new Set(['InvalidClient', 'InvalidRedirectUri']);
+const UNMATCHED_TEXT = 'the client is not known here, or the redirect_uri is not registered for it';
 
 type Render = (ctx: KoaContextWithOIDC) => void;
 
@@ -32,12 +38,21 @@ export type EnginePagesParts = {
 export function createEnginePages({ pages, issuer, clients, recentApps }: EnginePagesParts): EnginePages {
   function clientModel(clientId: string | undefined): ClientModel | undefined {
     const client = clients.get(clientId ?? '');
-    return client && toClientModel(client, issuer);
+    return client && isForPeople(client) ? toClientModel(client, issuer) : undefined;
   }
 
   function showLoggedOut(ctx: KoaContextWithOIDC, outcome: PageModels['logged-out']['outcome']): void {
     const model = { client: clientModel(ctx.oidc.client?.clientId), outcome };
     html(ctx, pages.render('logged-out', model, contextOf(ctx)));
+  }
+
+  /** Only the developer in front of the machine learns here which of the two it is. The log has it too. */
+  function unmatched(ctx: KoaContextWithOIDC, description: string | undefined): Partial<PageModels['error']> {
+    if (!isLoopbackUrl(issuer)) {
+      return { error: 'invalid_request', description: UNMATCHED_TEXT, client: undefined };
+    }
+    const sent = ctx.oidc.params?.['redirect_uri'];
+    return typeof sent === 'string' ? { description: `${description}; the app sent ${clip(sent)}` } : {};
   }
 
   return {
@@ -73,7 +88,8 @@ export function createEnginePages({ pages, issuer, clients, recentApps }: Engine
         requestId: String(ctx.state['requestId'] ?? ''),
         client: clientModel(clientId),
       };
-      html(ctx, pages.render('error', model, contextOf(ctx)));
+      const shown = UNMATCHED.has(cause.name) ? { ...model, ...unmatched(ctx, description) } : model;
+      html(ctx, pages.render('error', shown, contextOf(ctx)));
     },
   };
 }

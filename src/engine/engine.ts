@@ -20,6 +20,7 @@ import { createAudienceRules } from '../tokens/audience.ts';
 import type { RevokedTokens } from '../tokens/revoked-tokens.ts';
 import { adjustAnswers, rememberFaults } from './answers.ts';
 import { recordEvents } from './audit-trail.ts';
+import { createBrowserBinding } from './browser-binding.ts';
 import {
   type ClientRequest,
   createSecretComparison,
@@ -108,6 +109,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     audiences,
     revoked,
     findMachineToken,
+    browsers: createBrowserBinding(config.issuer, hash),
     async compareClientSecret(ctx, clientId, secret) {
       const isRight = await secrets.compare(requestOf(ctx), clientId, secret);
       if (isRight) await countClient(ctx, clientId);

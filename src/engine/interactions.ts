@@ -7,9 +7,10 @@ import type { Client } from '../config/config.ts';
 import type { ClientModel } from '../pages/models.ts';
 import type { Audit } from '../telemetry/audit.ts';
 import { type AdapterParts } from './adapter.ts';
+import { createBrowserBinding } from './browser-binding.ts';
 import { recordKey } from './record-key.ts';
 import { recordConsent } from './audit-trail.ts';
-import { toClientModel } from './client-model.ts';
+import { isForPeople, toClientModel } from './client-model.ts';
 import type { LiveEngine } from './live-engine.ts';
 
 const PROMPTS = ['login', 'select_account', 'consent'] as const;
@@ -59,10 +60,14 @@ type Details = Awaited<ReturnType<Provider['interactionDetails']>>;
 type Result = Parameters<Provider['interactionResult']>[2];
 
 export function createInteractions(live: LiveEngine, adapter: AdapterParts, audit: Audit): Interactions {
+  const browsers = createBrowserBinding(live.current.provider.issuer, adapter.hash);
+
   async function detailsOf(ctx: Context, uid: string): Promise<Details | undefined> {
     const details = await orGone(live.current.provider.interactionDetails(ctx.req, ctx.res));
     // The cookie names the interaction; the path must name the same one.
-    return details?.uid === uid && details.result === undefined ? details : undefined;
+    if (details?.uid !== uid || details.result !== undefined) return undefined;
+    const { browser } = details as Details & { readonly browser?: string };
+    return browsers.isOf(ctx, browser) ? details : undefined;
   }
 
   /** `result` is made by the winner only, so that a loser leaves nothing behind. Everything is durable when this resolves. */
@@ -96,7 +101,7 @@ export function createInteractions(live: LiveEngine, adapter: AdapterParts, audi
     appOf(ctx, uid) {
       const { findClient, recentApps, provider } = live.current;
       const settings = findClient(recentApps.find(ctx, uid) ?? '');
-      return settings && toClientModel(settings, provider.issuer);
+      return settings && isForPeople(settings) ? toClientModel(settings, provider.issuer) : undefined;
     },
 
     finishLogin: (ctx, { uid, prompt }, { accountId, at }) =>

@@ -1,8 +1,8 @@
 // Which app a sign-in page belonged to, for when the sign-in itself is long gone: the browser keeps it, so that a stale
-// page can lead back to its app. Owns the cookie; it proves nothing, and only ever names a client of the configuration.
+// page can lead back to its app. The cookie is signed and names clients of the configuration.
 import type { Context } from 'koa';
+import { cookieNames } from './cookie-names.ts';
 
-const COOKIE = 'postern_apps';
 const MAX_APPS = 6;
 /** A tab that was left open over a weekend, and more. */
 const MAX_AGE_MS = 14 * 24 * 60 * 60 * 1000;
@@ -20,30 +20,30 @@ export interface RecentApps {
 }
 
 export function createRecentApps(issuer: string): RecentApps {
-  const secure = issuer.startsWith('https:');
-  const name = `${secure ? '__Host-' : ''}${COOKIE}`;
+  const { apps: name } = cookieNames(issuer);
+  // Unsigned, it would name any client to whoever sends its id.
+  const options = {
+    signed: true,
+    httpOnly: true,
+    sameSite: 'lax',
+    secure: issuer.startsWith('https:'),
+  } as const;
 
   return {
     remember(ctx, uid, clientId) {
       const prefix = uid.slice(0, PREFIX_LENGTH);
-      const known = parse(ctx.cookies.get(name, { signed: false }));
+      const known = parse(ctx.cookies.get(name, options));
       if (known.some(([one, app]) => one === prefix && app === clientId)) return;
       const apps = [[prefix, clientId] as const, ...known.filter(([one]) => one !== prefix)];
       const value = apps
         .slice(0, MAX_APPS)
         .map(([one, app]) => `${one}.${Buffer.from(app).toString('base64url')}`)
         .join('~');
-      ctx.cookies.set(name, value, {
-        signed: false,
-        httpOnly: true,
-        sameSite: 'lax',
-        secure,
-        maxAge: MAX_AGE_MS,
-      });
+      ctx.cookies.set(name, value, { ...options, maxAge: MAX_AGE_MS });
     },
     find(ctx, uid) {
       const prefix = uid.slice(0, PREFIX_LENGTH);
-      return parse(ctx.cookies.get(name, { signed: false })).find(([one]) => one === prefix)?.[1];
+      return parse(ctx.cookies.get(name, options)).find(([one]) => one === prefix)?.[1];
     },
   };
 }

@@ -2,10 +2,10 @@
 // on a page of ours, which is remembered in a cookie. Owns the cookie and `?lang=`; the order is pages/locale.ts.
 import type { Context, Middleware } from 'koa';
 import { SCRIPTABLE_PATHS } from '../config/endpoints.ts';
+import { cookieNames } from '../engine/cookie-names.ts';
 import type { LanguageWishes } from '../pages/locale.ts';
 import type { Pages } from '../pages/pages.ts';
 
-const COOKIE = 'postern_language';
 const PROGRAM_PATHS = [...SCRIPTABLE_PATHS];
 const PROGRAM_FOLDERS = ['/assets/', '/.well-known/'];
 const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
@@ -15,7 +15,7 @@ const FRESH_MS = 60 * 60 * 1000;
 /** Sets `ctx.state.language` (what is known) and `ctx.state.locale` (what follows from it without an app's wish). */
 export function language(pages: Pages, issuer: string): Middleware {
   const secure = issuer.startsWith('https:');
-  const remembered = `${secure ? '__Host-' : ''}${COOKIE}`;
+  const { language: remembered } = cookieNames(issuer);
   const fresh = `${remembered}_now`;
   const forPrograms = pages.localeFor({});
   const options = { signed: false, httpOnly: true, sameSite: 'lax', secure } as const;

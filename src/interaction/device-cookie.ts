@@ -2,8 +2,8 @@
 // attributes. It carries its own proof and opens nothing, so it needs no signature.
 import type { Context } from 'koa';
 import { DEVICE_DAYS } from '../accounts/devices.ts';
+import { cookieNames } from '../engine/cookie-names.ts';
 
-const COOKIE = 'postern_device';
 /** Five people in one browser, and more than a browser of ours ever sends. */
 const MAX_LENGTH = 500;
 const MAX_AGE_MS = DEVICE_DAYS * 24 * 60 * 60 * 1000;
@@ -15,7 +15,7 @@ export interface DeviceCookie {
 
 export function createDeviceCookie(issuer: string): DeviceCookie {
   const secure = issuer.startsWith('https:');
-  const name = `${secure ? '__Host-' : ''}${COOKIE}`;
+  const { device: name } = cookieNames(issuer);
   const options = { signed: false, httpOnly: true, sameSite: 'lax', secure } as const;
   return {
     read: (ctx) => (ctx.cookies.get(name, options) ?? '').slice(0, MAX_LENGTH),

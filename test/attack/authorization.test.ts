@@ -116,6 +116,44 @@ describe('redirect URIs', () => {
     }
   });
 
+  it('AZ-01: the page doesn’t tell an unknown client from one with another redirect_uri; the log does', async () => {
+    const far = await startWorld({ issuer: 'https://id.example' });
+    try {
+      const evil = 'https://evil.example/cb';
+      const requests = [
+        { client_id: 'nobody', redirect_uri: evil },
+        { client_id: 'web', redirect_uri: evil },
+        { client_id: 'svc', redirect_uri: evil },
+      ];
+      const pages = [];
+      for (const request of requests) pages.push(await ask(far, 'web', request));
+      const texts = pages.map(({ text }) => text.replaceAll(/<code>[\w-]{8,}<\/code>/g, '<code/>'));
+      expect(new Set(texts).size).toBe(1);
+      expect(texts[0]).toContain(
+        'the client is not known here, or the redirect_uri is not registered for it',
+      );
+      expect(texts[0]).not.toMatch(/evil|Web app/);
+      expect(pages.map(({ status }) => status)).toEqual([400, 400, 400]);
+      const reasons = pages.map(({ text }) => {
+        const refused = far.told.log
+          .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
+          .find(({ requestId, msg }) => msg === 'authorization refused' && text.includes(String(requestId)));
+        return refused?.['error'];
+      });
+      expect(reasons.slice(0, 2)).toEqual(['invalid_client', 'invalid_redirect_uri']);
+    } finally {
+      await far.stop();
+    }
+  });
+
+  it('AZ-01: on a loopback issuer the page says which of the two it is, and shows what was sent', async () => {
+    const unknown = await ask(world, 'web', { client_id: 'nobody' });
+    expect(unknown.text).toContain('invalid_client');
+    const other = await ask(world, 'web', { redirect_uri: 'https://app.example/<script>' });
+    expect(other.text).toContain('invalid_redirect_uri');
+    expect(other.text).toContain('https://app.example/&lt;script&gt;');
+  });
+
   it('AZ-08: a native app may use any port of its loopback redirect, and nothing else', async () => {
     for (const uri of ['http://127.0.0.1:51004/cb', 'http://127.0.0.1:1/cb', 'http://127.0.0.1/cb']) {
       const page = await ask(world, 'native', { redirect_uri: uri });

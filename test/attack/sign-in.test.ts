@@ -288,6 +288,38 @@ describe('cookies', () => {
     expect((await browser.request(page.url)).status).toBe(200);
   });
 
+  it.each(['https://id.example', undefined])(
+    'LG-08: cookies of a foreign sign-in, planted from a neighbour, sign nobody in (%s)',
+    async (issuer) => {
+      const place = await startWorld({ ...(issuer && { issuer }), config: GENEROUS });
+      try {
+        const thief = newBrowser(place);
+        const page = await thief.open(authorizationUrl(place, 'first-party'));
+        const form = formOf(page, '/login');
+        const init = { method: 'POST', headers: FORM, body: bodyOf({ ...form.fields, ...ALICE }) };
+        const victim = newBrowser(place);
+        // The victim has a sign-in of their own under way, and all that a neighbour can plant: no cookie with __Host-.
+        await victim.open(authorizationUrl(place, 'web'));
+        const plant = () => {
+          for (const cookie of thief.cookies) if (cookie.path !== '/') victim.setCookie(cookie);
+        };
+        plant();
+        expect((await victim.request(page.url)).status).toBe(400);
+        expect((await victim.request(form.action, init)).status).toBe(400);
+        const answered = await thief.request(form.action, init);
+        const resume = answered.headers.get('location') ?? '';
+        plant();
+        const refused = await victim.request(resume);
+        expect([refused.status, refused.headers.get('location')]).toEqual([400, null]);
+        expect(victim.cookies.filter(({ name }) => name.includes('session'))).toEqual([]);
+        // Whose sign-in it is goes on.
+        expect((await thief.request(resume)).headers.get('location')).toContain('code=');
+      } finally {
+        await place.stop();
+      }
+    },
+  );
+
   it('LG-09: over https every cookie is Secure, HttpOnly, Lax and prefixed', async () => {
     const secure = await startWorld({ issuer: 'https://id.example', config: GENEROUS });
     try {
@@ -309,6 +341,7 @@ describe('cookies', () => {
       );
       expect(cookies.map((cookie) => cookie.split('=')[0] ?? '').toSorted()).toEqual(
         [
+          '__Host-postern_browser',
           '__Host-postern_session',
           '__Host-postern_session.sig',
           '__Secure-postern_interaction',

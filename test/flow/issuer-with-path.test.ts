@@ -3,7 +3,15 @@ import { buildEndSessionUrl } from 'openid-client';
 import { describe, expect, it } from 'vitest';
 import { Browser, formOf } from '../world/browser.ts';
 import { useWorld } from '../world/each-store.ts';
-import { AUTHORIZATION_REQUEST, get, introspect, machineToken, signIn, userinfo } from '../world/flows.ts';
+import {
+  AUTHORIZATION_REQUEST,
+  authorize,
+  get,
+  introspect,
+  machineToken,
+  signIn,
+  userinfo,
+} from '../world/flows.ts';
 import { raw } from '../world/raw.ts';
 import { PASSWORDS } from '../world/world.ts';
 
@@ -91,10 +99,11 @@ describe('an issuer with a path', () => {
       return [pair.split('=')[0], attributes.filter((one) => !one.startsWith('expires=')).toSorted()];
     });
     expect(Object.fromEntries(nameAndRest)).toEqual({
-      '__secure-postern_interaction': attributesAt(`/auth/interaction/${uid}`),
-      '__secure-postern_interaction.sig': attributesAt(`/auth/interaction/${uid}`),
-      '__secure-postern_resume': attributesAt(`/auth/oauth/authorize/${uid}`),
-      '__secure-postern_resume.sig': attributesAt(`/auth/oauth/authorize/${uid}`),
+      '__host-postern_browser-auth': attributesAt('/'),
+      '__secure-postern_interaction-auth': attributesAt(`/auth/interaction/${uid}`),
+      '__secure-postern_interaction-auth.sig': attributesAt(`/auth/interaction/${uid}`),
+      '__secure-postern_resume-auth': attributesAt(`/auth/oauth/authorize/${uid}`),
+      '__secure-postern_resume-auth.sig': attributesAt(`/auth/oauth/authorize/${uid}`),
     });
 
     const login = await browser.open(start.headers.get('location') ?? '');
@@ -107,7 +116,9 @@ describe('an issuer with a path', () => {
     });
     expect(answered.status).toBe(303);
     const resumed = await browser.request(answered.headers.get('location') ?? '');
-    const session = resumed.headers.getSetCookie().find((one) => one.startsWith('__Host-postern_session='));
+    const session = resumed.headers
+      .getSetCookie()
+      .find((one) => one.startsWith('__Host-postern_session-auth='));
     expect(session?.toLowerCase().split('; ').slice(1)).toEqual(
       expect.arrayContaining(['path=/', 'secure', 'httponly', 'samesite=lax']),
     );
@@ -202,5 +213,35 @@ describe('an issuer without a path', () => {
     '/oauth/token;x',
   ])('has one form of each path: %s is 404', async (target) => {
     expect((await raw(world().base, { method: 'POST', target })).status).toBe(404);
+  });
+});
+
+describe('issuers at several paths of one host', () => {
+  const host = 'https://id.example';
+  const worlds = [
+    useWorld({ issuer: host }),
+    useWorld({ issuer: `${host}/tenant` }),
+    useWorld({ issuer: `${host}/ten-ant` }),
+  ];
+
+  it('keep a person signed in at each, in whatever order they come by', async () => {
+    // One browser: every cookie with __Host- goes to all of them.
+    const jar = new Map<string, string>();
+    for (const round of [1, 2]) {
+      for (const [index, world] of worlds.entries()) {
+        const browser = new Browser(world().issuer, world().base);
+        for (const [name, value] of jar) browser.setCookie({ name, value, path: '/' });
+        const { callback } = await authorize(world(), {
+          browser,
+          scope: 'openid',
+          person: index % 2 === 0 ? 'alice' : 'bob',
+          parameters: round === 1 ? {} : { prompt: 'none' },
+        });
+        expect(callback.searchParams.get('error'), `${world().issuer} in round ${round}`).toBeNull();
+        for (const { name, value, path } of browser.cookies) if (path === '/') jar.set(name, value);
+      }
+    }
+    expect([...jar.keys()].filter((name) => name.startsWith('__Host-postern_session'))).toHaveLength(6);
+    expect(jar.has('__Host-postern_session')).toBe(true);
   });
 });

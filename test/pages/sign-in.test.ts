@@ -217,7 +217,14 @@ describe('choosing an account', () => {
 });
 
 describe('never a dead end', () => {
-  const world = useWorld({ config });
+  const service = {
+    client_id: 'named-service',
+    client_name: 'Secret project',
+    client_secret: 'env:TEST_SVC',
+    grant_types: ['client_credentials'],
+    scope: 'reports.read',
+  };
+  const world = useWorld({ config: { ...config, clients: [...clientsWithHome(), service] } });
   const link = `<a class="button primary" href="${HOME}" rel="noreferrer">Back to Web app</a>`;
 
   it('LG-10: a finished sign-in leads back to its app, by form, by link and by the engine’s own address', async () => {
@@ -282,6 +289,21 @@ describe('never a dead end', () => {
     }
   });
 
+  it('names no app to a browser whose cookie this service did not sign, and never a service', async () => {
+    const uid = `${'u'.repeat(8)}${'x'.repeat(35)}`;
+    const value = `${'u'.repeat(8)}.${Buffer.from('web').toString('base64url')}`;
+    for (const signature of [[], [{ name: 'postern_apps.sig', value: 'A'.repeat(27), path: '/' }]]) {
+      const stranger = newBrowser(world());
+      stranger.setCookie({ name: 'postern_apps', value, path: '/' });
+      for (const cookie of signature) stranger.setCookie(cookie);
+      expect((await stranger.open(`${world().issuer}/interaction/${uid}`)).text).not.toContain('Web app');
+    }
+    for (const path of ['/oauth/authorize', '/oauth/logout']) {
+      const page = await newBrowser(world()).open(`${world().issuer}${path}?client_id=named-service`);
+      expect(page.text).not.toContain('Secret project');
+    }
+  });
+
   it('names the app where it has no page to lead to', async () => {
     const { browser, page } = await begin(world(), {
       client_id: 'web2',
@@ -299,7 +321,7 @@ describe('never a dead end', () => {
     );
     expect([page.status, titleOf(page)]).toEqual([400, 'Something went wrong']);
     expect(page.text).toContain(link);
-    expect(page.text).not.toContain('evil.example');
+    expect(page.text).not.toMatch(/(href|src|action)="[^"]*evil/);
   });
 });
 

@@ -3,11 +3,13 @@ import Provider, { type Configuration, type KoaContextWithOIDC } from 'oidc-prov
 import type { AccessTokens } from '../../tokens/access-token.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import type { RevokedTokens } from '../../tokens/revoked-tokens.ts';
+import type { BrowserBinding } from '../browser-binding.ts';
 import type { FindMachineToken } from '../machine-tokens.ts';
 import { accessTokenModel } from './access-token.ts';
 import { clientCredentialsModel } from './client-credentials.ts';
 import { contextClass } from './context.ts';
 import type { ModelClass } from './model.ts';
+import { bindToBrowser, type BoundInteraction } from './browser-binding.ts';
 import { keepNewerMembers, type RewrittenModel } from './newer-members.ts';
 import { bindToSession, type BoundModel } from './session-binding.ts';
 
@@ -16,6 +18,7 @@ export type SeamParts = {
   readonly audiences: AudienceRules;
   readonly revoked: RevokedTokens;
   readonly findMachineToken: FindMachineToken;
+  readonly browsers: BrowserBinding;
   /** Resolves true when `secret` is one of the client's live secrets; may throw what the host answers (429, 503). */
   readonly compareClientSecret: (
     ctx: KoaContextWithOIDC | undefined,
@@ -38,7 +41,8 @@ const currentRoute = () => Provider.ctx?.oidc.route;
 export class PosternProvider extends Provider {
   constructor(issuer: string, configuration: Configuration, parts: SeamParts) {
     super(issuer, configuration);
-    const { tokens, audiences, revoked, findMachineToken, compareClientSecret, admitPublicClient } = parts;
+    const { tokens, audiences, revoked, findMachineToken, browsers } = parts;
+    const { compareClientSecret, admitPublicClient } = parts;
 
     for (const model of [this.AccessToken, this.AuthorizationCode, this.RefreshToken]) {
       bindToSession(model as unknown as BoundModel, this);
@@ -69,6 +73,7 @@ export class PosternProvider extends Provider {
     // The adapter hears which session a new one follows.
     const { IN_PAYLOAD } = this.Session as unknown as RewrittenModel;
     Object.defineProperty(this.Session, 'IN_PAYLOAD', { value: [...IN_PAYLOAD, 'oldId'] });
+    bindToBrowser(this.Interaction as unknown as BoundInteraction, browsers, () => Provider.ctx);
     // Everything else is written once.
     for (const model of [this.Session, this.Grant, this.Interaction]) {
       keepNewerMembers(model);
