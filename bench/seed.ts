@@ -127,6 +127,8 @@ function unhurried(redis: Redis): RedisConnection {
     confirm: ({ script, keys, args }) => run(script, keys, args),
     inspect: notHere,
     check: notHere,
+    checkWrites: notHere,
+    judgeSentinels: notHere,
     masters: () => [redis],
     label: 'filled',
     prefix: '',

@@ -11,24 +11,91 @@ import type { Rotation } from './keys/rotation.ts';
 import type { Timing } from './keys/timing.ts';
 import { createLossDetector } from './store/lost-writes.ts';
 import { type Clock, type Store, StoreUnavailable, StoreUnfit } from './store/store.ts';
+import { measured } from './store/measured.ts';
 import type { Snapshot } from './telemetry/instruments.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
 /** Why the service isn't ready, one line each; empty when it is. */
-export async function problemsOf(store: Store, rotation: Rotation): Promise<readonly string[]> {
+export async function problemsOf(
+  { store, storeProblem }: WatchedStore,
+  rotation: Rotation,
+): Promise<readonly string[]> {
   const problems = keyProblems(rotation.status(), store.clock.now());
-  try {
-    await store.ping();
-    return problems;
-  } catch (error) {
-    return [storeProblem(error), ...problems];
+  const problem = await storeProblem();
+  return problem === undefined ? problems : [problem, ...problems];
+}
+
+export type WatchedStore = {
+  /** As the one that was given, and measured. Whoever closes it ends the watch. */
+  readonly store: Store;
+  /** Asks now: why the store can't be used, undefined when it can. Never rejects. */
+  readonly storeProblem: () => Promise<string | undefined>;
+};
+
+const LOOK_EVERY_MS = 5000;
+const LOOK_AGAIN_MS = 1000;
+/** By then a connection that was cut has been tried again, which says more than that it was cut. */
+const LOOK_SOON_MS = 200;
+
+/**
+ * Looks at the store by itself, and at once when something fails there, and writes one line to the log whenever what is wrong with
+ * it changes.
+ */
+export function watchStore(given: Store, { log, metrics }: Pick<Telemetry, 'log' | 'metrics'>): WatchedStore {
+  let known: unknown;
+  let asking: Promise<string | undefined> | undefined;
+  let isClosed = false;
+  let dueAt = 0;
+  let timer: NodeJS.Timeout | undefined;
+  lookIn(LOOK_EVERY_MS);
+  const store = measured(given, (operation, seconds, failed) => {
+    metrics.storeOperation(operation, seconds, failed);
+    if (failed && operation !== 'ping' && dueAt - performance.now() > LOOK_AGAIN_MS) lookIn(LOOK_SOON_MS);
+  });
+
+  async function ask(): Promise<string | undefined> {
+    const error: unknown = await store.ping().catch((reason: unknown) => reason);
+    const problem = error === undefined ? undefined : toProblem(error);
+    // How a network is broken may be said in another way each time; what a server answers is worth a line of its own.
+    const state = error instanceof Error && error.name === StoreUnavailable.name ? error.name : problem;
+    if (state === known || isClosed) return problem;
+    known = state;
+    if (problem === undefined) log.info('the store can be used again');
+    else log.error(problem);
+    return problem;
   }
+
+  function storeProblem(): Promise<string | undefined> {
+    asking ??= ask().finally(() => (asking = undefined));
+    return asking;
+  }
+
+  function lookIn(ms: number): void {
+    clearTimeout(timer);
+    if (isClosed) return;
+    dueAt = performance.now() + ms;
+    timer = setTimeout(() => {
+      void storeProblem().then((problem) => lookIn(problem === undefined ? LOOK_EVERY_MS : LOOK_AGAIN_MS));
+    }, ms).unref();
+  }
+
+  return {
+    store: {
+      ...store,
+      close() {
+        isClosed = true;
+        clearTimeout(timer);
+        return store.close();
+      },
+    },
+    storeProblem,
+  };
 }
 
 /** What the operator must change at the server or the disk; anything else is an outage. */
-function storeProblem(error: unknown): string {
+function toProblem(error: unknown): string {
   if (error instanceof StoreUnfit) return `the store is not safe: ${error.message}`;
-  return error instanceof StoreUnavailable ? error.message : 'the store can not be reached';
+  return error instanceof StoreUnavailable ? error.message : "can't reach the store";
 }
 
 /** For the start that found an empty store: whether one was lost is for the operator to know. */
@@ -62,11 +129,12 @@ export type SnapshotParts = {
   readonly rotation: Rotation;
   readonly timing: Timing;
   readonly uses: SecretUses;
+  readonly storeWarnings: readonly string[];
   readonly now: Clock;
 };
 
 export function snapshotOf(parts: SnapshotParts): Snapshot {
-  const { config, status, problems, rotation, timing, uses, now } = parts;
+  const { config, status, problems, rotation, timing, uses, storeWarnings, now } = parts;
   const ring = rotation.ring();
   const keys = outlook(ring, now(), timing);
   const step = nextStep(ring, now(), timing);
@@ -88,5 +156,6 @@ export function snapshotOf(parts: SnapshotParts): Snapshot {
       ),
     ),
     secretUses: uses.seen(),
+    storeWarnings,
   };
 }

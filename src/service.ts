@@ -6,7 +6,14 @@ import { voidChangedCredentials } from './accounts/changed-credentials.ts';
 import { tellShadowed, tellWeakHashes } from './accounts/notices.ts';
 import { createPasswords } from './accounts/passwords.ts';
 import { createPeople } from './accounts/people.ts';
-import { lossDetector, problemsOf, reportNewKeys, snapshotOf } from './condition.ts';
+import {
+  lossDetector,
+  problemsOf,
+  reportNewKeys,
+  snapshotOf,
+  type WatchedStore,
+  watchStore,
+} from './condition.ts';
 import type { Config, ConfigError } from './config/config.ts';
 import { keepUntilRestart, needRestart } from './config/restart.ts';
 import { passwordThreads } from './config/threads.ts';
@@ -23,7 +30,6 @@ import { createReportedLimits } from './limits/report.ts';
 import { buildSite, openViews, type Foundation, type Site } from './site.ts';
 import { openStore } from './store/open.ts';
 import type { Clock, Store } from './store/store.ts';
-import { measured } from './store/measured.ts';
 import { toText } from './telemetry/metrics.ts';
 import { silentTelemetry, type Telemetry } from './telemetry/telemetry.ts';
 
@@ -74,30 +80,28 @@ export async function createService(
   hash = '',
 ): Promise<OneService> {
   const { now = Date.now, telemetry = silentTelemetry(), rotationTimer, hasManagement = true } = overrides;
-  const { log, metrics } = telemetry;
-  const opened =
-    overrides.store ?? (await openStore(config.store, overrides.now, (message) => log.warn(message)));
-  const store = measured(opened, metrics.storeOperation);
+  const opened = overrides.store ?? (await openStore(config.store, overrides.now, telemetry.log));
+  const watched = watchStore(opened, telemetry);
   try {
-    const parts = await openKeys(config, store);
-    const given = { ...overrides, store, now, telemetry, rotationTimer, hasManagement };
+    const parts = await openKeys(config, watched.store);
+    const given = { ...overrides, ...watched, now, telemetry, rotationTimer, hasManagement };
     const service = new RunningService(config, hash, { ...parts, ...given });
     await service.prepare();
     return service;
   } catch (error) {
-    await store.close();
+    await watched.store.close();
     throw error;
   }
 }
 
-type Parts = OpenKeys & {
-  readonly store: Store;
-  readonly now: Clock;
-  readonly telemetry: Telemetry;
-  readonly rotationTimer: Timer | undefined;
-  readonly hasManagement: boolean;
-  readonly hasShortWays?: boolean;
-};
+type Parts = OpenKeys &
+  WatchedStore & {
+    readonly now: Clock;
+    readonly telemetry: Telemetry;
+    readonly rotationTimer: Timer | undefined;
+    readonly hasManagement: boolean;
+    readonly hasShortWays?: boolean;
+  };
 
 class RunningService implements OneService {
   readonly #parts: Parts;
@@ -269,7 +273,7 @@ class RunningService implements OneService {
   }
 
   #problems(): Promise<readonly string[]> {
-    return problemsOf(this.#parts.store, this.#rotation);
+    return problemsOf(this.#parts, this.#rotation);
   }
 
   async #snapshot() {
@@ -281,6 +285,7 @@ class RunningService implements OneService {
       rotation: this.#rotation,
       timing: settings.timing,
       uses: this.#foundation.uses,
+      storeWarnings: store.warnings?.() ?? [],
       now: store.clock.now,
     });
   }

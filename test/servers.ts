@@ -114,8 +114,8 @@ export type RedisServer = {
   resume(): void;
   /** kill -9. */
   kill(): Promise<void>;
-  /** The same server again, after `kill`. */
-  restart(): Promise<void>;
+  /** The same server again, after `kill`; with more settings this time. */
+  restart(more?: readonly string[]): Promise<void>;
 };
 
 /** Kills `child` when this process ends in whatever way: its end of the pipe closes. A test run that is killed hears no event. */
@@ -152,7 +152,7 @@ export async function startRedis({ port, password, settings = [] }: RedisOptions
     pause: () => launched.signal('SIGSTOP'),
     resume: () => launched.signal('SIGCONT'),
     kill: () => launched.end('SIGKILL'),
-    restart: () => launched.start(),
+    restart: (more) => launched.start(more),
   };
 }
 
@@ -166,8 +166,8 @@ export function launchServer(args: readonly string[], port: number) {
   const isRunning = () => child !== undefined && child.exitCode === null && child.signalCode === null;
 
   return {
-    async start(): Promise<void> {
-      child = spawn(program, [...args], { stdio: 'ignore' });
+    async start(more: readonly string[] = []): Promise<void> {
+      child = spawn(program, [...args, ...more], { stdio: 'ignore' });
       guard(child);
       ended = new Promise((resolve) => child?.once('exit', () => resolve()));
       const early = ended.then(() =>

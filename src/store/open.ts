@@ -6,19 +6,24 @@ import type { Clock, Store } from './store.ts';
 
 /**
  * Rejects with one line that an operator can act on. `now` is believed; without it, who shares a server goes by that one's
- * clock. `onWarning` hears what the service can live with, but shouldn't.
+ * clock. `log` gets what the service can live with, but shouldn't.
  */
 export async function openStore(
   config: StoreConfig,
   now?: Clock,
-  onWarning?: (message: string) => void,
+  log?: { readonly warn: (message: string) => void },
 ): Promise<Store> {
   if (config.engine === 'lmdb') {
     const { openLmdb } = await import('./lmdb.ts');
     return openLmdb({ folder: config.folder, now: now ?? Date.now });
   }
   const { openRedis } = await import('./redis.ts');
-  return openRedis({ url: config.url, now: now ?? Date.now, followsServer: now === undefined, onWarning });
+  return openRedis({
+    url: config.url,
+    now: now ?? Date.now,
+    followsServer: now === undefined,
+    onWarning: (message) => log?.warn(message),
+  });
 }
 
 /** False where lmdb would make a store: for commands that only read. */

@@ -4,6 +4,7 @@ import type { Redis } from 'ioredis';
 import { countOne, type PlacedDocument, type StoreAdministration } from './administration.ts';
 import { connectRedis, type RedisConnection } from './redis-connection.ts';
 import { readCollection } from './redis-documents.ts';
+import type { Finding } from './redis-info.ts';
 import { documentsKey, DOCUMENTS_PREFIX } from './redis-keys.ts';
 import { toBoolean } from './redis-replies.ts';
 
@@ -13,12 +14,18 @@ export async function administerRedis(url: string): Promise<StoreAdministration>
   const connection = await connectRedis(url, { isForLooking: true });
   return {
     async findings() {
-      const reports = await connection.inspect();
-      return reports.map(({ name, findings }) => ({
-        server: name === 'master' ? connection.label : name,
-        faults: findings.filter(({ severity }) => severity === 'fault').map(({ message }) => message),
-        warnings: findings.filter(({ severity }) => severity === 'warning').map(({ message }) => message),
-      }));
+      const [reports, sentinels] = await Promise.all([connection.inspect(), connection.judgeSentinels()]);
+      return reports.map(({ name, findings }) => {
+        const messagesOf = (wanted: Finding['severity']) =>
+          [...findings, ...sentinels].flatMap(({ severity, message }) =>
+            severity === wanted ? [message] : [],
+          );
+        return {
+          server: name === 'master' ? connection.label : name,
+          faults: messagesOf('fault'),
+          warnings: messagesOf('warning'),
+        };
+      });
     },
     async stats() {
       const counts: Record<string, number> = {};

@@ -2,20 +2,26 @@
 // and again, until the master answers it in time. So an outage costs one request its patience, nothing queues up, and nobody
 // reads what an old master still remembers. Owns no timeout, and not what tells an old master from the master.
 import { parseInfo, type Replication, toReplication } from './redis-info.ts';
-import type { Master } from './redis-client.ts';
+import { COMMAND_MS, inTime, type Master } from './redis-client.ts';
 
 const PROBE_EVERY_MS = 100;
 
 export interface Breaker {
-  isOpen(name: string): boolean;
+  /** Why this server isn't asked; undefined when it is. */
+  obstacle(name: string): Error | undefined;
   /** An answer of this server was late, or said that it is a replica; or it is another one now. It is asked `afterMs`. */
-  trip(master: Master, afterMs?: number): void;
+  trip(master: Master, obstacle: Error, afterMs?: number): void;
   /** Asks at once. True: it is open no more. */
   retry(master: Master): Promise<boolean>;
   close(): void;
 }
 
-type Open = { timer?: NodeJS.Timeout; probe?: Promise<void> | undefined; trips: number };
+type Open = {
+  readonly obstacle: Error;
+  timer?: NodeJS.Timeout;
+  probe?: Promise<void> | undefined;
+  trips: number;
+};
 
 /** `isMaster` judges what a server says of itself. */
 export function createBreaker(isMaster: (name: string, told: Replication) => Promise<boolean>): Breaker {
@@ -46,19 +52,19 @@ export function createBreaker(isMaster: (name: string, told: Replication) => Pro
   /** Rejects where there is no answer. */
   async function isAnswering({ name, redis }: Master): Promise<boolean> {
     // Twice: one that was frozen may give its first answer before it has noticed that its replicas left.
-    await redis.info('replication');
-    return isMaster(name, toReplication(parseInfo(await redis.info('replication'))));
+    await inTime(redis.info('replication'), COMMAND_MS);
+    return isMaster(name, toReplication(parseInfo(await inTime(redis.info('replication'), COMMAND_MS))));
   }
 
   return {
-    isOpen: (name) => open.has(name),
-    trip(master, afterMs) {
+    obstacle: (name) => open.get(name)?.obstacle,
+    trip(master, obstacle, afterMs) {
       const known = open.get(master.name);
       if (known !== undefined) {
         known.trips += 1;
         return;
       }
-      const one: Open = { trips: 0 };
+      const one: Open = { obstacle, trips: 0 };
       open.set(master.name, one);
       probeLater(master, one, afterMs);
     },

@@ -16,6 +16,8 @@ import { slotOf } from './redis-slots.ts';
 export type Master = { readonly name: string; readonly redis: Redis };
 
 export interface RedisClient {
+  /** Why no master is connected: the last error of a connection. */
+  readonly obstacle: () => Error;
   /** Follows a key to its master. What we use of it is the same on all kinds. */
   readonly commands: Redis;
   /** Rejects with the first reason when nobody answers. */
@@ -33,6 +35,8 @@ export interface RedisClient {
 
 /** Longest wait for one answer. */
 export const COMMAND_MS = 300;
+/** How often it is looked whether an answer is late. */
+const TICK_MS = 50;
 /** Longest wait for the first connection. */
 const CONNECT_MS = 3000;
 
@@ -41,7 +45,6 @@ const backoff = (times: number) => Math.min(50 * times, 500);
 const COMMON = {
   lazyConnect: true,
   connectTimeout: 1000,
-  commandTimeout: COMMAND_MS,
   // A frozen server accepts and says nothing: after a second give the connection up, so that nothing piles up in it.
   socketTimeout: 1000,
   disconnectTimeout: 200,
@@ -57,6 +60,26 @@ const COMMON = {
 /** `onReady`: the one master is connected, again perhaps. Those of a Cluster know each other's changes better than we. */
 export function createRedisClient(place: RedisPlace, onReady?: (master: Master) => void): RedisClient {
   return place.kind === 'cluster' ? createClusterClient(place) : createSingleClient(place, onReady);
+}
+
+/** There was no answer in time. */
+export class Late extends Error {}
+
+/**
+ * What `answer` becomes; rejects with Late after `ms`. Only time in which this process was awake counts, and what has arrived is
+ * read before: a stall of our own is no silence of the server.
+ */
+export function inTime<T>(answer: Promise<T>, ms: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let left = Math.ceil(ms / TICK_MS);
+    const timer = setInterval(() => {
+      left -= 1;
+      if (left > 0) return;
+      clearInterval(timer);
+      setImmediate(() => reject(new Late('no answer in time')));
+    }, TICK_MS);
+    answer.then(resolve, reject).finally(() => clearInterval(timer));
+  });
 }
 
 /** RESP puts the code of an error in its first word. */
@@ -83,11 +106,16 @@ function createSingleClient(place: RedisPlace, onReady?: (master: Master) => voi
     enableOfflineQueue: false,
     enableAutoPipelining: true,
     retryStrategy: backoff,
+    reconnectOnError(error) {
+      if (!COMMON.reconnectOnError(error)) return false;
+      lastError = error;
+      return true;
+    },
   };
+  let lastError: Error | undefined;
   const redis = new Redis(options);
-  let lastError: unknown;
   // Each command hears of its own failure; without a listener ioredis prints.
-  redis.on('error', (error: unknown) => (lastError = error));
+  redis.on('error', (error: Error) => (lastError = error));
   let isClosed = false;
   // News of another master that come just while a Sentinel is asked for it end a client of ioredis for good, because its
   // `connector.disconnect()` means "look again" as well as "stop". Whatever ended it: until we close it, it begins again.
@@ -95,13 +123,17 @@ function createSingleClient(place: RedisPlace, onReady?: (master: Master) => voi
     setTimeout(() => void (isClosed || redis.connect().catch(() => undefined)), backoff(1));
   });
   const master = { name: 'master', redis };
-  redis.on('ready', () => onReady?.(master));
+  redis.on('ready', () => {
+    lastError = undefined;
+    onReady?.(master);
+  });
   const masterOf = () => (redis.status === 'ready' ? master : undefined);
 
   return {
     commands: redis,
+    obstacle: () => lastError ?? DISCONNECTED,
     connect: () =>
-      inTime(
+      connectInTime(
         redis.connect(),
         // connect() itself only says that the connection is closed.
         () => lastError,
@@ -116,6 +148,8 @@ function createSingleClient(place: RedisPlace, onReady?: (master: Master) => voi
     },
   };
 }
+
+const DISCONNECTED = new Error('its master is not connected');
 
 function toSentinelOptions(place: RedisPlace) {
   return {
@@ -163,12 +197,13 @@ function createClusterClient(place: RedisPlace): RedisClient {
       redisOptions: { ...COMMON, ...toCredentials(place), keyPrefix: place.prefix },
     },
   );
-  let lastError: unknown;
+  let lastError: Error | undefined;
   // Of all nodes only the last one's reason says more than that it was none of them.
   cluster.on('error', (error: Error & { readonly lastNodeError?: Error }) => {
     lastError = error.lastNodeError ?? error;
   });
-  cluster.on('node error', (error: unknown) => (lastError = error));
+  cluster.on('node error', (error: Error) => (lastError = error));
+  cluster.on('ready', () => (lastError = undefined));
 
   const nodeAt = (name: string | undefined) => cluster.nodes('master').find((node) => nameOf(node) === name);
 
@@ -185,9 +220,10 @@ function createClusterClient(place: RedisPlace): RedisClient {
   return {
     // The types differ in nothing that is used here: both are made from the same table of commands.
     commands: cluster as unknown as Redis,
+    obstacle: () => lastError ?? DISCONNECTED,
     async connect() {
-      await inTime(cluster.connect(), () => lastError);
-      await inTime(Promise.all(cluster.nodes('master').map(whenReady)), () => lastError);
+      await connectInTime(cluster.connect(), () => lastError);
+      await connectInTime(Promise.all(cluster.nodes('master').map(whenReady)), () => lastError);
     },
     masterOf: (key) => masterAt(cluster.slots[slotOf(`${place.prefix}${key}`)]?.[0]),
     masterAt,
@@ -207,17 +243,11 @@ async function whenReady(redis: Redis): Promise<void> {
   await new Promise<void>((resolve) => redis.once('ready', () => resolve()));
 }
 
-async function inTime(connecting: Promise<unknown>, reason: () => unknown): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('nobody answers')), CONNECT_MS);
-  });
+async function connectInTime(connecting: Promise<unknown>, reason: () => unknown): Promise<void> {
   try {
-    await Promise.race([connecting, late]);
+    await inTime(connecting, CONNECT_MS);
   } catch (error) {
     throw reason() ?? error;
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -1,11 +1,12 @@
 // Writes that the replicas must have before anybody is told that they happened. Owns one connection for them, because WAIT
 // holds up whatever comes after it; all who come while one WAIT is out share the next one. Translates no error.
 import type { RedisPlace } from '../config/redis-url.ts';
-import { codeOf, createRedisClient, type Master } from './redis-client.ts';
+import { codeOf, COMMAND_MS, createRedisClient, inTime, type Master } from './redis-client.ts';
 import { parseInfo, type Replication, toReplication } from './redis-info.ts';
 import { createReplicas, type Replicas } from './redis-replicas.ts';
 import { SCRIPTS, type ScriptName } from './redis-scripts.ts';
 import { downAfterOf } from './redis-sentinels.ts';
+import { StoreTakesNoWrites } from './store.ts';
 
 /** How long replicas may take. */
 const WAIT_MS = 150;
@@ -123,7 +124,7 @@ export function createConfirmer(place: RedisPlace, options: Options): Confirmer 
         if (code === 'TRYAGAIN') await new Promise((resolve) => setTimeout(resolve, 25));
         else master = client.masterAt(error.message.split(' ')[2] ?? '');
       }
-      throw new Error('its master is not connected');
+      throw client.obstacle();
     },
     async isWhole(name, told) {
       const master = client.masterAt(name);
@@ -220,14 +221,15 @@ function createSender(place: RedisPlace, { now, onSilence }: Options) {
   return { sendBatch, isSeen, look, replicasOf: (master: Master) => knownOf(master).replicas };
 }
 
-const MISSED = new Error('a replica is missed');
+const MISSED = new StoreTakesNoWrites('one of its replicas is missing');
 const NOT_SENT: Outcome = { reply: undefined, error: MISSED, isConfirmed: false };
 const LOST = { reply: undefined, error: new Error('no answer') };
 
 /** How long fewer replicas must have been there; undefined while this may be no master any more. */
 async function graceOf(place: RedisPlace, { redis }: Master): Promise<number | undefined> {
   if (place.kind !== 'sentinel') return GRACE_MS;
-  const downAfterMs = await downAfterOf(place, parseInfo(await redis.info('server')).get('run_id') ?? '');
+  const info = parseInfo(await inTime(redis.info('server'), COMMAND_MS));
+  const downAfterMs = await downAfterOf(place, info.get('run_id') ?? '');
   return downAfterMs && Math.max(SHORTEST_GRACE_MS, downAfterMs + SENTINELS_MS);
 }
 
@@ -243,7 +245,7 @@ async function send({ redis }: Master, batch: readonly Waiting[], replicas: numb
   // After WAIT: who went away meanwhile is missed.
   pipeline.info('replication');
   try {
-    const results = (await pipeline.exec()) ?? [];
+    const results = (await inTime(pipeline.exec(), COMMAND_MS)) ?? [];
     const [[, confirmed] = [], [, info] = []] = results.slice(-2);
     return {
       answers: places.map((place) => {

@@ -3,12 +3,21 @@
 import type { Redis } from 'ioredis';
 import { parseRedisUrl, type RedisPlace } from '../config/redis-url.ts';
 import { createBreaker } from './redis-breaker.ts';
-import { codeOf, COMMAND_MS, createRedisClient, type Master, type RedisClient } from './redis-client.ts';
+import {
+  codeOf,
+  COMMAND_MS,
+  createRedisClient,
+  inTime,
+  Late,
+  type Master,
+  type RedisClient,
+} from './redis-client.ts';
 import { findObstacle } from './redis-diagnosis.ts';
 import { createConfirmer, type Write } from './redis-confirm.ts';
 import { judgeServer, parseInfo, type Finding, type InfoFields, type Replication } from './redis-info.ts';
+import { judgeSentinels } from './redis-sentinels.ts';
 import type { ScriptName } from './redis-scripts.ts';
-import { StoreUnavailable, StoreUnfit } from './store.ts';
+import { StoreRefused, StoreTakesNoWrites, StoreUnavailable, StoreUnfit } from './store.ts';
 
 export type { Write } from './redis-confirm.ts';
 
@@ -28,6 +37,10 @@ export interface RedisConnection {
   inspect(): Promise<readonly ServerReport[]>;
   /** As `inspect`. Rejects with StoreUnfit when a server loses tokens. */
   check(): Promise<readonly ServerReport[]>;
+  /** Rejects with StoreTakesNoWrites when a master refuses every write. */
+  checkWrites(): Promise<void>;
+  /** What is wrong with the Sentinels, where there are any. Never rejects. */
+  judgeSentinels(): Promise<readonly Finding[]>;
   /** Every master, to look at all keys. */
   masters(): readonly Redis[];
   readonly label: string;
@@ -37,6 +50,13 @@ export interface RedisConnection {
   readonly isConfirmed: boolean;
   close(): Promise<void>;
 }
+
+/** What ioredis calls an answer that is an error. */
+const REPLY_ERROR = 'ReplyError';
+const LOADING = Object.assign(new Error('LOADING Redis is loading the dataset in memory'), {
+  name: REPLY_ERROR,
+});
+const UNKNOWN = new Error('it is not known yet whether this server is still the master');
 
 /** Longer than one command takes, because it may wait for the batch before it. */
 const ASK_MS = COMMAND_MS + 100;
@@ -63,7 +83,7 @@ type Opening = RedisConnection & { open(): Promise<void> };
 function toConnection(place: RedisPlace): Opening {
   let hasOpened = false;
   // Whoever comes back may come to another server than before, and to one that was replaced.
-  const client = createRedisClient(place, (master) => hasOpened && breaker.trip(master, 0));
+  const client = createRedisClient(place, (master) => hasOpened && breaker.trip(master, UNKNOWN, 0));
   const confirmer =
     place.leastReplicas > 0 ? createConfirmer(place, { now: () => performance.now(), onSilence }) : undefined;
   const breaker = createBreaker(isMaster);
@@ -75,19 +95,20 @@ function toConnection(place: RedisPlace): Opening {
 
   function onSilence(name: string): void {
     const master = client.masters().find((one) => one.name === name);
-    if (master !== undefined) breaker.trip(master);
+    if (master !== undefined) breaker.trip(master, new Late('no answer in time'));
   }
 
   /** Not asked at all: nothing was sent, and nothing will be. */
   function masterOf(key: string): Master {
     const master = client.masterOf(key);
-    if (master === undefined) throw new Error('its master is not connected');
-    if (breaker.isOpen(master.name)) throw new Error('its master keeps us waiting');
+    if (master === undefined) throw client.obstacle();
+    const obstacle = breaker.obstacle(master.name);
+    if (obstacle !== undefined) throw obstacle;
     return master;
   }
 
   async function ask<T>(key: string, command: (commands: Redis) => Promise<T>): Promise<T> {
-    return inTime(
+    return attempt(
       () => masterOf(key),
       breaker,
       () => command(client.commands),
@@ -112,24 +133,25 @@ function toConnection(place: RedisPlace): Opening {
     },
     async confirm(write, hasWritten = () => true) {
       if (confirmer === undefined) return run(write.script, write.keys, write.args);
-      const { reply, isConfirmed } = await inTime(
+      const { reply, isConfirmed } = await attempt(
         () => masterOf(write.keys[0] ?? ''),
         breaker,
         () => confirmer.write(write),
       );
       if (isConfirmed || !hasWritten(reply)) return reply;
-      throw new StoreUnavailable({ cause: new Error('not every replica confirmed the write') });
+      throw new StoreTakesNoWrites('not every replica confirmed the write');
     },
     inspect: () => inspect(client, place.leastReplicas),
     async check() {
       const reports = await inspect(client, place.leastReplicas);
       refuseFaults(reports);
       for (const master of client.masters()) {
-        if (await breaker.retry(master)) continue;
-        throw new StoreUnavailable({ cause: new Error('its master keeps us waiting, or was replaced') });
+        if (!(await breaker.retry(master))) throw toUnavailable(breaker.obstacle(master.name));
       }
       return reports;
     },
+    checkWrites: () => checkWrites(client),
+    judgeSentinels: () => (place.kind === 'sentinel' ? judgeSentinels(place) : Promise.resolve([])),
     masters: () => client.masters().map(({ redis }) => redis),
     async close() {
       breaker.close();
@@ -143,6 +165,17 @@ function refuseFaults(reports: readonly ServerReport[]): void {
   if (fault !== undefined) throw new StoreUnfit(fault.message);
 }
 
+/** A script that may write needs no key to be refused: by a full memory, a failed disk or missing replicas. */
+async function checkWrites(client: RedisClient): Promise<void> {
+  try {
+    const tries = client.masters().map(({ redis }) => redis.eval('#!lua\nreturn 1', 0));
+    await inTime(Promise.all(tries), COMMAND_MS);
+  } catch (error) {
+    const unavailable = toUnavailable(error);
+    throw unavailable instanceof StoreRefused ? new StoreTakesNoWrites(unavailable.reason) : unavailable;
+  }
+}
+
 async function inspect(client: RedisClient, leastReplicas: number): Promise<readonly ServerReport[]> {
   const masters = client.masters();
   if (masters.length === 0) throw new StoreUnavailable({ cause: new Error('no master is known') });
@@ -152,12 +185,19 @@ async function inspect(client: RedisClient, leastReplicas: number): Promise<read
       if (redis.status === 'wait') redis.connect().catch(() => undefined);
       if (redis.status !== 'ready') {
         client.refresh();
-        throw new StoreUnavailable({ cause: new Error(`connection: ${redis.status}`) });
+        throw toUnavailable((await isLoading(redis)) ? LOADING : client.obstacle());
       }
-      const info = parseInfo(await translate(() => redis.info()));
+      const info = parseInfo(await translate(() => inTime(redis.info(), COMMAND_MS)));
       return { name, info, findings: judgeServer(info, leastReplicas) };
     }),
   );
+}
+
+/** ioredis doesn't call a connection ready before the server has loaded its data; INFO is answered meanwhile. */
+async function isLoading(redis: Redis): Promise<boolean> {
+  if (redis.status !== 'connect') return false;
+  const info = await inTime(redis.info('persistence'), COMMAND_MS).catch(() => '');
+  return parseInfo(info).get('loading') === '1';
 }
 
 /** ioredis adds a method for each script, which its types can't know. */
@@ -165,26 +205,19 @@ function toScripted(commands: Redis) {
   return commands as unknown as Record<ScriptName, (...args: unknown[]) => Promise<unknown>>;
 }
 
-async function inTime<T>(
+async function attempt<T>(
   choose: () => Master,
-  breaker: { trip(master: Master): void },
+  breaker: { trip(master: Master, obstacle: Error): void },
   action: () => Promise<T>,
 ): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
   let master: Master | undefined;
-  const began = performance.now();
   try {
     master = choose();
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(new Error('no answer in time')), ASK_MS);
-    });
-    return await Promise.race([action(), late]);
+    return await inTime(action(), ASK_MS);
   } catch (error) {
-    const isLate = performance.now() - began >= COMMAND_MS;
-    if (master !== undefined && (isLate || codeOf(error) === 'READONLY')) breaker.trip(master);
-    throw new StoreUnavailable({ cause: toCause(error) });
-  } finally {
-    clearTimeout(timer);
+    const isOver = error instanceof Late || codeOf(error) === 'READONLY';
+    if (master !== undefined && isOver) breaker.trip(master, toCause(error));
+    throw toUnavailable(error);
   }
 }
 
@@ -192,15 +225,21 @@ async function translate<T>(action: () => Promise<T>): Promise<T> {
   try {
     return await action();
   } catch (error) {
-    throw new StoreUnavailable({ cause: toCause(error) });
+    throw toUnavailable(error);
   }
 }
 
-/** ioredis hangs the command with its arguments on the error, and Redis may quote them: neither may reach a log. */
+function toUnavailable(error: unknown): StoreUnavailable {
+  if (error instanceof StoreUnavailable) return error;
+  const cause = toCause(error);
+  return cause.name === REPLY_ERROR ? new StoreRefused(cause) : new StoreUnavailable({ cause });
+}
+
+/** ioredis hangs the command with its arguments on the error, and Redis may quote them: neither may reach a log. Nor does a script's hash help. */
 function toCause(error: unknown): Error {
   if (!(error instanceof Error)) return new Error('unknown failure');
   const text = error.message === '' && 'code' in error ? String(error.code) : error.message;
-  const cause = new Error(text.split(/, with args|\n/, 1)[0]);
+  const cause = new Error(text.split(/, with args|\n| script: [0-9a-f]{40}/, 1)[0]);
   cause.name = error.name;
   return cause;
 }

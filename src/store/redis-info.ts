@@ -4,6 +4,8 @@
 export type Finding = {
   /** `fault`: tokens would be lost, the service doesn't start. `warning`: less safe than it could be. */
   readonly severity: 'fault' | 'warning';
+  /** For a metric: the same for as long as it is the same thing, whatever numbers are in the message. */
+  readonly name: string;
   readonly message: string;
 };
 
@@ -48,12 +50,14 @@ function judgeFitness(info: InfoFields): readonly Finding[] {
     ...when(
       policy !== 'noeviction',
       'fault',
+      'eviction',
       `its maxmemory-policy is ${policy}, which throws tokens away; it must be noeviction`,
     ),
-    ...when(role !== 'master', 'fault', `it is a ${role}, not the master`),
+    ...when(role !== 'master', 'fault', 'role', `it is a ${role}, not the master`),
     ...when(
       Number.parseInt(version, 10) < OLDEST_MAJOR,
       'fault',
+      'version',
       `its version is ${version}; it must be ${OLDEST_MAJOR} or newer`,
     ),
   ];
@@ -65,16 +69,19 @@ function judgeDurability(info: InfoFields): readonly Finding[] {
     ...when(
       info.get('aof_enabled') === '0',
       'warning',
+      'appendonly',
       'appendonly is no: a restart loses signing keys and sessions; set it to yes',
     ),
     ...when(
       info.get('aof_last_write_status') === 'err' || info.get('rdb_last_bgsave_status') === 'err',
       'warning',
+      'disk',
       'its last write to disk failed; look at its log and its disk',
     ),
     ...when(
       most > 0 && used > 0.9 * most,
       'warning',
+      'memory',
       `${Math.round((100 * used) / most)} % of maxmemory is used; when it is full, every write is refused`,
     ),
   ];
@@ -86,6 +93,7 @@ function judgeReplicas(info: InfoFields, least: number): readonly Finding[] {
     return when(
       replicas > 0,
       'warning',
+      'unconfirmed_replica',
       'it has a replica that confirms nothing; add ?wait=1 to the URL so that a failover loses no use of a code',
     );
   }
@@ -93,22 +101,29 @@ function judgeReplicas(info: InfoFields, least: number): readonly Finding[] {
     ...when(
       replicas === 0,
       'warning',
+      'replicas',
       'it has no connected replica to confirm writes, so nobody can sign in or out; connect one, or add ?wait=0 to the URL',
     ),
     ...when(
       replicas > 0 && replicas < least,
       'warning',
+      'replicas',
       `it has ${replicas} of the ${least} replicas that ?wait=${least} asks for, so nobody can sign in or out`,
     ),
     // Named in INFO only where min-replicas-to-write is set.
     ...when(
       !info.has('min_slaves_good_slaves'),
       'warning',
+      'min_replicas',
       'min-replicas-to-write is 0: cut off from its replicas it takes writes that a failover loses; set it to 1',
     ),
   ];
 }
 
-function when(isTrue: boolean, severity: Finding['severity'], message: string): readonly Finding[] {
-  return isTrue ? [{ severity, message }] : [];
+function when(
+  isTrue: boolean,
+  severity: Finding['severity'],
+  ...[name, message]: readonly [string, string]
+): readonly Finding[] {
+  return isTrue ? [{ severity, name, message }] : [];
 }

@@ -1,13 +1,15 @@
-// Whether the Sentinels hold to a master: asked before writes count that fewer replicas have than before. Owns that one
-// question, on connections of its own; who the master is for everybody else, ioredis finds out.
+// What the Sentinels say of a master and of each other, asked on connections of its own: before writes count that fewer replicas
+// have than before, and for operators. Who the master is for everybody else, ioredis finds out.
 import { Redis } from 'ioredis';
 import type { RedisNode, RedisPlace } from '../config/redis-url.ts';
+import type { Finding } from './redis-info.ts';
 import { toTexts } from './redis-replies.ts';
 
 const ANSWER_MS = 500;
 
 type Opinion = {
-  readonly hasQuorum: boolean;
+  /** Why they could not replace a master that dies; undefined when they could. */
+  readonly quorumFault: string | undefined;
   readonly runId: string;
   readonly flags: string;
   readonly downAfterMs: number;
@@ -21,9 +23,25 @@ export async function downAfterOf(place: RedisPlace, runId: string): Promise<num
   const asked = await Promise.all(place.nodes.map((node) => askOne(place, node)));
   const opinions = asked.filter((opinion) => opinion !== undefined);
   // One that is cut off from the others with us knows nothing of what they do.
-  if (!opinions.some(({ hasQuorum }) => hasQuorum)) return undefined;
+  if (!opinions.some(({ quorumFault }) => quorumFault === undefined)) return undefined;
   if (!opinions.every((opinion) => opinion.runId === runId && opinion.flags === 'master')) return undefined;
   return Math.max(...opinions.map(({ downAfterMs }) => downAfterMs));
+}
+
+/** What an operator should know of them: that nobody would replace a master that dies, or that one of them is gone. */
+export async function judgeSentinels(place: RedisPlace): Promise<readonly Finding[]> {
+  const asked = await Promise.all(place.nodes.map((node) => askOne(place, node)));
+  const faults = asked.flatMap((opinion) => (opinion === undefined ? [] : [opinion.quorumFault]));
+  const severity = 'warning';
+  if (!faults.includes(undefined)) {
+    const reason = faults[0] ?? 'none of them answers';
+    const message = `its Sentinels can't replace a master that dies: ${reason}`;
+    return [{ severity, name: 'sentinel_quorum', message }];
+  }
+  if (faults.length === place.nodes.length) return [];
+  const silent = place.nodes.filter((_, index) => asked[index] === undefined);
+  const names = silent.map(({ host, port }) => `${host}:${port}`).join(', ');
+  return [{ severity, name: 'sentinel_silent', message: `its Sentinel does not answer: ${names}` }];
 }
 
 /** Undefined when it doesn't answer. */
@@ -45,12 +63,12 @@ async function askOne(place: RedisPlace, { host, port }: RedisNode): Promise<Opi
     await sentinel.connect();
     const fields = toTexts(await sentinel.call('SENTINEL', 'MASTER', place.masterName));
     const field = (name: string) => fields[fields.indexOf(name) + 1] ?? '';
-    const hasQuorum = await sentinel.call('SENTINEL', 'CKQUORUM', place.masterName).then(
-      () => true,
-      () => false,
+    const quorumFault = await sentinel.call('SENTINEL', 'CKQUORUM', place.masterName).then(
+      () => undefined,
+      (error: unknown) => (error instanceof Error ? error.message : String(error)),
     );
     return {
-      hasQuorum,
+      quorumFault,
       runId: field('runid'),
       flags: field('flags'),
       downAfterMs: Number(field('down-after-milliseconds')),

@@ -5,7 +5,8 @@ import { createServerClock, type ServerClock } from './redis-clock.ts';
 import { createRedisCounters } from './redis-counters.ts';
 import { createRedisDocuments } from './redis-documents.ts';
 import { createRedisRecords } from './redis-records.ts';
-import type { Clock, Store } from './store.ts';
+import type { Finding } from './redis-info.ts';
+import { type Clock, type Store, StoreRefused, StoreTakesNoWrites } from './store.ts';
 
 export type RedisStoreOptions = {
   /** In the notation of config/redis-url.ts, with the password inside if there is one. */
@@ -14,8 +15,17 @@ export type RedisStoreOptions = {
   readonly now: Clock;
   /** Goes by the server's clock where this machine's is off; else by `now` alone. */
   readonly followsServer?: boolean | undefined;
-  /** Hears what is less safe than it could be at this server, one line each. */
+  /** Hears what is less safe than it could be at this server, one line each when it begins and when it is over. */
   readonly onWarning?: ((message: string) => void) | undefined;
+};
+
+const PROBE = {
+  kind: 'Probe',
+  key: 'readiness',
+  payload: '',
+  ttlSeconds: 60,
+  grant: 'probe',
+  alias: 'probe',
 };
 
 /** Rejects with one line, without the password, when the server can't be reached or isn't fit to hold tokens. */
@@ -23,29 +33,72 @@ export async function openRedis(options: RedisStoreOptions): Promise<Store> {
   const { url, now, followsServer = false, onWarning } = options;
   const connection = await connectRedis(url);
   const clock = createServerClock(now);
+  const records = createRedisRecords(connection, clock.now);
   const warn = (message: string) => onWarning?.(`the store at ${connection.label}: ${message}`);
+  const warnings = new Map<string, string>();
+  let sentinels: readonly Finding[] = [];
+  let judging: Promise<void> | undefined;
 
-  async function look(ask: () => Promise<readonly ServerReport[]>): Promise<readonly ServerReport[]> {
+  /** One that is silent takes longer than readiness may. */
+  function judgeSentinels(): Promise<void> {
+    judging ??= connection
+      .judgeSentinels()
+      .then((findings) => void (sentinels = findings))
+      .finally(() => (judging = undefined));
+    return judging;
+  }
+
+  /** One line for each that is new, and for each that is over. */
+  function tellWarnings(findings: readonly Finding[]): void {
+    const found = new Map(findings.map(({ name, message }) => [name, message]));
+    for (const [name, message] of found) if (!warnings.has(name)) warn(message);
+    for (const [name, message] of warnings) if (!found.has(name)) warn(`no more: ${message}`);
+    warnings.clear();
+    found.forEach((message, name) => warnings.set(name, message));
+  }
+
+  async function look(ask: () => Promise<readonly ServerReport[]>): Promise<void> {
     const askedAt = now();
     const reports = await ask();
     if (followsServer && clock.follow(reports, askedAt)) warn(toWarning(clock));
-    return reports;
+    tellWarnings([...reports.flatMap(({ findings }) => findings), ...sentinels]);
   }
 
-  const reports = await look(() => connection.inspect()).catch(async (error: unknown) => {
+  /** Writes as requests do, so that a missing right or replica is known before a request meets it. */
+  async function tryRecords(): Promise<void> {
+    await records.find(PROBE.kind, PROBE.key);
+    try {
+      await records.save(PROBE);
+      await records.destroy(PROBE.kind, PROBE.key);
+    } catch (error) {
+      if (error instanceof StoreTakesNoWrites) {
+        throw new StoreTakesNoWrites(
+          warnings.get('replicas') ?? 'a replica does not confirm what is written',
+        );
+      }
+      if (error instanceof StoreRefused) throw new StoreTakesNoWrites(error.reason, { cause: error });
+      throw error;
+    }
+  }
+
+  try {
+    await judgeSentinels();
+    await look(() => connection.inspect());
+  } catch (error) {
     await connection.close();
     throw error;
-  });
-  for (const message of new Set(reports.flatMap(({ findings }) => findings.map((one) => one.message)))) {
-    warn(message);
   }
   return {
     clock,
-    records: createRedisRecords(connection, clock.now),
+    records,
     documents: createRedisDocuments(connection),
     counters: createRedisCounters(connection, clock.now),
+    warnings: () => [...warnings.keys()],
     async ping() {
+      void judgeSentinels();
       await look(() => connection.check());
+      await connection.checkWrites();
+      await tryRecords();
     },
     close: () => connection.close(),
   };

@@ -138,19 +138,34 @@ export interface Store {
    * when its files are others.
    */
   ping(): Promise<void>;
+  /** Names of what was less safe than it could be at the last ping; absent where there is no server. */
+  readonly warnings?: () => readonly string[];
   close(): Promise<void>;
 }
 
 /** Milliseconds since the epoch, as `Date.now`. */
 export type Clock = () => number;
 
-/** The store can't be asked: the caller must answer 503 with Retry-After, never guess. */
+/** The store can't be asked: the caller must answer 503 with Retry-After, never guess. The message says why, for operators. */
 export class StoreUnavailable extends Error {
   readonly retryAfterSeconds = 2;
 
   constructor(options?: ErrorOptions) {
-    super('the store can not be reached', options);
+    const reason = options?.cause instanceof Error ? `: ${options.cause.message}` : '';
+    super(`can't reach the store${reason}`, options);
     this.name = 'StoreUnavailable';
+  }
+}
+
+/** The store was reached and answered with an error: a wrong password, a missing right, data that it still loads. */
+export class StoreRefused extends StoreUnavailable {
+  readonly reason: string;
+
+  constructor(cause: Error) {
+    super({ cause });
+    this.reason = cause.message;
+    this.name = 'StoreRefused';
+    this.message = `the store answers with an error: ${cause.message}`;
   }
 }
 

@@ -87,6 +87,8 @@ export type Snapshot = {
     readonly at: number;
   }[];
   readonly secretUses: readonly { readonly clientId: string; readonly secret: string; readonly at: number }[];
+  /** Names of what is less safe at the store than it could be. */
+  readonly storeWarnings: readonly string[];
 };
 
 /** Gauges are what they were when somebody last asked. */
@@ -109,14 +111,20 @@ export function createSnapshotGauges(registers: Registry[]) {
     'client_id',
     'secret',
   ]);
+  const warnings = gauge(
+    'store_warning',
+    'What is less safe at the store than it could be; the log has the words.',
+    ['warning'],
+  );
 
   return {
     set(snapshot: Snapshot): void {
-      for (const one of [configuration, keys, nextStep, expiries, uses]) one.reset();
+      for (const one of [configuration, keys, nextStep, expiries, uses, warnings]) one.reset();
       configuration.set({ hash: snapshot.configurationHash }, 1);
       current.set(snapshot.configurationIsCurrent ? 1 : 0);
       ready.set(snapshot.ready ? 1 : 0);
       for (const { kid, state, createdAt } of snapshot.keys) keys.set({ kid, state }, createdAt);
+      for (const warning of snapshot.storeWarnings) warnings.set({ warning }, 1);
       // Nothing is later or earlier than that, so no alert is.
       nextStep.set(snapshot.nextKeyStepAt ?? Number.NaN);
       for (const [metric, times] of [

@@ -71,6 +71,7 @@ class WorkersPrimary implements Primary {
       nextKeyStepAt: undefined,
       secretExpiries: [],
       secretUses: [],
+      storeWarnings: [],
     }));
   }
 

@@ -4,17 +4,19 @@ import { Redis } from 'ioredis';
 import { expect, vi } from 'vitest';
 import { type RedisServer, startRedis } from '../servers.ts';
 import { machineToken, signIn, type SignedIn } from '../world/flows.ts';
-import { startWorld, type World } from '../world/world.ts';
+import { type OpenWorld, startWorld, type World } from '../world/world.ts';
 import { readiness, RECOVERY_MS } from './asking.ts';
 import { type FaultProxy, startProxy } from './proxy.ts';
 
 export const PASSWORD = 'the-store-password';
-const DURABLE = ['--appendonly', 'yes', '--appendfsync', 'always'];
+/** The last two let a test break the disk, and make the server take its time to load what it has. */
+const DURABLE = '--appendonly yes --appendfsync always --enable-protected-configs yes';
+const SETTINGS = `${DURABLE} --loading-process-events-interval-bytes 1024`.split(' ');
 
 export type OutagePlace = {
   readonly server: RedisServer;
   readonly proxy: FaultProxy;
-  readonly world: World;
+  readonly world: OpenWorld;
   /** Past the proxy. */
   readonly raw: Redis;
   readonly person: SignedIn;
@@ -23,7 +25,7 @@ export type OutagePlace = {
 };
 
 export async function startOutagePlace(): Promise<OutagePlace> {
-  const server = await startRedis({ password: PASSWORD, settings: DURABLE });
+  const server = await startRedis({ password: PASSWORD, settings: SETTINGS });
   const proxy = await startProxy(server.port);
   const world = await startWorld({ store: `redis://:${PASSWORD}@127.0.0.1:${proxy.port}` });
   const raw = new Redis(server.url, { retryStrategy: () => 20, maxRetriesPerRequest: null });
@@ -34,7 +36,7 @@ export async function startOutagePlace(): Promise<OutagePlace> {
     world,
     raw,
     // A busy machine may be late once before anything is broken.
-    person: await vi.waitFor(() => signIn(world), { timeout: RECOVERY_MS, interval: 100 }),
+    person: await vi.waitFor(() => signIn(world), { timeout: 10_000, interval: 100 }),
     machine: await machineToken(world, 'reports.read'),
     async stop() {
       server.resume();
@@ -44,6 +46,12 @@ export async function startOutagePlace(): Promise<OutagePlace> {
       await server.stop();
     },
   };
+}
+
+/** What the log says of whether the store can be used, oldest first. */
+export function storeLines({ told }: OpenWorld): readonly string[] {
+  const lines = told.log.map((line) => (JSON.parse(line) as { readonly msg?: string }).msg ?? '');
+  return lines.filter((line) => /^(can't reach )?the store( answers| takes| is not| can be|:)/.test(line));
 }
 
 export async function untilReady(world: World): Promise<void> {

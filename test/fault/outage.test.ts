@@ -14,7 +14,7 @@ import {
   timed,
   untilActive,
 } from './asking.ts';
-import { type OutagePlace, PASSWORD, startOutagePlace } from './outage-place.ts';
+import { type OutagePlace, PASSWORD, startOutagePlace, storeLines } from './outage-place.ts';
 
 let server: OutagePlace['server'];
 let proxy: OutagePlace['proxy'];
@@ -29,15 +29,33 @@ beforeEach(async () => {
 });
 
 type Fault = { readonly begin: () => unknown; readonly end: () => unknown };
+/** `reason`: what readiness and the log say of it. */
+type Outage = Fault & { readonly reason: RegExp };
 
-const OUTAGES: readonly (readonly [string, Fault])[] = [
-  ['frozen (RD-13)', { begin: () => server.pause(), end: () => server.resume() }],
-  ['dead (RD-14)', { begin: () => server.kill(), end: () => server.restart() }],
-  ['slow (RD-15)', { begin: () => proxy.delay(500), end: () => proxy.heal() }],
-  ['cut off', { begin: () => proxy.isolate(), end: () => proxy.heal() }],
+const SILENT = /^can't reach the store: no answer in time$/;
+const OUTAGES: readonly (readonly [string, Outage])[] = [
+  ['frozen (RD-13)', { reason: SILENT, begin: () => server.pause(), end: () => server.resume() }],
+  [
+    'dead (RD-14)',
+    {
+      reason: /^can't reach the store: connect ECONNREFUSED 127\.0\.0\.1:\d+$/,
+      // The proxy would accept for it.
+      begin: async () => {
+        await server.kill();
+        await proxy.refuse();
+      },
+      end: async () => {
+        await server.restart();
+        await proxy.accept();
+      },
+    },
+  ],
+  ['slow (RD-15)', { reason: SILENT, begin: () => proxy.delay(500), end: () => proxy.heal() }],
+  ['cut off', { reason: /^can't reach the store: /, begin: () => proxy.isolate(), end: () => proxy.heal() }],
   [
     'not to be entered with our password any more (RD-26)',
     {
+      reason: /^the store answers with an error: WRONGPASS /,
       begin: async () => {
         await raw.config('SET', 'requirepass', 'another-one');
         await raw.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
@@ -59,7 +77,7 @@ describe('while Redis is', () => {
       }
       await expectStateless(world);
       const { status, problems, ms } = await readiness(world);
-      expect([status, problems]).toEqual([503, ['the store can not be reached']]);
+      expect([status, problems]).toEqual([503, [expect.stringMatching(fault.reason)]]);
       expect(ms).toBeLessThan(DEADLINE_MS);
       expect(JSON.stringify(problems)).not.toContain(PASSWORD);
 
@@ -70,6 +88,8 @@ describe('while Redis is', () => {
       expect((await refresh(world, person.tokens.refresh_token)).status).toBe(200);
       expect((await readiness(world)).status).toBe(200);
       await signIn(world);
+      // One line at its begin and one at its end.
+      expect(storeLines(world)).toEqual([expect.stringMatching(fault.reason), 'the store can be used again']);
     },
   );
 });
@@ -112,7 +132,7 @@ describe('while Redis refuses to write', () => {
     expectUnavailable(await timed(revoke(world, person.tokens.access_token)));
     expectUnavailable(await timed(introspection(world, person.tokens.access_token)));
     expect((await readiness(world)).problems).toEqual([
-      expect.stringMatching(/^the store (can not be reached|is not safe: it is a slave)/),
+      expect.stringMatching(/^the store (is not safe: it is a slave|answers with an error: READONLY)/),
     ]);
   });
 });

@@ -15,6 +15,9 @@ export type FaultProxy = {
   /** No connection passes, and none comes through, until `heal`. */
   isolate(): void;
   heal(): void;
+  /** Nothing listens any more, until `accept`. */
+  refuse(): Promise<void>;
+  accept(): Promise<void>;
   /** Open connections to the server. */
   connections(): number;
   close(): Promise<void>;
@@ -84,9 +87,18 @@ export async function startProxy(serverPort: number): Promise<FaultProxy> {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
 
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
+    async refuse() {
+      destroyAll();
+      await new Promise((resolve) => server.close(resolve));
+    },
+    async accept() {
+      server.listen(port, '127.0.0.1');
+      await once(server, 'listening');
+    },
     delay: (ms) => {
       delayMs = ms;
     },

@@ -106,7 +106,7 @@ describe('four processes on one Redis', () => {
       .split('\n')
       .filter((line) => line !== '');
     // What a stopped process was asking when it was stopped has no answer in time.
-    const expected = /signing keys were not confirmed|the store can not be reached/;
+    const expected = /signing keys were not confirmed|can't reach the store/;
     expect(errors.filter((line) => !expected.test(line))).toEqual([]);
   });
 });

@@ -279,7 +279,7 @@ describe('a changed configuration', () => {
       }));
       await everywhere(async (node) => {
         expect((await status(node)).problem).toContain(
-          'could not be taken over: the store can not be reached',
+          "could not be taken over: can't reach the store: no answer in time",
         );
       });
       const [node] = worlds;

@@ -129,8 +129,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld>
   const config = await loadConfig(written.configFile, { env: WORLD_ENV });
   // Looked up at each call, so that it follows a clock that a test moves later.
   const now = options.now ?? (() => Date.now());
-  const openedStore = await openStore(config.store, now);
   const told = listen();
+  const openedStore = await openStore(config.store, now, told.telemetry.log);
   const service = await createService(config, {
     telemetry: told.telemetry,
     store: openedStore,

@@ -26,7 +26,7 @@ describe('the state of several workers', () => {
   });
 
   it('says once what all workers say, and names those that say something else', () => {
-    const store = 'the store can not be reached';
+    const store = "can't reach the store";
     const workers = [worker(1, [store, 'behind']), worker(2, [store]), worker(3, [store, 'behind'])];
     expect(combineStatus(workers, configuration).problems).toEqual([store, 'worker 1, 3: behind']);
   });

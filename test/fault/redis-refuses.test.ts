@@ -1,0 +1,167 @@
+// A Redis that answers and refuses: /readyz names it with the server's own reason, the gauge falls, the log has one line when it
+// begins and one when it is over, and nobody says that the server can't be reached.
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { ask, until } from '../redis-groups.ts';
+import { type RedisServer, startRedis } from '../servers.ts';
+import { signIn } from '../world/flows.ts';
+import { startWorld, type World } from '../world/world.ts';
+import { readiness } from './asking.ts';
+import { type OutagePlace, startOutagePlace, storeLines, untilReady } from './outage-place.ts';
+
+/** Within which readiness must name what is wrong. */
+const NAMED_MS = 10_000;
+
+let place: OutagePlace;
+beforeEach(async () => {
+  place = await startOutagePlace();
+  return () => place.stop();
+});
+
+async function gauge({ management }: World): Promise<string | undefined> {
+  const text = await (await fetch(`${management}/metrics`)).text();
+  return /^postern_ready (\d)$/m.exec(text)?.[1];
+}
+
+/** `problem` is all that readiness says, and what the log says first. */
+async function expectNamed(problem: RegExp): Promise<void> {
+  const { world } = place;
+  await vi.waitFor(
+    async () => {
+      const { status, problems } = await readiness(world);
+      expect([status, problems]).toEqual([503, [expect.stringMatching(problem)]]);
+    },
+    { timeout: NAMED_MS, interval: 50 },
+  );
+  expect(await gauge(world)).toBe('0');
+}
+
+async function expectOver(problem: RegExp): Promise<void> {
+  const { world } = place;
+  await untilReady(world);
+  expect(await gauge(world)).toBe('1');
+  await signIn(world);
+  expect(storeLines(world)).toEqual([expect.stringMatching(problem), 'the store can be used again']);
+}
+
+describe('a Redis that takes no writes is not ready', () => {
+  it('because its memory is full', async () => {
+    const problem = /^the store takes no writes: OOM /;
+    await place.raw.config('SET', 'maxmemory', '1');
+    await expectNamed(problem);
+    await place.raw.config('SET', 'maxmemory', '0');
+    await expectOver(problem);
+  });
+
+  it('because it could not save itself to disk', async () => {
+    const problem = /^the store takes no writes: MISCONF .*unable to persist to disk/;
+    const folder = await mkdtemp(path.join(tmpdir(), 'postern-no-disk-'));
+    await place.raw.config('SET', 'dir', folder);
+    await rm(folder, { recursive: true });
+    await place.raw.config('SET', 'save', '3600 1');
+    await place.raw.bgsave();
+    await expectNamed(problem);
+    await place.raw.config('SET', 'dir', tmpdir());
+    await place.raw.config('SET', 'dbfilename', `${path.basename(folder)}.rdb`);
+    await place.raw.bgsave();
+    await vi.waitFor(async () => {
+      expect(await place.raw.info('persistence')).toContain('rdb_last_bgsave_status:ok');
+    });
+    await expectOver(problem);
+    await rm(path.join(tmpdir(), `${path.basename(folder)}.rdb`));
+  });
+
+  it.each(['-hset', '-pexpire', '-set', '-zadd', '-unlink'])(
+    'because its user lost the right %s',
+    async (right) => {
+      const problem =
+        /^the store takes no writes: (NOPERM .*|ERR The user executing the script can't run this command or subcommand$)/;
+      await place.raw.acl('SETUSER', 'default', right);
+      await expectNamed(problem);
+      await place.raw.acl('SETUSER', 'default', '+@all');
+      await expectOver(problem);
+    },
+  );
+
+  it('because the replicas that it must have are not there', async () => {
+    const problem = /^the store takes no writes: NOREPLICAS /;
+    await place.raw.config('SET', 'min-replicas-to-write', '1');
+    await expectNamed(problem);
+    await place.raw.config('SET', 'min-replicas-to-write', '0');
+    await expectOver(problem);
+  });
+});
+
+describe('a Redis that answers with an error', () => {
+  it('because its user lost the right to read is not ready, and not "out of reach"', async () => {
+    const problem = /^the store answers with an error: NOPERM .*hmget/i;
+    await place.raw.acl('SETUSER', 'default', '-hmget');
+    await expectNamed(problem);
+    await place.raw.acl('SETUSER', 'default', '+@all');
+    await expectOver(problem);
+  });
+
+  it('because it still loads its data is not ready, and not "out of reach"', async () => {
+    const { server, raw } = place;
+    for (let index = 0; index < 100; index += 1) await raw.set(`filler:${index}`, randomBytes(1500));
+    await raw.bgrewriteaof();
+    await vi.waitFor(async () => {
+      expect(await raw.info('persistence')).toMatch(/aof_base_size:\d{6}/);
+    });
+    await server.kill();
+    await server.restart(['--key-load-delay', '20000']);
+    await vi.waitFor(
+      async () =>
+        expect((await readiness(place.world)).problems).toEqual([
+          'the store answers with an error: LOADING Redis is loading the dataset in memory',
+        ]),
+      { timeout: NAMED_MS, interval: 50 },
+    );
+    expect(storeLines(place.world).at(-1)).toContain('LOADING');
+    await vi.waitFor(async () => expect((await readiness(place.world)).status).toBe(200), {
+      timeout: 20_000,
+    });
+    expect(storeLines(place.world).at(-1)).toBe('the store can be used again');
+  });
+});
+
+describe('a Redis whose writes must be confirmed', () => {
+  let master: RedisServer;
+  let replica: RedisServer;
+  let world: World & Parameters<typeof storeLines>[0];
+  beforeEach(async () => {
+    master = await startRedis({ settings: ['--repl-diskless-sync-delay', '0'] });
+    replica = await startRedis({ settings: ['--replicaof', `127.0.0.1 ${master.port}`] });
+    await until('the replica is there', async () =>
+      (await ask(master, (redis) => redis.info('replication'))).includes('state=online'),
+    );
+    world = await startWorld({ store: `${master.url}?wait=1` });
+    return async () => {
+      replica.resume();
+      await world.stop();
+      await replica.stop();
+      await master.stop();
+    };
+  });
+
+  it('is not ready without the replica that confirms, and says which setting asks for it', async () => {
+    await vi.waitFor(async () => expect((await readiness(world)).status).toBe(200), { timeout: NAMED_MS });
+    await replica.kill();
+    await vi.waitFor(
+      async () =>
+        expect(await readiness(world)).toMatchObject({
+          status: 503,
+          problems: [
+            expect.stringMatching(/^the store takes no writes: it has no connected replica .*\?wait=0/),
+          ],
+        }),
+      { timeout: NAMED_MS, interval: 50 },
+    );
+    expect(await gauge(world)).toBe('0');
+    await replica.restart();
+    await vi.waitFor(async () => expect((await readiness(world)).status).toBe(200), { timeout: 30_000 });
+  }, 60_000);
+});

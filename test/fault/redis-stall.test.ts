@@ -1,0 +1,51 @@
+// A service that was itself asleep for a while doesn't take that for an outage of its Redis.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeEach, expect, it } from 'vitest';
+import { GENEROUS } from '../attack/attacker.ts';
+import { freePort, type RedisServer, startRedis } from '../servers.ts';
+import { machineToken } from '../world/flows.ts';
+import { type ServiceProcess, startProcess } from '../world/process.ts';
+import { type World, writeWorldConfig } from '../world/world.ts';
+import { introspection } from './asking.ts';
+
+let redis: RedisServer;
+let service: ServiceProcess;
+let world: World;
+beforeEach(async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'postern-stall-'));
+  redis = await startRedis();
+  const ports = [await freePort(), await freePort()] as const;
+  const written = await writeWorldConfig(folder, { store: redis.url, config: GENEROUS }, ports);
+  const management = `http://127.0.0.1:${ports[1]}`;
+  world = { ...written, folder, management, stop: () => Promise.resolve() };
+  service = await startProcess(written.configFile);
+  return async () => {
+    await service.end('SIGKILL');
+    await redis.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
+});
+
+it('a stall of 500 ms makes no answer 503, and no line of the log', async () => {
+  const token = await machineToken(world, 'reports.read');
+  const statuses: number[] = [];
+  let isOver = false;
+  const callers = Array.from({ length: 20 }, async () => {
+    while (!isOver) statuses.push((await introspection(world, token)).status);
+  });
+  for (let round = 0; round < 8; round += 1) {
+    await sleep(100);
+    process.kill(service.pid, 'SIGSTOP');
+    await sleep(500);
+    process.kill(service.pid, 'SIGCONT');
+  }
+  await sleep(100);
+  isOver = true;
+  await Promise.all(callers);
+  expect(statuses.length).toBeGreaterThan(100);
+  expect(statuses.filter((status) => status !== 200)).toEqual([]);
+  expect(service.stdout() + service.stderr()).not.toMatch(/can't reach the store/);
+});
