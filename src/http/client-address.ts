@@ -1,7 +1,7 @@
 // One rule for the client's address: the rightmost hop that isn't a trusted proxy; IPv6 counts by /64.
 import { BlockList, isIP } from 'node:net';
 
-export type ClientAddress = (peer: string | undefined, forwardedFor: string | undefined) => string;
+export type ClientAddress = (peer: string, forwardedFor: string | undefined) => string;
 
 /** `trustedProxies`: addresses and CIDRs, validated by the configuration. */
 export function createClientAddress(trustedProxies: readonly string[]): ClientAddress {
@@ -15,7 +15,7 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
   const isTrusted = (address: string) => trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
   return function clientAddress(peer, forwardedFor) {
-    let address = unmapped(peer ?? '');
+    let address = unmapped(peer);
     const hops = forwardedFor?.split(',') ?? [];
     // From the right: each hop is only as good as the one that reported it.
     while (isTrusted(address)) {

@@ -44,7 +44,7 @@ export function edge({ issuer, clientAddress }: EdgeParts): Middleware {
   async function admit(ctx: Context, next: Next): Promise<void> {
     ctx.state['requestId'] = randomUUID();
     ctx.state['clientAddress'] = clientAddress(
-      ctx.req.socket.remoteAddress,
+      peerOf(ctx.req),
       ctx.req.headers['x-forwarded-for']?.toString(),
     );
     if (!hasOneHost(ctx.req))
@@ -79,6 +79,12 @@ export function edge({ issuer, clientAddress }: EdgeParts): Middleware {
       closeUnread(ctx);
     }
   };
+}
+
+/** What can't be counted against an address isn't answered. */
+function peerOf({ socket }: IncomingMessage): string {
+  if (socket.remoteAddress !== undefined) return socket.remoteAddress;
+  throw new Refusal(400, 'invalid_request', 'the connection was closed');
 }
 
 /**

@@ -1,6 +1,6 @@
 // A listening socket with the deadlines that keep slow callers from holding it, and a stop that lets requests finish.
 import type { RequestListener, Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { DrainingServer } from './draining-server.ts';
 
@@ -45,7 +45,8 @@ export function createListener(
   server.on('clientError', answerUnreadable);
   // HT-36: connections that only wait for a next request make room for new ones, long before none is left. Those that
   // hold up a request end by their deadlines.
-  server.on('connection', () => {
+  server.on('connection', (socket: Socket) => {
+    keepAddress(socket);
     if (server.openConnections > maxConnections * 0.75) server.closeIdleConnections();
   });
 
@@ -59,6 +60,16 @@ export function createListener(
     },
     stop: () => new Promise((resolve) => void server.close(() => resolve())),
   };
+}
+
+/**
+ * The operating system forgets the address of a connection as soon as it is reset, and Node asks for it at each look until then. A
+ * request without an address would count against no address, and one is what the audit trail needs.
+ */
+function keepAddress(socket: Socket): void {
+  const address = socket.remoteAddress;
+  if (address === undefined) socket.destroy();
+  else Object.defineProperty(socket, 'remoteAddress', { value: address });
 }
 
 const STATUS_LINES: Readonly<Record<string, string>> = {

@@ -69,13 +69,10 @@ export function createShortWays(parts: ShortWaysParts): ShortWays {
   async function answer(path: string, way: ShortWay, request: IncomingMessage, response: ServerResponse) {
     const startedAt = performance.now();
     const from = engine();
-    const state = {
-      requestId: randomUUID(),
-      clientAddress: clientAddress(
-        request.socket.remoteAddress,
-        request.headers['x-forwarded-for']?.toString(),
-      ),
-    };
+    const { socket, headers } = request;
+    if (socket.remoteAddress === undefined) return false;
+    const address = clientAddress(socket.remoteAddress, headers['x-forwarded-for']?.toString());
+    const state = { requestId: randomUUID(), clientAddress: address };
     try {
       const answering = await way(request, state);
       if (answering === undefined) return false;
