@@ -60,7 +60,8 @@ async function recordChange(audit: AuditConfig, action: string, accountId: strin
   const log = { level: 'silent', format: 'json' } as const;
   const telemetry = await openTelemetry({ log, audit });
   telemetry.audit.record('account_changed', 'success', { action, account_id: accountId });
-  await telemetry.close();
+  if (await telemetry.close()) return;
+  throw new Refused(`it is done, but its audit record could not be written to ${audit.file}`);
 }
 
 /** By login name, the file first as at a sign-in, or by id. Throws Refused. */

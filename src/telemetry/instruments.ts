@@ -59,17 +59,27 @@ export function createInstruments(registers: Registry[]) {
     labelNames: ['outcome'],
     registers,
   });
-  const lost = new Counter({
-    name: 'postern_lines_lost_total',
-    help: 'Lines of the log or the audit trail that could not be written.',
-    registers,
-  });
   const rollbacks = new Counter({
     name: 'postern_store_rollbacks_total',
     help: 'How often the store was found in an earlier state than it had been left in.',
     registers,
   });
-  return { requests, events, tokens, limits, store, storeErrors, rollbacks, signatures, reloads, lost };
+  return { requests, events, tokens, limits, store, storeErrors, rollbacks, signatures, reloads };
+}
+
+export function createLineInstruments(registers: Registry[]) {
+  const lost = new Counter({
+    name: 'postern_lines_lost_total',
+    help: 'Lines of the log or the audit trail that could not be written.',
+    registers,
+  });
+  const waiting = new Gauge({
+    name: 'postern_lines_waiting_bytes',
+    help: 'Lines of the log or the audit trail that are not written yet; above 0 for long, they can not be.',
+    labelNames: ['to'],
+    registers,
+  });
+  return { lost, waiting };
 }
 
 /** What is known only when somebody asks. `at` is in epoch seconds. */

@@ -2,7 +2,7 @@
 // slow reader never holds up a request. Owns what is lost then; what a line says is log.ts's and audit.ts's.
 // pino's own destination isn't used: with a full disk it never returns from its last flush, and with a gone reader it
 // goes quiet without a count.
-import { closeSync, openSync, mkdirSync, write, writeSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, mkdirSync, write, writeSync } from 'node:fs';
 import path from 'node:path';
 
 /** Kept while nobody takes them. */
@@ -18,8 +18,10 @@ export interface Lines {
   write(line: string): void;
   /** Opens the file again by its name, after something moved it away. Nothing for a stream. Throws when it can't. */
   reopen(): void;
-  /** Resolves when what waits was written, or after a second. */
-  close(): Promise<void>;
+  /** Of what is not written yet. */
+  waitingBytes(): number;
+  /** When what waits was written, or after a second. False: some of it was not. */
+  close(): Promise<boolean>;
 }
 
 export type LinesOptions = {
@@ -27,6 +29,8 @@ export type LinesOptions = {
   readonly to: string | number;
   /** Called for each line that nobody will ever read. */
   readonly onLost: () => void;
+  /** Called when a write fails and those before it didn't, with the reason, and when one works again, without. */
+  readonly onChange?: (error: Error | undefined) => void;
 };
 
 /** Throws when the file can't be opened. */
@@ -43,6 +47,7 @@ class LineWriter implements Lines {
   /** What is being written right now. */
   #underWay: Buffer | undefined;
   #retry: NodeJS.Timeout | undefined;
+  #hasFailed = false;
   #onIdle: () => void = () => undefined;
 
   constructor(options: LinesOptions) {
@@ -71,17 +76,19 @@ class LineWriter implements Lines {
     setTimeout(() => closeSync(old), CLOSE_WITHIN_MS).unref();
   }
 
-  async close(): Promise<void> {
-    const isIdle = new Promise<void>((resolve) => {
-      this.#onIdle = resolve;
-    });
-    if (this.#underWay === undefined && this.#waiting.length === 0) return;
+  waitingBytes(): number {
+    return this.#waitingBytes + (this.#underWay?.length ?? 0);
+  }
+
+  async close(): Promise<boolean> {
+    if (this.waitingBytes() === 0) return true;
     let timer: NodeJS.Timeout | undefined;
-    const isLate = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, CLOSE_WITHIN_MS);
+    const isWritten = await new Promise<boolean>((resolve) => {
+      this.#onIdle = () => resolve(true);
+      timer = setTimeout(() => resolve(false), CLOSE_WITHIN_MS);
     });
-    await Promise.race([isIdle, isLate]);
     clearTimeout(timer);
+    return isWritten;
   }
 
   #pump(): void {
@@ -107,19 +114,37 @@ class LineWriter implements Lines {
   }
 
   #writeOut(rest: Buffer): void {
+    try {
+      this.#followName();
+    } catch (error) {
+      return this.#writeLater(rest, error instanceof Error ? error : new Error(String(error)));
+    }
     write(this.#fd, rest, (error, written) => {
-      if (error === null && written === rest.length) {
-        this.#underWay = undefined;
-        return this.#pump();
-      }
-      const left = error === null ? rest.subarray(written) : rest;
-      // The disk is full, or the reader slow or gone: what is left waits, and `write` counts what has no room.
-      this.#retry = setTimeout(() => {
-        this.#retry = undefined;
-        this.#writeOut(left);
-      }, RETRY_MS).unref();
-      return undefined;
+      if (error !== null) return this.#writeLater(rest, error);
+      if (written < rest.length) return this.#writeLater(rest.subarray(written));
+      this.#underWay = undefined;
+      if (this.#hasFailed) this.#options.onChange?.(undefined);
+      this.#hasFailed = false;
+      return this.#pump();
     });
+  }
+
+  /** A file that was deleted takes every line without an error, and nobody can read them. */
+  #followName(): void {
+    if (typeof this.#options.to === 'string' && fstatSync(this.#fd).nlink === 0) this.reopen();
+  }
+
+  /** The disk is full, or the reader slow or gone: what is left waits, and `write` counts what has no room. */
+  #writeLater(left: Buffer, error?: NodeJS.ErrnoException): void {
+    // A pipe that is full for the moment is no failure.
+    if (error !== undefined && error.code !== 'EAGAIN' && !this.#hasFailed) {
+      this.#hasFailed = true;
+      this.#options.onChange?.(error);
+    }
+    this.#retry = setTimeout(() => {
+      this.#retry = undefined;
+      this.#writeOut(left);
+    }, RETRY_MS).unref();
   }
 }
 

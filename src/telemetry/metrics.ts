@@ -3,6 +3,7 @@
 import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client';
 import {
   createInstruments,
+  createLineInstruments,
   createSnapshotGauges,
   MAX_CLIENT_LABELS,
   OTHER_CLIENTS,
@@ -20,6 +21,8 @@ export interface Metrics {
   readonly signed: (seconds: number) => void;
   readonly reload: (outcome: 'taken' | 'refused') => void;
   readonly lineLost: () => void;
+  /** How much of it isn't written yet; asked at each scrape. */
+  watchLines(to: 'log' | 'audit', bytes: () => number): void;
   /** Where a snapshot comes from; asked at each scrape. */
   describe(snapshot: () => Promise<Snapshot>): void;
   /** Of this process, in prom-client's own form, which `toText` adds up. */
@@ -37,8 +40,9 @@ export function createMetrics(): Metrics {
   const registers = [register];
   collectDefaultMetrics({ register, eventLoopMonitoringPrecision: 20 });
 
-  const { requests, events, tokens, limits, store, storeErrors, rollbacks, signatures, reloads, lost } =
+  const { requests, events, tokens, limits, store, storeErrors, rollbacks, signatures, reloads } =
     createInstruments(registers);
+  const { lost, waiting } = createLineInstruments(registers);
   const snapshots = createSnapshotGauges(registers);
 
   const labelledClients = new Set<string>();
@@ -49,6 +53,7 @@ export function createMetrics(): Metrics {
     return clientId;
   }
 
+  const lines = new Map<string, () => number>();
   let snapshot: (() => Promise<Snapshot>) | undefined;
   return {
     request: (route, status, seconds) => requests.observe({ route, status }, seconds),
@@ -64,10 +69,12 @@ export function createMetrics(): Metrics {
     signed: (seconds) => signatures.observe(seconds),
     reload: (outcome) => reloads.inc({ outcome }),
     lineLost: () => lost.inc(),
+    watchLines: (to, bytes) => void lines.set(to, bytes),
     describe(source) {
       snapshot = source;
     },
     async read() {
+      for (const [to, bytes] of lines) waiting.set({ to }, bytes());
       if (snapshot !== undefined) snapshots.set(await snapshot());
       return register.getMetricsAsJSON();
     },

@@ -14,8 +14,8 @@ export type Telemetry = {
 export interface OpenTelemetry extends Telemetry {
   /** After logrotate: the audit file is opened again by its name. Where that fails, the log says so and the old one goes on. */
   reopen(): void;
-  /** Resolves when what waits was written, or after a second. */
-  close(): Promise<void>;
+  /** When what waits was written, or after a second. False: records of the audit trail were not. */
+  close(): Promise<boolean>;
 }
 
 export type TelemetrySettings = {
@@ -34,18 +34,28 @@ const NOWHERE: Writer = { write: () => undefined };
 /** Throws when the audit file can't be opened. */
 export async function openTelemetry({ log, audit, worker }: TelemetrySettings): Promise<OpenTelemetry> {
   const metrics = createMetrics();
-  const open = (to: string | number) => openLines({ to, onLost: () => metrics.lineLost() });
-  const logLines = open(STDERR);
-  const auditLines = audit.to === 'off' ? undefined : open(audit.to === 'file' ? audit.file : STDOUT);
+  const onLost = () => metrics.lineLost();
+  const logLines = openLines({ to: STDERR, onLost });
 
   const inTerminal = (isTerminal: boolean | undefined) =>
     log.format === 'readable' || (log.format === 'auto' && isTerminal === true);
-  const isAuditReadable = audit.to === 'stdout' && inTerminal(process.stdout.isTTY);
   const logWriter = inTerminal(process.stderr.isTTY) ? await readable(logLines, 'msg') : logLines;
+  const processLog = createLog(log.level, logWriter, worker);
+  const auditLines =
+    audit.to === 'off'
+      ? undefined
+      : openLines({ to: audit.to === 'file' ? audit.file : STDOUT, onLost, onChange });
+  function onChange(error: Error | undefined): void {
+    if (error === undefined) return processLog.info('the audit trail is written again');
+    processLog.error({ err: error }, 'the audit trail can not be written: its records wait in memory');
+  }
+  metrics.watchLines('log', () => logLines.waitingBytes());
+  if (auditLines !== undefined) metrics.watchLines('audit', () => auditLines.waitingBytes());
+
+  const isAuditReadable = audit.to === 'stdout' && inTerminal(process.stdout.isTTY);
   const auditWriter =
     auditLines !== undefined && isAuditReadable ? await readable(auditLines, 'event') : auditLines;
 
-  const processLog = createLog(log.level, logWriter, worker);
   return {
     ...combine({
       log: processLog,
@@ -61,7 +71,10 @@ export async function openTelemetry({ log, audit, worker }: TelemetrySettings): 
       }
     },
     async close() {
-      await Promise.all([logLines.close(), auditLines?.close()]);
+      const isWritten = (await auditLines?.close()) ?? true;
+      if (!isWritten) processLog.error('records of the audit trail could not be written, and are lost');
+      await logLines.close();
+      return isWritten;
     },
   };
 }

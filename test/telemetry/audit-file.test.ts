@@ -1,4 +1,5 @@
 // The audit trail in a file: of a service and of `postern user` together, over restarts, logrotate and a full disk.
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -105,6 +106,60 @@ describe('CF-15: the audit trail in a file', () => {
     expect(lost).toBeGreaterThan(0);
     await signIn(world);
     expect((await service.end()).code).toBe(0);
+  });
+
+  it('says once that it can not be written, shows what waits, and loses none of it', async () => {
+    await configure({ audit: 'file:audit/trail.jsonl' });
+    const file = path.join(folder, 'audit', 'trail.jsonl');
+    const service = await startProcess(world.configFile);
+    const limitFiles = (to: string) =>
+      execFileSync('prlimit', ['--pid', String(service.pid), `--fsize=${to}:`]);
+    const waiting = async () => {
+      const metrics = await (await fetch(`http://127.0.0.1:${managementPort}/metrics`)).text();
+      return Number(/^postern_lines_waiting_bytes\{to="audit"\} (\d+)/m.exec(metrics)?.[1]);
+    };
+    await vi.waitFor(async () => expect(await waiting()).toBe(0));
+    // Every user may limit their own process; for a file it is as a full disk.
+    limitFiles('0');
+    for (let count = 0; count < 3; count += 1) await machineToken(world);
+    const failure = 'the audit trail can not be written: its records wait in memory';
+    await vi.waitFor(() => expect(service.stderr()).toContain(failure), 5000);
+    expect(service.stderr()).toContain('EFBIG');
+    expect(service.stderr().split(failure)).toHaveLength(2);
+    expect(await waiting()).toBeGreaterThan(700);
+    limitFiles('unlimited');
+    await vi.waitFor(() => expect(service.stderr()).toContain('the audit trail is written again'), 5000);
+    expect(await waiting()).toBe(0);
+    await service.end();
+    const events = (await recordsIn(file)).map(({ event }) => event);
+    expect(events.filter((event) => event === 'token_issued')).toHaveLength(3);
+  });
+
+  it('says at its end that what waits is lost, and so does postern user', async () => {
+    await configure({ audit: 'file:/dev/full' });
+    const service = await startProcess(world.configFile);
+    const done = await runCli(['user', 'disable', 'bob', '--config', world.configFile]);
+    expect([done.code, done.stderr]).toEqual([
+      1,
+      'it is done, but its audit record could not be written to /dev/full\n',
+    ]);
+    expect((await service.end()).stderr).toContain(
+      'records of the audit trail could not be written, and are lost',
+    );
+  });
+
+  it('goes on in a new file of the name when the file was deleted, without a signal', async () => {
+    await configure({ audit: 'file:audit/trail.jsonl' });
+    const file = path.join(folder, 'audit', 'trail.jsonl');
+    const service = await startProcess(world.configFile);
+    for (const gone of [file, path.dirname(file)]) {
+      await rm(gone, { recursive: true });
+      await machineToken(world);
+      await vi.waitFor(async () =>
+        expect((await recordsIn(file)).map(({ event }) => event)).toEqual(['token_issued']),
+      );
+    }
+    await service.end();
   });
 
   it('IN-08: nothing that a process writes holds a secret, with the log at debug', async () => {
