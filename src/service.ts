@@ -128,7 +128,7 @@ class RunningService implements OneService {
       ...parts,
       states: createAccountStates(store.documents),
       passwords,
-      verifySlow: rememberProven((phc, secret) => passwords.verify(phc, secret)),
+      verifySlow: rememberProven((phc, secret) => passwords.verify(phc, secret, 'client secret')),
       limitsOf: createReportedLimits({ ...parts, counters: store.counters }),
       uses: createSecretUses(store.documents, now),
       views: openViews(config, log),

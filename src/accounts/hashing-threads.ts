@@ -1,6 +1,5 @@
 // Threads of our own for comparing passwords, so that they have a priority of their own: Node's pool signs tokens too, and knows
 // one priority. Owns the threads; who waits for one is passwords.ts.
-import { once } from 'node:events';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
@@ -9,10 +8,18 @@ export type Comparison = { readonly passwordHash: string; readonly password: str
 /** `failure`: the hash can't be read. */
 export type Compared = { readonly matches: boolean } | { readonly failure: string };
 
+/** The thread ended before it had compared. */
+export class HashingStopped extends Error {
+  constructor() {
+    super('the thread that compares passwords has ended');
+    this.name = 'HashingStopped';
+  }
+}
+
 export interface HashingThreads {
-  /** Rejects when the hash can't be read. The caller asks for no more at once than there may be threads. */
+  /** Rejects when the hash can't be read, and with HashingStopped. The caller asks for no more at once than there may be threads. */
   verify(passwordHash: string, password: string): Promise<boolean>;
-  /** Ends the threads, for when nobody asks any more. */
+  /** Ends the threads. What they were comparing rejects. */
   close(): Promise<void>;
 }
 
@@ -43,8 +50,7 @@ export function createHashingThreads(): HashingThreads {
       const [thread = start()] = idle;
       idle.delete(thread);
       thread.postMessage({ passwordHash, password } satisfies Comparison);
-      // Rejects when the thread fails; it is not used again then.
-      const [compared] = (await once(thread, 'message')) as [Compared];
+      const compared = await answerOf(thread);
       idle.add(thread);
       if ('failure' in compared) throw new Error(compared.failure);
       return compared.matches;
@@ -53,4 +59,18 @@ export function createHashingThreads(): HashingThreads {
       await Promise.all([...threads].map((thread) => thread.terminate()));
     },
   };
+}
+
+/** Rejects when the thread fails or ends; it is not used again then. */
+function answerOf(thread: Worker): Promise<Compared> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(new HashingStopped());
+    thread.once('error', reject);
+    thread.once('exit', stop);
+    thread.once('message', (compared: Compared) => {
+      thread.off('error', reject);
+      thread.off('exit', stop);
+      resolve(compared);
+    });
+  });
 }

@@ -1,7 +1,7 @@
 // Password hashes: argon2id in a bounded queue, so that a wave of sign-ins can't starve the rest of the process.
 // Owns cost and queue; who may try and how often is sign-in.ts and limits/.
 import { hash } from '@node-rs/argon2';
-import { createHashingThreads } from './hashing-threads.ts';
+import { createHashingThreads, HashingStopped } from './hashing-threads.ts';
 import { normalizePassword } from './password-rules.ts';
 
 /** OWASP Password Storage: argon2id, 19 MiB, t=2, p=1. */
@@ -10,49 +10,63 @@ const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 const DUMMY_HASH =
   '$argon2id$v=19$m=19456,t=2,p=1$ps9143tS47zlDbRF2wbzKQ$qEUQEy7qYWUXUeNFjn7fIzTZjvYjeDcc1C1wUTUvnZc';
 
-/** The queue is full; the caller answers 503 with Retry-After. */
+/** The queue is full, or the service stops; the caller answers 503 with Retry-After. */
 export class PasswordQueueFull extends Error {
   readonly retryAfterSeconds = 1;
 
-  constructor() {
-    super('too many sign-ins are being checked');
+  constructor(options?: ErrorOptions) {
+    super('too many sign-ins are being checked', options);
     this.name = 'PasswordQueueFull';
   }
 }
 
+/** Each kind of caller waits in a queue of its own, so that no crowd is "busy" for the others. */
+export type Share = 'trusted browser' | 'unknown browser' | 'client secret';
+
 export interface Passwords {
   /** `passwordHash` undefined costs the same and resolves false. Throws PasswordQueueFull. */
-  verify(passwordHash: string | undefined, password: string): Promise<boolean>;
+  verify(passwordHash: string | undefined, password: string, share?: Share): Promise<boolean>;
   /** Runs other work that costs what a hash does, in the same queue. Throws PasswordQueueFull. */
-  run<T>(work: () => Promise<T>): Promise<T>;
-  /** For when nobody asks any more. */
+  run<T>(work: () => Promise<T>, share?: Share): Promise<T>;
+  /** What waits or is being compared rejects with PasswordQueueFull. */
   close(): Promise<void>;
 }
 
-/** `concurrency` hashes run at once, `queueLimit` wait. */
+type Waiter = { readonly enter: () => void; readonly refuse: (error: Error) => void };
+
+/** A semaphore: `concurrency` hashes run at once, and of each share `queueLimit` wait. */
 export function createPasswords(concurrency: number, queueLimit: number): Passwords {
   const threads = createHashingThreads();
   let running = 0;
-  const waiting: (() => void)[] = [];
+  /** The share that was served last is at the end. */
+  const waiting = new Map<Share, Waiter[]>();
 
-  async function enter(): Promise<void> {
+  async function enter(share: Share): Promise<void> {
     if (running < concurrency) {
       running += 1;
       return;
     }
-    if (waiting.length >= queueLimit) throw new PasswordQueueFull();
-    // The one who leaves hands its place over, so `running` doesn't change.
-    await new Promise<void>((resolve) => waiting.push(resolve));
+    const queue = waiting.get(share) ?? [];
+    waiting.set(share, queue);
+    if (queue.length >= queueLimit) throw new PasswordQueueFull();
+    await new Promise<void>((resolve, reject) => queue.push({ enter: resolve, refuse: reject }));
   }
 
+  /** Hands the place over to the next share that waits, or frees it. */
   function leave(): void {
-    const next = waiting.shift();
-    if (next === undefined) running -= 1;
-    else next();
+    for (const [share, queue] of waiting) {
+      const next = queue.shift();
+      if (next === undefined) continue;
+      waiting.delete(share);
+      waiting.set(share, queue);
+      next.enter();
+      return;
+    }
+    running -= 1;
   }
 
-  async function run<T>(work: () => Promise<T>): Promise<T> {
-    await enter();
+  async function run<T>(work: () => Promise<T>, share: Share = 'unknown browser'): Promise<T> {
+    await enter(share);
     try {
       return await work();
     } finally {
@@ -62,11 +76,21 @@ export function createPasswords(concurrency: number, queueLimit: number): Passwo
 
   return {
     run,
-    async verify(passwordHash, password) {
-      const matches = await run(() => threads.verify(passwordHash ?? DUMMY_HASH, password));
-      return matches && passwordHash !== undefined;
+    async verify(passwordHash, password, share) {
+      try {
+        const matches = await run(() => threads.verify(passwordHash ?? DUMMY_HASH, password), share);
+        return matches && passwordHash !== undefined;
+      } catch (error) {
+        if (error instanceof HashingStopped) throw new PasswordQueueFull({ cause: error });
+        throw error;
+      }
     },
-    close: () => threads.close(),
+    async close() {
+      for (const { refuse } of [...waiting.values()].flatMap((queue) => queue.splice(0))) {
+        refuse(new PasswordQueueFull());
+      }
+      await threads.close();
+    },
   };
 }
 

@@ -8,7 +8,13 @@ import { type Clock, StoreUnavailable } from '../store/store.ts';
 import type { Accounts, Comparison, Found } from './accounts.ts';
 import type { Devices } from './devices.ts';
 import { MAX_PASSWORD_LENGTH, passwordForms } from './password-rules.ts';
-import { hashPassword, isWeakerThanPolicy, PasswordQueueFull, type Passwords } from './passwords.ts';
+import {
+  hashPassword,
+  isWeakerThanPolicy,
+  PasswordQueueFull,
+  type Passwords,
+  type Share,
+} from './passwords.ts';
 import type { People } from './people.ts';
 
 /** One try, as the page sent it. */
@@ -65,13 +71,17 @@ export type SignInParts = {
 export function createSignIn(parts: SignInParts): SignIn {
   const { accounts, people, passwords, devices, countAttempt, now } = parts;
 
-  async function compare(comparisons: readonly Comparison[], password: string): Promise<boolean> {
+  async function compare(
+    comparisons: readonly Comparison[],
+    password: string,
+    share: Share,
+  ): Promise<boolean> {
     const isTooLong = password.length > MAX_PASSWORD_LENGTH;
     let matches = false;
     // How often depends on what was typed and never on whose password it is.
     for (const form of isTooLong ? [''] : passwordForms(password)) {
       for (const { hash, isOwn } of comparisons) {
-        const isRight = await passwords.verify(hash, form);
+        const isRight = await passwords.verify(hash, form, share);
         matches ||= isRight && isOwn && !isTooLong;
       }
     }
@@ -79,10 +89,10 @@ export function createSignIn(parts: SignInParts): SignIn {
   }
 
   /** People of the file have theirs renewed by whoever keeps the file. */
-  async function renewHash({ id, passwordHash }: User, password: string): Promise<void> {
+  async function renewHash({ id, passwordHash }: User, password: string, share: Share): Promise<void> {
     if (!isWeakerThanPolicy(passwordHash)) return;
     try {
-      const renewed = await passwords.run(() => hashPassword(password));
+      const renewed = await passwords.run(() => hashPassword(password), share);
       await people.renewHash(id, passwordHash, renewed);
     } catch (error) {
       // The person is signed in all the same, and the next sign-in tries again.
@@ -97,16 +107,19 @@ export function createSignIn(parts: SignInParts): SignIn {
   ): Promise<SignedIn | Refused> {
     const { user } = found;
     const account = user?.id ?? canonicalUsername(username);
+    const trusted = devices.find(device, account);
     const attempt = await countAttempt({
       account,
       since: found.attemptsSince,
       exists: user !== undefined,
       address,
-      device: devices.find(device, account),
+      device: trusted,
     });
+    const isTrusted = trusted !== undefined && attempt.failures === 0;
+    const share = isTrusted ? 'trusted browser' : 'unknown browser';
     let matches: boolean;
     try {
-      matches = await compare(accounts.comparisons(found), password);
+      matches = await compare(accounts.comparisons(found), password, share);
     } catch (error) {
       attempt.takeBack();
       throw error;
@@ -119,7 +132,7 @@ export function createSignIn(parts: SignInParts): SignIn {
       return { user: undefined, reason: matches ? 'disabled' : 'wrong_password', meant: user, failures };
     }
     await attempt.succeed();
-    if (found.source === 'store') await renewHash(user, password);
+    if (found.source === 'store') await renewHash(user, password, share);
     return { user, at, device: devices.renew(device, user.id) };
   }
 

@@ -304,6 +304,31 @@ eachStore(
 );
 
 eachStore(
+  'LG-31: a crowd of unknown browsers',
+  (world) => {
+    it('is told that the service is busy, and trusted browsers sign in meanwhile', async () => {
+      const trusted = Array.from({ length: 10 }, () => newBrowser(world()));
+      for (const browser of trusted) expect(isIn(await right(world(), { browser }))).toBe(true);
+      const crowd: Awaited<ReturnType<typeof open>>[] = [];
+      while (crowd.length < 300) {
+        crowd.push(...(await Promise.all(Array.from({ length: 20 }, () => open(world())))));
+      }
+      const laptops = await Promise.all(trusted.map((browser) => open(world(), browser)));
+      const refused = crowd.map(async ({ browser, page }, index) =>
+        browser.submit(page, '/login', { username: `name ${index}`, password: 'wrong' }, from(elsewhere())),
+      );
+      const own = laptops.map(({ browser, page }) =>
+        browser.submit(page, '/login', { username: 'alice', password: PASSWORDS.alice }, from(elsewhere())),
+      );
+      const [answers, strangers] = await Promise.all([Promise.all(own), Promise.all(refused)]);
+      expect(answers.map(isIn)).toEqual(own.map(() => true));
+      expect(strangers.map(({ status }) => status)).toContain(503);
+    }, 120_000);
+  },
+  OPTIONS,
+);
+
+eachStore(
   'LG-06: what was planted in a browser before a sign-in',
   (world) => {
     it('is worth nothing after it: the device is named anew, and the token of the form is for one step of one sign-in', async () => {

@@ -1,7 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { createHashingThreads } from '../../../src/accounts/hashing-threads.ts';
-import { createPasswords, hashPassword, PasswordQueueFull } from '../../../src/accounts/passwords.ts';
+import {
+  createPasswords,
+  hashPassword,
+  PasswordQueueFull,
+  type Share,
+} from '../../../src/accounts/passwords.ts';
 
 describe('passwords', () => {
   it('are hashed with argon2id at the cost of the policy, with a salt of their own', async () => {
@@ -63,6 +68,32 @@ describe('the queue of passwords', () => {
     }
   });
 
+  it('is one for each share: a crowd of unknown browsers keeps out neither trusted ones nor client secrets', async () => {
+    const passwords = createPasswords(1, 2);
+    const hash = await hashPassword('correct horse');
+    const crowd = Array.from({ length: 5 }, () => passwords.verify(hash, 'wrong', 'unknown browser'));
+    const order: string[] = [];
+    const noted = async (share: Share) => {
+      await passwords.verify(hash, 'correct horse', share);
+      order.push(share);
+    };
+    for (const one of crowd) one.then(() => order.push('unknown browser')).catch(() => undefined);
+    await Promise.all([
+      noted('trusted browser'),
+      noted('trusted browser'),
+      noted('client secret'),
+      noted('client secret'),
+    ]);
+    const refused = (await Promise.allSettled(crowd)).filter(({ status }) => status === 'rejected');
+    expect(refused).toHaveLength(2);
+    // The crowd came first, and has had no more than every third turn since.
+    expect(order.filter((share) => share === 'unknown browser').length).toBeLessThanOrEqual(3);
+    await expect(
+      Promise.all(Array.from({ length: 4 }, () => passwords.verify(hash, 'x', 'trusted browser'))),
+    ).rejects.toThrow(PasswordQueueFull);
+    await passwords.close();
+  });
+
   it('is free again afterwards, also after a hash that is none', async () => {
     const passwords = createPasswords(1, 0);
     await expect(passwords.verify('not a hash', 'x')).rejects.toThrow();
@@ -109,6 +140,19 @@ describe('the threads of passwords', () => {
 });
 
 describe('a thread of passwords that ended', () => {
+  it('leaves no verification without an answer: neither the one in the thread nor those that wait', async () => {
+    const passwords = createPasswords(1, 10);
+    const hash = await hashPassword('correct horse');
+    const asked = [1, 2, 3].map(() => passwords.verify(hash, 'correct horse'));
+    const answers = Promise.allSettled(asked);
+    // The first is in its thread, which takes longer to start than this.
+    await new Promise((resolve) => setImmediate(resolve));
+    await passwords.close();
+    for (const answer of await answers) {
+      expect(answer.status === 'rejected' && answer.reason instanceof PasswordQueueFull).toBe(true);
+    }
+  });
+
   it('is replaced by the next password', async () => {
     const threads = createHashingThreads();
     const hash = await hashPassword('correct horse');
