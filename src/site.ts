@@ -6,7 +6,8 @@ import { createAccounts } from './accounts/accounts.ts';
 import { createDevices } from './accounts/devices.ts';
 import type { Passwords } from './accounts/passwords.ts';
 import { createPeople } from './accounts/people.ts';
-import { createSignIn } from './accounts/sign-in.ts';
+import { createTrustLinks } from './accounts/trust-links.ts';
+import { type CountAttempt, createSignIn } from './accounts/sign-in.ts';
 import type { Config, RateLimits } from './config/config.ts';
 import type { VerifySlow } from './engine/client-authentication.ts';
 import { createEngine, type EngineParts } from './engine/engine.ts';
@@ -24,7 +25,7 @@ import type { Limits } from './limits/limits.ts';
 import { BUILT_IN_FOLDER } from './pages/built-in-folder.ts';
 import { createViews, type Views } from './pages/views.ts';
 import type { KeyedHash } from './store/keyed-hash.ts';
-import { createRequestRecords } from './store/request-records.ts';
+import { createRequestRecords, type RequestRecords } from './store/request-records.ts';
 import type { Clock, Store } from './store/store.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
@@ -59,27 +60,11 @@ export type Site = {
 };
 
 export async function buildSite(config: Config, keySet: KeySet, foundation: Foundation): Promise<Site> {
-  const { store, hash, states, passwords, uses, views, maySign, tombstoneSeconds, now, telemetry } =
-    foundation;
+  const { store, hash, states, uses, views, maySign, tombstoneSeconds, now, telemetry } = foundation;
   const { pages, assets } = views;
   const limits = foundation.limitsOf(config.rateLimits);
-  const people = createPeople(store.documents);
   const records = createRequestRecords(store.records, now);
-  const accounts = createAccounts({
-    users: config.users,
-    states,
-    people,
-    once: records.once,
-    clock: store.clock,
-  });
-  const signIn = createSignIn({
-    accounts,
-    people,
-    passwords,
-    devices: createDevices(hash, now, randomBytes),
-    countAttempt: (attempt) => limits.takeSignInAttempt(attempt),
-    now,
-  });
+  const { accounts, devices, signIn } = peopleOf(config, foundation, { records, limits });
 
   const adapter = {
     records,
@@ -112,6 +97,13 @@ export async function buildSite(config: Config, keySet: KeySet, foundation: Foun
     csrf,
     show: createShow({ config, accounts, pages, csrf, now }),
     audit: telemetry.audit,
+    trust: {
+      links: createTrustLinks({ records, states, hash, random: randomBytes }),
+      accounts,
+      devices,
+      pages,
+      now,
+    },
   });
   return {
     config,
@@ -129,6 +121,20 @@ export async function buildSite(config: Config, keySet: KeySet, foundation: Foun
       live.swap(await createEngine({ ...engineParts, keySet: next }));
     },
   };
+}
+
+/** The people of the file and of the store, and how they sign in. */
+function peopleOf(
+  { users }: Config,
+  { store, hash, states, passwords, now }: Foundation,
+  { records, limits }: { readonly records: RequestRecords; readonly limits: Limits },
+) {
+  const people = createPeople(store.documents);
+  const accounts = createAccounts({ users, states, people, once: records.once, clock: store.clock });
+  const devices = createDevices(hash, now, randomBytes);
+  const countAttempt: CountAttempt = (attempt) => limits.takeSignInAttempt(attempt);
+  const signIn = createSignIn({ accounts, people, passwords, devices, countAttempt, now });
+  return { accounts, devices, signIn };
 }
 
 export function openViews({ issuer, viewsFolder, branding }: Config, log: Log): Views {

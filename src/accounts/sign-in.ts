@@ -71,23 +71,6 @@ export type SignInParts = {
 export function createSignIn(parts: SignInParts): SignIn {
   const { accounts, people, passwords, devices, countAttempt, now } = parts;
 
-  async function compare(
-    comparisons: readonly Comparison[],
-    password: string,
-    share: Share,
-  ): Promise<boolean> {
-    const isTooLong = password.length > MAX_PASSWORD_LENGTH;
-    let matches = false;
-    // How often depends on what was typed and never on whose password it is.
-    for (const form of isTooLong ? [''] : passwordForms(password)) {
-      for (const { hash, isOwn } of comparisons) {
-        const isRight = await passwords.verify(hash, form, share);
-        matches ||= isRight && isOwn && !isTooLong;
-      }
-    }
-    return matches;
-  }
-
   /** People of the file have theirs renewed by whoever keeps the file. */
   async function renewHash({ id, passwordHash }: User, password: string, share: Share): Promise<void> {
     if (!isWeakerThanPolicy(passwordHash)) return;
@@ -119,7 +102,7 @@ export function createSignIn(parts: SignInParts): SignIn {
     const share = isTrusted ? 'trusted browser' : 'unknown browser';
     let matches: boolean;
     try {
-      matches = await compare(accounts.comparisons(found), password, share);
+      matches = await compare(passwords, accounts.comparisons(found), { password, share });
     } catch (error) {
       attempt.takeBack();
       throw error;
@@ -146,6 +129,24 @@ export function createSignIn(parts: SignInParts): SignIn {
       return { user: undefined, meant: found?.user, ...undecided(cause) };
     }
   };
+}
+
+/** Whether one of the person's own hashes matches. */
+async function compare(
+  passwords: Passwords,
+  comparisons: readonly Comparison[],
+  { password, share }: { readonly password: string; readonly share: Share },
+): Promise<boolean> {
+  const isTooLong = password.length > MAX_PASSWORD_LENGTH;
+  let matches = false;
+  // How often depends on what was typed and never on whose password it is.
+  for (const form of isTooLong ? [''] : passwordForms(password)) {
+    for (const { hash, isOwn } of comparisons) {
+      const isRight = await passwords.verify(hash, form, share);
+      matches ||= isRight && isOwn && !isTooLong;
+    }
+  }
+  return matches;
 }
 
 /** Throws what is none of these. */

@@ -1,13 +1,20 @@
 // What the verbs of `postern user` have in common: they work on the configured store itself, with and without a running
 // service, and find people of both sources. People of a file are changed in the file, and only there.
+import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { createAccountStates, type AccountStates } from '../accounts/account-state.ts';
 import type { PersonSource } from '../accounts/accounts.ts';
 import type { PasswordContext } from '../accounts/password-rules.ts';
 import { createPeople, type People } from '../accounts/people.ts';
+import { createTrustLinks, type TrustLinks, type TrustLinksParts } from '../accounts/trust-links.ts';
 import type { AuditConfig, Config, User } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
+import { openPepper } from '../keys/pepper.ts';
+import { KEYS_COLLECTION, PEPPER_ID } from '../keys/ring-document.ts';
+import { createVault } from '../keys/vault.ts';
+import { createKeyedHash } from '../store/keyed-hash.ts';
 import { isStoreMade, openStore } from '../store/open.ts';
+import type { Store } from '../store/store.ts';
 import { openTelemetry } from '../telemetry/telemetry.ts';
 import { configOption, jsonOption, readConfig } from './configuration.ts';
 import { Refused, type CliIo } from './io.ts';
@@ -20,6 +27,8 @@ export type UserContext = {
   readonly people: People;
   /** Epoch seconds: what was issued in this very second is void too. */
   readonly nextSecond: () => number;
+  /** Throws Refused before the first start, which makes the pepper of the hashes that links are stored under. */
+  readonly trustLinks: () => Promise<TrustLinks>;
   /** Tells the audit trail, where it is a file; else the verb's own output is the record. */
   readonly changed: (action: string, accountId: string) => Promise<void>;
 };
@@ -48,11 +57,22 @@ export async function withPeople(
       states: createAccountStates(documents),
       people: createPeople(documents),
       nextSecond: () => Math.floor(store.clock.now() / 1000) + 1,
+      trustLinks: async () => createTrustLinks(await trustLinkParts(config, store)),
       changed: (action, accountId) => recordChange(config.audit, action, accountId),
     });
   } finally {
     await store.close();
   }
+}
+
+async function trustLinkParts(config: Config, { documents, records }: Store): Promise<TrustLinksParts> {
+  const sealed = await documents.get(KEYS_COLLECTION, PEPPER_ID);
+  if (sealed === undefined) {
+    throw new Refused('a link needs a service that has been started once: start it, then repeat this');
+  }
+  const pepper = openPepper(sealed.value, createVault(config.encryptionKeys));
+  const states = createAccountStates(documents);
+  return { records, states, hash: createKeyedHash(pepper), random: randomBytes };
 }
 
 async function recordChange(audit: AuditConfig, action: string, accountId: string): Promise<void> {

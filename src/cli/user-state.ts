@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import type { AccountState } from '../accounts/account-state.ts';
 import { findShadowed } from '../accounts/notices.ts';
+import { trustLinkUrl } from '../accounts/trust-links.ts';
 import { Refused, type CliIo } from './io.ts';
 import {
   addUserVerb,
@@ -13,6 +14,8 @@ import {
   type UserContext,
   type UserOptions,
 } from './user-people.ts';
+
+type EnableOptions = UserOptions & { readonly link?: boolean };
 
 export function registerUserState(user: Command, io: CliIo): void {
   addUserVerb(user, 'list', 'who can sign in, and where they come from').action((options: UserOptions) =>
@@ -33,7 +36,11 @@ export function registerUserState(user: Command, io: CliIo): void {
 
   addUserVerb(user, 'enable', 'let a person sign in again, and forget failed sign-ins')
     .argument('<username>')
-    .action((username: string, options: UserOptions) =>
+    .option(
+      '--link',
+      'print a link, too, that makes the browser which follows it a trusted one (once, 24 hours)',
+    )
+    .action((username: string, options: EnableOptions) =>
       withPeople(options, async (context) => {
         const person = await findPerson(context, username);
         if (person.disabled) {
@@ -41,10 +48,16 @@ export function registerUserState(user: Command, io: CliIo): void {
             `${person.username} is disabled in ${context.config.usersFrom ?? 'a file'}: change that file`,
           );
         }
-        const change = { disabled: false, attemptsSince: Date.now() };
-        await update(context, username, change);
+        const links = options.link === true ? await context.trustLinks() : undefined;
+        await context.states.update(person.id, { disabled: false, attemptsSince: Date.now() });
         await context.changed('enable', person.id);
-        printState(person, false, options, io);
+        const token = await links?.create(person.id);
+        if (token === undefined) return printState(person, false, options, io);
+        await context.changed('link', person.id);
+        const { id, username: name } = person;
+        const link = trustLinkUrl(context.config.issuer, token);
+        const line = `${name} is enabled. For one browser, within 24 hours:\n${link}`;
+        return printDone(io, options, line, { id, username: name, disabled: false, link });
       }),
     );
 

@@ -26,6 +26,7 @@ const METHODS: Readonly<Record<string, readonly string[]>> = {
 const PATTERNS: readonly { readonly path: RegExp; readonly methods: readonly string[] }[] = [
   { path: /^\/oauth\/authorize\/[\w-]{21,64}$/, methods: ['GET'] },
   { path: /^\/interaction\/[\w-]{21,64}$/, methods: ['GET'] },
+  { path: /^\/interaction\/trust\/[\w-]{43}$/, methods: ['GET', 'POST'] },
   { path: /^\/interaction\/[\w-]{21,64}\/(login|switch|continue|consent|cancel)$/, methods: ['POST'] },
   { path: /^\/assets\/[\w.-]+$/, methods: ['GET', 'HEAD'] },
 ];

@@ -11,6 +11,7 @@ import { createDeviceCookie } from './device-cookie.ts';
 import { expired } from './expired.ts';
 import { createOpen, type Opened } from './open.ts';
 import { OTHER_ACCOUNT, type Show } from './show.ts';
+import { addTrustRoutes, type TrustParts } from './trust-routes.ts';
 
 export type InteractionParts = {
   readonly issuer: string;
@@ -19,17 +20,19 @@ export type InteractionParts = {
   readonly csrf: Csrf;
   readonly show: Show;
   readonly audit: Audit;
+  readonly trust: Omit<TrustParts, 'issuer' | 'cookie' | 'csrf' | 'audit'>;
 };
 
 export function interactionRoutes(parts: InteractionParts): Middleware {
-  const { interactions, signIn, show, audit } = parts;
+  const { issuer, interactions, signIn, csrf, show, audit } = parts;
   const open = createOpen(parts);
+  const cookie = createDeviceCookie(issuer);
   const attempt = createAttempt({
     interactions,
     signIn,
     show,
     audit,
-    cookie: createDeviceCookie(parts.issuer),
+    cookie,
   });
 
   /** Who the app means, or who is asked to prove that it is still them. */
@@ -44,6 +47,8 @@ export function interactionRoutes(parts: InteractionParts): Middleware {
   }
 
   const router = new Router({ prefix: '/interaction' });
+
+  addTrustRoutes(router, { ...parts.trust, issuer, cookie, csrf, audit });
 
   router.get('/:uid', async (ctx) => {
     const interaction = await open.byLink(ctx);

@@ -128,6 +128,12 @@ const loggedOut = z.object({
   outcome: z.enum(['signed_out', 'stayed', 'nobody']),
 });
 
+/** A one-time link that makes this browser a trusted one. expired: the link was used before, or it is too old. */
+const trust = z.discriminatedUnion('outcome', [
+  z.object({ outcome: z.literal('ask'), action: url, csrf: text }),
+  z.object({ outcome: z.enum(['done', 'expired']) }),
+]);
+
 const error = z.object({
   /** HTTP status that the page is sent with. */
   status: z.number(),
@@ -159,6 +165,7 @@ export const PAGE_MODELS = {
   consent,
   logout,
   'logged-out': loggedOut,
+  trust,
   error,
   try: tryOut,
 };

@@ -152,6 +152,13 @@ export const PAGE_STATES: readonly PageState[] = [
   { title: 'logged-out from an app', name: 'logged-out', model: { outcome: 'signed_out', client: full } },
   { title: 'logged-out stayed', name: 'logged-out', model: { outcome: 'stayed', client: full } },
   { title: 'logged-out nobody', name: 'logged-out', model: { outcome: 'nobody' } },
+  {
+    title: 'trust',
+    name: 'trust',
+    model: { outcome: 'ask', action: 'https://id.example/interaction/trust/abc', csrf: 'csrf-token' },
+  },
+  { title: 'trust done', name: 'trust', model: { outcome: 'done' } },
+  { title: 'trust expired', name: 'trust', model: { outcome: 'expired' } },
   { title: 'error', name: 'error', model: ERROR },
   ...[
     'not_found',

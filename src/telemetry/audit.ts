@@ -20,6 +20,7 @@ export const AUDIT_EVENTS = {
   configuration_changed: 'A changed configuration was taken over, or refused.',
   account_lock:
     'Failed sign-ins from unknown places make such places wait for a person (`paced`), or shut them out (`locked`). `times` says how many in a row.',
+  browser_trusted: 'A person followed a one-time link, and the browser is a trusted one.',
   limit_reached: 'A limit was reached. Not one record a request: `times` says how many since the last one.',
   service_started: 'This process began to serve.',
   service_stopped: 'This process stopped serving.',

@@ -320,9 +320,9 @@ eachStore(
       const own = laptops.map(({ browser, page }) =>
         browser.submit(page, '/login', { username: 'alice', password: PASSWORDS.alice }, from(elsewhere())),
       );
-      const [answers, strangers] = await Promise.all([Promise.all(own), Promise.all(refused)]);
+      const [answers, others] = await Promise.all([Promise.all(own), Promise.all(refused)]);
       expect(answers.map(isIn)).toEqual(own.map(() => true));
-      expect(strangers.map(({ status }) => status)).toContain(503);
+      expect(others.map(({ status }) => status)).toContain(503);
     }, 120_000);
   },
   OPTIONS,
@@ -383,8 +383,80 @@ eachStore(
       moveClock(HOUR);
       expect((await right(world())).status).toBe(429);
       const done = await runCli(['user', 'enable', 'alice', '--config', world().configFile]);
-      expect([done.code, done.stdout]).toEqual([0, 'alice is enabled\n']);
+      expect([done.code, done.stdout, done.stderr]).toEqual([0, 'alice is enabled\n', '']);
       expect(isIn(await right(world()))).toBe(true);
+    });
+  },
+  OPTIONS,
+);
+
+eachStore(
+  'LG-25: the link of postern user enable --link',
+  (world) => {
+    standingClock();
+    const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+
+    /** By the machine's own clock, so before a test moves the one of the world. */
+    async function linkFor(name: string): Promise<string> {
+      const done = await runCli(['user', 'enable', name, '--link', '--json', '--config', world().configFile]);
+      expect([done.code, done.stderr]).toEqual([0, '']);
+      const { link } = JSON.parse(done.stdout) as { readonly link: string };
+      expect(link).toMatch(/\/interaction\/trust\/[\w-]{43}$/);
+      expect(link.startsWith(`${world().issuer}/`)).toBe(true);
+      return link;
+    }
+    const isTrusted = ({ cookies }: Browser) => cookies.some(({ name }) => name === 'postern_device');
+    const tokenOf = (link: string) => link.slice(-43);
+
+    it('makes one browser of several at once a trusted one, and signs nobody in', async () => {
+      const link = await linkFor('alice');
+      const browsers = Array.from({ length: 6 }, () => newBrowser(world()));
+      const pages = await Promise.all(browsers.map((browser) => browser.open(link)));
+      for (const page of pages) {
+        expect([page.status, page.headers.get('cache-control')]).toEqual([200, 'no-store']);
+      }
+      expect(browsers.some(isTrusted)).toBe(false);
+      const answers = await Promise.all(
+        browsers.map((browser, index) => browser.submit(pages[index] as Page, tokenOf(link))),
+      );
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+      expect(answers.filter(({ status }) => status === 410)).toHaveLength(5);
+      const [trusted, ...more] = browsers.filter(isTrusted);
+      expect(more).toEqual([]);
+      expect((await newBrowser(world()).open(link)).status).toBe(410);
+      const silent = await trusted?.request(authorizationUrl(world(), 'web', { prompt: 'none' }));
+      expect(silent?.headers.get('location')).toContain('error=login_required');
+      expect(world().told.audit('browser_trusted')).toMatchObject([
+        { outcome: 'success', account_id: PEOPLE.alice, address: expect.any(String) },
+      ]);
+    });
+
+    it('is not used by another site, without the token of its page, or where it was made up', async () => {
+      const link = await linkFor('alice');
+      const browser = newBrowser(world());
+      const { action, fields } = formOf(await browser.open(link), tokenOf(link));
+      const send = (body: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>>) =>
+        browser.request(action, { method: 'POST', headers, body: new URLSearchParams(body).toString() });
+      expect((await send({}, FORM)).status).toBe(403);
+      expect((await send(fields, { ...FORM, origin: 'https://evil.example' })).status).toBe(403);
+      expect((await send(fields, { 'content-type': 'text/plain' })).status).toBe(415);
+      expect(isTrusted(browser)).toBe(false);
+      const made = `${world().issuer}/interaction/trust/${'A'.repeat(43)}`;
+      expect((await browser.open(made)).status).toBe(410);
+      expect((await send(fields, FORM)).status).toBe(200);
+      expect(isTrusted(browser)).toBe(true);
+    });
+
+    it('lets a person in who has signed in nowhere yet, while unknown places are shut out; after a day it is dead', async () => {
+      const [link, late] = [await linkFor('bob'), await linkFor('alice')];
+      const laptop = newBrowser(world());
+      await laptop.submit(await laptop.open(link), tokenOf(link));
+      await failElsewhere(world(), UNKNOWN_MAY, 'bob');
+      moveClock(HOUR);
+      const own = { username: 'bob', password: PASSWORDS.bob };
+      expect((await guess(world(), own)).status).toBe(429);
+      expect(isIn(await guess(world(), { ...own, browser: laptop }))).toBe(true);
+      expect((await newBrowser(world()).open(late)).status).toBe(410);
     });
   },
   OPTIONS,

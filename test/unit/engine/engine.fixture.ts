@@ -10,6 +10,7 @@ import { createAccounts } from '../../../src/accounts/accounts.ts';
 import { createDevices } from '../../../src/accounts/devices.ts';
 import { createPasswords } from '../../../src/accounts/passwords.ts';
 import { createPeople } from '../../../src/accounts/people.ts';
+import { createTrustLinks } from '../../../src/accounts/trust-links.ts';
 import { createSignIn } from '../../../src/accounts/sign-in.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
@@ -76,9 +77,11 @@ async function assemble(config: Config, store: Store) {
   const { records: counted, calls } = countCalls(store.records);
   const records = createRequestRecords(counted, now);
   const people = createPeople(store.documents);
+  const states = createAccountStates(store.documents);
+  const devices = createDevices(hash, now, randomBytes);
   const accounts = createAccounts({
     users: config.users,
-    states: createAccountStates(store.documents),
+    states,
     people,
     once: records.once,
     clock: store.clock,
@@ -119,13 +122,20 @@ async function assemble(config: Config, store: Store) {
       accounts,
       people,
       passwords: createPasswords(2, 10),
-      devices: createDevices(hash, now, randomBytes),
+      devices,
       countAttempt: (attempt) => limits.takeSignInAttempt(attempt),
       now,
     }),
     csrf,
     show: createShow({ config, accounts, pages, csrf, now }),
     audit: telemetry.audit,
+    trust: {
+      links: createTrustLinks({ records, states, hash, random: randomBytes }),
+      accounts,
+      devices,
+      pages,
+      now,
+    },
   });
   return {
     engine,
