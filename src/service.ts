@@ -202,6 +202,7 @@ class RunningService implements OneService {
     const later = needRestart(old, wanted);
     if (later.length > 0) log.warn({ keys: later }, 'these settings take effect at the next start');
     const config = keepUntilRestart(old, wanted);
+    if (config.store.engine === 'redis') await this.#parts.store.takeCredentials?.(config.store.url);
     await this.#use(config);
     const { viewsFolder, branding } = config;
     if (!isDeepStrictEqual([old.viewsFolder, old.branding], [viewsFolder, branding])) {

@@ -8,6 +8,7 @@ import { type PlanContext, ruleFor, type Severity } from './plan-rules.ts';
 import { formatRate } from './rate.ts';
 import { secretWarnings } from './secret-expiry.ts';
 import { secretId } from './secret-id.ts';
+import { withoutCredentials } from './redis-url.ts';
 import type { KeyName } from './service-keys.ts';
 
 export type PlanItem = {
@@ -98,7 +99,9 @@ function explain(difference: Difference, context: PlanContext): PlanItem {
 /** Compared, never shown: a URL may hold a password. */
 function locationOf(store: StoreConfig, folder: string): string {
   return JSON.stringify(
-    store.engine === 'lmdb' ? { ...store, folder: relative(folder, store.folder) } : store,
+    store.engine === 'lmdb'
+      ? { ...store, folder: relative(folder, store.folder) }
+      : withoutCredentials(store.url),
   );
 }
 

@@ -36,6 +36,12 @@ const PARAMETERS = ['wait', 'prefix', 'sentinel_user', 'sentinel_password'];
 /** Nothing that a pattern of SCAN or a hash tag would take for its own. */
 const PREFIX = /^[\w.:-]{0,40}$/;
 
+/** What makes it this store and no other: all but who asks. Throws RedisUrlError. */
+export function withoutCredentials(url: string): object {
+  const nobody = { username: '', password: '', sentinelUsername: '', sentinelPassword: '' };
+  return { ...parseRedisUrl(url), ...nobody };
+}
+
 /** Throws RedisUrlError. */
 export function parseRedisUrl(url: string): RedisPlace {
   const { scheme, mode, credentials, hosts, path, query } = split(url);

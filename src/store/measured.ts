@@ -55,6 +55,7 @@ export function measured(store: Store, onOperation: OnOperation): Store {
     documents: measuredDocuments,
     counters: measuredCounters,
     ping: () => run('ping', () => store.ping()),
+    takeCredentials: async (url) => store.takeCredentials?.(url),
     warnings: () => store.warnings?.() ?? [],
     close: () => store.close(),
   };

@@ -6,7 +6,7 @@ import { createRedisCounters } from './redis-counters.ts';
 import { createRedisDocuments } from './redis-documents.ts';
 import { createRedisRecords } from './redis-records.ts';
 import type { Finding } from './redis-info.ts';
-import { type Clock, type Store, StoreRefused, StoreTakesNoWrites } from './store.ts';
+import { type Clock, type RecordStore, type Store, StoreRefused, StoreTakesNoWrites } from './store.ts';
 
 export type RedisStoreOptions = {
   /** In the notation of config/redis-url.ts, with the password inside if there is one. */
@@ -19,6 +19,8 @@ export type RedisStoreOptions = {
   readonly onWarning?: ((message: string) => void) | undefined;
 };
 
+/** By then a connection that was replaced has its last answer. */
+const ANSWERED_MS = 2000;
 const PROBE = {
   kind: 'Probe',
   key: 'readiness',
@@ -30,7 +32,8 @@ const PROBE = {
 
 /** Rejects with one line, without the password, when the server can't be reached or isn't fit to hold tokens. */
 export async function openRedis(options: RedisStoreOptions): Promise<Store> {
-  const { url, now, followsServer = false, onWarning } = options;
+  const { now, followsServer = false, onWarning } = options;
+  let { url } = options;
   const connection = await connectRedis(url);
   const clock = createServerClock(now);
   const records = createRedisRecords(connection, clock.now);
@@ -64,23 +67,6 @@ export async function openRedis(options: RedisStoreOptions): Promise<Store> {
     tellWarnings([...reports.flatMap(({ findings }) => findings), ...sentinels]);
   }
 
-  /** Writes as requests do, so that a missing right or replica is known before a request meets it. */
-  async function tryRecords(): Promise<void> {
-    await records.find(PROBE.kind, PROBE.key);
-    try {
-      await records.save(PROBE);
-      await records.destroy(PROBE.kind, PROBE.key);
-    } catch (error) {
-      if (error instanceof StoreTakesNoWrites) {
-        throw new StoreTakesNoWrites(
-          warnings.get('replicas') ?? 'a replica does not confirm what is written',
-        );
-      }
-      if (error instanceof StoreRefused) throw new StoreTakesNoWrites(error.reason, { cause: error });
-      throw error;
-    }
-  }
-
   try {
     await judgeSentinels();
     await look(() => connection.inspect());
@@ -98,7 +84,14 @@ export async function openRedis(options: RedisStoreOptions): Promise<Store> {
       void judgeSentinels();
       await look(() => connection.check());
       await connection.checkWrites();
-      await tryRecords();
+      await tryRecords(records, warnings.get('replicas'));
+    },
+    async takeCredentials(next) {
+      if (next === url) return;
+      const old = { ...connection };
+      Object.assign(connection, await connectRedis(next));
+      url = next;
+      setTimeout(() => void old.close(), ANSWERED_MS).unref();
     },
     close: () => connection.close(),
   };
@@ -108,4 +101,19 @@ function toWarning({ ahead }: ServerClock): string {
   if (ahead === 0) return "its clock and this machine's agree again";
   const side = ahead > 0 ? 'ahead of' : 'behind';
   return `its clock is ${Math.abs(ahead)} s ${side} this machine's, which is in every token; let both follow a time server`;
+}
+
+/** Reads and writes as requests do, so that a missing right or replica is known before a request meets it. */
+async function tryRecords(records: RecordStore, replicaWarning: string | undefined): Promise<void> {
+  await records.find(PROBE.kind, PROBE.key);
+  try {
+    await records.save(PROBE);
+    await records.destroy(PROBE.kind, PROBE.key);
+  } catch (error) {
+    if (error instanceof StoreTakesNoWrites && replicaWarning !== undefined) {
+      throw new StoreTakesNoWrites(replicaWarning, { cause: error });
+    }
+    if (error instanceof StoreRefused) throw new StoreTakesNoWrites(error.reason, { cause: error });
+    throw error;
+  }
 }
