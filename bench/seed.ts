@@ -40,6 +40,7 @@ export async function seedGrants(configFile: string, count: number): Promise<num
     hash,
     clock: { now: Date.now, ahead: 0 },
     expectPerson: () => undefined,
+    onDamaged: () => undefined,
     tombstoneSeconds: 90 * DAY,
   };
   const adapters = {

@@ -72,6 +72,7 @@ export async function buildSite(config: Config, keySet: KeySet, foundation: Foun
     clock: store.clock,
     expectPerson: accounts.expect,
     tombstoneSeconds: tombstoneSeconds(config),
+    onDamaged: reportDamaged(records, telemetry),
   };
   const engineParts: Omit<EngineParts, 'keySet'> = {
     config,
@@ -146,4 +147,15 @@ export function openViews({ issuer, viewsFolder, branding }: Config, log: Log): 
     onProblem: ({ file, message }) => log.error({ file }, message),
     onReload: () => log.info('the views were read again'),
   });
+}
+
+/** One request may meet the same record several times. */
+function reportDamaged({ once }: RequestRecords, { log, metrics }: Telemetry) {
+  return (kind: string, key: string): void => {
+    void once(`damaged ${key}`, () => {
+      metrics.recordDamaged(kind);
+      log.error({ kind, hash: key }, 'a stored record is damaged and counts as absent');
+      return Promise.resolve();
+    });
+  };
 }

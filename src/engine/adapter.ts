@@ -5,7 +5,7 @@ import type { RequestRecords } from '../store/request-records.ts';
 import type { StoreClock, StoredRecord } from '../store/store.ts';
 import { createExpectation, type ExpectationParts } from './expected-reads.ts';
 import { recordKey } from './record-key.ts';
-import { createRecordPayload } from './record-payload.ts';
+import { createRecordPayload, type OnDamaged } from './record-payload.ts';
 import { createSessionRecords } from './session-records.ts';
 
 /** Models whose records belong to a grant and die with it. */
@@ -18,16 +18,17 @@ export type AdapterParts = ExpectationParts & {
   readonly clock: StoreClock;
   /** Seconds that a revoked grant is remembered: longer than any of its tokens lives. */
   readonly tombstoneSeconds: number;
+  readonly onDamaged: OnDamaged;
 };
 
 /** A record of a form that only a newer version knows throws NewerForm. */
 export function createAdapter(model: string, parts: AdapterParts): Adapter {
   const { records, hash, tombstoneSeconds } = parts;
-  const { toText, payloadOf } = createRecordPayload(model, parts.clock);
+  const { toText, payloadOf } = createRecordPayload(model, parts.clock, parts.onDamaged);
   const sessions = createSessionRecords(parts, toText);
   const keyOf = (id: string) => recordKey(hash, model, id);
   const grantKeyOf = (grantId: string) => recordKey(hash, 'Grant', grantId);
-  const expectMore = createExpectation(parts);
+  const expectMore = LEADING.has(model) ? createExpectation(parts) : () => undefined;
 
   function grantOf(id: string, { grantId }: AdapterPayload): string | undefined {
     if (model === 'Grant') return keyOf(id);
@@ -40,8 +41,7 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
 
   async function revokeGrantOf(id: string): Promise<void> {
     const record = await records.find(model, keyOf(id));
-    const grantId = record && payloadOf(record, id).grantId;
-    if (grantId !== undefined) await revokeGrant(grantId);
+    if (record?.grant !== undefined) await records.revokeGrant(record.grant, tombstoneSeconds);
   }
 
   return {
@@ -72,11 +72,11 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
       const record = await records.find(model, keyOf(id), {
         // A grant belongs to itself.
         grant: model === 'Grant' ? keyOf(id) : undefined,
-        meanwhile: (early) => LEADING.has(model) && expectMore(payloadOf(early, id)),
+        meanwhile: (early) => expectMore(payloadOf(early, id)),
       });
       if (record === undefined || isEndedSession(record)) return undefined;
       const payload = payloadOf(record, id);
-      if (LEADING.has(model)) expectMore(payload);
+      expectMore(payload);
       return payload;
     },
 

@@ -89,9 +89,9 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   const machines = { findClient, secrets, tokens, audiences, audit, findMachineToken, mayHearOf };
   const shortWays = createShortWays({ ...parts, ...machines });
 
-  const { records, hash, clock } = parts.adapter;
+  const { records, hash } = parts.adapter;
   const lifetimeSeconds = config.lifetimes.consent;
-  const consents = createRememberedConsents({ records, hash, clock, lifetimeSeconds });
+  const consents = createRememberedConsents({ ...parts.adapter, lifetimeSeconds });
   const recentApps = createRecentApps(config.issuer);
   const enginePages = createEnginePages({ pages: parts.pages, issuer: config.issuer, clients, recentApps });
 
@@ -124,7 +124,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   return {
     provider,
     tokens,
-    jwksMaxAge: () => jwksMaxAge(keySet, config.signingKeys, clock.now()),
+    jwksMaxAge: () => jwksMaxAge(keySet, config.signingKeys, parts.adapter.clock.now()),
     findClient,
     consents,
     recentApps,

@@ -15,7 +15,8 @@ export type ExpectationParts = {
 };
 
 export function createExpectation({ records, hash, expectPerson }: ExpectationParts) {
-  return function expectMore(payload: AdapterPayload): void {
+  return function expectMore(payload: AdapterPayload | undefined): void {
+    if (payload === undefined) return;
     const { result, grantId, params } = payload;
     const accountId = personOf(payload);
     if (accountId !== undefined) expectPerson(accountId);

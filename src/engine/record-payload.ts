@@ -1,20 +1,24 @@
 // What stands in a record of the engine: its payload without the bearer value, its times by the clock of the store. Owns both ways
 // of the translation.
 import type { AdapterPayload } from 'oidc-provider';
-import { FORM_VERSION, parseForm } from '../store/form.ts';
+import { FORM_VERSION, readForm } from '../store/form.ts';
 import type { StoreClock, StoredRecord } from '../store/store.ts';
 
 /** Stands for the record's own id inside its stored payload. Raw, as JSON never has it: nobody can send it. */
 const OWN_ID = '\u0001';
 
+/** Hears of a record whose payload isn't a JSON object. `key` is the keyed hash that it is stored under. */
+export type OnDamaged = (kind: string, key: string) => void;
+
 export type RecordPayload = {
   readonly toText: (id: string, payload: AdapterPayload) => string;
   /** With the id back in its places where the caller knows it; a session found by its uid stays without. */
-  readonly payloadOf: (record: StoredRecord, id: string | undefined) => AdapterPayload;
+  /** Undefined for what is damaged: nobody can have asked for it as it is. */
+  readonly payloadOf: (record: StoredRecord, id: string | undefined) => AdapterPayload | undefined;
 };
 
 /** Members that a newer version added are handed on; one of a form that only a newer version knows throws NewerForm. */
-export function createRecordPayload(model: string, clock: StoreClock): RecordPayload {
+export function createRecordPayload(model: string, clock: StoreClock, onDamaged: OnDamaged): RecordPayload {
   return {
     toText(id, payload) {
       const stored = { v: FORM_VERSION, ...withoutBearerValues(moved(payload, clock.ahead)) };
@@ -23,7 +27,12 @@ export function createRecordPayload(model: string, clock: StoreClock): RecordPay
     },
     payloadOf(record, id) {
       const text = id === undefined ? record.payload : record.payload.replaceAll(OWN_ID, id);
-      const { v: _version, ...stored } = parseForm(text, `a record of the kind ${model}`);
+      const form = readForm(text, `a record of the kind ${model}`);
+      if (form === undefined) {
+        onDamaged(model, record.key);
+        return undefined;
+      }
+      const { v: _version, ...stored } = form;
       return {
         ...moved(stored, -clock.ahead),
         ...(id !== undefined && { jti: id }),

@@ -1,9 +1,10 @@
 // What a person allowed an app, kept beyond the session: one record for each person and app, with an end. A sign-out
 // leaves it, so that the next sign-in doesn't ask again; revoking a token of the app withdraws it, and so does whatever
 // ends everything of a person (disabling, sign-out everywhere), because it is older than their `valid_after`.
-import { FORM_VERSION, parseForm, type StoredForm } from '../store/form.ts';
+import { FORM_VERSION, readForm, type StoredForm } from '../store/form.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { RecordStore, StoreClock } from '../store/store.ts';
+import type { OnDamaged } from './record-payload.ts';
 
 export const CONSENT = 'Consent';
 
@@ -27,6 +28,7 @@ export type ConsentParts = {
   readonly records: RecordStore;
   readonly hash: KeyedHash;
   readonly clock: StoreClock;
+  readonly onDamaged: OnDamaged;
   /** 0 remembers nothing. */
   readonly lifetimeSeconds: number;
 };
@@ -39,13 +41,15 @@ export interface RememberedConsents {
 }
 
 export function createRememberedConsents(parts: ConsentParts): RememberedConsents {
-  const { records, hash, clock, lifetimeSeconds } = parts;
+  const { records, hash, clock, onDamaged, lifetimeSeconds } = parts;
   const keyOf = (accountId: string, clientId: string) => consentKey(hash, accountId, clientId);
 
   async function findForm(accountId: string, clientId: string): Promise<StoredForm | undefined> {
     if (lifetimeSeconds === 0) return undefined;
     const record = await records.find(CONSENT, keyOf(accountId, clientId));
-    return record && parseForm(record.payload, 'a consent');
+    const form = record && readForm(record.payload, 'a consent');
+    if (record !== undefined && form === undefined) onDamaged(CONSENT, record.key);
+    return form;
   }
 
   return {

@@ -20,10 +20,38 @@ export class NewerForm extends StoreUnavailable {
   }
 }
 
-/** `what` names it in the error: "a Session". Throws NewerForm. */
+/** Damaged, and not to be taken for absent: what it held (a person, whether they are disabled) must not be guessed. */
+class UnreadableForm extends StoreUnavailable {
+  constructor(what: string) {
+    super();
+    this.name = 'UnreadableForm';
+    this.message = `${what} in the store can't be read: it is not a JSON object`;
+  }
+}
+
+/** `what` names it in the error: "a Session". Throws NewerForm, and UnreadableForm for what is damaged. */
 export function parseForm(text: string, what: string): StoredForm {
-  const form = JSON.parse(text) as StoredForm;
+  const form = readForm(text, what);
+  if (form === undefined) throw new UnreadableForm(what);
+  return form;
+}
+
+/** Undefined for what is damaged. Throws NewerForm. */
+export function readForm(text: string, what: string): StoredForm | undefined {
+  const form = toObject(text);
+  if (form === undefined) return undefined;
   const { v = FORM_VERSION } = form;
   if (typeof v !== 'number' || v > FORM_VERSION) throw new NewerForm(what, v);
   return form;
+}
+
+function toObject(text: string): StoredForm | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as StoredForm)
+      : undefined;
+  } catch {
+    return undefined;
+  }
 }

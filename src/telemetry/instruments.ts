@@ -82,6 +82,15 @@ export function createLineInstruments(registers: Registry[]) {
   return { lost, waiting };
 }
 
+export function createDamageCounter(registers: Registry[]): Counter<'kind'> {
+  return new Counter({
+    name: 'postern_damaged_records_total',
+    help: 'Stored records that could not be read and counted as absent.',
+    labelNames: ['kind'],
+    registers,
+  });
+}
+
 /** What is known only when somebody asks. `at` is in epoch seconds. */
 export type Snapshot = {
   readonly configurationHash: string;

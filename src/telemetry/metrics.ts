@@ -2,6 +2,7 @@
 // several. Names and labels are in instruments.ts.
 import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client';
 import {
+  createDamageCounter,
   createInstruments,
   createLineInstruments,
   createSnapshotGauges,
@@ -18,6 +19,7 @@ export interface Metrics {
   readonly limitHit: (limit: string) => void;
   readonly storeOperation: (operation: string, seconds: number, failed: boolean) => void;
   readonly storeRolledBack: () => void;
+  readonly recordDamaged: (kind: string) => void;
   readonly signed: (seconds: number) => void;
   readonly reload: (outcome: 'taken' | 'refused') => void;
   readonly lineLost: () => void;
@@ -43,6 +45,7 @@ export function createMetrics(): Metrics {
   const { requests, events, tokens, limits, store, storeErrors, rollbacks, signatures, reloads } =
     createInstruments(registers);
   const { lost, waiting } = createLineInstruments(registers);
+  const damaged = createDamageCounter(registers);
   const snapshots = createSnapshotGauges(registers);
 
   const labelledClients = new Set<string>();
@@ -66,6 +69,7 @@ export function createMetrics(): Metrics {
       if (failed) storeErrors.inc({ operation });
     },
     storeRolledBack: () => rollbacks.inc(),
+    recordDamaged: (kind) => damaged.inc({ kind }),
     signed: (seconds) => signatures.observe(seconds),
     reload: (outcome) => reloads.inc({ outcome }),
     lineLost: () => lost.inc(),

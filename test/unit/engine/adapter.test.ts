@@ -21,7 +21,14 @@ beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'postern-adapter-'));
   store = await openLmdb({ folder, now: () => Date.now() });
   const records = createRequestRecords(store.records, Date.now);
-  parts = { records, hash, expectPerson: () => undefined, clock: store.clock, tombstoneSeconds: 3600 };
+  parts = {
+    records,
+    hash,
+    expectPerson: () => undefined,
+    clock: store.clock,
+    tombstoneSeconds: 3600,
+    onDamaged: () => undefined,
+  };
 });
 afterAll(async () => {
   await store.close();

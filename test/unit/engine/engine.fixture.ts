@@ -107,6 +107,7 @@ async function assemble(config: Config, store: Store) {
     clock: { now, ahead: 0 },
     expectPerson: accounts.expect,
     tombstoneSeconds: 3600,
+    onDamaged: () => undefined,
   };
   const revoked = createRevokedTokens(records, hash, now);
   const keySet = await firstKeySet();

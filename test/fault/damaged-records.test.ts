@@ -1,0 +1,138 @@
+// A stored record that can't be read counts as absent, wherever it is met: the answer is that of an unknown value, never a 500.
+import { decodeJwt } from 'jose';
+import { describe, expect, it } from 'vitest';
+import {
+  authorizationUrl,
+  exchangeCode,
+  GENEROUS,
+  hashOf,
+  newBrowser,
+  redirectOf,
+  takeCode,
+} from '../attack/attacker.ts';
+import { recordKey } from '../../src/engine/record-key.ts';
+import { formOf } from '../world/browser.ts';
+import { eachStore } from '../world/each-store.ts';
+import { authorize, basic, introspect, post, refresh, signIn, userinfo } from '../world/flows.ts';
+import { PASSWORDS, type OpenWorld } from '../world/world.ts';
+
+const DAMAGES = [
+  ['cut JSON', '{"v":1,"accountId":"usr_al'],
+  ['null', 'null'],
+  ['an array', '[]'],
+  ['an empty string', ''],
+] as const;
+const INVALID_GRANT = [400, 'invalid_grant'];
+
+eachStore(
+  'a damaged record',
+  (running) => {
+    /** Does `what` to the record of an id, behind the back of the service. */
+    async function damage(world: OpenWorld, model: string, id: string, payload: string): Promise<string> {
+      const { records } = world.openedStore;
+      const key = recordKey(await hashOf(world.openedStore), model, id);
+      const found = await records.find(model, key);
+      expect(found, model).toBeDefined();
+      await records.save({
+        kind: model,
+        key,
+        payload,
+        ttlSeconds: 600,
+        grant: found?.grant,
+        alias: found?.alias,
+      });
+      return key;
+    }
+
+    async function grantOf(world: OpenWorld, model: string, id: string): Promise<string> {
+      const { openedStore } = world;
+      const found = await openedStore.records.find(model, recordKey(await hashOf(openedStore), model, id));
+      return (JSON.parse(found?.payload ?? '{}') as { grantId: string }).grantId;
+    }
+
+    describe.each(DAMAGES)('%s', (_, payload) => {
+      it('as a code or its grant is invalid_grant', async () => {
+        const world = running();
+        for (const model of ['AuthorizationCode', 'Grant']) {
+          const ticket = await takeCode(world);
+          const id = model === 'Grant' ? await grantOf(world, 'AuthorizationCode', ticket.code) : ticket.code;
+          await damage(world, model, id, payload);
+          const answer = await exchangeCode(world, ticket);
+          expect([answer.status, answer.body['error']], model).toEqual(INVALID_GRANT);
+        }
+      });
+
+      it('as a refresh token is invalid_grant, and may be revoked with its family', async () => {
+        const world = running();
+        const { tokens } = await signIn(world);
+        await damage(world, 'RefreshToken', tokens.refresh_token ?? '', payload);
+        const answer = await refresh(world, tokens.refresh_token);
+        expect([answer.status, answer.body['error']]).toEqual(INVALID_GRANT);
+        const form = { token: tokens.refresh_token ?? '' };
+        expect((await post(world, '/oauth/revoke', form, { authorization: basic('web') })).status).toBe(200);
+      });
+
+      it('as an access token is inactive, 401 at userinfo, and revoked', async () => {
+        const world = running();
+        const { tokens } = await signIn(world);
+        const token = tokens.access_token;
+        await damage(world, 'AccessToken', decodeJwt(token).jti ?? '', payload);
+        expect(await introspect(world, token)).toEqual({ active: false });
+        expect((await userinfo(world, token)).status).toBe(401);
+        expect((await post(world, '/oauth/revoke', { token }, { authorization: basic('web') })).status).toBe(
+          200,
+        );
+      });
+
+      it('as an interaction is a page that has expired, at every step', async () => {
+        const world = running();
+        const browser = newBrowser(world);
+        const page = await browser.open(authorizationUrl(world, 'web'));
+        const uid = page.url.split('/').at(-1) ?? '';
+        const { action, fields } = formOf(page, '/login');
+        await damage(world, 'Interaction', uid, payload);
+        const body = new URLSearchParams({
+          ...fields,
+          username: 'alice',
+          password: PASSWORDS.alice,
+        }).toString();
+        const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+        for (const answer of [
+          await browser.request(page.url),
+          await browser.request(action, { method: 'POST', headers, body }),
+          await browser.request(`${world.issuer}/oauth/authorize/${uid}`),
+        ]) {
+          expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
+        }
+      });
+
+      it('as a session leaves the browser signed out, until somebody signs in with it again', async () => {
+        const world = running();
+        const { browser, tokens } = await signIn(world, { scope: 'openid reports.read' });
+        const session = browser.cookies.find(({ name }) => name === 'postern_session')?.value ?? '';
+        const before = await damagedSessions(world);
+        const key = await damage(world, 'Session', session, payload);
+        expect(await introspect(world, tokens.access_token)).toEqual({ active: false });
+        const silent = authorizationUrl(world, 'web', { prompt: 'none' });
+        expect(redirectOf(await browser.request(silent)).query['error']).toBe('login_required');
+        expect((await browser.request(`${world.issuer}/oauth/logout`)).status).toBe(200);
+        const again = await authorize(world, { browser, scope: 'openid' });
+        expect(again.callback.searchParams.get('code')).not.toBeNull();
+        expect(redirectOf(await browser.request(silent)).query).toHaveProperty('code');
+
+        const lines = world.told.log
+          .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
+          .filter(({ hash }) => hash === key);
+        expect(lines.length).toBeGreaterThan(0);
+        expect(lines[0]).toMatchObject({ kind: 'Session' });
+        expect((await damagedSessions(world)) - before).toBe(lines.length);
+      });
+    });
+  },
+  { config: GENEROUS },
+);
+
+async function damagedSessions({ management }: OpenWorld): Promise<number> {
+  const text = await (await fetch(`${management}/metrics`)).text();
+  return Number(/^postern_damaged_records_total\{kind="Session"\} (\d+)$/m.exec(text)?.[1] ?? 0);
+}
