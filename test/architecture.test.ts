@@ -115,6 +115,19 @@ describe('the layout', () => {
     expect([...drawers, ...defaults]).toEqual([]);
   });
 
+  it('IN-02: spreads nothing of a request into anything near a page, where its keys could become options', () => {
+    const spread = /\.\.\.\(?[\w.]*\b(query|body|params|form|headers)\b(?!\()/g;
+    expect('render(name, { ...ctx.request.query })').toMatch(spread);
+    const found = FILES.filter((file) => ['pages', 'interaction', 'http'].includes(folderOf(file)))
+      .concat(path.join(SRC, 'engine/engine-pages.ts'))
+      .flatMap((file) =>
+        [...readFileSync(file, 'utf8').matchAll(spread)].map(
+          ([text]) => `${path.relative(SRC, file)}: ${text}`,
+        ),
+      );
+    expect(found).toEqual([]);
+  });
+
   it('opens each file with what it owns', () => {
     const silent = FILES.filter((file) => !/^(#!.*\n)?\/\/ /.test(readFileSync(file, 'utf8')));
     expect(silent.map((file) => path.relative(SRC, file))).toEqual([]);
