@@ -139,6 +139,7 @@ export type Config = {
   readonly log: LogConfig;
   readonly audit: AuditConfig;
   readonly trustedProxies: readonly string[];
+  readonly hstsIncludeSubdomains: boolean;
   /** 32 bytes each; the first encrypts, all decrypt. */
   readonly encryptionKeys: readonly Buffer[];
   /** The first signs cookies, all verify. */

@@ -48,6 +48,7 @@ export function toConfig(sources: Sources): Config {
     log: form.log,
     audit: toAudit(form.audit, sources.service.folder),
     trustedProxies: form.trusted_proxies,
+    hstsIncludeSubdomains: form.hsts_include_subdomains,
     encryptionKeys: sources.encryptionKeys.map((key) => Buffer.from(key, 'base64url')),
     cookieKeys: sources.cookieKeys,
     secretFiles: form.secret_files,

@@ -75,6 +75,12 @@ export const configSchema = z.strictObject({
     .describe(
       'Addresses or CIDRs of the proxies in front of the service; only they may say who the client is.',
     ),
+  hsts_include_subdomains: z
+    .boolean()
+    .default(false)
+    .describe(
+      "Whether Strict-Transport-Security, which an https issuer sends for a year, is for all names below the issuer's host too: browsers then refuse http for each of them.",
+    ),
   encryption_keys: secretReferences.describe(
     'Keys that protect what the store holds: 32 bytes each, base64url. The first encrypts, all decrypt. May be left out when the issuer is this machine.',
   ),

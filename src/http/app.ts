@@ -73,7 +73,7 @@ export function createApp(parts: AppParts): App {
   app.use(short.learn);
   app.use(measureRequests(metrics));
   app.use(requestLog(log));
-  app.use(securityHeaders(issuer));
+  app.use(securityHeaders(config));
   app.use(language(pages, issuer));
   app.use(errors(pages, log));
   app.use(edge({ issuer, clientAddress }));

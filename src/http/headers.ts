@@ -1,5 +1,6 @@
 // Security headers on every answer, the engine's and the errors' included (ASVS 3.4).
 import type { Middleware } from 'koa';
+import type { Config } from '../config/config.ts';
 
 /**
  * `script-src 'self'` is for the pages' own script in assets/; no page needs it.
@@ -15,7 +16,10 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-export function securityHeaders(issuer: string): Middleware {
+export function securityHeaders({
+  issuer,
+  hstsIncludeSubdomains,
+}: Pick<Config, 'issuer' | 'hstsIncludeSubdomains'>): Middleware {
   const headers: Record<string, string> = {
     'Content-Security-Policy': CONTENT_SECURITY_POLICY,
     'X-Frame-Options': 'DENY',
@@ -25,7 +29,7 @@ export function securityHeaders(issuer: string): Middleware {
     // No Cross-Origin-Opener-Policy: an app that signs in through a popup must find its window again.
     'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
     ...(issuer.startsWith('https:') && {
-      'Strict-Transport-Security': 'max-age=31536000; includeSubDomains',
+      'Strict-Transport-Security': `max-age=31536000${hstsIncludeSubdomains ? '; includeSubDomains' : ''}`,
     }),
   };
 

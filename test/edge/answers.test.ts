@@ -136,3 +136,15 @@ describe('HT-18: an outage', () => {
     expect(performance.now() - begun).toBeLessThan(1000);
   });
 });
+
+describe('hsts_include_subdomains', () => {
+  const world = useWorld({ issuer: ISSUER, config: { hsts_include_subdomains: true } });
+
+  it('adds the names below the host to Strict-Transport-Security, on every answer', async () => {
+    // Twice: the second one may come from what was kept of the first.
+    for (const target of [DISCOVERY, DISCOVERY, JWKS, JWKS, '/nothing', '/oauth/authorize']) {
+      const { headers } = await exchange(world().base, toBytes({ target }));
+      expect(headers.get('strict-transport-security')).toBe('max-age=31536000; includeSubDomains');
+    }
+  });
+});
