@@ -39,8 +39,7 @@ export function errors(pages: Pages, log: Log): Middleware {
 
 function toAnswer(error: unknown, ctx: Context): Answer {
   if (error instanceof Refusal) return error;
-  // The caller is gone, or was cut off for being slow; nobody will read this.
-  if (ctx.req.destroyed && !ctx.req.complete) return { status: 400, error: 'invalid_request' };
+  if (isCutOff(error, ctx)) return { status: 400, error: 'invalid_request' };
   if (error instanceof StoreUnavailable || error instanceof PasswordQueueFull) {
     return {
       status: 503,
@@ -58,6 +57,11 @@ function toAnswer(error: unknown, ctx: Context): Answer {
     };
   }
   return { status: 500, error: 'server_error', description: 'something went wrong' };
+}
+
+/** The caller left before its body was read, or was too slow. A whole body is lost too when the connection is reset behind it. */
+function isCutOff(error: unknown, { req }: Context): boolean {
+  return req.destroyed && (!req.complete || error === req.errored);
 }
 
 function send(ctx: Context, answer: Answer, pages: Pages): void {
