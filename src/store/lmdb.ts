@@ -1,5 +1,6 @@
 // The embedded store: one folder on a local disk, shared by every process of one machine. Owns opening and closing;
 // never for a network disk, where lmdb's locks and memory map mean nothing.
+import { createSteadyClock } from './lmdb-clock.ts';
 import { createLmdbCounters } from './lmdb-counters.ts';
 import { createLmdbDocuments } from './lmdb-documents.ts';
 import { assertRoom, prepareFiles, watchFiles } from './lmdb-files.ts';
@@ -16,17 +17,21 @@ export type LmdbOptions = {
   readonly folder: string;
   readonly now: Clock;
   readonly sweepEveryMs?: number | undefined;
+  /** Hears what is wrong with this machine, one line each. */
+  readonly onWarning?: ((message: string) => void) | undefined;
 };
 
 /** Rejects with one line that names the folder when it can't be used. */
-export async function openLmdb({ folder, now, sweepEveryMs = SWEEP_EVERY_MS }: LmdbOptions): Promise<Store> {
+export async function openLmdb(options: LmdbOptions): Promise<Store> {
+  const { folder, sweepEveryMs = SWEEP_EVERY_MS, onWarning = () => undefined } = options;
+  const clock = createSteadyClock(options.now, onWarning);
+  const { now } = clock;
   const tables = await openFolder(folder);
   const files = await watchFiles(folder);
   const sweep = startSweep(tables, { now, everyMs: sweepEveryMs });
   const counters = createLmdbCounters(tables, now);
   return {
-    // One machine has one clock.
-    clock: { now, ahead: 0 },
+    clock,
     records: createLmdbRecords(tables, now),
     documents: createLmdbDocuments(tables),
     counters,

@@ -13,17 +13,13 @@ export async function openStore(
   now?: Clock,
   log?: { readonly warn: (message: string) => void },
 ): Promise<Store> {
+  const onWarning = (message: string) => log?.warn(message);
   if (config.engine === 'lmdb') {
     const { openLmdb } = await import('./lmdb.ts');
-    return openLmdb({ folder: config.folder, now: now ?? Date.now });
+    return openLmdb({ folder: config.folder, now: now ?? Date.now, onWarning });
   }
   const { openRedis } = await import('./redis.ts');
-  return openRedis({
-    url: config.url,
-    now: now ?? Date.now,
-    followsServer: now === undefined,
-    onWarning: (message) => log?.warn(message),
-  });
+  return openRedis({ url: config.url, now: now ?? Date.now, followsServer: now === undefined, onWarning });
 }
 
 /** False where lmdb would make a store: for commands that only read. */

@@ -199,7 +199,7 @@ describe('a lock file that the service may not open', () => {
       await chmod(lock, 0o400);
     }
     const command = [...(isRoot ? asNobody : []), process.execPath, MAIN];
-    const way = isRoot ? `chown ${NOBODY}:${NOBODY} ${lock}` : `chmod u+rwX ${lock}`;
+    const way = isRoot ? `chown ${NOBODY}:${NOBODY} ${lock}` : `chmod u\\+rwX ${lock}`;
     await expect(startProcess(world.configFile, command)).rejects.toThrow(
       new RegExp(`^ended with 1: the store folder ${at('data')} can not be opened: [^\\n]*: ${way}\\n$`),
     );
