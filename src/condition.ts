@@ -1,8 +1,10 @@
 // What a running service says of itself to those who run it: ready or why not, and what a scrape of the metrics shows.
 import type { Config } from './config/config.ts';
+import { needRestart } from './config/restart.ts';
 import { secretId } from './config/secret-id.ts';
 import type { SecretUses } from './engine/secret-uses.ts';
-import type { ConfigStatus } from './http/management.ts';
+import type { ConfigStatus, Status } from './http/management.ts';
+import { findKeyFault } from './keys/open-keys.ts';
 import { outlook } from './keys/outlook.ts';
 import type { KeySet } from './keys/key-set.ts';
 import { keyProblems } from './keys/readiness.ts';
@@ -13,6 +15,7 @@ import { createLossDetector } from './store/lost-writes.ts';
 import { type Clock, type Store, StoreUnavailable, StoreUnfit } from './store/store.ts';
 import { measured } from './store/measured.ts';
 import type { Snapshot } from './telemetry/instruments.ts';
+import type { Log } from './telemetry/log.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
 /** Why the service isn't ready, one line each; empty when it is. */
@@ -98,13 +101,53 @@ function toProblem(error: unknown): string {
   return error instanceof StoreUnavailable ? error.message : "can't reach the store";
 }
 
-/** For the start that found an empty store: whether one was lost is for the operator to know. */
-export function reportNewKeys({ active: { kid }, published }: KeySet, { log, audit }: Telemetry): void {
+/** Settings of the stored keys: with others the next start may be refused. */
+const KEY_SETTINGS = ['encryption_keys', 'issuer'];
+
+/**
+ * With what of `wanted` waits for a restart, and what would stop it. Tried anew each time, because "postern keys rewrap" may have
+ * made the start possible. While the store can't be asked, nothing is said of that.
+ */
+export async function withPending(
+  status: ConfigStatus,
+  running: Config,
+  wanted: Config,
+  store: Store,
+): Promise<ConfigStatus> {
+  const settings = needRestart(running, wanted);
+  if (settings.length === 0) return status;
+  const first = settings.find((setting) => KEY_SETTINGS.includes(setting));
+  // The keys of another store can't be tried from here.
+  const canTry = first !== undefined && !settings.includes('store');
+  const problem = canTry ? await findKeyFault(wanted, store).catch(() => undefined) : undefined;
+  return {
+    ...status,
+    pending: settings.map((setting) => (setting === first ? { setting, problem } : { setting })),
+  };
+}
+
+export function reportPending({ pending = [] }: ConfigStatus, log: Log): void {
+  const keys = pending.map(({ setting }) => setting);
+  if (keys.length > 0) log.warn({ keys }, 'these settings take effect at the next start');
+  for (const { setting, problem } of pending) {
+    if (problem !== undefined) log.error({ setting, problem }, 'the next start would be refused');
+  }
+}
+
+/** `areNew`: this start found an empty store. Whether one was lost is for the operator to know. */
+export function reportKeys(
+  { active, published }: KeySet,
+  areNew: boolean,
+  { log, audit }: Pick<Telemetry, 'log' | 'audit'>,
+): void {
+  const fields = { kid: active.kid, published: published.map(({ kid }) => kid) };
+  audit.record('keys_changed', 'success', fields);
+  if (!areNew) return;
   log.warn(
-    { kid },
+    { kid: active.kid },
     'new signing keys were made: what verifiers keep, sessions and tokens of an earlier store, if there was one, are void',
   );
-  audit.record('keys_created', 'success', { kid, published: published.map((key) => key.kid) });
+  audit.record('keys_created', 'success', fields);
 }
 
 /** Says when the store went back to an earlier state; to be called every few seconds. */
@@ -124,8 +167,7 @@ export function lossDetector({ records, clock }: Store, { log, metrics }: Teleme
 
 export type SnapshotParts = {
   readonly config: Config;
-  readonly status: ConfigStatus;
-  readonly problems: readonly string[];
+  readonly status: Status;
   readonly rotation: Rotation;
   readonly timing: Timing;
   readonly uses: SecretUses;
@@ -134,13 +176,18 @@ export type SnapshotParts = {
 };
 
 export function snapshotOf(parts: SnapshotParts): Snapshot {
-  const { config, status, problems, rotation, timing, uses, storeWarnings, now } = parts;
+  const { config, rotation, timing, uses, storeWarnings, now } = parts;
+  const { problems, configuration: status } = parts.status;
   const ring = rotation.ring();
   const keys = outlook(ring, now(), timing);
   const step = nextStep(ring, now(), timing);
   return {
     configurationHash: status.hash,
     configurationIsCurrent: status.problem === undefined,
+    pending: (status.pending ?? []).map(({ setting, problem }) => ({
+      setting,
+      blocks: problem !== undefined,
+    })),
     ready: problems.length === 0,
     keys: ring.keys.map(({ kid, createdAt }, index) => ({
       kid,

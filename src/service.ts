@@ -9,13 +9,15 @@ import { createPeople } from './accounts/people.ts';
 import {
   lossDetector,
   problemsOf,
-  reportNewKeys,
+  reportKeys,
+  reportPending,
   snapshotOf,
   type WatchedStore,
   watchStore,
+  withPending,
 } from './condition.ts';
 import type { Config, ConfigError } from './config/config.ts';
-import { keepUntilRestart, needRestart } from './config/restart.ts';
+import { keepUntilRestart } from './config/restart.ts';
 import { passwordThreads } from './config/threads.ts';
 import { rememberProven } from './engine/client-authentication.ts';
 import { createTombstoneSeconds } from './engine/lifetimes.ts';
@@ -110,6 +112,8 @@ class RunningService implements OneService {
   readonly #listen: Listener;
   readonly #management: Listener;
   #config: Config;
+  /** What the file says: the same, but for what waits for a restart. */
+  #wanted: Config;
   #status: ConfigStatus;
   #keySet: KeySet | undefined;
   #site: Site | undefined;
@@ -119,9 +123,9 @@ class RunningService implements OneService {
 
   constructor(config: Config, hash: string, parts: Parts) {
     const { store, now, telemetry } = parts;
-    const { log } = telemetry;
     this.#parts = parts;
     this.#config = config;
+    this.#wanted = config;
     this.#status = { hash, problem: undefined };
     const passwords = createPasswords(passwordThreads(), PASSWORDS_WAITING);
     this.#foundation = {
@@ -131,7 +135,7 @@ class RunningService implements OneService {
       verifySlow: rememberProven((phc, secret) => passwords.verify(phc, secret, 'client secret')),
       limitsOf: createReportedLimits({ ...parts, counters: store.counters }),
       uses: createSecretUses(store.documents, now),
-      views: openViews(config, log),
+      views: openViews(config, telemetry.log),
       maySign: () => this.#rotation.signingAllowed(),
       tombstoneSeconds: createTombstoneSeconds(),
     };
@@ -139,7 +143,7 @@ class RunningService implements OneService {
       keyStore: parts.keyStore,
       now: store.clock.now,
       onKeySet: (keySet) => this.#inTurn(() => this.#useKeys(keySet)),
-      onError: (error) => log.error({ err: error }, 'the key ring could not be read or turned'),
+      onError: (error) => telemetry.log.error({ err: error }, 'the key ring could not be read or turned'),
       // A folder of lmdb that is put back under a running service is noticed by its files.
       beforeTurn: config.store.engine === 'redis' ? lossDetector(store, telemetry) : undefined,
       timer: parts.rotationTimer,
@@ -152,7 +156,6 @@ class RunningService implements OneService {
   /** Reads the keys and builds the first site; nothing listens yet. */
   async prepare(): Promise<void> {
     await this.#rotation.start();
-    if (this.#parts.keyStore.isNew) reportNewKeys(this.#rotation.current(), this.#parts.telemetry);
     await this.#foundation.views.watch();
     tellWeakHashes(this.#config.users, this.#parts.telemetry.log);
   }
@@ -172,7 +175,8 @@ class RunningService implements OneService {
   }
 
   async status(): Promise<Status> {
-    return { problems: await this.#problems(), configuration: this.#status };
+    const problems = await problemsOf(this.#parts, this.#rotation);
+    return { problems, configuration: await this.#configuration() };
   }
 
   async stop(): Promise<void> {
@@ -199,8 +203,6 @@ class RunningService implements OneService {
   async #takeOver(wanted: Config, hash: string): Promise<void> {
     const { log, audit, metrics } = this.#parts.telemetry;
     const old = this.#config;
-    const later = needRestart(old, wanted);
-    if (later.length > 0) log.warn({ keys: later }, 'these settings take effect at the next start');
     const config = keepUntilRestart(old, wanted);
     if (config.store.engine === 'redis') await this.#parts.store.takeCredentials?.(config.store.url);
     await this.#use(config);
@@ -209,9 +211,15 @@ class RunningService implements OneService {
       await this.#foundation.views.configure({ overrideFolder: viewsFolder, branding });
     }
     this.#status = { hash, problem: undefined };
+    this.#wanted = wanted;
+    reportPending(await this.#configuration(), log);
     log.info({ hash }, 'the configuration was taken over');
     audit.record('configuration_changed', 'success', { configuration: hash });
     metrics.reload('taken');
+  }
+
+  #configuration(): Promise<ConfigStatus> {
+    return withPending(this.#status, this.#config, this.#wanted, this.#parts.store);
   }
 
   /** Once, however often it is tried again. */
@@ -240,13 +248,11 @@ class RunningService implements OneService {
   }
 
   async #useKeys(keySet: KeySet): Promise<void> {
-    if (this.#site !== undefined) await this.#site.useKeys(keySet);
+    const isFirst = this.#site === undefined;
+    await this.#site?.useKeys(keySet);
     this.#keySet = keySet;
-    if (this.#site === undefined) await this.#use(this.#config);
-    this.#parts.telemetry.audit.record('keys_changed', 'success', {
-      kid: keySet.active.kid,
-      published: keySet.published.map(({ kid }) => kid),
-    });
+    if (isFirst) await this.#use(this.#config);
+    reportKeys(keySet, isFirst && this.#parts.keyStore.isNew, this.#parts.telemetry);
   }
 
   /** Builds the site of `config` and puts it in the place of the one that serves. */
@@ -264,25 +270,19 @@ class RunningService implements OneService {
   }
 
   #managementApp(config: Config) {
-    const { metrics } = this.#parts.telemetry;
     return createManagementApp({
       address: config.management,
       status: () => this.status(),
-      metrics: async () => toText(new Map([['', await metrics.read()]])),
+      metrics: async () => toText(new Map([['', await this.#parts.telemetry.metrics.read()]])),
       tryOut: createTryOut({ config, pages: this.#foundation.views.pages }),
     });
-  }
-
-  #problems(): Promise<readonly string[]> {
-    return problemsOf(this.#parts, this.#rotation);
   }
 
   async #snapshot() {
     const { store, settings } = this.#parts;
     return snapshotOf({
       config: this.#config,
-      status: this.#status,
-      problems: await this.#problems(),
+      status: await this.status(),
       rotation: this.#rotation,
       timing: settings.timing,
       uses: this.#foundation.uses,

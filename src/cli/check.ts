@@ -1,9 +1,10 @@
 // `postern check`: says everything that is wrong with a configuration, and changes nothing.
 import type { Command } from 'commander';
-import type { Config } from '../config/config.ts';
+import { ConfigError, type Config } from '../config/config.ts';
 import { secretWarnings } from '../config/secret-expiry.ts';
 import { configOption, jsonOption, noSecretsOption, readLoaded } from './configuration.ts';
 import type { CliIo } from './io.ts';
+import { judgeStoredKeys } from './stored-keys.ts';
 
 type CheckOptions = { readonly config: string; readonly json?: boolean; readonly secrets: boolean };
 
@@ -11,19 +12,27 @@ type CheckOptions = { readonly config: string; readonly json?: boolean; readonly
 export function registerCheck(program: Command, io: CliIo): void {
   program
     .command('check')
-    .description('say everything that is wrong with the configuration')
+    .description(
+      'say everything that is wrong with the configuration, and whether the keys in the store can be used',
+    )
     .addOption(configOption())
     .addOption(noSecretsOption())
     .addOption(jsonOption())
     .action(async ({ config: file, json = false, secrets }: CheckOptions) => {
       const { config } = await readLoaded(file, { writeKeys: false, readSecrets: secrets });
-      const warnings = secretWarnings(config.clients, Math.floor(Date.now() / 1000));
+      // Made-up secrets open nothing.
+      const { fault, unknown } = secrets ? await judgeStoredKeys(config) : {};
+      if (fault !== undefined)
+        throw new ConfigError([{ file, message: `the next start would be refused: ${fault}` }]);
+      const warnings = [
+        ...secretWarnings(config.clients, Math.floor(Date.now() / 1000)).map(({ message }) => message),
+        ...(unknown === undefined ? [] : [`the keys in the store were not tried: ${unknown}`]),
+      ];
       if (json) {
-        const messages = warnings.map(({ message }) => message);
-        io.stdout.write(`${JSON.stringify({ ok: true, problems: [], warnings: messages }, undefined, 2)}\n`);
+        io.stdout.write(`${JSON.stringify({ ok: true, problems: [], warnings }, undefined, 2)}\n`);
         return;
       }
-      for (const { message } of warnings) io.stderr.write(`warning: ${message}\n`);
+      for (const message of warnings) io.stderr.write(`warning: ${message}\n`);
       io.stdout.write(summary(file, config));
     });
 }

@@ -9,6 +9,7 @@ import { normalizeIssuer } from '../config/uri.ts';
 import { configOption, jsonOption, readLoaded } from './configuration.ts';
 import { ask, Unanswered } from './doctor/ask.ts';
 import { checkFiles } from './doctor/files.ts';
+import { checkKeys } from './doctor/keys.ts';
 import { problem, skipped, type Finding, type Level } from './doctor/finding.ts';
 import { checkRunning } from './doctor/running.ts';
 import { examinePublic } from './doctor/run-checks.ts';
@@ -98,7 +99,7 @@ async function examineHere({ addresses, loaded, hasSecrets, findings }: Known): 
   if (loaded === undefined) return found;
   const { config, sources } = loaded;
   found.push(...(await checkFiles(config, sources)), ...checkSecrets(config, Date.now()));
-  if (hasSecrets) found.push(...(await checkStore(config.store)));
+  if (hasSecrets) found.push(...(await checkStore(config.store)), ...(await checkKeys(config)));
   return found;
 }
 

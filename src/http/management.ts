@@ -10,6 +10,15 @@ export type ConfigStatus = {
   /** The same on every node that runs the same configuration. */
   readonly hash: string;
   readonly problem: string | undefined;
+  /** Absent when nothing is pending. */
+  readonly pending?: readonly PendingSetting[] | undefined;
+};
+
+/** A changed setting of the file, by its key, that waits for a restart. */
+export type PendingSetting = {
+  readonly setting: string;
+  /** Why the start would fail with it. */
+  readonly problem?: string | undefined;
 };
 
 /** What one process, or several together, say of themselves. */

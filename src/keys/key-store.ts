@@ -52,6 +52,8 @@ export interface KeyStore {
    * two beside the other.
    */
   ensure(): Promise<Ring>;
+  /** Whether `ensure` would work, without a change: rejects as it would. */
+  check(): Promise<void>;
   /**
    * Stores what `change` makes of the ring; the same ring means no change. A lost race reads again and asks again.
    * Resolves with the ring that is then stored.
@@ -105,19 +107,14 @@ class DocumentKeyStore implements KeyStore {
   }
 
   async ensure(): Promise<Ring> {
-    // Asked before the ring: both are written at once, so that a ring which is found later always has one.
-    const early = await this.#pepperDocument();
-    const found = await this.#read();
-    if (found === undefined) return this.#createFirst(early !== undefined);
-    const { value } = early ?? (await this.#pepperDocument()) ?? {};
-    if (value === undefined) throw new KeyStoreError('missing', `${PEPPER_GONE}: ${PUT_BACK}`);
-    const pepper = openPepper(value, this.#options.vault);
-    if (found.ring.installation !== undefined && found.ring.installation.pepper !== pepperId(pepper)) {
-      throw new KeyStoreError('foreign', `the pepper in the store belongs to another key ring: ${PUT_BACK}`);
-    }
-    this.#pepper = pepper;
-    this.toKeySet(found.ring);
-    return this.#claim(found.ring, pepper);
+    const found = await this.#open();
+    if (found === undefined) return this.#createFirst();
+    this.#pepper = found.pepper;
+    return this.#claim(found.ring, found.pepper);
+  }
+
+  async check(): Promise<void> {
+    await this.#open();
   }
 
   async update(change: (ring: Ring) => Ring | Promise<Ring>): Promise<Ring> {
@@ -164,10 +161,27 @@ class DocumentKeyStore implements KeyStore {
     return toKeySet(ring, at, this.#options.vault);
   }
 
-  async #createFirst(hasPepper: boolean): Promise<Ring> {
-    if (hasPepper || this.#newest !== undefined) {
+  /** Undefined when there is neither ring nor pepper, and never was. */
+  async #open(): Promise<{ readonly ring: Ring; readonly pepper: Buffer } | undefined> {
+    // Asked before the ring: both are written at once, so that a ring which is found later always has one.
+    const early = await this.#pepperDocument();
+    const found = await this.#read();
+    if (found === undefined) {
+      if (early === undefined && this.#newest === undefined) return undefined;
       throw new KeyStoreError('missing', `${GONE}: ${PUT_BACK}`);
     }
+    const { value } = early ?? (await this.#pepperDocument()) ?? {};
+    if (value === undefined) throw new KeyStoreError('missing', `${PEPPER_GONE}: ${PUT_BACK}`);
+    const { ring } = found;
+    const pepper = openPepper(value, this.#options.vault);
+    if (ring.installation !== undefined && ring.installation.pepper !== pepperId(pepper)) {
+      throw new KeyStoreError('foreign', `the pepper in the store belongs to another key ring: ${PUT_BACK}`);
+    }
+    this.toKeySet(ring);
+    return { ring, pepper };
+  }
+
+  async #createFirst(): Promise<Ring> {
     const pepper = newPepper();
     const keys = { active: await this.newKey(), reserve: await this.newKey() };
     const ring = {

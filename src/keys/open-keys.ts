@@ -4,6 +4,7 @@ import { createKeyedHash, type KeyedHash } from '../store/keyed-hash.ts';
 import type { Store } from '../store/store.ts';
 import { generateKey } from './generate-key.ts';
 import { createKeyStore, type KeyStore } from './key-store.ts';
+import { KeyStoreError } from './ring-document.ts';
 import { toTiming, toTimingInput, type Timing } from './timing.ts';
 import { createVault } from './vault.ts';
 
@@ -16,6 +17,29 @@ export type OpenKeys = {
   readonly keyStore: KeyStore;
   readonly hash: KeyedHash;
 };
+
+/**
+ * Why a start with `config` would be refused by the keys in the store; undefined when it would not. Changes nothing. Rejects with
+ * StoreUnavailable.
+ */
+export async function findKeyFault(config: Config, { documents, clock }: Store): Promise<string | undefined> {
+  const { modulus, timing } = keySettings(config);
+  const keyStore = createKeyStore({
+    documents,
+    vault: createVault(config.encryptionKeys),
+    now: clock.now,
+    timing,
+    generateKey: () => generateKey(modulus),
+    issuer: config.issuer,
+  });
+  try {
+    await keyStore.check();
+    return undefined;
+  } catch (error) {
+    if (error instanceof KeyStoreError) return error.message;
+    throw error;
+  }
+}
 
 /** Rejects with one line when the stored keys can't be read with the encryption keys of `config`. */
 export async function openKeys(config: Config, { documents, clock }: Store): Promise<OpenKeys> {

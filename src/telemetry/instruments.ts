@@ -96,6 +96,8 @@ export type Snapshot = {
   readonly configurationHash: string;
   /** False: the file on disk is not what runs. */
   readonly configurationIsCurrent: boolean;
+  /** Changed settings that wait for a restart, and whether the start would be refused. */
+  readonly pending: readonly { readonly setting: string; readonly blocks: boolean }[];
   readonly ready: boolean;
   readonly keys: readonly { readonly kid: string; readonly state: string; readonly createdAt: number }[];
   /** When the next step of the rotation is due; in the past when it is overdue. */
@@ -116,6 +118,10 @@ export function createSnapshotGauges(registers: Registry[]) {
     new Gauge({ name: `postern_${name}`, help, labelNames: [...labelNames], registers });
   const configuration = gauge('configuration_info', 'The hash of the configuration that runs.', ['hash']);
   const current = gauge('configuration_current', '0: the file on disk was refused, an older one runs.');
+  const pending = gauge('configuration_pending', '1: this setting of the file waits for a restart.', [
+    'setting',
+    'blocks',
+  ]);
   const ready = gauge('ready', '1: /readyz says ready.');
   const keys = gauge('signing_key_created_timestamp_seconds', 'The signing keys by state.', ['kid', 'state']);
   const nextStep = gauge(
@@ -138,9 +144,10 @@ export function createSnapshotGauges(registers: Registry[]) {
 
   return {
     set(snapshot: Snapshot): void {
-      for (const one of [configuration, keys, nextStep, expiries, uses, warnings]) one.reset();
+      for (const one of [configuration, pending, keys, nextStep, expiries, uses, warnings]) one.reset();
       configuration.set({ hash: snapshot.configurationHash }, 1);
       current.set(snapshot.configurationIsCurrent ? 1 : 0);
+      for (const { setting, blocks } of snapshot.pending) pending.set({ setting, blocks: String(blocks) }, 1);
       ready.set(snapshot.ready ? 1 : 0);
       for (const { kid, state, createdAt } of snapshot.keys) keys.set({ kid, state }, createdAt);
       for (const warning of snapshot.storeWarnings) warnings.set({ warning }, 1);

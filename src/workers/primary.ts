@@ -67,6 +67,7 @@ class WorkersPrimary implements Primary {
       configurationIsCurrent: this.#status.problem === undefined,
       ready: (await this.#askStatus()).problems.length === 0,
       // Told by the workers.
+      pending: [],
       keys: [],
       nextKeyStepAt: undefined,
       secretExpiries: [],
@@ -94,12 +95,10 @@ class WorkersPrimary implements Primary {
 
   async reconfigure(wanted: Config, hash: string): Promise<void> {
     const old = this.#job;
-    const later = needRestart(old.config, wanted);
-    if (later.length > 0)
-      this.#telemetry.log.warn({ keys: later }, 'these settings take effect at the next start');
     // First, because a process which begins meanwhile begins with it.
     this.#job = { config: keepUntilRestart(old.config, wanted), hash };
-    const refusal = await this.#handOut(this.#job);
+    // The whole file: the workers try what waits for a restart on the keys in the store.
+    const refusal = await this.#handOut({ config: wanted, hash });
     if (refusal !== undefined) {
       this.#job = old;
       await this.#handOut(old);
@@ -107,7 +106,8 @@ class WorkersPrimary implements Primary {
       this.#status = { ...this.#status, problem: `the configuration could not be taken over: ${refusal}` };
       throw new Error(refusal);
     }
-    this.#status = { hash, problem: undefined };
+    const pending = needRestart(old.config, wanted).map((setting) => ({ setting }));
+    this.#status = { hash, problem: undefined, ...(pending.length > 0 && { pending }) };
     await this.#serveManagement();
   }
 

@@ -1,5 +1,5 @@
 // What several processes say of themselves, as one answer. Owns how their problems are told apart.
-import type { ConfigStatus, Status } from '../http/management.ts';
+import type { ConfigStatus, PendingSetting, Status } from '../http/management.ts';
 
 export type WorkerStatus = {
   readonly worker: number;
@@ -25,7 +25,14 @@ export function combineStatus(workers: readonly WorkerStatus[], configuration: C
     ),
     configuration: {
       ...configuration,
+      ...(configuration.pending && { pending: configuration.pending.map((one) => judged(one, workers)) }),
       workers: workers.map(({ worker, pid, status }) => ({ worker, pid, hash: status?.configuration.hash })),
     },
   };
+}
+
+/** With why the start would fail, which the workers know. */
+function judged({ setting }: PendingSetting, workers: readonly WorkerStatus[]): PendingSetting {
+  const said = workers.flatMap(({ status }) => status?.configuration.pending ?? []);
+  return said.find((one) => one.setting === setting && one.problem !== undefined) ?? { setting };
 }

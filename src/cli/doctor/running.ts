@@ -39,7 +39,12 @@ export async function checkRunning({ management, hash, ask }: Running): Promise<
 
 function judgeConfiguration(configuration: unknown, hash: string | undefined): Finding[] {
   if (typeof configuration !== 'object' || configuration === null) return [];
-  const { problem: broken, hash: running, workers } = configuration as Readonly<Record<string, unknown>>;
+  const {
+    problem: broken,
+    hash: running,
+    workers,
+    pending,
+  } = configuration as Readonly<Record<string, unknown>>;
   if (typeof broken === 'string')
     return [
       problem(
@@ -56,6 +61,8 @@ function judgeConfiguration(configuration: unknown, hash: string | undefined): F
         'Look again in some seconds; if it stays so, read the log and restart the service.',
       ),
     ];
+  const waiting = judgePending(pending);
+  if (waiting.length > 0) return waiting;
   if (hash === undefined || typeof running !== 'string' || running === hash) return [];
   return [
     warning(
@@ -64,6 +71,23 @@ function judgeConfiguration(configuration: unknown, hash: string | undefined): F
       'Is this its file? A change is taken over within seconds; some need a restart (postern plan says which).',
     ),
   ];
+}
+
+function judgePending(pending: unknown): Finding[] {
+  if (!Array.isArray(pending)) return [];
+  return pending.map((one: Readonly<Record<string, unknown>>) =>
+    typeof one['problem'] === 'string'
+      ? problem(
+          'restart-would-fail',
+          `${String(one['setting'])} was changed, and the next start would be refused: ${one['problem']}`,
+          'Put the old value back before anything restarts the service.',
+        )
+      : warning(
+          'restart-pending',
+          `${String(one['setting'])} was changed and takes effect at the next start`,
+          'Restart the service when it suits.',
+        ),
+  );
 }
 
 function listed(problems: unknown): string {

@@ -1,0 +1,105 @@
+// Settings that wait for a restart: /readyz, the metric, check and the doctor say which, and which would stop the next start.
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { freePort, type RedisServer, startRedis } from '../servers.ts';
+import { runCli, type ServiceProcess, startProcess } from '../world/process.ts';
+import { writeWorldConfig } from '../world/world.ts';
+
+type Pending = readonly { readonly setting: string; readonly problem?: string }[];
+type Finding = { readonly level: string; readonly name: string; readonly message: string };
+
+const LOST = /sealed with the encryption key [0-9a-f]{16}, which is not configured$/;
+
+describe.each([
+  ['lmdb', 1],
+  ['redis', 1],
+  ['lmdb', 2],
+] as const)('a setting that waits for a restart, on %s, with %i worker(s)', (engine, workers) => {
+  let folder = '';
+  let redis: RedisServer | undefined;
+  let service: ServiceProcess | undefined;
+  afterEach(async () => {
+    await service?.end();
+    await redis?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('is listed until then, with why it would stop the start, if it would', async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'postern-pending-'));
+    if (engine === 'redis') redis = await startRedis();
+    const keys = await Promise.all(
+      ['old', 'fresh'].map(async (name) => {
+        const file = path.join(folder, `${name}.key`);
+        await writeFile(file, randomBytes(32).toString('base64url'), { mode: 0o600 });
+        return `file:${file}`;
+      }),
+    );
+    const [old = '', fresh = ''] = keys;
+    const ports = [await freePort(), await freePort()] as const;
+    const management = `http://127.0.0.1:${ports[1]}`;
+    const { configFile } = await writeWorldConfig(
+      folder,
+      { ...(redis && { store: redis.url }), config: { workers, encryption_keys: [old] } },
+      ports,
+    );
+    const original = JSON.parse(await readFile(configFile, 'utf8')) as object;
+    service = await startProcess(configFile);
+
+    async function change(settings: object): Promise<void> {
+      await writeFile(`${configFile}.draft`, JSON.stringify({ ...original, ...settings }));
+      await rename(`${configFile}.draft`, configFile);
+    }
+
+    async function pending(): Promise<Pending | undefined> {
+      const answer = await fetch(`${management}/readyz`);
+      expect(answer.status).toBe(200);
+      return ((await answer.json()) as { configuration: { pending?: Pending } }).configuration.pending;
+    }
+
+    async function pendingSeries(): Promise<readonly string[]> {
+      const text = await (await fetch(`${management}/metrics`)).text();
+      const labels = [...text.matchAll(/^postern_configuration_pending\{(.*?)\} 1$/gm)].map(
+        ([, found = '']) => found.replace(/,worker="\d"/, ''),
+      );
+      return [...new Set(labels)];
+    }
+
+    async function findings(): Promise<readonly string[]> {
+      const { stdout } = await runCli(['doctor', '--json', '--no-guesses', '--config', configFile]);
+      const { findings: all } = JSON.parse(stdout) as { findings: readonly Finding[] };
+      return all.filter(({ name }) => /restart|keys/.test(name)).map(({ level, name }) => `${level} ${name}`);
+    }
+
+    const check = () => runCli(['check', '--config', configFile]);
+    const seen = { timeout: 10_000, interval: 200 };
+
+    expect(await pending()).toBeUndefined();
+    expect(await check()).toMatchObject({ code: 0, stderr: '' });
+
+    await change({ encryption_keys: [fresh] });
+    const lost: unknown = expect.stringMatching(LOST);
+    await expect.poll(pending, seen).toEqual([{ setting: 'encryption_keys', problem: lost }]);
+    expect(await pendingSeries()).toEqual(['setting="encryption_keys",blocks="true"']);
+    const { code, stderr } = await check();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/the next start would be refused: .*, which is not configured/);
+    expect(await findings()).toEqual(['problem restart-would-fail', 'problem keys-refused']);
+
+    await change({ encryption_keys: [fresh, old] });
+    await expect.poll(pending, seen).toEqual([{ setting: 'encryption_keys' }]);
+    expect(await pendingSeries()).toEqual(['setting="encryption_keys",blocks="false"']);
+    expect(await check()).toMatchObject({ code: 0, stderr: '' });
+    expect(await findings()).toEqual(['warning restart-pending']);
+
+    await change({ issuer: 'http://127.0.0.1:1', workers: workers + 1 });
+    const other: unknown = expect.stringContaining('the store belongs to the issuer');
+    await expect.poll(pending, seen).toEqual([{ setting: 'issuer', problem: other }, { setting: 'workers' }]);
+
+    await change({});
+    await expect.poll(pending, seen).toBeUndefined();
+    expect(await pendingSeries()).toEqual([]);
+  }, 90_000);
+});
