@@ -3,6 +3,7 @@
 import type { Grant, KoaContextWithOIDC } from 'oidc-provider';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { Client } from '../config/config.ts';
+import { WHOLE_API } from './interaction-policy.ts';
 import type { RememberedConsent, RememberedConsents } from './remembered-consents.ts';
 
 export type ExistingGrantParts = {
@@ -45,9 +46,9 @@ export function createLoadExistingGrant({ clients, accounts, consents }: Existin
 
 function grantRequested(grant: Grant, { oidc }: KoaContextWithOIDC): void {
   grant.addOIDCScope([...oidc.requestParamOIDCScopes].join(' '));
-  for (const [resource, { scopes }] of Object.entries(oidc.resourceServers ?? {})) {
-    const owned = [...oidc.requestParamScopes].filter((scope) => scopes.has(scope));
-    grant.addResourceScope(resource, owned.join(' '));
+  for (const [resource, { scope, scopes }] of Object.entries(oidc.resourceServers ?? {})) {
+    const owned = [...oidc.requestParamScopes].filter((one) => scopes.has(one));
+    grant.addResourceScope(resource, scope === '' ? WHOLE_API : owned.join(' '));
   }
 }
 

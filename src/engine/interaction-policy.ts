@@ -1,5 +1,8 @@
-// When a person must be asked something: the engine's own policy, the choice of an account, and one check that it lacks.
+// When a person must be asked something: the engine's own policy, the choice of an account, and two checks that it lacks.
 import { interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+
+/** In a grant: the person allowed an API that has no scopes. No scope can have quotes (RFC 6749 §3.3), so none is granted by it. */
+export const WHOLE_API = '"whole"';
 
 /** The prompts `select_account`, `login` and `consent`, in this order. */
 export function createInteractionPolicy(): interactionPolicy.DefaultPolicy {
@@ -19,5 +22,22 @@ export function createInteractionPolicy(): interactionPolicy.DefaultPolicy {
           ctx.oidc.session?.accountId !== undefined && ctx.oidc.account === undefined,
       ),
     );
+  // The engine asks for scopes alone; nobody would be asked about an API that has none.
+  policy.get('consent')?.checks.add(
+    new interactionPolicy.Check(
+      'api_missing',
+      'requested API not granted',
+      'consent_required',
+      (ctx: KoaContextWithOIDC) => missingApis(ctx).length > 0,
+      (ctx: KoaContextWithOIDC) => ({ missingApis: missingApis(ctx) }),
+    ),
+  );
   return policy;
+}
+
+function missingApis({ oidc: { resourceServers = {}, entities } }: KoaContextWithOIDC): string[] {
+  return Object.entries(resourceServers).flatMap(([resource, { scope }]) => {
+    const isGranted = entities.Grant?.getResourceScope(resource).includes(WHOLE_API) === true;
+    return scope === '' && !isGranted ? [resource] : [];
+  });
 }

@@ -11,7 +11,9 @@ import { createBrowserBinding } from './browser-binding.ts';
 import { recordKey } from './record-key.ts';
 import { recordConsent } from './audit-trail.ts';
 import { isForPeople, toClientModel } from './client-model.ts';
+import { WHOLE_API } from './interaction-policy.ts';
 import type { LiveEngine } from './live-engine.ts';
+import { scopesIn } from './scopes.ts';
 
 const PROMPTS = ['login', 'select_account', 'consent'] as const;
 /** What the person is asked for. */
@@ -31,6 +33,8 @@ export type OpenInteraction = {
   readonly uiLocales: string | undefined;
   /** Whether the signed-in person is only asked to prove again that it is them. */
   readonly isConfirmation: boolean;
+  /** What the app asks for, granted or not. */
+  readonly asked: { readonly scopes: readonly string[]; readonly resource: string | undefined };
   /** What is still to be granted; the only source of what a consent grants (LG-13). */
   readonly missing: {
     readonly scopes: readonly string[];
@@ -126,7 +130,8 @@ export function createInteractions(live: LiveEngine, adapter: AdapterParts, audi
         await consents.add(accountId, settings.clientId, missing);
         return { consent };
       });
-      const scope = [...missing.scopes, ...Object.values(missing.resourceScopes).flat()].join(' ');
+      const scopes = [...missing.scopes, ...Object.values(missing.resourceScopes).flat()];
+      const scope = scopes.filter((one) => one !== WHOLE_API).join(' ');
       if (destination !== undefined) recordConsent(audit, ctx.state, 'success', interaction, { scope });
       return destination;
     },
@@ -170,6 +175,7 @@ function toOpenInteraction(details: Details, settings: Client, issuer: string): 
     readonly missingOIDCScope?: readonly string[];
     readonly missingOIDCClaims?: readonly string[];
     readonly missingResourceScopes?: Readonly<Record<string, readonly string[]>>;
+    readonly missingApis?: readonly string[];
   };
   return {
     uid: details.uid,
@@ -181,10 +187,17 @@ function toOpenInteraction(details: Details, settings: Client, issuer: string): 
     loginHint: textOf(details.params['login_hint']),
     uiLocales: textOf(details.params['ui_locales']),
     isConfirmation: reasons.every((reason) => CONFIRMATIONS.has(reason)),
+    asked: {
+      scopes: scopesIn(details.params['scope']),
+      resource: textOf(details.params['resource']),
+    },
     missing: {
       scopes: missing.missingOIDCScope ?? [],
       claims: missing.missingOIDCClaims ?? [],
-      resourceScopes: missing.missingResourceScopes ?? {},
+      resourceScopes: {
+        ...missing.missingResourceScopes,
+        ...Object.fromEntries((missing.missingApis ?? []).map((resource) => [resource, [WHOLE_API]])),
+      },
     },
   };
 }

@@ -9,39 +9,31 @@ type Requested = Pick<PageModels['consent'], 'scopes' | 'resources'>;
 /** Key of a text -> the text in the page's language, where there is one. */
 export type FindText = (key: string) => string | undefined;
 
+/** Of ours what is still to be granted; of an API everything that is asked for, so that each token's API is on the page. */
 export function toScopeModels(
-  missing: OpenInteraction['missing'],
+  { asked, missing }: Pick<OpenInteraction, 'asked' | 'missing'>,
   resources: readonly Resource[],
   findText: FindText,
 ): Requested {
-  const known = new Map(resources.map((one) => [one.resource, one]));
-  const ownerOf = new Map(
-    resources.flatMap(({ resource, scopes }) => scopes.map((scope) => [scope, resource] as const)),
-  );
-  const own: ScopeModel[] = [];
-  const byResource = new Map<string, Set<string>>();
-  const add = (resource: string, scope: string) => {
-    byResource.set(resource, (byResource.get(resource) ?? new Set()).add(scope));
-  };
   const describe = (name: string, configured?: string): ScopeModel => ({
     name,
     description: findText(`scope.${name}`) ?? configured ?? name,
   });
-
-  for (const name of missing.scopes) {
-    const owner = ownerOf.get(name);
-    if (owner === undefined) own.push(describe(name));
-    else add(owner, name);
-  }
-  for (const [resource, scopes] of Object.entries(missing.resourceScopes)) {
-    for (const scope of scopes) add(resource, scope);
-  }
+  const apis = resources.filter(({ resource, scopes }) =>
+    asked.resource === undefined
+      ? scopes.some((scope) => asked.scopes.includes(scope))
+      : resource === asked.resource,
+  );
   return {
-    scopes: own,
-    resources: [...byResource].map(([resource, scopes]) => ({
+    scopes: missing.scopes
+      .filter((name) => resources.every(({ scopes }) => !scopes.includes(name)))
+      .map((name) => describe(name)),
+    resources: apis.map(({ resource, name, scopes, scopeDescriptions }) => ({
       resource,
-      name: known.get(resource)?.name ?? resource,
-      scopes: [...scopes].map((scope) => describe(scope, known.get(resource)?.scopeDescriptions?.[scope])),
+      name: name ?? resource,
+      scopes: asked.scopes
+        .filter((scope) => scopes.includes(scope))
+        .map((scope) => describe(scope, scopeDescriptions?.[scope])),
     })),
   };
 }

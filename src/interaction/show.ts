@@ -97,7 +97,7 @@ export function createShow({ config, accounts, pages, csrf, now }: ShowParts): S
         client: interaction.client,
         action: `${urlOf(interaction)}/consent`,
         ...cancel(interaction),
-        ...toScopeModels(interaction.missing, config.resources, (key) => pages.text(locale, key)),
+        ...toScopeModels(interaction, config.resources, (key) => pages.text(locale, key)),
         username: account.username,
         otherAccountUrl: otherAccountUrl(interaction),
       };

@@ -111,6 +111,11 @@ export const PAGE_STATES: readonly PageState[] = [
     model: { ...CONSENT, client: full, resources: [reports] },
   },
   {
+    title: 'consent for an API without scopes',
+    name: 'consent',
+    model: { ...CONSENT, client: full, scopes: [], resources: [{ ...reports, scopes: [] }] },
+  },
+  {
     title: 'consent to what was allowed before',
     name: 'consent',
     model: { ...CONSENT, client: full, scopes: [] },

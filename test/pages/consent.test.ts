@@ -1,14 +1,16 @@
 // What a person is asked to allow, in which words, and for how long it is remembered.
 import { describe, expect, it } from 'vitest';
+import type { Page } from '../world/browser.ts';
 import { DAY, moveClock, standingClock } from '../world/clock.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 import { introspect, post, basic, signIn } from '../world/flows.ts';
-import { API, PEOPLE } from '../world/world.ts';
+import { API, PEOPLE, worldClients } from '../world/world.ts';
 import { changeAccount } from '../world/store-access.ts';
 import { begin, complete, GENEROUS, newBrowser, signInAs, silently, titleOf } from './person.ts';
 
 const REMEMBERED = { ...GENEROUS, lifetimes: { consent: '180d' } };
 const ASKS = 'Web app asks for access';
+const BARE = 'https://mail.example/api';
 
 describe('the words of a consent', () => {
   const world = useWorld({
@@ -22,8 +24,37 @@ describe('the words of a consent', () => {
           scope_descriptions: { 'reports.read': 'Read your reports' },
         },
         { resource: 'https://other.example/api', scopes: ['other.read'] },
+        { resource: BARE, name: 'Mail', clients: ['web', 'first-party'] },
       ],
     },
+  });
+  const wordsOf = ({ text }: Page) => [...text.matchAll(/<li>([^<]+)<\/li>/g)].map(([, words]) => words);
+
+  it.each([
+    ['by its scope', {}],
+    ['by resource', { resource: API }],
+  ])(
+    'name the API that a token is for, %s, also where its scopes were allowed before',
+    async (_how, named) => {
+      const first = { scope: 'openid reports.read', ...named };
+      const { browser } = await complete(world(), 'alice', first);
+      const { page } = await begin(world(), { ...named, scope: 'openid email reports.read' }, { browser });
+      expect(page.text).toContain('At <strong><bdi>Reports</bdi></strong>');
+      expect(wordsOf(page)).toEqual(['See your email address', 'Read your reports']);
+    },
+  );
+
+  it('ask about an API without scopes, by its name, once', async () => {
+    const { browser } = await complete(world(), 'alice', { scope: 'openid' });
+    const request = { scope: 'openid', resource: BARE };
+    expect(await silently(world(), browser, request)).toBe('consent_required');
+    const { page } = await begin(world(), request, { browser });
+    expect(page.text).toContain('At <strong><bdi>Mail</bdi></strong>');
+    expect(wordsOf(page)).toEqual(['Act on your behalf']);
+    expect((await browser.submit(page, '/consent')).url).toContain('code=');
+    expect(await silently(world(), browser, request)).toBe('signed in');
+    const implicit = { client_id: 'first-party', redirect_uri: 'https://own.example/cb' };
+    expect(await silently(world(), browser, { ...implicit, ...request })).toBe('signed in');
   });
 
   it('are plain, for our scopes and for those of an API, with the account and the app', async () => {
@@ -88,6 +119,13 @@ eachStore(
       expect(await silently(world(), browser, { scope: 'openid profile' })).toBe('signed in');
     });
 
+    it('of an API without scopes is remembered in another browser', async () => {
+      const request = { scope: 'openid', resource: BARE };
+      await complete(world(), 'bob', request);
+      const again = await begin(world(), request);
+      expect((await signInAs(again.browser, again.page, 'bob')).url).toContain('code=');
+    });
+
     it('survives signing out', async () => {
       const { browser } = await complete(world());
       const ask = await browser.open(`${world().issuer}/oauth/logout`);
@@ -109,7 +147,7 @@ eachStore(
       const { tokens } = await signIn(world(), { scope: 'openid email' });
       const token = tokens.access_token;
       const foreign = await post(world(), '/oauth/revoke', { token }, { authorization: basic('web2') });
-      expect(foreign.status).toBe(200);
+      expect(foreign.status).toBe(400);
       expect(await introspect(world(), token, 'web')).toMatchObject({ active: true });
       const kept = await begin(world(), { scope: 'openid email' });
       expect((await signInAs(kept.browser, kept.page, 'alice')).url).toContain('code=');
@@ -119,7 +157,16 @@ eachStore(
       expect(titleOf(await signInAs(asked.browser, asked.page, 'alice'))).toBe(ASKS);
     });
   },
-  { config: REMEMBERED },
+  {
+    config: {
+      ...REMEMBERED,
+      resources: [
+        { resource: API, scopes: ['reports.read', 'reports.write'] },
+        { resource: BARE, clients: ['web'] },
+      ],
+      clients: worldClients().filter(({ client_id: id }) => id !== 'svc'),
+    },
+  },
 );
 
 describe('the memory of a consent', () => {
