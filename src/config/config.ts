@@ -59,6 +59,8 @@ export type Resource = {
   readonly clients: readonly string[];
   /** client_ids that may introspect tokens of this audience. */
   readonly introspectionClients: readonly string[];
+  /** Whether those hear the login name of the person. */
+  readonly introspectionUsername: boolean;
 };
 
 /** What is kept of a secret: never the value itself. */

@@ -133,6 +133,7 @@ function toResource(form: ResourceForm): Resource {
     accessToken: form.access_token,
     clients: form.clients,
     introspectionClients: form.introspection_clients,
+    introspectionUsername: form.introspection_username,
   };
 }
 

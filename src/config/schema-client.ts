@@ -158,6 +158,12 @@ export const resourceSchema = z.strictObject({
     .describe(
       'client_ids that may introspect tokens of this API, besides the client that a token belongs to.',
     ),
+  introspection_username: z
+    .boolean()
+    .default(false)
+    .describe(
+      "true tells introspection_clients the person's login name as username; otherwise only a token with profile does.",
+    ),
 });
 
 export type ClientForm = z.output<typeof clientSchema>;

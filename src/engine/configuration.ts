@@ -135,7 +135,7 @@ function featuresOf(
       allowedPolicy: createIntrospectionPolicy({
         audiences,
         clientExists: (clientId) => scopePolicy.findClient(clientId) !== undefined,
-        accountIsLive: async (id, at) => (await accounts.findLive(id, at)) !== undefined,
+        findLive: (id, at) => accounts.findLive(id, at),
       }),
     },
     revocation: {

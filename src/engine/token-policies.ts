@@ -1,5 +1,5 @@
 // Who may introspect and revoke which token (RFC 7662 §4, RFC 7009 §2.1). A caller that may not learns nothing.
-import type { Client as EngineClient, KoaContextWithOIDC } from 'oidc-provider';
+import { errors, type Client as EngineClient, type KoaContextWithOIDC } from 'oidc-provider';
 import type { RememberedConsents } from './remembered-consents.ts';
 import { signedInAt, type TokenOfPerson } from './signed-in-at.ts';
 import { type Audit, originOf } from '../telemetry/audit.ts';
@@ -13,19 +13,25 @@ type PolicedToken = TokenOfPerson & {
   readonly clientId?: string | undefined;
   readonly accountId?: string | undefined;
   readonly aud?: string | readonly string[] | undefined;
+  readonly scope?: string | undefined;
+  /** Shown at introspection as it is. */
+  extra?: Readonly<Record<string, unknown>> | undefined;
 };
 
 export type TokenPolicyParts = {
   readonly audiences: AudienceRules;
   readonly clientExists: (clientId: string) => boolean;
-  /** Whether the person may still be signed in with a sign-in at `at` (epoch seconds). */
-  readonly accountIsLive: (accountId: string, at: number) => Promise<boolean>;
+  /** The person, if they may still be signed in with a sign-in at `at` (epoch seconds). */
+  readonly findLive: (accountId: string, at: number) => Promise<{ readonly username: string } | undefined>;
 };
 
 /** Whether the client `caller` may hear of a token at all, whatever became of its person. */
 export type MayHearOf = (caller: string, token: Pick<PolicedToken, 'kind' | 'clientId' | 'aud'>) => boolean;
 
-/** The caller's own tokens, and access tokens for an API that lists it; of clients that are still there, which the engine doesn't ask again. */
+/**
+ * The caller's own tokens, and access tokens for an API that lists it; of clients and APIs that are still there, which the engine
+ * doesn't ask again.
+ */
 export function createHearingPolicy({
   audiences,
   clientExists,
@@ -37,22 +43,38 @@ export function createHearingPolicy({
   }
 
   return function mayHearOf(caller, { kind, clientId, aud }) {
+    if (aud !== undefined && !audiences.isKnown(aud)) return false;
     const own = clientId === caller;
     if (!own && (kind === 'RefreshToken' || !isListedFor(aud, caller))) return false;
     return clientId !== undefined && clientExists(clientId);
   };
 }
 
-export function createIntrospectionPolicy({ accountIsLive, ...parts }: TokenPolicyParts) {
+export function createIntrospectionPolicy({ findLive, ...parts }: TokenPolicyParts) {
+  const { audiences } = parts;
   const mayHearOf = createHearingPolicy(parts);
+
+  /** Whether the person allowed it, or the API that asks is configured to be told. */
+  function mayHearName({ scope, aud }: PolicedToken, caller: string): boolean {
+    if (scope?.split(' ').includes('profile') === true) return true;
+    const apis = [aud ?? []].flat().map(audiences.findResource);
+    return apis.some(
+      (api) => api?.introspectionUsername === true && api.introspectionClients.includes(caller),
+    );
+  }
+
   return async function mayIntrospect(
     _ctx: KoaContextWithOIDC,
-    caller: EngineClient,
+    { clientId }: EngineClient,
     token: PolicedToken,
   ): Promise<boolean> {
-    if (!mayHearOf(caller.clientId, token)) return false;
-    // Nor does it ask whether the person is.
-    return token.accountId === undefined || accountIsLive(token.accountId, signedInAt(token));
+    if (!mayHearOf(clientId, token)) return false;
+    if (token.accountId === undefined) return true;
+    const account = await findLive(token.accountId, signedInAt(token));
+    if (account === undefined) return false;
+    // RFC 7662 §2.2
+    if (mayHearName(token, clientId)) token.extra = { ...token.extra, username: account.username };
+    return true;
   };
 }
 
@@ -73,7 +95,11 @@ export function createRevocationPolicy({ consents, audit, afterwards }: Revocati
     caller: EngineClient,
     token: PolicedToken,
   ): Promise<boolean> {
-    if (token.clientId !== caller.clientId) return false;
+    if (token.clientId !== caller.clientId) {
+      // A public caller hasn't proved who it is, so it learns nothing, not even that a token is somebody's.
+      if (caller.clientAuthMethod === 'none') return false;
+      throw new errors.InvalidRequest('the token was issued to another client');
+    }
     const fields = { ...originOf(ctx.state), client_id: caller.clientId, account_id: token.accountId };
     const tokenId = token.kind === 'RefreshToken' ? undefined : token.jti;
     afterwards(() => audit.record('token_revoked', 'success', { ...fields, token_id: tokenId }));

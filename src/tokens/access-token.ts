@@ -36,6 +36,15 @@ export interface AccessTokens {
 const REQUIRED_CLAIMS = ['sub', 'aud', 'exp', 'iat', 'jti', 'client_id'];
 const TYPE = 'at+jwt';
 
+/** What the clocks of two nodes may differ by: two minutes, each way. */
+const LEEWAY_SECONDS = 240;
+
+/** jose compares `iat` with the clock only where a `maxTokenAge` is set. */
+function isCurrent({ iat, exp }: AccessTokenClaims, time: number): boolean {
+  const seconds = Math.floor(time / 1000);
+  return exp > seconds && iat <= seconds + LEEWAY_SECONDS;
+}
+
 export function createAccessTokens(issuer: string, keySet: KeySet, now: Clock): AccessTokens {
   const { kid, privateJwk } = keySet.active;
   const sign = createSigner({ alg: 'RS256', typ: TYPE, kid }, privateJwk);
@@ -49,7 +58,7 @@ export function createAccessTokens(issuer: string, keySet: KeySet, now: Clock): 
   async function verify(jwt: string): Promise<AccessTokenClaims | undefined> {
     const time = now();
     const known = verified.get(jwt);
-    if (known !== undefined) return known.exp > Math.floor(time / 1000) ? known : undefined;
+    if (known !== undefined) return isCurrent(known, time) ? known : undefined;
     if (!hasOneSpelling(jwt)) return undefined;
     try {
       const { payload } = await jwtVerify(jwt, verificationKeys, {
@@ -62,7 +71,8 @@ export function createAccessTokens(issuer: string, keySet: KeySet, now: Clock): 
       const claims = payload as unknown as AccessTokenClaims;
       // Handed out again and again: nobody may write into it.
       Object.freeze(claims.aud);
-      return verified.add(jwt, Object.freeze(claims));
+      verified.add(jwt, Object.freeze(claims));
+      return isCurrent(claims, time) ? claims : undefined;
     } catch (error) {
       // Only "this token is bad" may become undefined; anything else is a fault and must be seen.
       if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined;

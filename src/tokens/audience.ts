@@ -13,6 +13,8 @@ export type AudienceRules = {
   readonly findResource: (identifier: string) => Resource | undefined;
   /** The resources that own these scopes, each once. A token may be for one of them at most (RFC 9068 §3). */
   readonly ownersOf: (scopes: Iterable<string>) => readonly string[];
+  /** Whether there still is one of those that a token is for. */
+  readonly isKnown: (audience: Audience) => boolean;
   /** Whether a token with these scopes may be for this audience: one resource at most, and one of its scopes where it has any. */
   readonly isBacked: (audience: Audience, scopes: Iterable<string>) => boolean;
 };
@@ -54,6 +56,7 @@ export function createAudienceRules(
     },
     findResource,
     ownersOf,
+    isKnown: (audience) => [audience].flat().some((one) => one === issuer || findResource(one) !== undefined),
     isBacked(audience, scopes) {
       const found = [audience].flat().map(findResource);
       const [resource, ...others] = found.filter((one) => one !== undefined);

@@ -1,12 +1,15 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { SignJWT, UnsecuredJWT, decodeJwt, generateKeyPair } from 'jose';
 import { tokenIntrospection } from 'openid-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RedisServer, startRedis } from '../servers.ts';
+import { freePort, type RedisServer, startRedis } from '../servers.ts';
 import { standingClock, moveClock } from '../world/clock.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 import { basic, connect, introspect, machineToken, post, signIn, userinfo } from '../world/flows.ts';
 import { changeAccount } from '../world/store-access.ts';
-import { API, PEOPLE, startWorld, type World, worldClients } from '../world/world.ts';
+import { API, OTHER_API, PEOPLE, startWorld, type World, worldClients } from '../world/world.ts';
 
 const INACTIVE = { active: false };
 
@@ -44,6 +47,14 @@ eachStore('token introspection', (world) => {
       iss: world().issuer,
       jti,
     });
+  });
+
+  it('has the login name of a person with profile, and nobody else’s', async () => {
+    const { tokens } = await signIn(world(), { scope: 'openid profile reports.read' });
+    expect(await introspect(world(), tokens.access_token)).toMatchObject({ username: 'alice' });
+    const without = await signIn(world(), { scope: 'openid email reports.read' });
+    for (const token of [without.tokens.access_token, await machineToken(world(), 'reports.read')])
+      expect(await introspect(world(), token)).not.toHaveProperty('username');
   });
 
   it('tells a client about its own refresh token, through openid-client', async () => {
@@ -245,5 +256,86 @@ describe('introspection and time', () => {
     moveClock(2);
     expect(await introspect(world(), machine)).toEqual(INACTIVE);
     expect(await introspect(world(), tokens.access_token)).toEqual(INACTIVE);
+  });
+});
+
+describe('introspection_username', () => {
+  const world = useWorld({
+    config: {
+      resources: [
+        {
+          resource: API,
+          scopes: ['reports.read', 'reports.write'],
+          introspection_clients: ['rs1'],
+          introspection_username: true,
+        },
+        { resource: OTHER_API, scopes: ['other.read'], introspection_clients: ['rs1'] },
+      ],
+    },
+  });
+
+  it('tells the API the login name of a person, and not the app', async () => {
+    const { tokens } = await signIn(world(), { scope: 'openid reports.read', parameters: { resource: API } });
+    expect(await introspect(world(), tokens.access_token)).toMatchObject({ active: true, username: 'alice' });
+    expect(await introspect(world(), tokens.access_token, 'web')).not.toHaveProperty('username');
+    for (const scope of ['reports.read', 'other.read'])
+      expect(await introspect(world(), await machineToken(world(), scope))).not.toHaveProperty('username');
+  });
+});
+
+describe('a token for an API that is gone from the configuration', () => {
+  it('is inactive for everybody, its own client included, and for who asks before and after', async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'postern-gone-'));
+    const issuer = `http://127.0.0.1:${await freePort()}`;
+    const start = (resource: string) =>
+      startWorld({
+        issuer,
+        store: `lmdb:${path.join(folder, 'data')}`,
+        config: {
+          resources: [
+            { resource, scopes: ['reports.read', 'reports.write'], introspection_clients: ['rs1'] },
+            { resource: OTHER_API, scopes: ['other.read'], introspection_clients: ['rs1'] },
+          ],
+        },
+      });
+    const before = await start(API);
+    const person = await signIn(before, { scope: 'openid reports.read' });
+    const bound = await signIn(before, { scope: 'openid reports.read', parameters: { resource: API } });
+    const machine = await machineToken(before, 'reports.read');
+    const gone = [bound.tokens.access_token, machine];
+    for (const token of gone) expect(await introspect(before, token)).toMatchObject({ active: true });
+    await before.stop();
+
+    const after = await start('urn:example:renamed');
+    for (const token of gone) {
+      for (const caller of ['rs1', 'web', 'svc'] as const) {
+        // Twice: once by the engine, once by what is in front of it.
+        for (let turn = 0; turn < 3; turn += 1)
+          expect(await introspect(after, token, caller)).toEqual(INACTIVE);
+      }
+    }
+    // The issuer is still there.
+    expect(await introspect(after, person.tokens.access_token, 'web')).toMatchObject({ active: true });
+    await after.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+});
+
+describe('a token from the future', () => {
+  const world = useWorld();
+  standingClock();
+
+  it('is nobody’s beyond what clocks may differ by, also where it was seen before', async () => {
+    const machine = await machineToken(world(), 'reports.read');
+    const { tokens } = await signIn(world(), { scope: 'openid reports.read' });
+    const all = [machine, tokens.access_token];
+    moveClock(-240);
+    for (const token of all) expect(await introspect(world(), token)).toMatchObject({ active: true });
+    expect((await userinfo(world(), tokens.access_token)).status).toBe(200);
+    moveClock(-1);
+    for (const token of all) expect(await introspect(world(), token)).toEqual(INACTIVE);
+    expect((await userinfo(world(), tokens.access_token)).status).toBe(401);
+    moveClock(241);
+    for (const token of all) expect(await introspect(world(), token)).toMatchObject({ active: true });
   });
 });

@@ -95,7 +95,7 @@ async function lateTokens(world: World): Promise<Tokens> {
     machine,
     revoked,
     both: await machineToken(world, 'reports.read reports.write'),
-    two: await machineToken(world, 'reports.read other.read'),
+    two: await machineToken(world, 'reports.read reports.write'),
     other: await machineToken(world, 'other.read'),
     bare: await machineToken(world),
     rs1: await tokenOf(world, 'rs1', SECRETS.rs1, 'reports.read'),

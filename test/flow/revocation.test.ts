@@ -53,12 +53,14 @@ eachStore('token revocation', (world) => {
 describe('POST /oauth/revoke', () => {
   const world = useWorld();
 
-  it('leaves a foreign token alive and says nothing of it', async () => {
+  it('IS-18: leaves a foreign token alive, and refuses a confidential client (RFC 7009 §2.1)', async () => {
     const { tokens } = await signIn(world());
     const machine = await machineToken(world(), 'reports.read');
     for (const token of [tokens.access_token, tokens.refresh_token ?? '', machine]) {
       const answer = await revoke(world(), token, 'web2');
-      expect([answer.status, answer.text]).toEqual([200, '']);
+      expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_request']);
+      const unproven = await post(world(), '/oauth/revoke', { token, client_id: 'spa' });
+      expect([unproven.status, unproven.text]).toEqual([200, '']);
     }
     expect(await introspect(world(), tokens.access_token)).toMatchObject({ active: true });
     expect(await introspect(world(), machine)).toMatchObject({ active: true });
