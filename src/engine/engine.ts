@@ -110,6 +110,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     revoked,
     findMachineToken,
     browsers: createBrowserBinding(config.issuer, hash),
+    isPublicClient: (clientId) => findClient(clientId)?.tokenEndpointAuthMethod === 'none',
     async compareClientSecret(ctx, clientId, secret) {
       const isRight = await secrets.compare(requestOf(ctx), clientId, secret);
       if (isRight) await countClient(ctx, clientId);

@@ -1,13 +1,22 @@
 // The engine's request context: lets a JWT through introspection and revocation, has every response type but `code` refused alike,
 // and so every request without a scope, knows a resource in any spelling, and pins every URL to the issuer.
+import type { IncomingMessage } from 'node:http';
+import { unescape } from 'node:querystring';
 import type Provider from 'oidc-provider';
 import { PresentedJwt } from './presented-jwt.ts';
 
-type Params = { [name in 'token' | 'response_type' | 'resource' | 'scope']?: unknown } & object;
+type Params = {
+  [name in 'token' | 'response_type' | 'resource' | 'scope' | 'client_id' | 'client_secret']?: unknown;
+};
 type UrlOptions = Parameters<Provider['urlFor']>[1];
 /** OIDCContext without `params`, which the engine assigns once and its types declare as a property. */
-type ContextClass = new (...args: unknown[]) => { route: string };
+type ContextClass = new (...args: unknown[]) => {
+  route: string;
+  ctx: { readonly req: Pick<IncomingMessage, 'headers'> };
+};
 
+/** Where a client says who it is. */
+export const CLIENT_ROUTES: ReadonlySet<string> = new Set(['token', 'introspection', 'revocation']);
 const ROUTES_TAKING_A_TOKEN = new Set(['introspection', 'revocation']);
 /** A response type that the engine knows and this service doesn't offer. */
 const NOT_OFFERED = 'none';
@@ -23,12 +32,46 @@ function wantsToken(responseType: unknown): boolean {
 /** What the engine refuses without `openid`, before it asks which scopes there are at all. */
 const NEEDING_OPENID = ['acr_values', 'claims', 'claims_locales', 'id_token_hint', 'max_age', 'nonce'];
 
-/** The class must be called OIDCContext. `spell` gives a resource the spelling of the configuration. */
-export function contextClass(
-  Base: ContextClass,
-  provider: Provider,
-  spell: (resource: string) => string,
-): ContextClass {
+/**
+ * RFC 6749 §2.3.1: a client may leave an empty secret out. Some public clients send theirs in Basic, with nothing behind the colon; the
+ * engine would ask them for a secret.
+ */
+function namePublicClient(
+  { headers }: Pick<IncomingMessage, 'headers'>,
+  params: Params,
+  parts: ContextParts,
+) {
+  const [, encoded] = /^basic ([\w+/]+={0,2})$/i.exec(headers.authorization ?? '') ?? [];
+  const [, id] = /^([^:]+):$/.exec(Buffer.from(encoded ?? '', 'base64').toString('latin1')) ?? [];
+  const clientId = unescape(id?.replaceAll('+', ' ') ?? '');
+  if (!parts.isPublicClient(clientId) || params.client_secret !== undefined) return;
+  if (params.client_id !== undefined && params.client_id !== clientId) return;
+  params.client_id = clientId;
+  delete headers.authorization;
+}
+
+/** Refresh tokens have no dot and stay strings; a repeated parameter is an array and still gets its 400. */
+function wrapJwt(params: Params): void {
+  const { token } = params;
+  if (typeof token === 'string' && token.includes('.')) params.token = new PresentedJwt(token);
+}
+
+/** Has the engine say what is wrong with a request, where by itself it would say something else. */
+function tellApart(params: Params): void {
+  if (wantsToken(params.response_type)) params.response_type = NOT_OFFERED;
+  // RFC 6749 §3.3: a request without any scope is invalid_scope, whatever else is in it.
+  if (params.scope === undefined)
+    Object.assign(params, Object.fromEntries(NEEDING_OPENID.map((name) => [name, undefined])));
+}
+
+export type ContextParts = {
+  /** Gives a resource the spelling of the configuration. */
+  readonly spell: (resource: string) => string;
+  readonly isPublicClient: (clientId: string) => boolean;
+};
+
+/** The class must be called OIDCContext. */
+export function contextClass(Base: ContextClass, provider: Provider, parts: ContextParts): ContextClass {
   return class OIDCContext extends Base {
     #params: Params | undefined;
 
@@ -38,25 +81,13 @@ export function contextClass(
     }
 
     set params(params: Params | undefined) {
-      const token = params?.token;
-      // Refresh tokens have no dot and stay strings; a repeated parameter is an array and still gets its 400.
-      if (
-        params &&
-        ROUTES_TAKING_A_TOKEN.has(this.route) &&
-        typeof token === 'string' &&
-        token.includes('.')
-      ) {
-        params.token = new PresentedJwt(token);
-      }
-      if (params && this.route === 'authorization') {
-        if (wantsToken(params.response_type)) params.response_type = NOT_OFFERED;
-        // RFC 6749 §3.3: a request without any scope is invalid_scope, whatever else is in it.
-        if (params.scope === undefined)
-          Object.assign(params, Object.fromEntries(NEEDING_OPENID.map((name) => [name, undefined])));
-      }
-      // Codes, refresh tokens and grants are kept by this name.
-      if (typeof params?.resource === 'string') params.resource = spell(params.resource);
       this.#params = params;
+      if (params === undefined) return;
+      if (ROUTES_TAKING_A_TOKEN.has(this.route)) wrapJwt(params);
+      if (this.route === 'authorization') tellApart(params);
+      if (CLIENT_ROUTES.has(this.route)) namePublicClient(this.ctx.req, params, parts);
+      // Codes, refresh tokens and grants are kept by this name.
+      if (typeof params.resource === 'string') params.resource = parts.spell(params.resource);
     }
 
     /** From the issuer alone, whatever the request's Host says. */

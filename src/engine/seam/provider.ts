@@ -7,7 +7,7 @@ import type { BrowserBinding } from '../browser-binding.ts';
 import type { FindMachineToken } from '../machine-tokens.ts';
 import { accessTokenModel } from './access-token.ts';
 import { clientCredentialsModel } from './client-credentials.ts';
-import { contextClass } from './context.ts';
+import { CLIENT_ROUTES, contextClass } from './context.ts';
 import type { ModelClass } from './model.ts';
 import { bindToBrowser, type BoundInteraction } from './browser-binding.ts';
 import { keepNewerMembers, type RewrittenModel } from './newer-members.ts';
@@ -19,6 +19,7 @@ export type SeamParts = {
   readonly revoked: RevokedTokens;
   readonly findMachineToken: FindMachineToken;
   readonly browsers: BrowserBinding;
+  readonly isPublicClient: (clientId: string) => boolean;
   /** Resolves true when `secret` is one of the client's live secrets; may throw what the host answers (429, 503). */
   readonly compareClientSecret: (
     ctx: KoaContextWithOIDC | undefined,
@@ -33,16 +34,13 @@ type FoundClient = { readonly clientId: string; readonly clientAuthMethod: strin
 type ClientFinder = { find(id: string): Promise<FoundClient | undefined> };
 type ClientPrototype = { clientId: string; compareClientSecret(secret: string): Promise<boolean> };
 
-/** Where a client says who it is. */
-const CLIENT_ROUTES = new Set(['token', 'introspection', 'revocation']);
-
 const currentRoute = () => Provider.ctx?.oidc.route;
 
 export class PosternProvider extends Provider {
   constructor(issuer: string, configuration: Configuration, parts: SeamParts) {
     super(issuer, configuration);
     const { tokens, audiences, revoked, findMachineToken, browsers } = parts;
-    const { compareClientSecret, admitPublicClient } = parts;
+    const { isPublicClient, compareClientSecret, admitPublicClient } = parts;
 
     for (const model of [this.AccessToken, this.AuthorizationCode, this.RefreshToken]) {
       bindToSession(model as unknown as BoundModel, this);
@@ -62,11 +60,10 @@ export class PosternProvider extends Provider {
         ),
       },
       OIDCContext: {
-        value: contextClass(
-          this.OIDCContext as unknown as Parameters<typeof contextClass>[0],
-          this,
-          (resource) => audiences.findResource(resource)?.resource ?? resource,
-        ),
+        value: contextClass(this.OIDCContext as unknown as Parameters<typeof contextClass>[0], this, {
+          spell: (resource) => audiences.findResource(resource)?.resource ?? resource,
+          isPublicClient,
+        }),
       },
     });
 
