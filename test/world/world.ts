@@ -38,6 +38,8 @@ export type WorldOptions = {
   readonly rotationTimer?: Timer;
   /** So many more people: `person1` and so on, each with Alice's password. */
   readonly crowd?: number;
+  /** What the service gets in the place of its store. */
+  readonly handStore?: (store: Store) => Store;
   /** Merged over the file, key by key. */
   readonly config?: Readonly<Record<string, unknown>>;
   /** False: the engine answers by itself what a short way in front of it would. */
@@ -133,7 +135,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld>
   const openedStore = await openStore(config.store, now, told.telemetry.log);
   const service = await createService(config, {
     telemetry: told.telemetry,
-    store: openedStore,
+    store: options.handStore?.(openedStore) ?? openedStore,
     now,
     ...(options.rotationTimer && { rotationTimer: options.rotationTimer }),
     ...(options.hasShortWays !== undefined && { hasShortWays: options.hasShortWays }),

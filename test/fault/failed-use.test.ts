@@ -1,0 +1,119 @@
+// A store that fails while a code, a refresh token or a consent is used up: that is no success, and nothing pays twice.
+import { describe, expect, it } from 'vitest';
+import { type Store, StoreUnavailable } from '../../src/store/store.ts';
+import { exchangeCode, GENEROUS, takeCode } from '../attack/attacker.ts';
+import { eachStore } from '../world/each-store.ts';
+import { type Answer, introspect, refresh, signIn } from '../world/flows.ts';
+import { begin } from '../pages/person.ts';
+import { type OpenWorld, PASSWORDS } from '../world/world.ts';
+
+type When = 'before it is used up' | 'after it is used up';
+
+/** When every use of something fails, if it does. */
+let failure: When | undefined;
+
+async function failingUses<T>(when: When, act: () => Promise<T>): Promise<T> {
+  failure = when;
+  try {
+    return await act();
+  } finally {
+    failure = undefined;
+  }
+}
+
+/** As a store that is away (it hasn't done it), or whose answer is lost (it has). */
+async function failIfAsked<T>(use: () => Promise<T>): Promise<T> {
+  if (failure === undefined) return use();
+  if (failure === 'after it is used up') await use();
+  throw new StoreUnavailable();
+}
+
+/** `store`, whose uses fail when they should. */
+function handStore(store: Store): Store {
+  const { records } = store;
+  const { exchange } = records;
+  return {
+    ...store,
+    records: {
+      ...records,
+      consume: (...claim) => failIfAsked(() => records.consume(...claim)),
+      ...(exchange && {
+        exchange: (...claim: Parameters<typeof exchange>) => failIfAsked(() => exchange(...claim)),
+      }),
+    },
+    ping: () => store.ping(),
+    close: () => store.close(),
+  };
+}
+
+function expectUnavailable({ status, headers, body, text }: Answer): void {
+  expect([status, headers.get('retry-after')]).toEqual([503, '2']);
+  expect(body).not.toHaveProperty('access_token');
+  expect(text).not.toMatch(/eyJ/);
+}
+
+eachStore(
+  'a use that the store can’t answer',
+  (running) => {
+    describe.each<[When, number]>([
+      ['before it is used up', 200],
+      ['after it is used up', 400],
+    ])('%s', (when, afterwards) => {
+      it('of a code is 503, however often it is tried, and pays once at most', async () => {
+        const world = running();
+        const ticket = await takeCode(world);
+        await failingUses(when, async () => {
+          const answers = await Promise.all([1, 2, 3].map(() => exchangeCode(world, ticket)));
+          // One that comes after a use that went through finds it used.
+          for (const answer of answers) if (answer.status !== 400) expectUnavailable(answer);
+          expect(answers.map(({ status }) => status)).not.toContain(200);
+        });
+        const statuses = [];
+        for (let turn = 0; turn < 2; turn += 1) statuses.push((await exchangeCode(world, ticket)).status);
+        expect(statuses).toEqual([afterwards, 400]);
+      });
+
+      it('of a refresh token is 503, and pays once at most', async () => {
+        const world = running();
+        const { tokens } = await signIn(world);
+        await failingUses(when, async () => expectUnavailable(await refresh(world, tokens.refresh_token)));
+        const statuses = [];
+        for (let turn = 0; turn < 2; turn += 1)
+          statuses.push((await refresh(world, tokens.refresh_token)).status);
+        expect(statuses).toEqual([afterwards, 400]);
+        expect(await introspect(world, tokens.access_token)).toEqual({ active: false });
+      });
+
+      it('of a sign-in form is 503, and signs nobody in', async () => {
+        const world = running();
+        const { browser, page } = await begin(world);
+        const fields = { username: 'alice', password: PASSWORDS.alice };
+        const answer = await failingUses(when, () => browser.submit(page, '/login', fields));
+        expect([answer.status, answer.headers.get('location')]).toEqual([503, null]);
+        expect(browser.cookies.some(({ name }) => name === 'postern_session')).toBe(false);
+      });
+    });
+
+    it('RT-12: a refresh token that was used up without a successor ends its family, which is counted', async () => {
+      const world = running();
+      const { tokens } = await signIn(world);
+      // As after a crash: the token is used up, and nobody has what came of it.
+      await failingUses('after it is used up', async () =>
+        expectUnavailable(await refresh(world, tokens.refresh_token)),
+      );
+      const before = await grantsEnded(world);
+      const again = await refresh(world, tokens.refresh_token);
+      expect([again.status, again.body['error']]).toEqual([400, 'invalid_grant']);
+      expect(await grantsEnded(world)).toBe(before + 1);
+      expect(await introspect(world, tokens.access_token)).toEqual({ active: false });
+      expect((await refresh(world, (await signIn(world)).tokens.refresh_token)).status).toBe(200);
+    });
+  },
+  { config: GENEROUS, handStore },
+);
+
+async function grantsEnded({ management }: OpenWorld): Promise<number> {
+  const text = await (await fetch(`${management}/metrics`)).text();
+  const series = /^postern_security_events_total\{(?=[^}]*event="grant_ended")[^}]*\} (\d+)$/m;
+  return Number(series.exec(text)?.[1] ?? 0);
+}
