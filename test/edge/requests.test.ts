@@ -144,8 +144,21 @@ describe('sizes and counts', () => {
     expect(afterMs).toBeLessThan(2000);
   });
 
+  it.each(['/oauth/token', '/oauth/introspect', '/oauth/revoke', '/oauth/userinfo', '/oauth/authorize'])(
+    'HT-25: a chunked body at %s that is too large and has no end is 413, and the connection is closed',
+    async (target) => {
+      const wire = await openWire(world().base);
+      const chunk = `${(15 * 1024).toString(16)}\r\n${'x'.repeat(15 * 1024)}\r\n`;
+      wire.write(
+        `POST ${target} HTTP/1.1\r\nHost: id.example\r\n${AUTHORIZATION}\r\n${FORM}\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(4)}`,
+      );
+      const answer = parseAnswer((await wire.ended).received);
+      expect([answer.status, answer.headers.get('connection')]).toEqual([413, 'close']);
+    },
+  );
+
   it.each(['/oauth/token', '/oauth/authorize'])(
-    'HT-25: an endless chunked body at %s ends with 413, the connection closed, and the memory as it was',
+    'HT-25: an endless chunked body at %s ends with its connection, and leaves the memory as it was',
     async (target) => {
       const wire = await openWire(world().base);
       wire.write(
@@ -159,7 +172,8 @@ describe('sizes and counts', () => {
       }, 1);
       const { received, afterMs } = await wire.ended;
       clearInterval(pump);
-      expect(received === '' ? 413 : parseAnswer(received).status).toBe(413);
+      // Who goes on sending may be cut off before the answer is read.
+      expect(['', '413']).toContain(received === '' ? '' : String(parseAnswer(received).status));
       expect(afterMs).toBeLessThan(3000);
       expect(sent).toBeLessThan(8 * 1024 * 1024);
       expect(process.memoryUsage().rss - before).toBeLessThan(64 * 1024 * 1024);
@@ -272,14 +286,22 @@ describe('methods', () => {
     expect((await machine([], `${MACHINE}&_method=DELETE`)).status).toBe(200);
   });
 
-  it.each(['CONNECT', 'TRACE', 'PROPFIND', 'PURGE', 'M-SEARCH', 'BREW'])(
-    '%s is not served',
-    async (method) => {
-      const answer = await send({ method, target: '/oauth/token' }).catch(() => undefined);
-      // Node ends the connection of a CONNECT without a word, and knows no BREW.
-      if (answer !== undefined && answer.status !== 0) expect([400, 405]).toContain(answer.status);
-    },
-  );
+  it.each(['TRACE', 'PROPFIND', 'PURGE', 'M-SEARCH'])('%s is 405', async (method) => {
+    const answer = await send({ method, target: '/oauth/token' });
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST, OPTIONS']);
+  });
+
+  it('BREW, which is no method that Node knows, is 400', async () => {
+    const answer = await send({ method: 'BREW', target: '/oauth/token' });
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([400, { error: 'invalid_request' }]);
+  });
+
+  it.each(['/oauth/token', 'evil.example:443'])('CONNECT %s opens nothing', async (target) => {
+    const wire = await openWire(world().base);
+    wire.write(`CONNECT ${target} HTTP/1.1\r\nHost: id.example\r\n\r\n`);
+    // Node closes the connection without an answer.
+    expect((await wire.ended).received).toBe('');
+  });
 });
 
 describe('HT-30: names that mean something to the language', () => {
