@@ -7,7 +7,8 @@ import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { freePort, startRedis, type RedisServer } from '../servers.ts';
 import { authorize, basic, introspect, machineToken, post, signIn, userinfo } from '../world/flows.ts';
-import { startProcess, type ServiceProcess } from '../world/process.ts';
+import { runCli, startProcess, type ServiceProcess } from '../world/process.ts';
+import type { AuditRecord } from '../world/told.ts';
 import { PEOPLE, SECRETS, writeWorldConfig, type World } from '../world/world.ts';
 
 /** The contract: in force on every process this long after the file is there. */
@@ -88,6 +89,36 @@ describe('a changed configuration', () => {
       configuration: { hash: string; problem?: string };
     };
     return answer.configuration;
+  }
+
+  function serviceOf(world: World): ServiceProcess {
+    const service = services[worlds.indexOf(world)];
+    if (service === undefined) throw new Error('no process of that world');
+    return service;
+  }
+
+  /** What a process has written to its audit trail, oldest first. */
+  function auditOf(world: World, event: string): readonly AuditRecord[] {
+    return serviceOf(world)
+      .stdout()
+      .split('\n')
+      .filter((line) => line.startsWith('{') && line.endsWith('}'))
+      .map((line) => JSON.parse(line) as AuditRecord)
+      .filter((record) => record.event === event);
+  }
+
+  const changesOf = (world: World) => auditOf(world, 'configuration_changed');
+
+  /** How often a process has said, in each place, that it did not take a configuration over. */
+  async function refusals(world: World) {
+    const metrics = await (await fetch(`${world.management}/metrics`)).text();
+    const [, counted] =
+      /^postern_configuration_reloads_total\{outcome="refused"\} (\d+)$/m.exec(metrics) ?? [];
+    return {
+      logged: serviceOf(world).stderr().split('the configuration is broken, the old one goes on').length - 1,
+      recorded: changesOf(world).filter(({ outcome }) => outcome === 'failure').length,
+      counted: Number(counted),
+    };
   }
 
   /** Holds on both processes within the deadline. */
@@ -190,7 +221,7 @@ describe('a changed configuration', () => {
     for (const node of worlds) expect(await machineToken(node, 'reports.read')).toMatch(/^ey/);
   });
 
-  it('TK-10, CF-10: secrets overlap under load: no 401 for a client that follows, 401 for the old one afterwards', async () => {
+  it('TK-10: secrets overlap under load: no 401 for a client that follows, 401 for the old one afterwards', async () => {
     const [a, b] = [
       'old-secret-Ab3Cd5Ef7Gh9Ij1Kl3Mn5Op7Qr9',
       'new-secret-Zy8Xw6Vu4Ts2Rq0Po8Nm6Lk4Ji2',
@@ -224,6 +255,38 @@ describe('a changed configuration', () => {
     await Promise.all(load);
     expect(new Set(statuses)).toEqual(new Set([200]));
     expect(statuses.length).toBeGreaterThan(20);
+  });
+
+  it('CF-10: a leaked secret is refused everywhere, with a record, and the new one ends what was got with it', async () => {
+    const renewed = 'renewed-secret-Kx5Lz6Mb7Nc8Od9Pe0Qf1Rg2Sh3';
+    const [first, second] = worlds as [World, World];
+    const leaked = [await machineToken(first, 'reports.read'), await machineToken(second, 'reports.write')];
+    const before = worlds.map((node) => ({
+      changes: changesOf(node).length,
+      wrong: auditOf(node, 'client_authentication').length,
+    }));
+    await change((file) =>
+      withClient(file, 'svc', ({ client_secret: _single, ...client }) => ({
+        ...client,
+        client_secret: renewed,
+      })),
+    );
+    await everywhere(async (node) => expect((await tokenAnswer(node, SECRETS.svc)).status).toBe(401));
+    for (const [index, node] of worlds.entries()) {
+      const added = { ...before[index] };
+      await expect
+        .poll(() => changesOf(node).slice(added.changes))
+        .toMatchObject([{ outcome: 'success', configuration: (await status(node)).hash }]);
+      await expect
+        .poll(() => auditOf(node, 'client_authentication').slice(added.wrong).at(-1))
+        .toMatchObject({ outcome: 'failure', client_id: 'svc', address: '127.0.0.1' });
+    }
+    for (const token of leaked) {
+      for (const node of worlds) expect(await introspect(node, token)).toMatchObject({ active: true });
+      const headers = { authorization: basic('svc', renewed) };
+      expect((await post(first, '/oauth/revoke', { token }, headers)).status).toBe(200);
+      for (const node of worlds) expect(await introspect(node, token)).toEqual({ active: false });
+    }
   });
 
   it('reports the same hash on nodes that run the same configuration, and another on one that differs', async () => {
@@ -295,8 +358,62 @@ describe('a changed configuration', () => {
     });
   });
 
-  it('looks again on SIGHUP and goes on', async () => {
+  it('CF-01: SIGHUP looks again at a file that did not change: what is broken is told anew, and the old one serves', async () => {
+    const secret = 'plain-secret-Vu7Wx8Yz9Ab0Cd1Ef2Gh3';
+    for (const world of worlds) {
+      const text = `{ "issuer": "${world.issuer}",\n  "cookie_keys": ["${secret}"],\n  "clients": [ { `;
+      await writeFile(world.configFile, text);
+    }
+    // By the watch, which says it once.
+    await everywhere(async (node) => {
+      expect((await status(node)).problem).toContain(`${node.configFile}:3:`);
+    });
+    const before = await Promise.all(worlds.map(refusals));
     for (const service of services) process.kill(service.pid, 'SIGHUP');
-    for (const node of worlds) expect(await machineToken(node, 'reports.read')).toMatch(/^ey/);
+    for (const [index, node] of worlds.entries()) {
+      const once = Object.entries(before[index] ?? {}).map(([where, times]) => [where, times + 1]);
+      await expect.poll(() => refusals(node), { timeout: DEADLINE_MS }).toEqual(Object.fromEntries(once));
+      expect(await machineToken(node, 'reports.read')).toMatch(/^ey/);
+      const { stdout, stderr } = serviceOf(node);
+      expect(stderr()).toContain(`"line":3`);
+      expect(stdout() + stderr()).not.toContain(secret);
+      expect(await (await fetch(`${node.management}/readyz`)).text()).not.toContain(secret);
+    }
   });
+
+  it('CF-15: each node records a reload, and who refused one, in its audit trail', async () => {
+    const trails = worlds.map(changesOf);
+    await change((file) => withClient(file, 'web', (client) => ({ ...client, client_name: 'Audited' })));
+    await everywhere(async (node) => expect((await status(node)).hash).not.toBe(baseline[0]));
+    const [hash] = await Promise.all(worlds.map(async (node) => (await status(node)).hash));
+    for (const node of worlds) await writeFile(node.configFile, '{ "issuer": 17, ');
+    await everywhere(async (node) => expect((await status(node)).problem).toContain(node.configFile));
+    for (const [index, node] of worlds.entries()) {
+      const added = () => changesOf(node).slice(trails[index]?.length);
+      await expect
+        .poll(() => added().map(({ outcome, configuration }) => [outcome, configuration]))
+        .toEqual([
+          ['success', hash],
+          ['failure', hash],
+        ]);
+      for (const { time } of added()) expect(Math.abs(Date.parse(time) - Date.now())).toBeLessThan(60_000);
+    }
+  });
+
+  it('CF-15: each node records a rotation of the keys in its audit trail', async () => {
+    const before = worlds.map((node) => auditOf(node, 'keys_changed').length);
+    const [first] = worlds as [World];
+    const rotated = await runCli(['keys', 'rotate', '--config', first.configFile, '--json']);
+    expect([rotated.code, rotated.stderr]).toEqual([0, '']);
+    for (const [index, node] of worlds.entries()) {
+      const added = () => auditOf(node, 'keys_changed').slice(before[index]);
+      await expect.poll(() => added().length, { timeout: 20_000 }).toBeGreaterThan(0);
+      const { keys } = (await (await fetch(`${node.base}/oauth/jwks.json`)).json()) as {
+        keys: { kid: string }[];
+      };
+      expect(added().at(-1)).toMatchObject({ outcome: 'success' });
+      expect(new Set(added().at(-1)?.['published'] as string[])).toEqual(new Set(keys.map(({ kid }) => kid)));
+      expect(keys.map(({ kid }) => kid)).toContain(added().at(-1)?.['kid']);
+    }
+  }, 60_000);
 });
