@@ -597,6 +597,14 @@ describe('RFC 8707 resource, for a person', () => {
     });
   });
 
+  it('ignores a scope at the exchange, whatever it is (RFC 6749 §3.2)', async () => {
+    for (const named of [{}, resource]) {
+      const authorized = await authorize(world(), { scope: 'openid reports.read', ...named });
+      const { body } = await redeem(world(), authorized, { scope: 'nobodys other.read' });
+      expect(String(body['scope']).split(' ')).toContain('reports.read');
+    }
+  });
+
   it('may be named again at the token endpoint, as the same one', async () => {
     const authorized = await authorize(world(), { scope: 'openid reports.read', ...resource });
     const answer = await redeem(world(), authorized, { resource: API });
