@@ -23,7 +23,7 @@ export type RotationOptions = {
   /** Called, one at a time, with each new picture of the ring; the swap counts once it resolves. Rejecting keeps the old set. */
   readonly onKeySet: (keySet: KeySet) => Promise<void> | void;
   readonly onError: (error: unknown) => void;
-  /** Awaited before each turn. */
+  /** Awaited at the start, and before each turn. */
   readonly beforeTurn?: (() => Promise<void>) | undefined;
   readonly pollMs?: number | undefined;
   /** How long this node may sign after its key set was last confirmed. */
@@ -98,6 +98,7 @@ class RotationJob implements Rotation {
   }
 
   async start(): Promise<void> {
+    await this.#options.beforeTurn?.();
     const at = this.#options.now();
     this.#ring = await this.#options.keyStore.ensure();
     this.#readAt = at;

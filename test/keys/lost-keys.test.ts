@@ -220,6 +220,23 @@ describe('nodes whose Redis is emptied', () => {
     }
   });
 
+  it('KY-27: take a backup of the whole store that was put back while none of them ran', async () => {
+    const first = await start();
+    const kids = await publishedKids(first);
+    await client.save();
+    const opened = await openStore(toStoreConfig(redis.url));
+    await rotateByHand(keyStoreOf(opened), Date.now);
+    await opened.close();
+    await first.turn();
+    expect(await publishedKids(first)).toHaveLength(3);
+    await nodes.pop()?.stop();
+    // What was written after the snapshot is gone with the process.
+    await redis.kill();
+    await redis.restart();
+    nodes.push(await startNode({ store: redis.url, issuer: first.issuer }));
+    expect(await publishedKids(nodes[0] ?? first)).toEqual(kids);
+  });
+
   it('are not ready beside a node that started on the empty store, however often that has rotated', async () => {
     const first = await start();
     await client.flushall();
