@@ -3,7 +3,13 @@ import { defineConfig } from 'vitest/config';
 /** `npm run chaos`: what takes minutes, and what no release should be without. */
 export default defineConfig({
   test: {
-    include: ['test/chaos/**/*.chaos.ts'],
+    // The last two also run in `npm test`, with fewer rounds.
+    include: [
+      'test/chaos/**/*.chaos.ts',
+      'test/attack/pkce-and-codes.test.ts',
+      'test/attack/refresh-tokens.test.ts',
+    ],
+    env: { POSTERN_ROUNDS: 'all' },
     globalSetup: ['test/setup.ts'],
     hookTimeout: 60_000,
     fileParallelism: false,

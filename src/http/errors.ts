@@ -44,7 +44,10 @@ function toAnswer(error: unknown, ctx: Context): Answer {
     return {
       status: 503,
       error: 'temporarily_unavailable',
-      description: 'the service can not answer right now, try again in a moment',
+      // Somebody who signs out must not take the session for ended.
+      description: ctx.path.startsWith(ENDPOINTS.logout)
+        ? 'the service can not answer right now, so you may still be signed in: try again in a moment'
+        : 'the service can not answer right now, try again in a moment',
       retryAfterSeconds: error.retryAfterSeconds,
     };
   }

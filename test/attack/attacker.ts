@@ -38,6 +38,11 @@ export const GENEROUS = {
   },
 };
 
+/** So many rounds in `npm run chaos`, and `few` of them in `npm test`. */
+export function rounds(all: number, few: number): number {
+  return process.env['POSTERN_ROUNDS'] === 'all' ? all : few;
+}
+
 /** The service never looks at its key ring again: where a test moves the clock for minutes, and back afterwards. */
 export const NEVER: Timer = () => () => undefined;
 

@@ -40,6 +40,7 @@ describe('an outage', () => {
     expect(performance.now() - began).toBeLessThan(DEADLINE_MS);
     expect(page.status).toBe(503);
     expect(page.text).not.toMatch(/signed out/i);
+    expect(page.text).toContain('you may still be signed in');
     server.resume();
     await untilActive(world, person.tokens.access_token);
     // The session lives: no password is asked for.
