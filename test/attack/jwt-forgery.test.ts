@@ -10,15 +10,20 @@ import {
   sign,
 } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
+import { readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Redis } from 'ioredis';
 import { CompactEncrypt, decodeJwt, decodeProtectedHeader } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PublicJwk } from '../../src/keys/key-set.ts';
+import { startRedis } from '../servers.ts';
 import { basic, get, introspect, machineToken, post, userinfo } from '../world/flows.ts';
-import { startWorld, WORLD_ENV, type World } from '../world/world.ts';
+import { type OpenWorld, startWorld, WORLD_ENV } from '../world/world.ts';
 import { exchangeCode, GENEROUS, keyStoreOf, revoke, takeCode, textOf, withStore } from './attacker.ts';
 
-let world: World;
+let world: OpenWorld;
 /** A listener that a forged header names; nobody may ever call it. */
 let lure: Server;
 let calls = 0;
@@ -105,6 +110,25 @@ async function expectUntouched(): Promise<void> {
   expect((await userinfo(world, accessToken)).status).toBe(200);
   expect(calls).toBe(0);
 }
+
+const HOSTILE_KIDS: readonly unknown[] = [
+  '../../etc/passwd',
+  '/dev/null',
+  "' OR 1=1--",
+  '__proto__',
+  'constructor',
+  'toString',
+  'k'.repeat(10_240),
+  'a\r\nFLUSHALL\r\n',
+  '\n',
+  '\0',
+  '*',
+  '',
+  0,
+  null,
+  {},
+  true,
+];
 
 describe('forged signatures', () => {
   it('the forging tools work: the same token with the service’s own key is taken', async () => {
@@ -242,32 +266,72 @@ describe('forged signatures', () => {
     await expectUntouched();
   });
 
-  it('IS-13: a kid is compared and nothing else', async () => {
+  it('IS-13: a kid is compared and nothing else: no file, no log line as long as the caller likes', async () => {
+    const [bait, control] = [path.join(world.folder, 'bait.pem'), path.join(world.folder, 'control.pem')];
+    for (const file of [bait, control]) {
+      await writeFile(file, 'x');
+      await utimes(file, 1, Date.now() / 1000); // read long before it was written: reading it again is kept
+    }
+    const before = world.told.log.length + world.told.auditLines.length;
     for (const kid of [
-      '../../etc/passwd',
-      '/dev/null',
-      "' OR 1=1--",
-      '__proto__',
-      'constructor',
-      'toString',
-      'k'.repeat(10_240),
-      'a\r\nFLUSHALL\r\n',
-      '\n',
-      '\0',
+      ...HOSTILE_KIDS,
       `${published.kid}\0`,
-      '*',
-      '',
-      0,
-      null,
-      {},
       [published.kid],
-      true,
+      bait,
+      `../${path.basename(bait)}`,
+      pathToFileURL(bait).href,
     ]) {
       const what = `kid ${JSON.stringify(kid).slice(0, 30)}`;
       await expectWorthless(forge(header({ kid }), rs256(stranger.privateKey)), what);
       await expectWorthless(forge(header({ kid, alg: 'HS256' }), hs256('')), what);
     }
     await expectUntouched();
+    await readFile(control);
+    // Not on a disk that keeps no times of reading.
+    if ((await stat(control)).atimeMs > 1000) expect((await stat(bait)).atimeMs).toBe(1000);
+
+    const lines = [...world.told.log, ...world.told.auditLines];
+    expect(lines.length).toBeGreaterThan(before);
+    for (const line of lines) {
+      expect(line.length).toBeLessThan(2000);
+      expect(line.trimEnd()).not.toMatch(/\p{Cc}/u);
+      expect(JSON.parse(line)).toBeTypeOf('object');
+      expect(line).not.toContain('FLUSHALL');
+      expect(line).not.toContain('/etc/passwd');
+    }
+  });
+
+  it('IS-13: a kid reaches no key and no command of Redis', async () => {
+    const redis = await startRedis();
+    const onRedis = await startWorld({ store: redis.url, config: GENEROUS });
+    const client = new Redis(redis.url);
+    const sent: string[] = [];
+    try {
+      const good = await machineToken(onRedis, 'reports.read');
+      const monitor = await client.monitor();
+      monitor.on('monitor', (_time: string, words: string[]) => sent.push(words.join(' ')));
+      for (const kid of HOSTILE_KIDS) {
+        const token = forge(header({ kid }), rs256(stranger.privateKey), decodeJwt(good));
+        const asked = await post(onRedis, '/oauth/introspect', { token }, { authorization: basic('rs1') });
+        expect([asked.status, asked.text]).toEqual([200, '{"active":false}']);
+        const revoked = await post(onRedis, '/oauth/revoke', { token }, { authorization: basic('svc') });
+        expect(revoked.status).toBe(200);
+        expect((await post(onRedis, '/oauth/userinfo', { access_token: token })).status).toBe(401);
+      }
+      expect(await introspect(onRedis, good)).toMatchObject({ active: true });
+      // What the store is asked in between shows that the monitor listens.
+      await client.get('end of the test');
+      await expect.poll(() => sent.at(-1)).toContain('end of the test');
+      monitor.disconnect();
+      expect(sent.length).toBeGreaterThan(HOSTILE_KIDS.length);
+      const texts = HOSTILE_KIDS.filter((kid) => typeof kid === 'string' && kid.length > 5);
+      for (const command of sent)
+        for (const kid of texts) expect(command).not.toContain(String(kid).slice(0, 100));
+    } finally {
+      client.disconnect();
+      await onRedis.stop();
+      await redis.stop();
+    }
   });
 
   it('IS-14: encrypted, nested and unencoded tokens are refused', async () => {
