@@ -27,6 +27,9 @@ const ORDER = [
 /** Package -> the only folders that may know it. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   '@node-rs/argon2': ['accounts'],
+  '@zxcvbn-ts/core': ['accounts'],
+  '@zxcvbn-ts/language-common': ['accounts'],
+  '@zxcvbn-ts/language-en': ['accounts'],
   chokidar: ['config'],
   commander: ['cli'],
   ejs: ['pages'],

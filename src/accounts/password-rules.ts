@@ -1,6 +1,5 @@
-// What a new password has to be (NIST SP 800-63B-4 §3.1.1.2), and the one form in which passwords are hashed. Owns the
-// rules: a length, a list of what is guessed first, and nothing about which characters. Passwords that exist are not judged.
-import { COMMON_PASSWORDS } from './expected-passwords.ts';
+// What a new password has to be (NIST SP 800-63B-4 §3.1.1.2), and the one form in which passwords are hashed. Existing passwords
+// are not judged.
 
 /** Longer ones are refused before any work is done on them. */
 export const MAX_PASSWORD_LENGTH = 1024;
@@ -25,7 +24,7 @@ export function passwordForms(typed: string): readonly string[] {
 }
 
 /** What is wrong with a new password, or nothing. Never repeats it. */
-export function passwordFault(typed: string, context: PasswordContext): string | undefined {
+export async function passwordFault(typed: string, context: PasswordContext): Promise<string | undefined> {
   const password = normalizePassword(typed);
   // > Each Unicode code point SHALL be counted as a single character
   if (Array.from(password).length < context.minLength) {
@@ -34,103 +33,42 @@ export function passwordFault(typed: string, context: PasswordContext): string |
   if (password.length > MAX_PASSWORD_LENGTH || typed.length > MAX_PASSWORD_LENGTH) {
     return `the password must have at most ${MAX_PASSWORD_LENGTH} characters`;
   }
-  return isExpected(password, context)
+  return (await isGuessable(password, context))
     ? 'the password is one of the first that somebody would guess (a common one, a row of keys, the name of the person or of the service): take another one'
     : undefined;
 }
 
-const COMMON = new Set(COMMON_PASSWORDS);
+/** Refused below ten thousand million guesses; in proportion where shorter passwords are allowed. */
+const leastGuessesLog10 = (minLength: number) => Math.min(10, (10 / 15) * minLength);
 
-/** The whole password is compared with what is expected; what it contains doesn't matter. */
-function isExpected(password: string, { username, serviceNames }: PasswordContext): boolean {
-  const own = [username, ...serviceNames].map(toBare).filter((name) => name.length > 2);
-  const lower = password.toLowerCase();
-  return [lower, undoSubstitutions(lower)].some((form) => {
-    const unit = smallestUnit(toBare(form));
-    const letters = unit.replaceAll(/[^\p{L}]/gu, '');
-    return (
-      COMMON.has(unit) ||
-      COMMON.has(trimEnds(unit)) ||
-      isRow(unit) ||
-      (letters !== '' && isNothingBut(letters, own)) ||
-      own.some((name) => trimEnds(unit) === name || unit === name)
-    );
+async function isGuessable(password: string, context: PasswordContext): Promise<boolean> {
+  const { minLength, username, serviceNames } = context;
+  estimator ??= loadEstimator();
+  const estimate = await estimator;
+  // > Context-specific words, such as the name of the service, the username, and derivatives thereof
+  const names = [username, ...serviceNames].filter((name) => name.length > 2);
+  const rest = names.reduce(
+    (text, name) => text.replaceAll(normalizePassword(name).toLowerCase(), ''),
+    password.toLowerCase(),
+  );
+  return [password, rest].some((form) => estimate(form) < leastGuessesLog10(minLength));
+}
+
+/** The decimal logarithm of the guesses that a password takes. */
+type Estimate = (password: string) => number;
+
+let estimator: Promise<Estimate> | undefined;
+
+/** Reads 9 MB of dictionaries, so only where a new password is set: never at a sign-in and never at a start. */
+async function loadEstimator(): Promise<Estimate> {
+  const [{ ZxcvbnFactory }, common, english] = await Promise.all([
+    import('@zxcvbn-ts/core'),
+    import('@zxcvbn-ts/language-common'),
+    import('@zxcvbn-ts/language-en'),
+  ]);
+  const zxcvbn = new ZxcvbnFactory({
+    dictionary: { ...common.dictionary, ...english.dictionary },
+    graphs: common.adjacencyGraphs,
   });
-}
-
-/** Without case, spaces and punctuation, if anything else is there. */
-function toBare(text: string): string {
-  const bare = text
-    .normalize('NFKC')
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}]/gu, '');
-  return bare === '' ? text : bare;
-}
-
-/** What people put in the place of letters. */
-const SUBSTITUTES: Readonly<Record<string, string>> = {
-  '0': 'o',
-  '1': 'i',
-  '3': 'e',
-  '4': 'a',
-  '5': 's',
-  '7': 't',
-  '@': 'a',
-  $: 's',
-  '!': 'i',
-};
-
-/** Digits after the last letter are a year or a count, and stay what they are. */
-function undoSubstitutions(text: string): string {
-  const tail = /[\d!]*$/.exec(text)?.[0] ?? '';
-  const head = text.slice(0, text.length - tail.length);
-  return head.replaceAll(/[013457@$!]/g, (sign) => SUBSTITUTES[sign] ?? sign) + tail;
-}
-
-/** Digits before and after. */
-function trimEnds(text: string): string {
-  return text.replace(/^\d+/, '').replace(/\d+$/, '');
-}
-
-/** `abcabcabc` is `abc`, and `aaaaaaa` is `a`. */
-function smallestUnit(text: string): string {
-  const again = text.slice(1) + text;
-  const at = again.indexOf(text);
-  return at === -1 ? text : text.slice(0, at + 1);
-}
-
-const FORWARD = [
-  'abcdefghijklmnopqrstuvwxyz',
-  '01234567890',
-  'qwertyuiopasdfghjklzxcvbnm',
-  '1qaz2wsx3edc4rfv5tgb',
-  '1q2w3e4r5t6y7u8i9o0p',
-];
-const ROWS = FORWARD.flatMap((row) => [row, Array.from(row).toReversed().join('')]).map((row) => row + row);
-/** Shorter pieces of a row are in every word. */
-const LEAST_STEP = 3;
-
-/** Neighbours on a keyboard or in a count, one run after the other, or hardly anything. */
-function isRow(text: string): boolean {
-  let rest = text;
-  while (rest.length >= LEAST_STEP) {
-    let length = rest.length;
-    while (length >= LEAST_STEP && !isStep(rest.slice(0, length))) length -= 1;
-    if (length < LEAST_STEP) return false;
-    rest = rest.slice(length);
-  }
-  return true;
-}
-
-const isStep = (part: string): boolean =>
-  ROWS.some((row) => row.includes(part)) || Array.from(part).every((sign) => part.startsWith(sign));
-
-/** Names of the person and the service, and at most one common word besides. */
-function isNothingBut(letters: string, names: readonly string[]): boolean {
-  const longestFirst = names
-    .map((name) => name.replaceAll(/[^\p{L}]/gu, ''))
-    .filter((name) => name !== '')
-    .toSorted((a, b) => b.length - a.length);
-  const left = longestFirst.reduce((text, name) => text.replaceAll(name, ''), letters);
-  return left === '' || COMMON.has(left);
+  return (password) => zxcvbn.check(password).guessesLog10;
 }

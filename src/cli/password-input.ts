@@ -8,7 +8,7 @@ import { Refused, type CliIo } from './io.ts';
 /** A new password: typed twice, or all of stdin without its last newline. Throws Refused. */
 export async function readPassword(io: CliIo, context: PasswordContext): Promise<string> {
   const password = io.stdin.isTTY ? await askTwice(io) : (await readAll(io)).replace(/\r?\n$/, '');
-  const fault = passwordFault(password, context);
+  const fault = await passwordFault(password, context);
   if (fault !== undefined) throw new Refused(fault);
   return password;
 }
