@@ -1,10 +1,11 @@
-// A service that was itself asleep for a while doesn't take that for an outage of its Redis.
+// A real process and its Redis: a service that was itself asleep doesn't take that for an outage, and in an outage nothing queues up.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { GENEROUS } from '../attack/attacker.ts';
+import { ask } from '../redis-groups.ts';
 import { freePort, type RedisServer, startRedis } from '../servers.ts';
 import { machineToken } from '../world/flows.ts';
 import { type ServiceProcess, startProcess } from '../world/process.ts';
@@ -49,3 +50,32 @@ it('a stall of 500 ms makes no answer 503, and no line of the log', async () => 
   expect(statuses.filter((status) => status !== 200)).toEqual([]);
   expect(service.stdout() + service.stderr()).not.toMatch(/can't reach the store/);
 });
+
+it('RD-15: with a silent Redis a thousand requests at once are all refused, and wait in no queue', async () => {
+  const token = await machineToken(world, 'reports.read');
+  async function refuseCrowd(): Promise<void> {
+    const crowd = await Promise.all(Array.from({ length: 1000 }, () => introspection(world, token)));
+    for (const { status, headers } of crowd) {
+      expect([status, headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^[1-9]/)]);
+    }
+  }
+  redis.pause();
+  // These go out, and nobody answers.
+  await refuseCrowd();
+  redis.resume();
+  await vi.waitFor(async () => expect((await introspection(world, token)).status).toBe(200), {
+    timeout: 5000,
+  });
+
+  await ask(redis, (own) => own.config('RESETSTAT'));
+  redis.pause();
+  expect((await introspection(world, token)).status).toBe(503);
+  // From here on it is known, and nothing goes out but one question, again and again.
+  await refuseCrowd();
+  redis.resume();
+  const stats = await ask(redis, (own) => own.info());
+  expect(Number(/total_commands_processed:(\d+)/.exec(stats)?.[1])).toBeLessThan(200);
+  // Its own, and the one that asks.
+  expect(Number(/connected_clients:(\d+)/.exec(stats)?.[1])).toBeLessThanOrEqual(3);
+  expect(service.stderr()).not.toMatch(/unhandled/i);
+}, 60_000);
