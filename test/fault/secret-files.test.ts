@@ -12,9 +12,11 @@ import { runCli, startProcess, type ServiceProcess } from '../world/process.ts';
 import { SECRETS, WORLD_ENV, writeWorldConfig, type World } from '../world/world.ts';
 
 let folder: string;
+let ports: readonly [number, number];
 let service: ServiceProcess | undefined;
 beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'postern-secrets-'));
+  ports = [await freePort(), await freePort()];
 });
 afterEach(async () => {
   await service?.end('SIGKILL');
@@ -30,7 +32,6 @@ async function secret(name: string, value: string, mode: number): Promise<void> 
 }
 
 async function configure(config: Readonly<Record<string, unknown>>): Promise<World> {
-  const ports = [await freePort(), await freePort()] as const;
   const written = await writeWorldConfig(folder, { config }, ports);
   return { ...written, folder, management: '', stop: () => Promise.resolve() };
 }
