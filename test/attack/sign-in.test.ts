@@ -327,15 +327,29 @@ describe('cookies', () => {
       const first = await browser.request(authorizationUrl(secure, 'web'));
       const page = await browser.open(first.headers.get('location') ?? '');
       const form = formOf(page, '/login');
-      const resumed = await browser.request(
-        (
-          await browser.request(form.action, {
-            method: 'POST',
-            headers: FORM,
-            body: bodyOf({ ...form.fields, ...ALICE }),
-          })
-        ).headers.get('location') ?? '',
+      const inGerman = await browser.request(`${page.url}?lang=de`);
+      const signedIn = await browser.request(form.action, {
+        method: 'POST',
+        headers: FORM,
+        body: bodyOf({ ...form.fields, ...ALICE }),
+      });
+      const resumed = await browser.request(signedIn.headers.get('location') ?? '');
+      // What the pages set besides the engine's own.
+      const ours = [page, inGerman, signedIn].flatMap(({ headers }) => headers.getSetCookie());
+      expect([...new Set(ours.map((cookie) => cookie.split('=')[0] ?? ''))]).toEqual(
+        expect.arrayContaining([
+          '__Host-postern_apps',
+          '__Host-postern_device',
+          '__Host-postern_language',
+          '__Host-postern_language_now',
+        ]),
       );
+      for (const cookie of ours) {
+        const attributes = cookie.toLowerCase().split('; ').slice(1);
+        const wanted = ['secure', 'httponly', 'samesite=lax', 'path=/'];
+        expect(attributes, cookie).toEqual(expect.arrayContaining(wanted));
+        expect(attributes.join(), cookie).not.toContain('domain');
+      }
       const cookies = [...first.headers.getSetCookie(), ...resumed.headers.getSetCookie()].filter(
         (cookie) => !cookie.includes('expires=Thu, 01 Jan 1970'),
       );
