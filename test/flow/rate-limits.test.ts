@@ -433,7 +433,11 @@ describe('limits over two services on one Redis', () => {
   let worlds: readonly World[] = [];
   beforeAll(async () => {
     redis = await startRedis();
-    const options = { store: redis.url, config: { rate_limits: { token: { address: '10/1m' } } } };
+    const options = {
+      store: redis.url,
+      issuer: 'https://id.example',
+      config: { rate_limits: { token: { address: '10/1m' } } },
+    };
     worlds = [await startWorld(options), await startWorld(options)];
   });
   afterAll(async () => {
