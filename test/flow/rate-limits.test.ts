@@ -188,7 +188,7 @@ eachStore(
 describe('rate limits and pages', () => {
   const world = useWorld({ config: { rate_limits: { authorization: { address: '1/1m' } } } });
 
-  it('Spec §7: a browser that ran into the limit sees a page, with the same status and headers', async () => {
+  it('Spec §7 a browser that ran into the limit sees a page, with the same status and headers', async () => {
     const headers = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
     await get(world(), AUTHORIZE, headers);
     const answer = await get(world(), AUTHORIZE, headers);
