@@ -45,7 +45,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['telemetry'],
   '@opentelemetry/api': ['telemetry'],
   'rate-limiter-flexible': ['limits'],
-  yaml: ['config'],
+  yaml: ['config', 'cli'],
   zod: ['config', 'pages'],
 };
 

@@ -1,7 +1,7 @@
 // `postern client import`: clients of another provider as a file for clients_from. Writes to stdout only; what couldn't
 // be carried over is said on stderr.
 import { Option, type Command } from 'commander';
-import { IMPORT_FORMATS, importClients, type ImportFormat } from '../config/import-clients.ts';
+import { IMPORT_FORMATS, importClients, type ImportFormat } from './import/import-clients.ts';
 import type { CliIo } from './io.ts';
 
 /** Adds the verb to the group `client`. */

@@ -1,4 +1,4 @@
-// Keycloak: a realm export, JSON with `clients`. Owns its names, and which of its own clients nobody wants elsewhere.
+// Clients of a Keycloak realm export, JSON with `clients`, without those that Keycloak makes for itself.
 import {
   listOf,
   objectsAt,
@@ -6,8 +6,8 @@ import {
   type ClientDraft,
   type Fields,
   type ImportedSecret,
-} from './import-draft.ts';
-import { isRecord } from './parse-fields.ts';
+} from './client-draft.ts';
+import { isRecord } from '../../config/parse-fields.ts';
 
 const BUILT_IN = [
   'account',

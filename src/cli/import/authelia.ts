@@ -1,4 +1,4 @@
-// Authelia: `identity_providers.oidc.clients`. Owns its names.
+// Clients of an Authelia configuration: `identity_providers.oidc.clients`.
 import {
   listOf,
   objectsAt,
@@ -7,7 +7,7 @@ import {
   type ClientDraft,
   type Fields,
   type ImportedSecret,
-} from './import-draft.ts';
+} from './client-draft.ts';
 
 const GRANTS = ['authorization_code', 'refresh_token', 'client_credentials'];
 const KNOWN = [

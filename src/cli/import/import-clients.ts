@@ -1,16 +1,16 @@
-// Clients of other providers as ours. Owns what all of them have in common: which values can be taken over, and what is
-// said of those that can't; import-*.ts know one provider's file each.
+// Clients of other providers as ours: which values can be taken over, and a note for each that can't. The other files here read one
+// provider's file each.
 import { stringify } from 'yaml';
-import { importAuthelia } from './import-authelia.ts';
-import { importDex } from './import-dex.ts';
-import { importKeycloak } from './import-keycloak.ts';
-import { ConfigError, SPECIFICATION_SCOPES } from './config.ts';
-import { readDocument } from './document.ts';
-import type { ClientDraft, Importer } from './import-draft.ts';
-import { phcFault } from './phc.ts';
-import { ProblemList } from './problems.ts';
-import { digestOf, weakness } from './secret-strength.ts';
-import { redirectUriFault, originFault } from './uri.ts';
+import { importAuthelia } from './authelia.ts';
+import { importDex } from './dex.ts';
+import { importKeycloak } from './keycloak.ts';
+import { ConfigError, SPECIFICATION_SCOPES } from '../../config/config.ts';
+import { readDocument } from '../../config/document.ts';
+import type { ClientDraft, Importer } from './client-draft.ts';
+import { phcFault } from '../../config/phc.ts';
+import { ProblemList } from '../../config/problems.ts';
+import { digestOf, weakness } from '../../config/secret-strength.ts';
+import { redirectUriFault, originFault } from '../../config/uri.ts';
 
 const IMPORTERS = {
   dex: importDex,

@@ -1,5 +1,5 @@
-// Dex: `staticClients`. Owns its names.
-import { listOf, objectsAt, textOf, unknownKeys, type ClientDraft, type Fields } from './import-draft.ts';
+// Clients of a Dex configuration: `staticClients`.
+import { listOf, objectsAt, textOf, unknownKeys, type ClientDraft, type Fields } from './client-draft.ts';
 
 const KNOWN = ['id', 'idEnv', 'name', 'secret', 'secretEnv', 'redirectURIs', 'public', 'logoURL'];
 

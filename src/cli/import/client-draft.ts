@@ -1,6 +1,5 @@
-// A client on its way from another provider's file to ours. Owns the shape, and how to take values out of a file that
-// nobody has checked.
-import { isRecord } from './parse-fields.ts';
+// A client as another provider's file has it, and how to take values out of a file that isn't validated.
+import { isRecord } from '../../config/parse-fields.ts';
 
 export type ImportedSecret =
   | { readonly kind: 'plain'; readonly value: string }
