@@ -14,6 +14,7 @@ import {
   clientCredentials,
   exchange,
   finishPages,
+  introspect,
   post,
   redeem,
   refresh,
@@ -316,16 +317,24 @@ eachStore(
       ];
       const { browser } = await signIn(world(), first);
       const authorized = await authorize(world(), { browser, ...second });
-      const { records } = world().openedStore;
-      const save = records.save.bind(records);
-      vi.spyOn(records, 'save').mockImplementation((record) => {
-        if (record.kind !== 'RefreshToken') return save(record);
-        const stored = { ...(JSON.parse(record.payload) as object), scope: OTHERS, resource: resources };
-        return save({ ...record, payload: JSON.stringify(stored) });
-      });
       const { tokens } = await exchange(authorized);
-      vi.restoreAllMocks();
-      return tokens.refresh_token ?? '';
+      const token = tokens.refresh_token ?? '';
+      const { records } = world().openedStore;
+      const find = vi.spyOn(records, 'find');
+      await introspect(world(), token, 'web');
+      const [, key = ''] = find.mock.calls.find(([kind]) => kind === 'RefreshToken') ?? [];
+      const record = await records.find('RefreshToken', key);
+      if (record === undefined) throw new Error('there is no such refresh token');
+      const stored = { ...(JSON.parse(record.payload) as object), scope: OTHERS, resource: resources };
+      const { grant } = record;
+      await records.save({
+        kind: 'RefreshToken',
+        key,
+        payload: JSON.stringify(stored),
+        ttlSeconds: 600,
+        grant,
+      });
+      return token;
     }
 
     it.each([
