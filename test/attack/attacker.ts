@@ -29,7 +29,7 @@ import { CALLBACK, SECRETS, SPA_ORIGIN, type OpenWorld, WORLD_ENV, type World } 
 export const GENEROUS = {
   rate_limits: {
     token: { client: '1000000/1m', address: '1000000/1m', failures: '100000/1m' },
-    introspection: { client: '1000000/1m', failures: '100000/1m' },
+    introspection: { client: '1000000/1m', unknown: '1000000/1m', failures: '100000/1m' },
     revocation: { client: '1000000/1m', failures: '100000/1m' },
     userinfo: { address: '1000000/1m' },
     authorization: { address: '1000000/1m' },
