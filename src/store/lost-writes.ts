@@ -1,6 +1,6 @@
 // Notices that a store went back to an earlier state under a running process: a snapshot was restored, or it was emptied. A mark
 // of each process says when it was written; one that isn't what this process left there was lost with all that came after it.
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { StoreUnavailable, type Clock, type RecordStore } from './store.ts';
 
 const KIND = 'Mark';
@@ -17,7 +17,8 @@ export type LostWritesParts = {
 
 /** Compares the mark with the one that was left there, and leaves a new one. To be called every few seconds; never rejects. */
 export function createLossDetector({ records, now, onLoss }: LostWritesParts): () => Promise<void> {
-  const key = randomUUID();
+  // As long as every other key of a record.
+  const key = randomBytes(32).toString('base64url');
   let left: string | undefined;
   /** Sent later than `left`, and not answered: either of the two may be there. */
   let unanswered: string | undefined;

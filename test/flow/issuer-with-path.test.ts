@@ -155,7 +155,8 @@ describe('an issuer with a path', () => {
     const location = String(start.headers['location']);
     expect(location).toMatch(/^https:\/\/id\.example\/auth\/interaction\/[\w-]{21,64}$/);
     const cookies = (start.headers['set-cookie'] ?? []) as readonly string[];
-    expect(cookies.length).toBe(4);
+    // Of the interaction and the way back, signed, and of the browser.
+    expect(cookies.length).toBe(5);
     for (const cookie of cookies) expect(cookie.toLowerCase()).toContain('; secure');
 
     const cookie = cookies.map((one) => one.split(';')[0]).join('; ');

@@ -388,7 +388,7 @@ describe('a change of the encryption key', () => {
       },
     });
     world.documents.isDown = true;
-    await expect(rewrapRing(killed, both)).rejects.toThrow('reached');
+    await expect(rewrapRing(killed, both)).rejects.toThrow("can't reach the store");
     world.documents.isDown = false;
     await world.process({ vault: both }).ensure();
     await expect(rewrapRing(killed, both)).rejects.toThrow('killed');
