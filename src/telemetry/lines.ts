@@ -1,150 +1,122 @@
-// Where lines go: a file or one of the process's own streams, in the background and in order, so that a full disk or a
-// slow reader never holds up a request. Owns what is lost then; what a line says is log.ts's and audit.ts's.
-// pino's own destination isn't used: with a full disk it never returns from its last flush, and with a gone reader it
-// goes quiet without a count.
-import { closeSync, fstatSync, openSync, mkdirSync, write, writeSync } from 'node:fs';
+// Writes log and audit lines to a file or to one of the process's own streams, in the background and in order, so that
+// a full disk or a slow reader never holds up a request.
+// pino.destination() isn't used: with a full disk or a full pipe the process wouldn't end, because it retries forever on
+// exit, and after EPIPE it drops lines without its drop event.
+import { closeSync, fstatSync, openSync, mkdirSync, write } from 'node:fs';
 import path from 'node:path';
 
-/** Kept while nobody takes them. */
 const MAX_WAITING_BYTES = 1_048_576;
-/** PIPE_BUF: several processes may write into one pipe, and what is written at once up to here is never torn. */
+/** PIPE_BUF: the kernel doesn't split a write of this size, so several processes can share one pipe. */
 const MAX_PIPE_WRITE_BYTES = 4096;
 const MAX_FILE_WRITE_BYTES = 65_536;
 const RETRY_MS = 200;
 const CLOSE_WITHIN_MS = 1000;
 
-export interface Lines {
-  /** One line, with its newline. Never throws and never waits. */
-  write(line: string): void;
-  /** Opens the file again by its name, after something moved it away. Nothing for a stream. Throws when it can't. */
-  reopen(): void;
-  /** Of what is not written yet. */
-  waitingBytes(): number;
-  /** When what waits was written, or after a second. False: some of it was not. */
-  close(): Promise<boolean>;
-}
-
 export type LinesOptions = {
   /** A file's path, which is appended to and readable by its owner only; or a file descriptor. */
   readonly to: string | number;
-  /** Called for each line that nobody will ever read. */
+  /** Called for each line that is dropped because too many wait. */
   readonly onLost: () => void;
-  /** Called when a write fails and those before it didn't, with the reason, and when one works again, without. */
+  /** Called with the error when a write fails after one that worked, and without it when writing works again. */
   readonly onChange?: (error: Error | undefined) => void;
 };
 
-/** Throws when the file can't be opened. */
-export function openLines(options: LinesOptions): Lines {
-  return new LineWriter(options);
-}
-
-class LineWriter implements Lines {
+export class Lines {
   readonly #options: LinesOptions;
-  readonly #maxWrite: number;
   #fd: number;
-  #waiting: Buffer[] = [];
+  #queue: Buffer[] = [];
+  /** Taken from the queue and not written yet. */
+  #batch = Buffer.alloc(0);
   #waitingBytes = 0;
-  /** What is being written right now. */
-  #underWay: Buffer | undefined;
-  #retry: NodeJS.Timeout | undefined;
+  #isBusy = false;
   #hasFailed = false;
   #onIdle: () => void = () => undefined;
 
+  /** Throws when the file can't be opened. */
   constructor(options: LinesOptions) {
     this.#options = options;
-    this.#maxWrite = typeof options.to === 'string' ? MAX_FILE_WRITE_BYTES : MAX_PIPE_WRITE_BYTES;
     this.#fd = open(options.to);
   }
 
+  /** Takes one line with its newline. Never throws and never waits. */
   write(line: string): void {
     const bytes = Buffer.from(line);
-    if (this.#waitingBytes + bytes.length > MAX_WAITING_BYTES) {
-      this.#options.onLost();
-      return;
-    }
-    this.#waiting.push(bytes);
+    if (this.#waitingBytes + bytes.length > MAX_WAITING_BYTES) return this.#options.onLost();
+    this.#queue.push(bytes);
     this.#waitingBytes += bytes.length;
-    this.#pump();
+    if (!this.#isBusy) this.#writeNext();
   }
 
+  waitingBytes(): number {
+    return this.#waitingBytes;
+  }
+
+  /** Opens the file again by its name, after it was moved. Does nothing for a stream. Throws when it can't. */
   reopen(): void {
     const { to } = this.#options;
     if (typeof to !== 'string') return;
     const old = this.#fd;
     this.#fd = open(to);
-    // A write under way ends on the old file.
+    // A write under way still uses the old file.
     setTimeout(() => closeSync(old), CLOSE_WITHIN_MS).unref();
   }
 
-  waitingBytes(): number {
-    return this.#waitingBytes + (this.#underWay?.length ?? 0);
-  }
-
+  /** Resolves when everything is written (true), or after a second (false). */
   async close(): Promise<boolean> {
-    if (this.waitingBytes() === 0) return true;
-    let timer: NodeJS.Timeout | undefined;
-    const isWritten = await new Promise<boolean>((resolve) => {
-      this.#onIdle = () => resolve(true);
-      timer = setTimeout(() => resolve(false), CLOSE_WITHIN_MS);
+    if (this.#waitingBytes === 0) return true;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(false), CLOSE_WITHIN_MS);
+      this.#onIdle = () => {
+        clearTimeout(timer);
+        resolve(true);
+      };
     });
-    clearTimeout(timer);
-    return isWritten;
   }
 
-  #pump(): void {
-    if (this.#underWay !== undefined || this.#retry !== undefined) return;
-    const batch = this.#take();
-    if (batch === undefined) return this.#onIdle();
-    this.#underWay = batch;
-    this.#writeOut(batch);
+  #writeNext(): void {
+    if (this.#batch.length === 0) this.#batch = this.#takeBatch();
+    this.#isBusy = this.#batch.length > 0;
+    if (!this.#isBusy) return this.#onIdle();
+    try {
+      // Writing to a deleted file works, but the lines would be lost.
+      if (typeof this.#options.to === 'string' && fstatSync(this.#fd).nlink === 0) this.reopen();
+    } catch (error) {
+      return this.#retry(error instanceof Error ? error : new Error(String(error)));
+    }
+    write(this.#fd, this.#batch, (error, written) => {
+      if (error !== null) return this.#retry(error);
+      this.#batch = this.#batch.subarray(written);
+      this.#waitingBytes -= written;
+      if (this.#batch.length === 0) this.#recover();
+      this.#writeNext();
+    });
   }
 
   /** Whole lines, as many as fit into one write; at least one. */
-  #take(): Buffer | undefined {
+  #takeBatch(): Buffer<ArrayBuffer> {
+    const maxBytes = typeof this.#options.to === 'string' ? MAX_FILE_WRITE_BYTES : MAX_PIPE_WRITE_BYTES;
     let bytes = 0;
     let count = 0;
-    for (const { length } of this.#waiting) {
-      if (count > 0 && bytes + length > this.#maxWrite) break;
+    for (const { length } of this.#queue) {
+      if (count > 0 && bytes + length > maxBytes) break;
       bytes += length;
       count += 1;
     }
-    if (count === 0) return undefined;
-    this.#waitingBytes -= bytes;
-    return Buffer.concat(this.#waiting.splice(0, count));
+    return Buffer.concat(this.#queue.splice(0, count));
   }
 
-  #writeOut(rest: Buffer): void {
-    try {
-      this.#followName();
-    } catch (error) {
-      return this.#writeLater(rest, error instanceof Error ? error : new Error(String(error)));
-    }
-    write(this.#fd, rest, (error, written) => {
-      if (error !== null) return this.#writeLater(rest, error);
-      if (written < rest.length) return this.#writeLater(rest.subarray(written));
-      this.#underWay = undefined;
-      if (this.#hasFailed) this.#options.onChange?.(undefined);
-      this.#hasFailed = false;
-      return this.#pump();
-    });
+  #recover(): void {
+    if (this.#hasFailed) this.#options.onChange?.(undefined);
+    this.#hasFailed = false;
   }
 
-  /** A file that was deleted takes every line without an error, and nobody can read them. */
-  #followName(): void {
-    if (typeof this.#options.to === 'string' && fstatSync(this.#fd).nlink === 0) this.reopen();
-  }
-
-  /** The disk is full, or the reader slow or gone: what is left waits, and `write` counts what has no room. */
-  #writeLater(left: Buffer, error?: NodeJS.ErrnoException): void {
-    // A pipe that is full for the moment is no failure.
-    if (error !== undefined && error.code !== 'EAGAIN' && !this.#hasFailed) {
+  #retry(error: NodeJS.ErrnoException): void {
+    // EAGAIN: a pipe is full for the moment, which isn't a failure.
+    if (error.code !== 'EAGAIN' && !this.#hasFailed) {
       this.#hasFailed = true;
       this.#options.onChange?.(error);
     }
-    this.#retry = setTimeout(() => {
-      this.#retry = undefined;
-      this.#writeOut(left);
-    }, RETRY_MS).unref();
+    setTimeout(() => this.#writeNext(), RETRY_MS).unref();
   }
 }
 
@@ -152,13 +124,4 @@ function open(to: string | number): number {
   if (typeof to === 'number') return to;
   mkdirSync(path.dirname(to), { recursive: true, mode: 0o700 });
   return openSync(to, 'a', 0o600);
-}
-
-/** Written before this returns: for the last words of a process, and where nothing runs that could wait. */
-export function writeNow(fd: number, line: string): void {
-  try {
-    writeSync(fd, line);
-  } catch {
-    // Nobody is there to be told.
-  }
 }

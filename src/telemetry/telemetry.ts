@@ -1,7 +1,7 @@
 // What one process tells of itself: log, audit trail, metrics, opened together and closed together. Owns where each goes
 // and in which form; their contents are log.ts's, audit.ts's and metrics.ts's.
 import { type Audit, type AuditEvent, type AuditFields, createAudit, type Outcome } from './audit.ts';
-import { type Lines, openLines } from './lines.ts';
+import { Lines } from './lines.ts';
 import { createLog, type Log, type LogLevel } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 
@@ -35,7 +35,7 @@ const NOWHERE: Writer = { write: () => undefined };
 export async function openTelemetry({ log, audit, worker }: TelemetrySettings): Promise<OpenTelemetry> {
   const metrics = createMetrics();
   const onLost = () => metrics.lineLost();
-  const logLines = openLines({ to: STDERR, onLost });
+  const logLines = new Lines({ to: STDERR, onLost });
 
   const inTerminal = (isTerminal: boolean | undefined) =>
     log.format === 'readable' || (log.format === 'auto' && isTerminal === true);
@@ -44,7 +44,7 @@ export async function openTelemetry({ log, audit, worker }: TelemetrySettings): 
   const auditLines =
     audit.to === 'off'
       ? undefined
-      : openLines({ to: audit.to === 'file' ? audit.file : STDOUT, onLost, onChange });
+      : new Lines({ to: audit.to === 'file' ? audit.file : STDOUT, onLost, onChange });
   function onChange(error: Error | undefined): void {
     if (error === undefined) return processLog.info('the audit trail is written again');
     processLog.error({ err: error }, 'the audit trail can not be written: its records wait in memory');
