@@ -8,7 +8,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { formOf } from '../world/browser.ts';
 import { authorize, exchange } from '../world/flows.ts';
-import { CALLBACK, PASSWORDS, startWorld, WORLD_ENV, writeWorldConfig, type World } from '../world/world.ts';
+import {
+  CALLBACK,
+  PASSWORDS,
+  startWorld,
+  WORLD_ENV,
+  writeWorldConfig,
+  type OpenWorld,
+} from '../world/world.ts';
 import {
   ask,
   authorizationUrl,
@@ -22,21 +29,40 @@ import {
   type CodeClient,
 } from './attacker.ts';
 
-let world: World;
+let world: OpenWorld;
+/** The same, known by another name than its loopback address. */
+let far: OpenWorld;
 beforeAll(async () => {
   world = await startWorld({ rotationTimer: NEVER, config: GENEROUS });
+  far = await startWorld({ rotationTimer: NEVER, config: GENEROUS, issuer: 'https://id.example' });
 });
-afterAll(() => world.stop());
+afterAll(() => Promise.all([world.stop(), far.stop()]));
 afterEach(() => void vi.useRealTimers());
 
-/** The only harmless end of a request whose redirect URI can't be trusted (RFC 6749 §4.1.2.1). */
-async function expectErrorPage(client: CodeClient, redirectUri: string | undefined): Promise<void> {
-  const page = await ask(world, client, { redirect_uri: redirectUri });
-  expect([page.status, page.headers.get('location')], redirectUri).toEqual([400, null]);
-  expect(page.headers.get('content-type'), redirectUri).toBe('text/html; charset=utf-8');
-  expect(page.headers.get('refresh'), redirectUri).toBeNull();
-  expect(page.text, redirectUri).not.toContain('evil.example');
-  expect(page.headers.getSetCookie(), redirectUri).toEqual([]);
+/**
+ * The only harmless end of a request whose redirect URI can't be trusted (RFC 6749 §4.1.2.1). The page of a loopback issuer quotes
+ * what was sent in its details, once and as text; that of any other issuer, nowhere.
+ */
+async function expectErrorPage(client: CodeClient, redirectUri: string): Promise<void> {
+  const pages = {
+    near: await ask(world, client, { redirect_uri: redirectUri }),
+    far: await ask(far, client, { redirect_uri: redirectUri }),
+  };
+  for (const page of Object.values(pages)) {
+    expect([page.status, page.headers.get('location')], redirectUri).toEqual([400, null]);
+    expect(page.headers.get('content-type'), redirectUri).toBe('text/html; charset=utf-8');
+    expect(page.headers.get('refresh'), redirectUri).toBeNull();
+    expect(page.headers.getSetCookie(), redirectUri).toEqual([]);
+  }
+  const details = /<dd lang="en" dir="auto">([^<]*)<\/dd>/;
+  const [quoted = '', text = ''] = details.exec(pages.near.text) ?? [];
+  expect(text.replaceAll('&#39;', "'"), redirectUri).toMatch(/^redirect_uri did not match .*; the app sent /);
+  expect(text, redirectUri).not.toMatch(/["'<>\p{Cc}\p{Cf}]/u);
+  const rest = pages.near.text.replace(quoted, '');
+  for (const html of [rest, pages.far.text]) {
+    expect(html, redirectUri).not.toContain('evil.example');
+    expect(html, redirectUri).not.toContain('the app sent');
+  }
 }
 
 async function expectRedirectError(
@@ -117,33 +143,26 @@ describe('redirect URIs', () => {
   });
 
   it('AZ-01: the page doesn’t tell an unknown client from one with another redirect_uri; the log does', async () => {
-    const far = await startWorld({ issuer: 'https://id.example' });
-    try {
-      const evil = 'https://evil.example/cb';
-      const requests = [
-        { client_id: 'nobody', redirect_uri: evil },
-        { client_id: 'web', redirect_uri: evil },
-        { client_id: 'svc', redirect_uri: evil },
-      ];
-      const pages = [];
-      for (const request of requests) pages.push(await ask(far, 'web', request));
-      const texts = pages.map(({ text }) => text.replaceAll(/<code>[\w-]{8,}<\/code>/g, '<code/>'));
-      expect(new Set(texts).size).toBe(1);
-      expect(texts[0]).toContain(
-        'the client is not known here, or the redirect_uri is not registered for it',
-      );
-      expect(texts[0]).not.toMatch(/evil|Web app/);
-      expect(pages.map(({ status }) => status)).toEqual([400, 400, 400]);
-      const reasons = pages.map(({ text }) => {
-        const refused = far.told.log
-          .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
-          .find(({ requestId, msg }) => msg === 'authorization refused' && text.includes(String(requestId)));
-        return refused?.['error'];
-      });
-      expect(reasons.slice(0, 2)).toEqual(['invalid_client', 'invalid_redirect_uri']);
-    } finally {
-      await far.stop();
-    }
+    const evil = 'https://evil.example/cb';
+    const requests = [
+      { client_id: 'nobody', redirect_uri: evil },
+      { client_id: 'web', redirect_uri: evil },
+      { client_id: 'svc', redirect_uri: evil },
+    ];
+    const pages = [];
+    for (const request of requests) pages.push(await ask(far, 'web', request));
+    const texts = pages.map(({ text }) => text.replaceAll(/<code>[\w-]{8,}<\/code>/g, '<code/>'));
+    expect(new Set(texts).size).toBe(1);
+    expect(texts[0]).toContain('the client is not known here, or the redirect_uri is not registered for it');
+    expect(texts[0]).not.toMatch(/evil|Web app/);
+    expect(pages.map(({ status }) => status)).toEqual([400, 400, 400]);
+    const reasons = pages.map(({ text }) => {
+      const refused = far.told.log
+        .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
+        .find(({ requestId, msg }) => msg === 'authorization refused' && text.includes(String(requestId)));
+      return refused?.['error'];
+    });
+    expect(reasons.slice(0, 2)).toEqual(['invalid_client', 'invalid_redirect_uri']);
   });
 
   it('AZ-01: on a loopback issuer the page says which of the two it is, and shows what was sent', async () => {
