@@ -51,7 +51,7 @@ async function isGuessable(password: string, context: PasswordContext): Promise<
     (text, name) => text.replaceAll(normalizePassword(name).toLowerCase(), ''),
     password.toLowerCase(),
   );
-  return [password, rest].some((form) => estimate(form) < leastGuessesLog10(minLength));
+  return [...new Set([password, rest])].some((form) => estimate(form) < leastGuessesLog10(minLength));
 }
 
 /** The decimal logarithm of the guesses that a password takes. */

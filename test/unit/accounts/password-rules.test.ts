@@ -7,7 +7,8 @@ import { passwordFault } from '../../../src/accounts/password-rules.ts';
 const CONTEXT = { minLength: 15, username: 'alice', serviceNames: ['Postern', 'id.example'] };
 const faultOf = (password: string, minLength = 15) => passwordFault(password, { ...CONTEXT, minLength });
 
-describe('a new password', () => {
+// The estimator reads its dictionaries first, which takes seconds on a busy machine.
+describe('a new password', { timeout: 120_000 }, () => {
   it('NIST SP 800-63B-4 §3.1.1.2: has fifteen characters as the only factor, each code point counted once, and up to 1024', async () => {
     expect(await faultOf('river otter 47')).toContain('at least 15 characters');
     expect(await faultOf('river otter 478')).toBeUndefined();
@@ -76,7 +77,7 @@ describe('a new password', () => {
   });
 });
 
-describe('the estimate', () => {
+describe('the estimate', { timeout: 120_000 }, () => {
   it('NIST SP 800-63B-4 §3.1.1.2: refuses most of a sample of breached passwords that it was not made from', async () => {
     const sample = (await readFile(new URL('breached-passwords.txt', import.meta.url), 'utf8'))
       .split('\n')
@@ -85,7 +86,7 @@ describe('the estimate', () => {
     const faults: (string | undefined)[] = [];
     for (const password of sample) faults.push(await faultOf(password));
     expect(faults.filter((fault) => fault !== undefined).length / sample.length).toBeGreaterThan(0.7);
-  }, 120_000);
+  });
 
   it('refuses none of a thousand random phrases of four words', async () => {
     // Its own list of words for phrases, so that each word is as cheap as a word can be.
@@ -100,7 +101,7 @@ describe('the estimate', () => {
       if (phrase.length >= 15 && (await faultOf(phrase)) !== undefined) refused.push(phrase);
     }
     expect(refused).toEqual([]);
-  }, 120_000);
+  });
 
   it('is loaded by nothing but a new password', async () => {
     const script = `
