@@ -233,7 +233,8 @@ describe('a login name that the file has as well', () => {
     const { id: fileId, password_hash } = JSON.parse(stdout) as { id: string; password_hash: string };
     const users = path.join(folder, 'users.json');
     await writeFile(users, JSON.stringify({ users: [{ id: fileId, username: 'ivan', password_hash }] }));
-    const world = await startWorld({ store: redis.url, config: { users_from: users } });
+    const { issuer } = before;
+    const world = await startWorld({ store: redis.url, issuer, config: { users_from: users } });
     try {
       expect((await tryPassword(world, 'ivan', PASSWORD)).status).toBe(401);
       expect((await tokensOf(world, 'ivan', OTHER)).tokens.claims()?.sub).toBe(fileId);
@@ -282,7 +283,7 @@ describe('people of the store and the store itself', () => {
       const moved = await runCli(['store', 'migrate', '--config', world.configFile, '--to', to, '--json']);
       expect([moved.code, moved.stderr]).toEqual([0, '']);
       expect(JSON.parse(moved.stdout)).toMatchObject({ moved: { people: 1, usernames: 1 } });
-      const next = await startWorld({ store: redis.url });
+      const next = await startWorld({ store: redis.url, issuer: world.issuer });
       try {
         expect((await tokensOf(next, 'judy')).tokens.claims()?.sub).toBe(id);
         expect((await user(next, ['add', 'JUDY'], PASSWORD)).code).toBe(1);
