@@ -4,8 +4,9 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/setup.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // No test asserts speed by these: they end one that hangs, also on a busy machine.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     // Two cores, and many tests that wait for servers: a third file at once fills the gaps.
     maxWorkers: 3,
   },
