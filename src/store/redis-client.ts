@@ -63,7 +63,11 @@ export function createRedisClient(place: RedisPlace, onReady?: (master: Master) 
 }
 
 /** There was no answer in time. */
-export class Late extends Error {}
+export class Late extends Error {
+  constructor() {
+    super('no answer in time');
+  }
+}
 
 /**
  * What `answer` becomes; rejects with Late after `ms`. Only time in which this process was awake counts, and what has arrived is
@@ -76,7 +80,7 @@ export function inTime<T>(answer: Promise<T>, ms: number): Promise<T> {
       left -= 1;
       if (left > 0) return;
       clearInterval(timer);
-      setImmediate(() => reject(new Late('no answer in time')));
+      setImmediate(() => reject(new Late()));
     }, TICK_MS);
     answer.then(resolve, reject).finally(() => clearInterval(timer));
   });

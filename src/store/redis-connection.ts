@@ -95,7 +95,7 @@ function toConnection(place: RedisPlace): Opening {
 
   function onSilence(name: string): void {
     const master = client.masters().find((one) => one.name === name);
-    if (master !== undefined) breaker.trip(master, new Late('no answer in time'));
+    if (master !== undefined) breaker.trip(master, new Late());
   }
 
   /** Not asked at all: nothing was sent, and nothing will be. */
@@ -239,6 +239,8 @@ function toUnavailable(error: unknown): StoreUnavailable {
 function toCause(error: unknown): Error {
   if (!(error instanceof Error)) return new Error('unknown failure');
   const text = error.message === '' && 'code' in error ? String(error.code) : error.message;
+  // A silent server is noticed by the command and, later, by the socket: that is one reason.
+  if (text.startsWith('Socket timeout')) return new Late();
   const cause = new Error(text.split(/, with args|\n| script: [0-9a-f]{40}/, 1)[0]);
   cause.name = error.name;
   return cause;
