@@ -2,7 +2,7 @@
 // failover is confirmed by a replica. Owns those three; who the servers are is redis-client.ts, what is asked is not here.
 import type { Redis } from 'ioredis';
 import { parseRedisUrl, type RedisPlace } from '../config/redis-url.ts';
-import { createBreaker } from './redis-breaker.ts';
+import { type Breaker, createBreaker } from './redis-breaker.ts';
 import {
   codeOf,
   COMMAND_MS,
@@ -109,8 +109,8 @@ function toConnection(place: RedisPlace): Opening {
 
   async function ask<T>(key: string, command: (commands: Redis) => Promise<T>): Promise<T> {
     return attempt(
+      { client, breaker },
       () => masterOf(key),
-      breaker,
       () => command(client.commands),
     );
   }
@@ -125,7 +125,7 @@ function toConnection(place: RedisPlace): Opening {
     ask,
     run,
     async open() {
-      await translate(async () => {
+      await translate(client, async () => {
         await client.connect();
         await confirmer?.connect();
         hasOpened = confirmer !== undefined;
@@ -134,8 +134,8 @@ function toConnection(place: RedisPlace): Opening {
     async confirm(write, hasWritten = () => true) {
       if (confirmer === undefined) return run(write.script, write.keys, write.args);
       const { reply, isConfirmed } = await attempt(
+        { client, breaker },
         () => masterOf(write.keys[0] ?? ''),
-        breaker,
         () => confirmer.write(write),
       );
       if (isConfirmed || !hasWritten(reply)) return reply;
@@ -146,7 +146,7 @@ function toConnection(place: RedisPlace): Opening {
       const reports = await inspect(client, place.leastReplicas);
       refuseFaults(reports);
       for (const master of client.masters()) {
-        if (!(await breaker.retry(master))) throw toUnavailable(breaker.obstacle(master.name));
+        if (!(await breaker.retry(master))) throw toUnavailable(breaker.obstacle(master.name), client);
       }
       return reports;
     },
@@ -171,7 +171,7 @@ async function checkWrites(client: RedisClient): Promise<void> {
     const tries = client.masters().map(({ redis }) => redis.eval('#!lua\nreturn 1', 0));
     await inTime(Promise.all(tries), COMMAND_MS);
   } catch (error) {
-    const unavailable = toUnavailable(error);
+    const unavailable = toUnavailable(error, client);
     throw unavailable instanceof StoreRefused ? new StoreTakesNoWrites(unavailable.reason) : unavailable;
   }
 }
@@ -185,9 +185,9 @@ async function inspect(client: RedisClient, leastReplicas: number): Promise<read
       if (redis.status === 'wait') redis.connect().catch(() => undefined);
       if (redis.status !== 'ready') {
         client.refresh();
-        throw toUnavailable((await isLoading(redis)) ? LOADING : client.obstacle());
+        throw toUnavailable((await isLoading(redis)) ? LOADING : client.obstacle(), client);
       }
-      const info = parseInfo(await translate(() => inTime(redis.info(), COMMAND_MS)));
+      const info = parseInfo(await translate(client, () => inTime(redis.info(), COMMAND_MS)));
       return { name, info, findings: judgeServer(info, leastReplicas) };
     }),
   );
@@ -206,8 +206,8 @@ function toScripted(commands: Redis) {
 }
 
 async function attempt<T>(
+  { client, breaker }: { readonly client: RedisClient; readonly breaker: Breaker },
   choose: () => Master,
-  breaker: { trip(master: Master, obstacle: Error): void },
   action: () => Promise<T>,
 ): Promise<T> {
   let master: Master | undefined;
@@ -217,22 +217,30 @@ async function attempt<T>(
   } catch (error) {
     const isOver = error instanceof Late || codeOf(error) === 'READONLY';
     if (master !== undefined && isOver) breaker.trip(master, toCause(error));
-    throw toUnavailable(error);
+    throw toUnavailable(error, client);
   }
 }
 
-async function translate<T>(action: () => Promise<T>): Promise<T> {
+async function translate<T>(client: RedisClient, action: () => Promise<T>): Promise<T> {
   try {
     return await action();
   } catch (error) {
-    throw toUnavailable(error);
+    throw toUnavailable(error, client);
   }
 }
 
-function toUnavailable(error: unknown): StoreUnavailable {
+function toUnavailable(error: unknown, client: RedisClient): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error;
-  const cause = toCause(error);
+  const cause = toCause(isCut(error) ? client.obstacle() : error);
   return cause.name === REPLY_ERROR ? new StoreRefused(cause) : new StoreUnavailable({ cause });
+}
+
+/** ioredis says of a command only that its connection ended; the client knows what ended it. */
+function isCut(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return (
+    /^(?:MaxRetriesPerRequest|Abort)Error$/.test(error.name) || error.message === 'Connection is closed.'
+  );
 }
 
 /** ioredis hangs the command with its arguments on the error, and Redis may quote them: neither may reach a log. Nor does a script's hash help. */

@@ -163,7 +163,11 @@ describe('a proxy that changes answers', () => {
 
   it('changes the attributes of cookies', async () => {
     expect(await behind({ location: 'proxy_cookie_flags ~ nosecure;' })).toEqual(['cookies-altered']);
-    expect(await behind({ location: 'proxy_cookie_path / /elsewhere/;' })).toEqual(['cookies-lost']);
+    // A __Host- cookie may have no other path than /: a browser refuses it.
+    expect(await behind({ location: 'proxy_cookie_path / /elsewhere/;' })).toEqual([
+      'cookies-altered',
+      'cookies-lost',
+    ]);
   });
 
   it('does not pass cookies on', async () => {

@@ -94,6 +94,18 @@ describe('while Redis is', () => {
   );
 });
 
+it('RD-13: a frozen Redis gives no answer in time, also once its connection is given up', async () => {
+  server.pause();
+  const reasons = new Set<string>();
+  // The client gives a connection up after a second without a byte, and tries the next one.
+  const until = performance.now() + 3500;
+  while (performance.now() < until) {
+    for (const problem of (await readiness(world)).problems) reasons.add(problem);
+  }
+  server.resume();
+  expect([...reasons]).toEqual(["can't reach the store: no answer in time"]);
+});
+
 it('RD-14: while Redis is dead, 503 comes at once: nobody waits for an answer that can not come', async () => {
   await server.kill();
   await proxy.refuse();
