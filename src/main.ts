@@ -3,7 +3,6 @@
 // after that look, because some of it doesn't even load on an old Node. This is the Node that runs; the one that installs
 // may be older (`engines` in package.json), because npm brings a newer one along on Linux.
 
-import cluster from 'node:cluster';
 import { sizeThreadPool } from './config/threads.ts';
 
 // Or Node opens its debugger, which runs any code, for every user of this machine. Where we start Node ourselves,
@@ -18,10 +17,6 @@ if (major < REQUIRED[0] || (major === REQUIRED[0] && minor < REQUIRED[1])) {
     `postern needs Node.js ${REQUIRED.join('.')} or newer to run, this is ${process.versions.node}; npm brings Node.js 24 along on Linux with glibc (x64, arm64), elsewhere install it\n`,
   );
   process.exitCode = 1;
-} else if (cluster.isWorker) {
-  // Started by another process of this service (workers/primary.ts), and needs nothing of the command line.
-  const { runWorker } = await import('./workers/worker.ts');
-  await runWorker();
 } else {
   sizeThreadPool();
   const { run } = await import('./cli/run.ts');

@@ -37,7 +37,7 @@ import { silentTelemetry, type Telemetry } from './telemetry/telemetry.ts';
 
 /** What a test may put in place of the real thing. */
 export type Overrides = {
-  /** False: whoever runs several of these has the management listener for them all. */
+  /** False in a worker: the primary has the management listener for all of them. */
   readonly hasManagement?: boolean;
   readonly now?: Clock;
   /** By default nobody is told anything. */
@@ -62,25 +62,17 @@ export interface Service {
   refuse(error: ConfigError): void;
   /** The files say what runs: what was refused before is over. */
   confirm(): void;
-  /** Lets requests in flight end, then closes everything; at most 10 s. */
-  stop(): Promise<void>;
-}
-
-/** A service in this process, as whoever runs several of them sees it. */
-export interface OneService extends Service {
   /** What /readyz says. */
   status(): Promise<Status>;
+  /** Lets requests in flight end, then closes everything; at most 10 s. */
+  stop(): Promise<void>;
 }
 
 /** A crowd of so many is served within about a second on two cores; who comes then is told to come back. */
 const PASSWORDS_WAITING = 200;
 
 /** `hash` names the configuration to whoever compares nodes. */
-export async function createService(
-  config: Config,
-  overrides: Overrides = {},
-  hash = '',
-): Promise<OneService> {
+export async function createService(config: Config, overrides: Overrides = {}, hash = ''): Promise<Service> {
   const { now = Date.now, telemetry = silentTelemetry(), rotationTimer, hasManagement = true } = overrides;
   const opened = overrides.store ?? (await openStore(config.store, overrides.now, telemetry.log));
   const watched = watchStore(opened, telemetry);
@@ -105,7 +97,7 @@ type Parts = OpenKeys &
     readonly hasShortWays?: boolean;
   };
 
-class RunningService implements OneService {
+class RunningService implements Service {
   readonly #parts: Parts;
   readonly #foundation: Foundation;
   readonly #rotation: Rotation;

@@ -1,9 +1,10 @@
-// `postern serve`: runs the service until it is told to stop, in this process or in several. Owns signals and what a
-// newcomer is told at the start.
+// `postern serve`: runs the service until a signal ends it, in this process or in several.
+import cluster from 'node:cluster';
 import { extname } from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { DEMO_CLIENT_SECRET, DEMO_PASSWORD, DEMO_PASSWORD_HASH, DEMO_TRY_PATH } from '../config/demo.ts';
+import { needRestart } from '../config/restart.ts';
 import { secretWarnings } from '../config/secret-expiry.ts';
 import { loadInThread } from '../config/load-in-thread.ts';
 import { watchConfig } from '../config/watch.ts';
@@ -11,7 +12,17 @@ import { ENDPOINTS } from '../config/endpoints.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { findDemo } from '../http/try-out.ts';
 import type { Service } from '../service.ts';
+import type { Log } from '../telemetry/log.ts';
+import { isMistake } from '../telemetry/mistakes.ts';
 import { openTelemetry, type OpenTelemetry } from '../telemetry/telemetry.ts';
+import {
+  answerQuestions,
+  type Job,
+  leaveSignalsToThePrimary,
+  receiveJob,
+  report,
+  untilChannelEnds,
+} from '../workers/worker.ts';
 import { configOption, readLoaded } from './configuration.ts';
 import type { CliIo } from './io.ts';
 
@@ -24,58 +35,130 @@ export function registerServe(program: Command, io: CliIo): void {
     .description('run the service')
     .addOption(configOption())
     .action(async ({ config: file }: { readonly config: string }) => {
+      if (cluster.isWorker) return serveAsWorker(file);
       const loaded = await readLoaded(file);
-      const { service, telemetry, reopen } = await openService(loaded);
-      const { log } = telemetry;
-      await service.start();
-      // Before this a signal ends the process at once, as it ends any other: nothing has begun, and a start may hang.
-      const stopped = untilToldToStop();
-      const watch = await watchConfig({
-        file,
-        current: loaded,
-        load: (changed) => loadInThread(LOAD_ENTRY, changed),
-        onConfig: ({ config, hash }) => service.reconfigure(config, hash),
-        onBroken: (error) => service.refuse(error),
-        onUnchanged: () => service.confirm(),
-        onError: (error) => log.error({ err: error }, 'the configuration could not be taken over'),
-      });
-      const reload = () => {
-        reopen();
-        void watch.reload();
+      const onUp = (log: Log): void => {
+        for (const { message } of secretWarnings(loaded.config.clients, Date.now() / 1000)) log.warn(message);
+        io.stdout.write(welcome(loaded.config));
       };
-      process.on('SIGHUP', reload);
-      for (const { message } of secretWarnings(loaded.config.clients, Date.now() / 1000)) log.warn(message);
-      io.stdout.write(welcome(loaded.config));
-      await stopped;
-      process.off('SIGHUP', reload);
-      await watch.stop();
-      await service.stop();
-      await telemetry.close();
+      if (loaded.config.workers === 1) await serveAlone(file, loaded, onUp);
+      else await serveWithWorkers(loaded, onUp);
     });
 }
 
-type Opened = { readonly service: Service; readonly telemetry: OpenTelemetry; readonly reopen: () => void };
+async function serveAlone(file: string, loaded: LoadedConfig, onUp: (log: Log) => void): Promise<void> {
+  const telemetry = await openTelemetry(loaded.config);
+  const { createService } = await import('../service.ts');
+  const service = await createService(loaded.config, { telemetry }, loaded.hash);
+  await service.start();
+  // Before this a signal ends the process at once, as it ends any other: nothing has begun, and a start may hang.
+  const stopped = untilStopped();
+  await keepServing({ file, loaded, service, telemetry, onUp: () => onUp(telemetry.log), stopped });
+}
 
-/** Loads only what this process is for: with workers, that is neither the engine nor the store. */
-async function openService({ config, hash }: LoadedConfig): Promise<Opened> {
-  if (config.workers === 1) {
-    const { createService } = await import('../service.ts');
-    const telemetry = await openTelemetry(config);
-    const service = await createService(config, { telemetry }, hash);
-    return { service, telemetry, reopen: () => telemetry.reopen() };
+/** One of several processes; the primary says with what it starts and when it stops. */
+async function serveAsWorker(file: string): Promise<void> {
+  leaveSignalsToThePrimary();
+  let started: Started | undefined;
+  const stopped = untilChannelEnds(() => started !== undefined);
+  const job = await receiveJob();
+  try {
+    started = await startAsWorker(job);
+  } catch (error) {
+    report({ kind: 'refused', reason: reasonOf(error) });
+    return await stopped;
   }
-  const { createPrimary, PRIMARY } = await import('../workers/primary.ts');
-  const telemetry = await openTelemetry({ ...config, worker: PRIMARY });
-  const service = createPrimary(config, hash, telemetry);
-  const reopen = () => {
+  await keepServing({
+    ...started,
+    file,
+    loaded: job.loaded,
+    onUp: () => report({ kind: 'serving' }),
+    onTaken: (loaded) => report({ kind: 'taken', loaded }),
+    stopped,
+  });
+}
+
+async function startAsWorker({ worker, loaded, running }: Job): Promise<Started> {
+  const telemetry = await openTelemetry({ ...running, worker: String(worker) });
+  const { createService } = await import('../service.ts');
+  const service = await createService(running, { telemetry, hasManagement: false }, loaded.hash);
+  // Settings that wait for a restart wait here too; this way the service knows them, and says so.
+  if (needRestart(running, loaded.config).length > 0) await service.reconfigure(loaded.config, loaded.hash);
+  answerQuestions({
+    status: () => service.status(),
+    metrics: () => telemetry.metrics.read(),
+    ping: () => Promise.resolve(true),
+  });
+  await service.start();
+  return { service, telemetry };
+}
+
+/** A mistake of ours keeps its stack, as in run.ts. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return (isMistake(error) ? error.stack : undefined) ?? error.message;
+}
+
+type Started = { readonly service: Service; readonly telemetry: OpenTelemetry };
+
+type KeepServingParts = Started & {
+  readonly file: string;
+  readonly loaded: LoadedConfig;
+  readonly onUp: () => void;
+  /** The service runs another configuration now. */
+  readonly onTaken?: (loaded: LoadedConfig) => void;
+  readonly stopped: Promise<void>;
+};
+
+/** Keeps a started service on the configuration that its files say, and stops it in good order. */
+async function keepServing(parts: KeepServingParts): Promise<void> {
+  const { file, loaded, service, telemetry, onUp, onTaken, stopped } = parts;
+  const watch = await watchConfig({
+    file,
+    current: loaded,
+    load: (changed) => loadInThread(LOAD_ENTRY, changed),
+    async onConfig(changed) {
+      await service.reconfigure(changed.config, changed.hash);
+      onTaken?.(changed);
+    },
+    onBroken: (error) => service.refuse(error),
+    onUnchanged: () => service.confirm(),
+    onError: (error) => telemetry.log.error({ err: error }, 'the configuration could not be taken over'),
+  });
+  const reload = () => {
     telemetry.reopen();
-    void service.reopen();
+    void watch.reload();
   };
-  return { service, telemetry, reopen };
+  process.on('SIGHUP', reload);
+  onUp();
+  await stopped;
+  process.off('SIGHUP', reload);
+  await watch.stop();
+  await service.stop();
+  await telemetry.close();
+}
+
+/** The process above the workers: it loads neither the engine nor the store. */
+async function serveWithWorkers(loaded: LoadedConfig, onUp: (log: Log) => void): Promise<void> {
+  const { Primary, PRIMARY } = await import('../workers/primary.ts');
+  const telemetry = await openTelemetry({ ...loaded.config, worker: PRIMARY });
+  const primary = new Primary(loaded, telemetry);
+  await primary.start();
+  const stopped = untilStopped();
+  const reload = () => {
+    telemetry.reopen();
+    primary.reload();
+  };
+  process.on('SIGHUP', reload);
+  onUp(telemetry.log);
+  await stopped;
+  process.off('SIGHUP', reload);
+  await primary.stop();
+  await telemetry.close();
 }
 
 /** A second signal ends the process the hard way, as everywhere. */
-async function untilToldToStop(): Promise<void> {
+async function untilStopped(): Promise<void> {
   await new Promise<void>((resolve) => {
     const stop = () => {
       process.off('SIGINT', stop);

@@ -1,38 +1,50 @@
-// What several processes say of themselves, as one answer. Owns how their problems are told apart.
-import type { ConfigStatus, PendingSetting, Status } from '../http/management.ts';
+// What several processes say of themselves, as one answer.
+import type { PendingSetting, Status } from '../http/management.ts';
 
 export type WorkerStatus = {
   readonly worker: number;
   readonly pid: number | undefined;
-  /** Undefined: it could not say. */
+  /** Undefined when it didn't answer. */
   readonly status: Status | undefined;
-  /** Whether it could have been asked: it serves. */
   readonly isServing: boolean;
 };
 
-/** Ready when all workers are. What all of them say stands once, without a name. */
-export function combineStatus(workers: readonly WorkerStatus[], configuration: ConfigStatus): Status {
-  const whoSays = new Map<string, number[]>();
-  for (const { worker, status, isServing } of workers) {
-    const silent = isServing ? 'does not answer' : 'is starting';
-    for (const problem of status?.problems ?? [silent]) {
-      whoSays.set(problem, [...(whoSays.get(problem) ?? []), worker]);
-    }
+/** Ready when all workers are. What all of them say stands once, without a name. `hash` is what they should run. */
+export function combineStatus(workers: readonly WorkerStatus[], hash: string): Status {
+  const problems = merge(
+    workers.map(({ worker, status, isServing }) => [
+      worker,
+      status?.problems ?? [isServing ? 'does not answer' : 'is starting'],
+    ]),
+  );
+  const configurations = workers.flatMap(({ worker, status }) =>
+    status === undefined ? [] : [{ worker, ...status.configuration }],
+  );
+  const refusals = merge(
+    configurations.map(({ worker, problem }) => [worker, problem === undefined ? [] : [problem]]),
+  );
+  const pending = new Map<string, PendingSetting>();
+  for (const one of configurations.flatMap((configuration) => configuration.pending ?? [])) {
+    if (one.problem !== undefined || !pending.has(one.setting)) pending.set(one.setting, one);
   }
   return {
-    problems: [...whoSays].map(([problem, said]) =>
-      said.length === workers.length ? problem : `worker ${said.join(', ')}: ${problem}`,
-    ),
+    problems,
     configuration: {
-      ...configuration,
-      ...(configuration.pending && { pending: configuration.pending.map((one) => judged(one, workers)) }),
+      hash,
+      problem: refusals.length === 0 ? undefined : refusals.join('\n'),
+      ...(pending.size > 0 && { pending: [...pending.values()] }),
       workers: workers.map(({ worker, pid, status }) => ({ worker, pid, hash: status?.configuration.hash })),
     },
   };
 }
 
-/** With why the start would fail, which the workers know. */
-function judged({ setting }: PendingSetting, workers: readonly WorkerStatus[]): PendingSetting {
-  const said = workers.flatMap(({ status }) => status?.configuration.pending ?? []);
-  return said.find((one) => one.setting === setting && one.problem !== undefined) ?? { setting };
+/** Each line once, with the workers that say it unless all do. */
+function merge(said: readonly (readonly [worker: number, lines: readonly string[]])[]): string[] {
+  const sayers = new Map<string, number[]>();
+  for (const [worker, lines] of said) {
+    for (const line of lines) sayers.set(line, [...(sayers.get(line) ?? []), worker]);
+  }
+  return [...sayers].map(([line, workers]) =>
+    workers.length === said.length ? line : `worker ${workers.join(', ')}: ${line}`,
+  );
 }

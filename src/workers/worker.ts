@@ -1,64 +1,69 @@
-// One of several processes that serve requests. Owns the life of its service: it begins when the primary says with what,
-// and ends when the channel to the primary does, whether the primary closed it or died.
+// A worker's side of the channel to the primary, and every message that crosses it.
 import cluster from 'node:cluster';
-import { createService, type OneService } from '../service.ts';
-import { openTelemetry, type OpenTelemetry } from '../telemetry/telemetry.ts';
-import { answerQuestions, type Ask } from './questions.ts';
+import { once } from 'node:events';
+import type { Config } from '../config/config.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import type { Status } from '../http/management.ts';
+import type { ProcessMetrics } from '../telemetry/metrics.ts';
 
-type Running = { readonly service: OneService; readonly telemetry: OpenTelemetry };
+/** The first message to a worker: what it starts with. Later it reads the files itself. */
+export type Job = {
+  /** From 1; the process that takes this one's place has the same. */
+  readonly worker: number;
+  readonly loaded: LoadedConfig;
+  /** The same, but for what waits for a restart: there it is what the other workers run. */
+  readonly running: Config;
+};
 
-/** Resolves when this worker has served its time. */
-export async function runWorker(): Promise<void> {
-  leaveSignalsToThePrimary();
-  let running: Running | undefined;
-  const ended = untilChannelEnds(() => running !== undefined);
-  const find = (): Running => {
-    if (running === undefined) throw new Error('the service has not started');
-    return running;
-  };
+export type Answers = { readonly status: Status; readonly metrics: ProcessMetrics; readonly ping: true };
+export type Question = { readonly id: number; readonly question: keyof Answers };
 
-  answerQuestions(process, {
-    async start(job) {
-      running = await start(job);
-    },
-    alive: () => Promise.resolve(),
-    status: async () => find().service.status(),
-    metrics: async () => find().telemetry.metrics.read(),
-    reopen: async () => find().telemetry.reopen(),
-    reconfigure: async ({ config, hash }) => find().service.reconfigure(config, hash),
-  });
+export type Report =
+  | { readonly kind: 'serving' }
+  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'taken'; readonly loaded: LoadedConfig }
+  | { readonly kind: 'answer'; readonly id: number; readonly answer: unknown };
 
-  await ended;
-  await running?.service.stop();
-  await running?.telemetry.close();
+export async function receiveJob(): Promise<Job> {
+  const [job] = (await once(process, 'message')) as [Job];
+  return job;
 }
 
-async function start({ config, hash, worker }: Ask<'start'>): Promise<Running> {
-  const telemetry = await openTelemetry({ ...config, worker: String(worker) });
-  const service = await createService(config, { telemetry, hasManagement: false }, hash);
-  await service.start();
-  return { service, telemetry };
+export function report(message: Report): void {
+  // With a callback, because the primary may be gone.
+  process.send?.(message, () => undefined);
+}
+
+export type Answering = { readonly [Q in keyof Answers]: () => Promise<Answers[Q]> };
+
+/** No answer within the primary's patience says enough of a failure. */
+export function answerQuestions(answers: Answering): void {
+  process.on('message', ({ id, question }: Question) => {
+    answers[question]().then(
+      (answer) => report({ kind: 'answer', id, answer }),
+      () => undefined,
+    );
+  });
 }
 
 /** A terminal and a service manager send them to all processes at once. The second one ends this one, too. */
-function leaveSignalsToThePrimary(): void {
+export function leaveSignalsToThePrimary(): void {
   process.once('SIGINT', () => undefined);
   process.once('SIGTERM', () => undefined);
   process.on('SIGHUP', () => undefined);
 }
 
-/** When nothing is being served yet, the process ends at once: it could not even listen any more. */
-async function untilChannelEnds(isServing: () => boolean): Promise<void> {
+/** Resolves when the primary closed the channel or died. While nothing is served, that ends the process at once. */
+export async function untilChannelEnds(isServing: () => boolean): Promise<void> {
   const { worker } = cluster;
   if (worker === undefined) throw new TypeError('this process is no worker');
-  await new Promise<void>((resolve) => {
-    const end = (): void => {
-      if (!isServing()) process.exit(0);
-      // Or node:cluster ends the process here and now.
-      worker.exitedAfterDisconnect = true;
-      resolve();
-    };
-    if (worker.isConnected()) worker.once('disconnect', end);
-    else end();
-  });
+  if (worker.isConnected())
+    await new Promise<void>((resolve) => {
+      worker.once('disconnect', () => {
+        // Or node:cluster ends the process here and now.
+        worker.exitedAfterDisconnect = true;
+        resolve();
+      });
+    });
+  if (!isServing()) process.exit(0);
 }

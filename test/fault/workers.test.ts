@@ -24,6 +24,7 @@ type Readyz = {
   readonly configuration: {
     readonly hash: string;
     readonly problem?: string;
+    readonly pending?: readonly { readonly setting: string }[];
     readonly workers?: readonly { readonly worker: number; readonly pid: number; readonly hash?: string }[];
   };
 };
@@ -235,12 +236,14 @@ describe('two workers', () => {
     const before = await readyz(world);
     const file = JSON.parse(await readFile(world.configFile, 'utf8')) as Record<string, unknown>;
     const clients = worldClients().filter(({ client_id: id }) => id !== 'svc');
-    await writeFile(world.configFile, JSON.stringify({ ...file, clients }));
+    await writeFile(world.configFile, JSON.stringify({ ...file, clients, workers: 3 }));
     const after = await until('the new hash on both', 5, async () => {
       const now = await readyz(world);
       const { hash, workers = [] } = now.configuration;
       return hash !== before.configuration.hash && workers.every((one) => one.hash === hash) && now;
     });
+    const pending = [{ setting: 'workers' }];
+    expect(after.configuration.pending).toEqual(pending);
     const refused = await times(10, async () =>
       fresh(
         `${world.base}/oauth/token`,
@@ -257,7 +260,7 @@ describe('two workers', () => {
     });
     expect([broken.status, broken.configuration.hash]).toEqual(['ready', after.configuration.hash]);
 
-    // Whoever takes a worker's place meanwhile runs what the others run.
+    // A worker that takes the place of another meanwhile runs what the others run.
     const [victim] = await workersOf(world);
     process.kill(victim?.pid ?? 0, 'SIGKILL');
     const healed = await until('another worker', 10, async () => {
@@ -267,6 +270,58 @@ describe('two workers', () => {
     expect(healed.configuration.workers?.map(({ hash }) => hash)).toEqual(
       Array(2).fill(after.configuration.hash),
     );
+    expect(healed.configuration.pending).toEqual(pending);
+    const { problem } = broken.configuration;
+    await until(
+      'the problem on both',
+      5,
+      async () => (await readyz(world)).configuration.problem === problem,
+    );
+  });
+
+  it('IN-10: keep the counters of one that is silent, and of one that ended', async () => {
+    const { world } = await start(2);
+    const issue = async () =>
+      times(10, async () =>
+        fresh(
+          `${world.base}/oauth/token`,
+          { grant_type: 'client_credentials' },
+          { authorization: basic('svc') },
+        ),
+      );
+    const scrape = async () => {
+      const text = await (await fetch(`${world.management}/metrics`)).text();
+      const count = (name: string) => Number(new RegExp(`^${name}\\{.*\\} (\\d+)$`, 'm').exec(text)?.[1]);
+      return {
+        tokens: count('postern_tokens_issued_total'),
+        requests: count('postern_http_request_duration_seconds_count'),
+        processes: [...text.matchAll(/^process_resident_memory_bytes\{worker="(\w+)"\}/gm)].map(
+          ([, worker]) => worker,
+        ),
+      };
+    };
+    await issue();
+    const all = { tokens: 10, requests: 10, processes: ['primary', '1', '2'] };
+    expect(await scrape()).toEqual(all);
+
+    const [, second] = await workersOf(world);
+    process.kill(second?.pid ?? 0, 'SIGSTOP');
+    expect(await scrape()).toEqual({ ...all, processes: ['primary', '1'] });
+    process.kill(second?.pid ?? 0, 'SIGKILL');
+    const another = await until('another worker', 10, async () => {
+      const { status, configuration } = await readyz(world);
+      const third = configuration.workers?.[1];
+      return status === 'ready' && third?.pid !== second?.pid && third;
+    });
+    expect(await scrape()).toEqual(all);
+    await issue();
+    const twice = { ...all, tokens: 20, requests: 20 };
+    expect(await scrape()).toEqual(twice);
+
+    process.kill(another.pid, 'SIGKILL');
+    await until('its end', 10, () => Promise.resolve(!isAlive(another.pid)));
+    const { tokens, requests } = await scrape();
+    expect([tokens, requests]).toEqual([20, 20]);
   });
 });
 
@@ -279,7 +334,11 @@ describe('a worker that hangs', () => {
     expect([status, problems]).toEqual(['not ready', ['worker 2: does not answer']]);
     expect((await fetch(`${world.management}/metrics`)).status).toBe(200);
     process.kill(second?.pid ?? 0, 'SIGCONT');
-    await until('ready again', 5, async () => (await readyz(world)).status === 'ready');
+    const again = await until('ready again', 5, async () => {
+      const now = await readyz(world);
+      return now.status === 'ready' && now;
+    });
+    expect(again.configuration.workers?.[1]?.pid).toBe(second?.pid);
   });
 
   it('RD-30: for good is killed, without anybody asking, and another one takes its place', async () => {
@@ -357,7 +416,7 @@ describe('the end of a process', () => {
     expect(status).toBe(200);
   });
 
-  it('before it ever served, without a word, is tried three times and then told in one line', async () => {
+  it('before it ever served, without a word, is tried three times, and one line says so', async () => {
     const world = await write({ workers: 2 });
     // Ends each worker before it reads its first question.
     const crash = path.join(world.folder, 'crash.mjs');
@@ -370,6 +429,8 @@ describe('the end of a process', () => {
 
   it('at the start for a reason is one clear line, and exit code 1', async () => {
     const world = await write({ workers: 2 });
+    // With keys already, because the log names new ones.
+    await (await startProcess(world.configFile)).end();
     const { port } = new URL(world.base);
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(Number(port), '127.0.0.1', resolve));

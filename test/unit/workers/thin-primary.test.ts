@@ -27,7 +27,5 @@ it('RD-30: the process above the workers loads no engine and no store, and a wor
   const primary = await loadedBy('src/cli/run.ts', 'src/workers/primary.ts');
   expect(primary.length).toBeGreaterThan(50);
   expect(primary.filter((url) => HEAVY.test(url))).toEqual([]);
-  expect((await loadedBy('src/workers/worker.ts')).filter((url) => HEAVY.test(url)).length).toBeGreaterThan(
-    10,
-  );
+  expect((await loadedBy('src/service.ts')).filter((url) => HEAVY.test(url)).length).toBeGreaterThan(10);
 });
