@@ -1,12 +1,17 @@
 // Checks of the two files of an LMDB folder that LMDB leaves out. lmdb 3.5.6 doesn't fail on a lock file that it can't
 // open, or on a data file that is something else or cut off: it ends the process with a segmentation fault or SIGBUS.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { constants } from 'node:fs';
 import { access, chown, type FileHandle, mkdir, open, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { StoreReplaced, StoreTakesNoWrites } from './store.ts';
 
 export const DATA_FILE = 'data.mdb';
 const LOCK_FILE = 'lock.mdb';
+const READ_ALL_ENTRY = new URL(`./lmdb-read-all-entry${extname(import.meta.url)}`, import.meta.url);
 /** More than one request stores. Pages that LMDB has free inside its file say nothing of the disk. */
 const ROOM_BYTES = 65_536;
 /** Where LMDB 1.0, as in lmdb 3.5, keeps the fields of a meta page; there are two, one page apart. */
@@ -18,11 +23,23 @@ export async function prepareFiles(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await assertMine(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   for (const name of [DATA_FILE, LOCK_FILE]) await prepareFile(folder, name);
-  const { data } = await readState(folder);
-  if (data === undefined) return;
-  if (data.size < data.neededSize) {
-    throw new Error(`data.mdb is cut off: it has ${data.size} of ${data.neededSize} bytes; restore a backup`);
-  }
+  // Another process may be making the store right now.
+  const { data } = await readAgain(() => readState(folder));
+  if (data === undefined || data.size >= data.fullSize || (await canReadAll(folder))) return;
+  throw new Error(`data.mdb is cut off: it has ${data.size} of ${data.fullSize} bytes; restore a backup`);
+}
+
+/**
+ * LMDB doesn't write pages that a transaction takes at the end and frees again, so a sound file may be shorter than it says.
+ * Reading a row that is cut off ends a process: it has to be another one.
+ */
+async function canReadAll(folder: string): Promise<boolean> {
+  const child = spawn(process.execPath, [fileURLToPath(READ_ALL_ENTRY), folder], {
+    stdio: 'ignore',
+    env: {},
+  });
+  const [, signal] = (await once(child, 'exit')) as [code: number | null, signal: NodeJS.Signals | null];
+  return signal !== 'SIGBUS';
 }
 
 async function prepareFile(folder: string, name: string): Promise<void> {
@@ -92,20 +109,40 @@ export interface OpenFiles {
 
 /** Call it right after LMDB has opened the folder. */
 export async function watchFiles(folder: string): Promise<OpenFiles> {
-  const opened = await readState(folder);
-  let transaction = opened.data?.transaction ?? 0n;
-  return {
-    async assertSame() {
-      const before = transaction;
-      const { inodes, data } = await readState(folder).catch((cause: unknown) => {
-        throw new StoreReplaced(toProblem(cause), { cause });
-      });
-      // A file that is written over in place keeps its inode: it counts fewer transactions, or it ends too early.
-      const isSame = inodes === opened.inodes && data !== undefined && data.transaction >= before;
-      if (!isSame || data.size < data.neededSize) throw new StoreReplaced(REPLACED);
-      transaction = data.transaction;
-    },
-  };
+  const { inodes, data } = await readAgain(() => readState(folder));
+  let size = data?.size ?? 0;
+  let transaction = data?.transaction ?? 0n;
+
+  async function look(): Promise<void> {
+    // Taken before the file is read: both only grow, also while this process or another commits.
+    const before = { size, transaction };
+    const found = await readState(folder).catch((cause: unknown) => {
+      throw new StoreReplaced(toProblem(cause), { cause });
+    });
+    // A file that is written over in place keeps its inode: it counts fewer transactions, or it is shorter.
+    const isSame = found.inodes === inodes && found.data !== undefined;
+    if (!isSame || found.data.size < before.size || found.data.transaction < before.transaction) {
+      throw new StoreReplaced(REPLACED);
+    }
+    ({ size, transaction } = found.data);
+  }
+
+  return { assertSame: () => readAgain(look) };
+}
+
+const READS = 3;
+const READ_AGAIN_MS = 20;
+
+/** A page that is read while another process writes it may be half of each; a file that was replaced stays so. */
+async function readAgain<T>(read: () => Promise<T>): Promise<T> {
+  for (let reads = 1; reads < READS; reads += 1) {
+    try {
+      return await read();
+    } catch {
+      await delay(READ_AGAIN_MS);
+    }
+  }
+  return read();
 }
 
 const REPLACED = "the store's file was replaced: restart";
@@ -119,8 +156,8 @@ function toProblem(cause: unknown): string {
 
 type DataState = {
   readonly size: number;
-  /** What the newest transaction needs. */
-  readonly neededSize: number;
+  /** With every page that the newest transaction has taken, written or not. */
+  readonly fullSize: number;
   readonly transaction: bigint;
 };
 type State = {
@@ -149,7 +186,7 @@ async function readData(file: FileHandle): Promise<DataState | undefined> {
   if (size === 0) return undefined;
   if (first === undefined || second === undefined) throw new Error('data.mdb is not a store');
   const { lastPage, transaction } = first.transaction > second.transaction ? first : second;
-  return { size, neededSize: (lastPage + 1) * first.pageSize, transaction };
+  return { size, fullSize: (lastPage + 1) * first.pageSize, transaction };
 }
 
 async function readMeta(file: FileHandle, position: number) {
