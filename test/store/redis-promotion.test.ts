@@ -36,13 +36,7 @@ const DEEDS: Readonly<Record<string, () => Promise<IsKept>>> = {
   },
   async denial() {
     const key = uniqueName();
-    await store.records.save({
-      kind: 'RevokedToken',
-      key,
-      payload: 'p',
-      ttlSeconds: LIFE,
-      isConfirmed: true,
-    });
+    await store.records.save({ ...RECORD, key, isConfirmed: true });
     return async () => (await store.records.find('RevokedToken', key)) !== undefined;
   },
   async use() {
@@ -96,7 +90,14 @@ async function untilWhole(): Promise<void> {
     });
   }
   await until('both replicas are in sync', () => hasReplicas(master, 2), 40_000);
+  // The store has to hear of them, too.
+  await until('a write is confirmed', async () => {
+    await store.records.save({ ...RECORD, key: uniqueName(), isConfirmed: true });
+    return true;
+  });
 }
+
+const RECORD = { kind: 'RevokedToken', payload: 'p', ttlSeconds: LIFE } as const;
 
 async function hasReplicas(master: RedisServer, count: number): Promise<boolean> {
   const info = await ask(master, (redis) => redis.info('replication'));
