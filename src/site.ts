@@ -96,14 +96,13 @@ export async function buildSite(config: Config, keySet: KeySet, foundation: Foun
     interactions: createInteractions(live, adapter, telemetry.audit),
     signIn,
     csrf,
-    show: createShow({ config, accounts, pages, csrf, now }),
+    show: createShow({ config, accounts, pages, csrf }),
     audit: telemetry.audit,
     trust: {
       links: createTrustLinks({ records, states, hash, random: randomBytes }),
       accounts,
       devices,
       pages,
-      now,
     },
   });
   return {

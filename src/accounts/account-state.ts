@@ -1,5 +1,5 @@
-// What may change about a person while the service runs, for people of the file too: disabled or not, and since when
-// everything issued before counts as ended. Owns the stored form; binds the next request on any node.
+// What may change about a person while the service runs, for people of the file too: disabled or not, and what has ended
+// everything that was issued before. It is asked with each request, so a change counts on every node at once.
 import { FORM_VERSION, parseForm, type StoredForm } from '../store/form.ts';
 import type { DocumentStore } from '../store/store.ts';
 
@@ -8,7 +8,10 @@ const WHAT = 'the state of a person';
 
 export type AccountState = {
   readonly disabled: boolean;
-  /** Epoch seconds: sessions, grants and tokens from before are void. 0 when nothing was voided. */
+  /**
+   * Changes whenever everything of the person ends; 0 before. Epoch seconds: what is of a version that didn't keep the person's
+   * generation, and was issued before, is void.
+   */
   readonly validAfter: number;
   /** Epoch milliseconds of when an operator last enabled them: failed sign-ins from before don't count any more. */
   readonly attemptsSince?: number | undefined;
@@ -18,10 +21,19 @@ export type AccountState = {
 
 const INITIAL: AccountState = { disabled: false, validAfter: 0 };
 
+/** `after` (epoch seconds), or later: two acts never get the same moment, also within one second. */
+export function nextValidAfter(before: number, after: number): number {
+  return Math.max(after, before + 1);
+}
+
+/** Undefined: nothing to change. */
+export type StateChange = (before: AccountState) => Partial<AccountState> | undefined;
+
 export interface AccountStates {
   /** Throws StoreUnavailable. */
   get(accountId: string): Promise<AccountState>;
-  update(accountId: string, change: Partial<AccountState>): Promise<void>;
+  /** Resolves the state that it has then. A function is asked again where somebody else wrote meanwhile. */
+  update(accountId: string, change: Partial<AccountState> | StateChange): Promise<AccountState>;
   /** Everybody of whom something is stored, by id. */
   list(): Promise<ReadonlyMap<string, AccountState>>;
 }
@@ -39,15 +51,15 @@ export function createAccountStates(documents: DocumentStore): AccountStates {
     async update(accountId, change) {
       for (;;) {
         const document = await documents.get(COLLECTION, accountId);
+        const before = document === undefined ? INITIAL : parseState(document.value);
+        const changed = typeof change === 'function' ? change(before) : change;
+        if (changed === undefined) return before;
         // With what a newer version added.
-        const before = document === undefined ? INITIAL : parseForm(document.value, WHAT);
-        const done = await documents.put(
-          COLLECTION,
-          accountId,
-          JSON.stringify({ ...before, ...change, v: FORM_VERSION }),
-          document?.version ?? 0,
-        );
-        if (done) return;
+        const form = document === undefined ? INITIAL : parseForm(document.value, WHAT);
+        const next = JSON.stringify({ ...form, ...changed, v: FORM_VERSION });
+        if (await documents.put(COLLECTION, accountId, next, document?.version ?? 0)) {
+          return { ...before, ...changed };
+        }
       }
     },
   };

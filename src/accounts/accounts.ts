@@ -16,10 +16,20 @@ export type Account = {
 
 export type PersonSource = 'file' | 'store';
 
+/** When the sign-in was that something came of. */
+export type Issued = {
+  /** The person's generation then. Records of an earlier version have none, and go by the second. */
+  readonly generation: string | undefined;
+  /** Epoch seconds. */
+  readonly at: number;
+};
+
 /** Who was meant by a name, and what attempts with it are counted by. */
 export type Found = {
   readonly user: User | undefined;
   readonly source: PersonSource | undefined;
+  /** Another one whenever everything of the person ends. */
+  readonly generation: string;
   /** Changes with the password and when an operator acts, so that failures from before don't count any more. */
   readonly attemptsSince: string;
 };
@@ -29,10 +39,10 @@ export type Comparison = { readonly hash: string | undefined; readonly isOwn: bo
 
 export interface Accounts {
   /**
-   * Undefined when the person doesn't exist, is disabled, or when `issuedAt` (epoch seconds) is before their `validAfter`.
+   * Undefined when the person doesn't exist, is disabled, or when everything of the person has ended since `issued`.
    * Throws StoreUnavailable: without an answer nobody is told that a person is unknown.
    */
-  findLive(id: string, issuedAt: number): Promise<Account | undefined>;
+  findLive(id: string, issued?: Issued): Promise<Account | undefined>;
   /** This request will ask for that person. */
   readonly expect: (id: string) => void;
   /** The same questions to the store whoever is meant. Throws StoreUnavailable. */
@@ -60,6 +70,10 @@ export type AccountsParts = {
 
 const NOBODY = 'nobody';
 
+/** The `validAfter` of the person, 0 for one of the file, and of their state. */
+type Ends = readonly [number, number];
+const generationOf = (ends: Ends) => ends.join('.');
+
 export function createAccounts({ users, states, people, once, clock }: AccountsParts): Accounts {
   const byId = new Map(users.map((user) => [user.id, user]));
   const byUsername = new Map(users.map((user) => [canonicalUsername(user.username), user]));
@@ -68,12 +82,16 @@ export function createAccounts({ users, states, people, once, clock }: AccountsP
   const stateOf = (id: string) => once(`state of ${id}`, () => states.get(id));
   const personOf = (id: string) => once(`person ${id}`, () => people.findById(id));
 
-  const isVoid = (issuedAt: number, validAfter: number) => issuedAt + clock.ahead < validAfter;
+  function isVoid(issued: Issued | undefined, ends: Ends): boolean {
+    if (issued === undefined) return false;
+    if (issued.generation !== undefined) return issued.generation !== generationOf(ends);
+    return issued.at + clock.ahead < Math.max(...ends);
+  }
 
-  async function findStored(id: string, issuedAt: number): Promise<Account | undefined> {
+  async function findStored(id: string, issued: Issued | undefined): Promise<Account | undefined> {
     const [person, state] = await Promise.all([personOf(id), stateOf(id)]);
     if (person === undefined || state.disabled) return undefined;
-    if (isVoid(issuedAt, Math.max(person.validAfter, state.validAfter))) return undefined;
+    if (isVoid(issued, [person.validAfter, state.validAfter])) return undefined;
     return { id, username: person.username, claims: person.claims };
   }
 
@@ -85,12 +103,12 @@ export function createAccounts({ users, states, people, once, clock }: AccountsP
       const place = source === 'file' ? 0 : decoys.length - 1;
       return others.with(ofItsCost < 0 ? place : ofItsCost, { hash: user.passwordHash, isOwn: true });
     },
-    async findLive(id, issuedAt) {
+    async findLive(id, issued) {
       const user = byId.get(id);
-      if (user === undefined) return findStored(id, issuedAt);
+      if (user === undefined) return findStored(id, issued);
       if (user.disabled) return undefined;
       const { disabled, validAfter } = await stateOf(id);
-      if (disabled || isVoid(issuedAt, validAfter)) return undefined;
+      if (disabled || isVoid(issued, [0, validAfter])) return undefined;
       return { id, username: user.username, claims: user.claims };
     },
     expect(id) {
@@ -108,10 +126,12 @@ export function createAccounts({ users, states, people, once, clock }: AccountsP
       ]);
       const user = fromFile ?? fromStore;
       const passwordSince = fromFile === undefined ? (fromStore?.validAfter ?? 0) : 0;
+      const generation = generationOf([passwordSince, state.validAfter]);
       return {
         user,
         source: fromFile !== undefined ? 'file' : fromStore && 'store',
-        attemptsSince: [passwordSince, state.validAfter, state.attemptsSince ?? 0].join('.'),
+        generation,
+        attemptsSince: `${generation}.${state.attemptsSince ?? 0}`,
       };
     },
     async maySignIn({ user, source }) {

@@ -3,7 +3,7 @@
 import type { User } from '../config/config.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock } from '../store/store.ts';
-import type { AccountStates } from './account-state.ts';
+import { type AccountStates, nextValidAfter } from './account-state.ts';
 
 /** People looked up at one time; a first start writes for everybody. */
 const AT_ONCE = 50;
@@ -14,17 +14,18 @@ const AT_ONCE = 50;
  */
 export async function voidChangedCredentials(
   users: readonly User[],
-  states: Pick<AccountStates, 'get' | 'update'>,
+  states: Pick<AccountStates, 'update'>,
   hash: KeyedHash,
   now: Clock,
 ): Promise<void> {
   async function compare({ id, passwordHash, disabled }: User): Promise<void> {
     const credential = hash(`credential:${passwordHash}:${disabled}`);
-    const known = (await states.get(id)).credential;
-    if (known === credential) return;
-    // Tokens carry whole seconds: what was issued in this one is void, too.
-    const validAfter = Math.floor(now() / 1000) + 1;
-    await states.update(id, known === undefined ? { credential } : { credential, validAfter });
+    await states.update(id, ({ credential: known, validAfter }) => {
+      if (known === credential) return undefined;
+      if (known === undefined) return { credential };
+      // What is of an earlier version goes by whole seconds: what was issued in this one is void, too.
+      return { credential, validAfter: nextValidAfter(validAfter, Math.floor(now() / 1000) + 1) };
+    });
   }
 
   for (let start = 0; start < users.length; start += AT_ONCE) {

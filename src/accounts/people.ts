@@ -7,6 +7,7 @@ import type { User } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
 import { FORM_VERSION, parseForm, type StoredForm } from '../store/form.ts';
 import type { DocumentStore } from '../store/store.ts';
+import { nextValidAfter } from './account-state.ts';
 
 const PEOPLE = 'people';
 const NAMES = 'usernames';
@@ -16,7 +17,7 @@ const NOBODY = 'nobody';
 
 /** A person of the store. */
 export type StoredPerson = User & {
-  /** Epoch seconds: when the password was set. Sessions, grants and tokens from before are void. */
+  /** As that of an AccountState; changes with the password. */
   readonly validAfter: number;
 };
 
@@ -28,6 +29,8 @@ type PersonForm = {
   readonly valid_after: number;
 };
 
+/** Undefined: nothing to change. */
+type Change = (found: Read) => StoredForm | undefined;
 type Read = { readonly person: StoredPerson; readonly form: StoredForm; readonly version: number };
 
 /** Every method throws StoreUnavailable. */
@@ -40,8 +43,8 @@ export interface People {
   list(): Promise<readonly StoredPerson[]>;
   /** False: the login name is taken by another person of the store. */
   add(person: Pick<User, 'id' | 'username' | 'passwordHash' | 'claims'>): Promise<boolean>;
-  /** Ends every session and token of the person. False: there is no such person any more. */
-  setPassword(id: string, passwordHash: string, validAfter: number): Promise<boolean>;
+  /** Ends every session and token of the person. Undefined: there is no such person any more. */
+  setPassword(id: string, passwordHash: string, after: number): Promise<StoredPerson | undefined>;
   /** The same password, hashed anew. Nothing happens where `from` is not what is stored any more. */
   renewHash(id: string, from: string, to: string): Promise<void>;
   /** Ends everything of the person and frees the login name for somebody else. False: there is no such person. */
@@ -66,13 +69,13 @@ export function createPeople(documents: DocumentStore): People {
     return found?.person;
   }
 
-  /** Repeats until nobody else wrote in between. */
-  async function change(id: string, to: (found: Read) => StoredForm | undefined): Promise<boolean> {
+  /** Repeats until nobody else wrote in between. Resolves what is stored then, undefined where nothing was written. */
+  async function change(id: string, to: Change): Promise<StoredForm | undefined> {
     for (;;) {
       const found = await read(id);
       const next = found && to(found);
-      if (found === undefined || next === undefined) return false;
-      if (await documents.put(PEOPLE, id, JSON.stringify(next), found.version)) return true;
+      if (found === undefined || next === undefined) return undefined;
+      if (await documents.put(PEOPLE, id, JSON.stringify(next), found.version)) return next;
     }
   }
 
@@ -104,8 +107,13 @@ export function createPeople(documents: DocumentStore): People {
       await documents.remove(PEOPLE, id, 1);
       return false;
     },
-    setPassword: (id, passwordHash, validAfter) =>
-      change(id, ({ person, form }) => ({ ...form, ...toForm({ ...person, passwordHash, validAfter }) })),
+    async setPassword(id, passwordHash, after) {
+      const changed = await change(id, ({ person, form }) => {
+        const validAfter = nextValidAfter(person.validAfter, after);
+        return { ...form, ...toForm({ ...person, passwordHash, validAfter }) };
+      });
+      return changed && toPerson(id, changed);
+    },
     async renewHash(id, from, to) {
       await change(id, ({ person, form }) =>
         person.passwordHash === from ? { ...form, ...toForm({ ...person, passwordHash: to }) } : undefined,

@@ -33,6 +33,8 @@ export type SignedIn = {
   readonly user: User;
   /** Epoch seconds, from before the password was looked at: what voids earlier sign-ins voids this one, however late it is finished. */
   readonly at: number;
+  /** As of `at`, for the same reason. */
+  readonly generation: string;
   /** What the browser remembers from now on. */
   readonly device: string;
 };
@@ -116,7 +118,7 @@ export function createSignIn(parts: SignInParts): SignIn {
     }
     await attempt.succeed();
     if (found.source === 'store') await renewHash(user, password, share);
-    return { user, at, device: devices.renew(device, user.id) };
+    return { user, at, generation: found.generation, device: devices.renew(device, user.id) };
   }
 
   return async function signIn(credentials) {

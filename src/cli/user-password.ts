@@ -41,11 +41,11 @@ async function setPassword(
   const { id, username } = await findStoredPerson(context, typed);
   const password = await readPassword(io, passwordContext(context.config, username));
   const passwordHash = await hashPassword(password);
-  const validAfter = context.nextSecond();
-  if (!(await context.people.setPassword(id, passwordHash, validAfter))) throw isGone(username);
+  const changed = await context.people.setPassword(id, passwordHash, context.nextSecond());
+  if (changed === undefined) throw isGone(username);
   await context.changed('password', id);
   const line = `${username} has a new password and is signed out everywhere`;
-  printDone(io, options, line, { id, username, valid_after: validAfter });
+  printDone(io, options, line, { id, username, valid_after: changed.validAfter });
 }
 
 function isGone(username: string): Refused {

@@ -25,7 +25,7 @@ export type UserContext = {
   readonly config: Config;
   readonly states: AccountStates;
   readonly people: People;
-  /** Epoch seconds: what was issued in this very second is void too. */
+  /** Epoch seconds: what an earlier version issued in this very second is void too. */
   readonly nextSecond: () => number;
   /** Throws Refused before the first start, which makes the pepper of the hashes that links are stored under. */
   readonly trustLinks: () => Promise<TrustLinks>;

@@ -1,7 +1,7 @@
 // `postern user list|disable|enable|sign-out`: what may change about a person while the service runs, wherever the person
 // comes from. Owns the verbs; the state itself is accounts/account-state.ts, and it binds the next request on every process.
 import type { Command } from 'commander';
-import type { AccountState } from '../accounts/account-state.ts';
+import { type AccountState, nextValidAfter } from '../accounts/account-state.ts';
 import { findShadowed } from '../accounts/notices.ts';
 import { trustLinkUrl } from '../accounts/trust-links.ts';
 import { Refused, type CliIo } from './io.ts';
@@ -27,8 +27,7 @@ export function registerUserState(user: Command, io: CliIo): void {
     .action((username: string, options: UserOptions) =>
       withPeople(options, async (context) => {
         // What was issued up to now stays void when the person comes back.
-        const change = { disabled: true, validAfter: context.nextSecond() };
-        const person = await update(context, username, change);
+        const { person } = await endAll(context, username, { disabled: true });
         await context.changed('disable', person.id);
         printState(person, true, options, io);
       }),
@@ -65,8 +64,7 @@ export function registerUserState(user: Command, io: CliIo): void {
     .argument('<username>')
     .action((username: string, options: UserOptions) =>
       withPeople(options, async (context) => {
-        const validAfter = context.nextSecond();
-        const person = await update(context, username, { validAfter });
+        const { person, validAfter } = await endAll(context, username);
         await context.changed('sign-out', person.id);
         const result = { id: person.id, username: person.username, valid_after: validAfter };
         printDone(io, options, `${person.username} is signed out everywhere`, result);
@@ -74,14 +72,17 @@ export function registerUserState(user: Command, io: CliIo): void {
     );
 }
 
-async function update(
+async function endAll(
   context: UserContext,
   username: string,
-  change: Partial<AccountState>,
-): Promise<SourcedPerson> {
+  change: Partial<AccountState> = {},
+): Promise<{ readonly person: SourcedPerson; readonly validAfter: number }> {
   const person = await findPerson(context, username);
-  await context.states.update(person.id, change);
-  return person;
+  const { validAfter } = await context.states.update(person.id, (before) => ({
+    ...change,
+    validAfter: nextValidAfter(before.validAfter, context.nextSecond()),
+  }));
+  return { person, validAfter };
 }
 
 function printState(person: SourcedPerson, disabled: boolean, options: UserOptions, io: CliIo): void {

@@ -21,7 +21,7 @@ import { createStillAllowed, narrowScopes } from './narrowed-scope.ts';
 import { createRefreshCheck } from './refreshed-scope.ts';
 import type { RememberedConsents } from './remembered-consents.ts';
 import { createResourceHooks, knownScopes, type ScopePolicyParts } from './scopes.ts';
-import { signedInAt } from './signed-in-at.ts';
+import { issuedBySession, issuedByToken } from './signed-in-at.ts';
 import { toEngineKeys } from './signing-keys.ts';
 import { createIntrospectionPolicy, createRevocationPolicy } from './token-policies.ts';
 
@@ -95,14 +95,16 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
       policy: createInteractionPolicy(),
     },
     findAccount: async (ctx, id, token) => {
-      const at = token === undefined ? ctx.oidc?.session?.loginTs : signedInAt(token);
-      const account = await accounts.findLive(id, at ?? 0);
+      const { provider, session } = ctx.oidc;
+      const issued =
+        token === undefined ? session && issuedBySession(session) : await issuedByToken(provider, token);
+      const account = issued && (await accounts.findLive(id, issued));
       if (account === undefined) return undefined;
       const claims = { ...account.claims, sub: id };
       const ofIdToken = () => (wantsFullIdToken(ctx, clients) ? claims : { sub: id });
       return { accountId: id, claims: (use) => (use === 'id_token' ? ofIdToken() : claims) };
     },
-    loadExistingGrant: createLoadExistingGrant({ clients, accounts, consents }),
+    loadExistingGrant: createLoadExistingGrant({ clients, consents }),
     extraTokenClaims: authenticationClaims,
     renderError: enginePages.renderError,
     features: featuresOf(parts, scopePolicy),
@@ -135,7 +137,7 @@ function featuresOf(
       allowedPolicy: createIntrospectionPolicy({
         audiences,
         clientExists: (clientId) => scopePolicy.findClient(clientId) !== undefined,
-        findLive: (id, at) => accounts.findLive(id, at),
+        findLive: (id, issued) => accounts.findLive(id, issued),
       }),
     },
     revocation: {

@@ -91,7 +91,11 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
 
   const { records, hash } = parts.adapter;
   const lifetimeSeconds = config.lifetimes.consent;
-  const consents = createRememberedConsents({ ...parts.adapter, lifetimeSeconds });
+  const consents = createRememberedConsents({
+    ...parts.adapter,
+    findLive: (id, issued) => parts.accounts.findLive(id, issued),
+    lifetimeSeconds,
+  });
   const recentApps = createRecentApps(config.issuer);
   const enginePages = createEnginePages({ pages: parts.pages, issuer: config.issuer, clients, recentApps });
 

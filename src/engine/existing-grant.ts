@@ -1,33 +1,47 @@
 // Which grant an authorization request starts from: the one just consented to, the session's, one made from what the
 // person allowed before, or, for a first-party app with `consent: implicit`, one that holds what is asked for.
+import type Provider from 'oidc-provider';
 import type { Grant, KoaContextWithOIDC } from 'oidc-provider';
-import type { Accounts } from '../accounts/accounts.ts';
 import type { Client } from '../config/config.ts';
 import { WHOLE_API } from './interaction-policy.ts';
-import type { RememberedConsent, RememberedConsents } from './remembered-consents.ts';
+import type { Consent, RememberedConsents } from './remembered-consents.ts';
+import { generationOf } from './seam/generation.ts';
 
 export type ExistingGrantParts = {
   readonly clients: ReadonlyMap<string, Client>;
-  readonly accounts: Accounts;
   readonly consents: RememberedConsents;
 };
 
-export function createLoadExistingGrant({ clients, accounts, consents }: ExistingGrantParts) {
-  /** Undefined also when everything of the person was ended since. */
-  async function findConsent(accountId: string, clientId: string): Promise<RememberedConsent | undefined> {
-    const consent = await consents.find(accountId, clientId);
-    if (consent === undefined) return undefined;
-    return (await accounts.findLive(accountId, consent.at)) && consent;
-  }
+/** Of whom and for which app, and of which sign-in: what is in a grant of another one has ended, or goes by the second. */
+type GrantOf = {
+  readonly accountId: string;
+  readonly clientId: string;
+  readonly generation: string | undefined;
+};
 
+export async function findGrant(
+  provider: Provider,
+  grantId: string | undefined,
+  { generation }: Pick<GrantOf, 'generation'>,
+): Promise<Grant | undefined> {
+  const grant = grantId === undefined ? undefined : await provider.Grant.find(grantId);
+  return grant && generationOf(grant) === generation ? grant : undefined;
+}
+
+export function newGrant(provider: Provider, { accountId, clientId, generation }: GrantOf): Grant {
+  return Object.assign(new provider.Grant({ accountId, clientId }), { generation });
+}
+
+export function createLoadExistingGrant({ clients, consents }: ExistingGrantParts) {
   return async function loadExistingGrant(ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
     const { client, session, account, result, provider } = ctx.oidc;
     if (client === undefined || session === undefined || account === undefined) return undefined;
     const { accountId } = account;
     const { clientId } = client;
     const grantId = result?.consent?.grantId ?? session.grantIdFor(clientId);
-    const existing = grantId === undefined ? undefined : await provider.Grant.find(grantId);
-    const start = () => existing ?? new provider.Grant({ accountId, clientId });
+    const of = { accountId, clientId, generation: generationOf(session) };
+    const existing = await findGrant(provider, grantId, of);
+    const start = () => existing ?? newGrant(provider, of);
 
     if (clients.get(clientId)?.consent === 'implicit') {
       const grant = start();
@@ -35,7 +49,7 @@ export function createLoadExistingGrant({ clients, accounts, consents }: Existin
       await grant.save();
       return grant;
     }
-    const consent = await findConsent(accountId, clientId);
+    const consent = await consents.find(accountId, clientId);
     if (consent === undefined || covers(existing, consent)) return existing;
     const grant = start();
     grantRemembered(grant, consent);
@@ -52,7 +66,7 @@ function grantRequested(grant: Grant, { oidc }: KoaContextWithOIDC): void {
   }
 }
 
-function grantRemembered(grant: Grant, { scopes, claims, resourceScopes }: RememberedConsent): void {
+function grantRemembered(grant: Grant, { scopes, claims, resourceScopes }: Consent): void {
   if (scopes.length > 0) grant.addOIDCScope(scopes.join(' '));
   if (claims.length > 0) grant.addOIDCClaims([...claims]);
   for (const [resource, owned] of Object.entries(resourceScopes)) {
@@ -65,7 +79,7 @@ function includes(granted: string, wanted: readonly string[]): boolean {
   return wanted.every((one) => known.has(one));
 }
 
-function covers(grant: Grant | undefined, { scopes, claims, resourceScopes }: RememberedConsent): boolean {
+function covers(grant: Grant | undefined, { scopes, claims, resourceScopes }: Consent): boolean {
   return (
     grant !== undefined &&
     includes(grant.getOIDCScopeEncountered(), scopes) &&

@@ -3,6 +3,7 @@
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { errors, type Grant } from 'oidc-provider';
+import type { Issued } from '../accounts/accounts.ts';
 import type { Client } from '../config/config.ts';
 import type { ClientModel } from '../pages/models.ts';
 import type { Audit } from '../telemetry/audit.ts';
@@ -11,9 +12,11 @@ import { createBrowserBinding } from './browser-binding.ts';
 import { recordKey } from './record-key.ts';
 import { recordConsent } from './audit-trail.ts';
 import { isForPeople, toClientModel } from './client-model.ts';
+import { findGrant, newGrant } from './existing-grant.ts';
 import { WHOLE_API } from './interaction-policy.ts';
 import type { LiveEngine } from './live-engine.ts';
 import { scopesIn } from './scopes.ts';
+import { issuedBySession } from './signed-in-at.ts';
 
 const PROMPTS = ['login', 'select_account', 'consent'] as const;
 /** What the person is asked for. */
@@ -27,6 +30,8 @@ export type OpenInteraction = {
   readonly settings: Client;
   /** The signed-in person, where there is one. */
   readonly accountId: string | undefined;
+  /** When they signed in. */
+  readonly issued: Issued | undefined;
   /** What the person has granted the app in this session so far. */
   readonly grantId: string | undefined;
   readonly loginHint: string | undefined;
@@ -43,8 +48,8 @@ export type OpenInteraction = {
   };
 };
 
-/** Who proved to be whom, and when (epoch seconds). */
-export type Login = { readonly accountId: string; readonly at: number };
+/** Who proved to be whom, and when. */
+export type Login = Issued & { readonly accountId: string };
 
 export interface Interactions {
   /** Undefined when it isn't this browser's, has expired, was finished, or its session changed. */
@@ -99,7 +104,11 @@ export function createInteractions(live: LiveEngine, adapter: AdapterParts, audi
       // A client removed meanwhile has nobody to send the person back to.
       if (details === undefined || settings === undefined) return undefined;
       live.current.recentApps.remember(ctx, uid, settings.clientId);
-      return toOpenInteraction(details, settings, live.current.provider.issuer);
+      const { provider } = live.current;
+      const { uid: sessionUid } = details.session ?? {};
+      // The engine has just looked for it.
+      const session = sessionUid === undefined ? undefined : await provider.Session.findByUid(sessionUid);
+      return toOpenInteraction(details, settings, provider.issuer, session && issuedBySession(session));
     },
 
     appOf(ctx, uid) {
@@ -108,10 +117,10 @@ export function createInteractions(live: LiveEngine, adapter: AdapterParts, audi
       return settings && isForPeople(settings) ? toClientModel(settings, provider.issuer) : undefined;
     },
 
-    finishLogin: (ctx, { uid, prompt }, { accountId, at }) =>
+    finishLogin: (ctx, { uid, prompt }, { accountId, at, generation }) =>
       finish(ctx, uid, {
         // By itself the engine takes the time when the browser comes back, which may be after a new password was set.
-        login: { accountId, ts: at },
+        login: { accountId, ts: at, generation },
         // Whoever signs in has chosen their account.
         ...(prompt === 'select_account' && { select_account: {} }),
       }),
@@ -119,15 +128,15 @@ export function createInteractions(live: LiveEngine, adapter: AdapterParts, audi
     finishSelection: (ctx, { uid }) => finish(ctx, uid, { select_account: {} }),
 
     async finishConsent(ctx, interaction) {
-      const { uid, accountId, grantId, settings, missing } = interaction;
-      if (accountId === undefined) return undefined;
+      const { uid, accountId, issued, grantId, settings, missing } = interaction;
+      if (accountId === undefined || issued === undefined) return undefined;
       const { provider, consents } = live.current;
-      const existing = grantId === undefined ? undefined : await provider.Grant.find(grantId);
-      const grant = existing ?? new provider.Grant({ accountId, clientId: settings.clientId });
+      const of = { accountId, clientId: settings.clientId, generation: issued.generation };
+      const grant = (await findGrant(provider, grantId, of)) ?? newGrant(provider, of);
       addMissing(grant, missing);
       const destination = await finish(ctx, uid, async () => {
         const consent = { grantId: await grant.save() };
-        await consents.add(accountId, settings.clientId, missing);
+        await consents.add(accountId, settings.clientId, missing, issued);
         return { consent };
       });
       const scopes = [...missing.scopes, ...Object.values(missing.resourceScopes).flat()];
@@ -167,7 +176,12 @@ function addMissing(grant: Grant, { scopes, claims, resourceScopes }: OpenIntera
 /** Reasons of the engine that the same person can answer with their password. */
 const CONFIRMATIONS = new Set(['login_prompt', 'max_age']);
 
-function toOpenInteraction(details: Details, settings: Client, issuer: string): OpenInteraction | undefined {
+function toOpenInteraction(
+  details: Details,
+  settings: Client,
+  issuer: string,
+  issued: Issued | undefined,
+): OpenInteraction | undefined {
   const { name, reasons, details: prompted } = details.prompt;
   const prompt = PROMPTS.find((one) => one === name);
   if (prompt === undefined) return undefined;
@@ -183,6 +197,7 @@ function toOpenInteraction(details: Details, settings: Client, issuer: string): 
     client: toClientModel(settings, issuer),
     settings,
     accountId: details.session?.accountId,
+    issued,
     grantId: details.grantId,
     loginHint: textOf(details.params['login_hint']),
     uiLocales: textOf(details.params['ui_locales']),

@@ -1,6 +1,7 @@
 // What a person allowed an app, kept beyond the session: one record for each person and app, with an end. A sign-out
 // leaves it, so that the next sign-in doesn't ask again; revoking a token of the app withdraws it, and so does whatever
-// ends everything of a person (disabling, sign-out everywhere), because it is older than their `valid_after`.
+// ends everything of a person (disabling, sign-out everywhere), also of the sign-in that it was given in.
+import type { Accounts, Issued } from '../accounts/accounts.ts';
 import { FORM_VERSION, readForm, type StoredForm } from '../store/form.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { RecordStore, StoreClock } from '../store/store.ts';
@@ -19,54 +20,51 @@ export type Consent = {
   readonly resourceScopes: Readonly<Record<string, readonly string[]>>;
 };
 
-export type RememberedConsent = Consent & {
-  /** Epoch seconds of this machine. */
-  readonly at: number;
-};
+type ConsentForm = StoredForm & Consent & { readonly at: number; readonly generation?: string };
 
 export type ConsentParts = {
   readonly records: RecordStore;
   readonly hash: KeyedHash;
   readonly clock: StoreClock;
   readonly onDamaged: OnDamaged;
+  readonly findLive: Accounts['findLive'];
   /** 0 remembers nothing. */
   readonly lifetimeSeconds: number;
 };
 
 export interface RememberedConsents {
-  find(accountId: string, clientId: string): Promise<RememberedConsent | undefined>;
-  /** Adds to what is remembered, and begins its time anew. */
-  add(accountId: string, clientId: string, consent: Consent): Promise<void>;
+  /** Undefined also when everything of the person has ended since. */
+  find(accountId: string, clientId: string): Promise<Consent | undefined>;
+  /** Adds to what is remembered, and begins its time anew. `issued`: the sign-in that it was given in. */
+  add(accountId: string, clientId: string, consent: Consent, issued: Issued): Promise<void>;
   withdraw(accountId: string, clientId: string): Promise<void>;
 }
 
 export function createRememberedConsents(parts: ConsentParts): RememberedConsents {
-  const { records, hash, clock, onDamaged, lifetimeSeconds } = parts;
+  const { records, hash, clock, onDamaged, findLive, lifetimeSeconds } = parts;
   const keyOf = (accountId: string, clientId: string) => consentKey(hash, accountId, clientId);
 
-  async function findForm(accountId: string, clientId: string): Promise<StoredForm | undefined> {
+  async function findForm(accountId: string, clientId: string): Promise<ConsentForm | undefined> {
     if (lifetimeSeconds === 0) return undefined;
     const record = await records.find(CONSENT, keyOf(accountId, clientId));
     const form = record && readForm(record.payload, 'a consent');
     if (record !== undefined && form === undefined) onDamaged(CONSENT, record.key);
-    return form;
+    if (form === undefined) return undefined;
+    const { at, generation } = form as ConsentForm;
+    const account = await findLive(accountId, { generation, at: at - clock.ahead });
+    return account && (form as ConsentForm);
   }
 
   return {
-    async find(accountId, clientId) {
-      const form = await findForm(accountId, clientId);
-      if (form === undefined) return undefined;
-      const consent = toConsent(form);
-      return { ...consent, at: consent.at - clock.ahead };
-    },
-    async add(accountId, clientId, consent) {
+    find: findForm,
+    async add(accountId, clientId, consent, { generation, at }) {
       if (lifetimeSeconds === 0) return;
       const form = await findForm(accountId, clientId);
-      const merged = merge(form && toConsent(form), consent);
+      const given = { ...merge(form, consent), generation, at: at + clock.ahead };
       await records.save({
         kind: CONSENT,
         key: keyOf(accountId, clientId),
-        payload: JSON.stringify({ ...form, ...merged, v: FORM_VERSION, at: Math.floor(clock.now() / 1000) }),
+        payload: JSON.stringify({ ...form, ...given, v: FORM_VERSION }),
         ttlSeconds: lifetimeSeconds,
       });
     },
@@ -74,11 +72,6 @@ export function createRememberedConsents(parts: ConsentParts): RememberedConsent
       await records.destroy(CONSENT, keyOf(accountId, clientId));
     },
   };
-}
-
-function toConsent(form: StoredForm): RememberedConsent {
-  const { scopes, claims, resourceScopes, at } = form as StoredForm & RememberedConsent;
-  return { scopes, claims, resourceScopes, at };
 }
 
 function merge(before: Consent | undefined, added: Consent): Consent {

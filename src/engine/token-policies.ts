@@ -1,7 +1,8 @@
 // Who may introspect and revoke which token (RFC 7662 §4, RFC 7009 §2.1). A caller that may not learns nothing.
 import { errors, type Client as EngineClient, type KoaContextWithOIDC } from 'oidc-provider';
+import type { Accounts } from '../accounts/accounts.ts';
 import type { RememberedConsents } from './remembered-consents.ts';
-import { signedInAt, type TokenOfPerson } from './signed-in-at.ts';
+import { issuedByToken, type TokenOfPerson } from './signed-in-at.ts';
 import { type Audit, originOf } from '../telemetry/audit.ts';
 import type { AudienceRules } from '../tokens/audience.ts';
 
@@ -21,8 +22,7 @@ type PolicedToken = TokenOfPerson & {
 export type TokenPolicyParts = {
   readonly audiences: AudienceRules;
   readonly clientExists: (clientId: string) => boolean;
-  /** The person, if they may still be signed in with a sign-in at `at` (epoch seconds). */
-  readonly findLive: (accountId: string, at: number) => Promise<{ readonly username: string } | undefined>;
+  readonly findLive: Accounts['findLive'];
 };
 
 /** Whether the client `caller` may hear of a token at all, whatever became of its person. */
@@ -64,13 +64,13 @@ export function createIntrospectionPolicy({ findLive, ...parts }: TokenPolicyPar
   }
 
   return async function mayIntrospect(
-    _ctx: KoaContextWithOIDC,
+    { oidc: { provider } }: KoaContextWithOIDC,
     { clientId }: EngineClient,
     token: PolicedToken,
   ): Promise<boolean> {
     if (!mayHearOf(clientId, token)) return false;
     if (token.accountId === undefined) return true;
-    const account = await findLive(token.accountId, signedInAt(token));
+    const account = await findLive(token.accountId, await issuedByToken(provider, token));
     if (account === undefined) return false;
     // RFC 7662 §2.2
     if (mayHearName(token, clientId)) token.extra = { ...token.extra, username: account.username };

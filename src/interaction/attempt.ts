@@ -50,10 +50,10 @@ export function createAttempt({ interactions, signIn, show, cookie, audit }: Att
       ctx.status = 401;
       return 'shown again';
     }
-    const { user, at, device } = result;
+    const { user, device, ...login } = result;
     cookie.write(ctx, device);
     try {
-      const destination = await interactions.finishLogin(ctx, interaction, { accountId: user.id, at });
+      const destination = await interactions.finishLogin(ctx, interaction, { accountId: user.id, ...login });
       // Of several that were right at once, one signed the person in.
       if (destination !== undefined) record('success', { account_id: user.id });
       return { destination };

@@ -6,7 +6,6 @@ import type { OpenInteraction } from '../engine/interactions.ts';
 import type { LanguageWishes } from '../pages/locale.ts';
 import type { PageModels } from '../pages/models.ts';
 import type { Pages } from '../pages/pages.ts';
-import type { Clock } from '../store/store.ts';
 import type { Csrf } from './csrf.ts';
 import { expired } from './expired.ts';
 import { toScopeModels } from './scope-words.ts';
@@ -16,7 +15,6 @@ export type ShowParts = {
   readonly accounts: Accounts;
   readonly pages: Pages;
   readonly csrf: Csrf;
-  readonly now: Clock;
 };
 
 /** What a sign-in form starts with. */
@@ -36,7 +34,7 @@ export interface Show {
 /** Signing in as somebody else than who is signed in, from any page of the interaction. */
 export const OTHER_ACCOUNT = { name: 'account', value: 'other' } as const;
 
-export function createShow({ config, accounts, pages, csrf, now }: ShowParts): Show {
+export function createShow({ config, accounts, pages, csrf }: ShowParts): Show {
   const urlOf = ({ uid }: OpenInteraction) => `${config.issuer}/interaction/${uid}`;
   const otherAccountUrl = (interaction: OpenInteraction) =>
     `${urlOf(interaction)}?${OTHER_ACCOUNT.name}=${OTHER_ACCOUNT.value}`;
@@ -48,8 +46,9 @@ export function createShow({ config, accounts, pages, csrf, now }: ShowParts): S
     return { cancelAction: `${urlOf(interaction)}/cancel`, csrf: csrf.token(uid, prompt) };
   }
 
-  async function signedIn({ accountId }: OpenInteraction): Promise<Account | undefined> {
-    return accountId === undefined ? undefined : accounts.findLive(accountId, Math.floor(now() / 1000));
+  async function signedIn({ accountId, issued }: OpenInteraction): Promise<Account | undefined> {
+    if (accountId === undefined || issued === undefined) return undefined;
+    return accounts.findLive(accountId, issued);
   }
 
   function showLogin(ctx: Context, interaction: OpenInteraction, shown: Shown): void {

@@ -8,7 +8,6 @@ import { trustLinkUrl, type TrustLinks } from '../accounts/trust-links.ts';
 import type { PageModels } from '../pages/models.ts';
 import type { Pages } from '../pages/pages.ts';
 import { Refusal } from '../pages/refusal.ts';
-import type { Clock } from '../store/store.ts';
 import { type Audit, originOf } from '../telemetry/audit.ts';
 import type { Csrf } from './csrf.ts';
 import type { DeviceCookie } from './device-cookie.ts';
@@ -23,7 +22,6 @@ export type TrustParts = {
   readonly csrf: Csrf;
   readonly pages: Pages;
   readonly audit: Audit;
-  readonly now: Clock;
 };
 
 const STEP = 'trust';
@@ -31,7 +29,7 @@ const tokenOf = (ctx: Context) => String(ctx['params'].token);
 
 /** Adds the routes below the prefix of `router`. */
 export function addTrustRoutes(router: Router, parts: TrustParts): void {
-  const { issuer, links, accounts, devices, cookie, csrf, pages, audit, now } = parts;
+  const { issuer, links, accounts, devices, cookie, csrf, pages, audit } = parts;
 
   function show(ctx: Context, model: PageModels['trust']): void {
     ctx.set('Cache-Control', 'no-store');
@@ -45,7 +43,7 @@ export function addTrustRoutes(router: Router, parts: TrustParts): void {
   /** Whose link it is, where that person may still sign in. */
   async function personOf(token: string): Promise<string | undefined> {
     const accountId = await links.find(token);
-    const account = accountId && (await accounts.findLive(accountId, Math.floor(now() / 1000)));
+    const account = accountId && (await accounts.findLive(accountId));
     return account ? accountId : undefined;
   }
 

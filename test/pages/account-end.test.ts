@@ -32,7 +32,6 @@ describe.each(['lmdb', 'redis'] as const)('postern user sign-out, two processes 
     }
     expect(await silently(first, browser, { scope: 'openid' })).toBe('login_required');
     // She can sign in again, in the same browser too.
-    await new Promise((resolve) => setTimeout(resolve, 1100));
     const { page } = await begin(first, { scope: 'openid' }, { browser });
     expect(titleOf(page)).toBe('Sign in');
     const next = await signInAs(browser, page, 'alice');

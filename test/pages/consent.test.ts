@@ -181,6 +181,26 @@ describe('the memory of a consent', () => {
     expect(titleOf(await signInAs(browser, page, 'alice'))).toBe(ASKS);
   });
 
+  it('RT-10: is not begun by a page of a sign-in that has ended', async () => {
+    const { browser, page } = await begin(world(), {}, { browser: newBrowser(world()) });
+    const asked = await signInAs(browser, page, 'bob');
+    expect(titleOf(asked)).toBe(ASKS);
+    await changeAccount(world(), PEOPLE.bob, { validAfter: Math.floor(Date.now() / 1000) + 1 });
+    moveClock(10);
+    await browser.submit(asked, '/consent');
+    const next = await begin(world());
+    expect(titleOf(await signInAs(next.browser, next.page, 'bob'))).toBe(ASKS);
+  });
+
+  it('RT-10: brings back nothing that ended before when more is allowed', async () => {
+    await complete(world(), 'bob', { scope: 'openid email' });
+    await changeAccount(world(), PEOPLE.bob, { validAfter: Math.floor(Date.now() / 1000) + 1 });
+    moveClock(10);
+    await complete(world(), 'bob', { scope: 'openid' });
+    const { browser, page } = await begin(world(), { scope: 'openid email' });
+    expect(titleOf(await signInAs(browser, page, 'bob'))).toBe(ASKS);
+  });
+
   it('ends after its time', async () => {
     await complete(world());
     moveClock(10 * DAY - 5);

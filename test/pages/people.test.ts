@@ -54,9 +54,6 @@ async function tokensOf(world: World, username: string, password = PASSWORD) {
   return { browser, tokens: signedIn.tokens };
 }
 
-/** What was issued in this second is void as well. */
-const nextSecond = () => new Promise((resolve) => setTimeout(resolve, 1100));
-
 describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on %s', (store) => {
   let two: TwoProcesses;
   let world: World;
@@ -130,7 +127,6 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
       { id, username: 'erin', valid_after: expect.any(Number) as number },
     ]);
     await expectDead(before);
-    await nextSecond();
     expect((await tryPassword(world, 'erin', PASSWORD)).status).toBe(401);
     expect((await tokensOf(world, 'erin', OTHER)).tokens.claims()?.sub).toBe(id);
   });
@@ -142,7 +138,6 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
     await expectDead(first);
     expect((await tryPassword(world, 'frank', PASSWORD)).status).toBe(401);
     expect((await user(world, ['enable', 'frank'])).result).toMatchObject({ disabled: false });
-    await nextSecond();
     const second = await tokensOf(world, 'frank');
     expect((await user(world, ['sign-out', 'frank'])).code).toBe(0);
     await expectDead(second);
@@ -160,7 +155,6 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
     }
     const second = await add(world, 'Grace');
     expect(second).not.toBe(first);
-    await nextSecond();
     expect((await tokensOf(world, 'grace')).tokens.claims()?.sub).toBe(second);
     await expectDead(before);
   });

@@ -10,6 +10,7 @@ import { clientCredentialsModel } from './client-credentials.ts';
 import { CLIENT_ROUTES, contextClass } from './context.ts';
 import type { ModelClass } from './model.ts';
 import { bindToBrowser, type BoundInteraction } from './browser-binding.ts';
+import { keepGeneration, type SessionClass } from './generation.ts';
 import { keepNewerMembers, type RewrittenModel } from './newer-members.ts';
 import { bindToSession, type BoundModel } from './session-binding.ts';
 
@@ -71,6 +72,7 @@ export class PosternProvider extends Provider {
     const { IN_PAYLOAD } = this.Session as unknown as RewrittenModel;
     Object.defineProperty(this.Session, 'IN_PAYLOAD', { value: [...IN_PAYLOAD, 'oldId'] });
     bindToBrowser(this.Interaction as unknown as BoundInteraction, browsers, () => Provider.ctx);
+    keepGeneration(this.Session as unknown as SessionClass, this.Grant, () => Provider.ctx);
     // Everything else is written once.
     for (const model of [this.Session, this.Grant, this.Interaction]) {
       keepNewerMembers(model);

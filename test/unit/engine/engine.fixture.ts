@@ -128,14 +128,13 @@ async function assemble(config: Config, store: Store) {
       now,
     }),
     csrf,
-    show: createShow({ config, accounts, pages, csrf, now }),
+    show: createShow({ config, accounts, pages, csrf }),
     audit: telemetry.audit,
     trust: {
       links: createTrustLinks({ records, states, hash, random: randomBytes }),
       accounts,
       devices,
       pages,
-      now,
     },
   });
   return {

@@ -1,0 +1,183 @@
+// What an operator ends, and what a person begins right afterwards, while the clock of the service stands still.
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeAll, expect, it } from 'vitest';
+import { hashPassword } from '../../src/accounts/passwords.ts';
+import type { Browser } from '../world/browser.ts';
+import { standingClock } from '../world/clock.ts';
+import { eachStore } from '../world/each-store.ts';
+import { basic, introspect, post, refresh, userinfo, VERIFIER } from '../world/flows.ts';
+import { runCli } from '../world/process.ts';
+import type { Store } from '../../src/store/store.ts';
+import { CALLBACK, type OpenWorld, PASSWORDS, PEOPLE } from '../world/world.ts';
+import { authorizeUrl, GENEROUS, newBrowser, silently } from './person.ts';
+
+const CONFIG = { ...GENEROUS, lifetimes: { consent: '10d' } };
+const [FIRST, SECOND] = ['river otter jazz 47', 'quiet lantern moss 12'];
+
+type Person = { readonly username: string; readonly password: string };
+
+async function user(world: OpenWorld, [verb = '', ...rest]: readonly string[], input = ''): Promise<void> {
+  const done = await runCli(['user', verb, ...rest, '--config', world.configFile], input);
+  expect([done.code, done.stderr]).toEqual([0, '']);
+}
+
+/** Ends everything of a person, and resolves the password that is right from then on. */
+type Act = (world: OpenWorld) => Promise<string>;
+
+const signOut: Act = async (world) => {
+  await user(world, ['sign-out', 'alice']);
+  return PASSWORDS.alice;
+};
+const disableAndEnable: Act = async (world) => {
+  await user(world, ['disable', 'bob']);
+  await user(world, ['enable', 'bob']);
+  return PASSWORDS.bob;
+};
+const setPasswordOfStore: Act = async (world) => {
+  await user(world, ['password', 'carol'], `${SECOND}\n`);
+  return SECOND;
+};
+let filePasswords = 0;
+/** Unlike the command line, it goes by the standing clock. */
+const setPasswordOfFile: Act = async (world) => {
+  filePasswords += 1;
+  const password = `${SECOND} ${filePasswords}`;
+  const alice = { id: PEOPLE.alice, username: 'alice', password_hash: await hashPassword(password) };
+  await writeFile(path.join(world.folder, 'changed.json'), JSON.stringify({ users: [alice] }));
+  await world.reload({ ...CONFIG, users_from: 'changed.json' });
+  return password;
+};
+
+async function redeem(world: OpenWorld, code: string) {
+  const form = { grant_type: 'authorization_code', code, redirect_uri: CALLBACK, code_verifier: VERIFIER };
+  return post(world, '/oauth/token', form, { authorization: basic('web') });
+}
+
+type Parameters = Readonly<Record<string, string>>;
+
+/** To the app and back. `wasAsked`: the person had to consent. */
+async function enter(world: OpenWorld, browser: Browser, person: Person, parameters: Parameters = {}) {
+  let page = await browser.open(authorizeUrl(world, parameters));
+  if (page.text.includes('name="password"')) page = await browser.submit(page, '/login', { ...person });
+  const wasAsked = page.text.includes('/consent"');
+  if (wasAsked) page = await browser.submit(page, '/consent');
+  const code = new URL(page.url).searchParams.get('code');
+  expect(code, page.text).not.toBeNull();
+  return { code: code ?? '', wasAsked };
+}
+
+/** A session, an access token, a refresh token, a consent, and a code that waits. */
+async function begin(world: OpenWorld, person: Person, browser = newBrowser(world)) {
+  const { code, wasAsked } = await enter(world, browser, person);
+  const { body } = await redeem(world, code);
+  const offline = { scope: 'openid offline_access', prompt: 'consent' };
+  const long = await redeem(world, (await enter(world, browser, person, offline)).code);
+  const waiting = await enter(world, browser, person, { prompt: 'none' });
+  return {
+    browser,
+    wasAsked,
+    accessToken: String(body['access_token']),
+    refreshToken: String(long.body['refresh_token']),
+    code: waiting.code,
+  };
+}
+
+type Begun = Awaited<ReturnType<typeof begin>>;
+
+async function outcomes(world: OpenWorld, { browser, accessToken, refreshToken, code }: Begun) {
+  return {
+    session: await silently(world, browser),
+    userinfo: (await userinfo(world, accessToken)).status,
+    introspection: (await introspect(world, accessToken, 'web'))['active'],
+    introspectedRefreshToken: (await introspect(world, refreshToken, 'web'))['active'],
+    code: (await redeem(world, code)).status,
+    refresh: (await refresh(world, refreshToken)).status,
+  };
+}
+
+const ALIVE = {
+  session: 'signed in',
+  userinfo: 200,
+  introspection: true,
+  introspectedRefreshToken: true,
+  code: 200,
+  refresh: 200,
+};
+const DEAD = {
+  session: 'login_required',
+  userinfo: 401,
+  introspection: false,
+  introspectedRefreshToken: false,
+  code: 400,
+  refresh: 400,
+};
+
+let isEarlierVersion = false;
+
+/** What an earlier version would have stored: it knew no generation. */
+function handStore(store: Store): Store {
+  const { records } = store;
+  return {
+    ...store,
+    records: {
+      ...records,
+      save: ({ payload, ...record }) =>
+        records.save({
+          ...record,
+          payload: isEarlierVersion ? payload.replaceAll(/,"generation":"[^"]*"/g, '') : payload,
+        }),
+    },
+  };
+}
+
+eachStore(
+  'within one second',
+  (world) => {
+    standingClock();
+    beforeAll(() => user(world(), ['add', 'carol'], `${FIRST}\n`));
+
+    it.each<readonly [string, Act, Person]>([
+      ['postern user sign-out', signOut, { username: 'alice', password: PASSWORDS.alice }],
+      ['postern user disable and enable', disableAndEnable, { username: 'bob', password: PASSWORDS.bob }],
+      ['postern user password', setPasswordOfStore, { username: 'carol', password: FIRST }],
+      ['another password in the file', setPasswordOfFile, { username: 'alice', password: PASSWORDS.alice }],
+    ])('RT-10: %s ends what was before, and leaves what begins after it', async (_name, act, who) => {
+      const before = await begin(world(), who);
+      const person = { ...who, password: await act(world()) };
+      expect(await outcomes(world(), before)).toEqual(DEAD);
+
+      const after = await begin(world(), person);
+      // The consent of before has ended too; the new one counts from now on.
+      expect(after.wasAsked).toBe(true);
+      expect((await enter(world(), newBrowser(world()), person)).wasAsked).toBe(false);
+      // The browser of before can be signed in again, and brings nothing back.
+      expect(await outcomes(world(), await begin(world(), person, before.browser))).toEqual(ALIVE);
+      expect(await outcomes(world(), before)).toMatchObject({ userinfo: 401, introspection: false });
+      expect(await outcomes(world(), after)).toEqual(ALIVE);
+    });
+
+    it('RT-10: a second act of the same second ends what began after the first', async () => {
+      const who = { username: 'alice', password: await setPasswordOfFile(world()) };
+      const between = await begin(world(), who);
+      await setPasswordOfFile(world());
+      expect(await outcomes(world(), between)).toEqual(DEAD);
+    });
+
+    it('RD-33: what an earlier version stored lives on, and ends with the second', async () => {
+      const who = { username: 'dora', password: FIRST };
+      await user(world(), ['add', who.username], `${FIRST}\n`);
+      isEarlierVersion = true;
+      const [first, second] = [await begin(world(), who), await begin(world(), who)];
+      isEarlierVersion = false;
+      expect((await enter(world(), newBrowser(world()), who)).wasAsked).toBe(false);
+      expect(await outcomes(world(), first)).toEqual(ALIVE);
+      await user(world(), ['sign-out', who.username]);
+      expect(await outcomes(world(), second)).toEqual(DEAD);
+      const again = await begin(world(), who, second.browser);
+      expect(again.wasAsked).toBe(true);
+      expect(await outcomes(world(), again)).toEqual(ALIVE);
+    });
+  },
+  { config: CONFIG, handStore },
+);
