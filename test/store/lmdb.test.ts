@@ -128,6 +128,29 @@ describe('the clock of the lmdb store', () => {
   });
 });
 
+describe('a look at the lmdb store', () => {
+  it('writes once a second, however many ask', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const folder = newFolder();
+    const store = await openLmdb({ folder, now: Date.now });
+    const changedAt = async () => [
+      (await stat(join(folder, 'data.mdb'), { bigint: true })).mtimeNs,
+      (await stat(folder, { bigint: true })).mtimeNs,
+    ];
+    await store.ping();
+    const first = await changedAt();
+    for (let look = 0; look < 20; look += 1) await store.ping();
+    expect(await changedAt()).toEqual(first);
+    vi.advanceTimersByTime(1000);
+    await store.ping();
+    const [data, files] = await changedAt();
+    expect(data).toBeGreaterThan(first[0] ?? 0n);
+    expect(files).toBeGreaterThan(first[1] ?? 0n);
+    await store.close();
+    vi.useRealTimers();
+  });
+});
+
 describe('the sweep of the lmdb store', () => {
   it('leaves nothing but documents once everything has ended (RD-12)', async () => {
     const clock = createClock();
@@ -282,7 +305,7 @@ describe('a data file that ends before its last pages, which are free', () => {
     const store = await openLmdb({ folder, now: Date.now });
     const writers = [0, 1].map(() => startWorker([folder, 'churn']));
     await Promise.all(writers.map((writer) => new Promise((resolve) => writer.stdout.once('data', resolve))));
-    for (let looks = 0; looks < 200; looks += 5) {
+    for (let looks = 0; looks < 1000; looks += 5) {
       await Promise.all(Array.from({ length: 5 }, () => store.ping()));
     }
     for (const writer of writers) writer.kill('SIGKILL');
