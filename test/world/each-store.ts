@@ -1,9 +1,15 @@
-// Runs the same flows on both stores: lmdb in a fresh folder, and a real Redis of its own.
+// Runs the same flows on both stores: lmdb in a fresh folder, and a real Redis of its own; in `npm run chaos` on a Cluster.
 import { afterAll, beforeAll, describe } from 'vitest';
-import { type RedisServer, startRedis } from '../servers.ts';
-import { startWorld, type StoreName, type OpenWorld, type WorldOptions } from './world.ts';
+import { startCluster } from '../redis-groups.ts';
+import { startRedis } from '../servers.ts';
+import { startWorld, type OpenWorld, type WorldOptions } from './world.ts';
 
-const STORES: readonly [StoreName][] = [['lmdb'], ['redis']];
+type Server = { readonly url: string; stop(): Promise<void> };
+
+const STORES: Readonly<Record<string, () => Promise<Server | undefined>>> =
+  process.env['POSTERN_ROUNDS'] === 'all'
+    ? { 'a Cluster of three masters (RD-11)': () => startCluster() }
+    : { lmdb: () => Promise.resolve(undefined), redis: () => startRedis() };
 
 /** `tests` gets the running world; one world for each store. */
 export function eachStore(
@@ -11,17 +17,17 @@ export function eachStore(
   tests: (world: () => OpenWorld) => void,
   options: WorldOptions = {},
 ) {
-  describe.each(STORES)(`${title}, on %s`, (store) => {
-    let redis: RedisServer | undefined;
+  describe.each(Object.entries(STORES))(`${title}, on %s`, (_, startStore) => {
+    let server: Server | undefined;
     let world: OpenWorld | undefined;
 
     beforeAll(async () => {
-      if (store === 'redis') redis = await startRedis();
-      world = await startWorld({ ...options, ...(redis && { store: redis.url }) });
+      server = await startStore();
+      world = await startWorld({ ...options, ...(server && { store: server.url }) });
     });
     afterAll(async () => {
       await world?.stop();
-      await redis?.stop();
+      await server?.stop();
     });
 
     tests(() => running(world));
