@@ -153,7 +153,8 @@ function createSingleClient(place: RedisPlace, onReady?: (master: Master) => voi
   };
 }
 
-const DISCONNECTED = new Error('its master is not connected');
+/** The connection ended, and no attempt to come back has failed yet. */
+export const DISCONNECTED = new Error('its master is not connected');
 
 function toSentinelOptions(place: RedisPlace) {
   return {

@@ -1,5 +1,6 @@
 // The way to Redis: every question has a deadline, every failure becomes StoreUnavailable, and what may not be lost in a
 // failover is confirmed by a replica. Owns those three; who the servers are is redis-client.ts, what is asked is not here.
+import { once } from 'node:events';
 import type { Redis } from 'ioredis';
 import { parseRedisUrl, type RedisPlace } from '../config/redis-url.ts';
 import { type Breaker, createBreaker } from './redis-breaker.ts';
@@ -7,6 +8,7 @@ import {
   codeOf,
   COMMAND_MS,
   createRedisClient,
+  DISCONNECTED,
   inTime,
   Late,
   type Master,
@@ -185,12 +187,22 @@ async function inspect(client: RedisClient, leastReplicas: number): Promise<read
       if (redis.status === 'wait') redis.connect().catch(() => undefined);
       if (redis.status !== 'ready') {
         client.refresh();
-        throw toUnavailable((await isLoading(redis)) ? LOADING : client.obstacle(), client);
+        throw toUnavailable((await isLoading(redis)) ? LOADING : await obstacleOf(redis, client), client);
       }
       const info = parseInfo(await translate(client, () => inTime(redis.info(), COMMAND_MS)));
       return { name, info, findings: judgeServer(info, leastReplicas) };
     }),
   );
+}
+
+/** Why a server isn't connected: where that isn't known yet, what the first attempt to come back to it says. */
+async function obstacleOf(redis: Redis, client: RedisClient): Promise<Error> {
+  if (client.obstacle() === DISCONNECTED) {
+    const waiting = new AbortController();
+    await inTime(once(redis, 'error', { signal: waiting.signal }), COMMAND_MS).catch(() => undefined);
+    waiting.abort();
+  }
+  return client.obstacle();
 }
 
 /** ioredis doesn't call a connection ready before the server has loaded its data; INFO is answered meanwhile. */
