@@ -328,7 +328,12 @@ describe('a long chain', () => {
     return Number(/total_commands_processed:(\d+)/.exec(await raw.info('stats'))?.[1]);
   }
 
-  it('RT-17: 2000 rotations keep the index of the grant as small as what is alive, and each asks Redis as much as the first', async () => {
+  const p99 = (durations: readonly number[]) =>
+    durations.toSorted((one, other) => one - other)[Math.ceil(durations.length * 0.99) - 1] ?? NaN;
+
+  const ROTATIONS = rounds(10_000, 2000);
+
+  it(`RT-17: ${ROTATIONS} rotations keep the index of the grant as small as what is alive, and each asks Redis as much as the first`, async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     let { refreshToken } = await newFamily(chained, { scope: 'reports.read offline_access' });
     const indexes = await raw.keys('postern:*:index');
@@ -336,21 +341,28 @@ describe('a long chain', () => {
     const index = indexes[0] ?? '';
     let largest = 0;
     const commands: number[] = [];
-    for (let turn = 0; turn < 2000; turn += 1) {
+    const durations: number[] = [];
+    for (let turn = 0; turn < ROTATIONS; turn += 1) {
       // Ten minutes apart, so that access tokens end on the way as they do in life.
       vi.setSystemTime(Date.now() + 600_000);
       await turns.turn();
+      const startedAt = performance.now();
       refreshToken = textOf(await refresh(chained, 'web', refreshToken), 'refresh_token');
+      durations.push(performance.now() - startedAt);
       if (turn % 500 === 0 || turn % 500 === 100) commands.push(await commandsProcessed());
       if (turn % 100 === 0) largest = Math.max(largest, await raw.zcard(index));
     }
     const [start = 0, after100 = 0] = commands;
-    const [from1500 = 0, after1600 = 0] = commands.slice(-2);
+    const [lastStart = 0, lastAfter100 = 0] = commands.slice(-2);
     expect(after100 - start).toBeGreaterThan(100);
-    expect((after1600 - from1500) / (after100 - start)).toBeLessThan(1.1);
+    expect((lastAfter100 - lastStart) / (after100 - start)).toBeLessThan(1.1);
+    // Printed, not asserted: how long a request takes says as much of the machine as of the service.
+    const ratio = p99(durations.slice(-100)) / p99(durations.slice(0, 100));
+    if (ROTATIONS === 10_000)
+      process.stdout.write(`RT-17: p99 of the last hundred by the first: ${ratio.toFixed(2)}\n`);
     // A used refresh token is remembered until it would have ended, so that its reuse is seen: 14 days of them, one
     // access token, the grant. 2000 rotations of 10 minutes are 13.9 days, so all of them are still counted here.
-    expect(largest).toBeLessThanOrEqual(2000 + 3);
+    expect(largest).toBeLessThanOrEqual(Math.min(ROTATIONS, 14 * 144) + 3);
     vi.setSystemTime(Date.now() + 13 * 86_400_000);
     await turns.turn();
     refreshToken = textOf(await refresh(chained, 'web', refreshToken), 'refresh_token');
@@ -358,5 +370,5 @@ describe('a long chain', () => {
     expect(await raw.zcard(index)).toBeLessThanOrEqual(145 + 3);
     expect(await raw.pttl(index)).toBeGreaterThan(0);
     for (const key of await raw.keys('postern:record:*')) expect(await raw.pttl(key), key).toBeGreaterThan(0);
-  }, 120_000);
+  }, 600_000);
 });
