@@ -135,8 +135,13 @@ describe('a Redis whose writes must be confirmed', () => {
   beforeEach(async () => {
     master = await startRedis({ settings: ['--repl-diskless-sync-delay', '0'] });
     replica = await startRedis({ settings: ['--replicaof', `127.0.0.1 ${master.port}`] });
-    await until('the replica is there', async () =>
-      (await ask(master, (redis) => redis.info('replication'))).includes('state=online'),
+    // Online is said of a replica that still loads what it was sent; it confirms nothing until then.
+    await until('the replica confirms', async () =>
+      ask(master, async (redis) => {
+        await redis.multi().set('probe', '1').del('probe').exec();
+        const link = await ask(replica, (other) => other.info('replication'));
+        return link.includes('master_link_status:up') && (await redis.wait(1, 500)) === 1;
+      }),
     );
     world = await startWorld({ store: `${master.url}?wait=1` });
     return async () => {
