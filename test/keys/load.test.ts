@@ -116,10 +116,10 @@ describe('the store behind many requests', () => {
     // Who introspects tokens that were never ours is limited, at some point.
     seen.delete('429 ');
     expect([...seen].toSorted()).toEqual(['200 {"active":false}', '401 ']);
-    // The counters of the limits are read inside their scripts; what else is read, readiness asks by itself.
+    // The limits read their counters inside scripts; the few other reads are readiness and a counter's first look.
     const reads = Object.entries(commands).filter(([name]) => READS.has(name));
-    expect(sum(reads.map(([, count]) => count))).toBeLessThan(500);
-    expect(commands['hmget'] ?? 0).toBeLessThanOrEqual(commands['evalsha'] ?? 0);
+    const outsideScripts = (commands['hmget'] ?? 0) - (commands['evalsha'] ?? 0);
+    expect(sum(reads.map(([, count]) => count)) + Math.max(0, outsideScripts)).toBeLessThan(500);
   }, 60_000);
 });
 
