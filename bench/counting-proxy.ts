@@ -2,7 +2,7 @@
 // waits for an answer is far apart from what was sent beside it, so sequential trips can be told from commands.
 import { createHash } from 'node:crypto';
 import { connect, createServer, type Socket } from 'node:net';
-import { SCRIPTS } from '../src/store/redis-scripts.ts';
+import { SCRIPTS } from '../src/store/redis/scripts.ts';
 
 /** Far more than what a process needs between an answer and its next command, far less than the service's patience. */
 export const DELAY_MS = 25;

@@ -9,44 +9,43 @@ const SRC = path.resolve('src');
 
 /** A folder may import what stands before it; those on one line don't import each other. */
 const ORDER = [
-  ['telemetry'],
+  ['observability'],
   ['config'],
   ['store'],
   ['keys', 'limits'],
-  ['tokens', 'accounts', 'pages'],
-  ['engine'],
+  ['tokens', 'users', 'views'],
+  ['oidc'],
   ['interaction'],
   ['http'],
-  ['condition.ts', 'site.ts'],
-  ['service.ts'],
-  ['workers'],
+  ['server'],
+  ['doctor'],
   ['cli'],
   ['main.ts'],
 ];
 
 /** Package -> the only folders that may know it. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
-  '@node-rs/argon2': ['accounts'],
-  '@zxcvbn-ts/core': ['accounts'],
-  '@zxcvbn-ts/language-common': ['accounts'],
-  '@zxcvbn-ts/language-en': ['accounts'],
+  '@node-rs/argon2': ['users'],
+  '@zxcvbn-ts/core': ['users'],
+  '@zxcvbn-ts/language-common': ['users'],
+  '@zxcvbn-ts/language-en': ['users'],
   chokidar: ['config'],
   commander: ['cli'],
-  ejs: ['pages'],
+  ejs: ['views'],
   ioredis: ['store'],
   jose: ['keys', 'tokens', 'http'],
-  koa: ['engine', 'interaction', 'http', 'site.ts'],
-  'koa-compose': ['engine'],
+  koa: ['oidc', 'interaction', 'http', 'server'],
+  'koa-compose': ['oidc'],
   'koa-router': ['interaction'],
   lmdb: ['store'],
-  'oidc-provider': ['engine'],
-  pino: ['telemetry'],
-  'pino-pretty': ['telemetry'],
-  'prom-client': ['telemetry'],
-  '@opentelemetry/api': ['telemetry'],
+  'oidc-provider': ['oidc'],
+  pino: ['observability'],
+  'pino-pretty': ['observability'],
+  'prom-client': ['observability'],
+  '@opentelemetry/api': ['observability'],
   'rate-limiter-flexible': ['limits'],
   yaml: ['config', 'cli'],
-  zod: ['config', 'pages'],
+  zod: ['config', 'views'],
 };
 
 type Import = { readonly file: string; readonly from: string; readonly target: string };
@@ -121,8 +120,8 @@ describe('the layout', () => {
   it('IN-02: spreads nothing of a request into anything near a page, where its keys could become options', () => {
     const spread = /\.\.\.\(?[\w.]*\b(query|body|params|form|headers)\b(?!\()/g;
     expect('render(name, { ...ctx.request.query })').toMatch(spread);
-    const found = FILES.filter((file) => ['pages', 'interaction', 'http'].includes(folderOf(file)))
-      .concat(path.join(SRC, 'engine/engine-pages.ts'))
+    const found = FILES.filter((file) => ['views', 'interaction', 'http'].includes(folderOf(file)))
+      .concat(path.join(SRC, 'oidc/engine-pages.ts'))
       .flatMap((file) =>
         [...readFileSync(file, 'utf8').matchAll(spread)].map(
           ([text]) => `${path.relative(SRC, file)}: ${text}`,

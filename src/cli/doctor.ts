@@ -7,14 +7,14 @@ import { localUrl, readListenAddresses, type ListenAddresses } from '../config/l
 import type { LoadedConfig } from '../config/load.ts';
 import { normalizeIssuer } from '../config/uri.ts';
 import { configOption, jsonOption, readLoaded } from './configuration.ts';
-import { ask, Unanswered } from './doctor/ask.ts';
-import { checkFiles } from './doctor/files.ts';
-import { checkKeys } from './doctor/keys.ts';
-import { problem, skipped, type Finding, type Level } from './doctor/finding.ts';
-import { checkRunning } from './doctor/running.ts';
-import { examinePublic } from './doctor/run-checks.ts';
-import { checkSecrets } from './doctor/secrets.ts';
-import { checkStore } from './doctor/store.ts';
+import { ask, Unanswered } from '../doctor/ask.ts';
+import { checkFiles } from '../doctor/files.ts';
+import { checkKeys } from '../doctor/keys.ts';
+import { problem, skipped, type Finding, type Level } from '../doctor/finding.ts';
+import { checkRunning } from '../doctor/running.ts';
+import { examinePublic } from '../doctor/run-checks.ts';
+import { checkSecrets } from '../doctor/secrets.ts';
+import { checkStore } from '../doctor/store.ts';
 import { Ended, Refused, type CliIo } from './io.ts';
 
 type DoctorOptions = {

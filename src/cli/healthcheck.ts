@@ -3,7 +3,7 @@
 import { Option, type Command } from 'commander';
 import { localUrl, readListenAddresses } from '../config/listen-addresses.ts';
 import { configOption, jsonOption } from './configuration.ts';
-import { ask, Unanswered, type Answer } from './doctor/ask.ts';
+import { ask, Unanswered, type Answer } from '../doctor/ask.ts';
 import { Ended, Refused, type CliIo } from './io.ts';
 
 type HealthOptions = {

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { lstat, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { hashPassword } from '../accounts/passwords.ts';
+import { hashPassword } from '../users/passwords.ts';
 import { labelFault } from '../config/text.ts';
 import { issuerFault } from '../config/uri.ts';
 import { jsonOption } from './configuration.ts';

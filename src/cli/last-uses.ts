@@ -1,5 +1,5 @@
 // When client secrets were last used, out of the configured store. Owns the opening of it; without a store nothing is known.
-import { readSecretUses } from '../engine/secret-uses.ts';
+import { readSecretUses } from '../oidc/secret-uses.ts';
 import { isStoreMade, openStore } from '../store/open.ts';
 import type { ReadLastUses } from './client-list.ts';
 

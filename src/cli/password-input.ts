@@ -2,7 +2,7 @@
 // the machine can read.
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { type PasswordContext, passwordFault } from '../accounts/password-rules.ts';
+import { type PasswordContext, passwordFault } from '../users/password-rules.ts';
 import { Refused, type CliIo } from './io.ts';
 
 /** A new password: typed twice, or all of stdin without its last newline. Throws Refused. */

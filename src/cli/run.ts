@@ -2,7 +2,7 @@
 // such as plan. Owns exit codes and how failures are shown.
 import { CommanderError } from 'commander';
 import { ConfigError } from '../config/config.ts';
-import { isMistake } from '../telemetry/mistakes.ts';
+import { isMistake } from '../observability/mistakes.ts';
 import { printProblems } from './configuration.ts';
 import { Ended, type CliIo } from './io.ts';
 import { createProgram } from './program.ts';

@@ -11,10 +11,10 @@ import { watchConfig } from '../config/watch.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { findDemo } from '../http/try-out.ts';
-import type { Service } from '../service.ts';
-import type { Log } from '../telemetry/log.ts';
-import { isMistake } from '../telemetry/mistakes.ts';
-import { openTelemetry, type OpenTelemetry } from '../telemetry/telemetry.ts';
+import type { Service } from '../server/server.ts';
+import type { Log } from '../observability/log.ts';
+import { isMistake } from '../observability/mistakes.ts';
+import { openTelemetry, type OpenTelemetry } from '../observability/telemetry.ts';
 import {
   answerQuestions,
   type Job,
@@ -22,7 +22,7 @@ import {
   receiveJob,
   report,
   untilChannelEnds,
-} from '../workers/worker.ts';
+} from '../server/worker.ts';
 import { configOption, readLoaded } from './configuration.ts';
 import type { CliIo } from './io.ts';
 
@@ -48,7 +48,7 @@ export function registerServe(program: Command, io: CliIo): void {
 
 async function serveAlone(file: string, loaded: LoadedConfig, onUp: (log: Log) => void): Promise<void> {
   const telemetry = await openTelemetry(loaded.config);
-  const { createService } = await import('../service.ts');
+  const { createService } = await import('../server/server.ts');
   const service = await createService(loaded.config, { telemetry }, loaded.hash);
   await service.start();
   // Before this a signal ends the process at once, as it ends any other: nothing has begun, and a start may hang.
@@ -80,7 +80,7 @@ async function serveAsWorker(file: string): Promise<void> {
 
 async function startAsWorker({ worker, loaded, running }: Job): Promise<Started> {
   const telemetry = await openTelemetry({ ...running, worker: String(worker) });
-  const { createService } = await import('../service.ts');
+  const { createService } = await import('../server/server.ts');
   const service = await createService(running, { telemetry, hasManagement: false }, loaded.hash);
   // Settings that wait for a restart wait here too; this way the service knows them, and says so.
   if (needRestart(running, loaded.config).length > 0) await service.reconfigure(loaded.config, loaded.hash);
@@ -140,7 +140,7 @@ async function keepServing(parts: KeepServingParts): Promise<void> {
 
 /** The process above the workers: it loads neither the engine nor the store. */
 async function serveWithWorkers(loaded: LoadedConfig, onUp: (log: Log) => void): Promise<void> {
-  const { Primary, PRIMARY } = await import('../workers/primary.ts');
+  const { Primary, PRIMARY } = await import('../server/cluster.ts');
   const telemetry = await openTelemetry({ ...loaded.config, worker: PRIMARY });
   const primary = new Primary(loaded, telemetry);
   await primary.start();

@@ -1,7 +1,7 @@
 // `postern user add`: a new person in the store. Owns the verb; a login name is taken by exactly one of several at once.
 import { randomBytes } from 'node:crypto';
 import { InvalidArgumentError, type Command } from 'commander';
-import { hashPassword } from '../accounts/passwords.ts';
+import { hashPassword } from '../users/passwords.ts';
 import { parseClaims } from '../config/schema-user.ts';
 import { labelFault } from '../config/text.ts';
 import { Refused, type CliIo } from './io.ts';

@@ -1,7 +1,7 @@
 // `postern user hash`: hashes a password and makes an entry for the users file. It writes to no file.
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
-import { hashPassword } from '../accounts/passwords.ts';
+import { hashPassword } from '../users/passwords.ts';
 import { jsonOption, readConfig } from './configuration.ts';
 import type { CliIo } from './io.ts';
 import { readPassword } from './password-input.ts';

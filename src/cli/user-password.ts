@@ -1,6 +1,6 @@
 // `postern user password` and `postern user delete`: what ends everything of a person of the store. Owns the verbs.
 import type { Command } from 'commander';
-import { hashPassword } from '../accounts/passwords.ts';
+import { hashPassword } from '../users/passwords.ts';
 import { Refused, type CliIo } from './io.ts';
 import { readPassword } from './password-input.ts';
 import {

@@ -2,11 +2,11 @@
 // service, and find people of both sources. People of a file are changed in the file, and only there.
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
-import { createAccountStates, type AccountStates } from '../accounts/account-state.ts';
-import type { PersonSource } from '../accounts/accounts.ts';
-import type { PasswordContext } from '../accounts/password-rules.ts';
-import { createPeople, type People } from '../accounts/people.ts';
-import { createTrustLinks, type TrustLinks, type TrustLinksParts } from '../accounts/trust-links.ts';
+import { createAccountStates, type AccountStates } from '../users/account-state.ts';
+import type { PersonSource } from '../users/accounts.ts';
+import type { PasswordContext } from '../users/password-rules.ts';
+import { createPeople, type People } from '../users/people.ts';
+import { createTrustLinks, type TrustLinks, type TrustLinksParts } from '../users/trust-links.ts';
 import type { AuditConfig, Config, User } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
 import { openPepper } from '../keys/pepper.ts';
@@ -15,7 +15,7 @@ import { createVault } from '../keys/vault.ts';
 import { createKeyedHash } from '../store/keyed-hash.ts';
 import { isStoreMade, openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
-import { openTelemetry } from '../telemetry/telemetry.ts';
+import { openTelemetry } from '../observability/telemetry.ts';
 import { configOption, jsonOption, readConfig } from './configuration.ts';
 import { Refused, type CliIo } from './io.ts';
 

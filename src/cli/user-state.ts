@@ -1,9 +1,9 @@
 // `postern user list|disable|enable|sign-out`: what may change about a person while the service runs, wherever the person
-// comes from. Owns the verbs; the state itself is accounts/account-state.ts, and it binds the next request on every process.
+// comes from. Owns the verbs; the state itself is users/account-state.ts, and it binds the next request on every process.
 import type { Command } from 'commander';
-import { type AccountState, nextValidAfter } from '../accounts/account-state.ts';
-import { findShadowed } from '../accounts/notices.ts';
-import { trustLinkUrl } from '../accounts/trust-links.ts';
+import { type AccountState, nextValidAfter } from '../users/account-state.ts';
+import { findShadowed } from '../users/notices.ts';
+import { trustLinkUrl } from '../users/trust-links.ts';
 import { Refused, type CliIo } from './io.ts';
 import {
   addUserVerb,

@@ -1,15 +1,15 @@
 // `postern views list|eject|check`: the pages as a designer works on them. Owns the verbs; what is right about a view is
-// pages/view-check.ts.
+// views/view-check.ts.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { suggest } from '../config/suggestion.ts';
-import { BUILT_IN_FOLDER } from '../pages/built-in-folder.ts';
-import { canBeEjected, toEjected } from '../pages/ejection.ts';
-import { checkViews, type ViewFault } from '../pages/view-check.ts';
-import { listViewFiles } from '../pages/view-files.ts';
-import { listViews } from '../pages/view-list.ts';
+import { BUILT_IN_FOLDER } from '../views/built-in-folder.ts';
+import { canBeEjected, toEjected } from '../views/ejection.ts';
+import { checkViews, type ViewFault } from '../views/view-check.ts';
+import { listViewFiles } from '../views/view-files.ts';
+import { listViews } from '../views/view-list.ts';
 import { configOption, jsonOption, readConfig } from './configuration.ts';
 import { Ended, Refused, type CliIo } from './io.ts';
 

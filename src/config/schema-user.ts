@@ -61,7 +61,7 @@ export const userSchema = z.strictObject({
 
 export type UserForm = z.output<typeof userSchema>;
 
-/** What new passwords have to be; the rest of the rules is accounts/password-rules.ts. */
+/** What new passwords have to be; the rest of the rules is users/password-rules.ts. */
 export const passwordsSchema = z.strictObject({
   min_length: z
     .int('must be a whole number')

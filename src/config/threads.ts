@@ -4,7 +4,7 @@
 //
 // Measured on two cores with machine tokens: four threads (Node's default) on two cores mostly wake each other, 9 % slower than two.
 // One more than cores, because a commit of LMDB keeps one waiting for the disk. Passwords have threads of their own
-// (accounts/hashing-threads.ts): one for each core of a process.
+// (users/hashing-threads.ts): one for each core of a process.
 //
 // Processes: a process leaves three quarters of a machine token and half of a sign-in to its threads, so one keeps two cores busy
 // by itself: there, two processes gave 0.93 of one's tokens a second, at 1.1 of the CPU a token.

@@ -1,13 +1,13 @@
 // THE MIDDLEWARE LIST: what happens to a request, from top to bottom.
 import Koa, { type Middleware } from 'koa';
 import type { Config } from '../config/config.ts';
-import { createCookieKeys } from '../engine/cookie-keys.ts';
-import type { LiveEngine } from '../engine/live-engine.ts';
+import { createCookieKeys } from '../oidc/cookie-keys.ts';
+import type { LiveEngine } from '../oidc/live-provider.ts';
 import type { Limits } from '../limits/limits.ts';
-import type { Assets } from '../pages/assets.ts';
-import type { Pages } from '../pages/pages.ts';
-import type { Telemetry } from '../telemetry/telemetry.ts';
-import { isTracing } from '../telemetry/trace.ts';
+import type { Assets } from '../views/assets.ts';
+import type { Pages } from '../views/pages.ts';
+import type { Telemetry } from '../observability/telemetry.ts';
+import { isTracing } from '../observability/trace.ts';
 import { assets as serveAssets } from './assets.ts';
 import { cacheControlOf, caching } from './caching.ts';
 import { createClientAddress } from './client-address.ts';
@@ -20,10 +20,10 @@ import { securityHeaders } from './headers.ts';
 import { language } from './language.ts';
 import { limitAddresses } from './limit-addresses.ts';
 import { measureRequests } from './measure-requests.ts';
-import { createReadyDocuments } from './ready-documents.ts';
+import { createReadyDocuments } from './cached-documents.ts';
 import { requestLog } from './request-log.ts';
 import type { App } from './server.ts';
-import { createShortWays } from './short-ways.ts';
+import { createShortWays } from './fast-path.ts';
 import { sizes } from './sizes.ts';
 
 export type AppParts = {

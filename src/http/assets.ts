@@ -1,6 +1,6 @@
 // Style sheets and images of the pages, from memory, under names that change with their content.
 import type { Middleware } from 'koa';
-import type { Assets } from '../pages/assets.ts';
+import type { Assets } from '../views/assets.ts';
 
 const FOR_EVER = 'public, max-age=31536000, immutable';
 const FOR_A_WHILE = 'public, max-age=300';

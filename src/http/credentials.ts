@@ -2,7 +2,7 @@
 // NUL takes `secret%00` for `secret` (TK-07). RFC 6749 Appendix A allows none. Credentials in a form are compared by hash.
 import type { Middleware } from 'koa';
 import { ENDPOINTS } from '../config/endpoints.ts';
-import { Refusal } from '../pages/refusal.ts';
+import { Refusal } from '../views/refusal.ts';
 
 const PATHS = new Set<string>([ENDPOINTS.token, ENDPOINTS.introspection, ENDPOINTS.revocation]);
 const BASIC = /^basic ([A-Za-z0-9+/]+={0,2})$/i;

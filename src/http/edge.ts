@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware, Next } from 'koa';
 import { ENDPOINTS, SCRIPTABLE_PATHS } from '../config/endpoints.ts';
-import { Refusal } from '../pages/refusal.ts';
+import { Refusal } from '../views/refusal.ts';
 import type { ClientAddress } from './client-address.ts';
 import { closeUnread } from './sizes.ts';
 

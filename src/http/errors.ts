@@ -1,14 +1,14 @@
 // The one place where a failure becomes an answer: JSON for programs, a page for people, 503 for an outage, and never
 // a stack or a version.
 import type { Context, Middleware } from 'koa';
-import { PasswordQueueFull } from '../accounts/passwords.ts';
+import { PasswordQueueFull } from '../users/passwords.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import { TooManyRequests } from '../limits/limits.ts';
-import type { ClientModel } from '../pages/models.ts';
-import type { Pages } from '../pages/pages.ts';
+import type { ClientModel } from '../views/models.ts';
+import type { Pages } from '../views/pages.ts';
 import { StoreUnavailable } from '../store/store.ts';
-import type { Log } from '../telemetry/log.ts';
-import { Refusal } from '../pages/refusal.ts';
+import type { Log } from '../observability/log.ts';
+import { Refusal } from '../views/refusal.ts';
 import { routeName } from './route-name.ts';
 
 type Answer = {

@@ -3,7 +3,7 @@
 import type { Middleware } from 'koa';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import { readBody } from '../interaction/form.ts';
-import { Refusal } from '../pages/refusal.ts';
+import { Refusal } from '../views/refusal.ts';
 
 const PATHS = new Set<string>([ENDPOINTS.authorization, ENDPOINTS.logout]);
 const TYPE = 'application/x-www-form-urlencoded';

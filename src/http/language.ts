@@ -1,10 +1,10 @@
 // The language of the pages for one browser: what it says of itself, what the app asked for, and what the person chose
-// on a page of ours, which is remembered in a cookie. Owns the cookie and `?lang=`; the order is pages/locale.ts.
+// on a page of ours, which is remembered in a cookie. Owns the cookie and `?lang=`; the order is views/locale.ts.
 import type { Context, Middleware } from 'koa';
 import { SCRIPTABLE_PATHS } from '../config/endpoints.ts';
-import { cookieNames } from '../engine/cookie-names.ts';
-import type { LanguageWishes } from '../pages/locale.ts';
-import type { Pages } from '../pages/pages.ts';
+import { cookieNames } from '../oidc/cookie-names.ts';
+import type { LanguageWishes } from '../views/locale.ts';
+import type { Pages } from '../views/pages.ts';
 
 const PROGRAM_PATHS = [...SCRIPTABLE_PATHS];
 const PROGRAM_FOLDERS = ['/assets/', '/.well-known/'];

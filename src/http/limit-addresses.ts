@@ -1,8 +1,8 @@
-// Counts requests by address. What counts by client or by account is counted where those are known: engine/engine.ts and
-// accounts/sign-in.ts.
+// Counts requests by address. What counts by client or by account is counted where those are known: oidc/provider.ts and
+// users/sign-in.ts.
 import type { Context, Middleware } from 'koa';
 import { ENDPOINTS } from '../config/endpoints.ts';
-import { isAuthenticatedForIntrospection } from '../engine/limit-introspection.ts';
+import { isAuthenticatedForIntrospection } from '../oidc/limit-introspection.ts';
 import type { AddressEndpoint, Limits } from '../limits/limits.ts';
 
 const LIMITED: Readonly<Record<string, AddressEndpoint>> = {

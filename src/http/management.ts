@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import Koa from 'koa';
 import type { Middleware } from 'koa';
 import type { Config } from '../config/config.ts';
-import { METRICS_CONTENT_TYPE } from '../telemetry/metrics.ts';
+import { METRICS_CONTENT_TYPE } from '../observability/metrics.ts';
 
 /** Which configuration runs, and what is wrong with the file that was not taken over. */
 export type ConfigStatus = {

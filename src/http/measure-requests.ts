@@ -1,7 +1,7 @@
 // How many requests, by route and status, and how long each took; and a span for whoever traces.
 import type { Middleware } from 'koa';
-import type { Metrics } from '../telemetry/metrics.ts';
-import { inServerSpan } from '../telemetry/trace.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { inServerSpan } from '../observability/trace.ts';
 import { routeName } from './route-name.ts';
 
 export function measureRequests(metrics: Pick<Metrics, 'request'>): Middleware {

@@ -1,6 +1,6 @@
 // One line for each request at level debug: method, route, status, time. Never a path, a query, a body or a header.
 import type { Middleware } from 'koa';
-import type { Log } from '../telemetry/log.ts';
+import type { Log } from '../observability/log.ts';
 import { routeName } from './route-name.ts';
 
 export function requestLog(log: Log): Middleware {

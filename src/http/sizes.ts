@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Context, Middleware } from 'koa';
 import { ENDPOINTS } from '../config/endpoints.ts';
-import { Refusal } from '../pages/refusal.ts';
+import { Refusal } from '../views/refusal.ts';
 
 /** Node itself refuses heads over 16 KiB with 431. */
 export const MAX_HEADERS = 100;

@@ -7,8 +7,8 @@ import { isDemoSecret } from '../config/client-secrets.ts';
 import type { Client, Config } from '../config/config.ts';
 import { DEMO_CALLBACK_PATH, DEMO_CLIENT_ID, DEMO_CLIENT_SECRET, DEMO_TRY_PATH } from '../config/demo.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
-import type { PageModels } from '../pages/models.ts';
-import type { Pages } from '../pages/pages.ts';
+import type { PageModels } from '../views/models.ts';
+import type { Pages } from '../views/pages.ts';
 
 const COOKIE = 'postern_try';
 const START_PATH = `${DEMO_TRY_PATH}/start`;

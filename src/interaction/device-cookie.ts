@@ -1,8 +1,8 @@
-// The cookie by which a browser is known as one that a person has signed in from (accounts/devices.ts). Owns its name and
+// The cookie by which a browser is known as one that a person has signed in from (users/trusted-browsers.ts). Owns its name and
 // attributes. It carries its own proof and opens nothing, so it needs no signature.
 import type { Context } from 'koa';
-import { DEVICE_DAYS } from '../accounts/devices.ts';
-import { cookieNames } from '../engine/cookie-names.ts';
+import { DEVICE_DAYS } from '../users/trusted-browsers.ts';
+import { cookieNames } from '../oidc/cookie-names.ts';
 
 /** Five people in one browser, and more than a browser of ours ever sends. */
 const MAX_LENGTH = 500;

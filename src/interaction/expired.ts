@@ -1,8 +1,8 @@
 // What a form or a page meets whose interaction is over: answered by somebody, expired, or of another browser. It says
 // why as far as that is known, and leads back to the app where the browser remembers it.
 import type { Context } from 'koa';
-import type { ClientModel } from '../pages/models.ts';
-import { Refusal } from '../pages/refusal.ts';
+import type { ClientModel } from '../views/models.ts';
+import { Refusal } from '../views/refusal.ts';
 
 export function expired(ctx: Context, client?: ClientModel): Refusal {
   // Every page of a sign-in comes with cookies: a browser that sends none keeps none, or is another one.

@@ -1,7 +1,7 @@
 // Reads a submitted form, and refuses what a page of ours would never send. Owns the body and the cross-site checks of
 // the interaction routes; the engine reads its own bodies.
 import type { Context } from 'koa';
-import { Refusal } from '../pages/refusal.ts';
+import { Refusal } from '../views/refusal.ts';
 
 const TYPE = 'application/x-www-form-urlencoded';
 const MAX_BYTES = 16 * 1024;

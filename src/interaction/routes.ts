@@ -2,9 +2,9 @@
 // routes; what an answer means is the engine's business, and how a page looks is pages/'s.
 import type { Context, Middleware } from 'koa';
 import Router from 'koa-router';
-import type { SignIn } from '../accounts/sign-in.ts';
-import type { Interactions, OpenInteraction } from '../engine/interactions.ts';
-import type { Audit } from '../telemetry/audit.ts';
+import type { SignIn } from '../users/sign-in.ts';
+import type { Interactions, OpenInteraction } from '../oidc/interactions.ts';
+import type { Audit } from '../observability/audit.ts';
 import { createAttempt, MAX_USERNAME_LENGTH } from './attempt.ts';
 import type { Csrf } from './csrf.ts';
 import { createDeviceCookie } from './device-cookie.ts';

@@ -1,8 +1,8 @@
 // Scopes in plain words for the consent page, sorted by whom they belong to. A text of the page's language wins
 // (`scope.NAME`), then the words of the configuration, then the scope itself.
 import type { Resource } from '../config/config.ts';
-import type { OpenInteraction } from '../engine/interactions.ts';
-import type { PageModels, ScopeModel } from '../pages/models.ts';
+import type { OpenInteraction } from '../oidc/interactions.ts';
+import type { PageModels, ScopeModel } from '../views/models.ts';
 
 type Requested = Pick<PageModels['consent'], 'scopes' | 'resources'>;
 

@@ -1,11 +1,11 @@
 // An open interaction as a page. Owns the page models and the page's language; routes.ts decides which page and when.
 import type { Context } from 'koa';
-import type { Account, Accounts } from '../accounts/accounts.ts';
+import type { Account, Accounts } from '../users/accounts.ts';
 import type { Config } from '../config/config.ts';
-import type { OpenInteraction } from '../engine/interactions.ts';
-import type { LanguageWishes } from '../pages/locale.ts';
-import type { PageModels } from '../pages/models.ts';
-import type { Pages } from '../pages/pages.ts';
+import type { OpenInteraction } from '../oidc/interactions.ts';
+import type { LanguageWishes } from '../views/locale.ts';
+import type { PageModels } from '../views/models.ts';
+import type { Pages } from '../views/pages.ts';
 import type { Csrf } from './csrf.ts';
 import { expired } from './expired.ts';
 import { toScopeModels } from './scope-words.ts';

@@ -1,14 +1,14 @@
-// The page of a one-time link that makes this browser a trusted one (accounts/trust-links.ts). GET uses nothing up, so that a
+// The page of a one-time link that makes this browser a trusted one (users/trust-links.ts). GET uses nothing up, so that a
 // link that a mail program or a chat opens first still works.
 import type { Context } from 'koa';
 import type Router from 'koa-router';
-import type { Accounts } from '../accounts/accounts.ts';
-import type { Devices } from '../accounts/devices.ts';
-import { trustLinkUrl, type TrustLinks } from '../accounts/trust-links.ts';
-import type { PageModels } from '../pages/models.ts';
-import type { Pages } from '../pages/pages.ts';
-import { Refusal } from '../pages/refusal.ts';
-import { type Audit, originOf } from '../telemetry/audit.ts';
+import type { Accounts } from '../users/accounts.ts';
+import type { Devices } from '../users/trusted-browsers.ts';
+import { trustLinkUrl, type TrustLinks } from '../users/trust-links.ts';
+import type { PageModels } from '../views/models.ts';
+import type { Pages } from '../views/pages.ts';
+import { Refusal } from '../views/refusal.ts';
+import { type Audit, originOf } from '../observability/audit.ts';
 import type { Csrf } from './csrf.ts';
 import type { DeviceCookie } from './device-cookie.ts';
 import { readForm } from './form.ts';

@@ -1,7 +1,7 @@
 // What is said of limits that were hit: once, and then how often at most every ten seconds. Whoever floods the service
 // doesn't get to flood its log.
 import type { Clock } from '../store/store.ts';
-import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { Telemetry } from '../observability/telemetry.ts';
 import { createLimits, type LimitsParts } from './limits.ts';
 
 const PAUSE_MS = 10_000;

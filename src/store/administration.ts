@@ -36,10 +36,10 @@ export interface StoreAdministration {
 /** Rejects with one line, without a password, when the store can't be reached. */
 export async function openAdministration(config: StoreConfig): Promise<StoreAdministration> {
   if (config.engine === 'lmdb') {
-    const { administerLmdb } = await import('./lmdb-administration.ts');
+    const { administerLmdb } = await import('./lmdb/administration.ts');
     return administerLmdb(config.folder);
   }
-  const { administerRedis } = await import('./redis-administration.ts');
+  const { administerRedis } = await import('./redis/administration.ts');
   return administerRedis(config.url);
 }
 
@@ -48,7 +48,7 @@ export async function openAdministration(config: StoreConfig): Promise<StoreAdmi
  * run on it meanwhile.
  */
 export async function importDocuments(url: string, documents: readonly PlacedDocument[]): Promise<boolean> {
-  const { importIntoRedis } = await import('./redis-administration.ts');
+  const { importIntoRedis } = await import('./redis/administration.ts');
   return importIntoRedis(url, documents);
 }
 

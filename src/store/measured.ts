@@ -1,6 +1,6 @@
 // The store with a measure on each operation: how long it took, whether it failed, and a span for whoever traces. Adds
 // nothing to what a store promises.
-import { inSpan } from '../telemetry/trace.ts';
+import { inSpan } from '../observability/trace.ts';
 import type { CounterStore, DocumentStore, RecordStore, Store } from './store.ts';
 
 /** Told of each operation, as `records.find`, after it ended. */

@@ -15,10 +15,10 @@ export async function openStore(
 ): Promise<Store> {
   const onWarning = (message: string) => log?.warn(message);
   if (config.engine === 'lmdb') {
-    const { openLmdb } = await import('./lmdb.ts');
+    const { openLmdb } = await import('./lmdb/lmdb-store.ts');
     return openLmdb({ folder: config.folder, now: now ?? Date.now, onWarning });
   }
-  const { openRedis } = await import('./redis.ts');
+  const { openRedis } = await import('./redis/redis-store.ts');
   return openRedis({ url: config.url, now: now ?? Date.now, followsServer: now === undefined, onWarning });
 }
 

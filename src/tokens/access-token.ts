@@ -5,8 +5,8 @@ import { promisify } from 'node:util';
 import { createLocalJWKSet, decodeJwt, errors, jwtVerify, type JWK } from 'jose';
 import type { KeySet } from '../keys/key-set.ts';
 import { StoreUnavailable, type Clock } from '../store/store.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
-import { inSpan } from '../telemetry/trace.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { inSpan } from '../observability/trace.ts';
 import type { Audience } from './audience.ts';
 import { Remembered } from './remembered.ts';
 

@@ -1,4 +1,4 @@
-// Which API an access token is for, and how long it lives there (RFC 9068 §3, RFC 8707 §2). Who may ask for it is in engine/scopes.ts.
+// Which API an access token is for, and how long it lives there (RFC 9068 §3, RFC 8707 §2). Who may ask for it is in oidc/policies/scopes.ts.
 import type { Resource } from '../config/config.ts';
 import { resourceKey } from '../config/uri.ts';
 

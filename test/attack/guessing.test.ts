@@ -5,7 +5,7 @@ import { DAY, HOUR, moveClock, standingClock } from '../world/clock.ts';
 import { eachStore } from '../world/each-store.ts';
 import { runCli } from '../world/process.ts';
 import { PASSWORDS, PEOPLE, type World } from '../world/world.ts';
-import { createAccountStates } from '../../src/accounts/account-state.ts';
+import { createAccountStates } from '../../src/users/account-state.ts';
 import { authorizationUrl, NEVER, newBrowser } from './attacker.ts';
 
 /** Only what counts for the account is in the way, unless a test says so. */

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { decodeJwt } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { openTables } from '../../src/store/lmdb-tables.ts';
+import { openTables } from '../../src/store/lmdb/tables.ts';
 import { type Answer, introspect, userinfo } from '../world/flows.ts';
 import { PEOPLE, startWorld, type StoreName, type World } from '../world/world.ts';
 import {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { decodeJwt } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { recordKey } from '../../src/engine/record-key.ts';
+import { recordKey } from '../../src/oidc/record-key.ts';
 import { startRedis, type RedisServer } from '../servers.ts';
 import { type AuthorizeOptions, introspect, post, userinfo } from '../world/flows.ts';
 import { PEOPLE, startWorld, type StoreName, type World } from '../world/world.ts';

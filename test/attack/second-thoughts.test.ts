@@ -1,10 +1,10 @@
 // What one request must not undo of another: a sign-out with a request in flight, a refusal with a consent in flight, a
 // changed password, a retried revocation, a mistyped resource.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createAccountStates } from '../../src/accounts/account-state.ts';
-import { hashPassword } from '../../src/accounts/passwords.ts';
+import { createAccountStates } from '../../src/users/account-state.ts';
+import { hashPassword } from '../../src/users/passwords.ts';
 import { loadConfigWithSources } from '../../src/config/load.ts';
-import { createService, type Service } from '../../src/service.ts';
+import { createService, type Service } from '../../src/server/server.ts';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

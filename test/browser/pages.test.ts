@@ -7,9 +7,9 @@ import { AxeBuilder } from '@axe-core/playwright';
 import { chromium } from 'playwright-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createAssets } from '../../src/pages/assets.ts';
-import { createPages } from '../../src/pages/pages.ts';
-import { PAGE_STATES } from '../../src/pages/samples.ts';
+import { createAssets } from '../../src/views/assets.ts';
+import { createPages } from '../../src/views/pages.ts';
+import { PAGE_STATES } from '../../src/views/samples.ts';
 
 const builtInFolder = path.resolve(import.meta.dirname, '../../views');
 const PICTURES = path.resolve('artifacts/pages');

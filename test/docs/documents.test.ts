@@ -33,7 +33,7 @@ describe('ARCHITECTURE.md', () => {
       .split('\n')
       .map((row) => [...row.matchAll(/'([^']+)'/g)].map(([, name]) => name).join(', '))
       .join(' < ');
-    expect(executed).toContain('telemetry < config');
+    expect(executed).toContain('observability < config');
     expect(ARCHITECTURE).toContain(`\n${executed}\n`);
   });
 

@@ -10,7 +10,7 @@ import {
   redirectOf,
   takeCode,
 } from '../attack/attacker.ts';
-import { recordKey } from '../../src/engine/record-key.ts';
+import { recordKey } from '../../src/oidc/record-key.ts';
 import { formOf } from '../world/browser.ts';
 import { eachStore } from '../world/each-store.ts';
 import { authorize, basic, introspect, post, refresh, signIn, userinfo } from '../world/flows.ts';

@@ -1,6 +1,6 @@
 // Sentinels that could not replace a master any more: nothing has failed yet, and an operator hears of it all the same.
 import { beforeEach, expect, it, vi } from 'vitest';
-import { checkStore } from '../../src/cli/doctor/store.ts';
+import { checkStore } from '../../src/doctor/store.ts';
 import { ask, type SentinelGroup, startSentinel } from '../redis-groups.ts';
 import { signIn } from '../world/flows.ts';
 import { type OpenWorld, startWorld } from '../world/world.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { hashPassword } from '../../src/accounts/passwords.ts';
+import { hashPassword } from '../../src/users/passwords.ts';
 import { type RedisServer, startRedis } from '../servers.ts';
 import { Browser } from '../world/browser.ts';
 import { MINUTE, moveClock, standingClock } from '../world/clock.ts';

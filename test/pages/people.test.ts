@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hashPassword } from '../../src/accounts/passwords.ts';
+import { hashPassword } from '../../src/users/passwords.ts';
 import { startTwoProcesses, type TwoProcesses } from '../attack/two-processes.ts';
 import { freePort, type RedisServer, startRedis } from '../servers.ts';
 import { Browser, formOf, type Page } from '../world/browser.ts';

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import { hashPassword } from '../../src/accounts/passwords.ts';
+import { hashPassword } from '../../src/users/passwords.ts';
 import type { Browser } from '../world/browser.ts';
 import { standingClock } from '../world/clock.ts';
 import { eachStore } from '../world/each-store.ts';

@@ -3,7 +3,7 @@
 // more than fits.
 import { writeSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openLmdb } from '../../src/store/lmdb.ts';
+import { openLmdb } from '../../src/store/lmdb/lmdb-store.ts';
 
 const [folder = '', task = '', ...rest] = process.argv.slice(2);
 let ahead = 0;

@@ -7,8 +7,8 @@ import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { openLmdb } from '../../src/store/lmdb.ts';
-import { openTables } from '../../src/store/lmdb-tables.ts';
+import { openLmdb } from '../../src/store/lmdb/lmdb-store.ts';
+import { openTables } from '../../src/store/lmdb/tables.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { createClock, testStore, uniqueName } from './conformance.ts';
 
@@ -220,7 +220,7 @@ describe('the sweep of the lmdb store', () => {
 
   it('does not keep the process alive', async () => {
     const script = `
-      const { openLmdb } = await import(${JSON.stringify(new URL('../../src/store/lmdb.ts', import.meta.url).href)});
+      const { openLmdb } = await import(${JSON.stringify(new URL('../../src/store/lmdb/lmdb-store.ts', import.meta.url).href)});
       await openLmdb({ folder: ${JSON.stringify(newFolder())}, now: Date.now });`;
     const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'ignore' });
     expect(await exitOf(child)).toBe(0);

@@ -1,11 +1,11 @@
 // RD-33: while versions change one store may have two of them on it. What a newer one added is served and survives that this
 // version writes the record again; what it wrote in another form is answered with 503, said in the log and left alone.
 import { describe, expect, it } from 'vitest';
-import { createAccountStates } from '../../src/accounts/account-state.ts';
-import { createPeople } from '../../src/accounts/people.ts';
+import { createAccountStates } from '../../src/users/account-state.ts';
+import { createPeople } from '../../src/users/people.ts';
 import type { Client, ClientSecret } from '../../src/config/config.ts';
-import { recordKey } from '../../src/engine/record-key.ts';
-import { createSecretUses } from '../../src/engine/secret-uses.ts';
+import { recordKey } from '../../src/oidc/record-key.ts';
+import { createSecretUses } from '../../src/oidc/secret-uses.ts';
 import { KEYS_COLLECTION, RING_ID } from '../../src/keys/ring-document.ts';
 import { rotateByHand } from '../../src/keys/ring-actions.ts';
 import type { StoredForm } from '../../src/store/form.ts';

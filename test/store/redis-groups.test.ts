@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { slotOf } from '../../src/store/redis-slots.ts';
-import { openRedis } from '../../src/store/redis.ts';
+import { slotOf } from '../../src/store/redis/slots.ts';
+import { openRedis } from '../../src/store/redis/redis-store.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
 import { type RedisGroup, startCluster, startSentinel, until } from '../redis-groups.ts';
 import type { RedisServer } from '../servers.ts';

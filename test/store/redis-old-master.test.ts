@@ -2,7 +2,7 @@
 // Whoever names the master is behind here, a name or a Sentinel (a fixture); Redis is real.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openRedis } from '../../src/store/redis.ts';
+import { openRedis } from '../../src/store/redis/redis-store.ts';
 import { StoreUnavailable, type Store } from '../../src/store/store.ts';
 import { ask, until } from '../redis-groups.ts';
 import { type RedisServer, startRedis } from '../servers.ts';

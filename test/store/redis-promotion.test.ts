@@ -3,7 +3,7 @@
 // confirming them.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { openRedis } from '../../src/store/redis.ts';
+import { openRedis } from '../../src/store/redis/redis-store.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
 import { ask, type SentinelGroup, startSentinel, until } from '../redis-groups.ts';
 import type { RedisServer } from '../servers.ts';

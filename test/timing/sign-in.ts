@@ -1,7 +1,7 @@
 // LG-19: does a refused sign-in take as long for who exists, in the file or in the store, as for who doesn't? Statistics over real requests, so it is a
 // script of its own (`npm run timing`) and no test: a busy machine would make it lie.
-import { hashPassword } from '../../src/accounts/passwords.ts';
-import { createPeople } from '../../src/accounts/people.ts';
+import { hashPassword } from '../../src/users/passwords.ts';
+import { createPeople } from '../../src/users/people.ts';
 import { Browser } from '../world/browser.ts';
 import { AUTHORIZATION_REQUEST } from '../world/flows.ts';
 import { startWorld } from '../world/world.ts';

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { AccountState } from '../../src/accounts/account-state.ts';
+import type { AccountState } from '../../src/users/account-state.ts';
 import type { StoreConfig } from '../../src/config/config.ts';
 
 const SCRIPT = fileURLToPath(new URL('change-account.ts', import.meta.url));

@@ -1,7 +1,7 @@
 // What a service of the tests tells of itself: log and audit trail at the finest level, kept in memory. Every world that
 // stops is searched for secrets (IN-08), so that each flow of the whole suite is a canary.
-import { createLog } from '../../src/telemetry/log.ts';
-import { combine, type Telemetry } from '../../src/telemetry/telemetry.ts';
+import { createLog } from '../../src/observability/log.ts';
+import { combine, type Telemetry } from '../../src/observability/telemetry.ts';
 
 export type AuditRecord = Readonly<Record<string, unknown>> & {
   readonly time: string;

@@ -3,10 +3,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { hashPassword } from '../../src/accounts/passwords.ts';
+import { hashPassword } from '../../src/users/passwords.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Timer } from '../../src/keys/rotation.ts';
-import { createService } from '../../src/service.ts';
+import { createService } from '../../src/server/server.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { freePort } from '../servers.ts';

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import type { Client, Rate, RateLimits } from '../../../src/config/config.ts';
 import { createLimits, type Limits, TooManyRequests } from '../../../src/limits/limits.ts';
 import { createKeyedHash } from '../../../src/store/keyed-hash.ts';
-import { openLmdb } from '../../../src/store/lmdb.ts';
+import { openLmdb } from '../../../src/store/lmdb/lmdb-store.ts';
 import { type CounterStore, type Store, StoreUnavailable } from '../../../src/store/store.ts';
 import { moveClock } from '../../world/clock.ts';
 

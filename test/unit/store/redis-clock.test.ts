@@ -1,7 +1,7 @@
 // The clock of a Redis server as a machine follows it, by reports as INFO gives them.
 import { describe, expect, it } from 'vitest';
-import { createServerClock } from '../../../src/store/redis-clock.ts';
-import type { ServerReport } from '../../../src/store/redis-connection.ts';
+import { createServerClock } from '../../../src/store/redis/clock.ts';
+import type { ServerReport } from '../../../src/store/redis/connection.ts';
 
 const START = 1_800_000_000_000;
 

@@ -1,6 +1,6 @@
 // How many replicas must have a write, over time: a moved clock, no server.
 import { describe, expect, it } from 'vitest';
-import { createReplicas, type Replicas } from '../../../src/store/redis-replicas.ts';
+import { createReplicas, type Replicas } from '../../../src/store/redis/replicas.ts';
 import { createClock } from '../../store/conformance.ts';
 
 const GRACE = 3000;

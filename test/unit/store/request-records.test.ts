@@ -3,10 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { openLmdb } from '../../../src/store/lmdb.ts';
+import { openLmdb } from '../../../src/store/lmdb/lmdb-store.ts';
 import { createRequestRecords, type RequestRecords } from '../../../src/store/request-records.ts';
 import { type Store, StoreUnavailable } from '../../../src/store/store.ts';
-import { countCalls, type CountingRecords } from '../engine/counting-records.fixture.ts';
+import { countCalls, type CountingRecords } from '../oidc/counting-records.fixture.ts';
 
 const NOW = 1_800_000_000_000;
 let folder: string;

@@ -1,0 +1,121 @@
+// What the engine tells the audit trail: tokens issued and refused, wrong client credentials, grants and sessions that
+// ended. Owns which event of the engine is which record; the records' form is observability/audit.ts.
+import type { EventEmitter } from 'node:events';
+import type Provider from 'oidc-provider';
+import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { Client } from '../config/config.ts';
+import { type Audit, type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
+import { clip } from '../observability/log.ts';
+import { FOREIGN_GRANT, isForeignGrant, isGrantType } from './policies/foreign-grant.ts';
+
+/** What a record of an issued token says; the same from the engine and from the short way in front of it. */
+export type IssuedToken = {
+  readonly clientId: string;
+  readonly accountId?: string | undefined;
+  readonly grantType: string;
+  readonly scope: string | undefined;
+  readonly tokenId: string;
+};
+
+export function recordIssued(
+  audit: Audit,
+  state: Readonly<Record<string, unknown>>,
+  token: IssuedToken,
+): void {
+  audit.record('token_issued', 'success', {
+    ...originOf(state),
+    client_id: token.clientId,
+    account_id: token.accountId,
+    grant_type: token.grantType,
+    scope: token.scope,
+    token_id: token.tokenId,
+  });
+}
+
+export function recordConsent(
+  audit: Audit,
+  state: Readonly<Record<string, unknown>>,
+  outcome: Outcome,
+  { settings, accountId }: { readonly settings: Client; readonly accountId: string | undefined },
+  fields: AuditFields,
+): void {
+  const who = { client_id: settings.clientId, account_id: accountId };
+  audit.record('consent', outcome, { ...originOf(state), ...who, ...fields });
+}
+
+/** Where a client shows its credentials. */
+const CLIENT_ERRORS = ['grant.error', 'introspection.error', 'revocation.error'] as const;
+
+/** `afterwards` runs what it is given once everything is stored: the engine speaks of success before that. */
+export function recordEvents(
+  provider: Provider,
+  audit: Audit,
+  afterwards: (action: () => void) => void,
+): void {
+  // The types know each of these events by its own overload; a provider is an EventEmitter all the same.
+  const events: EventEmitter = provider;
+
+  provider.on('grant.success', (ctx: KoaContextWithOIDC) => {
+    const { AccessToken, ClientCredentials, Client } = ctx.oidc.entities;
+    const token = ClientCredentials ?? AccessToken;
+    if (token === undefined || Client === undefined) return;
+    const issued = {
+      clientId: Client.clientId,
+      accountId: AccessToken?.accountId,
+      grantType: grantTypeOf(ctx) ?? 'unknown',
+      scope: token.scope,
+      tokenId: token.jti,
+    };
+    afterwards(() => recordIssued(audit, ctx.state, issued));
+  });
+
+  for (const event of CLIENT_ERRORS) {
+    events.on(event, (ctx: KoaContextWithOIDC, error: Error) => {
+      const isClient = error.message === 'invalid_client';
+      if (!isClient && event !== 'grant.error') return;
+      audit.record(isClient ? 'client_authentication' : 'token_issued', 'failure', {
+        ...originOf(ctx.state),
+        client_id: ctx.oidc.client?.clientId,
+        grant_type: grantTypeOf(ctx),
+        endpoint: ctx.oidc.route,
+        reason: isForeignGrant(ctx, error.message) ? FOREIGN_GRANT : clip(error.message),
+      });
+    });
+  }
+
+  provider.on('grant.revoked', (ctx: KoaContextWithOIDC) => {
+    // It has ended already, whatever becomes of this request.
+    audit.record('grant_ended', 'success', {
+      ...originOf(ctx.state),
+      client_id: ctx.oidc.client?.clientId,
+      account_id: ctx.oidc.session?.accountId ?? ctx.oidc.account?.accountId ?? revokedFrom(ctx),
+      endpoint: ctx.oidc.route,
+    });
+  });
+
+  provider.on('end_session.success', (ctx: KoaContextWithOIDC) => {
+    // Whoever answered "stay signed in" also comes by here.
+    if (ctx.oidc.params?.['logout'] === undefined) return;
+    afterwards(() => recordSignOut(audit, ctx));
+  });
+}
+
+export function recordSignOut(audit: Audit, { state, oidc }: KoaContextWithOIDC, reason?: string): void {
+  audit.record('sign_out', 'success', {
+    ...originOf(state),
+    client_id: oidc.client?.clientId,
+    account_id: oidc.session?.accountId,
+    reason,
+  });
+}
+
+/** Whose token a client revoked; the engine looks at no account there. */
+function revokedFrom({ oidc: { entities } }: KoaContextWithOIDC): string | undefined {
+  return (entities.AccessToken ?? entities.RefreshToken)?.accountId;
+}
+
+/** What was asked for, where it is something that exists. */
+function grantTypeOf(ctx: KoaContextWithOIDC): string | undefined {
+  const asked: unknown = ctx.oidc.params?.['grant_type'];
+  return isGrantType(asked) ? asked : undefined;
+}

@@ -1,0 +1,28 @@
+// A client as people see it on a page.
+import type { Client } from '../config/config.ts';
+import type { ClientModel } from '../views/models.ts';
+
+/** People never meet a service, so no page names it to whoever sends its id. */
+export function isForPeople({ redirectUris }: Client): boolean {
+  return redirectUris.length > 0;
+}
+
+export function toClientModel(client: Client, issuer: string): ClientModel {
+  return {
+    id: client.clientId,
+    name: client.clientName ?? client.clientId,
+    logoUri: client.logoUri,
+    clientUri: client.clientUri,
+    startUri: startOf(client, issuer),
+    policyUri: client.policyUri,
+    tosUri: client.tosUri,
+  };
+}
+
+/** OIDC Core §4: the app begins a sign-in itself when it is told the issuer. */
+function startOf({ initiateLoginUri, clientUri }: Client, issuer: string): string | undefined {
+  if (initiateLoginUri === undefined) return clientUri;
+  const url = new URL(initiateLoginUri);
+  url.searchParams.set('iss', issuer);
+  return url.href;
+}

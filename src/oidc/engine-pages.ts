@@ -1,0 +1,105 @@
+// The engine's own pages (sign out, signed out, error) through our templates. Owns the step from the engine's context
+// to a page model; sign-in and consent are interaction/'s.
+import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
+import type { Client } from '../config/config.ts';
+import { ENDPOINTS } from '../config/endpoints.ts';
+import { isLoopbackUrl } from '../config/uri.ts';
+import type { ClientModel, PageModels } from '../views/models.ts';
+import type { Pages } from '../views/pages.ts';
+import { StoreUnavailable } from '../store/store.ts';
+import { clip } from '../observability/log.ts';
+import { isForPeople, toClientModel } from './client-model.ts';
+import type { RecentApps } from './recent-apps.ts';
+
+/** Routes that programs call: their errors are JSON whatever the Accept header says (RFC 6749 §5.2). */
+const JSON_ROUTES = new Set(['token', 'userinfo', 'introspection', 'revocation', 'jwks', 'discovery']);
+
+/** Errors of an authorization request that is answered nowhere else, because its client or redirect URI is unknown. */
+const UNMATCHED = new Set(['InvalidClient', 'InvalidRedirectUri']);
+const UNMATCHED_TEXT = 'the client is not known here, or the redirect_uri is not registered for it';
+
+type Render = (ctx: KoaContextWithOIDC) => void;
+
+export type EnginePages = {
+  readonly logoutSource: Render;
+  readonly postLogoutSuccessSource: Render;
+  /** There was nobody to sign out. */
+  readonly nobodyToSignOut: Render;
+  readonly renderError: (ctx: KoaContextWithOIDC, out: ErrorOut, error: Error) => void;
+};
+
+export type EnginePagesParts = {
+  readonly pages: Pages;
+  readonly issuer: string;
+  readonly clients: ReadonlyMap<string, Client>;
+  readonly recentApps: RecentApps;
+};
+
+export function createEnginePages({ pages, issuer, clients, recentApps }: EnginePagesParts): EnginePages {
+  function clientModel(clientId: string | undefined): ClientModel | undefined {
+    const client = clients.get(clientId ?? '');
+    return client && isForPeople(client) ? toClientModel(client, issuer) : undefined;
+  }
+
+  function showLoggedOut(ctx: KoaContextWithOIDC, outcome: PageModels['logged-out']['outcome']): void {
+    const model = { client: clientModel(ctx.oidc.client?.clientId), outcome };
+    html(ctx, pages.render('logged-out', model, contextOf(ctx)));
+  }
+
+  /** Only the developer in front of the machine learns here which of the two it is. The log has it too. */
+  function unmatched(ctx: KoaContextWithOIDC, description: string | undefined): Partial<PageModels['error']> {
+    if (!isLoopbackUrl(issuer)) {
+      return { error: 'invalid_request', description: UNMATCHED_TEXT, client: undefined };
+    }
+    const sent = ctx.oidc.params?.['redirect_uri'];
+    return typeof sent === 'string' ? { description: `${description}; the app sent ${clip(sent)}` } : {};
+  }
+
+  return {
+    logoutSource(ctx) {
+      const { session, client } = ctx.oidc;
+      const state = session?.state as { readonly secret: string } | undefined;
+      const model = {
+        action: `${issuer}${ENDPOINTS.logout}/confirm`,
+        xsrf: state?.secret ?? '',
+        client: clientModel(client?.clientId),
+      };
+      html(ctx, pages.render('logout', model, contextOf(ctx)));
+    },
+
+    // The engine names the app there only when the person stayed signed in.
+    postLogoutSuccessSource: (ctx) =>
+      showLoggedOut(ctx, ctx.oidc.client === undefined ? 'signed_out' : 'stayed'),
+    nobodyToSignOut: (ctx) => showLoggedOut(ctx, 'nobody'),
+
+    renderError(ctx, { error, error_description: description }, cause) {
+      if (JSON_ROUTES.has(ctx.oidc.route)) {
+        ctx.body = { error, error_description: description };
+        return;
+      }
+      if (cause instanceof StoreUnavailable) return; // http/errors.ts answers 503
+      const uid = ctx.oidc.route === 'resume' ? ctx.path.split('/').at(-1) : undefined;
+      const clientId = uid === undefined ? ctx.oidc.client?.clientId : recentApps.find(ctx, uid);
+      const model = {
+        status: ctx.status,
+        // A sign-in that is over, as http/errors.ts calls it too.
+        error: cause.name === 'SessionNotFound' ? 'expired' : error,
+        description,
+        requestId: String(ctx.state['requestId'] ?? ''),
+        client: clientModel(clientId),
+      };
+      const shown = UNMATCHED.has(cause.name) ? { ...model, ...unmatched(ctx, description) } : model;
+      html(ctx, pages.render('error', shown, contextOf(ctx)));
+    },
+  };
+}
+
+/** http/language.ts has decided. */
+function contextOf(ctx: KoaContextWithOIDC): { readonly locale: string } {
+  return { locale: String(ctx.state['locale']) };
+}
+
+function html(ctx: KoaContextWithOIDC, body: string): void {
+  ctx.type = 'html';
+  ctx.body = body;
+}

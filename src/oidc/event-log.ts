@@ -1,0 +1,62 @@
+// What the engine refused and what it ended, one line each, so that an operator can find the request that a person or an
+// app developer speaks of. Owns the words; never a token, a code or a secret, and of a URI only what is before the query.
+import type { EventEmitter } from 'node:events';
+import type Provider from 'oidc-provider';
+import type { KoaContextWithOIDC } from 'oidc-provider';
+import { clip, type Log } from '../observability/log.ts';
+
+const REFUSALS = [
+  'authorization.error',
+  'grant.error',
+  'userinfo.error',
+  'introspection.error',
+  'revocation.error',
+  'end_session.error',
+  'end_session_confirm.error',
+] as const;
+
+/** Characters of a client_id that nobody has: enough to see a slip of the pen, and too few of a token in the wrong place. */
+const SHOWN = 12;
+
+type Refusal = Error & { readonly error_description?: string; readonly error_detail?: string };
+
+export function logEvents(provider: Provider, log: Log): void {
+  // The types know each of these events by its own overload; a provider is an EventEmitter all the same.
+  const events: EventEmitter = provider;
+  for (const event of REFUSALS) {
+    events.on(event, (ctx: KoaContextWithOIDC, error: Refusal) => {
+      log.info(
+        {
+          ...subjectOf(ctx),
+          error: error.message,
+          description: error.error_description && clip(error.error_description),
+          detail: error.error_detail && clip(error.error_detail),
+          redirectUri: toAddress(ctx.oidc.params?.['redirect_uri']),
+        },
+        event.replace('.error', ' refused'),
+      );
+    });
+  }
+  // RFC 9700 §4.14.2: a replayed code or refresh token ends here, and so do a revocation and a sign-out.
+  provider.on('grant.revoked', (ctx: KoaContextWithOIDC) => {
+    log.info({ ...subjectOf(ctx), route: ctx.oidc.route }, 'grant ended');
+  });
+}
+
+function subjectOf(ctx: KoaContextWithOIDC) {
+  const requested: unknown = ctx.oidc.params?.['client_id'];
+  const clientId =
+    ctx.oidc.client?.clientId ?? (typeof requested === 'string' ? clip(requested, SHOWN) : undefined);
+  return {
+    requestId: ctx.state['requestId'] as unknown,
+    clientId,
+    address: ctx.state['clientAddress'] as unknown,
+  };
+}
+
+/** What an app developer compares with the configuration; nothing of what isn't a URI at all. */
+function toAddress(uri: unknown): string | undefined {
+  if (typeof uri !== 'string' || !URL.canParse(uri)) return undefined;
+  const { protocol, host, pathname } = new URL(uri);
+  return clip(`${protocol}//${host}${pathname}`);
+}

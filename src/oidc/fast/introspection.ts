@@ -1,0 +1,61 @@
+// The short way for an API that asks about a machine token with each of its requests (RFC 7662). It only says yes; whatever is
+// unusual or wrong, or may be somebody else's to know, goes to the engine untouched. The engine's own answer is the reference, and
+// test/flow/plain-introspection.test.ts compares the two.
+import type { Client } from '../../config/config.ts';
+import type { SecretComparison } from '../client-authentication.ts';
+import type { FindMachineToken, MachineToken } from '../machine-tokens.ts';
+import { credentialsOf, peekForm } from './plain-form.ts';
+import type { ShortWay } from './fast-answer.ts';
+import type { MayHearOf } from '../policies/token-policies.ts';
+
+/** A hint is only a hint: what is found is the same with any and with none (RFC 7662 §2.1). */
+const FIELDS = new Set(['token', 'token_type_hint', 'client_id', 'client_secret']);
+
+export type PlainIntrospectionParts = {
+  readonly issuer: string;
+  readonly findClient: (clientId: string) => Client | undefined;
+  readonly secrets: SecretComparison;
+  readonly findMachineToken: FindMachineToken;
+  readonly mayHearOf: MayHearOf;
+};
+
+export function plainIntrospection(parts: PlainIntrospectionParts): ShortWay {
+  const { issuer, findClient, secrets, mayHearOf } = parts;
+
+  /** An outage is the engine's to answer. */
+  const findToken: FindMachineToken = (jwt) => parts.findMachineToken(jwt).catch(() => undefined);
+
+  return async function answerIntrospection(request, { clientAddress: address }) {
+    const form = peekForm(request, FIELDS);
+    const credentials = form && credentialsOf(request, form);
+    const caller = credentials && findClient(credentials.clientId);
+    const jwt = form?.['token'];
+    if (credentials === undefined || caller === undefined || jwt === undefined) return undefined;
+    const count = secrets.comparePlain({ endpoint: 'introspection', address }, caller, credentials.secret);
+    const token = count && (await findToken(jwt));
+    if (count === undefined || token === undefined) return undefined;
+    const { clientId, aud } = token;
+    if (!mayHearOf(caller.clientId, { kind: 'ClientCredentials', clientId, aud })) return undefined;
+    return async () => {
+      await count();
+      return describe(token, issuer);
+    };
+  };
+}
+
+/** RFC 7662 §2.2 */
+function describe({ clientId, jti, aud, scope, iat, exp }: MachineToken, issuer: string) {
+  return {
+    active: true,
+    client_id: clientId,
+    exp,
+    iat,
+    iss: issuer,
+    jti,
+    aud,
+    scope: scope === '' ? undefined : scope,
+    token_type: 'Bearer',
+    // RFC 9068 §2.2: the subject of a client's own token is the client.
+    sub: clientId,
+  };
+}

@@ -1,0 +1,222 @@
+// What the sign-in pages may do with the engine: read an open interaction and finish it, once. Keeps the engine's
+// classes inside engine/; owns no page and no form.
+import type { Context } from 'koa';
+import type Provider from 'oidc-provider';
+import { errors, type Grant } from 'oidc-provider';
+import type { Issued } from '../users/accounts.ts';
+import type { Client } from '../config/config.ts';
+import type { ClientModel } from '../views/models.ts';
+import type { Audit } from '../observability/audit.ts';
+import { type AdapterParts } from './adapter.ts';
+import { createBrowserBinding } from './browser-binding.ts';
+import { recordKey } from './record-key.ts';
+import { recordConsent } from './audit-trail.ts';
+import { isForPeople, toClientModel } from './client-model.ts';
+import { findGrant, newGrant } from './policies/existing-grant.ts';
+import { WHOLE_API } from './policies/interaction-policy.ts';
+import type { LiveEngine } from './live-provider.ts';
+import { scopesIn } from './policies/scopes.ts';
+import { issuedBySession } from './signed-in-at.ts';
+
+const PROMPTS = ['login', 'select_account', 'consent'] as const;
+/** What the person is asked for. */
+export type Prompt = (typeof PROMPTS)[number];
+
+/** An authorization request that waits for a person. */
+export type OpenInteraction = {
+  readonly uid: string;
+  readonly prompt: Prompt;
+  readonly client: ClientModel;
+  readonly settings: Client;
+  /** The signed-in person, where there is one. */
+  readonly accountId: string | undefined;
+  /** When they signed in. */
+  readonly issued: Issued | undefined;
+  /** What the person has granted the app in this session so far. */
+  readonly grantId: string | undefined;
+  readonly loginHint: string | undefined;
+  readonly uiLocales: string | undefined;
+  /** Whether the signed-in person is only asked to prove again that it is them. */
+  readonly isConfirmation: boolean;
+  /** What the app asks for, granted or not. */
+  readonly asked: { readonly scopes: readonly string[]; readonly resource: string | undefined };
+  /** What is still to be granted; the only source of what a consent grants (LG-13). */
+  readonly missing: {
+    readonly scopes: readonly string[];
+    readonly claims: readonly string[];
+    readonly resourceScopes: Readonly<Record<string, readonly string[]>>;
+  };
+};
+
+/** Who proved to be whom, and when. */
+export type Login = Issued & { readonly accountId: string };
+
+export interface Interactions {
+  /** Undefined when it isn't this browser's, has expired, was finished, or its session changed. */
+  find(ctx: Context, uid: string): Promise<OpenInteraction | undefined>;
+  /** The app that an interaction was for, also when it is gone; as this browser remembers. */
+  appOf(ctx: Context, uid: string): ClientModel | undefined;
+  /** Each resolves the URL to go on with, or undefined when somebody else finished it first. */
+  finishLogin(ctx: Context, interaction: OpenInteraction, login: Login): Promise<string | undefined>;
+  /** Goes on with the person who is signed in. */
+  finishSelection(ctx: Context, interaction: OpenInteraction): Promise<string | undefined>;
+  finishConsent(ctx: Context, interaction: OpenInteraction): Promise<string | undefined>;
+  /** RFC 6749 §4.1.2.1: the app is told access_denied. */
+  deny(ctx: Context, interaction: OpenInteraction): Promise<string | undefined>;
+}
+
+type Details = Awaited<ReturnType<Provider['interactionDetails']>>;
+type Result = Parameters<Provider['interactionResult']>[2];
+
+export function createInteractions(live: LiveEngine, adapter: AdapterParts, audit: Audit): Interactions {
+  const browsers = createBrowserBinding(live.current.provider.issuer, adapter.hash);
+
+  async function detailsOf(ctx: Context, uid: string): Promise<Details | undefined> {
+    const details = await orGone(live.current.provider.interactionDetails(ctx.req, ctx.res));
+    // The cookie names the interaction; the path must name the same one.
+    if (details?.uid !== uid || details.result !== undefined) return undefined;
+    const { browser } = details as Details & { readonly browser?: string };
+    return browsers.isOf(ctx, browser) ? details : undefined;
+  }
+
+  /** `result` is made by the winner only, so that a loser leaves nothing behind. Everything is durable when this resolves. */
+  async function finish(
+    ctx: Context,
+    uid: string,
+    result: Result | (() => Promise<Result>),
+  ): Promise<string | undefined> {
+    // One answer per interaction, whoever posts in parallel: the store picks the winner (LG-11).
+    const won = await adapter.records.consume('Interaction', recordKey(adapter.hash, 'Interaction', uid));
+    if (won !== 'consumed') return undefined;
+    const made = typeof result === 'function' ? await result() : result;
+    const merge = { mergeWithLastSubmission: true };
+    // Its session may have ended since it was found.
+    const destination = await orGone(live.current.provider.interactionResult(ctx.req, ctx.res, made, merge));
+    await adapter.records.settle();
+    return destination;
+  }
+
+  return {
+    async find(ctx, uid) {
+      const details = await detailsOf(ctx, uid);
+      const clientId = details && String(details.params['client_id']);
+      const settings = clientId === undefined ? undefined : live.current.findClient(clientId);
+      // A client removed meanwhile has nobody to send the person back to.
+      if (details === undefined || settings === undefined) return undefined;
+      live.current.recentApps.remember(ctx, uid, settings.clientId);
+      const { provider } = live.current;
+      const { uid: sessionUid } = details.session ?? {};
+      // The engine has just looked for it.
+      const session = sessionUid === undefined ? undefined : await provider.Session.findByUid(sessionUid);
+      return toOpenInteraction(details, settings, provider.issuer, session && issuedBySession(session));
+    },
+
+    appOf(ctx, uid) {
+      const { findClient, recentApps, provider } = live.current;
+      const settings = findClient(recentApps.find(ctx, uid) ?? '');
+      return settings && isForPeople(settings) ? toClientModel(settings, provider.issuer) : undefined;
+    },
+
+    finishLogin: (ctx, { uid, prompt }, { accountId, at, generation }) =>
+      finish(ctx, uid, {
+        // By itself the engine takes the time when the browser comes back, which may be after a new password was set.
+        login: { accountId, ts: at, generation },
+        // Whoever signs in has chosen their account.
+        ...(prompt === 'select_account' && { select_account: {} }),
+      }),
+
+    finishSelection: (ctx, { uid }) => finish(ctx, uid, { select_account: {} }),
+
+    async finishConsent(ctx, interaction) {
+      const { uid, accountId, issued, grantId, settings, missing } = interaction;
+      if (accountId === undefined || issued === undefined) return undefined;
+      const { provider, consents } = live.current;
+      const of = { accountId, clientId: settings.clientId, generation: issued.generation };
+      const grant = (await findGrant(provider, grantId, of)) ?? newGrant(provider, of);
+      addMissing(grant, missing);
+      const destination = await finish(ctx, uid, async () => {
+        const consent = { grantId: await grant.save() };
+        await consents.add(accountId, settings.clientId, missing, issued);
+        return { consent };
+      });
+      const scopes = [...missing.scopes, ...Object.values(missing.resourceScopes).flat()];
+      const scope = scopes.filter((one) => one !== WHOLE_API).join(' ');
+      if (destination !== undefined) recordConsent(audit, ctx.state, 'success', interaction, { scope });
+      return destination;
+    },
+
+    async deny(ctx, interaction) {
+      const denied = { error: 'access_denied', error_description: 'the person declined the request' };
+      const destination = await finish(ctx, interaction.uid, denied);
+      if (destination !== undefined)
+        recordConsent(audit, ctx.state, 'failure', interaction, { reason: 'declined' });
+      return destination;
+    },
+  };
+}
+
+/** Undefined where the interaction is not there any more, or its session is another one. */
+async function orGone<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof errors.SessionNotFound) return undefined;
+    throw error;
+  }
+}
+
+function addMissing(grant: Grant, { scopes, claims, resourceScopes }: OpenInteraction['missing']): void {
+  if (scopes.length > 0) grant.addOIDCScope(scopes.join(' '));
+  if (claims.length > 0) grant.addOIDCClaims([...claims]);
+  for (const [resource, owned] of Object.entries(resourceScopes)) {
+    grant.addResourceScope(resource, owned.join(' '));
+  }
+}
+
+/** Reasons of the engine that the same person can answer with their password. */
+const CONFIRMATIONS = new Set(['login_prompt', 'max_age']);
+
+function toOpenInteraction(
+  details: Details,
+  settings: Client,
+  issuer: string,
+  issued: Issued | undefined,
+): OpenInteraction | undefined {
+  const { name, reasons, details: prompted } = details.prompt;
+  const prompt = PROMPTS.find((one) => one === name);
+  if (prompt === undefined) return undefined;
+  const missing = prompted as {
+    readonly missingOIDCScope?: readonly string[];
+    readonly missingOIDCClaims?: readonly string[];
+    readonly missingResourceScopes?: Readonly<Record<string, readonly string[]>>;
+    readonly missingApis?: readonly string[];
+  };
+  return {
+    uid: details.uid,
+    prompt,
+    client: toClientModel(settings, issuer),
+    settings,
+    accountId: details.session?.accountId,
+    issued,
+    grantId: details.grantId,
+    loginHint: textOf(details.params['login_hint']),
+    uiLocales: textOf(details.params['ui_locales']),
+    isConfirmation: reasons.every((reason) => CONFIRMATIONS.has(reason)),
+    asked: {
+      scopes: scopesIn(details.params['scope']),
+      resource: textOf(details.params['resource']),
+    },
+    missing: {
+      scopes: missing.missingOIDCScope ?? [],
+      claims: missing.missingOIDCClaims ?? [],
+      resourceScopes: {
+        ...missing.missingResourceScopes,
+        ...Object.fromEntries((missing.missingApis ?? []).map((resource) => [resource, [WHOLE_API]])),
+      },
+    },
+  };
+}
+
+function textOf(parameter: unknown): string | undefined {
+  return typeof parameter === 'string' ? parameter : undefined;
+}

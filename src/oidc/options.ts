@@ -1,0 +1,181 @@
+// Every engine option, on one screen. What is off is off here; what a later feature turns on, it turns on here.
+import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
+import type { Accounts } from '../users/accounts.ts';
+import type { Client, Config } from '../config/config.ts';
+import { ENDPOINTS } from '../config/endpoints.ts';
+import type { KeySet } from '../keys/key-set.ts';
+import type { Clock } from '../store/store.ts';
+import type { Telemetry } from '../observability/telemetry.ts';
+import type { AudienceRules } from '../tokens/audience.ts';
+import { type AdapterParts, createAdapter } from './adapter.ts';
+import { createBrowserBinding } from './browser-binding.ts';
+import { CLAIMS_OF_SCOPE } from './claims.ts';
+import { toClientMetadata } from './clients.ts';
+import { createCookieKeys } from './cookie-keys.ts';
+import { cookieNames } from './cookie-names.ts';
+import type { EnginePages } from './engine-pages.ts';
+import { createLoadExistingGrant } from './policies/existing-grant.ts';
+import { createInteractionPolicy } from './policies/interaction-policy.ts';
+import { createLifetimes } from './lifetimes.ts';
+import { createStillAllowed, narrowScopes } from './policies/narrowed-scope.ts';
+import { createRefreshCheck } from './policies/refreshed-scope.ts';
+import type { RememberedConsents } from './policies/remembered-consents.ts';
+import { createResourceHooks, knownScopes, type ScopePolicyParts } from './policies/scopes.ts';
+import { issuedBySession, issuedByToken } from './signed-in-at.ts';
+import { toEngineKeys } from './signing-keys.ts';
+import { createIntrospectionPolicy, createRevocationPolicy } from './policies/token-policies.ts';
+
+export type ConfigurationParts = {
+  readonly config: Config;
+  readonly keySet: KeySet;
+  readonly adapter: AdapterParts;
+  readonly accounts: Accounts;
+  readonly audiences: AudienceRules;
+  readonly consents: RememberedConsents;
+  readonly enginePages: EnginePages;
+  readonly now: Clock;
+  readonly telemetry: Telemetry;
+};
+
+export function createConfiguration(parts: ConfigurationParts): Configuration {
+  const { config, keySet, adapter, accounts, audiences, consents, enginePages, now } = parts;
+  const { issuer } = config;
+  const browsers = createBrowserBinding(issuer, adapter.hash);
+  const clients = new Map(config.clients.map((client) => [client.clientId, client]));
+  const findClient = (clientId: string) => clients.get(clientId);
+  const stillAllowed = createStillAllowed(findClient);
+  const scopePolicy = { config, audiences, findClient };
+  const checkRefresh = createRefreshCheck(scopePolicy);
+
+  return {
+    adapter: (model: string) => narrowScopes(model, createAdapter(model, adapter), stillAllowed),
+    clients: config.clients.map(toClientMetadata),
+    jwks: toEngineKeys(keySet),
+    cookies: cookies(config),
+    routes: {
+      authorization: ENDPOINTS.authorization,
+      token: ENDPOINTS.token,
+      userinfo: ENDPOINTS.userinfo,
+      introspection: ENDPOINTS.introspection,
+      revocation: ENDPOINTS.revocation,
+      end_session: ENDPOINTS.logout,
+      jwks: ENDPOINTS.jwks,
+    },
+    claims: CLAIMS_OF_SCOPE,
+    // What an ID token holds is decided for each client, below.
+    conformIdTokenClaims: false,
+    scopes: [...knownScopes(config)],
+    responseTypes: ['code'],
+    clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
+    enabledJWA: { idTokenSigningAlgValues: ['RS256'] },
+    ttl: createLifetimes(config.lifetimes, audiences, now),
+    // RFC 9700 §2.1.1: PKCE for every client; only a confidential one can be let off, and only where the file says so.
+    pkce: { required: (_ctx, client) => clients.get(client.clientId)?.requirePkce ?? true },
+    // RFC 9700 §4.14.2: always.
+    rotateRefreshToken(ctx) {
+      checkRefresh(ctx);
+      return true;
+    },
+    issueRefreshToken: (_ctx, client, source) =>
+      client.grantTypeAllowed('refresh_token') && source.scopes.has('offline_access'),
+    // Without offline_access a code and its tokens end with the session.
+    expiresWithSession: (_ctx, source) => !source.scopes.has('offline_access'),
+    // A tombstone never comes back to life, so the grant itself goes too and the next sign-in makes a new one.
+    revokeGrantPolicy: () => true,
+    clientBasedCORS: () => true, // http/cors.ts decides, in front of everything
+    acceptQueryParamAccessTokens: false, // RFC 9700 §4.3.2
+    // OIDC Core §3.1.2.1 requires redirect_uri, and RFC 6749 §4.1.3 the same one again with the code.
+    allowOmittingSingleRegisteredRedirectUri: false,
+    interactions: {
+      async url(ctx, interaction) {
+        // The engine has just saved it; what a request saves goes out at its end.
+        await Object.assign(interaction, { browser: browsers.bind(ctx) }).persist();
+        return `${issuer}/interaction/${interaction.uid}`;
+      },
+      policy: createInteractionPolicy(),
+    },
+    findAccount: async (ctx, id, token) => {
+      const { provider, session } = ctx.oidc;
+      const issued =
+        token === undefined ? session && issuedBySession(session) : await issuedByToken(provider, token);
+      const account = issued && (await accounts.findLive(id, issued));
+      if (account === undefined) return undefined;
+      const claims = { ...account.claims, sub: id };
+      const ofIdToken = () => (wantsFullIdToken(ctx, clients) ? claims : { sub: id });
+      return { accountId: id, claims: (use) => (use === 'id_token' ? ofIdToken() : claims) };
+    },
+    loadExistingGrant: createLoadExistingGrant({ clients, consents }),
+    extraTokenClaims: authenticationClaims,
+    renderError: enginePages.renderError,
+    features: featuresOf(parts, scopePolicy),
+  };
+}
+
+/**
+ * OIDC Core §5.4: claims of scopes are for userinfo, where an access token is issued that works there; with `resource` none
+ * does. And for a client that reads the ID token alone, as it says in the configuration.
+ */
+function wantsFullIdToken({ oidc }: KoaContextWithOIDC, clients: ReadonlyMap<string, Client>): boolean {
+  const settings = clients.get(oidc.client?.clientId ?? '');
+  return settings?.idTokenClaims === 'full' || oidc.entities.AccessToken?.aud !== undefined;
+}
+
+/** What is offered besides the core; everything that is not named is off. */
+function featuresOf(
+  { config, adapter, audiences, accounts, consents, enginePages, telemetry }: ConfigurationParts,
+  scopePolicy: ScopePolicyParts,
+): NonNullable<Configuration['features']> {
+  return {
+    devInteractions: { enabled: false },
+    dPoP: { enabled: false },
+    pushedAuthorizationRequests: { enabled: false },
+    userinfo: { enabled: true },
+    clientCredentials: { enabled: config.features.clientCredentials },
+    externalSigningSupport: { enabled: true, ack: 'experimental-01' },
+    introspection: {
+      enabled: true,
+      allowedPolicy: createIntrospectionPolicy({
+        audiences,
+        clientExists: (clientId) => scopePolicy.findClient(clientId) !== undefined,
+        findLive: (id, issued) => accounts.findLive(id, issued),
+      }),
+    },
+    revocation: {
+      enabled: true,
+      allowedPolicy: createRevocationPolicy({
+        consents,
+        audit: telemetry.audit,
+        afterwards: adapter.records.afterwards,
+      }),
+    },
+    resourceIndicators: {
+      enabled: true,
+      useGrantedResource: () => true,
+      ...createResourceHooks(scopePolicy),
+    },
+    rpInitiatedLogout: {
+      enabled: true,
+      logoutSource: enginePages.logoutSource,
+      postLogoutSuccessSource: enginePages.postLogoutSuccessSource,
+    },
+  };
+}
+
+function cookies({ issuer, cookieKeys }: Config): NonNullable<Configuration['cookies']> {
+  const options = { httpOnly: true, sameSite: 'lax', signed: true } as const;
+  return {
+    names: cookieNames(issuer),
+    long: options,
+    short: options,
+    keys: createCookieKeys(cookieKeys),
+  };
+}
+
+/** RFC 9068 §2.2.1: when and how the person signed in, where the code or the refresh token knows it. */
+function authenticationClaims(ctx: KoaContextWithOIDC): { auth_time?: number; acr?: string } {
+  const source = ctx.oidc?.entities.AuthorizationCode ?? ctx.oidc?.entities.RefreshToken;
+  return {
+    ...(source?.authTime !== undefined && { auth_time: source.authTime }),
+    ...(source?.acr !== undefined && { acr: source.acr }),
+  };
+}

@@ -1,0 +1,91 @@
+// Which grant an authorization request starts from: the one just consented to, the session's, one made from what the
+// person allowed before, or, for a first-party app with `consent: implicit`, one that holds what is asked for.
+import type Provider from 'oidc-provider';
+import type { Grant, KoaContextWithOIDC } from 'oidc-provider';
+import type { Client } from '../../config/config.ts';
+import { WHOLE_API } from './interaction-policy.ts';
+import type { Consent, RememberedConsents } from './remembered-consents.ts';
+import { generationOf } from '../seam/generation.ts';
+
+export type ExistingGrantParts = {
+  readonly clients: ReadonlyMap<string, Client>;
+  readonly consents: RememberedConsents;
+};
+
+/** Of whom and for which app, and of which sign-in: what is in a grant of another one has ended, or goes by the second. */
+type GrantOf = {
+  readonly accountId: string;
+  readonly clientId: string;
+  readonly generation: string | undefined;
+};
+
+export async function findGrant(
+  provider: Provider,
+  grantId: string | undefined,
+  { generation }: Pick<GrantOf, 'generation'>,
+): Promise<Grant | undefined> {
+  const grant = grantId === undefined ? undefined : await provider.Grant.find(grantId);
+  return grant && generationOf(grant) === generation ? grant : undefined;
+}
+
+export function newGrant(provider: Provider, { accountId, clientId, generation }: GrantOf): Grant {
+  return Object.assign(new provider.Grant({ accountId, clientId }), { generation });
+}
+
+export function createLoadExistingGrant({ clients, consents }: ExistingGrantParts) {
+  return async function loadExistingGrant(ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
+    const { client, session, account, result, provider } = ctx.oidc;
+    if (client === undefined || session === undefined || account === undefined) return undefined;
+    const { accountId } = account;
+    const { clientId } = client;
+    const grantId = result?.consent?.grantId ?? session.grantIdFor(clientId);
+    const of = { accountId, clientId, generation: generationOf(session) };
+    const existing = await findGrant(provider, grantId, of);
+    const start = () => existing ?? newGrant(provider, of);
+
+    if (clients.get(clientId)?.consent === 'implicit') {
+      const grant = start();
+      grantRequested(grant, ctx);
+      await grant.save();
+      return grant;
+    }
+    const consent = await consents.find(accountId, clientId);
+    if (consent === undefined || covers(existing, consent)) return existing;
+    const grant = start();
+    grantRemembered(grant, consent);
+    await grant.save();
+    return grant;
+  };
+}
+
+function grantRequested(grant: Grant, { oidc }: KoaContextWithOIDC): void {
+  grant.addOIDCScope([...oidc.requestParamOIDCScopes].join(' '));
+  for (const [resource, { scope, scopes }] of Object.entries(oidc.resourceServers ?? {})) {
+    const owned = [...oidc.requestParamScopes].filter((one) => scopes.has(one));
+    grant.addResourceScope(resource, scope === '' ? WHOLE_API : owned.join(' '));
+  }
+}
+
+function grantRemembered(grant: Grant, { scopes, claims, resourceScopes }: Consent): void {
+  if (scopes.length > 0) grant.addOIDCScope(scopes.join(' '));
+  if (claims.length > 0) grant.addOIDCClaims([...claims]);
+  for (const [resource, owned] of Object.entries(resourceScopes)) {
+    if (owned.length > 0) grant.addResourceScope(resource, owned.join(' '));
+  }
+}
+
+function includes(granted: string, wanted: readonly string[]): boolean {
+  const known = new Set(granted.split(' '));
+  return wanted.every((one) => known.has(one));
+}
+
+function covers(grant: Grant | undefined, { scopes, claims, resourceScopes }: Consent): boolean {
+  return (
+    grant !== undefined &&
+    includes(grant.getOIDCScopeEncountered(), scopes) &&
+    includes(grant.getOIDCClaimsEncountered().join(' '), claims) &&
+    Object.entries(resourceScopes).every(([resource, owned]) =>
+      includes(grant.getResourceScopeEncountered(resource), owned),
+    )
+  );
+}

@@ -1,0 +1,39 @@
+// Codes and tokens that were issued before a client's scope was narrowed: from then on they give what the client may
+// still ask for, and no more. The engine looks at a client's scope when it is asked for, not when it is used again.
+import type { Adapter, AdapterPayload } from 'oidc-provider';
+import type { Client } from '../../config/config.ts';
+
+const MODELS_WITH_SCOPE = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
+
+/** What of a scope its client may still ask for. */
+export type StillAllowed = (clientId: string, scope: string) => string;
+
+export function createStillAllowed(findClient: (clientId: string) => Client | undefined): StillAllowed {
+  return (clientId, scope) => {
+    const allowed = findClient(clientId)?.scopes;
+    // Of a client that is gone nothing is given anyway; whoever asks for it says so.
+    if (allowed === undefined) return scope;
+    return scope
+      .split(' ')
+      .filter((one) => allowed.includes(one))
+      .join(' ');
+  };
+}
+
+export function narrowScopes(model: string, adapter: Adapter, stillAllowed: StillAllowed): Adapter {
+  if (!MODELS_WITH_SCOPE.has(model)) return adapter;
+
+  function narrow(payload: AdapterPayload): AdapterPayload {
+    const { scope, clientId } = payload;
+    if (typeof scope !== 'string' || clientId === undefined) return payload;
+    return { ...payload, scope: stillAllowed(clientId, scope) };
+  }
+
+  return {
+    ...adapter,
+    async find(id) {
+      const payload = await adapter.find(id);
+      return payload ? narrow(payload) : undefined;
+    },
+  };
+}

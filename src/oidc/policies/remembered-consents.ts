@@ -1,0 +1,90 @@
+// What a person allowed an app, kept beyond the session: one record for each person and app, with an end. A sign-out
+// leaves it, so that the next sign-in doesn't ask again; revoking a token of the app withdraws it, and so does whatever
+// ends everything of a person (disabling, sign-out everywhere), also of the sign-in that it was given in.
+import type { Accounts, Issued } from '../../users/accounts.ts';
+import { FORM_VERSION, readForm, type StoredForm } from '../../store/form.ts';
+import type { KeyedHash } from '../../store/keyed-hash.ts';
+import type { RecordStore, StoreClock } from '../../store/store.ts';
+import type { OnDamaged } from '../record-payload.ts';
+
+export const CONSENT = 'Consent';
+
+/** The name that it is stored under. */
+export function consentKey(hash: KeyedHash, accountId: string, clientId: string): string {
+  return hash(`consent:${accountId}\n${clientId}`);
+}
+
+export type Consent = {
+  readonly scopes: readonly string[];
+  readonly claims: readonly string[];
+  readonly resourceScopes: Readonly<Record<string, readonly string[]>>;
+};
+
+type ConsentForm = StoredForm & Consent & { readonly at: number; readonly generation?: string };
+
+export type ConsentParts = {
+  readonly records: RecordStore;
+  readonly hash: KeyedHash;
+  readonly clock: StoreClock;
+  readonly onDamaged: OnDamaged;
+  readonly findLive: Accounts['findLive'];
+  /** 0 remembers nothing. */
+  readonly lifetimeSeconds: number;
+};
+
+export interface RememberedConsents {
+  /** Undefined also when everything of the person has ended since. */
+  find(accountId: string, clientId: string): Promise<Consent | undefined>;
+  /** Adds to what is remembered, and begins its time anew. `issued`: the sign-in that it was given in. */
+  add(accountId: string, clientId: string, consent: Consent, issued: Issued): Promise<void>;
+  withdraw(accountId: string, clientId: string): Promise<void>;
+}
+
+export function createRememberedConsents(parts: ConsentParts): RememberedConsents {
+  const { records, hash, clock, onDamaged, findLive, lifetimeSeconds } = parts;
+  const keyOf = (accountId: string, clientId: string) => consentKey(hash, accountId, clientId);
+
+  async function findForm(accountId: string, clientId: string): Promise<ConsentForm | undefined> {
+    if (lifetimeSeconds === 0) return undefined;
+    const record = await records.find(CONSENT, keyOf(accountId, clientId));
+    const form = record && readForm(record.payload, 'a consent');
+    if (record !== undefined && form === undefined) onDamaged(CONSENT, record.key);
+    if (form === undefined) return undefined;
+    const { at, generation } = form as ConsentForm;
+    const account = await findLive(accountId, { generation, at: at - clock.ahead });
+    return account && (form as ConsentForm);
+  }
+
+  return {
+    find: findForm,
+    async add(accountId, clientId, consent, { generation, at }) {
+      if (lifetimeSeconds === 0) return;
+      const form = await findForm(accountId, clientId);
+      const given = { ...merge(form, consent), generation, at: at + clock.ahead };
+      await records.save({
+        kind: CONSENT,
+        key: keyOf(accountId, clientId),
+        payload: JSON.stringify({ ...form, ...given, v: FORM_VERSION }),
+        ttlSeconds: lifetimeSeconds,
+      });
+    },
+    async withdraw(accountId, clientId) {
+      await records.destroy(CONSENT, keyOf(accountId, clientId));
+    },
+  };
+}
+
+function merge(before: Consent | undefined, added: Consent): Consent {
+  const resources = new Set(Object.keys({ ...before?.resourceScopes, ...added.resourceScopes }));
+  return {
+    scopes: union(before?.scopes, added.scopes),
+    claims: union(before?.claims, added.claims),
+    resourceScopes: Object.fromEntries(
+      [...resources].map((one) => [one, union(before?.resourceScopes[one], added.resourceScopes[one])]),
+    ),
+  };
+}
+
+function union(left: readonly string[] = [], right: readonly string[] = []): string[] {
+  return [...new Set([...left, ...right])];
+}

@@ -1,0 +1,165 @@
+// Which scopes and which resource a request may name (RFC 6749 §3.3, RFC 8707). The engine drops what it doesn't know and takes any
+// resource, so all of it is refused here. Which audience a token has is in tokens/audience.ts; a refresh is in refreshed-scope.ts.
+import { errors, type KoaContextWithOIDC, type ResourceServer } from 'oidc-provider';
+import { SPECIFICATION_SCOPES, type Client, type Config, type Resource } from '../../config/config.ts';
+import type { AudienceRules } from '../../tokens/audience.ts';
+
+/** What a token is asked for. */
+export type Asked = {
+  readonly client: Client;
+  readonly scopes: readonly string[];
+  readonly resource?: string | undefined;
+  /** For a person, or for the client itself (client_credentials). */
+  readonly isForPerson: boolean;
+};
+
+/** Why there is no such token; undefined when there may be one. */
+export type FindRefusal = (asked: Asked) => errors.OIDCProviderError | undefined;
+
+export type ScopePolicyParts = {
+  readonly config: Pick<Config, 'resources'>;
+  readonly audiences: AudienceRules;
+  readonly findClient: (clientId: string) => Client | undefined;
+};
+
+export function createFindRefusal({ config, audiences }: Omit<ScopePolicyParts, 'findClient'>): FindRefusal {
+  const known = knownScopes(config);
+
+  function scopeRefusal({ client, scopes, isForPerson }: Asked, resource: Resource | undefined) {
+    // A person's own scopes are about the ID token, so they may be asked for beside a resource.
+    const isBeside = (scope: string) => isForPerson && audiences.ownersOf([scope]).length === 0;
+    for (const scope of scopes) {
+      // RFC 6749 §3.3: an unknown scope is refused, never dropped silently.
+      if (!known.has(scope)) return new errors.InvalidScope('requested scope is not supported', scope);
+      if (!client.scopes.includes(scope))
+        return new errors.InvalidScope('requested scope is not allowed', scope);
+      if (resource !== undefined && !resource.scopes.includes(scope) && !isBeside(scope))
+        return new errors.InvalidScope('requested scope is not of that resource', scope);
+    }
+    return undefined;
+  }
+
+  function refusalWithout(asked: Asked) {
+    const { scopes, isForPerson } = asked;
+    if (scopes.length === 0 && isForPerson) return missingScope();
+    // RFC 9068 §3: a token for two resources would let each use it at the other.
+    return (
+      scopeRefusal(asked, undefined) ??
+      (audiences.ownersOf(scopes).length > 1 ? severalResources(scopes) : undefined)
+    );
+  }
+
+  function refusalAt(resource: Resource, asked: Asked) {
+    const { scopes, isForPerson } = asked;
+    const hasScopes = resource.scopes.length > 0;
+    if (scopes.length === 0 && (isForPerson || hasScopes)) return missingScope();
+    const isBacked = !hasScopes || resource.scopes.some((scope) => scopes.includes(scope));
+    return scopeRefusal(asked, resource) ?? (isBacked ? undefined : noScopeOfResource());
+  }
+
+  return function findRefusal(asked) {
+    if (asked.resource === undefined) return refusalWithout(asked);
+    const resource = audiences.findResource(asked.resource);
+    if (resource !== undefined && mayHave(asked.client, resource)) return refusalAt(resource, asked);
+    return new errors.InvalidTarget('resource is not known, or not for this client');
+  };
+}
+
+const missingScope = () => new errors.CustomOIDCProviderError('invalid_scope', 'scope is missing');
+const noScopeOfResource = () => new errors.InvalidTarget('no scope of that resource was requested');
+export const severalResources = (scopes: readonly string[]) =>
+  new errors.InvalidScope('requested scopes are of several resources', scopes.join(' '));
+
+function mayHave(client: Client, { scopes, clients }: Resource): boolean {
+  return scopes.length === 0
+    ? clients.includes(client.clientId)
+    : scopes.some((scope) => client.scopes.includes(scope));
+}
+
+/** Every scope that exists: the specification's and those of the resources. */
+export function knownScopes({ resources }: Pick<Config, 'resources'>): ReadonlySet<string> {
+  return new Set([...SPECIFICATION_SCOPES, ...resources.flatMap(({ scopes }) => scopes)]);
+}
+
+type EngineClient = { readonly clientId: string };
+
+/** The engine's two hooks; one of them runs for each request that names scopes, before anything else is decided. */
+export type ResourceHooks = {
+  /** No resource was asked for; or, with `oneOf`, several. */
+  readonly defaultResource: (
+    ctx: KoaContextWithOIDC,
+    client: EngineClient,
+    oneOf?: readonly string[],
+  ) => undefined;
+  readonly getResourceServerInfo: (
+    ctx: KoaContextWithOIDC,
+    resource: string,
+    client: EngineClient,
+  ) => ResourceServer;
+};
+
+export function createResourceHooks(parts: ScopePolicyParts): ResourceHooks {
+  const { audiences, findClient } = parts;
+  const findRefusal = createFindRefusal(parts);
+
+  function check(ctx: KoaContextWithOIDC, { clientId }: EngineClient, resource?: string): Client {
+    refuseRemovedRedirectUri(ctx);
+    const client = findClient(clientId);
+    if (client === undefined) throw new errors.InvalidClient();
+    const { params, entities } = ctx.oidc;
+    const granted = (entities.AuthorizationCode ?? entities.RefreshToken)?.scopes;
+    const scopes =
+      granted === undefined ? scopesIn(params?.['scope']) : scopesBeside(audiences, granted, resource);
+    const isForPerson = params?.['grant_type'] !== 'client_credentials';
+    const refusal = findRefusal({ client, scopes, resource, isForPerson });
+    if (refusal !== undefined) throw refusal;
+    return client;
+  }
+
+  return {
+    defaultResource(ctx, client, oneOf) {
+      if (oneOf !== undefined) throw tooManyResources();
+      check(ctx, client);
+      return undefined;
+    },
+    getResourceServerInfo(ctx, identifier, engineClient) {
+      if (Array.isArray(ctx.oidc.params?.['resource'])) throw tooManyResources();
+      const client = check(ctx, engineClient, identifier);
+      const resource = audiences.findResource(identifier);
+      const audience = resource?.resource ?? identifier;
+      return {
+        scope: resource?.scopes.filter((scope) => client.scopes.includes(scope)).join(' ') ?? '',
+        audience,
+        accessTokenTTL: audiences.lifetimeOf(audience),
+      };
+    },
+  };
+}
+
+export function tooManyResources(): errors.InvalidTarget {
+  return new errors.InvalidTarget('only a single resource is supported');
+}
+
+/** A sign-in that was open while the file changed must not end at an address that is gone from it; the engine looked before. */
+function refuseRemovedRedirectUri({ oidc }: KoaContextWithOIDC): void {
+  const redirectUri = oidc.params?.['redirect_uri'];
+  if (oidc.route !== 'resume' || oidc.client?.redirectUriAllowed(String(redirectUri)) === true) return;
+  throw new errors.InvalidRedirectUri();
+}
+
+export function scopesIn(parameter: unknown): readonly string[] {
+  return typeof parameter === 'string' ? parameter.split(' ').filter(Boolean) : [];
+}
+
+/** Of granted scopes those that a token for `resource` can be about: nobody asked for the others with this request. */
+export function scopesBeside(
+  { ownersOf, findResource }: AudienceRules,
+  granted: Iterable<string>,
+  identifier: string | undefined,
+): readonly string[] {
+  const resource = identifier === undefined ? undefined : findResource(identifier)?.resource;
+  return [...granted].filter((scope) => {
+    const [owner] = ownersOf([scope]);
+    return identifier === undefined || owner === undefined || owner === resource;
+  });
+}

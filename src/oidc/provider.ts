@@ -1,0 +1,176 @@
+// One instance of the engine for one configuration and one key set, tested before anybody sees it. New keys or a new
+// configuration make a new instance; nothing here changes afterwards.
+import compose from 'koa-compose';
+import type { Middleware } from 'koa';
+import type Provider from 'oidc-provider';
+import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { Client } from '../config/config.ts';
+import { ENDPOINTS } from '../config/endpoints.ts';
+import { jwksMaxAge } from '../keys/timing.ts';
+import type { ClientEndpoint, Limits } from '../limits/limits.ts';
+import {
+  type AccessTokens,
+  assertMaySign,
+  createAccessTokens,
+  measuredSigning,
+  signOnlyWhile,
+} from '../tokens/access-token.ts';
+import type { Pages } from '../views/pages.ts';
+import { createAudienceRules } from '../tokens/audience.ts';
+import type { RevokedTokens } from '../tokens/revoked-tokens.ts';
+import { adjustAnswers, rememberFaults } from './answers.ts';
+import { recordEvents } from './audit-trail.ts';
+import { createBrowserBinding } from './browser-binding.ts';
+import {
+  type ClientRequest,
+  createSecretComparison,
+  type SecretComparisonParts,
+} from './client-authentication.ts';
+import { type ConfigurationParts, createConfiguration } from './options.ts';
+import { createEnginePages } from './engine-pages.ts';
+import { acceptForIntrospection, limitIntrospection } from './limit-introspection.ts';
+import { createStillAllowed } from './policies/narrowed-scope.ts';
+import { createOfflineAccessNotice } from './policies/offline-access.ts';
+import { createRecentApps, type RecentApps } from './recent-apps.ts';
+import { createRememberedConsents, type RememberedConsents } from './policies/remembered-consents.ts';
+import { createMachineTokenFinder } from './machine-tokens.ts';
+import { plainClientCredentials, type PlainClientCredentialsParts } from './fast/client-credentials.ts';
+import { plainIntrospection, type PlainIntrospectionParts } from './fast/introspection.ts';
+import { logEvents } from './event-log.ts';
+import { createFindRefusal } from './policies/scopes.ts';
+import { PosternProvider } from './seam/provider.ts';
+import type { ShortWay } from './fast/fast-answer.ts';
+import { assertSignsAndVerifies } from './self-test.ts';
+import { signOutAtOnce } from './sign-out-at-once.ts';
+import { createHearingPolicy } from './policies/token-policies.ts';
+
+export type EngineParts = Omit<ConfigurationParts, 'audiences' | 'consents' | 'enginePages'> & {
+  readonly pages: Pages;
+  readonly revoked: RevokedTokens;
+  readonly limits: Limits;
+  readonly verifySlow: SecretComparisonParts['verifySlow'];
+  readonly onSecretUsed?: SecretComparisonParts['onSecretUsed'];
+  /** False: the keys may be out of date, and nothing may be signed with them. */
+  readonly maySign: () => boolean;
+  /** False: the engine answers every request by itself, which must make no difference. */
+  readonly hasShortWays?: boolean | undefined;
+};
+
+export type Engine = {
+  readonly provider: Provider;
+  readonly tokens: AccessTokens;
+  /** For how many seconds a JWKS answer may be kept. */
+  readonly jwksMaxAge: () => number;
+  readonly findClient: (clientId: string) => Client | undefined;
+  readonly consents: RememberedConsents;
+  readonly recentApps: RecentApps;
+  /** By path below the issuer. */
+  readonly shortWays: ReadonlyMap<string, ShortWay>;
+  /** Runs inside the host's own Koa context. */
+  readonly handle: Middleware;
+};
+
+/** Throws when the new instance can't sign what it verifies or would publish a private key. */
+export async function createEngine(parts: EngineParts): Promise<Engine> {
+  const { config, keySet, now, limits, revoked, maySign, verifySlow, onSecretUsed, telemetry } = parts;
+  const { audit, log, metrics } = telemetry;
+  const audiences = createAudienceRules(config.issuer, config.resources, config.lifetimes.accessToken);
+  const signer = createAccessTokens(config.issuer, keySet, now);
+  await assertSignsAndVerifies(signer, keySet, now);
+  // An ID token is only ever signed after an access token, in the same request: this guards both.
+  const tokens = signOnlyWhile(maySign, measuredSigning(signer, metrics));
+
+  const clients = new Map(config.clients.map((client) => [client.clientId, client]));
+  const findClient = (clientId: string) => clients.get(clientId);
+  const secrets = createSecretComparison({ findClient, limits, now, verifySlow, onSecretUsed });
+
+  const findMachineToken = createMachineTokenFinder(tokens, revoked, createStillAllowed(findClient));
+  const mayHearOf = createHearingPolicy({ audiences, clientExists: (clientId) => clients.has(clientId) });
+  const machines = { findClient, secrets, tokens, audiences, audit, findMachineToken, mayHearOf };
+  const shortWays = createShortWays({ ...parts, ...machines });
+
+  const { records, hash } = parts.adapter;
+  const lifetimeSeconds = config.lifetimes.consent;
+  const consents = createRememberedConsents({
+    ...parts.adapter,
+    findLive: (id, issued) => parts.accounts.findLive(id, issued),
+    lifetimeSeconds,
+  });
+  const recentApps = createRecentApps(config.issuer);
+  const enginePages = createEnginePages({ pages: parts.pages, issuer: config.issuer, clients, recentApps });
+
+  async function countClient(ctx: KoaContextWithOIDC | undefined, clientId: string): Promise<void> {
+    const client = findClient(clientId);
+    const { endpoint, address } = requestOf(ctx);
+    if (client === undefined) return;
+    if (endpoint === 'introspection') acceptForIntrospection(ctx?.state ?? {}, client);
+    else await limits.takeClient(endpoint, client, address);
+  }
+
+  const configuration = createConfiguration({ ...parts, audiences, consents, enginePages });
+  const provider = new PosternProvider(config.issuer, configuration, {
+    tokens,
+    audiences,
+    revoked,
+    findMachineToken,
+    browsers: createBrowserBinding(config.issuer, hash),
+    isPublicClient: (clientId) => findClient(clientId)?.tokenEndpointAuthMethod === 'none',
+    async compareClientSecret(ctx, clientId, secret) {
+      const isRight = await secrets.compare(requestOf(ctx), clientId, secret);
+      if (isRight) await countClient(ctx, clientId);
+      return isRight;
+    },
+    admitPublicClient: countClient,
+  });
+  rememberFaults(provider);
+  logEvents(provider, log);
+  recordEvents(provider, audit, records.afterwards);
+
+  return {
+    provider,
+    tokens,
+    jwksMaxAge: () => jwksMaxAge(keySet, config.signingKeys, parts.adapter.clock.now()),
+    findClient,
+    consents,
+    recentApps,
+    shortWays,
+    handle: compose([
+      keepGrants(maySign),
+      createOfflineAccessNotice(log),
+      limitIntrospection(limits),
+      adjustAnswers(config.issuer),
+      signOutAtOnce(enginePages, parts.adapter, audit),
+      ...(provider.middleware as Middleware[]),
+    ]),
+  };
+}
+
+type ShortWaysParts = Omit<PlainClientCredentialsParts, 'findRefusal'> &
+  Omit<PlainIntrospectionParts, 'issuer'> &
+  Pick<EngineParts, 'config' | 'hasShortWays'>;
+
+function createShortWays({ config, hasShortWays, ...parts }: ShortWaysParts): ReadonlyMap<string, ShortWay> {
+  // Without the grant, the engine knows no machine token either.
+  if (!config.features.clientCredentials || hasShortWays === false) return new Map();
+  const findRefusal = createFindRefusal({ config, audiences: parts.audiences });
+  return new Map([
+    [ENDPOINTS.token, plainClientCredentials({ ...parts, findRefusal })],
+    [ENDPOINTS.introspection, plainIntrospection({ ...parts, issuer: config.issuer })],
+  ]);
+}
+
+/** Where and from where a client says who it is. */
+function requestOf(ctx: KoaContextWithOIDC | undefined): ClientRequest {
+  return {
+    endpoint: (ctx?.oidc.route ?? 'token') as ClientEndpoint,
+    address: String(ctx?.state['clientAddress'] ?? ''),
+  };
+}
+
+/** Refuses before a code or a refresh token is used up for an answer that can't be signed. */
+function keepGrants(maySign: () => boolean): Middleware {
+  return async function keepGrant(ctx, next) {
+    if (ctx.path === ENDPOINTS.token && ctx.method === 'POST') assertMaySign(maySign);
+    await next();
+  };
+}

@@ -1,0 +1,71 @@
+// Answers at once where the engine would send a page that submits itself: a sign-out with nobody signed in, and a sign-in
+// as somebody else than who was signed in. Such a page is unstyled, and a dead end of one button without JavaScript.
+import type { Middleware } from 'koa';
+import type { KoaContextWithOIDC, Session } from 'oidc-provider';
+import type { Audit } from '../observability/audit.ts';
+import { type AdapterParts, createAdapter } from './adapter.ts';
+import { recordSignOut } from './audit-trail.ts';
+import type { EnginePages } from './engine-pages.ts';
+
+const POLICY = 'Content-Security-Policy';
+
+type SessionState = { readonly postLogoutRedirectUri?: string } | undefined;
+
+export function signOutAtOnce(enginePages: EnginePages, adapter: AdapterParts, audit: Audit): Middleware {
+  const grants = createAdapter('Grant', adapter);
+
+  return async function answerAtOnce(hostCtx, next) {
+    const policy = hostCtx.response.get(POLICY);
+    await next();
+    const ctx = hostCtx as unknown as KoaContextWithOIDC;
+    const session = ctx.oidc?.session;
+    if (session === undefined || ctx.status !== 200) return;
+    if (ctx.oidc.route === 'end_session' && session.accountId === undefined) {
+      await forget(ctx, session, policy);
+      answerNobody(ctx, enginePages);
+    } else if (ctx.oidc.route === 'resume') {
+      const resume = (session.state as SessionState)?.postLogoutRedirectUri;
+      if (resume === undefined) return;
+      // As the engine's confirmation does: what lives with the session ends with it.
+      await Promise.all(grantsOf(session).map((grantId) => grants.destroy(grantId)));
+      await forget(ctx, session, policy);
+      adapter.records.afterwards(() => recordSignOut(audit, ctx, 'another_person_signed_in'));
+      redirect(ctx, resume);
+    }
+  };
+}
+
+function answerNobody(ctx: KoaContextWithOIDC, enginePages: EnginePages): void {
+  const { post_logout_redirect_uri: uri, state } = ctx.oidc.params ?? {};
+  // The engine has left it only when it is registered for the client.
+  if (typeof uri !== 'string') return enginePages.nobodyToSignOut(ctx);
+  const target = new URL(uri);
+  if (typeof state === 'string') target.searchParams.set('state', state);
+  return redirect(ctx, target.href);
+}
+
+function grantsOf({ authorizations = {} }: Session): readonly string[] {
+  return Object.values(authorizations).flatMap(({ grantId, persistsLogout }) =>
+    grantId === undefined || persistsLogout ? [] : [grantId],
+  );
+}
+
+/** The session, the cookies that this answer would have set for it, and the script that its page would have run. */
+async function forget(ctx: KoaContextWithOIDC, session: Session, policy: string): Promise<void> {
+  // One to which nobody has signed in was never stored.
+  if (session.accountId !== undefined) await session.destroy();
+  if (policy !== '') ctx.set(POLICY, policy);
+  const name = ctx.oidc.provider.cookieName('session');
+  const set = [ctx.response.headers['set-cookie'] ?? []].flat().filter((one) => !one.startsWith(name));
+  ctx.remove('Set-Cookie');
+  if (set.length > 0) ctx.set('Set-Cookie', set);
+  for (const cookie of [name, `${name}.sig`]) {
+    ctx.cookies.set(cookie, null, { signed: false, httpOnly: true, sameSite: 'lax' });
+  }
+}
+
+function redirect(ctx: KoaContextWithOIDC, target: string): void {
+  ctx.redirect(target);
+  ctx.status = 303;
+  ctx.body = '';
+}

@@ -1,0 +1,31 @@
+// When the person behind a token signed in: what voids sign-ins before a moment voids everything that came of them, also what
+// was issued a moment later by a request that was under way, or before by a machine whose clock is ahead of the operator's.
+
+import type Provider from 'oidc-provider';
+import type { Session } from 'oidc-provider';
+import type { Issued } from '../users/accounts.ts';
+import { generationOf } from './seam/generation.ts';
+
+/** What the engine's tokens have of it: codes and refresh tokens `authTime`, access tokens what went into their claims. */
+export type TokenOfPerson = {
+  readonly iat: number;
+  readonly grantId?: string | undefined;
+  readonly authTime?: number | undefined;
+  readonly extra?: { readonly auth_time?: unknown } | undefined;
+};
+
+export function issuedBySession(session: Session): Issued {
+  return { generation: generationOf(session), at: session.loginTs ?? 0 };
+}
+
+/** The engine asks for the grant of each token anyway: within a request it is read once. */
+export async function issuedByToken(provider: Provider, token: TokenOfPerson): Promise<Issued> {
+  const grant = token.grantId === undefined ? undefined : await provider.Grant.find(token.grantId);
+  return { generation: grant && generationOf(grant), at: signedInAt(token) };
+}
+
+/** Epoch seconds; never later than the token itself. */
+function signedInAt({ iat, authTime, extra }: TokenOfPerson): number {
+  const times = [iat, authTime, extra?.auth_time];
+  return Math.min(...times.filter((time) => typeof time === 'number'));
+}

@@ -1,0 +1,158 @@
+// The process above several workers: it starts them and answers on the management port for all of them. It opens no store
+// and loads no engine, so that it is there when a worker isn't.
+import cluster from 'node:cluster';
+import type { Config } from '../config/config.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import { keepUntilRestart } from '../config/restart.ts';
+import { createManagementApp, type Status } from '../http/management.ts';
+import { createListener, type Listener } from '../http/server.ts';
+import { createTryOut, findDemo } from '../http/try-out.ts';
+import { addUp, type ProcessMetrics, toText } from '../observability/metrics.ts';
+import type { Telemetry } from '../observability/telemetry.ts';
+import { KeptWorker } from './worker-process.ts';
+import { combineStatus } from './worker-status.ts';
+import type { Job } from './worker.ts';
+
+/** A worker's own drain ends before. */
+const STOP_WITHIN_MS = 9500;
+
+/** The primary in log and metrics; its workers are numbers from 1. */
+export const PRIMARY = 'primary';
+
+export class Primary {
+  readonly #telemetry: Telemetry;
+  readonly #management: Listener;
+  readonly #workers: readonly KeptWorker[];
+  /** What a worker starts with: also while the file is broken, the configuration that the others run. */
+  #job: Omit<Job, 'worker'>;
+  /** What all workers that ended had counted. A sum that falls would look to Prometheus like a restart. */
+  #ended: Promise<ProcessMetrics> = Promise.resolve([]);
+
+  /** Nothing runs yet. */
+  constructor(loaded: LoadedConfig, telemetry: Telemetry) {
+    const { config } = loaded;
+    this.#telemetry = telemetry;
+    this.#job = { loaded, running: config };
+    this.#management = createListener('management', config.management);
+    this.#workers = Array.from(
+      { length: config.workers },
+      (_none, index) =>
+        new KeptWorker({
+          number: index + 1,
+          processes: config.workers,
+          log: telemetry.log,
+          job: () => this.#job,
+          onTaken: (taken) => this.#follow(taken),
+          onEnded: (counted) => {
+            this.#ended = this.#ended.then((before) => addUp([before, counted]));
+          },
+        }),
+    );
+    telemetry.metrics.describe(async () => {
+      const { problems, configuration } = await this.#status();
+      return {
+        configurationHash: configuration.hash,
+        configurationIsCurrent: configuration.problem === undefined,
+        ready: problems.length === 0,
+        // The workers say these.
+        pending: [],
+        keys: [],
+        nextKeyStepAt: undefined,
+        secretExpiries: [],
+        secretUses: [],
+        storeWarnings: [],
+      };
+    });
+  }
+
+  /** Resolves when all workers serve. Rejects with one clear line for the operator. */
+  async start(): Promise<void> {
+    cluster.schedulingPolicy = cluster.SCHED_RR;
+    // A structured clone, because JSON has no Buffers.
+    cluster.setupPrimary({
+      serialization: 'advanced',
+      execArgv: [...process.execArgv, '--disable-sigusr1'],
+    });
+    try {
+      await this.#serveManagement();
+      await Promise.all([this.#management.start(), ...this.#workers.map((worker) => worker.start())]);
+    } catch (error) {
+      await this.stop();
+      throw error;
+    }
+  }
+
+  /** Each worker opens its log files again and looks at the configuration. */
+  reload(): void {
+    for (const worker of this.#workers) worker.reload();
+  }
+
+  /** Lets requests in flight end; at most 10 s. */
+  async stop(): Promise<void> {
+    const deadline = setTimeout(() => this.#workers.forEach((worker) => worker.kill()), STOP_WITHIN_MS);
+    // All in one step: no worker turns its callers away while another one still accepts them.
+    await Promise.all([...this.#workers.map((worker) => worker.stop()), this.#management.stop()]);
+    clearTimeout(deadline);
+  }
+
+  /** A worker runs `loaded`. The others read the same files, one a little later than the other. */
+  #follow(loaded: LoadedConfig): void {
+    if (loaded.readAt < this.#job.loaded.readAt) return;
+    this.#job = { loaded, running: keepUntilRestart(this.#job.running, loaded.config) };
+    this.#serveManagement().catch((error: unknown) =>
+      this.#telemetry.log.error({ err: error }, 'the configuration could not be taken over'),
+    );
+  }
+
+  async #serveManagement(): Promise<void> {
+    const config = this.#job.running;
+    this.#management.serve(
+      createManagementApp({
+        address: config.management,
+        status: () => this.#status(),
+        metrics: () => this.#metrics(),
+        tryOut: findDemo(config) && (await openTryOut(config)),
+      }),
+    );
+  }
+
+  async #status(): Promise<Status> {
+    const statuses = await Promise.all(
+      this.#workers.map(async (worker) => {
+        const { number, pid, isServing } = worker;
+        return { worker: number, pid, isServing, status: await worker.ask('status') };
+      }),
+    );
+    return combineStatus(statuses, this.#job.loaded.hash);
+  }
+
+  async #metrics(): Promise<string> {
+    const [own, ...answered] = await Promise.all([
+      this.#telemetry.metrics.read(),
+      ...this.#workers.map((worker) => worker.scrape()),
+    ]);
+    // From here to `#ended` in one step: one that ends meanwhile would be counted twice, or not at all.
+    const processes = new Map([[PRIMARY, own]]);
+    const silent: ProcessMetrics[] = [];
+    this.#workers.forEach((worker, index) => {
+      if (answered[index] === undefined) silent.push(worker.counted);
+      else if (worker.counted.length > 0) processes.set(String(worker.number), worker.counted);
+    });
+    return toText(processes, await addUp([...silent, await this.#ended]));
+  }
+}
+
+/** Loaded only where there is a demo. What is wrong with a view is said by the workers. */
+async function openTryOut(config: Config) {
+  const { issuer, branding, viewsFolder } = config;
+  const { createViews } = await import('../views/views.ts');
+  const { BUILT_IN_FOLDER } = await import('../views/built-in-folder.ts');
+  const { pages } = createViews({
+    builtInFolder: BUILT_IN_FOLDER,
+    overrideFolder: viewsFolder,
+    branding,
+    issuer,
+    onProblem: () => undefined,
+  });
+  return createTryOut({ config, pages });
+}

@@ -1,0 +1,208 @@
+// What a running service says of itself to those who run it: ready or why not, and what a scrape of the metrics shows.
+import type { Config } from '../config/config.ts';
+import { needRestart } from '../config/restart.ts';
+import { secretId } from '../config/secret-id.ts';
+import type { SecretUses } from '../oidc/secret-uses.ts';
+import type { ConfigStatus, Status } from '../http/management.ts';
+import { findKeyFault } from '../keys/open-keys.ts';
+import { outlook } from '../keys/outlook.ts';
+import type { KeySet } from '../keys/key-set.ts';
+import { keyProblems } from '../keys/readiness.ts';
+import { nextStep } from '../keys/ring-steps.ts';
+import type { Rotation } from '../keys/rotation.ts';
+import type { Timing } from '../keys/timing.ts';
+import { createLossDetector } from '../store/lost-writes.ts';
+import { type Clock, type Store, StoreUnavailable, StoreUnfit } from '../store/store.ts';
+import { measured } from '../store/measured.ts';
+import type { Snapshot } from '../observability/instruments.ts';
+import type { Log } from '../observability/log.ts';
+import type { Telemetry } from '../observability/telemetry.ts';
+
+/** Why the service isn't ready, one line each; empty when it is. */
+export async function problemsOf(
+  { store, storeProblem }: WatchedStore,
+  rotation: Rotation,
+): Promise<readonly string[]> {
+  const problems = keyProblems(rotation.status(), store.clock.now());
+  const problem = await storeProblem();
+  return problem === undefined ? problems : [problem, ...problems];
+}
+
+export type WatchedStore = {
+  /** As the one that was given, and measured. Whoever closes it ends the watch. */
+  readonly store: Store;
+  /** Asks now: why the store can't be used, undefined when it can. Never rejects. */
+  readonly storeProblem: () => Promise<string | undefined>;
+};
+
+const LOOK_EVERY_MS = 5000;
+const LOOK_AGAIN_MS = 1000;
+/** By then a connection that was cut has been tried again, which says more than that it was cut. */
+const LOOK_SOON_MS = 200;
+
+/**
+ * Looks at the store by itself, and at once when something fails there, and writes one line to the log whenever what is wrong with
+ * it changes.
+ */
+export function watchStore(given: Store, { log, metrics }: Pick<Telemetry, 'log' | 'metrics'>): WatchedStore {
+  let known: unknown;
+  let asking: Promise<string | undefined> | undefined;
+  let isClosed = false;
+  let dueAt = 0;
+  let timer: NodeJS.Timeout | undefined;
+  lookIn(LOOK_EVERY_MS);
+  const store = measured(given, (operation, seconds, failed) => {
+    metrics.storeOperation(operation, seconds, failed);
+    if (failed && operation !== 'ping' && dueAt - performance.now() > LOOK_AGAIN_MS) lookIn(LOOK_SOON_MS);
+  });
+
+  async function ask(): Promise<string | undefined> {
+    const error: unknown = await store.ping().catch((reason: unknown) => reason);
+    const problem = error === undefined ? undefined : toProblem(error);
+    // How a network is broken may be said in another way each time; what a server answers is worth a line of its own.
+    const state = error instanceof Error && error.name === StoreUnavailable.name ? error.name : problem;
+    if (state === known || isClosed) return problem;
+    known = state;
+    if (problem === undefined) log.info('the store can be used again');
+    else log.error(problem);
+    return problem;
+  }
+
+  function storeProblem(): Promise<string | undefined> {
+    asking ??= ask().finally(() => (asking = undefined));
+    return asking;
+  }
+
+  function lookIn(ms: number): void {
+    clearTimeout(timer);
+    if (isClosed) return;
+    dueAt = performance.now() + ms;
+    timer = setTimeout(() => {
+      void storeProblem().then((problem) => lookIn(problem === undefined ? LOOK_EVERY_MS : LOOK_AGAIN_MS));
+    }, ms).unref();
+  }
+
+  return {
+    store: {
+      ...store,
+      close() {
+        isClosed = true;
+        clearTimeout(timer);
+        return store.close();
+      },
+    },
+    storeProblem,
+  };
+}
+
+/** What the operator must change at the server or the disk; anything else is an outage. */
+function toProblem(error: unknown): string {
+  if (error instanceof StoreUnfit) return `the store is not safe: ${error.message}`;
+  return error instanceof StoreUnavailable ? error.message : "can't reach the store";
+}
+
+/** Settings of the stored keys: with others the next start may be refused. */
+const KEY_SETTINGS = ['encryption_keys', 'issuer'];
+
+/**
+ * With what of `wanted` waits for a restart, and what would stop it. Tried anew each time, because "postern keys rewrap" may have
+ * made the start possible. While the store can't be asked, nothing is said of that.
+ */
+export async function withPending(
+  status: ConfigStatus,
+  running: Config,
+  wanted: Config,
+  store: Store,
+): Promise<ConfigStatus> {
+  const settings = needRestart(running, wanted);
+  if (settings.length === 0) return status;
+  const first = settings.find((setting) => KEY_SETTINGS.includes(setting));
+  // The keys of another store can't be tried from here.
+  const canTry = first !== undefined && !settings.includes('store');
+  const problem = canTry ? await findKeyFault(wanted, store).catch(() => undefined) : undefined;
+  return {
+    ...status,
+    pending: settings.map((setting) => (setting === first ? { setting, problem } : { setting })),
+  };
+}
+
+export function reportPending({ pending = [] }: ConfigStatus, log: Log): void {
+  const keys = pending.map(({ setting }) => setting);
+  if (keys.length > 0) log.warn({ keys }, 'these settings take effect at the next start');
+  for (const { setting, problem } of pending) {
+    if (problem !== undefined) log.error({ setting, problem }, 'the next start would be refused');
+  }
+}
+
+/** `areNew`: this start found an empty store. Whether one was lost is for the operator to know. */
+export function reportKeys(
+  { active, published }: KeySet,
+  areNew: boolean,
+  { log, audit }: Pick<Telemetry, 'log' | 'audit'>,
+): void {
+  const fields = { kid: active.kid, published: published.map(({ kid }) => kid) };
+  audit.record('keys_changed', 'success', fields);
+  if (!areNew) return;
+  log.warn(
+    { kid: active.kid },
+    'new signing keys were made: what verifiers keep, sessions and tokens of an earlier store, if there was one, are void',
+  );
+  audit.record('keys_created', 'success', fields);
+}
+
+/** Says when the store went back to an earlier state; to be called every few seconds. */
+export function lossDetector({ records, clock }: Store, { log, metrics }: Telemetry): () => Promise<void> {
+  return createLossDetector({
+    records,
+    now: clock.now,
+    onLoss(since) {
+      metrics.storeRolledBack();
+      log.error(
+        { since: since === undefined ? 'unknown' : new Date(since).toISOString() },
+        'the store went back to an earlier state: revocations, sign-outs and used tokens since then are undone, see docs/backup.md',
+      );
+    },
+  });
+}
+
+export type SnapshotParts = {
+  readonly config: Config;
+  readonly status: Status;
+  readonly rotation: Rotation;
+  readonly timing: Timing;
+  readonly uses: SecretUses;
+  readonly storeWarnings: readonly string[];
+  readonly now: Clock;
+};
+
+export function snapshotOf(parts: SnapshotParts): Snapshot {
+  const { config, rotation, timing, uses, storeWarnings, now } = parts;
+  const { problems, configuration: status } = parts.status;
+  const ring = rotation.ring();
+  const keys = outlook(ring, now(), timing);
+  const step = nextStep(ring, now(), timing);
+  return {
+    configurationHash: status.hash,
+    configurationIsCurrent: status.problem === undefined,
+    pending: (status.pending ?? []).map(({ setting, problem }) => ({
+      setting,
+      blocks: problem !== undefined,
+    })),
+    ready: problems.length === 0,
+    keys: ring.keys.map(({ kid, createdAt }, index) => ({
+      kid,
+      state: keys[index]?.state ?? 'unknown',
+      createdAt: createdAt / 1000,
+    })),
+    nextKeyStepAt: step && step.at / 1000,
+    secretExpiries: config.clients.flatMap(({ clientId, secrets }) =>
+      secrets.flatMap((secret) =>
+        secret.expiresAt === undefined
+          ? []
+          : [{ clientId, secret: secret.name ?? secretId(secret), at: secret.expiresAt }],
+      ),
+    ),
+    secretUses: uses.seen(),
+    storeWarnings,
+  };
+}

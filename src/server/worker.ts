@@ -1,0 +1,69 @@
+// A worker's side of the channel to the primary, and every message that crosses it.
+import cluster from 'node:cluster';
+import { once } from 'node:events';
+import type { Config } from '../config/config.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import type { Status } from '../http/management.ts';
+import type { ProcessMetrics } from '../observability/metrics.ts';
+
+/** The first message to a worker: what it starts with. Later it reads the files itself. */
+export type Job = {
+  /** From 1; the process that takes this one's place has the same. */
+  readonly worker: number;
+  readonly loaded: LoadedConfig;
+  /** The same, but for what waits for a restart: there it is what the other workers run. */
+  readonly running: Config;
+};
+
+export type Answers = { readonly status: Status; readonly metrics: ProcessMetrics; readonly ping: true };
+export type Question = { readonly id: number; readonly question: keyof Answers };
+
+export type Report =
+  | { readonly kind: 'serving' }
+  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'taken'; readonly loaded: LoadedConfig }
+  | { readonly kind: 'answer'; readonly id: number; readonly answer: unknown };
+
+export async function receiveJob(): Promise<Job> {
+  const [job] = (await once(process, 'message')) as [Job];
+  return job;
+}
+
+export function report(message: Report): void {
+  // With a callback, because the primary may be gone.
+  process.send?.(message, () => undefined);
+}
+
+export type Answering = { readonly [Q in keyof Answers]: () => Promise<Answers[Q]> };
+
+/** No answer within the primary's patience says enough of a failure. */
+export function answerQuestions(answers: Answering): void {
+  process.on('message', ({ id, question }: Question) => {
+    answers[question]().then(
+      (answer) => report({ kind: 'answer', id, answer }),
+      () => undefined,
+    );
+  });
+}
+
+/** A terminal and a service manager send them to all processes at once. The second one ends this one, too. */
+export function leaveSignalsToThePrimary(): void {
+  process.once('SIGINT', () => undefined);
+  process.once('SIGTERM', () => undefined);
+  process.on('SIGHUP', () => undefined);
+}
+
+/** Resolves when the primary closed the channel or died. While nothing is served, that ends the process at once. */
+export async function untilChannelEnds(isServing: () => boolean): Promise<void> {
+  const { worker } = cluster;
+  if (worker === undefined) throw new TypeError('this process is no worker');
+  if (worker.isConnected())
+    await new Promise<void>((resolve) => {
+      worker.once('disconnect', () => {
+        // Or node:cluster ends the process here and now.
+        worker.exitedAfterDisconnect = true;
+        resolve();
+      });
+    });
+  if (!isServing()) process.exit(0);
+}

@@ -1,0 +1,68 @@
+// Counters in lmdb: fixed windows that every worker of the machine shares. Knows nothing of limits.
+import { toKeyName } from '../key-name.ts';
+import { assertCount, assertWindow, readClock } from '../lifetime.ts';
+import type { CounterRow, LmdbTables } from './tables.ts';
+import type { Clock, CounterStore } from '../store.ts';
+
+/** Counters over `tables`, by the clock `now`. */
+export function createLmdbCounters(tables: LmdbTables, now: Clock): CounterStore {
+  function findRow(name: string, at: number): CounterRow | undefined {
+    const row = tables.counters.get(name);
+    return row !== undefined && row.endsAt > at ? row : undefined;
+  }
+
+  function open(name: string, row: CounterRow): void {
+    drop(name);
+    void tables.counters.put(name, row);
+    void tables.expiry.put([row.endsAt, 'counter', name], true);
+  }
+
+  function drop(name: string): void {
+    const old = tables.counters.get(name);
+    if (old === undefined) return;
+    void tables.counters.remove(name);
+    void tables.expiry.remove([old.endsAt, 'counter', name]);
+  }
+
+  return {
+    async increment(key, by, windowMs, renew = false) {
+      assertWindow(windowMs);
+      assertCount(by);
+      const name = toKeyName(key);
+      return tables.write(() => {
+        const at = readClock(now);
+        const row = findRow(name, at);
+        // Giving back after the window ended must not open the next one.
+        if (row === undefined && by <= 0) return { count: 0, resetsInMs: 0 };
+        const count = Math.max(0, (row?.count ?? 0) + by);
+        if (row === undefined || (renew && by > 0)) {
+          open(name, { count, endsAt: at + windowMs });
+          return { count, resetsInMs: windowMs };
+        }
+        void tables.counters.put(name, { ...row, count });
+        return { count, resetsInMs: row.endsAt - at };
+      });
+    },
+
+    async read(key) {
+      const name = toKeyName(key);
+      return tables.read(() => {
+        const at = readClock(now);
+        const row = findRow(name, at);
+        return row && { count: row.count, resetsInMs: row.endsAt - at };
+      });
+    },
+
+    async set(key, count, windowMs) {
+      assertWindow(windowMs);
+      assertCount(count);
+      const name = toKeyName(key);
+      await tables.write(() => open(name, { count: Math.max(0, count), endsAt: readClock(now) + windowMs }));
+    },
+
+    async remove(key) {
+      const name = toKeyName(key);
+      await tables.write(() => drop(name));
+    },
+  };
+}

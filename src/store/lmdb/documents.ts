@@ -1,0 +1,50 @@
+// Documents in lmdb: compare-and-set on a version, in one transaction. No time to live and no cache.
+import { toKeyName } from '../key-name.ts';
+import type { DocumentRow, LmdbTables } from './tables.ts';
+import type { DocumentStore, DocumentWrite } from '../store.ts';
+
+/** Documents over `tables`. */
+export function createLmdbDocuments(tables: LmdbTables): DocumentStore {
+  async function putAll(collection: string, writes: readonly DocumentWrite[]): Promise<boolean> {
+    const keyOf = (id: string): [string, string] => [toKeyName(collection), toKeyName(id)];
+    const versionOf = (id: string) => tables.documents.get(keyOf(id))?.version ?? 0;
+    return tables.write(() => {
+      if (writes.some(({ id, expectedVersion }) => versionOf(id) !== expectedVersion)) return false;
+      for (const { id, value, expectedVersion } of writes) {
+        void tables.documents.put(keyOf(id), { id, value, version: expectedVersion + 1 });
+      }
+      return true;
+    });
+  }
+
+  return {
+    async get(collection, id) {
+      return tables.read(() => tables.documents.get([toKeyName(collection), toKeyName(id)]));
+    },
+
+    async list(collection) {
+      const name = toKeyName(collection);
+      return tables.read(() => {
+        // No name that may stand in a key sorts after U+FFFF.
+        const range = tables.documents.getRange({ start: [name, ''], end: [name, '\uffff'] });
+        return Array.from(range, ({ value }) => value).toSorted(byId);
+      });
+    },
+
+    put: (collection, id, value, expectedVersion) => putAll(collection, [{ id, value, expectedVersion }]),
+    putAll,
+
+    async remove(collection, id, expectedVersion) {
+      const key: [string, string] = [toKeyName(collection), toKeyName(id)];
+      return tables.write(() => {
+        if (tables.documents.get(key)?.version !== expectedVersion) return false;
+        void tables.documents.remove(key);
+        return true;
+      });
+    },
+  };
+}
+
+function byId(a: DocumentRow, b: DocumentRow): number {
+  return a.id < b.id ? -1 : 1;
+}

@@ -1,0 +1,200 @@
+// Checks of the two files of an LMDB folder that LMDB leaves out. lmdb 3.5.6 doesn't fail on a lock file that it can't
+// open, or on a data file that is something else or cut off: it ends the process with a segmentation fault or SIGBUS.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { constants } from 'node:fs';
+import { access, chown, type FileHandle, mkdir, open, rm, stat } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { StoreReplaced, StoreTakesNoWrites } from '../store.ts';
+
+export const DATA_FILE = 'data.mdb';
+const LOCK_FILE = 'lock.mdb';
+const READ_ALL_ENTRY = new URL(`./read-all-entry${extname(import.meta.url)}`, import.meta.url);
+/** More than one request stores. Pages that LMDB has free inside its file say nothing of the disk. */
+const ROOM_BYTES = 65_536;
+/** Where LMDB 1.0, as in lmdb 3.5, keeps the fields of a meta page; there are two, one page apart. */
+const META = { magic: 24, pageSize: 48, lastPage: 144, transaction: 152, bytes: 160 };
+const MAGIC = 0xbeefc0de;
+
+/** Makes what is missing. Rejects, with a line for the operator, where LMDB would end the process. */
+export async function prepareFiles(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await assertMine(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  for (const name of [DATA_FILE, LOCK_FILE]) await prepareFile(folder, name);
+  // Another process may be making the store right now.
+  const { data } = await readAgain(() => readState(folder));
+  if (data === undefined || data.size >= data.fullSize || (await canReadAll(folder))) return;
+  throw new Error(`data.mdb is cut off: it has ${data.size} of ${data.fullSize} bytes; restore a backup`);
+}
+
+/**
+ * LMDB doesn't write pages that a transaction takes at the end and frees again, so a sound file may be shorter than it says.
+ * Reading a row that is cut off ends a process: it has to be another one.
+ */
+async function canReadAll(folder: string): Promise<boolean> {
+  const child = spawn(process.execPath, [fileURLToPath(READ_ALL_ENTRY), folder], {
+    stdio: 'ignore',
+    env: {},
+  });
+  const [, signal] = (await once(child, 'exit')) as [code: number | null, signal: NodeJS.Signals | null];
+  return signal !== 'SIGBUS';
+}
+
+async function prepareFile(folder: string, name: string): Promise<void> {
+  const path = join(folder, name);
+  const isThere = await access(path, constants.F_OK).then(
+    () => true,
+    () => false,
+  );
+  if (isThere) return assertMine(path, constants.R_OK | constants.W_OK);
+  // LMDB maps the lock file into memory, and a page of it that has no room on the disk ends the process.
+  await fillRoom(folder);
+  await (await open(path, constants.O_RDWR | constants.O_CREAT, 0o600)).close();
+  // A command that root runs while the service is stopped must not shut the service out.
+  if (process.getuid?.() === 0) {
+    const { uid, gid } = await stat(folder);
+    await chown(path, uid, gid);
+  }
+}
+
+/** Rejects with what to run when this process may not use `path`. */
+async function assertMine(path: string, mode: number): Promise<void> {
+  try {
+    await access(path, mode);
+  } catch (cause) {
+    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EACCES')) throw cause;
+    const { uid } = await stat(path);
+    const me = `${process.getuid?.()}:${process.getgid?.()}`;
+    const isMine = uid === process.getuid?.();
+    const way = isMine ? `chmod u+rwX ${path}` : `chown ${me} ${path}`;
+    throw new Error(`this process is user ${me} and may not use ${path}, which is of user ${uid}: ${way}`, {
+      cause,
+    });
+  }
+}
+
+/** Rejects with the disk's own reason where no more fits. */
+async function fillRoom(folder: string): Promise<void> {
+  const path = join(folder, `room-${process.pid}`);
+  const file = await open(path, 'w', 0o600);
+  try {
+    await rm(path, { force: true });
+    await file.writeFile(Buffer.alloc(ROOM_BYTES));
+  } finally {
+    await file.close();
+  }
+}
+
+/** Rejects with StoreTakesNoWrites. */
+export async function assertRoom(folder: string): Promise<void> {
+  await fillRoom(folder).catch((cause: unknown) => {
+    throw new StoreTakesNoWrites(toReason(cause), { cause });
+  });
+}
+
+/** What the system or LMDB says, without a path or the numbers of a page. */
+export function toReason(error: unknown): string {
+  const [line = ''] = (error instanceof Error ? error.message : String(error)).split('\n', 1);
+  const isOfNode = /^[A-Z0-9]+: ([^,]+), /.exec(line)?.[1];
+  const reason = isOfNode ?? line.replace(/: Attempting to write .*/, '');
+  return reason.charAt(0).toUpperCase() + reason.slice(1);
+}
+
+export interface OpenFiles {
+  /** Rejects with StoreReplaced when what lies in the folder isn't what this process has open. */
+  assertSame(): Promise<void>;
+}
+
+/** Call it right after LMDB has opened the folder. */
+export async function watchFiles(folder: string): Promise<OpenFiles> {
+  const { inodes, data } = await readAgain(() => readState(folder));
+  let size = data?.size ?? 0;
+  let transaction = data?.transaction ?? 0n;
+
+  async function look(): Promise<void> {
+    // Taken before the file is read: both only grow, also while this process or another commits.
+    const before = { size, transaction };
+    const found = await readState(folder).catch((cause: unknown) => {
+      throw new StoreReplaced(toProblem(cause), { cause });
+    });
+    // A file that is written over in place keeps its inode: it counts fewer transactions, or it is shorter.
+    const isSame = found.inodes === inodes && found.data !== undefined;
+    if (!isSame || found.data.size < before.size || found.data.transaction < before.transaction) {
+      throw new StoreReplaced(REPLACED);
+    }
+    ({ size, transaction } = found.data);
+  }
+
+  return { assertSame: () => readAgain(look) };
+}
+
+const READS = 3;
+const READ_AGAIN_MS = 20;
+
+/** A page that is read while another process writes it may be half of each; a file that was replaced stays so. */
+async function readAgain<T>(read: () => Promise<T>): Promise<T> {
+  for (let reads = 1; reads < READS; reads += 1) {
+    try {
+      return await read();
+    } catch {
+      await delay(READ_AGAIN_MS);
+    }
+  }
+  return read();
+}
+
+const REPLACED = "the store's file was replaced: restart";
+
+function toProblem(cause: unknown): string {
+  if (!(cause instanceof Error && 'code' in cause)) return REPLACED;
+  return cause.code === 'ENOENT'
+    ? "the store's file is gone: restore a backup, then restart"
+    : `the store's file can not be read: ${toReason(cause)}`;
+}
+
+type DataState = {
+  readonly size: number;
+  /** With every page that the newest transaction has taken, written or not. */
+  readonly fullSize: number;
+  readonly transaction: bigint;
+};
+type State = {
+  readonly inodes: string;
+  /** Undefined while the file is empty. */
+  readonly data: DataState | undefined;
+};
+
+async function readState(folder: string): Promise<State> {
+  const lock = await stat(join(folder, LOCK_FILE)).catch(() => undefined);
+  const file = await open(join(folder, DATA_FILE), 'r');
+  try {
+    const { dev, ino } = await file.stat();
+    const data = await readData(file);
+    return { inodes: `${dev}:${ino} ${lock?.dev}:${lock?.ino}`, data };
+  } finally {
+    await file.close();
+  }
+}
+
+async function readData(file: FileHandle): Promise<DataState | undefined> {
+  const first = await readMeta(file, 0);
+  // A writer makes the file longer before it says so.
+  const second = first && (await readMeta(file, first.pageSize));
+  const { size } = await file.stat();
+  if (size === 0) return undefined;
+  if (first === undefined || second === undefined) throw new Error('data.mdb is not a store');
+  const { lastPage, transaction } = first.transaction > second.transaction ? first : second;
+  return { size, fullSize: (lastPage + 1) * first.pageSize, transaction };
+}
+
+async function readMeta(file: FileHandle, position: number) {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(META.bytes), 0, META.bytes, position);
+  if (bytesRead < META.bytes || buffer.readUInt32LE(META.magic) !== MAGIC) return undefined;
+  return {
+    pageSize: buffer.readUInt32LE(META.pageSize),
+    lastPage: Number(buffer.readBigUInt64LE(META.lastPage)),
+    transaction: buffer.readBigUInt64LE(META.transaction),
+  };
+}

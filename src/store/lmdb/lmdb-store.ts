@@ -1,0 +1,72 @@
+// The embedded store: one folder on a local disk, shared by every process of one machine. Owns opening and closing;
+// never for a network disk, where lmdb's locks and memory map mean nothing.
+import { createSteadyClock } from './clock.ts';
+import { createLmdbCounters } from './counters.ts';
+import { createLmdbDocuments } from './documents.ts';
+import { assertRoom, prepareFiles, watchFiles } from './files.ts';
+import { createLmdbRecords } from './records.ts';
+import { startSweep } from './sweep.ts';
+import { type LmdbTables, openTables } from './tables.ts';
+import type { Clock, Store } from '../store.ts';
+
+const SWEEP_EVERY_MS = 15_000;
+const PROBE_LIFE_MS = 60_000;
+/** A write that every process repeats for each scrape and health check would hold up those of requests. */
+const PROBE_COUNTS_MS = 1000;
+
+export type LmdbOptions = {
+  /** Made when it is missing, for this user alone. */
+  readonly folder: string;
+  readonly now: Clock;
+  readonly sweepEveryMs?: number | undefined;
+  /** Hears what is wrong with this machine, one line each. */
+  readonly onWarning?: ((message: string) => void) | undefined;
+};
+
+/** Rejects with one line that names the folder when it can't be used. */
+export async function openLmdb(options: LmdbOptions): Promise<Store> {
+  const { folder, sweepEveryMs = SWEEP_EVERY_MS, onWarning = () => undefined } = options;
+  const clock = createSteadyClock(options.now, onWarning);
+  const { now } = clock;
+  const tables = await openFolder(folder);
+  const files = await watchFiles(folder);
+  const sweep = startSweep(tables, { now, everyMs: sweepEveryMs });
+  const counters = createLmdbCounters(tables, now);
+  let probedAt = -Infinity;
+  return {
+    clock,
+    records: createLmdbRecords(tables, now),
+    documents: createLmdbDocuments(tables),
+    counters,
+    async ping() {
+      await files.assertSame();
+      if (performance.now() - probedAt < PROBE_COUNTS_MS) return tables.assertNoFailure();
+      await assertRoom(folder);
+      tables.assertNoFailure();
+      await counters.set('readiness', 0, PROBE_LIFE_MS);
+      probedAt = performance.now();
+    },
+    async close() {
+      await sweep.stop();
+      await tables.close();
+    },
+  };
+}
+
+/** Rejects with one line that an operator can act on. */
+export async function openFolder(folder: string): Promise<LmdbTables> {
+  try {
+    await prepareFiles(folder);
+    return openTables(folder);
+  } catch (cause) {
+    throw new Error(`the store folder ${folder} can not be opened: ${reasonOf(cause)}`, { cause });
+  }
+}
+
+/** The code alone where there is one: the texts of mkdir and of lmdb repeat the path. */
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  return 'code' in cause && typeof cause.code === 'string'
+    ? cause.code
+    : (cause.message.split('\n')[0] ?? '');
+}

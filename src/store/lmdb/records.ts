@@ -1,0 +1,163 @@
+// Records in lmdb: one transaction an operation, so that a record, its alias, its place in the grant and its end are
+// never apart. Doesn't sweep: what has expired is invisible here and deleted by lmdb-sweep.ts.
+import { toRecordId, toKeyName } from '../key-name.ts';
+import { readClock, toLifeMs } from '../lifetime.ts';
+import type { LmdbTables, RecordRow } from './tables.ts';
+import type { Clock, ConsumeResult, NewRecord, RecordStore, SaveResult, StoredRecord } from '../store.ts';
+
+type Claim = { readonly id: string; readonly follows: string | undefined; readonly at: number };
+
+/** Records over `tables`, by the clock `now`. */
+export function createLmdbRecords(tables: LmdbTables, now: Clock): RecordStore {
+  return {
+    async save(record) {
+      const put = prepare(tables, record);
+      return tables.write(() => put(readClock(now)));
+    },
+
+    async find(kind, key) {
+      const id = toRecordId(kind, key);
+      return tables.read(() => toStored(kind, findRow(tables, id, readClock(now))));
+    },
+
+    async findByAlias(kind, alias) {
+      const aliasId = toRecordId(kind, alias);
+      return tables.read(() => {
+        const id = tables.aliases.get(aliasId);
+        return id === undefined ? undefined : toStored(kind, findRow(tables, id, readClock(now)));
+      });
+    },
+
+    async consume(kind, key) {
+      const id = toRecordId(kind, key);
+      return tables.write(() => use(tables, id, readClock(now)));
+    },
+
+    async exchange(kind, key, records) {
+      const id = toRecordId(kind, key);
+      const puts = records.map((record) => prepare(tables, record));
+      return tables.write(() => {
+        const at = readClock(now);
+        const result = use(tables, id, at);
+        if (result === 'consumed') puts.forEach((put) => put(at));
+        return result;
+      });
+    },
+
+    async destroy(kind, key) {
+      const id = toRecordId(kind, key);
+      return tables.write(() => {
+        const row = tables.records.get(id);
+        if (row === undefined) return 'gone';
+        dropRecord(tables, id, row);
+        return 'destroyed';
+      });
+    },
+
+    async revokeGrant(grant, ttlSeconds) {
+      const name = toKeyName(grant);
+      const lifeMs = toLifeMs(ttlSeconds);
+      await tables.write(() => {
+        bury(tables, name, readClock(now) + lifeMs);
+        dropGrant(tables, name);
+      });
+    },
+  };
+}
+
+function findRow(tables: LmdbTables, id: string, at: number): RecordRow | undefined {
+  const row = tables.records.get(id);
+  if (row === undefined || row.expiresAt <= at) return undefined;
+  return row.grant !== undefined && isRevoked(tables, row.grant, at) ? undefined : row;
+}
+
+/** Whether the record has the alias already, follows the one that has it, or nobody has it. */
+function isFree(tables: LmdbTables, alias: string, { id, follows, at }: Claim): boolean {
+  const holder = tables.aliases.get(alias);
+  return holder === id || (holder && findRow(tables, holder, at) ? holder : undefined) === follows;
+}
+
+/** Checks and names outside of the transaction what the result writes inside of it. */
+function prepare(tables: LmdbTables, record: NewRecord): (at: number) => SaveResult {
+  const id = toRecordId(record.kind, record.key);
+  const lifeMs = toLifeMs(record.ttlSeconds);
+  const follows = record.follows === undefined ? undefined : toRecordId(record.kind, record.follows);
+  const row = {
+    key: record.key,
+    payload: record.payload,
+    grant: record.grant === undefined ? undefined : toKeyName(record.grant),
+    alias: record.alias === undefined ? undefined : toRecordId(record.kind, record.alias),
+  };
+  return (at) => {
+    if (row.grant !== undefined && isRevoked(tables, row.grant, at)) return 'grant_revoked';
+    if (row.alias !== undefined && !isFree(tables, row.alias, { id, follows, at })) return 'ended';
+    const consumedAt = record.isConsumed ? Math.floor(at / 1000) : undefined;
+    return replaceRecord(tables, id, { ...row, expiresAt: at + lifeMs, consumedAt }, at);
+  };
+}
+
+/** Inside a transaction only. */
+function use(tables: LmdbTables, id: string, at: number): ConsumeResult {
+  const row = findRow(tables, id, at);
+  if (row === undefined) return 'gone';
+  if (row.consumedAt !== undefined) return 'already_consumed';
+  void tables.records.put(id, { ...row, consumedAt: Math.floor(at / 1000) });
+  return 'consumed';
+}
+
+/** Writes a record and every row that points to it. What was consumed stays consumed, and has no alias. */
+function replaceRecord(tables: LmdbTables, id: string, row: RecordRow, at: number): SaveResult {
+  const old = tables.records.get(id);
+  if (old !== undefined) dropRecord(tables, id, old);
+  const before = old !== undefined && old.expiresAt > at ? old.consumedAt : undefined;
+  const consumedAt = before ?? row.consumedAt;
+  void tables.records.put(id, { ...row, consumedAt });
+  void tables.expiry.put([row.expiresAt, 'record', id], true);
+  if (row.grant !== undefined) void tables.grants.put(row.grant, id);
+  if (row.alias !== undefined && consumedAt === undefined) void tables.aliases.put(row.alias, id);
+  return before === undefined ? 'saved' : 'ended';
+}
+
+/** Deletes a record and every row that points to it. Inside a transaction only. */
+export function dropRecord(tables: LmdbTables, id: string, row: RecordRow): void {
+  void tables.records.remove(id);
+  void tables.expiry.remove([row.expiresAt, 'record', id]);
+  if (row.grant !== undefined) void tables.grants.remove(row.grant, id);
+  // A newer record may have claimed the alias since.
+  if (row.alias !== undefined && tables.aliases.get(row.alias) === id) void tables.aliases.remove(row.alias);
+}
+
+function dropGrant(tables: LmdbTables, grant: string): void {
+  // Copied first: a cursor must not walk over what is being deleted.
+  for (const id of Array.from(tables.grants.getValues(grant))) {
+    const row = tables.records.get(id);
+    if (row !== undefined) dropRecord(tables, id, row);
+  }
+}
+
+function isRevoked(tables: LmdbTables, grant: string, at: number): boolean {
+  const end = tables.tombstones.get(grant);
+  return end !== undefined && end > at;
+}
+
+/** A second revocation may lengthen the tombstone, never shorten it. */
+function bury(tables: LmdbTables, grant: string, end: number): void {
+  const old = tables.tombstones.get(grant);
+  if (old !== undefined && old >= end) return;
+  if (old !== undefined) void tables.expiry.remove([old, 'tombstone', grant]);
+  void tables.tombstones.put(grant, end);
+  void tables.expiry.put([end, 'tombstone', grant], true);
+}
+
+function toStored(kind: string, row: RecordRow | undefined): StoredRecord | undefined {
+  return (
+    row && {
+      key: row.key,
+      payload: row.payload,
+      consumedAt: row.consumedAt,
+      grant: row.grant,
+      // Kept with its kind.
+      alias: row.alias?.slice(kind.length + 1),
+    }
+  );
+}

@@ -1,0 +1,78 @@
+// Deletes what has expired, in bounded batches, from the index by time. Reads never depend on it: it only keeps the
+// file small. Every process sweeps; two that meet do the same harmless thing.
+import { readClock } from '../lifetime.ts';
+import { dropRecord } from './records.ts';
+import type { ExpiryKey, LmdbTables } from './tables.ts';
+import type { Clock } from '../store.ts';
+
+/** A transaction holds up every writer of the folder, so it stays around a millisecond. */
+const BATCH = 200;
+
+export type Sweep = { stop(): Promise<void> };
+
+/** Sweeps every `everyMs`, until stopped. The timer doesn't keep the process alive. */
+export function startSweep(tables: LmdbTables, { now, everyMs }: { now: Clock; everyMs: number }): Sweep {
+  const stopped = new AbortController();
+  let running: Promise<void> = Promise.resolve();
+
+  async function sweepAll(): Promise<void> {
+    tables.forgetDeadReaders();
+    for (let deleted = BATCH; deleted === BATCH && !stopped.signal.aborted;) {
+      deleted = await sweepBatch(tables, readClock(now));
+    }
+  }
+
+  const timer = setInterval(() => {
+    // A failed sweep (a full disk) is repeated at the next tick; who needs the store hears of it from their own call.
+    running = running.then(sweepAll).catch(() => undefined);
+  }, everyMs);
+  timer.unref();
+
+  return {
+    async stop() {
+      stopped.abort();
+      clearInterval(timer);
+      await running;
+    },
+  };
+}
+
+/** Deletes at most one batch and says how many rows it was. */
+async function sweepBatch(tables: LmdbTables, at: number): Promise<number> {
+  const hasWork = tables.read(
+    () => Array.from(tables.expiry.getKeys({ end: endOf(at), limit: 1 })).length > 0,
+  );
+  if (!hasWork) return 0;
+  return tables.write(() => {
+    const due = Array.from(tables.expiry.getKeys({ end: endOf(at), limit: BATCH }));
+    for (const key of due) dropExpired(tables, key, at);
+    return due.length;
+  });
+}
+
+/** Sorts after everything that ends at `at` or before. */
+function endOf(at: number): ExpiryKey {
+  return [at + 1, 'counter', ''];
+}
+
+function dropExpired(tables: LmdbTables, key: ExpiryKey, at: number): void {
+  const [, table, id] = key;
+  void tables.expiry.remove(key);
+  switch (table) {
+    case 'record': {
+      const row = tables.records.get(id);
+      if (row !== undefined && row.expiresAt <= at) dropRecord(tables, id, row);
+      return;
+    }
+    case 'tombstone': {
+      const end = tables.tombstones.get(id);
+      if (end !== undefined && end <= at) void tables.tombstones.remove(id);
+      return;
+    }
+    case 'counter': {
+      const row = tables.counters.get(id);
+      if (row !== undefined && row.endsAt <= at) void tables.counters.remove(id);
+      return;
+    }
+  }
+}

@@ -1,0 +1,127 @@
+// The tables of the embedded store, and the only two ways to touch them: `read` and `write`. Owns durability and the
+// translation of errors; what the rows mean is the business of the files that use it.
+import { open, type Database } from 'lmdb';
+import { toReason } from './files.ts';
+import { StoreTakesNoWrites, StoreUnavailable } from '../store.ts';
+
+/** LMDB may still have pages for a small write while every larger one fails, so a failure counts for a while. */
+const FAILURE_COUNTS_MS = 10_000;
+
+export type RecordRow = {
+  readonly key: string;
+  readonly payload: string;
+  readonly expiresAt: number;
+  readonly consumedAt?: number | undefined;
+  readonly grant?: string | undefined;
+  readonly alias?: string | undefined;
+};
+export type DocumentRow = { readonly id: string; readonly value: string; readonly version: number };
+export type CounterRow = { readonly count: number; readonly endsAt: number };
+
+/** Which table a row of the expiry index points into. */
+export type Expiring = 'record' | 'tombstone' | 'counter';
+export type ExpiryKey = [expiresAt: number, table: Expiring, id: string];
+
+export interface LmdbTables {
+  readonly records: Database<RecordRow, string>;
+  /** `kind:alias` to record id. */
+  readonly aliases: Database<string, string>;
+  /** Grant to the ids of its records, one row each. */
+  readonly grants: Database<string, string>;
+  /** Grant to the end of its tombstone. */
+  readonly tombstones: Database<number, string>;
+  readonly documents: Database<DocumentRow, [collection: string, id: string]>;
+  readonly counters: Database<CounterRow, string>;
+  /** Everything that ends, by time. */
+  readonly expiry: Database<true, ExpiryKey>;
+  /** Sees every write that any process acknowledged before the call. */
+  read<T>(action: () => T): T;
+  /** One transaction: all of it or nothing, on disk before it resolves. `action` is synchronous. */
+  write<T>(action: () => T): Promise<T>;
+  /** Throws StoreTakesNoWrites when a write of this process failed lately. */
+  assertNoFailure(): void;
+  /** Frees the reader slots of processes that were killed; they would keep old pages from being used again. */
+  forgetDeadReaders(): void;
+  /** A whole copy as of now, as data.mdb in an empty folder; writers go on meanwhile. */
+  copyTo(folder: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Opens `folder`, which must exist. Throws what lmdb throws. */
+export function openTables(folder: string): LmdbTables {
+  const root = open({
+    path: folder,
+    // Without it lmdb takes a folder with a dot in its name for a file.
+    noSubdir: false,
+    maxDbs: 16,
+    // With overlapping sync (the default on Linux) a transaction resolves before its pages are on disk.
+    overlappingSync: false,
+    // With it a commit that fails (a full disk) also rejects a promise that only lmdb holds, which ends the process.
+    eventTurnBatching: false,
+    permissionsMode: 0o600,
+  } as Parameters<typeof open>[0]);
+  let isClosed = false;
+  let failure: { readonly error: StoreTakesNoWrites; readonly at: number } | undefined;
+
+  return {
+    records: root.openDB<RecordRow, string>('records', {}),
+    aliases: root.openDB<string, string>('aliases', { encoding: 'string' }),
+    grants: root.openDB<string, string>('grants', { dupSort: true, encoding: 'ordered-binary' }),
+    tombstones: root.openDB<number, string>('tombstones', {}),
+    documents: root.openDB<DocumentRow, [string, string]>('documents', {}),
+    counters: root.openDB<CounterRow, string>('counters', {}),
+    expiry: root.openDB<true, ExpiryKey>('expiry', {}),
+
+    read(action) {
+      try {
+        // lmdb keeps its snapshot until the next timer tick; another process may have revoked something since.
+        root.resetReadTxn();
+        return action();
+      } catch (cause) {
+        throw new StoreUnavailable({ cause });
+      }
+    },
+
+    async write(action) {
+      if (isClosed) throw new StoreUnavailable({ cause: new Error('the store is closed') });
+      try {
+        // A child transaction, because an action that throws halfway must leave nothing behind.
+        return await root.childTransaction(action);
+      } catch (thrown) {
+        const cause = await commitErrorOf(thrown);
+        if (cause === undefined) throw new StoreUnavailable({ cause: thrown });
+        failure = { error: new StoreTakesNoWrites(toReason(cause), { cause }), at: performance.now() };
+        throw failure.error;
+      }
+    },
+
+    assertNoFailure() {
+      if (failure !== undefined && performance.now() - failure.at < FAILURE_COUNTS_MS) throw failure.error;
+    },
+
+    forgetDeadReaders() {
+      root.readerCheck();
+    },
+
+    copyTo: (to) => root.backup(to, true),
+
+    async close() {
+      if (isClosed) return;
+      isClosed = true;
+      await root.close();
+    },
+  };
+}
+
+/**
+ * Why a commit failed. lmdb hangs the reason on its error as a promise that it rejects in the same turn of the loop, and which
+ * would end the process if nobody handled it.
+ */
+async function commitErrorOf(thrown: unknown): Promise<unknown> {
+  if (typeof thrown !== 'object' || thrown === null || !('commitError' in thrown)) return undefined;
+  const reason = Promise.resolve(thrown.commitError).then(
+    () => thrown,
+    (cause: unknown) => cause,
+  );
+  return Promise.race([reason, new Promise((resolve) => setImmediate(() => resolve(thrown)))]);
+}

@@ -1,0 +1,104 @@
+// Redis as an operator looks at it: what every master says of itself, what is kept there, documents as a whole. Owns the only
+// walk over all keys; the service itself never makes one.
+import type { Redis } from 'ioredis';
+import { countOne, type PlacedDocument, type StoreAdministration } from '../administration.ts';
+import { connectRedis, type RedisConnection } from './connection.ts';
+import { readCollection } from './documents.ts';
+import type { Finding } from './info.ts';
+import { documentsKey, DOCUMENTS_PREFIX } from './keys.ts';
+import { toBoolean } from './replies.ts';
+
+const BATCH = 500;
+
+export async function administerRedis(url: string): Promise<StoreAdministration> {
+  const connection = await connectRedis(url, { isForLooking: true });
+  return {
+    async findings() {
+      const [reports, sentinels] = await Promise.all([connection.inspect(), connection.judgeSentinels()]);
+      return reports.map(({ name, findings }) => {
+        const messagesOf = (wanted: Finding['severity']) =>
+          [...findings, ...sentinels].flatMap(({ severity, message }) =>
+            severity === wanted ? [message] : [],
+          );
+        return {
+          server: name === 'master' ? connection.label : name,
+          faults: messagesOf('fault'),
+          warnings: messagesOf('warning'),
+        };
+      });
+    },
+    async stats() {
+      const counts: Record<string, number> = {};
+      await walk(connection, 'postern:*', (key) => {
+        if (!key.startsWith(DOCUMENTS_PREFIX)) countOne(counts, kindOf(key));
+      });
+      counts['documents'] = (await exportDocuments(connection)).length;
+      const reports = await connection.inspect();
+      const bytes = reports.reduce((sum, { info }) => sum + Number(info.get('used_memory') ?? 0), 0);
+      return { counts, bytes };
+    },
+    exportDocuments: () => exportDocuments(connection),
+    close: () => connection.close(),
+  };
+}
+
+/** For `importDocuments`. */
+export async function importIntoRedis(url: string, documents: readonly PlacedDocument[]): Promise<boolean> {
+  const connection = await connectRedis(url);
+  try {
+    if ((await exportDocuments(connection)).length > 0) return false;
+    for (const { collection, id, value, version } of documents) {
+      const write = {
+        script: 'importDocument',
+        keys: [documentsKey(collection)],
+        args: [id, value, version],
+      } as const;
+      if (!toBoolean(await connection.confirm(write))) return false;
+    }
+    return true;
+  } finally {
+    await connection.close();
+  }
+}
+
+async function exportDocuments(connection: RedisConnection): Promise<readonly PlacedDocument[]> {
+  const keys: string[] = [];
+  await walk(connection, `${DOCUMENTS_PREFIX}*`, (key) => keys.push(key));
+  const found = keys.toSorted().map(async (key) => {
+    const collection = key.slice(DOCUMENTS_PREFIX.length);
+    return (await readCollection(connection, key)).map((document) => ({ collection, ...document }));
+  });
+  return (await Promise.all(found)).flat();
+}
+
+async function walk(
+  connection: RedisConnection,
+  match: string,
+  visit: (key: string) => unknown,
+): Promise<void> {
+  const { prefix } = connection;
+  for (const master of connection.masters()) {
+    // SCAN knows no prefix: it is asked for with it, and names what it finds with it.
+    await walkOne(master, `${prefix}${match}`, (key) => visit(key.slice(prefix.length)));
+  }
+}
+
+async function walkOne(master: Redis, match: string, visit: (key: string) => unknown): Promise<void> {
+  // SCAN may name a key twice while the table of keys grows.
+  const seen = new Set<string>();
+  let cursor = '0';
+  do {
+    const [next, keys] = await master.scan(cursor, 'MATCH', match, 'COUNT', BATCH);
+    for (const key of keys) seen.add(key);
+    cursor = next;
+  } while (cursor !== '0');
+  seen.forEach((key) => visit(key));
+}
+
+/** `postern:record:Session:…` is a Session; `postern:{grant:…}:dead` a tombstone. */
+function kindOf(key: string): string {
+  if (key.endsWith('}:index')) return 'grant index';
+  if (key.endsWith('}:dead')) return 'tombstone';
+  const [, what = '', kind = ''] = key.split(':');
+  return what === 'record' ? kind : what;
+}

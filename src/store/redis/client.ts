@@ -1,0 +1,266 @@
+// A client of one Redis, of what Sentinels name, or of a Cluster: fails fast, comes back fast, reads from masters only,
+// never sends twice. Owns the settings of ioredis and who the master of a key is. Knows no key and no script's meaning.
+import {
+  Cluster,
+  type ClusterOptions,
+  Redis,
+  type RedisOptions,
+  type SentinelConnectionOptions,
+} from 'ioredis';
+import type { RedisPlace } from '../../config/redis-url.ts';
+import { SCRIPTS } from './scripts.ts';
+import { NewestMasterConnector } from './sentinel-connector.ts';
+import { slotOf } from './slots.ts';
+
+/** A server that may be asked now. `name` is its own among all servers of this client. */
+export type Master = { readonly name: string; readonly redis: Redis };
+
+export interface RedisClient {
+  /** Why no master is connected: the last error of a connection. */
+  readonly obstacle: () => Error;
+  /** Follows a key to its master. What we use of it is the same on all kinds. */
+  readonly commands: Redis;
+  /** Rejects with the first reason when nobody answers. */
+  connect(): Promise<void>;
+  /** The master of `key`, undefined while none is connected; asking brings a connection on its way. */
+  masterOf(key: string): Master | undefined;
+  /** `HOST:PORT` of a Cluster's redirection. */
+  masterAt(address: string): Master | undefined;
+  /** All of them, connected or not. */
+  masters(): readonly Master[];
+  /** The topology may have changed. */
+  refresh(): void;
+  close(): Promise<void>;
+}
+
+/** Longest wait for one answer. */
+export const COMMAND_MS = 300;
+/** How often it is looked whether an answer is late. */
+const TICK_MS = 50;
+/** Longest wait for the first connection. */
+const CONNECT_MS = 3000;
+
+const backoff = (times: number) => Math.min(50 * times, 500);
+
+const COMMON = {
+  lazyConnect: true,
+  connectTimeout: 1000,
+  // A frozen server accepts and says nothing: after a second give the connection up, so that nothing piles up in it.
+  socketTimeout: 1000,
+  disconnectTimeout: 200,
+  // A command in flight when the connection is cut may have been executed: it is answered with 503, never sent again.
+  maxRetriesPerRequest: 0,
+  autoResendUnfulfilledCommands: false,
+  maxLoadingRetryTime: 500,
+  // RESP puts the error's code in its first word. A demoted master: look again who the master is.
+  reconnectOnError: (error: Error) => codeOf(error) === 'READONLY',
+  scripts: { ...SCRIPTS },
+} satisfies RedisOptions;
+
+/** `onReady`: the one master is connected, again perhaps. Those of a Cluster know each other's changes better than we. */
+export function createRedisClient(place: RedisPlace, onReady?: (master: Master) => void): RedisClient {
+  return place.kind === 'cluster' ? createClusterClient(place) : createSingleClient(place, onReady);
+}
+
+/** There was no answer in time. */
+export class Late extends Error {
+  constructor() {
+    super('no answer in time');
+  }
+}
+
+/**
+ * What `answer` becomes; rejects with Late after `ms`. Only time in which this process was awake counts, and what has arrived is
+ * read before: a stall of our own is no silence of the server.
+ */
+export function inTime<T>(answer: Promise<T>, ms: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let left = Math.ceil(ms / TICK_MS);
+    const timer = setInterval(() => {
+      left -= 1;
+      if (left > 0) return;
+      clearInterval(timer);
+      setImmediate(() => reject(new Late()));
+    }, TICK_MS);
+    answer.then(resolve, reject).finally(() => clearInterval(timer));
+  });
+}
+
+/** RESP puts the code of an error in its first word. */
+export function codeOf(error: unknown): string {
+  return error instanceof Error ? (error.message.split(' ', 1)[0] ?? '') : '';
+}
+
+function toCredentials({
+  username,
+  password,
+  isTls,
+}: RedisPlace): Pick<RedisOptions, 'username' | 'password' | 'tls'> {
+  return { ...(username && { username }), ...(password && { password }), ...(isTls && { tls: {} }) };
+}
+
+function createSingleClient(place: RedisPlace, onReady?: (master: Master) => void): RedisClient {
+  const [first] = place.nodes;
+  const options: Omit<RedisOptions, 'replyMapping'> = {
+    ...COMMON,
+    ...toCredentials(place),
+    ...(place.kind === 'sentinel' ? toSentinelOptions(place) : first),
+    db: place.db,
+    keyPrefix: place.prefix,
+    enableOfflineQueue: false,
+    enableAutoPipelining: true,
+    retryStrategy: backoff,
+    reconnectOnError(error) {
+      if (!COMMON.reconnectOnError(error)) return false;
+      lastError = error;
+      return true;
+    },
+  };
+  let lastError: Error | undefined;
+  const redis = new Redis(options);
+  // Each command hears of its own failure; without a listener ioredis prints.
+  redis.on('error', (error: Error) => (lastError = error));
+  let isClosed = false;
+  // News of another master that come just while a Sentinel is asked for it end a client of ioredis for good, because its
+  // `connector.disconnect()` means "look again" as well as "stop". Whatever ended it: until we close it, it begins again.
+  redis.on('end', () => {
+    setTimeout(() => void (isClosed || redis.connect().catch(() => undefined)), backoff(1));
+  });
+  const master = { name: 'master', redis };
+  redis.on('ready', () => {
+    lastError = undefined;
+    onReady?.(master);
+  });
+  const masterOf = () => (redis.status === 'ready' ? master : undefined);
+
+  return {
+    commands: redis,
+    obstacle: () => lastError ?? DISCONNECTED,
+    connect: () =>
+      connectInTime(
+        redis.connect(),
+        // connect() itself only says that the connection is closed.
+        () => lastError,
+      ),
+    masterOf,
+    masterAt: masterOf,
+    masters: () => [master],
+    refresh: () => undefined,
+    close() {
+      isClosed = true;
+      return close(redis);
+    },
+  };
+}
+
+/** The connection ended, and no attempt to come back has failed yet. */
+export const DISCONNECTED = new Error('its master is not connected');
+
+function toSentinelOptions(place: RedisPlace) {
+  return {
+    sentinels: place.nodes.map(({ host, port }) => ({ host, port })),
+    name: place.masterName,
+    role: 'master' as const,
+    ...(place.sentinelUsername && { sentinelUsername: place.sentinelUsername }),
+    ...(place.sentinelPassword && { sentinelPassword: place.sentinelPassword }),
+    ...(place.isTls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
+    sentinelCommandTimeout: COMMAND_MS,
+    // Without an end: whoever gives up never comes back.
+    sentinelRetryStrategy: (times: number) => Math.min(50 * times, 250),
+    sentinelReconnectStrategy: backoff,
+    // Hears of a new master at once, even where the old one still answers.
+    failoverDetector: true,
+    Connector: NewestMasterConnector,
+  } satisfies SentinelConnectionOptions & Pick<RedisOptions, 'Connector'>;
+}
+
+const CLUSTER: ClusterOptions = {
+  lazyConnect: true,
+  scaleReads: 'master',
+  enableOfflineQueue: false,
+  // Names stay names, because a certificate is for a name; the socket looks them up.
+  dnsLookup: (address, callback) => callback(null, address),
+  clusterRetryStrategy: (times) => Math.min(100 * times, 500),
+  clusterNodeRetryStrategy: backoff,
+  slotsRefreshTimeout: COMMAND_MS,
+  slotsRefreshInterval: 1000,
+  // Never again after a cut: it may have been executed. MOVED, ASK and TRYAGAIN say that it was not.
+  retryDelayOnFailover: 0,
+  retryDelayOnClusterDown: 0,
+  // Each is asked of any node first, which counts as one more.
+  retryDelayOnTryAgain: 40,
+  maxRedirections: 16,
+};
+
+function createClusterClient(place: RedisPlace): RedisClient {
+  const cluster = new Cluster(
+    place.nodes.map(({ host, port }) => ({ host, port })),
+    {
+      ...CLUSTER,
+      scripts: { ...SCRIPTS },
+      keyPrefix: place.prefix,
+      redisOptions: { ...COMMON, ...toCredentials(place), keyPrefix: place.prefix },
+    },
+  );
+  let lastError: Error | undefined;
+  // Of all nodes only the last one's reason says more than that it was none of them.
+  cluster.on('error', (error: Error & { readonly lastNodeError?: Error }) => {
+    lastError = error.lastNodeError ?? error;
+  });
+  cluster.on('node error', (error: Error) => (lastError = error));
+  cluster.on('ready', () => (lastError = undefined));
+
+  const nodeAt = (name: string | undefined) => cluster.nodes('master').find((node) => nameOf(node) === name);
+
+  function masterAt(name: string | undefined): Master | undefined {
+    if (cluster.status !== 'ready') return undefined;
+    const redis = nodeAt(name);
+    if (redis?.status === 'ready') return { name: nameOf(redis), redis };
+    // Commands would queue up before a connection that isn't there: the caller is told, and it is made meanwhile.
+    if (redis?.status === 'wait') redis.connect().catch(() => undefined);
+    cluster.refreshSlotsCache();
+    return undefined;
+  }
+
+  return {
+    // The types differ in nothing that is used here: both are made from the same table of commands.
+    commands: cluster as unknown as Redis,
+    obstacle: () => lastError ?? DISCONNECTED,
+    async connect() {
+      await connectInTime(cluster.connect(), () => lastError);
+      await connectInTime(Promise.all(cluster.nodes('master').map(whenReady)), () => lastError);
+    },
+    masterOf: (key) => masterAt(cluster.slots[slotOf(`${place.prefix}${key}`)]?.[0]),
+    masterAt,
+    masters: () => cluster.nodes('master').map((redis) => ({ name: nameOf(redis), redis })),
+    refresh: () => cluster.refreshSlotsCache(),
+    close: () => close(cluster),
+  };
+}
+
+function nameOf({ options }: Redis): string {
+  return `${options.host}:${options.port}`;
+}
+
+async function whenReady(redis: Redis): Promise<void> {
+  if (redis.status === 'ready') return;
+  if (redis.status === 'wait') return redis.connect();
+  await new Promise<void>((resolve) => redis.once('ready', () => resolve()));
+}
+
+async function connectInTime(connecting: Promise<unknown>, reason: () => unknown): Promise<void> {
+  try {
+    await inTime(connecting, CONNECT_MS);
+  } catch (error) {
+    throw reason() ?? error;
+  }
+}
+
+async function close(client: Redis | Cluster): Promise<void> {
+  try {
+    await client.quit();
+  } catch {
+    // Not connected: there is nothing to say good-bye to.
+  }
+  client.disconnect();
+}

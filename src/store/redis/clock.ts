@@ -1,0 +1,44 @@
+// The clock that all machines on one Redis have in common: that of its server, where a machine's own is off. Owns how far off it
+// is taken to be; who goes by it is elsewhere.
+import type { ServerReport } from './connection.ts';
+import type { Clock, StoreClock } from '../store.ts';
+
+export interface ServerClock extends StoreClock {
+  /**
+   * Goes by what a server says now, which was asked at `askedAt` (epoch milliseconds of the machine's own clock). True: the
+   * difference is another one than before.
+   */
+  follow(reports: readonly ServerReport[], askedAt: number): boolean;
+}
+
+/** Closer than this, two clocks are one: that long an answer may be under way. */
+const SAME_MS = 2000;
+
+/** Goes by `own` until it is told to follow. */
+export function createServerClock(own: Clock): ServerClock {
+  let ahead = 0;
+  return {
+    now: () => own() + ahead * 1000,
+    get ahead() {
+      return ahead;
+    },
+    follow(reports, askedAt) {
+      const server = serverTime(reports);
+      const answeredAt = own();
+      const away = answeredAt - askedAt;
+      // Who slept in between, or whose clock was set meanwhile, has learned nothing.
+      if (server === undefined || away < 0 || away >= SAME_MS) return false;
+      const measured = server - askedAt - away / 2;
+      if (Math.abs(measured - ahead * 1000) < SAME_MS) return false;
+      ahead = Math.abs(measured) < SAME_MS ? 0 : Math.round(measured / 1000);
+      return true;
+    },
+  };
+}
+
+/** Epoch milliseconds. Of several servers, all machines ask the same one. */
+function serverTime(reports: readonly ServerReport[]): number | undefined {
+  const [first] = reports.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  const microseconds = Number(first?.info.get('server_time_usec'));
+  return Number.isSafeInteger(microseconds) && microseconds > 0 ? microseconds / 1000 : undefined;
+}

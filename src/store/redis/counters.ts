@@ -1,0 +1,43 @@
+// Counters in Redis: fixed windows that every node shares, one key each. Knows nothing of limits.
+import { assertCount, assertWindow, readClock } from '../lifetime.ts';
+import type { RedisConnection } from './connection.ts';
+import { counterKey } from './keys.ts';
+import { toNumbers } from './replies.ts';
+import type { Clock, CounterStore } from '../store.ts';
+
+/** Counters over `connection`, by the clock `now`. */
+export function createRedisCounters(connection: RedisConnection, now: Clock): CounterStore {
+  return {
+    async increment(key, by, windowMs, renew = false) {
+      assertWindow(windowMs);
+      assertCount(by);
+      const at = readClock(now);
+      const reply = await connection.run(
+        'incrementCounter',
+        [counterKey(key)],
+        [at, by, at + windowMs, windowMs, renew && by > 0 ? 1 : 0],
+      );
+      const [count, resetsInMs] = toNumbers(reply);
+      return { count, resetsInMs };
+    },
+
+    async read(key) {
+      const [count, ends] = await connection.ask(counterKey(key), (redis) =>
+        redis.hmget(counterKey(key), 'n', 'e'),
+      );
+      const resetsInMs = Number(ends ?? 0) - readClock(now);
+      return resetsInMs > 0 ? { count: Number(count), resetsInMs } : undefined;
+    },
+
+    async set(key, count, windowMs) {
+      assertWindow(windowMs);
+      assertCount(count);
+      const args = [Math.max(0, count), readClock(now) + windowMs, windowMs];
+      await connection.run('setCounter', [counterKey(key)], args);
+    },
+
+    async remove(key) {
+      await connection.ask(counterKey(key), (redis) => redis.unlink(counterKey(key)));
+    },
+  };
+}

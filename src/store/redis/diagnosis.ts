@@ -1,0 +1,33 @@
+// Why none of the servers of a URL could be used: behind Sentinels and on a Cluster the client only knows that it was none of
+// them. Owns one attempt to connect, at the start that failed; asks the servers nothing.
+import { connect as connectPlain, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { RedisPlace } from '../../config/redis-url.ts';
+
+const CONNECT_MS = 1000;
+
+/** Why the first of them can't be connected to, with its name; undefined when one of them can. */
+export async function findObstacle({ nodes, isTls }: RedisPlace): Promise<string | undefined> {
+  const found = await Promise.all(
+    nodes.map(async ({ host, port }) => {
+      const reason = await attempt(() =>
+        isTls ? connectTls({ host, port, servername: host }) : connectPlain({ host, port }),
+      );
+      return reason && `${host}:${port}: ${reason}`;
+    }),
+  );
+  return found.includes(undefined) ? undefined : found[0];
+}
+
+function attempt(connect: () => Socket): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect();
+    const end = (reason?: string) => {
+      socket.destroy();
+      resolve(reason);
+    };
+    socket.setTimeout(CONNECT_MS, () => end('no answer'));
+    socket.once('error', (error: NodeJS.ErrnoException) => end(error.message || error.code));
+    socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => end());
+  });
+}

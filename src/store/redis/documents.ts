@@ -1,0 +1,70 @@
+// Documents in Redis: one hash a collection, so that compare-and-set is one command in one slot. The only keys that never end.
+import type { RedisConnection } from './connection.ts';
+import { documentsKey } from './keys.ts';
+import { toBoolean } from './replies.ts';
+import type { DocumentStore, DocumentWrite, StoredDocument } from '../store.ts';
+
+/** Of a listing: its reply stays far below what the deadline of one answer and the server's output buffer allow. */
+const PAGE = 500;
+
+/** Documents over `connection`. */
+export function createRedisDocuments(connection: RedisConnection): DocumentStore {
+  async function putAll(collection: string, writes: readonly DocumentWrite[]): Promise<boolean> {
+    const args = writes.flatMap(({ id, value, expectedVersion }) => [id, value, expectedVersion]);
+    return toBoolean(
+      await connection.confirm({ script: 'putDocuments', keys: [documentsKey(collection)], args }, toBoolean),
+    );
+  }
+
+  return {
+    async get(collection, id) {
+      const stored = await connection.ask(documentsKey(collection), (redis) =>
+        redis.hget(documentsKey(collection), id),
+      );
+      return stored === null ? undefined : toDocument(id, stored);
+    },
+
+    async list(collection) {
+      const documents = await readCollection(connection, documentsKey(collection));
+      return documents.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    },
+
+    put: (collection, id, value, expectedVersion) => putAll(collection, [{ id, value, expectedVersion }]),
+    putAll,
+
+    async remove(collection, id, expectedVersion) {
+      return toBoolean(
+        await connection.confirm(
+          { script: 'removeDocument', keys: [documentsKey(collection)], args: [id, expectedVersion] },
+          toBoolean,
+        ),
+      );
+    },
+  };
+}
+
+/** Everything in one collection, page by page, each with a deadline of its own. In no order. */
+export async function readCollection(
+  connection: RedisConnection,
+  key: string,
+): Promise<readonly StoredDocument[]> {
+  // HSCAN may name a field twice while the hash grows.
+  const found = new Map<string, StoredDocument>();
+  let cursor = '0';
+  do {
+    const from = cursor;
+    const [next, page] = await connection.ask(key, (redis) => redis.hscan(key, from, 'COUNT', PAGE));
+    for (let index = 0; index + 1 < page.length; index += 2) {
+      const [id = '', stored = ''] = page.slice(index, index + 2);
+      found.set(id, toDocument(id, stored));
+    }
+    cursor = next;
+  } while (cursor !== '0');
+  return [...found.values()];
+}
+
+/** `version value`, as the script writes it. */
+function toDocument(id: string, stored: string): StoredDocument {
+  const space = stored.indexOf(' ');
+  return { id, value: stored.slice(space + 1), version: Number(stored.slice(0, space)) };
+}

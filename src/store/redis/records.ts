@@ -1,0 +1,268 @@
+// Records in Redis. No operation spans slots. What must hold between keys is held by the tombstone: it is written before anything
+// is deleted, and reading believes it. A record, its place in the grant's index and its alias are written at once; should only
+// some of them arrive, a record outside the index is dead with its grant all the same, and ends by its time to live.
+import { toRecordId } from '../key-name.ts';
+import { readClock, toLifeMs } from '../lifetime.ts';
+import type { RedisConnection } from './connection.ts';
+import { aliasKey, grantDeadKey, grantIndexKey, recordKey } from './keys.ts';
+import { toBoolean, toNumber, toTexts } from './replies.ts';
+import type {
+  Clock,
+  ConsumeResult,
+  FindHints,
+  NewRecord,
+  RecordStore,
+  SaveResult,
+  StoredRecord,
+} from '../store.ts';
+
+/** How many records of a revoked grant are deleted at once. */
+const BATCH = 100;
+/** What the consume script answers. */
+const CONSUME_RESULTS: readonly ConsumeResult[] = ['gone', 'consumed', 'already_consumed'];
+
+type Span = { readonly at: number; readonly lifeMs: number };
+type Name = { readonly kind: string; readonly key: string };
+
+/** Records over `connection`, by the clock `now`. */
+export function createRedisRecords(connection: RedisConnection, now: Clock): RecordStore {
+  return {
+    async save(record) {
+      return save(connection, record, { at: readClock(now), lifeMs: toLifeMs(record.ttlSeconds) });
+    },
+
+    find: (kind, key, hints) => findRecord(connection, { kind, key }, readClock(now), hints),
+
+    async findByAlias(kind, alias) {
+      const pointer = aliasKey(kind, alias);
+      const key = await connection.ask(pointer, (redis) => redis.get(pointer));
+      if (key === null) return undefined;
+      const record = await findRecord(connection, { kind, key }, readClock(now));
+      // The record may have been saved again without the alias.
+      return record?.alias === alias ? record : undefined;
+    },
+
+    async consume(kind, key, known) {
+      const at = readClock(now);
+      const id = recordKey(toRecordId(kind, key));
+      // Asked before the mark is set, never after it: whoever comes second revokes the grant, and the first has won.
+      const grant = known === undefined ? await liveGrantOf(connection, id, at) : (known.grant ?? '');
+      if (grant === undefined) return 'gone';
+      const claim = {
+        script: 'consumeRecord',
+        keys: [id],
+        args: [at, Math.floor(at / 1000), grant],
+      } as const;
+      return toConsumeResult(
+        await connection.confirm(claim, (reply) => toConsumeResult(reply) === 'consumed'),
+      );
+    },
+
+    async destroy(kind, key) {
+      return (await drop(connection, { kind, key })) ? 'destroyed' : 'gone';
+    },
+
+    async revokeGrant(grant, ttlSeconds) {
+      await revoke(connection, grant, { at: readClock(now), lifeMs: toLifeMs(ttlSeconds) });
+    },
+  };
+}
+
+async function save(
+  connection: RedisConnection,
+  record: NewRecord,
+  { at, lifeMs }: Span,
+): Promise<SaveResult> {
+  const { kind, key, grant = '' } = record;
+  // In one round trip, and where one connection has them all in this order.
+  const [isIndexed, isAlive, hasAlias] = await Promise.all([
+    grant === '' || indexRecord(connection, grant, [at, at + lifeMs, `${kind}:${key}`]),
+    writeRecord(connection, record, { at, lifeMs }),
+    record.alias === undefined || writeAlias(connection, record, { at, lifeMs }),
+  ]);
+  if (!isIndexed) {
+    await drop(connection, { kind, key }, grant);
+    return 'grant_revoked';
+  }
+  if (isAlive && hasAlias) return 'saved';
+  if (!isAlive && record.alias !== undefined) await dropAlias(connection, record, key);
+  // It was made to follow a record that another one has followed: nobody has its key.
+  if (!hasAlias && record.follows !== undefined) await drop(connection, { kind, key });
+  return 'ended';
+}
+
+/** False: it is another record's. */
+async function writeAlias(
+  connection: RedisConnection,
+  record: NewRecord,
+  { at, lifeMs }: Span,
+): Promise<boolean> {
+  const { kind, key, alias = '', follows = '', isConsumed = false } = record;
+  if (isConsumed) {
+    await dropAlias(connection, record, key);
+    return true;
+  }
+  const pointer = aliasKey(kind, alias);
+  const take = async () => toBoolean(await connection.run('takeAlias', [pointer], [key, follows, lifeMs]));
+  if (await take()) return true;
+  const holder = await connection.ask(pointer, (redis) => redis.get(pointer));
+  if (holder === null || (await findRecord(connection, { kind, key: holder }, at))) return false;
+  // By the caller's clock it is over, or its grant is dead.
+  await dropAlias(connection, record, holder);
+  return take();
+}
+
+/** Where it is still that record's. */
+async function dropAlias(
+  connection: RedisConnection,
+  { kind, alias = '' }: NewRecord,
+  holder: string,
+): Promise<void> {
+  await connection.run('dropAlias', [aliasKey(kind, alias)], [holder]);
+}
+
+type Args = (string | number)[];
+
+/** False: the grant is dead. */
+async function indexRecord(connection: RedisConnection, grant: string, args: Args): Promise<boolean> {
+  return toBoolean(await connection.run('indexRecord', [grantIndexKey(grant), grantDeadKey(grant)], args));
+}
+
+/** False: it was consumed before. */
+async function writeRecord(
+  connection: RedisConnection,
+  { kind, key, payload, grant = '', alias = '', isConsumed, isConfirmed, isAwaited }: NewRecord,
+  { at, lifeMs }: Span,
+): Promise<boolean> {
+  const id = recordKey(toRecordId(kind, key));
+  const consumedAt = isConsumed ? Math.floor(at / 1000) : '';
+  const toArgs = (mark: string) => [at, payload, at + lifeMs, lifeMs, grant, alias, mark, consumedAt];
+  if (!connection.isConfirmed || !(isConfirmed || isAwaited)) {
+    return toBoolean(await connection.run('saveRecord', [id], toArgs('')));
+  }
+  const args = toArgs(isConfirmed ? 's' : '');
+  const isAlive = toBoolean(await connection.confirm({ script: 'saveRecord', keys: [id], args }));
+  if (isConfirmed) await connection.run('settleRecord', [id], []);
+  return isAlive;
+}
+
+function toConsumeResult(reply: unknown): ConsumeResult {
+  return CONSUME_RESULTS[toNumber(reply)] ?? 'gone';
+}
+
+async function findRecord(
+  connection: RedisConnection,
+  { kind, key }: Name,
+  at: number,
+  { grant: expected, meanwhile }: FindHints = {},
+): Promise<StoredRecord | undefined> {
+  const id = recordKey(toRecordId(kind, key));
+  const ahead = expected === undefined ? undefined : isRevoked(connection, expected, at);
+  // Whoever asked for the record hears of it; until then nobody listens to this one.
+  ahead?.catch(() => undefined);
+  const fields = await connection.ask(id, (redis) => redis.hmget(id, 'p', 'e', 'c', 'g', 'a', 'u'));
+  if (fields[5]) await settleRecord(connection, id);
+  const record = toLiveRecord(key, fields, at);
+  if (record?.grant === undefined) return record;
+  meanwhile?.(record);
+  // A record that was written while its grant was being revoked is still there, and dead.
+  const isDead = record.grant === expected && ahead ? ahead : isRevoked(connection, record.grant, at);
+  return (await isDead) ? undefined : record;
+}
+
+function toLiveRecord(
+  key: string,
+  [payload, ends, consumedAt, grant, alias]: readonly (string | null)[],
+  at: number,
+): StoredRecord | undefined {
+  if (typeof payload !== 'string' || Number(ends) <= at) return undefined;
+  return {
+    key,
+    payload,
+    consumedAt: consumedAt ? Number(consumedAt) : undefined,
+    grant: grant || undefined,
+    alias: alias || undefined,
+  };
+}
+
+/** The grant of a record, '' where it has none; undefined where there is no such record, or its grant is dead. */
+async function liveGrantOf(connection: RedisConnection, id: string, at: number): Promise<string | undefined> {
+  const grant = await connection.ask(id, (redis) => redis.hget(id, 'g'));
+  if (grant === null) return undefined;
+  return grant !== '' && (await isRevoked(connection, grant, at)) ? undefined : grant;
+}
+
+/**
+ * What ended something and no replica has confirmed is neither there nor gone: whoever meets it waits for a replica, or
+ * rejects. Else the repeat of a revocation that was answered with 503 would find nothing to do and say that it is done.
+ */
+async function settleRecord(connection: RedisConnection, id: string): Promise<void> {
+  await connection.confirm({ script: 'touchRecord', keys: [id], args: [] });
+  await connection.run('settleRecord', [id], []);
+}
+
+async function isRevoked(connection: RedisConnection, grant: string, at: number): Promise<boolean> {
+  const tombstone = grantDeadKey(grant);
+  const dead = await connection.ask(tombstone, (redis) => redis.get(tombstone));
+  if (dead === null) return false;
+  const ends = Number(dead.replace('?', ''));
+  if (ends > at && dead.startsWith('?')) await bury(connection, grant, { at, lifeMs: ends - at });
+  return ends > at;
+}
+
+/** Writes the tombstone, and says who is to be deleted. */
+async function bury(
+  connection: RedisConnection,
+  grant: string,
+  { at, lifeMs }: Span,
+): Promise<readonly string[]> {
+  const keys = [grantIndexKey(grant), grantDeadKey(grant)];
+  const args = [at + lifeMs, lifeMs, connection.isConfirmed ? '?' : ''];
+  const members = toTexts(await connection.confirm({ script: 'buryGrant', keys, args }));
+  if (connection.isConfirmed) await connection.run('settleGrant', keys.slice(1), []);
+  return members;
+}
+
+/**
+ * Whether it was there, for one of several callers. With `onlyOf`, the record is left alone if it belongs to another grant by now: that is cleaning behind a tombstone, so no
+ * replica needs to confirm it.
+ */
+async function drop(connection: RedisConnection, { kind, key }: Name, onlyOf = ''): Promise<boolean> {
+  const id = recordKey(toRecordId(kind, key));
+  const row = await dropRow(connection, id, onlyOf);
+  const [grant = '', alias = '', mark] = row;
+  const index = grantIndexKey(grant);
+  await Promise.all([
+    // The index of a grant that ended goes as a whole.
+    grant !== '' && onlyOf === '' && connection.ask(index, (redis) => redis.zrem(index, `${kind}:${key}`)),
+    alias !== '' && connection.run('dropAlias', [aliasKey(kind, alias)], [key]),
+  ]);
+  return row.length > 0 && mark !== 'd';
+}
+
+async function dropRow(connection: RedisConnection, id: string, onlyOf: string): Promise<readonly string[]> {
+  if (onlyOf !== '' || !connection.isConfirmed) {
+    return toTexts(await connection.run('dropRecord', [id], [onlyOf, '']));
+  }
+  const write = { script: 'dropRecord', keys: [id], args: ['', 'd'] } as const;
+  const row = toTexts(await connection.confirm(write, (reply) => toTexts(reply).length > 0));
+  if (row.length > 0) await connection.run('settleRecord', [id], []);
+  return row;
+}
+
+async function revoke(connection: RedisConnection, grant: string, span: Span): Promise<void> {
+  const members = await bury(connection, grant, span);
+  // From here on everything is dead; the rest only cleans up, and a repeat finds what an outage left behind.
+  for (let start = 0; start < members.length; start += BATCH) {
+    const batch = members.slice(start, start + BATCH);
+    await Promise.all(batch.map((member) => drop(connection, toName(member), grant)));
+  }
+  const index = grantIndexKey(grant);
+  if (members.length > 0) await connection.ask(index, (redis) => redis.unlink(index));
+}
+
+/** A member of an index. A kind holds no colon. */
+function toName(member: string): Name {
+  const colon = member.indexOf(':');
+  return { kind: member.slice(0, colon), key: member.slice(colon + 1) };
+}

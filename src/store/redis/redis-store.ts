@@ -1,0 +1,119 @@
+// The store for many machines: one Redis, Redis behind Sentinels, or a Cluster. Owns putting the parts together; what a
+// failover may lose all the same is not repaired here, see docs/redis.md.
+import { connectRedis, type ServerReport } from './connection.ts';
+import { createServerClock, type ServerClock } from './clock.ts';
+import { createRedisCounters } from './counters.ts';
+import { createRedisDocuments } from './documents.ts';
+import { createRedisRecords } from './records.ts';
+import type { Finding } from './info.ts';
+import { type Clock, type RecordStore, type Store, StoreRefused, StoreTakesNoWrites } from '../store.ts';
+
+export type RedisStoreOptions = {
+  /** In the notation of config/redis-url.ts, with the password inside if there is one. */
+  readonly url: string;
+  /** Of this machine. */
+  readonly now: Clock;
+  /** Goes by the server's clock where this machine's is off; else by `now` alone. */
+  readonly followsServer?: boolean | undefined;
+  /** Hears what is less safe than it could be at this server, one line each when it begins and when it is over. */
+  readonly onWarning?: ((message: string) => void) | undefined;
+};
+
+/** By then a connection that was replaced has its last answer. */
+const ANSWERED_MS = 2000;
+const PROBE = {
+  kind: 'Probe',
+  key: 'readiness',
+  payload: '',
+  ttlSeconds: 60,
+  grant: 'probe',
+  alias: 'probe',
+};
+
+/** Rejects with one line, without the password, when the server can't be reached or isn't fit to hold tokens. */
+export async function openRedis(options: RedisStoreOptions): Promise<Store> {
+  const { now, followsServer = false, onWarning } = options;
+  let { url } = options;
+  const connection = await connectRedis(url);
+  const clock = createServerClock(now);
+  const records = createRedisRecords(connection, clock.now);
+  const warn = (message: string) => onWarning?.(`the store at ${connection.label}: ${message}`);
+  const warnings = new Map<string, string>();
+  let sentinels: readonly Finding[] = [];
+  let judging: Promise<void> | undefined;
+
+  /** One that is silent takes longer than readiness may. */
+  function judgeSentinels(): Promise<void> {
+    judging ??= connection
+      .judgeSentinels()
+      .then((findings) => void (sentinels = findings))
+      .finally(() => (judging = undefined));
+    return judging;
+  }
+
+  /** One line for each that is new, and for each that is over. */
+  function tellWarnings(findings: readonly Finding[]): void {
+    const found = new Map(findings.map(({ name, message }) => [name, message]));
+    for (const [name, message] of found) if (!warnings.has(name)) warn(message);
+    for (const [name, message] of warnings) if (!found.has(name)) warn(`no more: ${message}`);
+    warnings.clear();
+    found.forEach((message, name) => warnings.set(name, message));
+  }
+
+  async function look(ask: () => Promise<readonly ServerReport[]>): Promise<void> {
+    const askedAt = now();
+    const reports = await ask();
+    if (followsServer && clock.follow(reports, askedAt)) warn(toWarning(clock));
+    tellWarnings([...reports.flatMap(({ findings }) => findings), ...sentinels]);
+  }
+
+  try {
+    await judgeSentinels();
+    await look(() => connection.inspect());
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+  return {
+    clock,
+    records,
+    documents: createRedisDocuments(connection),
+    counters: createRedisCounters(connection, clock.now),
+    warnings: () => [...warnings.keys()],
+    async ping() {
+      void judgeSentinels();
+      await look(() => connection.check());
+      await connection.checkWrites();
+      await tryRecords(records, warnings.get('replicas'));
+    },
+    async takeCredentials(next) {
+      if (next === url) return;
+      const old = { ...connection };
+      Object.assign(connection, await connectRedis(next));
+      url = next;
+      setTimeout(() => void old.close(), ANSWERED_MS).unref();
+    },
+    close: () => connection.close(),
+  };
+}
+
+function toWarning({ ahead }: ServerClock): string {
+  if (ahead === 0) return "its clock and this machine's agree again";
+  const side = ahead > 0 ? 'ahead of' : 'behind';
+  return `its clock is ${Math.abs(ahead)} s ${side} this machine's, which is in every token; let both follow a time server`;
+}
+
+/** Reads and writes as requests do, so that a missing right or replica is known before a request meets it. */
+async function tryRecords(records: RecordStore, replicaWarning: string | undefined): Promise<void> {
+  await records.find(PROBE.kind, PROBE.key);
+  try {
+    await records.save(PROBE);
+    await records.destroy(PROBE.kind, PROBE.key);
+  } catch (error) {
+    if (error instanceof StoreTakesNoWrites && replicaWarning !== undefined) {
+      throw new StoreTakesNoWrites(replicaWarning, { cause: error });
+    }
+    if (error instanceof StoreRefused) throw new StoreTakesNoWrites(error.reason, { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,76 @@
+// Threads of our own for comparing passwords, so that they have a priority of their own: Node's pool signs tokens too, and knows
+// one priority. Owns the threads; who waits for one is passwords.ts.
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+
+/** `passwordHash`: a PHC string. */
+export type Comparison = { readonly passwordHash: string; readonly password: string };
+/** `failure`: the hash can't be read. */
+export type Compared = { readonly matches: boolean } | { readonly failure: string };
+
+/** The thread ended before it had compared. */
+export class HashingStopped extends Error {
+  constructor() {
+    super('the thread that compares passwords has ended');
+    this.name = 'HashingStopped';
+  }
+}
+
+export interface HashingThreads {
+  /** Rejects when the hash can't be read, and with HashingStopped. The caller asks for no more at once than there may be threads. */
+  verify(passwordHash: string, password: string): Promise<boolean>;
+  /** Ends the threads. What they were comparing rejects. */
+  close(): Promise<void>;
+}
+
+/** `.ts` where the sources run as they are. */
+const ENTRY = new URL(`./hashing-thread-entry${extname(import.meta.url)}`, import.meta.url);
+
+/** No thread is started before there is a password, and none keeps the process from ending. */
+export function createHashingThreads(): HashingThreads {
+  const threads = new Set<Worker>();
+  const idle = new Set<Worker>();
+
+  function start(): Worker {
+    // No secret of the environment, and nothing that the operator loads into the process (`--import`).
+    const thread = new Worker(ENTRY, { env: {}, execArgv: [] });
+    thread.unref();
+    threads.add(thread);
+    // Whoever waits for it hears of its failure; nobody may be sent to one that has ended.
+    thread.on('error', () => undefined);
+    thread.once('exit', () => {
+      threads.delete(thread);
+      idle.delete(thread);
+    });
+    return thread;
+  }
+
+  return {
+    async verify(passwordHash, password) {
+      const [thread = start()] = idle;
+      idle.delete(thread);
+      thread.postMessage({ passwordHash, password } satisfies Comparison);
+      const compared = await answerOf(thread);
+      idle.add(thread);
+      if ('failure' in compared) throw new Error(compared.failure);
+      return compared.matches;
+    },
+    async close() {
+      await Promise.all([...threads].map((thread) => thread.terminate()));
+    },
+  };
+}
+
+/** Rejects when the thread fails or ends; it is not used again then. */
+function answerOf(thread: Worker): Promise<Compared> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(new HashingStopped());
+    thread.once('error', reject);
+    thread.once('exit', stop);
+    thread.once('message', (compared: Compared) => {
+      thread.off('error', reject);
+      thread.off('exit', stop);
+      resolve(compared);
+    });
+  });
+}

@@ -1,0 +1,57 @@
+// What an operator should know of people: login names that both sources have, and hashes below the policy. Owns the
+// findings, by id; names of people are in no log.
+import type { User } from '../config/config.ts';
+import type { Log } from '../observability/log.ts';
+import { isWeakerThanPolicy } from './passwords.ts';
+import type { People } from './people.ts';
+
+/** In one line of the log. */
+const TOLD_AT_MOST = 10;
+/** Look-ups at one time: a start with thousands of people must not flood the store. */
+const AT_ONCE = 100;
+
+/** A person of the store who can't sign in, because a person of the file has the same login name or id. */
+export type Shadowed = { readonly fileId: string; readonly storeId: string };
+
+/**
+ * The file wins: its keeper decides who may have a name. Asks the store for the people of the file alone: it may have many
+ * more itself. Throws StoreUnavailable.
+ */
+export async function findShadowed(
+  users: readonly User[],
+  people: Pick<People, 'findById' | 'findByUsername'>,
+): Promise<readonly Shadowed[]> {
+  const shadowed = new Map<string, Shadowed>();
+  for (let start = 0; start < users.length; start += AT_ONCE) {
+    const found = await Promise.all(
+      users.slice(start, start + AT_ONCE).map(async ({ id: fileId, username }) => {
+        const stored = await Promise.all([people.findById(fileId), people.findByUsername(username)]);
+        return stored.flatMap((person) => (person === undefined ? [] : [{ fileId, storeId: person.id }]));
+      }),
+    );
+    for (const one of found.flat()) shadowed.set(one.storeId, one);
+  }
+  return [...shadowed.values()];
+}
+
+/** Throws StoreUnavailable. */
+export async function tellShadowed(
+  users: readonly User[],
+  people: Pick<People, 'findById' | 'findByUsername'>,
+  log: Pick<Log, 'warn'>,
+): Promise<void> {
+  for (const ids of await findShadowed(users, people)) {
+    log.warn(ids, 'a person of the file has the login name of one of the store, who can not sign in');
+  }
+}
+
+/** Nobody renews the hash of a person of the file but who keeps the file (LG-29). */
+export function tellWeakHashes(users: readonly User[], log: Pick<Log, 'warn'>): void {
+  const ids = users.filter(({ passwordHash }) => isWeakerThanPolicy(passwordHash)).map(({ id }) => id);
+  if (ids.length === 0) return;
+  const people = { people: ids.length, ids: ids.slice(0, TOLD_AT_MOST) };
+  log.warn(
+    people,
+    'password hashes in the file are weaker than the policy: make new ones with "postern user hash"',
+  );
+}

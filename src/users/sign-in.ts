@@ -1,0 +1,160 @@
+// The act of signing in with a username and a password. Every failure looks the same from outside and costs the same;
+// attempts are counted before the password is looked at.
+import type { User } from '../config/config.ts';
+import { canonicalUsername } from '../config/username.ts';
+import { TooManyRequests } from '../limits/limits.ts';
+import type { BegunSignIn, SignInAttempt } from '../limits/sign-in-attempts.ts';
+import { type Clock, StoreUnavailable } from '../store/store.ts';
+import type { Accounts, Comparison, Found } from './accounts.ts';
+import type { Devices } from './trusted-browsers.ts';
+import { MAX_PASSWORD_LENGTH, passwordForms } from './password-rules.ts';
+import {
+  hashPassword,
+  isWeakerThanPolicy,
+  PasswordQueueFull,
+  type Passwords,
+  type Share,
+} from './passwords.ts';
+import type { People } from './people.ts';
+
+/** One try, as the page sent it. */
+export type Credentials = {
+  readonly username: string;
+  readonly password: string;
+  readonly address: string;
+  /** What the browser remembers (devices.ts), or nothing. */
+  readonly device: string;
+};
+
+/** Counts one attempt before the password is looked at. Throws when there were too many, and StoreUnavailable. */
+export type CountAttempt = (attempt: SignInAttempt) => Promise<BegunSignIn>;
+
+export type SignedIn = {
+  readonly user: User;
+  /** Epoch seconds, from before the password was looked at: what voids earlier sign-ins voids this one, however late it is finished. */
+  readonly at: number;
+  /** As of `at`, for the same reason. */
+  readonly generation: string;
+  /** What the browser remembers from now on. */
+  readonly device: string;
+};
+
+/** For the operator's eyes alone: whoever tried is told one thing, whatever it was. */
+export type Refused = {
+  readonly user: undefined;
+  readonly reason: 'unknown' | 'wrong_password' | 'disabled';
+  /** Who was meant, where there is such a person. */
+  readonly meant: User | undefined;
+  /** Failures in a row of unknown places, this one included; 0 for a failure that isn't part of that row. */
+  readonly failures: number;
+};
+
+/** Nobody knows whether the password was right: there were too many attempts, or something is overloaded or away. */
+export type NotDecided = {
+  readonly user: undefined;
+  readonly reason: 'too_many_attempts' | 'busy' | 'unavailable';
+  /** As of Refused; nobody as well where the store didn't say. */
+  readonly meant: User | undefined;
+  readonly cause: TooManyRequests | PasswordQueueFull | StoreUnavailable;
+};
+
+export type SignIn = (credentials: Credentials) => Promise<SignedIn | Refused | NotDecided>;
+
+export type SignInParts = {
+  readonly accounts: Accounts;
+  readonly people: People;
+  readonly passwords: Passwords;
+  readonly devices: Devices;
+  readonly countAttempt: CountAttempt;
+  readonly now: Clock;
+};
+
+/** Rejects with mistakes of ours only. */
+export function createSignIn(parts: SignInParts): SignIn {
+  const { accounts, people, passwords, devices, countAttempt, now } = parts;
+
+  /** People of the file have theirs renewed by whoever keeps the file. */
+  async function renewHash({ id, passwordHash }: User, password: string, share: Share): Promise<void> {
+    if (!isWeakerThanPolicy(passwordHash)) return;
+    try {
+      const renewed = await passwords.run(() => hashPassword(password), share);
+      await people.renewHash(id, passwordHash, renewed);
+    } catch (error) {
+      // The person is signed in all the same, and the next sign-in tries again.
+      if (!(error instanceof PasswordQueueFull || error instanceof StoreUnavailable)) throw error;
+    }
+  }
+
+  async function decide(
+    { username, password, address, device }: Credentials,
+    at: number,
+    found: Found,
+  ): Promise<SignedIn | Refused> {
+    const { user } = found;
+    const account = user?.id ?? canonicalUsername(username);
+    const trusted = devices.find(device, account);
+    const attempt = await countAttempt({
+      account,
+      since: found.attemptsSince,
+      exists: user !== undefined,
+      address,
+      device: trusted,
+    });
+    const isTrusted = trusted !== undefined && attempt.failures === 0;
+    const share = isTrusted ? 'trusted browser' : 'unknown browser';
+    let matches: boolean;
+    try {
+      matches = await compare(passwords, accounts.comparisons(found), { password, share });
+    } catch (error) {
+      attempt.takeBack();
+      throw error;
+    }
+    // Asked in every case: a refusal takes the same steps whatever the reason (LG-18).
+    const mayGoOn = await accounts.maySignIn(found);
+    const { failures } = attempt;
+    if (user === undefined) return { user: undefined, reason: 'unknown', meant: undefined, failures };
+    if (!matches || !mayGoOn) {
+      return { user: undefined, reason: matches ? 'disabled' : 'wrong_password', meant: user, failures };
+    }
+    await attempt.succeed();
+    if (found.source === 'store') await renewHash(user, password, share);
+    return { user, at, generation: found.generation, device: devices.renew(device, user.id) };
+  }
+
+  return async function signIn(credentials) {
+    const at = Math.floor(now() / 1000);
+    let found: Found | undefined;
+    try {
+      found = await accounts.findByUsername(credentials.username);
+      return await decide(credentials, at, found);
+    } catch (cause) {
+      return { user: undefined, meant: found?.user, ...undecided(cause) };
+    }
+  };
+}
+
+/** Whether one of the person's own hashes matches. */
+async function compare(
+  passwords: Passwords,
+  comparisons: readonly Comparison[],
+  { password, share }: { readonly password: string; readonly share: Share },
+): Promise<boolean> {
+  const isTooLong = password.length > MAX_PASSWORD_LENGTH;
+  let matches = false;
+  // How often depends on what was typed and never on whose password it is.
+  for (const form of isTooLong ? [''] : passwordForms(password)) {
+    for (const { hash, isOwn } of comparisons) {
+      const isRight = await passwords.verify(hash, form, share);
+      matches ||= isRight && isOwn && !isTooLong;
+    }
+  }
+  return matches;
+}
+
+/** Throws what is none of these. */
+function undecided(cause: unknown): Pick<NotDecided, 'reason' | 'cause'> {
+  if (cause instanceof TooManyRequests) return { reason: 'too_many_attempts', cause };
+  if (cause instanceof PasswordQueueFull) return { reason: 'busy', cause };
+  if (cause instanceof StoreUnavailable) return { reason: 'unavailable', cause };
+  throw cause;
+}

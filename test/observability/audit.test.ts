@@ -1,0 +1,356 @@
+// The audit trail: who did what, when, from where, with which client, and how it ended.
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import * as oidc from 'openid-client';
+import { AUDIT_EVENTS } from '../../src/observability/audit.ts';
+import { createLog } from '../../src/observability/log.ts';
+import { Browser } from '../world/browser.ts';
+import { useWorld } from '../world/each-store.ts';
+import { authorize, basic, connect, machineToken, post, signIn } from '../world/flows.ts';
+import { StoreUnavailable } from '../../src/store/store.ts';
+import { formOf } from '../world/browser.ts';
+import { begin, signInAs } from '../pages/person.ts';
+import { listen, assertNoSecrets, type AuditRecord } from '../world/told.ts';
+import { PASSWORDS, PEOPLE, SECRETS } from '../world/world.ts';
+
+const world = useWorld();
+
+/** The records that `act` made. */
+async function recordsOf(act: () => Promise<unknown>): Promise<AuditRecord[]> {
+  const before = world().told.audit().length;
+  await act();
+  return world().told.audit().slice(before);
+}
+
+const shapeOf = ({ event, outcome }: AuditRecord) => `${event} ${outcome}`;
+
+describe('CF-15: the audit trail', () => {
+  it('has a sign-in, the consent and the tokens of one flow, each with person, client, address and request', async () => {
+    const records = await recordsOf(() => signIn(world()));
+    expect(records.map(shapeOf)).toEqual(['sign_in success', 'consent success', 'token_issued success']);
+    for (const record of records) {
+      expect(record).toMatchObject({ client_id: 'web', account_id: PEOPLE.alice, address: '127.0.0.1' });
+      expect(record['request_id']).toMatch(/^[0-9a-f-]{36}$/);
+      expect(Math.abs(Date.parse(record.time) - Date.now())).toBeLessThan(60_000);
+    }
+    expect(records[1]).toMatchObject({ scope: 'openid email profile offline_access reports.read' });
+    expect(records[2]).toMatchObject({ grant_type: 'authorization_code' });
+  });
+
+  it('has a sign-in that failed, with who was meant where that is somebody, and never what was typed', async () => {
+    async function fail(username: string) {
+      const browser = new Browser(world().issuer, world().base);
+      const configuration = await connect(world(), 'web');
+      const url = oidc.buildAuthorizationUrl(configuration, {
+        redirect_uri: 'https://app.example/cb',
+        scope: 'openid',
+        code_challenge: 'x'.repeat(43),
+        code_challenge_method: 'S256',
+        response_type: 'code',
+      });
+      const page = await browser.open(url.href);
+      await browser.submit(page, '/login', { username, password: 'canary-wrong-password' });
+    }
+    const records = await recordsOf(async () => {
+      await fail('alice');
+      await fail('canary-my-password-in-the-wrong-field');
+    });
+    expect(records.map(shapeOf)).toEqual(['sign_in failure', 'sign_in failure']);
+    expect(records[0]).toMatchObject({
+      account_id: PEOPLE.alice,
+      client_id: 'web',
+      reason: 'wrong_password',
+    });
+    expect(records[1]).not.toHaveProperty('account_id');
+    expect(JSON.stringify(records)).not.toContain('canary');
+  });
+
+  it('has a consent that was declined', async () => {
+    const browser = new Browser(world().issuer, world().base);
+    const configuration = await connect(world(), 'web');
+    const verifier = oidc.randomPKCECodeVerifier();
+    const url = oidc.buildAuthorizationUrl(configuration, {
+      redirect_uri: 'https://app.example/cb',
+      scope: 'openid',
+      code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    });
+    const records = await recordsOf(async () => {
+      const page = await browser.open(url.href);
+      const consent = await browser.submit(page, '/login', { username: 'bob', password: 'bob-password-22' });
+      await browser.submit(consent, '/cancel');
+    });
+    expect(records.map(shapeOf)).toEqual(['sign_in success', 'consent failure']);
+    expect(records[1]).toMatchObject({ account_id: PEOPLE.bob, client_id: 'web', reason: 'declined' });
+  });
+
+  it('has each token by its grant, from the engine and from the short way before it alike', async () => {
+    const { configuration, tokens } = await signIn(world());
+    const refreshed = await recordsOf(() =>
+      oidc.refreshTokenGrant(configuration, tokens.refresh_token ?? ''),
+    );
+    expect(refreshed).toMatchObject([
+      { event: 'token_issued', grant_type: 'refresh_token', account_id: PEOPLE.alice },
+    ]);
+
+    await machineToken(world(), 'reports.read');
+    const form = { grant_type: 'client_credentials', scope: 'reports.read' };
+    const [short] = await recordsOf(() =>
+      post(world(), '/oauth/token', form, { authorization: basic('svc') }),
+    );
+    // A resource is the engine's business.
+    const [long] = await recordsOf(() =>
+      post(
+        world(),
+        '/oauth/token',
+        { ...form, resource: 'urn:example:api' },
+        { authorization: basic('svc') },
+      ),
+    );
+    const shared = (record: AuditRecord | undefined) => ({
+      ...record,
+      time: '',
+      request_id: '',
+      token_id: '',
+    });
+    expect(short).toMatchObject({
+      grant_type: 'client_credentials',
+      client_id: 'svc',
+      scope: 'reports.read',
+    });
+    expect(shared(long)).toEqual(shared(short));
+    expect(Object.keys(long ?? {})).toEqual(Object.keys(short ?? {}));
+  });
+
+  it('has wrong client credentials and a grant that was refused', async () => {
+    const records = await recordsOf(async () => {
+      await post(
+        world(),
+        '/oauth/token',
+        { grant_type: 'client_credentials' },
+        { authorization: basic('svc', 'no') },
+      );
+      await post(world(), '/oauth/introspect', { token: 'x' }, { authorization: basic('rs1', 'no') });
+      await post(
+        world(),
+        '/oauth/token',
+        { grant_type: 'refresh_token', refresh_token: 'made-up' },
+        { authorization: basic('web') },
+      );
+    });
+    expect(records).toMatchObject([
+      { event: 'client_authentication', outcome: 'failure', endpoint: 'token', reason: 'invalid_client' },
+      { event: 'client_authentication', outcome: 'failure', endpoint: 'introspection' },
+      {
+        event: 'token_issued',
+        outcome: 'failure',
+        client_id: 'web',
+        grant_type: 'refresh_token',
+        reason: 'invalid_grant',
+      },
+    ]);
+  });
+
+  it('has a revocation, the consent that went with it, and the grant that ended', async () => {
+    const { tokens } = await signIn(world());
+    const form = { token: tokens.refresh_token ?? '' };
+    const records = await recordsOf(() =>
+      post(world(), '/oauth/revoke', form, { authorization: basic('web') }),
+    );
+    expect(records.map(shapeOf)).toEqual([
+      'grant_ended success',
+      'token_revoked success',
+      'consent_withdrawn success',
+    ]);
+    for (const record of records)
+      expect(record).toMatchObject({ client_id: 'web', account_id: PEOPLE.alice });
+    expect(JSON.stringify(records)).not.toContain(form.token);
+  });
+
+  it('has a replayed code, which ends the grant', async () => {
+    const authorized = await authorize(world());
+    const form = {
+      grant_type: 'authorization_code',
+      code: authorized.callback.searchParams.get('code') ?? '',
+      redirect_uri: authorized.redirectUri,
+      code_verifier: authorized.verifier,
+    };
+    await post(world(), '/oauth/token', form, { authorization: basic('web') });
+    const records = await recordsOf(() =>
+      post(world(), '/oauth/token', form, { authorization: basic('web') }),
+    );
+    expect(records.map(shapeOf)).toEqual(['grant_ended success', 'token_issued failure']);
+  });
+
+  it('has a sign-out once somebody has signed out, and none for who stays', async () => {
+    const { browser } = await signIn(world());
+    const ask = await browser.open(`${world().issuer}/oauth/logout`);
+    expect(await recordsOf(() => browser.submit(ask, '/logout/confirm', {}))).toEqual([]);
+    const again = await browser.open(`${world().issuer}/oauth/logout`);
+    const records = await recordsOf(() => browser.submit(again, '/logout/confirm', { logout: 'yes' }));
+    expect(records.find(({ event }) => event === 'sign_out')).toMatchObject({
+      outcome: 'success',
+      account_id: PEOPLE.alice,
+    });
+  });
+
+  it('has a sign-out of the one who was signed in, when somebody else signs in', async () => {
+    const { browser } = await signIn(world());
+    const records = await recordsOf(() =>
+      authorize(world(), { browser, person: 'bob', scope: 'openid', parameters: { prompt: 'login' } }),
+    );
+    expect(records.map(shapeOf)).toEqual(['sign_in success', 'sign_out success', 'consent success']);
+    expect(records[1]).toMatchObject({ account_id: PEOPLE.alice, reason: 'another_person_signed_in' });
+    expect(records[2]).toMatchObject({ account_id: PEOPLE.bob });
+  });
+
+  it('calls a refusal what the client was told', async () => {
+    const form = { grant_type: 'client_credentials' };
+    let answer: unknown;
+    const records = await recordsOf(async () => {
+      answer = (await post(world(), '/oauth/token', form, { authorization: basic('web') })).body['error'];
+    });
+    expect(answer).toBe('unauthorized_client');
+    expect(records).toMatchObject([
+      { event: 'token_issued', outcome: 'failure', client_id: 'web', reason: 'unauthorized_client' },
+    ]);
+  });
+
+  it('begins with the start of the process and its keys', () => {
+    const records = world().told.audit();
+    expect(records.find(({ event }) => event === 'keys_changed')?.['kid']).toMatch(/^[\w-]{43}$/);
+    expect(records.find(({ event }) => event === 'service_started')).toBeDefined();
+  });
+
+  it('is described in docs/observability.md, event by event', () => {
+    const page = readFileSync('docs/observability.md', 'utf8');
+    for (const event of Object.keys(AUDIT_EVENTS)) expect(page).toContain(`| \`${event}\``);
+  });
+});
+
+describe('CF-15: a sign-in that was not decided, in the audit trail', () => {
+  const limited = useWorld({ config: { rate_limits: { sign_in: { account_failures: '1/1m' } } } });
+
+  async function recordsIn(act: () => Promise<unknown>): Promise<AuditRecord[]> {
+    const before = limited().told.audit('sign_in').length;
+    await act();
+    return limited().told.audit('sign_in').slice(before);
+  }
+
+  it('names who was meant when there were too many attempts, and nobody for a name that nobody has', async () => {
+    for (const [username, id] of [
+      ['bob', PEOPLE.bob],
+      ['canary-nobody', undefined],
+    ] as const) {
+      const statuses: number[] = [];
+      const records = await recordsIn(async () => {
+        for (let tries = 0; tries < 2; tries += 1) {
+          const { browser, page } = await begin(limited());
+          const again = await browser.submit(page, '/login', { username, password: 'wrong password 1' });
+          statuses.push(again.status);
+        }
+      });
+      expect(statuses).toEqual([401, 429]);
+      expect(records.map(({ outcome, reason, account_id }) => [outcome, reason, account_id])).toEqual([
+        ['failure', id === undefined ? 'unknown' : 'wrong_password', id],
+        ['failure', 'too_many_attempts', id],
+      ]);
+    }
+  });
+
+  it('says unavailable when the store could not be asked before the password or after it', async () => {
+    const { documents, records: stored } = limited().openedStore;
+    const get = documents.get.bind(documents);
+    const consume = stored.consume.bind(stored);
+    const fail = () => Promise.reject(new StoreUnavailable());
+    const away = await begin(limited());
+    const first = await recordsIn(async () => {
+      documents.get = fail;
+      expect((await signInAs(away.browser, away.page, 'alice')).status).toBe(503);
+      documents.get = get;
+    });
+    expect(first).toMatchObject([{ outcome: 'failure', reason: 'unavailable', client_id: 'web' }]);
+    const last = await recordsIn(async () => {
+      stored.consume = fail;
+      expect((await signInAs(away.browser, away.page, 'alice')).status).toBe(503);
+      stored.consume = consume;
+    });
+    expect(last).toMatchObject([{ outcome: 'failure', reason: 'unavailable', account_id: PEOPLE.alice }]);
+  });
+
+  it('has one success for one form that was sent four times at once', async () => {
+    const { browser, page } = await begin(limited());
+    const { action, fields } = formOf(page, '/login');
+    const body = new URLSearchParams({ ...fields, username: 'alice', password: PASSWORDS.alice }).toString();
+    const headers = {
+      'content-type': 'application/x-www-form-urlencoded',
+      origin: new URL(limited().issuer).origin,
+    };
+    const statuses: number[] = [];
+    const records = await recordsIn(async () => {
+      const url = new URL(action, page.url).href;
+      const send = async () => (await browser.request(url, { method: 'POST', headers, body })).status;
+      statuses.push(...(await Promise.all([send(), send(), send(), send()])));
+    });
+    expect(statuses.filter((status) => status === 303)).toHaveLength(1);
+    expect(records.filter(({ outcome }) => outcome === 'success')).toHaveLength(1);
+  });
+});
+
+describe('IN-08: the search for secrets in what was told', () => {
+  it.each([
+    [
+      'a client secret',
+      (told: ReturnType<typeof listen>) => told.telemetry.log.info({ note: SECRETS.web }, 'x'),
+    ],
+    [
+      'a token',
+      (told: ReturnType<typeof listen>) =>
+        told.telemetry.log.info(`got eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.x`),
+    ],
+    [
+      'a code',
+      (told: ReturnType<typeof listen>) =>
+        told.telemetry.log.info({ path: '/cb?code=Zk3vT8xZ5kN1rB7yL9wC2sD6fH4jP0aQm' }, 'x'),
+    ],
+    [
+      'a refresh token in a record',
+      (told: ReturnType<typeof listen>) =>
+        told.telemetry.audit.record('token_revoked', 'success', {
+          reason: 'Zk3vT8xZ5kN1rB7yL9wC2sD6fH4jP0aQm',
+        }),
+    ],
+  ])('finds %s', (_what, tell) => {
+    const told = listen();
+    told.telemetry.log.info({ requestId: crypto.randomUUID(), clientId: 'web' }, 'nothing to see');
+    expect(() => assertNoSecrets(told, Object.values(SECRETS))).not.toThrow();
+    tell(told);
+    expect(() => assertNoSecrets(told, Object.values(SECRETS))).toThrow('IN-08');
+  });
+
+  it('and the log hides what is named like a secret, whoever passes it', () => {
+    const lines: string[] = [];
+    const log = createLog('trace', { write: (line) => lines.push(line) });
+    log.info({ password: 'canary', body: { client_secret: 'canary', code_verifier: 'canary' } }, 'x');
+    expect(lines.join('')).not.toContain('canary');
+  });
+});
+
+describe('IN-08: a client that nobody knows', () => {
+  it('is named in the log by the beginning of its name, which may be a token in the wrong place', async () => {
+    const token = await machineToken(world());
+    const before = world().told.log.length;
+    for (const client_id of [token, 'wep']) {
+      await post(world(), '/oauth/token', {
+        grant_type: 'client_credentials',
+        client_id,
+        client_secret: 'x',
+      });
+    }
+    const named = world()
+      .told.log.slice(before)
+      .map((line) => (JSON.parse(line) as { clientId?: string }).clientId)
+      .filter((clientId) => clientId !== undefined);
+    expect(named).toEqual([token.slice(0, 12), 'wep']);
+  });
+});

@@ -1,0 +1,128 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { Lines } from '../../../src/observability/lines.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'postern-lines-'));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+describe('lines in a file', () => {
+  it('are appended in order, whole, to what an earlier process wrote', async () => {
+    const to = path.join(folder, 'deep', 'audit.jsonl');
+    for (const run of ['first', 'second']) {
+      const lines = new Lines({ to, onLost: () => undefined });
+      for (let count = 0; count < 5000; count += 1) lines.write(`${run} ${count} ${'é'.repeat(50)}\n`);
+      await lines.close();
+    }
+    const written = readFileSync(to, 'utf8').trimEnd().split('\n');
+    expect(written).toHaveLength(10_000);
+    expect(written[0]).toMatch(/^first 0 /);
+    expect(written[9999]).toMatch(/^second 4999 /);
+  });
+
+  it('can be read by their owner only', async () => {
+    const to = path.join(folder, 'audit.jsonl');
+    await new Lines({ to, onLost: () => undefined }).close();
+    expect(statSync(to).mode & 0o777).toBe(0o600);
+  });
+
+  it('go to a new file of the same name after logrotate has moved the old one, and none is lost', async () => {
+    const to = path.join(folder, 'audit.jsonl');
+    const lines = new Lines({ to, onLost: () => undefined });
+    lines.write('before\n');
+    await vi.waitFor(() => expect(readFileSync(to, 'utf8')).toBe('before\n'));
+    renameSync(to, `${to}.1`);
+    lines.write('between\n');
+    await vi.waitFor(() => expect(readFileSync(`${to}.1`, 'utf8')).toBe('before\nbetween\n'));
+    lines.reopen();
+    lines.write('after\n');
+    await lines.close();
+    expect(readFileSync(to, 'utf8')).toBe('after\n');
+  });
+
+  it('say at once when the file can not be opened', () => {
+    expect(() => new Lines({ to: folder, onLost: () => undefined })).toThrow(/EISDIR/);
+  });
+});
+
+describe('RD-32: a disk that is full', () => {
+  it('holds nobody up: what has no room is counted, and closing ends', async () => {
+    let lost = 0;
+    // The kernel's own full disk.
+    const lines = new Lines({ to: '/dev/full', onLost: () => (lost += 1) });
+    for (let count = 0; count < 3000; count += 1) lines.write(`${'x'.repeat(1023)}\n`);
+    // A mebibyte waits.
+    expect(lost).toBe(3000 - 1024);
+    await lines.close();
+  });
+});
+
+describe('a reader of the pipe that is slow', () => {
+  it('gets every line whole, though three processes write into one pipe', async () => {
+    const script = path.join(folder, 'writer.ts');
+    const source = path.resolve('src/observability/lines.ts');
+    const code = `
+      import { Lines } from ${JSON.stringify(source)};
+      const lines = new Lines({ to: 1, onLost: () => process.exit(9) });
+      for (let count = 0; count < 400; count += 1) lines.write(JSON.stringify({ who: process.argv[2], count, text: 'x'.repeat(700) }) + '\\n');
+      const keepAlive = setInterval(() => {}, 1000);
+      await lines.close();
+      clearInterval(keepAlive);
+    `;
+    writeFileSync(script, code);
+    const node = `${process.execPath} --no-warnings ${script}`;
+    const all = spawn('bash', ['-c', `{ ${node} a & ${node} b & ${node} c & wait; } | { sleep 0.3; cat; }`]);
+    let text = '';
+    all.stdout.on('data', (chunk) => (text += String(chunk)));
+    await new Promise((resolve) => all.on('close', resolve));
+    const rows = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { who: string; count: number });
+    expect(rows).toHaveLength(1200);
+    for (const who of 'abc') {
+      const counts = rows.filter((row) => row.who === who).map((row) => row.count);
+      expect(counts).toEqual([...Array(400).keys()]);
+    }
+  });
+});
+
+describe('a pipe that takes nothing more', () => {
+  it.each(['is full', 'is closed'])('is counted and lets the process end when it %s', async (state) => {
+    const script = path.join(folder, 'writer.ts');
+    const code = `
+      import { Lines } from ${JSON.stringify(path.resolve('src/observability/lines.ts'))};
+      // As in the service, this makes a full pipe answer EAGAIN.
+      void process.stdout.isTTY;
+      let lost = 0;
+      const lines = new Lines({ to: 1, onLost: () => (lost += 1) });
+      for (let round = 1; round <= 2; round += 1) {
+        for (let count = 0; count < 3000; count += 1) lines.write('x'.repeat(1023) + '\\n');
+        if (await lines.close()) throw new Error('it was written');
+      }
+      console.error(lost);
+    `;
+    writeFileSync(script, code);
+    const child = spawn(process.execPath, ['--no-warnings', script]);
+    onTestFinished(() => void child.kill('SIGKILL'));
+    // Unread, it is full once the kernel's buffer is.
+    if (state === 'is closed') child.stdout.destroy();
+    let stderr = '';
+    child.stderr.on('data', (chunk) => (stderr += String(chunk)));
+    expect(await new Promise((resolve) => child.on('exit', resolve))).toBe(0);
+    // A mebibyte waits, and the kernel's buffer has less than another.
+    expect(Number(stderr)).toBeGreaterThan(6000 - 2 * 1024);
+    expect(Number(stderr)).toBeLessThan(6000);
+  });
+});
+
+it('the full disk of these tests is there', () => {
+  expect(() => execFileSync('bash', ['-c', 'echo x > /dev/full'], { stdio: 'pipe' })).toThrow();
+});

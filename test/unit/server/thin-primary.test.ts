@@ -1,0 +1,33 @@
+// The process above the workers has to be there when a worker is not: it loads neither the engine nor a store.
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+
+/** The address of every module that these bring with them. */
+async function loadedBy(...modules: readonly string[]): Promise<readonly string[]> {
+  const script = `
+    const { registerHooks } = await import('node:module');
+    const seen = [];
+    registerHooks({ load: (url, context, next) => (seen.push(url), next(url, context)) });
+    for (const file of ${JSON.stringify(modules.map((file) => path.resolve(file)))}) await import(file);
+    console.log(JSON.stringify(seen));`;
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    '--no-warnings',
+    '--input-type=module',
+    '-e',
+    script,
+  ]);
+  return JSON.parse(stdout) as string[];
+}
+
+const HEAVY = /node_modules\/(oidc-provider|lmdb|ioredis)\//;
+
+it('RD-30: the process above the workers loads no engine and no store, and a worker does', async () => {
+  const primary = await loadedBy('src/cli/run.ts', 'src/server/cluster.ts');
+  expect(primary.length).toBeGreaterThan(50);
+  expect(primary.filter((url) => HEAVY.test(url))).toEqual([]);
+  expect((await loadedBy('src/server/server.ts')).filter((url) => HEAVY.test(url)).length).toBeGreaterThan(
+    10,
+  );
+});

@@ -1,0 +1,164 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { createHashingThreads } from '../../../src/users/hashing-threads.ts';
+import {
+  createPasswords,
+  hashPassword,
+  PasswordQueueFull,
+  type Share,
+} from '../../../src/users/passwords.ts';
+
+describe('passwords', () => {
+  it('are hashed with argon2id at the cost of the policy, with a salt of their own', async () => {
+    const [one, other] = [await hashPassword('correct horse'), await hashPassword('correct horse')];
+    expect(one).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/);
+    expect(one).not.toBe(other);
+  });
+
+  it('match themselves and nothing else', async () => {
+    const passwords = createPasswords(2, 10);
+    const hash = await hashPassword('correct horse');
+    expect(await passwords.verify(hash, 'correct horse')).toBe(true);
+    for (const wrong of ['Correct horse', 'correct horse ', '', 'correct horse\u0000']) {
+      expect(await passwords.verify(hash, wrong)).toBe(false);
+    }
+  });
+
+  it('of nobody match nothing, not even what the dummy hash was made of', async () => {
+    const passwords = createPasswords(2, 10);
+    for (const typed of ['', 'password', 'nobody', 'dummy']) {
+      expect(await passwords.verify(undefined, typed)).toBe(false);
+    }
+  });
+
+  it('take as much work for nobody as for somebody: the dummy hash has the cost of the policy', async () => {
+    const passwords = createPasswords(1, 10);
+    const hash = await hashPassword('correct horse');
+    const cost = async (of: string | undefined) => {
+      const started = process.cpuUsage();
+      for (let count = 0; count < 5; count += 1) await passwords.verify(of, 'wrong');
+      return process.cpuUsage(started).user;
+    };
+    await cost(hash);
+    const [somebody, nobody] = [await cost(hash), await cost(undefined)];
+    // A skipped hash would be a hundred times cheaper; the statistics are made elsewhere.
+    expect(nobody).toBeGreaterThan(somebody / 4);
+  });
+});
+
+describe('the queue of passwords', () => {
+  it('refuses who comes when it is full, and serves all others', async () => {
+    const passwords = createPasswords(1, 2);
+    const hash = await hashPassword('correct horse');
+    const results = await Promise.allSettled(
+      Array.from({ length: 5 }, () => passwords.verify(hash, 'correct horse')),
+    );
+    expect(results.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'rejected',
+    ]);
+    for (const result of results) {
+      if (result.status === 'rejected') {
+        expect(result.reason).toBeInstanceOf(PasswordQueueFull);
+        expect((result.reason as PasswordQueueFull).retryAfterSeconds).toBe(1);
+      } else expect(result.value).toBe(true);
+    }
+  });
+
+  it('is one for each share: a crowd of unknown browsers keeps out neither trusted ones nor client secrets', async () => {
+    const passwords = createPasswords(1, 2);
+    const hash = await hashPassword('correct horse');
+    const crowd = Array.from({ length: 5 }, () => passwords.verify(hash, 'wrong', 'unknown browser'));
+    const order: string[] = [];
+    const noted = async (share: Share) => {
+      await passwords.verify(hash, 'correct horse', share);
+      order.push(share);
+    };
+    for (const one of crowd) one.then(() => order.push('unknown browser')).catch(() => undefined);
+    await Promise.all([
+      noted('trusted browser'),
+      noted('trusted browser'),
+      noted('client secret'),
+      noted('client secret'),
+    ]);
+    const refused = (await Promise.allSettled(crowd)).filter(({ status }) => status === 'rejected');
+    expect(refused).toHaveLength(2);
+    // The crowd came first, and has had no more than every third turn since.
+    expect(order.filter((share) => share === 'unknown browser').length).toBeLessThanOrEqual(3);
+    await expect(
+      Promise.all(Array.from({ length: 4 }, () => passwords.verify(hash, 'x', 'trusted browser'))),
+    ).rejects.toThrow(PasswordQueueFull);
+    await passwords.close();
+  });
+
+  it('is free again afterwards, also after a hash that is none', async () => {
+    const passwords = createPasswords(1, 0);
+    await expect(passwords.verify('not a hash', 'x')).rejects.toThrow();
+    const hash = await hashPassword('correct horse');
+    for (let count = 0; count < 3; count += 1)
+      expect(await passwords.verify(hash, 'correct horse')).toBe(true);
+    const two = [passwords.verify(hash, 'x'), passwords.verify(hash, 'x')];
+    await expect(two[1]).rejects.toThrow(PasswordQueueFull);
+    expect(await two[0]).toBe(false);
+  });
+});
+
+describe('the threads of passwords', () => {
+  const load = (thread: string) => Number(/\) \S+((?: \S+){16})/.exec(thread)?.[1]?.trim().split(' ').at(-1));
+
+  it.runIf(process.platform === 'linux')('LG-31: go behind everything else on the machine', async () => {
+    const passwords = createPasswords(2, 10);
+    const hash = await hashPassword('correct horse');
+    const nicenesses = async () => {
+      const threads = await readdir('/proc/self/task');
+      const stats = await Promise.all(
+        threads.map((thread) => readFile(`/proc/self/task/${thread}/stat`, 'utf8').catch(() => '')),
+      );
+      return stats.map(load).filter((niceness) => niceness > 0);
+    };
+    const before = (await nicenesses()).length;
+    await Promise.all([passwords.verify(hash, 'correct horse'), passwords.verify(hash, 'wrong')]);
+    expect(await nicenesses()).toHaveLength(before + 2);
+    await passwords.close();
+    await expect.poll(async () => (await nicenesses()).length).toBe(before);
+  });
+
+  it('are started with the first password, and no more of them than are busy at once', async () => {
+    const passwords = createPasswords(2, 10);
+    const hash = await hashPassword('correct horse');
+    const results = await Promise.all(
+      Array.from({ length: 6 }, (_, index) =>
+        passwords.verify(hash, index % 2 === 0 ? 'correct horse' : 'x'),
+      ),
+    );
+    expect(results).toEqual([true, false, true, false, true, false]);
+    await passwords.close();
+  });
+});
+
+describe('a thread of passwords that ended', () => {
+  it('leaves no verification without an answer: neither the one in the thread nor those that wait', async () => {
+    const passwords = createPasswords(1, 10);
+    const hash = await hashPassword('correct horse');
+    const asked = [1, 2, 3].map(() => passwords.verify(hash, 'correct horse'));
+    const answers = Promise.allSettled(asked);
+    // The first is in its thread, which takes longer to start than this.
+    await new Promise((resolve) => setImmediate(resolve));
+    await passwords.close();
+    for (const answer of await answers) {
+      expect(answer.status === 'rejected' && answer.reason instanceof PasswordQueueFull).toBe(true);
+    }
+  });
+
+  it('is replaced by the next password', async () => {
+    const threads = createHashingThreads();
+    const hash = await hashPassword('correct horse');
+    expect(await threads.verify(hash, 'correct horse')).toBe(true);
+    await threads.close();
+    expect(await threads.verify(hash, 'correct horse')).toBe(true);
+    await threads.close();
+  });
+});

@@ -1,0 +1,149 @@
+// What one attempt to sign in costs, whoever is meant, and whom a refusal names. Real store, real hashes; what is verified
+// is noted on the way.
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { hash } from '@node-rs/argon2';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createAccountStates } from '../../../src/users/account-state.ts';
+import { createAccounts } from '../../../src/users/accounts.ts';
+import { createDevices } from '../../../src/users/trusted-browsers.ts';
+import { costOf, createPasswords, hashPassword } from '../../../src/users/passwords.ts';
+import { createPeople } from '../../../src/users/people.ts';
+import { createSignIn, type CountAttempt } from '../../../src/users/sign-in.ts';
+import { TooManyRequests } from '../../../src/limits/limits.ts';
+import { createKeyedHash } from '../../../src/store/keyed-hash.ts';
+import { openLmdb } from '../../../src/store/lmdb/lmdb-store.ts';
+import { type Store, StoreUnavailable } from '../../../src/store/store.ts';
+
+const PASSWORD = 'river otter jazz 47';
+const FILE_PASSWORD = 'quiet lantern moss 12';
+const DEAR = { memoryCost: 32_768, timeCost: 3, parallelism: 1 } as const;
+const IDS = { file: 'usr_file00000000000000001', store: 'usr_store0000000000000001' };
+const POLICY = costOf();
+const COUNTED: CountAttempt = () =>
+  Promise.resolve({ failures: 0, succeed: () => Promise.resolve(), takeBack: () => undefined });
+
+let folder: string;
+let store: Store;
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'postern-sign-in-'));
+  store = await openLmdb({ folder, now: Date.now });
+  const stored = {
+    id: IDS.store,
+    username: 'stored',
+    passwordHash: await hashPassword(PASSWORD),
+    claims: {},
+  };
+  await createPeople(store.documents).add(stored);
+});
+afterAll(async () => {
+  await store.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+type Setting = {
+  /** Hashes of the people of the file; the first is of the one named `filed`. */
+  readonly ofFile?: readonly string[];
+  readonly countAttempt?: CountAttempt;
+  readonly passwords?: ReturnType<typeof createPasswords>;
+};
+
+function setUp({ ofFile = [], countAttempt = COUNTED, passwords = createPasswords(2, 10) }: Setting) {
+  const users = ofFile.map((passwordHash, index) => ({
+    id: index === 0 ? IDS.file : `usr_other000000000000000${index}`,
+    username: index === 0 ? 'filed' : `other${index}`,
+    passwordHash,
+    disabled: false,
+    claims: {},
+  }));
+  const costs: string[] = [];
+  const people = createPeople(store.documents);
+  const signIn = createSignIn({
+    accounts: createAccounts({
+      users,
+      states: createAccountStates(store.documents),
+      people,
+      once: (_name, work) => work(),
+      clock: store.clock,
+    }),
+    people,
+    passwords: {
+      ...passwords,
+      verify(passwordHash, password) {
+        costs.push(costOf(passwordHash));
+        return passwords.verify(passwordHash, password);
+      },
+    },
+    devices: createDevices(createKeyedHash(Buffer.alloc(32, 1)), Date.now, randomBytes),
+    countAttempt,
+    now: Date.now,
+  });
+  return async (username: string, password: string) => {
+    costs.length = 0;
+    const result = await signIn({ username, password, address: '192.0.2.1', device: '' });
+    return { result, costs: [...costs] };
+  };
+}
+
+describe('LG-19: what an attempt verifies', () => {
+  it.each([
+    ['a usual password', PASSWORD],
+    ['one that is too long', 'x'.repeat(5000)],
+    ['one with several forms', 'Café au lait 12'],
+  ])('has both costs for everybody when those of file and policy differ: %s', async (_what, password) => {
+    const attempt = setUp({ ofFile: [await hash(FILE_PASSWORD, DEAR)] });
+    const { costs } = await attempt('nobody', password);
+    expect(new Set(costs)).toEqual(new Set([costOf(await hash('x', DEAR)), POLICY]));
+    expect((await attempt('filed', password)).costs).toEqual(costs);
+    expect((await attempt('stored', password)).costs).toEqual(costs);
+  });
+
+  it('is one hash when they are the same, and when the file has nobody', async () => {
+    for (const ofFile of [[], [await hashPassword(FILE_PASSWORD)]]) {
+      const attempt = setUp({ ofFile });
+      for (const username of ['filed', 'stored', 'nobody']) {
+        expect((await attempt(username, 'wrong password 1')).costs, username).toEqual([POLICY]);
+      }
+    }
+  });
+
+  it('is as many hashes for who has a cost of their own', async () => {
+    const [cheap, ...others] = await Promise.all([
+      hash(FILE_PASSWORD, { memoryCost: 8192, timeCost: 2, parallelism: 1 }),
+      hash('x', DEAR),
+      hash('y', DEAR),
+    ]);
+    const attempt = setUp({ ofFile: [cheap, ...others] });
+    expect((await attempt('filed', 'wrong password 1')).costs).toEqual([costOf(cheap), POLICY]);
+    expect((await attempt('filed', FILE_PASSWORD)).result.user?.id).toBe(IDS.file);
+  });
+
+  it('lets in by the own password alone, and never by the one of a decoy', async () => {
+    const attempt = setUp({ ofFile: [await hash(FILE_PASSWORD, DEAR)] });
+    expect((await attempt('filed', FILE_PASSWORD)).result.user?.id).toBe(IDS.file);
+    expect((await attempt('stored', PASSWORD)).result.user?.id).toBe(IDS.store);
+    expect((await attempt('stored', FILE_PASSWORD)).result).toMatchObject({ reason: 'wrong_password' });
+    expect((await attempt('filed', PASSWORD)).result).toMatchObject({ reason: 'wrong_password' });
+    expect((await attempt('nobody', FILE_PASSWORD)).result).toMatchObject({ reason: 'unknown' });
+  });
+});
+
+describe('CF-15: an attempt that was not decided', () => {
+  it.each([
+    ['too_many_attempts', { countAttempt: () => Promise.reject(new TooManyRequests(7)) }],
+    ['unavailable', { countAttempt: () => Promise.reject(new StoreUnavailable()) }],
+    ['busy', { passwords: createPasswords(0, 0) }],
+  ] as const)('names who was meant: %s', async (reason, setting) => {
+    const attempt = setUp(setting);
+    const { result } = await attempt('stored', PASSWORD);
+    expect(result).toMatchObject({ user: undefined, reason, meant: { id: IDS.store } });
+    expect((await attempt('nobody', PASSWORD)).result).toMatchObject({ reason, meant: undefined });
+  });
+
+  it('throws what nobody expected', async () => {
+    const attempt = setUp({ countAttempt: () => Promise.reject(new TypeError('a mistake')) });
+    await expect(attempt('stored', PASSWORD)).rejects.toThrow(TypeError);
+  });
+});

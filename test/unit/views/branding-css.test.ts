@@ -1,0 +1,68 @@
+// The operator's colour: which forms count, and that text on it stays readable.
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { brandingCss } from '../../../src/views/branding-css.ts';
+
+const css = (color?: string) => brandingCss({ name: 'Acme', color });
+
+function property(text: string, name: string): string {
+  const value = new RegExp(`${name}: (#[0-9a-f]{6});`).exec(text)?.[1];
+  if (value === undefined) throw new Error(`no ${name} in ${text}`);
+  return value;
+}
+
+/** WCAG relative luminance of `#rrggbb`. */
+function luminance(hex: string): number {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
+    const share = Number.parseInt(hex.slice(at, at + 2), 16) / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+function contrast(one: string, other: string): number {
+  const [a, b] = [luminance(one) + 0.05, luminance(other) + 0.05];
+  return Math.max(a, b) / Math.min(a, b);
+}
+
+describe('brandingCss', () => {
+  it('takes #rrggbb and #rgb', () => {
+    expect(css('#0B6E4F')).toContain('--accent: #0b6e4f;');
+    expect(css('#fc0')).toContain('--accent: #ffcc00;');
+  });
+
+  it('puts dark text on a light colour and light text on a dark one', () => {
+    expect(property(css('#ffcc00'), '--on-accent')).toBe('#000000');
+    expect(property(css('#1b1f6b'), '--on-accent')).toBe('#ffffff');
+  });
+
+  it('is empty without a colour, and for anything that could be more than one', () => {
+    const others = [
+      undefined,
+      '',
+      'red',
+      '#12',
+      '#12345',
+      '#1234567',
+      ' #123456',
+      '#123456\n',
+      'url(https://evil.example)',
+      '#fff; } body { display: none',
+      '#fff}@import "//evil.example"',
+      '"><script>',
+    ];
+    for (const color of others) expect(css(color)).toBe('');
+  });
+
+  it('keeps the contrast of text at AA on every colour, also when pointed at', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 0xffffff }), (value) => {
+        const text = css(`#${value.toString(16).padStart(6, '0')}`);
+        const ink = property(text, '--on-accent');
+        expect(contrast(property(text, '--accent'), ink)).toBeGreaterThanOrEqual(4.5);
+        expect(contrast(property(text, '--accent-hover'), ink)).toBeGreaterThanOrEqual(4.5);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});

@@ -1,0 +1,56 @@
+// docs/views.md names every page and every field, and no other; the fields are held against the types by the compiler.
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import {
+  ApiModel,
+  BrandingModel,
+  ClientModel,
+  fieldsOf,
+  LanguageModel,
+  PAGE_MODELS,
+  PageContext,
+  ScopeModel,
+} from '../../../src/views/models.ts';
+import { PAGE_STATES } from '../../../src/views/samples.ts';
+import { LOCAL_NAMES } from '../../../src/views/templates.ts';
+import { listViewFiles } from '../../../src/views/view-files.ts';
+
+const text = readFileSync('docs/views.md', 'utf8');
+
+/** Names in the first column of the table below a heading, and whether each may be absent. */
+function tableBelow(heading: string): Record<string, boolean> {
+  const [, section = ''] = text.split(`\n${heading}\n`);
+  const [table = ''] = section.split(/\n#+ /);
+  return Object.fromEntries(
+    [...table.matchAll(/^\| `(\w+)`(\??) +\|/gm)].map(([, name = '', mark]) => [name, mark === '?']),
+  );
+}
+
+const MODELS = { ...PAGE_MODELS, ApiModel, BrandingModel, ClientModel, LanguageModel, ScopeModel };
+
+describe('docs/views.md', () => {
+  it.each(Object.entries(MODELS))('has every field of %s', (name, schema) => {
+    const fields = Object.keys(fieldsOf(schema) ?? {});
+    expect(Object.keys(tableBelow(`### \`${name}\``)).toSorted()).toEqual(fields.toSorted());
+  });
+
+  it('has every name that a template sees', () => {
+    expect(Object.keys(tableBelow('## Templates'))).toEqual([...LOCAL_NAMES]);
+    for (const name of Object.keys(PageContext.shape)) expect(LOCAL_NAMES).toContain(name);
+  });
+
+  it('marks what may be absent: every sample has the rest', () => {
+    for (const { name, title, model } of PAGE_STATES) {
+      for (const [field, isOptional] of Object.entries(tableBelow(`### \`${name}\``))) {
+        if (!isOptional) expect(Object.keys(model), `${field} of ${title}`).toContain(field);
+      }
+    }
+  });
+
+  it('names every partial', () => {
+    const names = [...listViewFiles('views').keys()].flatMap(
+      (name) => /^partials\/(.+)\.ejs$/.exec(name)?.[1] ?? [],
+    );
+    for (const name of names) expect(text).toContain(`\`${name}\``);
+  });
+});

@@ -1,0 +1,518 @@
+// Rendering of the built-in pages, and what an operator's folder can change about them.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createPages } from '../../../src/views/pages.ts';
+import type { Pages, PagesOptions, ViewProblem } from '../../../src/views/pages.ts';
+import { PAGE_NAMES } from '../../../src/views/models.ts';
+import { htmlProblems } from './html-problems.ts';
+import { CONSENT, ERROR, LOGIN, LOGOUT, PAGE_STATES } from '../../../src/views/samples.ts';
+import { parseLocaleFile, placeholdersOf } from '../../../src/views/texts.ts';
+import type { PageState } from '../../../src/views/samples.ts';
+
+const builtInFolder = path.resolve(import.meta.dirname, '../../../views');
+const context = { locale: 'en' };
+/** The one script there is. */
+const SCRIPT = '<script src="/id/assets/page.js" defer></script>';
+const ATTACK = `"><script>alert('1')</script>`;
+
+let folder: string;
+let problems: ViewProblem[];
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'postern-views-'));
+  problems = [];
+});
+
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+function pagesWith(options: Partial<PagesOptions> = {}): Pages {
+  return createPages({
+    builtInFolder,
+    branding: { name: 'Acme ID' },
+    assetUrl: (name) => `/id/assets/${name}`,
+    onProblem: (problem) => problems.push(problem),
+    ...options,
+  });
+}
+
+/** Writes files under a fresh views folder. */
+function override(files: Record<string, string>): Partial<PagesOptions> {
+  return { overrideFolder: write('override', files) };
+}
+
+function write(name: string, files: Record<string, string>): string {
+  const root = path.join(folder, name);
+  mkdirSync(root, { recursive: true });
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(path.dirname(path.join(root, file)), { recursive: true });
+    writeFileSync(path.join(root, file), text);
+  }
+  return root;
+}
+
+function stylesheetsOf(options: Partial<PagesOptions>): unknown[] {
+  const html = pagesWith(options).render('login', LOGIN, context);
+  return [...html.matchAll(/rel="stylesheet" href="([^"]+)"/g)].map(([, href]) => href);
+}
+
+function renderState(pages: Pages, { name, model }: PageState): string {
+  return pages.render(name, model, context);
+}
+
+/** The same model with `text` in each string. */
+function withText(model: PageState['model'], text: string): PageState['model'] {
+  return JSON.parse(JSON.stringify(model, (_, value: unknown) => (typeof value === 'string' ? text : value)));
+}
+
+describe.each(PAGE_STATES)('$title', (state) => {
+  it('is valid HTML that the CSP lets through', () => {
+    const html = renderState(pagesWith(), state);
+
+    expect(htmlProblems(html)).toEqual([]);
+    expect(html.replace(SCRIPT, '')).not.toMatch(/<script|<style|undefined|\[object/);
+    expect(problems).toEqual([]);
+  });
+
+  it('escapes markup in every field (LG-38)', () => {
+    const pages = pagesWith({ branding: { name: ATTACK, logo: `https://x/${ATTACK}`, color: ATTACK } });
+    const html = pages.render(state.name, withText(state.model, ATTACK), { locale: ATTACK });
+
+    expect(htmlProblems(html)).toEqual([]);
+    expect(html.replace(SCRIPT, '')).not.toContain('<script');
+    expect(html).toContain('&lt;script&gt;');
+  });
+});
+
+describe('the built-in pages', () => {
+  it('link to assets at absolute paths', () => {
+    expect(pagesWith().render('login', LOGIN, context)).toContain('href="/id/assets/style.css"');
+  });
+
+  it('link to the stylesheets in their order: ours, the colour, the rules of the operator', () => {
+    expect(stylesheetsOf({})).toEqual(['/id/assets/style.css']);
+    expect(stylesheetsOf({ branding: { name: 'Acme', color: '#0a7' }, hasAsset: () => true })).toEqual([
+      '/id/assets/style.css',
+      '/id/assets/colors.css',
+      '/id/assets/branding.css',
+    ]);
+  });
+
+  it('say the page and the product in the title, and the language', () => {
+    const html = pagesWith().render('login', LOGIN, { locale: 'de' });
+    expect(html).toContain('<title>Anmelden · Acme ID</title>');
+    expect(html).toContain('<html lang="de" dir="ltr">');
+  });
+
+  it('help password managers with the right autocomplete tokens', () => {
+    const html = pagesWith().render('login', LOGIN, context);
+    expect(html).toMatch(/name="username"[^>]*autocomplete="username" autocapitalize="none"/);
+    expect(html).toMatch(/name="password"[^>]*autocomplete="current-password"/);
+    expect(html).toMatch(/spellcheck="false"/);
+  });
+
+  it('carry the CSRF token in each form', () => {
+    const pages = pagesWith();
+    for (const html of [pages.render('login', LOGIN, context), pages.render('consent', CONSENT, context)]) {
+      expect(html.match(/<form /g)).toHaveLength(2);
+      expect(html.match(/name="csrf" value="csrf-token"/g)).toHaveLength(2);
+    }
+  });
+
+  it('tie a refused sign-in to both fields without saying which was wrong', () => {
+    const html = pagesWith().render(
+      'login',
+      { ...LOGIN, username: 'alice@example.com', error: 'invalid_credentials' },
+      context,
+    );
+    expect(html).toContain('role="alert"');
+    expect(html.match(/aria-invalid="true"/g)).toHaveLength(2);
+    expect(html.match(/aria-describedby="sign-in-error/g)).toHaveLength(2);
+    expect(html).toContain('<title>Error: Sign in');
+    expect(html).toContain('value="alice@example.com"');
+  });
+
+  it('call the fields valid when it was the rate or the load', () => {
+    const html = pagesWith().render('login', { ...LOGIN, error: 'busy' }, context);
+    expect(html).toContain('role="alert"');
+    expect(html).not.toContain('aria-invalid');
+  });
+
+  it('post the sign-out with `logout`, and staying without it', () => {
+    const html = pagesWith().render('logout', LOGOUT, context);
+    const forms = html.split('<form ').slice(1);
+    expect(forms).toHaveLength(2);
+    expect(forms[0]).toContain('name="logout" value="yes"');
+    expect(forms[1]).not.toContain('name="logout"');
+    for (const form of forms) expect(form).toContain('name="xsrf" value="xs"');
+  });
+
+  it('show the reference for support', () => {
+    const html = pagesWith().render('error', ERROR, context);
+    expect(html).toContain('<code>01JCZW7P4Q8RM0V3X5T9</code>');
+  });
+
+  it('show the logo from a URL or from the assets', () => {
+    const logos = [
+      ['https://acme.example/a.svg', 'https://acme.example/a.svg'],
+      ['logo.svg', '/id/assets/logo.svg'],
+    ] as const;
+    for (const [logo, url] of logos) {
+      const html = pagesWith({ branding: { name: 'Acme', logo } }).render(
+        'logged-out',
+        { outcome: 'signed_out' },
+        context,
+      );
+      expect(html).toContain(`src="${url}" alt="Acme"`);
+    }
+  });
+
+  it('do without a logo that is not there, and report it', () => {
+    const pages = pagesWith({
+      branding: { name: 'Acme', logo: 'nope.svg' },
+      assetUrl: (name) => {
+        if (name === 'nope.svg') throw new Error('There is no asset nope.svg');
+        return `/${name}`;
+      },
+    });
+    expect(pages.render('logged-out', { outcome: 'signed_out' }, context)).not.toContain('<img');
+    expect(problems).toMatchObject([{ file: 'nope.svg', message: 'There is no asset nope.svg' }]);
+  });
+});
+
+describe('hostile keys in a model (IN-01, IN-02)', () => {
+  const hostile = {
+    settings: { 'view options': { client: true, escapeFunction: 'globalThis.hacked = true; x => x' } },
+    ...Object.fromEntries(
+      [
+        'client',
+        'escapeFunction',
+        'escape',
+        'layout',
+        'writeResp',
+        'cache',
+        'delimiter',
+        'openDelimiter',
+        'filename',
+        'async',
+        'localsName',
+        'outputFunctionName',
+        'destructuredLocals',
+        'include',
+        'asset',
+        'branding',
+        'locale',
+        'page',
+        'title',
+        '__append',
+        '__output',
+      ].map((key) => [key, '../../../../etc/passwd']),
+    ),
+  };
+
+  it('change nothing in any page', () => {
+    const pages = pagesWith();
+    for (const state of PAGE_STATES) {
+      const model = { ...hostile, client: undefined, ...state.model };
+      expect(pages.render(state.name, model, context)).toBe(renderState(pages, state));
+    }
+    expect(problems).toEqual([]);
+    expect(globalThis).not.toHaveProperty('hacked');
+  });
+
+  it('change nothing from a polluted Object.prototype', () => {
+    const pages = pagesWith();
+    const expected = pages.render('login', LOGIN, context);
+    const keys = ['escapeFn', 'include', 'client', 'escapeFunction', 'outputFunctionName', 'title'];
+    try {
+      for (const key of keys) Reflect.set(Object.prototype, key, 'polluted');
+      expect(pagesWith().render('login', LOGIN, context)).toBe(expected);
+    } finally {
+      for (const key of keys) Reflect.deleteProperty(Object.prototype, key);
+    }
+  });
+
+  it('lead to no other file through the locale (IN-03)', () => {
+    const pages = pagesWith();
+    for (const locale of ['../../../../etc/passwd', '../en', 'en/../../x', '__proto__', 'xx']) {
+      expect(pages.render('login', LOGIN, { locale })).toBe(pages.render('login', LOGIN, context));
+    }
+  });
+});
+
+describe("an operator's folder", () => {
+  it('wins with a page', () => {
+    const pages = pagesWith(override({ 'login.ejs': 'Hello <%= model.client.name %> <%= page %>' }));
+    expect(pages.render('login', LOGIN, context)).toBe('Hello Example web app login');
+    expect(pages.render('logged-out', { outcome: 'signed_out' }, context)).toContain('signed out');
+    expect(problems).toEqual([]);
+  });
+
+  it('wins with a partial, in the built-in pages', () => {
+    const pages = pagesWith(override({ 'partials/foot.ejs': '<p>Our own foot</p></main></body></html>' }));
+    for (const state of PAGE_STATES) expect(renderState(pages, state)).toContain('Our own foot');
+    expect(problems).toEqual([]);
+  });
+
+  it('can include partials of its own, beside the file or from the top, with data', () => {
+    const pages = pagesWith(
+      override({
+        'login.ejs': "<%- include('parts/a', { word: 'one' }) %>",
+        'parts/a.ejs':
+          "<%= locals.word %> <%- include('b', { word: 'two' }) %> <%- include('/parts/b.ejs') %>",
+        'parts/b.ejs': '<%= locals.word %>/<%= locale %>',
+      }),
+    );
+    expect(pages.render('login', LOGIN, context)).toBe('one two/en one/en');
+  });
+
+  it('is read when it is told to, and at no other time', () => {
+    const pages = pagesWith(override({ 'login.ejs': 'before' }));
+    const settings = { ...override({ 'login.ejs': 'after' }), branding: { name: 'Acme ID' } };
+    expect(pages.render('login', LOGIN, context)).toBe('before');
+    pages.reload(settings);
+    expect(pages.render('login', LOGIN, context)).toBe('after');
+  });
+
+  it('can neither include nor read a file outside of the views', () => {
+    write('.', { 'secret.ejs': 'secret' });
+    for (const target of [
+      '../secret',
+      '/etc/passwd',
+      '../../../../etc/passwd',
+      path.join(folder, 'secret'),
+    ]) {
+      const pages = pagesWith(override({ 'login.ejs': `<%- include(${JSON.stringify(target)}) %>` }));
+      expect(pages.render('login', LOGIN, context)).toContain('<h1>Sign in</h1>');
+    }
+    expect(problems).toHaveLength(4);
+  });
+
+  it('makes no global variable by an assignment without const', () => {
+    const pages = pagesWith(override({ 'login.ejs': '<% leaked = model.csrf %>' }));
+    expect(pages.render('login', LOGIN, context)).toContain('<h1>Sign in</h1>');
+    expect(globalThis).not.toHaveProperty('leaked');
+  });
+
+  it('is reported when it is not there', () => {
+    const pages = pagesWith({ overrideFolder: path.join(folder, 'typo') });
+    expect(pages.render('login', LOGIN, context)).toContain('<h1>Sign in</h1>');
+    expect(problems).toMatchObject([{ file: path.join(folder, 'typo') }]);
+  });
+
+  it('is reported when it can not be read', () => {
+    write('.', { file: 'not a folder' });
+    const pages = pagesWith({ overrideFolder: path.join(folder, 'file') });
+    expect(pages.render('login', LOGIN, context)).toContain('<h1>Sign in</h1>');
+    expect(problems).toMatchObject([{ file: path.join(folder, 'file') }]);
+  });
+
+  it('may hold other files', () => {
+    pagesWith(override({ 'README.md': '<%', '.login.ejs.swp': '<%', 'assets/x.css': '<%' }));
+    expect(problems).toEqual([]);
+  });
+});
+
+describe('a broken template of an operator', () => {
+  const broken = [
+    ['that does not compile', '<% if (true) { %>'],
+    ['with an unclosed tag', '<% if (true)'],
+    ['that throws', '<% throw new Error("oops") %>'],
+    ['that uses an unknown name', '<%= modle.username %>'],
+    ['that includes what is not there', "<%- include('nothing') %>"],
+    ['that includes itself', "<%- include('login') %>"],
+  ] as const;
+
+  it.each(broken)('%s falls back to the built-in page and is reported once', (_, text) => {
+    const pages = pagesWith(override({ 'login.ejs': text }));
+    const expected = pagesWith().render('login', LOGIN, context);
+
+    for (let time = 0; time < 3; time += 1) expect(pages.render('login', LOGIN, context)).toBe(expected);
+
+    expect(problems).toHaveLength(1);
+    expect(problems[0]?.file).toMatch(/login\.ejs$/);
+    expect(problems[0]?.message.length).toBeLessThanOrEqual(2000);
+  });
+
+  it('names the file and the line', () => {
+    pagesWith(override({ 'login.ejs': 'one\n<%= modle.username %>' })).render('login', LOGIN, context);
+    expect(problems[0]?.message).toContain(`${path.join(folder, 'override', 'login.ejs')}:2`);
+    expect(problems[0]?.message).toContain('modle is not defined');
+  });
+
+  it('that is a partial: each page falls back whole', () => {
+    const pages = pagesWith(override({ 'partials/head.ejs': '<%= nope.nope %>' }));
+    for (const state of PAGE_STATES) expect(renderState(pages, state)).toBe(renderState(pagesWith(), state));
+    expect(new Set(problems.map(({ file }) => file)).size).toBe(PAGE_NAMES.length);
+  });
+
+  it('that does not compile leaves the other files in force', () => {
+    const files = { 'partials/head.ejs': '<% if (', 'partials/foot.ejs': 'Our own foot' };
+    const html = pagesWith(override(files)).render('login', LOGIN, context);
+    expect(html).toContain('<title>Sign in');
+    expect(html).toContain('Our own foot');
+    expect(problems).toHaveLength(1);
+  });
+
+  it('that fails only for some people: they get the built-in page, and it is told apart, up to a bound', () => {
+    const text = '<% if (model.username.startsWith("user ")) throw new Error(model.username) %>fine';
+    const pages = pagesWith(override({ 'login.ejs': text }));
+    expect(pages.render('login', LOGIN, context)).toBe('fine');
+    for (let user = 0; user < 300; user += 1) {
+      const html = pages.render('login', { ...LOGIN, username: `user ${user}` }, context);
+      expect(html).toContain('<h1>Sign in</h1>');
+    }
+    expect(problems).toHaveLength(100);
+  });
+
+  it('is found when it is read, before a person comes, and in every state of the page', () => {
+    pagesWith(override({ 'login.ejs': '<% if (model.error === "busy") model.nope.nope %>fine' }));
+    expect(problems).toMatchObject([{ file: 'login.ejs' }]);
+  });
+});
+
+describe('a reload', () => {
+  const branding = { name: 'Acme ID' };
+  const german = { locale: 'de' };
+
+  it('keeps the last good form of a file that breaks, reports it, and takes the repaired one', () => {
+    const good = override({ 'login.ejs': 'good', 'locales/de.json': '{"login.title":"Gut"}' });
+    const pages = pagesWith(good);
+    for (const text of ['<% if (', '<% throw new Error("oops") %>', '<%= modle.username %>']) {
+      override({ 'login.ejs': text });
+      problems = [];
+      pages.reload({ ...good, branding });
+      expect(pages.render('login', LOGIN, context)).toBe('good');
+      expect(problems).toHaveLength(1);
+    }
+    override({ 'login.ejs': '<%= t("login.title") %>' });
+    pages.reload({ ...good, branding });
+    expect(pages.render('login', LOGIN, german)).toBe('Gut');
+    for (const text of ['{', '[]', '{"login.title": 1}', 'null']) {
+      override({ 'locales/de.json': text });
+      problems = [];
+      pages.reload({ ...good, branding });
+      expect(pages.render('login', LOGIN, german), text).toBe('Gut');
+      expect(problems).toHaveLength(1);
+    }
+  });
+
+  it('goes back to the built-in page when a file is gone', () => {
+    const settings = override({ 'login.ejs': 'ours', 'partials/foot.ejs': 'Our foot' });
+    const pages = pagesWith(settings);
+    rmSync(path.join(folder, 'override/login.ejs'));
+    pages.reload({ ...settings, branding });
+    const html = pages.render('login', LOGIN, context);
+    expect(html).toContain('<h1>Sign in</h1>');
+    expect(html).toContain('Our foot');
+    expect(problems).toEqual([]);
+  });
+
+  it('takes another branding over', () => {
+    const pages = pagesWith();
+    pages.reload({ branding: { name: 'Other' } });
+    expect(pages.render('login', LOGIN, context)).toContain('<title>Sign in · Other</title>');
+  });
+});
+
+describe('languages', () => {
+  const codes = ['en', 'de', 'es', 'fr', 'ja'];
+  const files = codes.map((locale) => ({
+    locale,
+    texts: parseLocaleFile(readFileSync(path.join(builtInFolder, `locales/${locale}.json`), 'utf8')),
+  }));
+  const english = files[0]?.texts ?? new Map<string, string>();
+
+  it.each(files)('$locale has every text, with the same values in it', ({ texts }) => {
+    expect([...texts.keys()].toSorted()).toEqual([...english.keys()].toSorted());
+    for (const [key, text] of texts) {
+      expect(placeholdersOf(text).toSorted(), key).toEqual(placeholdersOf(english.get(key) ?? '').toSorted());
+      expect(text.trim(), key).toBe(text);
+      expect(text, key).not.toBe('');
+    }
+  });
+
+  it('leave no English word in a page of another language, and use every text of the file', () => {
+    const used = new Set<string>();
+    const marked = Object.fromEntries([...english].map(([key]) => [key, `[${key}]`]));
+    const pages = pagesWith(override({ 'locales/xx.json': JSON.stringify(marked) }));
+    for (const state of PAGE_STATES) {
+      const html = pages.render(state.name, state.model, {
+        locale: 'xx',
+        languageUrl: (locale) => `?lang=${locale}`,
+      });
+      for (const [, key = ''] of html.matchAll(/\[([\w.]+)\]/g)) used.add(key);
+      expect(html).toContain('<html lang="xx"');
+    }
+    const branded = {
+      name: 'Acme',
+      privacyUri: 'https://x/p',
+      termsUri: 'https://x/t',
+      imprintUri: 'https://x/i',
+    };
+    const html = pagesWith({ ...override({}), branding: branded }).render('login', LOGIN, { locale: 'xx' });
+    for (const [, key = ''] of html.matchAll(/\[([\w.]+)\]/g)) used.add(key);
+    // The words of scopes come with the model.
+    const unused = [...english.keys()].filter((key) => !used.has(key) && !/^(scope\.|language$)/.test(key));
+    expect(unused).toEqual([]);
+    expect(problems).toEqual([]);
+  });
+
+  it('are merged key by key: one key of one language of the operator wins, everything else stays', () => {
+    const pages = pagesWith(override({ 'locales/de.json': '{"login.title":"Herein!"}' }));
+    const html = pages.render('login', LOGIN, { locale: 'de' });
+    expect(html).toContain('<h1>Herein!</h1>');
+    expect(html).toContain('Benutzername');
+    expect(pages.render('login', LOGIN, context)).toContain('<h1>Sign in</h1>');
+  });
+
+  it('can be added, right to left too, and what they lack is English', () => {
+    const pages = pagesWith(
+      override({ 'locales/ar.json': '{"language":"العربية","login.title":"تسجيل الدخول"}' }),
+    );
+    const html = pages.render('login', LOGIN, { locale: 'ar', languageUrl: (locale) => `/x?lang=${locale}` });
+    expect(html).toContain('<html lang="ar" dir="rtl">');
+    expect(html).toContain('<h1>تسجيل الدخول</h1>');
+    expect(html).toContain('Username');
+    expect(html).toContain(
+      '<a href="/x?lang=ar" lang="ar" hreflang="ar" rel="nofollow" aria-current="true">العربية</a>',
+    );
+    expect(html).toContain('>Français</a>');
+    expect(htmlProblems(html)).toEqual([]);
+  });
+
+  it('show the key of a text that nobody has, and report it', () => {
+    const pages = pagesWith(override({ 'login.ejs': '<%= t("login.titel") %>' }));
+    expect(pages.render('login', LOGIN, context)).toBe('login.titel');
+    expect(problems).toMatchObject([{ message: 'There is no text login.titel' }]);
+  });
+
+  it('escape what they put into a text', () => {
+    const pages = pagesWith(override({ 'locales/en.json': '{"login.title":"<b>{{client}}</b>"}' }));
+    const html = pages.render('login', LOGIN, context);
+    expect(html).toContain('<h1>&lt;b&gt;{{client}}&lt;/b&gt;</h1>');
+  });
+});
+
+describe('broken built-in views', () => {
+  const whole = Object.fromEntries(PAGE_NAMES.map((name) => [`${name}.ejs`, name]));
+
+  it('refuse to start when one is missing or does not compile', () => {
+    const { 'consent.ejs': _, ...rest } = whole;
+    expect(() => pagesWith({ builtInFolder: write('missing', rest) })).toThrow('lacks the views consent');
+    const bad = write('bad', { ...whole, 'login.ejs': '<% if (' });
+    expect(() => pagesWith({ builtInFolder: bad })).toThrow('login.ejs');
+    expect(() => pagesWith({ builtInFolder: path.join(folder, 'none') })).toThrow('lacks the views login');
+  });
+
+  it('still show an error page with the reference', () => {
+    const pages = pagesWith({ builtInFolder: write('bad', { ...whole, 'error.ejs': '<%= nope %>' }) });
+    const html = pages.render('error', { status: 500, error: 'server_error', requestId: ATTACK }, context);
+    expect(htmlProblems(html)).toEqual([]);
+    expect(html).toContain('Reference: <code>&#34;&#62;&#60;script');
+    expect(problems).toHaveLength(1);
+  });
+});
