@@ -86,7 +86,7 @@ describe('while Redis is', () => {
       expect(await introspection(world, machine)).toMatchObject({ body: { active: true } });
       // Neither the refresh token nor any grant was used up or revoked by what was asked in vain.
       expect((await refresh(world, person.tokens.refresh_token)).status).toBe(200);
-      expect((await readiness(world)).status).toBe(200);
+      await expect.poll(async () => (await readiness(world)).status, { timeout: RECOVERY_MS }).toBe(200);
       await signIn(world);
       // One line at its begin and one at its end.
       expect(storeLines(world)).toEqual([expect.stringMatching(fault.reason), 'the store can be used again']);

@@ -213,7 +213,7 @@ describe('the redis store in an outage', () => {
     await sleep(1500);
     const late = performance.now();
     await expect(store.records.find('AccessToken', 'k')).rejects.toThrow(StoreUnavailable);
-    expect(performance.now() - late).toBeLessThan(50);
+    expect(performance.now() - late).toBeLessThan(400);
     server.resume();
     await vi.waitFor(() => store.records.find('AccessToken', 'k'), { timeout: 2000, interval: 20 });
   });
@@ -226,7 +226,8 @@ describe('the redis store in an outage', () => {
     const began = performance.now();
     await expect(store.records.consume('AccessToken', 'k')).rejects.toThrow(StoreUnavailable);
     await expect(store.ping()).rejects.toThrow(StoreUnavailable);
-    expect(performance.now() - began).toBeLessThan(50);
+    // None of the two waited for an answer, which takes half a second.
+    expect(performance.now() - began).toBeLessThan(400);
     await sleep(1500);
     const again = await startRedis({ port: server.port });
     const raw = new Redis(again.url);
