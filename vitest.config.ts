@@ -2,12 +2,30 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'suite',
+          include: ['test/**/*.test.ts'],
+          // Two cores, and many tests that wait for servers: a third file at once fills the gaps.
+          maxWorkers: 3,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          // What takes minutes, and what no release should be without.
+          name: 'chaos',
+          include: ['test/chaos/**/*.chaos.ts'],
+          maxWorkers: 1,
+          disableConsoleIntercept: true,
+        },
+      },
+    ],
     globalSetup: ['test/setup.ts'],
     // No test asserts speed by these: they end one that hangs, also on a busy machine.
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    // Two cores, and many tests that wait for servers: a third file at once fills the gaps.
-    maxWorkers: 3,
   },
 });

@@ -1,6 +1,6 @@
 // The built-in pages in a real browser: accessibility, reflow and the content security policy, each page in each state,
-// light and dark, on a phone and on a desk. Owns the look of pages with sample models, and leaves a picture of each in
-// artifacts/pages; the journeys through them are journeys.test.ts.
+// light and dark, on a phone and on a desk, with sample models. With POSTERN_PICTURES=1 it leaves a picture of each in
+// artifacts/pages. The journeys through the pages are journeys.test.ts.
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
@@ -122,6 +122,7 @@ const SCHEMES = ['light', 'dark'] as const;
 const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
 
 async function keepPicture(title: string, scheme: string, size: string): Promise<void> {
+  if (process.env['POSTERN_PICTURES'] !== '1') return;
   const name = `${title} ${scheme} ${size}`.replaceAll(/\W+/g, '-');
   await measured.screenshot({ path: path.join(PICTURES, `${name}.png`), fullPage: false });
 }
