@@ -29,7 +29,6 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   '@zxcvbn-ts/core': ['users'],
   '@zxcvbn-ts/language-common': ['users'],
   '@zxcvbn-ts/language-en': ['users'],
-  chokidar: ['config'],
   commander: ['cli'],
   ejs: ['views'],
   ioredis: ['store'],

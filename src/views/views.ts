@@ -1,9 +1,11 @@
-// The pages and their assets of one service, from the same folders, and what keeps them as the folders are. Owns that
-// both are read together: a page never names an asset of another time.
+// The pages and their assets of one service, from the same folders. Both are read together, so a page never names an
+// asset of another time.
+import path from 'node:path';
 import type { Branding } from '../config/config.ts';
+import { type FileWatch, watchFiles } from '../config/file-watch.ts';
 import { createAssets, type Assets } from './assets.ts';
 import { createPages, type Pages, type ViewProblem } from './pages.ts';
-import { watchViews, type ViewWatch } from './view-watch.ts';
+import { listViewFiles } from './view-files.ts';
 
 /** What a new configuration may change. */
 export type ViewsSettings = {
@@ -20,6 +22,10 @@ export type ViewsParts = ViewsSettings & {
   readonly onReload?: () => void;
 };
 
+/** An editor writes a file in several steps, and a copied folder comes file by file. */
+const SETTLE_MS = 150;
+const FOLDERS = ['.', 'partials', 'locales', 'assets'];
+
 export interface Views {
   readonly pages: Pages;
   readonly assets: Assets;
@@ -32,7 +38,8 @@ export interface Views {
 
 export function createViews({ issuer, onProblem, onReload, ...parts }: ViewsParts): Views {
   let settings: ViewsSettings = parts;
-  let watching: ViewWatch | undefined;
+  let watching: FileWatch | undefined;
+  let readAt = Date.now();
   const assets = createAssets(parts);
   const pages = createPages({
     ...parts,
@@ -42,18 +49,37 @@ export function createViews({ issuer, onProblem, onReload, ...parts }: ViewsPart
   });
 
   function reload(): void {
+    readAt = Date.now();
     try {
       assets.reload(settings);
     } catch (cause) {
-      const message = cause instanceof Error ? cause.message : String(cause);
-      onProblem({ file: settings.overrideFolder ?? '', message, cause });
+      reportFailure(cause);
     }
     pages.reload(settings);
     onReload?.();
   }
 
+  function reportFailure(cause: unknown): void {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    onProblem({ file: settings.overrideFolder ?? '', message, cause });
+  }
+
   async function watch(): Promise<void> {
-    if (settings.overrideFolder !== undefined) watching = await watchViews(settings.overrideFolder, reload);
+    const folder = settings.overrideFolder;
+    if (folder === undefined) return;
+    watching = await watchFiles({
+      list: async () => ({
+        files: filesIn(folder),
+        folders: FOLDERS.map((name) => path.join(folder, name)),
+      }),
+      readAt,
+      read: async () => async () => {
+        reload();
+        return 'changed';
+      },
+      onError: reportFailure,
+      settleMs: SETTLE_MS,
+    });
   }
 
   async function stop(): Promise<void> {
@@ -74,4 +100,13 @@ export function createViews({ issuer, onProblem, onReload, ...parts }: ViewsPart
     },
     stop,
   };
+}
+
+/** None where the folder can't be read: reading the pages says so. */
+function filesIn(folder: string): string[] {
+  try {
+    return [...listViewFiles(folder).values()];
+  } catch {
+    return [];
+  }
 }

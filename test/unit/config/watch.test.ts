@@ -16,22 +16,23 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { ConfigError } from '../../../src/config/config.ts';
+import type { FileWatch } from '../../../src/config/file-watch.ts';
 import { loadConfigWithSources, type LoadedConfig } from '../../../src/config/load.ts';
-import { watchConfig, type ConfigWatch } from '../../../src/config/watch.ts';
+import { watchConfig } from '../../../src/config/watch.ts';
 import { client, ENV, OTHER_SECRET, PUBLIC, SECRET, write } from './config-files.ts';
 
 const SETTLE_MS = 200;
 /** Longer than any change takes that is taken over at all. */
 const QUIET_MS = 4 * SETTLE_MS + 400;
 
-let running: ConfigWatch | undefined;
+let running: FileWatch | undefined;
 afterEach(async () => {
   await running?.stop();
   running = undefined;
 });
 
 type Watched = {
-  readonly watch: ConfigWatch;
+  readonly watch: FileWatch;
   readonly configs: LoadedConfig[];
   readonly broken: ConfigError[];
   readonly errors: unknown[];
@@ -200,7 +201,7 @@ describe('CF-01: a broken file', () => {
     await vi.waitFor(() => expect(clientIds()).toEqual(['a', 'b']), { timeout: 4000 });
   });
 
-  it('is reported again to whoever asks again (SIGHUP)', async () => {
+  it('is reported again at each SIGHUP', async () => {
     const file = write(withClients('a'));
     const { watch, broken } = await watched(file);
     writeFileSync(file, 'issuer: [\n');
