@@ -5,8 +5,14 @@ import { DAY, duration, HOUR, MINUTE } from './duration.ts';
 import { rate } from './rate.ts';
 
 const token = z.strictObject({
-  client: rate().prefault('6000/1m').describe('Requests of one client.'),
-  address: rate().prefault('3000/1m').describe('Requests of one address, whatever client they name.'),
+  client: rate()
+    .prefault('6000/1m')
+    .describe(
+      'Machine tokens of one client, and codes and refresh tokens that it exchanges. Its requests that are refused, such as those with a made-up code, have a second limit of the same size.',
+    ),
+  address: rate()
+    .prefault('3000/1m')
+    .describe('Requests of one address without valid client credentials, those of public clients included.'),
   failures: rate()
     .prefault('20/1m')
     .describe(
@@ -29,7 +35,11 @@ const introspection = z.strictObject({
 });
 
 const revocation = z.strictObject({
-  client: rate().prefault('1200/1m').describe('Requests of one client.'),
+  client: rate()
+    .prefault('1200/1m')
+    .describe(
+      'Live tokens that one client revokes. Its requests with any other token have a second limit of the same size. Requests without valid client credentials, those of public clients included, count by address, with the same number.',
+    ),
   failures: rate().prefault('20/1m').describe('Wrong client credentials, for one client from one address.'),
 });
 

@@ -64,7 +64,6 @@ export function createApp(parts: AppParts): App {
     issuer,
     engine: () => live.current,
     clientAddress,
-    limits,
     metrics,
     log,
   });

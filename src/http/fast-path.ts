@@ -1,5 +1,5 @@
 // The requests that machines send all day long, answered in front of Koa: the engine's short ways. Owns what is plain about a
-// request's head, and what the list would have done around the answer: the limit of the address, the headers, the measure. The
+// request's head, and what the list would have done around the answer: the headers, the measure. The
 // headers are those that the list itself last gave to such a request, so none is written here; whatever isn't plain, or isn't
 // answered with yes, goes through the list.
 import { randomUUID } from 'node:crypto';
@@ -7,14 +7,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Middleware } from 'koa';
 import type { Engine } from '../oidc/provider.ts';
 import { announcesForm } from '../oidc/fast/plain-form.ts';
-import type { Answering, RequestState, ShortWay } from '../oidc/fast/fast-answer.ts';
-import type { Limits } from '../limits/limits.ts';
+import type { RequestState, ShortWay } from '../oidc/fast/fast-answer.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { isTracing } from '../observability/trace.ts';
 import type { ClientAddress } from './client-address.ts';
 import { hasOneHost, REQUEST_ID } from './edge.ts';
-import { addressEndpointOf } from './limit-addresses.ts';
 import { headOf, type List } from './list.ts';
 import { logAnswer } from './request-log.ts';
 import { routeName } from './route-name.ts';
@@ -24,7 +22,6 @@ export type ShortWaysParts = {
   readonly issuer: string;
   readonly engine: () => Pick<Engine, 'shortWays'>;
   readonly clientAddress: ClientAddress;
-  readonly limits: Pick<Limits, 'takeAddress'>;
   readonly metrics: Pick<Metrics, 'request'>;
   readonly log: Log;
 };
@@ -42,7 +39,7 @@ export interface ShortWays {
 }
 
 export function createShortWays(parts: ShortWaysParts): ShortWays {
-  const { engine, clientAddress, limits, metrics, log } = parts;
+  const { engine, clientAddress, metrics, log } = parts;
   const prefix = new URL(parts.issuer).pathname.replace(/\/$/, '');
   const heads = createHeads(engine);
   const failures = new WeakMap<IncomingMessage, unknown>();
@@ -56,13 +53,6 @@ export function createShortWays(parts: ShortWaysParts): ShortWays {
     if (way === undefined || isTracing()) return undefined;
     const isPlain = announcesForm(request) && headerFault(request) === undefined && hasOneHost(request);
     return isPlain ? [path, way] : undefined;
-  }
-
-  /** Throws what the list has to answer. */
-  async function count(path: string, { clientAddress: address }: RequestState, answering: Answering) {
-    const endpoint = addressEndpointOf(path);
-    if (endpoint !== undefined) await limits.takeAddress(endpoint, address);
-    return answering();
   }
 
   /** False: the list has to. */
@@ -81,7 +71,7 @@ export function createShortWays(parts: ShortWaysParts): ShortWays {
         heads.learnFrom(request);
         return false;
       }
-      send(response, head, state, await count(path, state, answering));
+      send(response, head, state, await answering());
     } catch (error) {
       failures.set(request, error);
       return false;

@@ -47,8 +47,8 @@ export interface Limits {
   takeAddress(endpoint: AddressEndpoint, address: string): Promise<void>;
   /** Counts one request of a client that has authenticated, or of a public one from that address; throws TooManyRequests. */
   takeClient(endpoint: ClientEndpoint, client: Client, address: string): Promise<void>;
-  /** Counts one answer of introspection that doesn't say that a token is active; throws TooManyRequests. */
-  takeUnknownToken(client: Client, address: string): Promise<void>;
+  /** Counts one request of a client that came to nothing: with a made-up code or a token that isn't live; throws TooManyRequests. */
+  takeUnknown(endpoint: ClientEndpoint, client: Client, address: string): Promise<void>;
   /**
    * Whether this client has been right from this address, and nothing was wrong there since. Only then may a secret be
    * looked at before `attemptSecret`; for anybody else that would be a guess that isn't counted.
@@ -132,6 +132,9 @@ function limitsOf(rates: RateLimits, { allowances, secrets, signIn, onLimited }:
     if (waitMs > 0) refuse({ name, waitMs });
   }
 
+  const clientRateOf = (endpoint: ClientEndpoint, client: Client) =>
+    client.rateLimits[endpoint] ?? rates[endpoint].client;
+
   const takeSignInAttempt = createSignInAttempts({
     ...signIn,
     rates: { ...rates.signIn, networkFailures: times(rates.signIn.addressFailures, NETWORK_FACTOR) },
@@ -153,11 +156,12 @@ function limitsOf(rates: RateLimits, { allowances, secrets, signIn, onLimited }:
       }
     },
     async takeClient(endpoint, client, address) {
-      const rate = client.rateLimits[endpoint] ?? rates[endpoint].client;
-      await take(`${endpoint}.client`, rate, subjectOf(client, address));
+      await take(`${endpoint}.client`, clientRateOf(endpoint, client), subjectOf(client, address));
     },
-    async takeUnknownToken(client, address) {
-      await take('introspection.unknown', rates.introspection.unknown, subjectOf(client, address));
+    async takeUnknown(endpoint, client, address) {
+      const rate =
+        endpoint === 'introspection' ? rates.introspection.unknown : clientRateOf(endpoint, client);
+      await take(`${endpoint}.unknown`, rate, subjectOf(client, address));
     },
     isKnownClient: (endpoint, clientId, address) => secrets.isKnown(failuresOf(endpoint, clientId, address)),
     confirmSecret: (endpoint, clientId, address) => secrets.confirm(failuresOf(endpoint, clientId, address)),

@@ -17,6 +17,7 @@ import type { EnginePages } from './engine-pages.ts';
 import { createLoadExistingGrant } from './policies/existing-grant.ts';
 import { createInteractionPolicy } from './policies/interaction-policy.ts';
 import { createLifetimes } from './lifetimes.ts';
+import type { ClientLimits } from './limit-clients.ts';
 import { createStillAllowed, narrowScopes } from './policies/narrowed-scope.ts';
 import { createRefreshCheck } from './policies/refreshed-scope.ts';
 import type { RememberedConsents } from './policies/remembered-consents.ts';
@@ -33,6 +34,7 @@ export type ConfigurationParts = {
   readonly audiences: AudienceRules;
   readonly consents: RememberedConsents;
   readonly enginePages: EnginePages;
+  readonly takeBeforeUse: ClientLimits['takeBeforeUse'];
   readonly now: Clock;
   readonly telemetry: Telemetry;
 };
@@ -122,7 +124,16 @@ function wantsFullIdToken({ oidc }: KoaContextWithOIDC, clients: ReadonlyMap<str
 
 /** What is offered besides the core; everything that is not named is off. */
 function featuresOf(
-  { config, adapter, audiences, accounts, consents, enginePages, telemetry }: ConfigurationParts,
+  {
+    config,
+    adapter,
+    audiences,
+    accounts,
+    consents,
+    enginePages,
+    takeBeforeUse,
+    telemetry,
+  }: ConfigurationParts,
   scopePolicy: ScopePolicyParts,
 ): NonNullable<Configuration['features']> {
   return {
@@ -143,6 +154,7 @@ function featuresOf(
     revocation: {
       enabled: true,
       allowedPolicy: createRevocationPolicy({
+        takeBeforeUse,
         consents,
         audit: telemetry.audit,
         afterwards: adapter.records.afterwards,

@@ -28,7 +28,7 @@ import {
 } from './client-authentication.ts';
 import { type ConfigurationParts, createConfiguration } from './options.ts';
 import { createEnginePages } from './engine-pages.ts';
-import { acceptForIntrospection, limitIntrospection } from './limit-introspection.ts';
+import { createClientLimits } from './limit-clients.ts';
 import { createStillAllowed } from './policies/narrowed-scope.ts';
 import { createOfflineAccessNotice } from './policies/offline-access.ts';
 import { createRecentApps, type RecentApps } from './recent-apps.ts';
@@ -44,7 +44,10 @@ import { assertSignsAndVerifies } from './self-test.ts';
 import { signOutAtOnce } from './sign-out-at-once.ts';
 import { createHearingPolicy } from './policies/token-policies.ts';
 
-export type EngineParts = Omit<ConfigurationParts, 'audiences' | 'consents' | 'enginePages'> & {
+export type EngineParts = Omit<
+  ConfigurationParts,
+  'audiences' | 'consents' | 'enginePages' | 'takeBeforeUse'
+> & {
   readonly pages: Pages;
   readonly revoked: RevokedTokens;
   readonly limits: Limits;
@@ -99,15 +102,14 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   const recentApps = createRecentApps(config.issuer);
   const enginePages = createEnginePages({ pages: parts.pages, issuer: config.issuer, clients, recentApps });
 
-  async function countClient(ctx: KoaContextWithOIDC | undefined, clientId: string): Promise<void> {
+  const clientLimits = createClientLimits(limits);
+  async function admitClient(ctx: KoaContextWithOIDC | undefined, clientId: string): Promise<void> {
     const client = findClient(clientId);
-    const { endpoint, address } = requestOf(ctx);
-    if (client === undefined) return;
-    if (endpoint === 'introspection') acceptForIntrospection(ctx?.state ?? {}, client);
-    else await limits.takeClient(endpoint, client, address);
+    if (ctx !== undefined && client !== undefined) await clientLimits.admit(ctx, client);
   }
 
-  const configuration = createConfiguration({ ...parts, audiences, consents, enginePages });
+  const { takeBeforeUse } = clientLimits;
+  const configuration = createConfiguration({ ...parts, audiences, consents, enginePages, takeBeforeUse });
   const provider = new PosternProvider(config.issuer, configuration, {
     tokens,
     audiences,
@@ -117,10 +119,11 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     isPublicClient: (clientId) => findClient(clientId)?.tokenEndpointAuthMethod === 'none',
     async compareClientSecret(ctx, clientId, secret) {
       const isRight = await secrets.compare(requestOf(ctx), clientId, secret);
-      if (isRight) await countClient(ctx, clientId);
+      if (isRight) await admitClient(ctx, clientId);
       return isRight;
     },
-    admitPublicClient: countClient,
+    admitPublicClient: admitClient,
+    takeBeforeUse,
   });
   rememberFaults(provider);
   logEvents(provider, log);
@@ -137,7 +140,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     handle: compose([
       keepGrants(maySign),
       createOfflineAccessNotice(log),
-      limitIntrospection(limits),
+      clientLimits.countAnswers,
       adjustAnswers(config.issuer),
       signOutAtOnce(enginePages, parts.adapter, audit),
       ...(provider.middleware as Middleware[]),

@@ -7,13 +7,17 @@ import { eachStore, useWorld } from '../world/each-store.ts';
 import {
   type Answer,
   AUTHORIZATION_REQUEST,
+  authorize,
   basic,
   get,
+  introspect,
   machineToken,
   post,
+  redeem,
   signIn,
+  VERIFIER,
 } from '../world/flows.ts';
-import { API, OTHER_API, SECRETS, startWorld, type World, worldClients } from '../world/world.ts';
+import { API, CALLBACK, OTHER_API, SECRETS, startWorld, type World, worldClients } from '../world/world.ts';
 
 const TWO = '2/1m';
 const MACHINE = { grant_type: 'client_credentials' };
@@ -21,22 +25,19 @@ const AUTHORIZE = `/oauth/authorize?${new URLSearchParams(AUTHORIZATION_REQUEST)
 const behindProxy = { trusted_proxies: ['127.0.0.1'] };
 const from = (address: string) => ({ 'x-forwarded-for': address });
 
+/** Callers without valid client credentials count by address. */
+const ANYBODY = { client_id: 'nobody', client_secret: 'x' };
 const REQUESTS: readonly [string, (world: World, headers?: Record<string, string>) => Promise<Answer>][] = [
   ['GET /oauth/authorize', (world, headers) => get(world, AUTHORIZE, headers)],
-  [
-    'POST /oauth/token',
-    (world, headers) => post(world, '/oauth/token', MACHINE, { ...headers, authorization: basic('svc') }),
-  ],
+  ['POST /oauth/token', (world, headers) => post(world, '/oauth/token', { ...MACHINE, ...ANYBODY }, headers)],
   ['GET /oauth/userinfo', (world, headers) => get(world, '/oauth/userinfo', headers)],
   [
     'POST /oauth/introspect',
-    (world, headers) =>
-      post(world, '/oauth/introspect', { token: 'x', client_id: 'nobody', client_secret: 'x' }, headers),
+    (world, headers) => post(world, '/oauth/introspect', { token: 'x', ...ANYBODY }, headers),
   ],
   [
     'POST /oauth/revoke',
-    (world, headers) =>
-      post(world, '/oauth/revoke', { token: 'x' }, { ...headers, authorization: basic('web') }),
+    (world, headers) => post(world, '/oauth/revoke', { token: 'x', ...ANYBODY }, headers),
   ],
   ['GET /oauth/logout', (world, headers) => get(world, '/oauth/logout', headers)],
 ];
@@ -88,11 +89,6 @@ eachStore(
         authorization: { address: TWO },
         logout: { address: TWO },
       },
-      // What counts by client must not hide what counts by address.
-      clients: worldClients().map((client) => ({
-        ...client,
-        rate_limits: { introspection: '100/1m', revocation: '100/1m' },
-      })),
     },
   },
 );
@@ -331,6 +327,114 @@ eachStore(
   },
 );
 
+const refreshing = (token: string) => ({ grant_type: 'refresh_token', refresh_token: token });
+const CODE = { grant_type: 'authorization_code', redirect_uri: CALLBACK, code_verifier: VERIFIER };
+
+eachStore(
+  'an app that is sent codes and tokens that are not real',
+  (world) => {
+    standingClock();
+    type Form = Readonly<Record<string, string>>;
+    const send = async (path: string, form: Form, client: 'web' | 'svc' = 'web', address = '192.0.2.50') =>
+      post(world(), path, form, { ...from(address), authorization: basic(client) });
+    const token = async (form: Form, client?: 'web' | 'svc') => send('/oauth/token', form, client);
+    const revoke = async (one: string, client?: 'web' | 'svc') =>
+      send('/oauth/revoke', { token: one }, client);
+    const nextOf = ({ status, body }: Answer) => {
+      expect(status).toBe(200);
+      return String(body['refresh_token']);
+    };
+    const signedIn = async () => String((await signIn(world())).tokens.refresh_token);
+    /** A code of a person who is signed in, with another client's verifier. */
+    const stolen = async () => {
+      const { callback, redirectUri } = await authorize(world());
+      return { ...CODE, code: callback.searchParams.get('code') ?? '', redirect_uri: redirectUri };
+    };
+
+    it('exchanges real ones all the same: the others have a limit of their own, for each client', async () => {
+      const [used, real, code] = [await signedIn(), await signedIn(), await authorize(world())];
+      nextOf(await token(refreshing(used)));
+      moveClock(MINUTE + 1);
+      const refused: readonly Form[] = [
+        refreshing('x'.repeat(43)),
+        refreshing(used),
+        { ...CODE, code: 'x'.repeat(43) },
+        await stolen(),
+        { grant_type: 'refresh_token' },
+      ];
+      for (const form of refused) expect((await token(form)).status, JSON.stringify(form)).toBe(400);
+      for (const form of refused) expectLimited(await token(form));
+      // Five requests are the limit of the client, and two that of the address: none of those above took one of them.
+      let latest = real;
+      for (let count = 0; count < 4; count += 1) latest = nextOf(await token(refreshing(latest)));
+      expect((await redeem(world(), code)).status).toBe(200);
+      const limited = await token(refreshing(latest));
+      // Services behind the same address have limits of their own.
+      expect((await token(MACHINE, 'svc')).status).toBe(200);
+      // A refusal uses nothing up.
+      moveClock(expectLimited(limited));
+      nextOf(await token(refreshing(latest)));
+    });
+
+    it('ends the sign-in of a replayed token, although the answer is 429', async () => {
+      moveClock(MINUTE + 1);
+      const first = await signedIn();
+      const second = nextOf(await token(refreshing(first)));
+      for (let count = 0; count < 5; count += 1) await token(refreshing('x'));
+      expectLimited(await token(refreshing(first)));
+      moveClock(MINUTE + 1);
+      expect((await token(refreshing(second))).body['error']).toBe('invalid_grant');
+    });
+
+    it('revokes real ones all the same', async () => {
+      moveClock(MINUTE + 1);
+      const machines = [
+        await machineToken(world()),
+        await machineToken(world()),
+        await machineToken(world()),
+      ];
+      moveClock(MINUTE + 1);
+      for (let count = 0; count < 2; count += 1) expect((await revoke('x', 'svc')).status).toBe(200);
+      expectLimited(await revoke('x', 'svc'));
+      const [first = '', second = '', third = ''] = machines;
+      for (const one of [first, second]) expect((await revoke(one, 'svc')).status).toBe(200);
+      // Revoked already, and somebody else's.
+      expectLimited(await revoke(first, 'svc'));
+      const limited = await revoke(third, 'svc');
+      expect((await revoke('x')).status).toBe(200);
+      expect((await introspect(world(), third, 'svc'))['active']).toBe(true);
+      moveClock(expectLimited(limited));
+      expect((await revoke(third, 'svc')).status).toBe(200);
+      expect((await introspect(world(), third, 'svc'))['active']).toBe(false);
+    });
+
+    it.each(['/oauth/token', '/oauth/revoke'])(
+      'is not stopped at %s by callers behind its address that do not authenticate',
+      async (path) => {
+        moveClock(MINUTE + 1);
+        const form = path === '/oauth/token' ? MACHINE : { token: 'x' };
+        const anonymous = async () => post(world(), path, form, from('192.0.2.51'));
+        for (let count = 0; count < 2; count += 1) expect((await anonymous()).status).toBe(401);
+        expectLimited(await anonymous());
+        expect((await send(path, form, 'svc', '192.0.2.51')).status).toBe(200);
+        // Anybody can name a public client, so it is no more than its address.
+        expectLimited(await post(world(), path, { ...form, client_id: 'spa' }, from('192.0.2.51')));
+      },
+    );
+  },
+  {
+    config: {
+      ...behindProxy,
+      rate_limits: {
+        token: { client: '5/1m', address: TWO },
+        revocation: { client: TWO },
+        introspection: { client: '100/1m' },
+      },
+      lifetimes: { authorization_code: '10m' },
+    },
+  },
+);
+
 describe('failed client authentication', () => {
   const failures = { failures: TWO };
   const world = useWorld({
@@ -420,6 +524,7 @@ describe('rate_limits.dry_run', () => {
       const answer = await post(world(), '/oauth/token', MACHINE, { authorization: basic('svc') });
       expect(answer.status).toBe(200);
       expect(answer.headers.get('retry-after')).toBeNull();
+      expect((await post(world(), '/oauth/token', MACHINE)).status).toBe(401);
     }
     const limits = world()
       .told.audit('limit_reached')
@@ -436,7 +541,7 @@ describe('limits over two services on one Redis', () => {
     const options = {
       store: redis.url,
       issuer: 'https://id.example',
-      config: { rate_limits: { token: { address: '10/1m' } } },
+      config: { rate_limits: { token: { client: '10/1m' } } },
     };
     worlds = [await startWorld(options), await startWorld(options)];
   });

@@ -1,6 +1,7 @@
 // Who may introspect and revoke which token (RFC 7662 §4, RFC 7009 §2.1). A caller that may not learns nothing.
 import { errors, type Client as EngineClient, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Accounts } from '../../users/accounts.ts';
+import type { ClientLimits } from '../limit-clients.ts';
 import type { RememberedConsents } from './remembered-consents.ts';
 import { issuedByToken, type TokenOfPerson } from '../signed-in-at.ts';
 import { type Audit, originOf } from '../../observability/audit.ts';
@@ -78,7 +79,7 @@ export function createIntrospectionPolicy({ findLive, ...parts }: TokenPolicyPar
   };
 }
 
-export type RevocationPolicyParts = {
+export type RevocationPolicyParts = Pick<ClientLimits, 'takeBeforeUse'> & {
   readonly consents: Pick<RememberedConsents, 'withdraw'>;
   readonly audit: Audit;
   /** Runs what it is given once the token is gone: a record says what has happened. */
@@ -89,7 +90,12 @@ export type RevocationPolicyParts = {
  * RFC 7009 §2.1: only the client that a token was issued to may revoke it. With a person's token goes what the person
  * allowed the app, so that the next sign-in asks again; here, while the token can still be found by a repeated request.
  */
-export function createRevocationPolicy({ consents, audit, afterwards }: RevocationPolicyParts) {
+export function createRevocationPolicy({
+  takeBeforeUse,
+  consents,
+  audit,
+  afterwards,
+}: RevocationPolicyParts) {
   return async function mayRevoke(
     ctx: KoaContextWithOIDC,
     caller: EngineClient,
@@ -100,6 +106,7 @@ export function createRevocationPolicy({ consents, audit, afterwards }: Revocati
       if (caller.clientAuthMethod === 'none') return false;
       throw new errors.InvalidRequest('the token was issued to another client');
     }
+    await takeBeforeUse(ctx);
     const fields = { ...originOf(ctx.state), client_id: caller.clientId, account_id: token.accountId };
     const tokenId = token.kind === 'RefreshToken' ? undefined : token.jti;
     afterwards(() => audit.record('token_revoked', 'success', { ...fields, token_id: tokenId }));

@@ -27,12 +27,15 @@ export type SeamParts = {
     clientId: string,
     secret: string,
   ) => Promise<boolean>;
-  /** Told of a client without a secret where it names itself; may throw what the host answers (429). */
+  /** Called for a client without a secret where it names itself; may throw what the host answers (429). */
   readonly admitPublicClient: (ctx: KoaContextWithOIDC, clientId: string) => Promise<void>;
+  /** Called before a code or a refresh token is used up; may throw what the host answers (429). */
+  readonly takeBeforeUse: (ctx: KoaContextWithOIDC | undefined) => Promise<void>;
 };
 
 type FoundClient = { readonly clientId: string; readonly clientAuthMethod: string };
 type ClientFinder = { find(id: string): Promise<FoundClient | undefined> };
+type UsedPrototype = { consume: (this: UsedPrototype) => Promise<void> };
 type ClientPrototype = { clientId: string; compareClientSecret(secret: string): Promise<boolean> };
 
 const currentRoute = () => Provider.ctx?.oidc.route;
@@ -41,7 +44,7 @@ export class PosternProvider extends Provider {
   constructor(issuer: string, configuration: Configuration, parts: SeamParts) {
     super(issuer, configuration);
     const { tokens, audiences, revoked, findMachineToken, browsers } = parts;
-    const { isPublicClient, compareClientSecret, admitPublicClient } = parts;
+    const { isPublicClient, compareClientSecret, admitPublicClient, takeBeforeUse } = parts;
 
     for (const model of [this.AccessToken, this.AuthorizationCode, this.RefreshToken]) {
       bindToSession(model as unknown as BoundModel, this);
@@ -76,6 +79,16 @@ export class PosternProvider extends Provider {
     // Everything else is written once.
     for (const model of [this.Session, this.Grant, this.Interaction]) {
       keepNewerMembers(model);
+    }
+
+    // Everything about the code or the token has been checked by then.
+    for (const model of [this.AuthorizationCode, this.RefreshToken]) {
+      const used = model.prototype as unknown as UsedPrototype;
+      const { consume } = used;
+      used.consume = async function countAndConsume() {
+        await takeBeforeUse(Provider.ctx);
+        await consume.call(this);
+      };
     }
 
     // The engine awaits this for client_secret_basic and client_secret_post. Its own version knows a single secret in the clear.

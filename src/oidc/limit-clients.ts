@@ -1,0 +1,71 @@
+// Which limit a client's request counts against. Strangers send an app or an API codes and tokens that are made up, and it
+// passes them on. So only what is real counts against the client's own limit: machine tokens, what is exchanged or revoked, and
+// live tokens at introspection. Everything else counts against a second limit of the client, which also stops a client
+// that looks for tokens by trying (RFC 7662 §4).
+import type { Context, Middleware } from 'koa';
+import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { Client } from '../config/config.ts';
+import type { ClientEndpoint, Limits } from '../limits/limits.ts';
+
+type ClientRequest = {
+  readonly client: Client;
+  readonly endpoint: ClientEndpoint;
+  readonly address: string;
+  isCounted: boolean;
+};
+type State = { clientRequest?: ClientRequest };
+
+/** Whether a client has authenticated, or is a public one that named itself and was counted by its address. */
+export function hasClient({ state }: Pick<Context, 'state'>): boolean {
+  return (state as State).clientRequest !== undefined;
+}
+
+export interface ClientLimits {
+  /** The client has authenticated, or is a public one that named itself. */
+  admit(ctx: KoaContextWithOIDC, client: Client): Promise<void>;
+  /** A code or a token is real and about to be used up. A refusal leaves it as it is. */
+  readonly takeBeforeUse: (ctx: Pick<Context, 'state'> | undefined) => Promise<void>;
+  /** Counts by the answer what wasn't counted before. */
+  readonly countAnswers: Middleware;
+}
+
+export function createClientLimits(
+  limits: Pick<Limits, 'takeAddress' | 'takeClient' | 'takeUnknown'>,
+): ClientLimits {
+  async function take(request: ClientRequest): Promise<void> {
+    request.isCounted = true;
+    await limits.takeClient(request.endpoint, request.client, request.address);
+  }
+
+  return {
+    async admit({ oidc, state }, client) {
+      const endpoint = oidc.route as ClientEndpoint;
+      const address = String(state['clientAddress']);
+      const request = { client, endpoint, address, isCounted: false };
+      (state as State).clientRequest = request;
+      const isPublic = client.tokenEndpointAuthMethod === 'none';
+      // Anybody can name a public client: it is counted before anything is looked up, and by address as well.
+      if (isPublic) await limits.takeAddress(endpoint, address);
+      const isMachine = oidc.params?.['grant_type'] === 'client_credentials';
+      if (isMachine || (isPublic && endpoint !== 'introspection')) await take(request);
+    },
+
+    async takeBeforeUse(ctx) {
+      const request = (ctx?.state as State | undefined)?.clientRequest;
+      if (request?.isCounted === false) await take(request);
+    },
+
+    async countAnswers(ctx, next) {
+      // An outage passes as an exception and isn't counted: 503 says nothing about the token.
+      await next();
+      const request = (ctx.state as State).clientRequest;
+      if (request === undefined || request.isCounted) return;
+      if (isActive(ctx.body)) await take(request);
+      else await limits.takeUnknown(request.endpoint, request.client, request.address);
+    },
+  };
+}
+
+function isActive(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && 'active' in body && body.active === true;
+}
