@@ -11,7 +11,7 @@ import { watchConfig } from '../config/watch.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { findDemo } from '../http/try-out.ts';
-import type { Service } from '../server/server.ts';
+import type { Server } from '../server/server.ts';
 import type { Log } from '../observability/log.ts';
 import { isMistake } from '../observability/mistakes.ts';
 import { openTelemetry, type OpenTelemetry } from '../observability/telemetry.ts';
@@ -48,12 +48,12 @@ export function registerServe(program: Command, io: CliIo): void {
 
 async function serveAlone(file: string, loaded: LoadedConfig, onUp: (log: Log) => void): Promise<void> {
   const telemetry = await openTelemetry(loaded.config);
-  const { createService } = await import('../server/server.ts');
-  const service = await createService(loaded.config, { telemetry }, loaded.hash);
-  await service.start();
+  const { createServer } = await import('../server/server.ts');
+  const server = await createServer(loaded, { telemetry });
+  await server.start();
   // Before this a signal ends the process at once, as it ends any other: nothing has begun, and a start may hang.
   const stopped = untilStopped();
-  await keepServing({ file, loaded, service, telemetry, onUp: () => onUp(telemetry.log), stopped });
+  await keepServing({ file, loaded, server, telemetry, onUp: () => onUp(telemetry.log), stopped });
 }
 
 /** One of several processes; the primary says with what it starts and when it stops. */
@@ -80,18 +80,23 @@ async function serveAsWorker(file: string): Promise<void> {
 
 async function startAsWorker({ worker, loaded, running }: Job): Promise<Started> {
   const telemetry = await openTelemetry({ ...running, worker: String(worker) });
-  const { createService } = await import('../server/server.ts');
-  const service = await createService(running, { telemetry, hasManagement: false }, loaded.hash);
-  // Settings that wait for a restart wait here too; this way the service knows them, and says so.
-  if (needRestart(running, loaded.config).length > 0) await service.reconfigure(loaded.config, loaded.hash);
+  const { createServer } = await import('../server/server.ts');
+  const server = await createServer(
+    { config: running, hash: loaded.hash },
+    { telemetry, hasManagement: false },
+  );
+  // Settings that wait for a restart wait here too; this way the server knows them, and says so.
+  if (needRestart(running, loaded.config).length > 0) await server.replace(changeTo(loaded));
   answerQuestions({
-    status: () => service.status(),
+    status: () => server.status(),
     metrics: () => telemetry.metrics.read(),
     ping: () => Promise.resolve(true),
   });
-  await service.start();
-  return { service, telemetry };
+  await server.start();
+  return { server, telemetry };
 }
+
+const changeTo = ({ config, hash }: LoadedConfig) => ({ config, hash });
 
 /** A mistake of ours keeps its stack, as in run.ts. */
 function reasonOf(error: unknown): string {
@@ -99,7 +104,7 @@ function reasonOf(error: unknown): string {
   return (isMistake(error) ? error.stack : undefined) ?? error.message;
 }
 
-type Started = { readonly service: Service; readonly telemetry: OpenTelemetry };
+type Started = { readonly server: Server; readonly telemetry: OpenTelemetry };
 
 type KeepServingParts = Started & {
   readonly file: string;
@@ -110,20 +115,20 @@ type KeepServingParts = Started & {
   readonly stopped: Promise<void>;
 };
 
-/** Keeps a started service on the configuration that its files say, and stops it in good order. */
+/** Keeps a started server on the configuration that its files say, and stops it in good order. */
 async function keepServing(parts: KeepServingParts): Promise<void> {
-  const { file, loaded, service, telemetry, onUp, onTaken, stopped } = parts;
+  const { file, loaded, server, telemetry, onUp, onTaken, stopped } = parts;
   const watch = await watchConfig({
     file,
     current: loaded,
     load: (changed) => loadInThread(LOAD_ENTRY, changed),
     async onConfig(changed) {
-      await service.reconfigure(changed.config, changed.hash);
+      await server.replace(changeTo(changed));
       onTaken?.(changed);
     },
-    onBroken: (error) => service.refuse(error),
-    onUnchanged: () => service.confirm(),
-    onError: (error) => telemetry.log.error({ err: error }, 'the configuration could not be taken over'),
+    onBroken: (error) => server.refuse(error),
+    onUnchanged: () => server.confirm(),
+    onError: (error) => server.refuse(error),
   });
   const reload = () => {
     telemetry.reopen();
@@ -134,7 +139,7 @@ async function keepServing(parts: KeepServingParts): Promise<void> {
   await stopped;
   process.off('SIGHUP', reload);
   await watch.stop();
-  await service.stop();
+  await server.stop();
   await telemetry.close();
 }
 

@@ -2,7 +2,7 @@
 // comes from. Owns the verbs; the state itself is users/account-state.ts, and it binds the next request on every process.
 import type { Command } from 'commander';
 import { type AccountState, nextValidAfter } from '../users/account-state.ts';
-import { findShadowed } from '../users/notices.ts';
+import { findShadowed } from '../users/warnings.ts';
 import { trustLinkUrl } from '../users/trust-links.ts';
 import { Refused, type CliIo } from './io.ts';
 import {

@@ -2,7 +2,7 @@
 import Koa, { type Middleware } from 'koa';
 import type { Config } from '../config/config.ts';
 import { createCookieKeys } from '../oidc/cookie-keys.ts';
-import type { LiveEngine } from '../oidc/live-provider.ts';
+import type { Engine } from '../oidc/provider.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Assets } from '../views/assets.ts';
 import type { Pages } from '../views/pages.ts';
@@ -28,7 +28,7 @@ import { sizes } from './sizes.ts';
 
 export type AppParts = {
   readonly config: Config;
-  readonly live: LiveEngine;
+  readonly engine: Engine;
   readonly oneRequest: Middleware;
   readonly interactions: Middleware;
   readonly pages: Pages;
@@ -38,7 +38,7 @@ export type AppParts = {
 };
 
 export function createApp(parts: AppParts): App {
-  const { config, live, oneRequest, interactions, pages, assets, limits, telemetry } = parts;
+  const { config, engine, oneRequest, interactions, pages, assets, limits, telemetry } = parts;
   const { log, metrics } = telemetry;
   const { issuer, clients, trustedProxies, signingKeys } = config;
   const app = new Koa();
@@ -48,10 +48,10 @@ export function createApp(parts: AppParts): App {
   pinToIssuer(app, issuer);
 
   const cached = {
-    source: () => live.current,
+    source: () => engine,
     cacheControl: cacheControlOf({
       discovery: signingKeys.jwksMaxAge,
-      jwks: () => live.current.jwksMaxAge(),
+      jwks: () => engine.jwksMaxAge(),
     }),
   };
   const ready = createReadyDocuments({
@@ -62,7 +62,7 @@ export function createApp(parts: AppParts): App {
   const clientAddress = createClientAddress(trustedProxies);
   const short = createShortWays({
     issuer,
-    engine: () => live.current,
+    engine: () => engine,
     clientAddress,
     metrics,
     log,
@@ -80,11 +80,11 @@ export function createApp(parts: AppParts): App {
     cors({
       allowedOrigins: config.cors.allowedOrigins,
       clients,
-      findClient: (clientId) => live.current.findClient(clientId),
+      findClient: (clientId) => engine.findClient(clientId),
     }),
   );
   app.use(short.resume);
-  app.use(limitAddresses(limits, async (jwt) => (await live.current.tokens.verify(jwt)) !== undefined));
+  app.use(limitAddresses(limits, async (jwt) => (await engine.tokens.verify(jwt)) !== undefined));
   app.use(sizes());
   app.use(refuseControlBytes(issuer));
   app.use(caching(cached));
@@ -92,7 +92,7 @@ export function createApp(parts: AppParts): App {
   app.use(formAsQuery(issuer));
   app.use(oneRequest);
   app.use(below('/interaction/', interactions));
-  app.use(live.handle);
+  app.use(engine.handle);
   return { callback: () => ready.inFrontOf(short.inFrontOf(app.callback())) };
 }
 

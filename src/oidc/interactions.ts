@@ -14,7 +14,7 @@ import { recordConsent } from './audit-trail.ts';
 import { isForPeople, toClientModel } from './client-model.ts';
 import { findGrant, newGrant } from './policies/existing-grant.ts';
 import { WHOLE_API } from './policies/interaction-policy.ts';
-import type { LiveEngine } from './live-provider.ts';
+import type { Engine } from './provider.ts';
 import { scopesIn } from './policies/scopes.ts';
 import { issuedBySession } from './signed-in-at.ts';
 
@@ -68,11 +68,11 @@ export interface Interactions {
 type Details = Awaited<ReturnType<Provider['interactionDetails']>>;
 type Result = Parameters<Provider['interactionResult']>[2];
 
-export function createInteractions(live: LiveEngine, adapter: AdapterParts, audit: Audit): Interactions {
-  const browsers = createBrowserBinding(live.current.provider.issuer, adapter.hash);
+export function createInteractions(engine: Engine, adapter: AdapterParts, audit: Audit): Interactions {
+  const browsers = createBrowserBinding(engine.provider.issuer, adapter.hash);
 
   async function detailsOf(ctx: Context, uid: string): Promise<Details | undefined> {
-    const details = await orGone(live.current.provider.interactionDetails(ctx.req, ctx.res));
+    const details = await orGone(engine.provider.interactionDetails(ctx.req, ctx.res));
     // The cookie names the interaction; the path must name the same one.
     if (details?.uid !== uid || details.result !== undefined) return undefined;
     const { browser } = details as Details & { readonly browser?: string };
@@ -91,7 +91,7 @@ export function createInteractions(live: LiveEngine, adapter: AdapterParts, audi
     const made = typeof result === 'function' ? await result() : result;
     const merge = { mergeWithLastSubmission: true };
     // Its session may have ended since it was found.
-    const destination = await orGone(live.current.provider.interactionResult(ctx.req, ctx.res, made, merge));
+    const destination = await orGone(engine.provider.interactionResult(ctx.req, ctx.res, made, merge));
     await adapter.records.settle();
     return destination;
   }
@@ -100,11 +100,11 @@ export function createInteractions(live: LiveEngine, adapter: AdapterParts, audi
     async find(ctx, uid) {
       const details = await detailsOf(ctx, uid);
       const clientId = details && String(details.params['client_id']);
-      const settings = clientId === undefined ? undefined : live.current.findClient(clientId);
+      const settings = clientId === undefined ? undefined : engine.findClient(clientId);
       // A client removed meanwhile has nobody to send the person back to.
       if (details === undefined || settings === undefined) return undefined;
-      live.current.recentApps.remember(ctx, uid, settings.clientId);
-      const { provider } = live.current;
+      engine.recentApps.remember(ctx, uid, settings.clientId);
+      const { provider } = engine;
       const { uid: sessionUid } = details.session ?? {};
       // The engine has just looked for it.
       const session = sessionUid === undefined ? undefined : await provider.Session.findByUid(sessionUid);
@@ -112,7 +112,7 @@ export function createInteractions(live: LiveEngine, adapter: AdapterParts, audi
     },
 
     appOf(ctx, uid) {
-      const { findClient, recentApps, provider } = live.current;
+      const { findClient, recentApps, provider } = engine;
       const settings = findClient(recentApps.find(ctx, uid) ?? '');
       return settings && isForPeople(settings) ? toClientModel(settings, provider.issuer) : undefined;
     },
@@ -130,7 +130,7 @@ export function createInteractions(live: LiveEngine, adapter: AdapterParts, audi
     async finishConsent(ctx, interaction) {
       const { uid, accountId, issued, grantId, settings, missing } = interaction;
       if (accountId === undefined || issued === undefined) return undefined;
-      const { provider, consents } = live.current;
+      const { provider, consents } = engine;
       const of = { accountId, clientId: settings.clientId, generation: issued.generation };
       const grant = (await findGrant(provider, grantId, of)) ?? newGrant(provider, of);
       addMissing(grant, missing);

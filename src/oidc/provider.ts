@@ -1,4 +1,4 @@
-// One instance of the engine for one configuration and one key set, tested before anybody sees it. New keys or a new
+// One instance of the engine for one configuration and one key set, tested before it serves. New keys or a new
 // configuration make a new instance; nothing here changes afterwards.
 import compose from 'koa-compose';
 import type { Middleware } from 'koa';
@@ -15,6 +15,7 @@ import {
   measuredSigning,
   signOnlyWhile,
 } from '../tokens/access-token.ts';
+import { inSpan } from '../observability/trace.ts';
 import type { Pages } from '../views/pages.ts';
 import { createAudienceRules } from '../tokens/audience.ts';
 import type { RevokedTokens } from '../tokens/revoked-tokens.ts';
@@ -129,6 +130,14 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   logEvents(provider, log);
   recordEvents(provider, audit, records.afterwards);
 
+  const handle = compose([
+    keepGrants(maySign),
+    createOfflineAccessNotice(log),
+    clientLimits.countAnswers,
+    adjustAnswers(config.issuer),
+    signOutAtOnce(enginePages, parts.adapter, audit),
+    ...(provider.middleware as Middleware[]),
+  ]);
   return {
     provider,
     tokens,
@@ -137,14 +146,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     consents,
     recentApps,
     shortWays,
-    handle: compose([
-      keepGrants(maySign),
-      createOfflineAccessNotice(log),
-      clientLimits.countAnswers,
-      adjustAnswers(config.issuer),
-      signOutAtOnce(enginePages, parts.adapter, audit),
-      ...(provider.middleware as Middleware[]),
-    ]),
+    handle: (ctx, next) => inSpan('engine', {}, async () => handle(ctx, next)),
   };
 }
 

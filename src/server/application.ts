@@ -1,5 +1,5 @@
-// What follows from one configuration: limits, people, an engine instance, the app in front of it. Built whole, beside
-// the one that serves; service.ts puts it in the other's place.
+// One application: limits, users, an engine instance and the middleware in front of it, built of a configuration, a key set and
+// the views. Nothing of it changes afterwards; replace.ts puts another one in its place.
 import { randomBytes } from 'node:crypto';
 import type { AccountStates } from '../users/account-state.ts';
 import { createAccounts } from '../users/accounts.ts';
@@ -10,9 +10,8 @@ import { createTrustLinks } from '../users/trust-links.ts';
 import { type CountAttempt, createSignIn } from '../users/sign-in.ts';
 import type { Config, RateLimits } from '../config/config.ts';
 import type { VerifySlow } from '../oidc/client-authentication.ts';
-import { createEngine, type EngineParts } from '../oidc/provider.ts';
+import { createEngine } from '../oidc/provider.ts';
 import { createInteractions } from '../oidc/interactions.ts';
-import { LiveEngine } from '../oidc/live-provider.ts';
 import { oneRequest } from '../oidc/one-request.ts';
 import type { SecretUses } from '../oidc/secret-uses.ts';
 import { createApp } from '../http/app.ts';
@@ -22,17 +21,15 @@ import { interactionRoutes } from '../interaction/routes.ts';
 import { createShow } from '../interaction/show.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import type { Limits } from '../limits/limits.ts';
-import { BUILT_IN_FOLDER } from '../views/built-in-folder.ts';
-import { createViews, type Views } from '../views/views.ts';
+import type { Views } from '../views/views.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import { createRequestRecords, type RequestRecords } from '../store/request-records.ts';
 import type { Clock, Store } from '../store/store.ts';
-import type { Log } from '../observability/log.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import { createRevokedTokens } from '../tokens/revoked-tokens.ts';
 
-/** What stays for the life of the process, whatever the configuration becomes. */
-export type Foundation = {
+/** What lives as long as the process, whatever is replaced: also what protects the service, as counters and leases. */
+export type SharedServices = {
   readonly now: Clock;
   readonly telemetry: Telemetry;
   readonly store: Store;
@@ -43,7 +40,6 @@ export type Foundation = {
   /** Compares a client secret with an argon2id hash. */
   readonly verifySlow: VerifySlow;
   readonly uses: SecretUses;
-  readonly views: Views;
   readonly maySign: () => boolean;
   /** Seconds; never shortened while running, because older tokens may live that long. */
   readonly tombstoneSeconds: (config: Config) => number;
@@ -51,31 +47,31 @@ export type Foundation = {
   readonly hasShortWays?: boolean | undefined;
 };
 
-/** What follows from one configuration. */
-export type Site = {
-  readonly config: Config;
-  readonly app: App;
-  /** Puts an engine with these keys in the place of the one that serves. */
-  readonly useKeys: (keySet: KeySet) => Promise<void>;
-};
+/** What an application is built of. */
+export type ApplicationParts = { readonly config: Config; readonly keySet: KeySet; readonly views: Views };
 
-export async function buildSite(config: Config, keySet: KeySet, foundation: Foundation): Promise<Site> {
-  const { store, hash, states, uses, views, maySign, tombstoneSeconds, now, telemetry } = foundation;
+/** Rejects when its engine fails the self-test. */
+export async function createApplication(
+  { config, keySet, views }: ApplicationParts,
+  shared: SharedServices,
+): Promise<App> {
+  const { store, hash, states, now, telemetry } = shared;
   const { pages, assets } = views;
-  const limits = foundation.limitsOf(config.rateLimits);
+  const limits = shared.limitsOf(config.rateLimits);
   const records = createRequestRecords(store.records, now);
-  const { accounts, devices, signIn } = peopleOf(config, foundation, { records, limits });
+  const { accounts, devices, signIn } = usersOf(config, shared, { records, limits });
 
   const adapter = {
     records,
     hash,
     clock: store.clock,
     expectPerson: accounts.expect,
-    tombstoneSeconds: tombstoneSeconds(config),
+    tombstoneSeconds: shared.tombstoneSeconds(config),
     onDamaged: reportDamaged(records, telemetry),
   };
-  const engineParts: Omit<EngineParts, 'keySet'> = {
+  const engine = await createEngine({
     config,
+    keySet,
     adapter,
     accounts,
     pages,
@@ -83,17 +79,16 @@ export async function buildSite(config: Config, keySet: KeySet, foundation: Foun
     revoked: createRevokedTokens(records, hash, now),
     limits,
     telemetry,
-    verifySlow: foundation.verifySlow,
-    onSecretUsed: uses.note,
-    maySign,
-    hasShortWays: foundation.hasShortWays,
-  };
-  const live = new LiveEngine(await createEngine({ ...engineParts, keySet }));
+    verifySlow: shared.verifySlow,
+    onSecretUsed: shared.uses.note,
+    maySign: shared.maySign,
+    hasShortWays: shared.hasShortWays,
+  });
 
   const csrf = createCsrf(hash);
   const interactions = interactionRoutes({
     issuer: config.issuer,
-    interactions: createInteractions(live, adapter, telemetry.audit),
+    interactions: createInteractions(engine, adapter, telemetry.audit),
     signIn,
     csrf,
     show: createShow({ config, accounts, pages, csrf }),
@@ -105,28 +100,22 @@ export async function buildSite(config: Config, keySet: KeySet, foundation: Foun
       pages,
     },
   });
-  return {
+  return createApp({
     config,
-    app: createApp({
-      config,
-      live,
-      oneRequest: oneRequest({ ...adapter, issuer: config.issuer }),
-      interactions,
-      pages,
-      assets,
-      limits,
-      telemetry,
-    }),
-    async useKeys(next) {
-      live.swap(await createEngine({ ...engineParts, keySet: next }));
-    },
-  };
+    engine,
+    oneRequest: oneRequest({ ...adapter, issuer: config.issuer }),
+    interactions,
+    pages,
+    assets,
+    limits,
+    telemetry,
+  });
 }
 
-/** The people of the file and of the store, and how they sign in. */
-function peopleOf(
+/** The accounts of the file and of the store, and how people sign in. */
+function usersOf(
   { users }: Config,
-  { store, hash, states, passwords, now }: Foundation,
+  { store, hash, states, passwords, now }: SharedServices,
   { records, limits }: { readonly records: RequestRecords; readonly limits: Limits },
 ) {
   const people = createPeople(store.documents);
@@ -135,17 +124,6 @@ function peopleOf(
   const countAttempt: CountAttempt = (attempt) => limits.takeSignInAttempt(attempt);
   const signIn = createSignIn({ accounts, people, passwords, devices, countAttempt, now });
   return { accounts, devices, signIn };
-}
-
-export function openViews({ issuer, viewsFolder, branding }: Config, log: Log): Views {
-  return createViews({
-    builtInFolder: BUILT_IN_FOLDER,
-    overrideFolder: viewsFolder,
-    branding,
-    issuer,
-    onProblem: ({ file, message }) => log.error({ file }, message),
-    onReload: () => log.info('the views were read again'),
-  });
 }
 
 /** One request may meet the same record several times. */

@@ -1,21 +1,17 @@
-// What a running service says of itself to those who run it: ready or why not, and what a scrape of the metrics shows.
+// What operators see of a running service: whether it is ready or why not, and what a scrape of the metrics shows.
 import type { Config } from '../config/config.ts';
-import { needRestart } from '../config/restart.ts';
 import { secretId } from '../config/secret-id.ts';
 import type { SecretUses } from '../oidc/secret-uses.ts';
-import type { ConfigStatus, Status } from '../http/management.ts';
-import { findKeyFault } from '../keys/open-keys.ts';
+import type { Status } from '../http/management.ts';
 import { outlook } from '../keys/outlook.ts';
-import type { KeySet } from '../keys/key-set.ts';
 import { keyProblems } from '../keys/readiness.ts';
 import { nextStep } from '../keys/ring-steps.ts';
 import type { Rotation } from '../keys/rotation.ts';
 import type { Timing } from '../keys/timing.ts';
 import { createLossDetector } from '../store/lost-writes.ts';
-import { type Clock, type Store, StoreUnavailable, StoreUnfit } from '../store/store.ts';
+import { type Store, StoreUnavailable, StoreUnfit } from '../store/store.ts';
 import { measured } from '../store/measured.ts';
 import type { Snapshot } from '../observability/instruments.ts';
-import type { Log } from '../observability/log.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 
 /** Why the service isn't ready, one line each; empty when it is. */
@@ -101,55 +97,6 @@ function toProblem(error: unknown): string {
   return error instanceof StoreUnavailable ? error.message : "can't reach the store";
 }
 
-/** Settings of the stored keys: with others the next start may be refused. */
-const KEY_SETTINGS = ['encryption_keys', 'issuer'];
-
-/**
- * With what of `wanted` waits for a restart, and what would stop it. Tried anew each time, because "postern keys rewrap" may have
- * made the start possible. While the store can't be asked, nothing is said of that.
- */
-export async function withPending(
-  status: ConfigStatus,
-  running: Config,
-  wanted: Config,
-  store: Store,
-): Promise<ConfigStatus> {
-  const settings = needRestart(running, wanted);
-  if (settings.length === 0) return status;
-  const first = settings.find((setting) => KEY_SETTINGS.includes(setting));
-  // The keys of another store can't be tried from here.
-  const canTry = first !== undefined && !settings.includes('store');
-  const problem = canTry ? await findKeyFault(wanted, store).catch(() => undefined) : undefined;
-  return {
-    ...status,
-    pending: settings.map((setting) => (setting === first ? { setting, problem } : { setting })),
-  };
-}
-
-export function reportPending({ pending = [] }: ConfigStatus, log: Log): void {
-  const keys = pending.map(({ setting }) => setting);
-  if (keys.length > 0) log.warn({ keys }, 'these settings take effect at the next start');
-  for (const { setting, problem } of pending) {
-    if (problem !== undefined) log.error({ setting, problem }, 'the next start would be refused');
-  }
-}
-
-/** `areNew`: this start found an empty store. Whether one was lost is for the operator to know. */
-export function reportKeys(
-  { active, published }: KeySet,
-  areNew: boolean,
-  { log, audit }: Pick<Telemetry, 'log' | 'audit'>,
-): void {
-  const fields = { kid: active.kid, published: published.map(({ kid }) => kid) };
-  audit.record('keys_changed', 'success', fields);
-  if (!areNew) return;
-  log.warn(
-    { kid: active.kid },
-    'new signing keys were made: what verifiers keep, sessions and tokens of an earlier store, if there was one, are void',
-  );
-  audit.record('keys_created', 'success', fields);
-}
-
 /** Says when the store went back to an earlier state; to be called every few seconds. */
 export function lossDetector({ records, clock }: Store, { log, metrics }: Telemetry): () => Promise<void> {
   return createLossDetector({
@@ -171,16 +118,16 @@ export type SnapshotParts = {
   readonly rotation: Rotation;
   readonly timing: Timing;
   readonly uses: SecretUses;
-  readonly storeWarnings: readonly string[];
-  readonly now: Clock;
+  readonly store: Store;
 };
 
 export function snapshotOf(parts: SnapshotParts): Snapshot {
-  const { config, rotation, timing, uses, storeWarnings, now } = parts;
+  const { config, rotation, timing, uses, store } = parts;
+  const now = store.clock.now();
   const { problems, configuration: status } = parts.status;
   const ring = rotation.ring();
-  const keys = outlook(ring, now(), timing);
-  const step = nextStep(ring, now(), timing);
+  const keys = outlook(ring, now, timing);
+  const step = nextStep(ring, now, timing);
   return {
     configurationHash: status.hash,
     configurationIsCurrent: status.problem === undefined,
@@ -203,6 +150,6 @@ export function snapshotOf(parts: SnapshotParts): Snapshot {
       ),
     ),
     secretUses: uses.seen(),
-    storeWarnings,
+    storeWarnings: store.warnings?.() ?? [],
   };
 }

@@ -15,7 +15,6 @@ export type Asset = {
   readonly immutable: boolean;
 };
 
-/** What may change while the service runs. */
 export type AssetSettings = {
   /** Its `assets/` win over the built-in ones, file by file. */
   readonly overrideFolder?: string | undefined;
@@ -28,8 +27,8 @@ export interface Assets {
   has(name: string): boolean;
   /** `assets/…`, with or without hash; the plain name is what a stylesheet's own `url(…)` asks for. */
   find(path: string): Asset | undefined;
-  /** Reads all assets again. Throws when one can't be read, and then stays as it was. */
-  reload(settings: AssetSettings): void;
+  /** The assets as the files are now; those of before are still found under names with a hash. Throws when one can't be read. */
+  reloaded(settings: AssetSettings): Assets;
 }
 
 export type AssetsOptions = AssetSettings & { readonly builtInFolder: string };
@@ -60,10 +59,12 @@ export function isAssetName(name: string): boolean {
 type Files = { readonly urls: ReadonlyMap<string, string>; readonly found: ReadonlyMap<string, Asset> };
 
 /** Reads all assets now. A path is only ever looked up among them, so none leads to another file. */
-export function createAssets({ builtInFolder, ...first }: AssetsOptions): Assets {
-  let current = loadAssets(builtInFolder, first);
-  // A page that was opened before a reload goes on asking for the names of its time.
-  let previous: Files = current;
+export function createAssets({ builtInFolder, ...settings }: AssetsOptions): Assets {
+  return assetsOf(builtInFolder, settings);
+}
+
+function assetsOf(builtInFolder: string, settings: AssetSettings, previous?: Files): Assets {
+  const current = loadAssets(builtInFolder, settings);
 
   return {
     url(name) {
@@ -75,14 +76,11 @@ export function createAssets({ builtInFolder, ...first }: AssetsOptions): Assets
     find(assetPath) {
       const asset = current.found.get(assetPath);
       if (asset !== undefined) return asset;
-      const former = previous.found.get(assetPath);
+      // A page that was opened before a reload still asks for the names of its time.
+      const former = previous?.found.get(assetPath);
       return former?.immutable === true ? former : undefined;
     },
-    reload(settings) {
-      const next = loadAssets(builtInFolder, settings);
-      previous = current;
-      current = next;
-    },
+    reloaded: (changed) => assetsOf(builtInFolder, changed, current),
   };
 }
 

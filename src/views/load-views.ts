@@ -27,7 +27,7 @@ export type ViewsOptions = PagesSettings & {
 export type Report = (file: string, cause: unknown) => void;
 
 /** Everything that was read from files at one time. */
-export type Views = {
+export type LoadedViews = {
   readonly texts: Texts;
   readonly customTexts: LocaleFiles;
   readonly branding: BrandingModel;
@@ -36,7 +36,7 @@ export type Views = {
   readonly custom: ReadonlyMap<string, Template>;
 };
 
-export type Generation = Views & {
+export type Generation = LoadedViews & {
   /** What each page is rendered with; the built-in set where the operator's failed. */
   readonly sets: ReadonlyMap<PageName, TemplateSet>;
 };
@@ -45,7 +45,7 @@ export type BuiltIn = { readonly templates: TemplateSet; readonly texts: LocaleF
 
 /** Renders one page with sample data, to see whether it can be. */
 type TryRender = <N extends PageName>(
-  views: Views,
+  views: LoadedViews,
   set: TemplateSet,
   page: N,
   model: PageModels[N],
@@ -66,7 +66,7 @@ export type Loading = {
   readonly builtIn: BuiltIn;
   readonly report: Report;
   readonly render: TryRender;
-  readonly previous?: Generation;
+  readonly previous?: Generation | undefined;
 };
 
 /** The one step that reads the operator's files. */
@@ -87,7 +87,7 @@ export function loadGeneration(options: ViewsOptions, loading: Loading): Generat
 }
 
 /** Renders each page in every state with sample data: what fails is found now, and not when a person comes. */
-function tryOut(read: Views, { builtIn, report, render, previous }: Loading): Generation['sets'] {
+function tryOut(read: LoadedViews, { builtIn, report, render, previous }: Loading): Generation['sets'] {
   const whole = new Map([...builtIn.templates, ...read.custom]);
   const sets = new Map<PageName, TemplateSet>();
   for (const page of PAGE_NAMES) {

@@ -2,7 +2,7 @@
 // form of a file, then the built-in page. It sends nothing and knows no request.
 import { lastResortPage } from './last-resort-page.ts';
 import { loadBuiltIn, loadGeneration } from './load-views.ts';
-import type { PagesSettings, Report, Views, ViewsOptions } from './load-views.ts';
+import type { BuiltIn, Generation, LoadedViews, PagesSettings, Report, ViewsOptions } from './load-views.ts';
 import { chooseLocale, DEFAULT_LOCALE, directionOf, type LanguageWishes } from './locale.ts';
 import type { PageContext, PageModels, PageName } from './models.ts';
 import { renderTemplate, type TemplateLocals, type TemplateSet } from './templates.ts';
@@ -33,8 +33,8 @@ export interface Pages {
   localeFor(wishes: LanguageWishes): string;
   /** A text as the templates get it; undefined for a key that no language has. */
   text(locale: string, key: string): string | undefined;
-  /** Reads the operator's files again. What is broken keeps its last good form, and is reported. */
-  reload(settings: PagesSettings): void;
+  /** The pages as the operator's files are now. What is broken keeps its last good form, and is reported. */
+  reloaded(changed: PagesSettings & Partial<Pick<ViewsOptions, 'assetUrl' | 'hasAsset'>>): Pages;
 }
 
 // A message can hold what a person typed; this bounds the memory that messages cost, and how often they are told.
@@ -43,13 +43,16 @@ const MAX_MESSAGE_LENGTH = 2000;
 
 /** Reads and compiles all templates now; rendering touches no file. Throws when the built-in views aren't whole. */
 export function createPages(options: PagesOptions): Pages {
+  return pagesOf(options, loadBuiltIn(options.builtInFolder));
+}
+
+function pagesOf(options: PagesOptions, builtIn: BuiltIn, previous?: Generation): Pages {
   const { assetUrl } = options;
-  const builtIn = loadBuiltIn(options.builtInFolder);
-  let report = reportOnce(options.onProblem);
+  const report = reportOnce(options.onProblem);
 
   /** One page with one set of templates. */
   function render(
-    views: Views,
+    views: LoadedViews,
     set: TemplateSet,
     page: PageName,
     model: PageModels[PageName],
@@ -65,7 +68,7 @@ export function createPages(options: PagesOptions): Pages {
     });
   }
 
-  let current = loadGeneration(options, { builtIn, report, render });
+  const current = loadGeneration(options, { builtIn, report, render, previous });
 
   return {
     render(name, model, context) {
@@ -87,10 +90,7 @@ export function createPages(options: PagesOptions): Pages {
     },
     localeFor: (wishes) => chooseLocale(wishes, current.texts.locales),
     text: (locale, key) => current.texts.find(locale, key),
-    reload(settings) {
-      report = reportOnce(options.onProblem);
-      current = loadGeneration({ ...options, ...settings }, { builtIn, report, render, previous: current });
-    },
+    reloaded: (changed) => pagesOf({ ...options, ...changed }, builtIn, current),
   };
 }
 
@@ -107,7 +107,7 @@ function reportOnce(onProblem: PagesOptions['onProblem']): Report {
 }
 
 function localsOf(
-  { texts, branding, stylesheets }: Views,
+  { texts, branding, stylesheets }: LoadedViews,
   locale: string,
   report: Report,
 ): Pick<TemplateLocals, 't' | 'parts'> & Pick<PageContext, 'locale' | 'dir' | 'branding' | 'stylesheets'> {

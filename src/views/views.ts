@@ -1,13 +1,9 @@
-// The pages and their assets of one service, from the same folders. Both are read together, so a page never names an
-// asset of another time.
-import path from 'node:path';
+// The pages of a service and the assets they name, read from the same folders at the same time.
 import type { Branding } from '../config/config.ts';
-import { type FileWatch, watchFiles } from '../config/file-watch.ts';
 import { createAssets, type Assets } from './assets.ts';
 import { createPages, type Pages, type ViewProblem } from './pages.ts';
-import { listViewFiles } from './view-files.ts';
 
-/** What a new configuration may change. */
+/** What a configuration says of views. */
 export type ViewsSettings = {
   readonly overrideFolder?: string | undefined;
   readonly branding: Branding;
@@ -18,95 +14,50 @@ export type ViewsParts = ViewsSettings & {
   /** Prefix of the assets' URLs. */
   readonly issuer: string;
   readonly onProblem: (problem: ViewProblem) => void;
-  /** The operator's files were read again while running. */
-  readonly onReload?: () => void;
 };
 
-/** An editor writes a file in several steps, and a copied folder comes file by file. */
-const SETTLE_MS = 150;
-const FOLDERS = ['.', 'partials', 'locales', 'assets'];
-
-export interface Views {
+export type Views = {
+  /** When their files were read, in epoch milliseconds. */
+  readonly readAt: number;
   readonly pages: Pages;
   readonly assets: Assets;
-  /** Follows the operator's folder from now on. */
-  watch(): Promise<void>;
-  /** Takes over another folder or another branding. */
-  configure(settings: ViewsSettings): Promise<void>;
-  stop(): Promise<void>;
-}
+  /** The views as the files are now. What is broken keeps its last good form, and is reported. */
+  readonly reloaded: (settings: ViewsSettings) => Views;
+};
 
-export function createViews({ issuer, onProblem, onReload, ...parts }: ViewsParts): Views {
-  let settings: ViewsSettings = parts;
-  let watching: FileWatch | undefined;
-  let readAt = Date.now();
-  const assets = createAssets(parts);
-  const pages = createPages({
-    ...parts,
-    assetUrl: (name) => `${issuer}/${assets.url(name)}`,
-    hasAsset: (name) => assets.has(name),
-    onProblem,
-  });
-
-  function reload(): void {
-    readAt = Date.now();
-    try {
-      assets.reload(settings);
-    } catch (cause) {
-      reportFailure(cause);
-    }
-    pages.reload(settings);
-    onReload?.();
+/** Reads everything now. Throws when the built-in views aren't whole. */
+export function createViews({ issuer, onProblem, ...options }: ViewsParts): Views {
+  function assetsFor(assets: Assets) {
+    return {
+      assetUrl: (name: string) => `${issuer}/${assets.url(name)}`,
+      hasAsset: (name: string) => assets.has(name),
+    };
   }
 
-  function reportFailure(cause: unknown): void {
-    const message = cause instanceof Error ? cause.message : String(cause);
-    onProblem({ file: settings.overrideFolder ?? '', message, cause });
-  }
-
-  async function watch(): Promise<void> {
-    const folder = settings.overrideFolder;
-    if (folder === undefined) return;
-    watching = await watchFiles({
-      list: async () => ({
-        files: filesIn(folder),
-        folders: FOLDERS.map((name) => path.join(folder, name)),
-      }),
+  function viewsOf(readAt: number, pages: Pages, assets: Assets): Views {
+    return {
       readAt,
-      read: async () => async () => {
-        reload();
-        return 'changed';
+      pages,
+      assets,
+      reloaded(settings) {
+        const now = Date.now();
+        const next = reloadAssets(assets, settings);
+        return viewsOf(now, pages.reloaded({ ...settings, ...assetsFor(next) }), next);
       },
-      onError: reportFailure,
-      settleMs: SETTLE_MS,
-    });
+    };
   }
 
-  async function stop(): Promise<void> {
-    await watching?.stop();
-    watching = undefined;
+  function reloadAssets(assets: Assets, settings: ViewsSettings): Assets {
+    try {
+      return assets.reloaded(settings);
+    } catch (cause) {
+      const message = cause instanceof Error ? cause.message : String(cause);
+      onProblem({ file: settings.overrideFolder ?? '', message, cause });
+      return assets;
+    }
   }
 
-  return {
-    pages,
-    assets,
-    watch,
-    async configure(next) {
-      const isWatching = watching !== undefined || settings.overrideFolder === undefined;
-      await stop();
-      settings = next;
-      reload();
-      if (isWatching) await watch();
-    },
-    stop,
-  };
-}
-
-/** None where the folder can't be read: reading the pages says so. */
-function filesIn(folder: string): string[] {
-  try {
-    return [...listViewFiles(folder).values()];
-  } catch {
-    return [];
-  }
+  const readAt = Date.now();
+  const assets = createAssets(options);
+  return viewsOf(readAt, createPages({ ...options, ...assetsFor(assets), onProblem }), assets);
 }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAccountStates } from '../../src/users/account-state.ts';
 import { hashPassword } from '../../src/users/passwords.ts';
 import { loadConfigWithSources } from '../../src/config/load.ts';
-import { createService, type Service } from '../../src/server/server.ts';
+import { createServer, type Server } from '../../src/server/server.ts';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -158,7 +158,7 @@ describe('RT-10: a password that was right before everything of the person was e
 describe('a file that changes', () => {
   let folder: string;
   let world: World;
-  let service: Service;
+  let service: Server;
   beforeAll(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'postern-changed-'));
     const ports = [await freePort(), await freePort()] as const;
@@ -173,8 +173,8 @@ describe('a file that changes', () => {
 
   const load = () => loadConfigWithSources(world.configFile, { env: WORLD_ENV });
 
-  async function begin(): Promise<Service> {
-    const started = await createService((await load()).config, {
+  async function begin(): Promise<Server> {
+    const started = await createServer(await load(), {
       now: () => Date.now(),
     });
     await started.start();
@@ -192,7 +192,7 @@ describe('a file that changes', () => {
 
   async function reload(): Promise<void> {
     const { config, hash } = await load();
-    await service.reconfigure(config, hash);
+    await service.replace({ config, hash });
   }
 
   const refresh = (token = '') =>

@@ -9,7 +9,7 @@ import { createKeyStore, type KeyStore } from '../../src/keys/key-store.ts';
 import type { Timer } from '../../src/keys/rotation.ts';
 import { toTiming, toTimingInput } from '../../src/keys/timing.ts';
 import { createVault } from '../../src/keys/vault.ts';
-import { createService } from '../../src/server/server.ts';
+import { createServer } from '../../src/server/server.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Telemetry } from '../../src/observability/telemetry.ts';
@@ -45,11 +45,14 @@ export async function startNode(options: NodeOptions = {}): Promise<Node> {
   const written = await writeWorldConfig(folder, options, ports);
   const config = await loadConfig(written.configFile, { env: { ...WORLD_ENV, ...options.env } });
   const hand = handTimer();
-  const service = await createService(config, {
-    ...(options.telemetry && { telemetry: options.telemetry }),
-    now: options.now ?? now,
-    rotationTimer: hand.timer,
-  });
+  const service = await createServer(
+    { config },
+    {
+      ...(options.telemetry && { telemetry: options.telemetry }),
+      now: options.now ?? now,
+      rotationTimer: hand.timer,
+    },
+  );
   await service.start();
   return {
     ...written,

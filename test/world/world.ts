@@ -6,7 +6,7 @@ import path from 'node:path';
 import { hashPassword } from '../../src/users/passwords.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Timer } from '../../src/keys/rotation.ts';
-import { createService } from '../../src/server/server.ts';
+import { createServer } from '../../src/server/server.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { freePort } from '../servers.ts';
@@ -133,13 +133,16 @@ export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld>
   const now = options.now ?? (() => Date.now());
   const told = listen();
   const openedStore = await openStore(config.store, now, told.telemetry.log);
-  const service = await createService(config, {
-    telemetry: told.telemetry,
-    store: options.handStore?.(openedStore) ?? openedStore,
-    now,
-    ...(options.rotationTimer && { rotationTimer: options.rotationTimer }),
-    ...(options.hasShortWays !== undefined && { hasShortWays: options.hasShortWays }),
-  });
+  const service = await createServer(
+    { config },
+    {
+      telemetry: told.telemetry,
+      store: options.handStore?.(openedStore) ?? openedStore,
+      now,
+      ...(options.rotationTimer && { rotationTimer: options.rotationTimer }),
+      ...(options.hasShortWays !== undefined && { hasShortWays: options.hasShortWays }),
+    },
+  );
   await service.start();
   return {
     ...written,
@@ -150,7 +153,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld>
     async reload(changed) {
       await writeWorldConfig(folder, { ...options, config: changed }, ports);
       const next = await loadConfig(written.configFile, { env: WORLD_ENV });
-      await service.reconfigure(next, `after a reload at ${performance.now()}`);
+      await service.replace({ config: next, hash: `after a reload at ${performance.now()}` });
     },
     async stop() {
       await service.stop();

@@ -1,4 +1,4 @@
-// The engine behind the real middleware list, over a real store that counts: what service.ts joins, without its record
+// The engine behind the real middleware list, over a real store that counts: what application.ts joins, without its record
 // store being out of reach. Speaks HTTP on loopback.
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -16,7 +16,6 @@ import type { Config } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { createEngine, type Engine } from '../../../src/oidc/provider.ts';
 import { createInteractions } from '../../../src/oidc/interactions.ts';
-import { LiveEngine } from '../../../src/oidc/live-provider.ts';
 import { oneRequest } from '../../../src/oidc/one-request.ts';
 import { createApp } from '../../../src/http/app.ts';
 import { createCsrf } from '../../../src/interaction/csrf.ts';
@@ -114,11 +113,10 @@ async function assemble(config: Config, store: Store) {
   const verifySlow = async () => false;
   const shared = { config, adapter, accounts, pages, now, revoked, limits, telemetry, verifySlow };
   const engine = await createEngine({ ...shared, keySet, maySign: () => true });
-  const live = new LiveEngine(engine);
   const csrf = createCsrf(hash);
   const interactions = interactionRoutes({
     issuer: config.issuer,
-    interactions: createInteractions(live, adapter, telemetry.audit),
+    interactions: createInteractions(engine, adapter, telemetry.audit),
     signIn: createSignIn({
       accounts,
       people,
@@ -142,7 +140,7 @@ async function assemble(config: Config, store: Store) {
     calls,
     app: createApp({
       config,
-      live,
+      engine,
       oneRequest: oneRequest({ ...adapter, issuer: config.issuer }),
       interactions,
       pages,

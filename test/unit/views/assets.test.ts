@@ -58,11 +58,11 @@ describe('createAssets', () => {
 
   it('takes new files over when told to, and still serves what open pages ask for', () => {
     put('style.css', 'first');
-    const assets = createAssets({ builtInFolder, overrideFolder, branding });
-    const first = assets.url('style.css');
+    const before = createAssets({ builtInFolder, overrideFolder, branding });
+    const first = before.url('style.css');
     put('style.css', 'second');
-    expect(assets.find(assets.url('style.css'))?.body.toString()).toBe('first');
-    assets.reload({ overrideFolder, branding });
+    expect(before.find(before.url('style.css'))?.body.toString()).toBe('first');
+    const assets = before.reloaded({ overrideFolder, branding });
     expect(assets.find(assets.url('style.css'))?.body.toString()).toBe('second');
     expect(assets.find(first)?.body.toString()).toBe('first');
     expect(assets.find('assets/style.css')?.body.toString()).toBe('second');

@@ -273,8 +273,9 @@ describe("an operator's folder", () => {
     const pages = pagesWith(override({ 'login.ejs': 'before' }));
     const settings = { ...override({ 'login.ejs': 'after' }), branding: { name: 'Acme ID' } };
     expect(pages.render('login', LOGIN, context)).toBe('before');
-    pages.reload(settings);
-    expect(pages.render('login', LOGIN, context)).toBe('after');
+    const reloaded = pages.reloaded(settings);
+    expect(pages.render('login', LOGIN, context)).toBe('before');
+    expect(reloaded.render('login', LOGIN, context)).toBe('after');
   });
 
   it('can neither include nor read a file outside of the views', () => {
@@ -380,21 +381,21 @@ describe('a reload', () => {
 
   it('keeps the last good form of a file that breaks, reports it, and takes the repaired one', () => {
     const good = override({ 'login.ejs': 'good', 'locales/de.json': '{"login.title":"Gut"}' });
-    const pages = pagesWith(good);
+    let pages = pagesWith(good);
     for (const text of ['<% if (', '<% throw new Error("oops") %>', '<%= modle.username %>']) {
       override({ 'login.ejs': text });
       problems = [];
-      pages.reload({ ...good, branding });
+      pages = pages.reloaded({ ...good, branding });
       expect(pages.render('login', LOGIN, context)).toBe('good');
       expect(problems).toHaveLength(1);
     }
     override({ 'login.ejs': '<%= t("login.title") %>' });
-    pages.reload({ ...good, branding });
+    pages = pages.reloaded({ ...good, branding });
     expect(pages.render('login', LOGIN, german)).toBe('Gut');
     for (const text of ['{', '[]', '{"login.title": 1}', 'null']) {
       override({ 'locales/de.json': text });
       problems = [];
-      pages.reload({ ...good, branding });
+      pages = pages.reloaded({ ...good, branding });
       expect(pages.render('login', LOGIN, german), text).toBe('Gut');
       expect(problems).toHaveLength(1);
     }
@@ -402,9 +403,9 @@ describe('a reload', () => {
 
   it('goes back to the built-in page when a file is gone', () => {
     const settings = override({ 'login.ejs': 'ours', 'partials/foot.ejs': 'Our foot' });
-    const pages = pagesWith(settings);
+    const before = pagesWith(settings);
     rmSync(path.join(folder, 'override/login.ejs'));
-    pages.reload({ ...settings, branding });
+    const pages = before.reloaded({ ...settings, branding });
     const html = pages.render('login', LOGIN, context);
     expect(html).toContain('<h1>Sign in</h1>');
     expect(html).toContain('Our foot');
@@ -412,8 +413,7 @@ describe('a reload', () => {
   });
 
   it('takes another branding over', () => {
-    const pages = pagesWith();
-    pages.reload({ branding: { name: 'Other' } });
+    const pages = pagesWith().reloaded({ branding: { name: 'Other' } });
     expect(pages.render('login', LOGIN, context)).toContain('<title>Sign in · Other</title>');
   });
 });

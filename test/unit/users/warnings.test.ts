@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { tellShadowed } from '../../../src/users/notices.ts';
+import { warnOfShadowed } from '../../../src/users/warnings.ts';
 import { createPeople } from '../../../src/users/people.ts';
 import { openLmdb } from '../../../src/store/lmdb/lmdb-store.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -11,7 +11,7 @@ import type { Store } from '../../../src/store/store.ts';
 let folder: string;
 let store: Store;
 beforeAll(async () => {
-  folder = await mkdtemp(path.join(tmpdir(), 'postern-notices-'));
+  folder = await mkdtemp(path.join(tmpdir(), 'postern-warnings-'));
   store = await openLmdb({ folder, now: Date.now });
 });
 afterAll(async () => {
@@ -27,7 +27,7 @@ const person = (id: string, username: string) => ({
   claims: {},
 });
 
-it('a person of the store is told of by the name or id of one of the file, without a list of everybody', async () => {
+it('a person of the store is found by the name or id of one of the file, without a list of everybody', async () => {
   const calls: string[] = [];
   const people = createPeople({
     ...store.documents,
@@ -37,15 +37,15 @@ it('a person of the store is told of by the name or id of one of the file, witho
   });
   for (let index = 0; index < 50; index += 1) await people.add(person(`s${index}`, `Person${index}`));
   calls.length = 0;
-  const told: unknown[] = [];
+  const warned: unknown[] = [];
   const users = [
     person('f1', 'person7'),
     person('s8', 'other'),
     person('s9', 'PERSON9'),
     person('f4', 'new'),
   ];
-  await tellShadowed(users, people, { warn: (ids: unknown) => void told.push(ids) });
-  expect(told).toEqual([
+  await warnOfShadowed(users, people, { warn: (ids: unknown) => void warned.push(ids) });
+  expect(warned).toEqual([
     { fileId: 'f1', storeId: 's7' },
     { fileId: 's8', storeId: 's8' },
     { fileId: 's9', storeId: 's9' },

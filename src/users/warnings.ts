@@ -1,12 +1,12 @@
-// What an operator should know of people: login names that both sources have, and hashes below the policy. Owns the
-// findings, by id; names of people are in no log.
+// Warnings about accounts: login names that both the file and the store have, and hashes below the policy. By id, because no
+// login name goes to a log.
 import type { User } from '../config/config.ts';
 import type { Log } from '../observability/log.ts';
 import { isWeakerThanPolicy } from './passwords.ts';
 import type { People } from './people.ts';
 
 /** In one line of the log. */
-const TOLD_AT_MOST = 10;
+const MAX_LISTED = 10;
 /** Look-ups at one time: a start with thousands of people must not flood the store. */
 const AT_ONCE = 100;
 
@@ -35,7 +35,7 @@ export async function findShadowed(
 }
 
 /** Throws StoreUnavailable. */
-export async function tellShadowed(
+export async function warnOfShadowed(
   users: readonly User[],
   people: Pick<People, 'findById' | 'findByUsername'>,
   log: Pick<Log, 'warn'>,
@@ -45,11 +45,11 @@ export async function tellShadowed(
   }
 }
 
-/** Nobody renews the hash of a person of the file but who keeps the file (LG-29). */
-export function tellWeakHashes(users: readonly User[], log: Pick<Log, 'warn'>): void {
+/** Only an operator can renew the hash of a person of the file. */
+export function warnOfWeakHashes(users: readonly User[], log: Pick<Log, 'warn'>): void {
   const ids = users.filter(({ passwordHash }) => isWeakerThanPolicy(passwordHash)).map(({ id }) => id);
   if (ids.length === 0) return;
-  const people = { people: ids.length, ids: ids.slice(0, TOLD_AT_MOST) };
+  const people = { people: ids.length, ids: ids.slice(0, MAX_LISTED) };
   log.warn(
     people,
     'password hashes in the file are weaker than the policy: make new ones with "postern user hash"',
