@@ -4,7 +4,7 @@ import { ConfigError, type Config } from '../config/config.ts';
 import { secretWarnings } from '../config/secret-expiry.ts';
 import { configOption, jsonOption, noSecretsOption, readLoaded } from './configuration.ts';
 import type { CliIo } from './io.ts';
-import { judgeStoredKeys } from '../doctor/stored-keys.ts';
+import { judgeStoredKeys } from '../keys/stored-keys.ts';
 
 type CheckOptions = { readonly config: string; readonly json?: boolean; readonly secrets: boolean };
 

@@ -1,183 +1,128 @@
-// Whose address Postern sees behind the proxy, which all limits rest on. Nothing tells that, so it is found out by a limit:
-// wrong secrets at the revocation endpoint, until Postern says 429 for this client from this address.
-import { randomBytes } from 'node:crypto';
-import type { Client } from '../config/config.ts';
-import { createClientAddress } from '../http/client-address.ts';
+// Whose address limits count by behind the proxy. No answer says that, and no limit is used up to learn it: the audit trail
+// has the address of each refused token request, where it is a file that can be read here.
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Config } from '../config/config.ts';
 import { isLoopbackHost } from '../config/uri.ts';
-import type { Answer } from './ask.ts';
-import { askDirectly, askEndpoint, isSecure, type Examination } from './examination.ts';
-import { orOk, problem, skipped, warning, type Finding } from './finding.ts';
+import { createClientAddress } from '../http/client-address.ts';
+import { askEndpoint, Skipped, type Report, type Target } from './check.ts';
 
 /** RFC 5737: an address that nobody has. */
 const FORGED = '192.0.2.66';
 const LOOPBACK = '127.0.0.1';
-/** More would take too long, and be a burden. */
-const MOST_ATTEMPTS = 100;
+/** RFC 1918, RFC 4193 and link-local: nobody comes from there over the Internet. */
+const PRIVATE = /^(10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|f[cd]|fe[89ab])/;
 /** A second address on this machine, so that the doctor isn't taken for the proxy beside it. */
 const ANOTHER_LOOPBACK = '127.0.0.99';
+/** Records are written in the background, and others are written meanwhile. */
+const ATTEMPTS = 20;
+const PAUSE_MS = 100;
+const TAIL_BYTES = 256 * 1024;
 
-const DOCUMENT = 'See docs/reverse-proxy.md.';
-
-export async function checkClientAddress(examination: Examination): Promise<readonly Finding[]> {
-  const { config } = examination;
-  const client = config?.clients.find(({ secrets }) => secrets.length > 0);
-  if (config === undefined || client === undefined)
-    return [
-      skipped(
-        'client-address',
-        'whose address Postern sees needs the configuration, with a client that has a secret',
-      ),
-    ];
-  const certain = judgeTrust(examination);
-  const { limit } = config.rateLimits.revocation.failures;
-  if (config.rateLimits.dryRun || limit > MOST_ATTEMPTS)
-    return [
-      ...certain,
-      skipped('client-address', 'the limit on wrong secrets is off or very high, so it can not be asked'),
-    ];
-  return [...certain, ...(await askTheLimit(examination, client, limit))];
-}
-
-async function askTheLimit(
-  examination: Examination,
-  client: Client,
-  limit: number,
-): Promise<readonly Finding[]> {
-  // Limited before we began: then a 429 afterwards would prove nothing.
-  const before = await guessDirectly(examination, client);
-  if (before?.status === 429)
-    return [
-      skipped(
-        'client-address',
-        `wrong secrets from this machine are limited already: ask again in ${before.header('retry-after')} s`,
-      ),
-    ];
-  const last = await guessUntilLimited(examination, client, limit);
-  if (last.status !== 429)
-    return [
-      problem(
-        'limit-without-effect',
-        `${limit + 1} wrong secrets from here were all answered (last: ${last.status})`,
-        `Does the proxy send every request with another X-Forwarded-For, or is there another Postern behind this address? ${DOCUMENT}`,
-      ),
-    ];
-  const findings = [...judgeRetry(last), ...(await judgeForged(examination, client, last.from))];
-  findings.push(...(await judgeLost(examination, client, last.from)));
-  return orOk(
-    findings,
-    'client-address',
-    `limits count by the address that the proxy sees, here ${last.from}`,
-  );
+export async function checkClientAddress(target: Target, report: Report): Promise<string> {
+  const { config, issuer } = target;
+  if (config === undefined) throw new Skipped('whose address Postern sees needs the configuration');
+  if (issuer.startsWith('https:')) judgeTrust(config, report);
+  const plain = await askForRecord(target);
+  const again = await askForRecord(target);
+  const forged = await askForRecord(target, { 'x-forwarded-for': FORGED });
+  const addresses = await readAddresses(config.audit, [plain.id, again.id, forged.id]);
+  if (addresses === undefined)
+    throw new Skipped(
+      `the audit trail can not be read here: see whether its record of request ${plain.id} has the address ${plain.from}`,
+    );
+  return judgeAddresses(addresses, { from: plain.from, trusted: config.trustedProxies, report });
 }
 
 /** What follows from the file alone: TLS ends at a proxy, so there is one, and it must be known. */
-function judgeTrust(examination: Examination): Finding[] {
-  const { config } = examination;
-  if (config === undefined || !isSecure(examination)) return [];
-  const { trustedProxies, listen } = config;
-  const advice = `List the addresses of the proxy, as Postern sees them, in trusted_proxies. ${DOCUMENT}`;
-  if (trustedProxies.length === 0)
-    return [
-      problem(
-        'trusted-proxies-empty',
-        "no proxy is trusted, so all people share the proxy's address and its limits",
-        advice,
-      ),
-    ];
+function judgeTrust({ trustedProxies, listen }: Config, report: Report): void {
   const own = listen.host === 'localhost' ? LOOPBACK : listen.host;
-  const onLoopback = isLoopbackHost(listen.host);
-  return onLoopback && !isTrusted(trustedProxies, own)
-    ? [
-        problem(
-          'trusted-proxies-wrong',
-          `Postern listens on ${listen.host}, where the proxy comes from ${own}, which trusted_proxies does not have`,
-          advice,
-        ),
-      ]
-    : [];
+  if (trustedProxies.length === 0)
+    report(
+      'trusted-proxies-empty',
+      "no proxy is trusted: all people share the proxy's address and its limits",
+    );
+  else if (isLoopbackHost(listen.host) && !isTrusted(trustedProxies, own))
+    report(
+      'trusted-proxies-wrong',
+      `the proxy reaches ${listen.host} from ${own}, which trusted_proxies does not have`,
+    );
 }
 
 function isTrusted(trustedProxies: readonly string[], address: string): boolean {
   return createClientAddress(trustedProxies)(address, FORGED) === FORGED;
 }
 
-function guess(clientId: string, headers: Readonly<Record<string, string>> = {}) {
-  const secret = randomBytes(24).toString('base64url');
-  const authorization = `Basic ${Buffer.from(`${encodeURIComponent(clientId)}:${secret}`).toString('base64')}`;
-  return { body: 'token=postern-doctor', headers: { authorization, ...headers } };
-}
-
-/** The address to come from: none in particular, but for a proxy on this machine's loopback. */
-function sourceOf({ at }: Examination): string | undefined {
-  const { hostname } = new URL(at);
+/** A token request without a client, which is refused and recorded. */
+async function askForRecord(target: Target, headers: Readonly<Record<string, string>> = {}) {
+  const { hostname } = new URL(target.at);
   const isIpv4 = hostname === 'localhost' || hostname.startsWith('127.');
-  return process.platform === 'linux' && isIpv4 ? ANOTHER_LOOPBACK : undefined;
+  const from = process.platform === 'linux' && isIpv4 ? ANOTHER_LOOPBACK : undefined;
+  const body = 'grant_type=client_credentials';
+  const answer = await askEndpoint(target, 'token', { body, headers, from });
+  return { id: answer.header('x-request-id'), from: answer.from };
 }
 
-async function guessUntilLimited(
-  examination: Examination,
-  { clientId }: Client,
-  limit: number,
-): Promise<Answer> {
-  const from = sourceOf(examination);
-  for (let count = 0; count < limit; count += 1) {
-    const answer = await askEndpoint(examination, 'revocation', { ...guess(clientId), from });
-    if (answer.status === 429) return answer;
+/** The addresses in the records of these requests; undefined unless there is one of each. */
+async function readAddresses(
+  audit: Config['audit'],
+  ids: readonly string[],
+): Promise<readonly string[] | undefined> {
+  if (audit.to !== 'file' || ids.includes('')) return undefined;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const lines = (await readTail(audit.file)).split('\n');
+    const records = ids.map((id) =>
+      lines.find((line) => line.includes(`"request_id":"${id}"`) && line.endsWith('}')),
+    );
+    if (records.every((record) => record !== undefined))
+      return records.map((record) => (JSON.parse(record) as { readonly address: string }).address);
+    await wait(PAUSE_MS);
   }
-  return askEndpoint(examination, 'revocation', { ...guess(clientId), from });
+  return undefined;
 }
 
-/** RFC 9110 §10.2.3: whoever is told to wait must be told how long. */
-function judgeRetry(answer: Answer): Finding[] {
-  if (/^[1-9]\d*$/.test(answer.header('retry-after'))) return [];
-  return [
-    warning(
-      'retry-after-stripped',
-      '429 arrives without Retry-After, or comes from the proxy',
-      "Let the proxy pass Retry-After on; if it limits too, keep its limits well above Postern's.",
-    ),
-  ];
+async function readTail(file: string): Promise<string> {
+  try {
+    const { size } = await stat(file);
+    return await text(createReadStream(file, { start: Math.max(0, size - TAIL_BYTES) }));
+  } catch {
+    return '';
+  }
 }
 
-async function judgeForged(examination: Examination, { clientId }: Client, from: string): Promise<Finding[]> {
-  const headers = { 'x-forwarded-for': FORGED };
-  const answer = await askEndpoint(examination, 'revocation', {
-    ...guess(clientId, headers),
-    from: sourceOf(examination),
-  });
-  if (answer.status === 429) return [];
-  const trusted = examination.config?.trustedProxies ?? [];
-  if (isTrusted(trusted, from))
-    return [
-      skipped(
-        'forwarded-for',
-        `this machine (${from}) is one of trusted_proxies and may say anything: run the doctor from another`,
-      ),
-    ];
-  return [
-    problem(
-      'forwarded-for-forged',
-      'Postern believes the X-Forwarded-For that anybody sends: guesses are not limited, and logs can be forged',
-      `Let the proxy append the address that it sees (in nginx: $proxy_add_x_forwarded_for) or overwrite the header, and trust nobody but the proxy. ${DOCUMENT}`,
-    ),
-  ];
+type Known = {
+  readonly from: string;
+  readonly trusted: readonly string[];
+  readonly report: Report;
+};
+
+function judgeAddresses(
+  [seen = '', seenAgain, seenForged]: readonly string[],
+  { from, trusted, report }: Known,
+): string {
+  if (seenForged === FORGED) {
+    if (isTrusted(trusted, from))
+      throw new Skipped(`${from} is one of trusted_proxies: run the doctor from another machine`);
+    report('forwarded-for-forged', 'Postern believes the X-Forwarded-For that anybody sends');
+  }
+  if (seen !== seenAgain)
+    report('limit-without-effect', `two requests from here count for two addresses: ${seen}, ${seenAgain}`);
+  else if (seen !== asCounted(from)) judgeOther(seen, { from, trusted, report });
+  return `limits count by the address that the proxy sees, here ${seen}`;
 }
 
-/** Past the proxy, from loopback: when that is limited now, Postern took us for somebody on its own machine. */
-async function judgeLost(examination: Examination, client: Client, from: string): Promise<Finding[]> {
-  if (from === LOOPBACK || from === '::1') return [];
-  if ((await guessDirectly(examination, client))?.status !== 429) return [];
-  return [
-    problem(
-      'client-address-lost',
-      `Postern takes callers from ${from} for ${LOOPBACK}: all people share the proxy's address and its limits`,
-      `Let the proxy send X-Forwarded-For, and list it in trusted_proxies. ${DOCUMENT}`,
-    ),
-  ];
+/** It may be the proxy's, or rightly that of a gateway between this machine and the proxy. */
+function judgeOther(seen: string, { from, trusted, report }: Known): void {
+  const message = `Postern takes callers from ${from} for ${seen}, as it does all others there, and limits them together`;
+  const isProxy =
+    [LOOPBACK, asCounted('::1')].includes(seen) || isTrusted(trusted, seen.replace(/\/64$/, ''));
+  if (isProxy) report('client-address-lost', message);
+  else if (PRIVATE.test(seen)) report('client-address-lost', message, 'warning');
 }
 
-async function guessDirectly(examination: Examination, { clientId }: Client): Promise<Answer | undefined> {
-  const { direct } = examination;
-  if (direct === undefined || new URL(direct).hostname !== LOOPBACK) return undefined;
-  return askDirectly(examination, 'revocation', guess(clientId));
+/** As the limits have it: IPv6 by /64. */
+function asCounted(address: string): string {
+  return createClientAddress([])(address, undefined);
 }

@@ -1,6 +1,5 @@
-// The cookies of an answer as a browser would take them, and what is wrong with them. Owns no request.
-import { isSecure, type Examination } from './examination.ts';
-import { problem, type Finding } from './finding.ts';
+// The cookies of an answer as a browser would take them, and what is wrong with them.
+import type { Report } from './check.ts';
 
 export type Cookie = {
   readonly name: string;
@@ -10,65 +9,34 @@ export type Cookie = {
 };
 
 export function parseCookie(header: string): Cookie {
-  const [pair = '', ...rest] = header.split(';');
-  const [name, value] = split(pair);
-  return {
-    name,
-    value,
-    attributes: new Map(rest.map((part) => split(part)).map(([key, set]) => [key.toLowerCase(), set])),
-  };
+  const [[name, value], ...rest] = header.split(';').map(split) as [[string, string], ...[string, string][]];
+  return { name, value, attributes: new Map(rest.map(([key, set]) => [key.toLowerCase(), set])) };
 }
 
 function split(part: string): [string, string] {
-  const at = part.indexOf('=');
-  return at === -1 ? [part.trim(), ''] : [part.slice(0, at).trim(), part.slice(at + 1).trim()];
+  const [name = '', ...rest] = part.split('=');
+  return [name.trim(), rest.join('=').trim()];
 }
 
-/** What a browser sends with a request for `path`. */
+/** What a browser sends with a request for `path` (RFC 6265 §5.1.4). */
 export function cookieHeader(cookies: readonly Cookie[], path: string): string {
-  return cookies
-    .filter(({ attributes }) => {
-      const folder = attributes.get('path') ?? '/';
-      return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
-    })
-    .map(({ name, value }) => `${name}=${value}`)
-    .join('; ');
+  const sent = cookies.filter(({ attributes }) => {
+    const folder = attributes.get('path') ?? '/';
+    return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
+  });
+  return sent.map(({ name, value }) => `${name}=${value}`).join('; ');
 }
 
 /** Every cookie of a sign-in is HttpOnly, SameSite=Lax and, with an https issuer, Secure with a prefix (RFC 6265bis §4.1.3). */
-export function judgeCookies(
-  examination: Pick<Examination, 'issuer'>,
-  cookies: readonly Cookie[],
-): Finding[] {
+export function judgeCookies(issuer: string, cookies: readonly Cookie[], report: Report): void {
   if (cookies.length === 0)
-    return [
-      problem(
-        'cookies-stripped',
-        'the answer to a sign-in request has no Set-Cookie: nobody can sign in',
-        'Let the proxy pass Set-Cookie on (in nginx: no proxy_hide_header Set-Cookie, no proxy_ignore_headers with a cache).',
-      ),
-    ];
-  const secure = isSecure(examination);
+    report('cookies-stripped', 'the answer to a sign-in request has no Set-Cookie: nobody can sign in');
+  const secure = issuer.startsWith('https:');
   const renamed = cookies.filter(({ name }) => secure && !/^__(Host|Secure)-/.test(name));
   const altered = cookies.filter((cookie) => !renamed.includes(cookie) && isAltered(cookie, secure));
-  const findings: Finding[] = [];
-  if (renamed.length > 0)
-    findings.push(
-      problem(
-        'cookies-renamed',
-        `the proxy renames cookies: ${names(renamed)}`,
-        'Let it leave Set-Cookie alone: without the __Host- and __Secure- prefixes a neighbour can plant them.',
-      ),
-    );
+  if (renamed.length > 0) report('cookies-renamed', `the proxy renames cookies: ${namesOf(renamed)}`);
   if (altered.length > 0)
-    findings.push(
-      problem(
-        'cookies-altered',
-        `the proxy changes the attributes of cookies: ${names(altered)}`,
-        'Let it leave Set-Cookie alone (in nginx: no proxy_cookie_path, proxy_cookie_domain or proxy_cookie_flags).',
-      ),
-    );
-  return findings;
+    report('cookies-altered', `the proxy changes the attributes of cookies: ${namesOf(altered)}`);
 }
 
 function isAltered({ name, attributes }: Cookie, secure: boolean): boolean {
@@ -81,6 +49,6 @@ function isAltered({ name, attributes }: Cookie, secure: boolean): boolean {
   );
 }
 
-function names(cookies: readonly Cookie[]): string {
+function namesOf(cookies: readonly Cookie[]): string {
   return cookies.map(({ name }) => name).join(', ');
 }

@@ -1,23 +1,22 @@
-// What `postern store check` says. A folder of lmdb has no settings, and isn't opened: whoever opens it first owns its lock
-// file, and that must be the service.
-import type { StoreConfig } from '../config/config.ts';
+// What `postern store check` says of the servers, and whether a start could read the keys that the store holds.
+import type { Config, StoreConfig } from '../config/config.ts';
+import { judgeStoredKeys } from '../keys/stored-keys.ts';
 import { openAdministration } from '../store/administration.ts';
-import { orOk, problem, warning, type Finding } from './finding.ts';
+import { Skipped, type Report } from './check.ts';
 
-const SEE = 'See docs/redis.md.';
-
-export async function checkStore(store: StoreConfig): Promise<readonly Finding[]> {
-  if (store.engine === 'lmdb') return [];
+/** A folder of lmdb has no settings. */
+export async function checkStore(store: StoreConfig, report: Report): Promise<string | undefined> {
+  if (store.engine === 'lmdb') return undefined;
   const servers = await readFindings(store);
-  if (typeof servers === 'string')
-    return [problem('store-unreachable', servers, 'Is it running, and may this machine reach it?')];
-  const findings = servers.flatMap(({ server, faults, warnings }) => [
-    ...faults.map((message) => problem('store-settings', `${server}: ${message}`, SEE)),
-    ...warnings.map((message) => warning('store-settings', `${server}: ${message}`, SEE)),
-  ]);
-  return orOk(findings, 'store', 'its settings are right');
+  if (typeof servers === 'string') return report('store-unreachable', servers);
+  for (const { server, faults, warnings } of servers) {
+    for (const message of faults) report('store-settings', `${server}: ${message}`);
+    for (const message of warnings) report('store-settings', `${server}: ${message}`, 'warning');
+  }
+  return 'its settings are right';
 }
 
+/** Or why they can't be read. */
 async function readFindings(store: StoreConfig) {
   try {
     const administration = await openAdministration(store);
@@ -29,4 +28,12 @@ async function readFindings(store: StoreConfig) {
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
+}
+
+export async function checkKeys(config: Config, report: Report): Promise<undefined> {
+  const { fault, unknown } = await judgeStoredKeys(config);
+  if (unknown !== undefined) throw new Skipped(`the keys in the store were not tried: ${unknown}`);
+  return fault === undefined
+    ? undefined
+    : report('keys-refused', `the next start would be refused: ${fault}`);
 }

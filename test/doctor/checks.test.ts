@@ -1,17 +1,14 @@
-// Checks of the doctor that a proxy in front can't bring about: what depends on the time, on the store, and on there being
-// no service at all.
+// Checks of the doctor that a proxy in front can't bring about: what depends on the time, on the store, on the audit trail,
+// and on there being no service at all.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ask } from '../../src/doctor/ask.ts';
 import { checkClock } from '../../src/doctor/clock.ts';
+import { runCheck, type Check, type Report, type Result, type Target } from '../../src/doctor/check.ts';
 import { judgeCookies, parseCookie } from '../../src/doctor/cookies.ts';
-import type { Examination } from '../../src/doctor/examination.ts';
-import type { Finding } from '../../src/doctor/finding.ts';
-import { checkPlainHttp, judgePlainHttp } from '../../src/doctor/plain-http.ts';
-import { checkRunning } from '../../src/doctor/running.ts';
 import { checkStore } from '../../src/doctor/store.ts';
-import { checkTls } from '../../src/doctor/tls.ts';
+import { checkPlainHttp, checkTls } from '../../src/doctor/tls.ts';
 import { freePort, startRedis } from '../servers.ts';
 import { postern } from '../unit/cli/terminal.ts';
 import { startWorld, type World } from '../world/world.ts';
@@ -21,21 +18,14 @@ const DAY = 24 * 60 * 60 * 1000;
 
 let world: World;
 let front: Front;
-let examination: Examination;
+let target: Target;
 const servers: Server[] = [];
 
 beforeAll(async () => {
   world = await startWorld();
   front = await makeFront();
   await front.serve({ upstream: new URL(world.base).host });
-  examination = {
-    issuer: world.issuer,
-    at: world.base,
-    direct: undefined,
-    config: undefined,
-    ask,
-    now: () => Date.now(),
-  };
+  target = { issuer: world.issuer, at: world.base, config: undefined, ask, now: () => Date.now() };
 });
 afterAll(async () => {
   for (const server of servers) server.close();
@@ -43,7 +33,9 @@ afterAll(async () => {
   await world.stop();
 });
 
-const names = (findings: readonly Finding[]) => findings.map(({ level, name }) => `${level} ${name}`);
+const names = (results: readonly Result[]) => results.map(({ level, name }) => `${level} ${name}`);
+const run = async (check: Check, changes: Partial<Target> = {}) =>
+  names(await runCheck(check.name, (report) => check({ ...target, ...changes }, report)));
 
 async function answerWith(handle: RequestListener): Promise<number> {
   const server = createServer(handle);
@@ -54,22 +46,19 @@ async function answerWith(handle: RequestListener): Promise<number> {
 
 describe('the clock', () => {
   it('agrees, is off, or is wrong, either way', async () => {
-    const shifted = (seconds: number) =>
-      checkClock({ ...examination, now: () => Date.now() + seconds * 1000 });
-    expect(names(await shifted(0))).toEqual(['ok clock']);
-    expect(names(await shifted(30))).toEqual(['warning clock-off']);
-    expect(names(await shifted(-30))).toEqual(['warning clock-off']);
-    expect(names(await shifted(300))).toEqual(['problem clock-wrong']);
-    expect(names(await shifted(-300))).toEqual(['problem clock-wrong']);
+    const shifted = (seconds: number) => run(checkClock, { now: () => Date.now() + seconds * 1000 });
+    expect(await shifted(0)).toEqual(['ok checkClock']);
+    expect(await shifted(30)).toEqual(['warning clock-off']);
+    expect(await shifted(-30)).toEqual(['warning clock-off']);
+    expect(await shifted(300)).toEqual(['problem clock-wrong']);
+    expect(await shifted(-300)).toEqual(['problem clock-wrong']);
   });
 });
 
 describe('TLS', () => {
   it('follows the certificate through its time', async () => {
-    const later = async (days: number) => {
-      const at = `https://localhost:${front.port}`;
-      return names(await checkTls({ ...examination, at, now: () => Date.now() + days * DAY }));
-    };
+    const at = `https://localhost:${front.port}`;
+    const later = (days: number) => run(checkTls, { at, now: () => Date.now() + days * DAY });
     // Its issuer is nobody's authority in this process.
     expect(await later(0)).toEqual(['problem certificate-untrusted']);
     expect(await later(50)).toEqual(['warning certificate-expires', 'problem certificate-untrusted']);
@@ -78,82 +67,62 @@ describe('TLS', () => {
   });
 
   it('is wanted everywhere but on this machine, and is no plain http', async () => {
-    expect(names(await checkTls(examination))).toEqual(['ok tls']);
-    expect(names(await checkTls({ ...examination, at: 'http://id.example.com' }))).toEqual([
-      'problem plain-http',
-    ]);
-    expect(names(await checkTls({ ...examination, at: world.base.replace('http:', 'https:') }))).toEqual([
-      'problem tls-failed',
-    ]);
+    expect(await run(checkTls)).toEqual(['ok checkTls']);
+    expect(await run(checkTls, { at: 'http://id.example.com' })).toEqual(['problem plain-http']);
+    const at = world.base.replace('http:', 'https:');
+    expect(await run(checkTls, { at })).toEqual(['problem tls-failed']);
   });
 });
 
 describe('plain http beside https', () => {
   it('HT-08: is a problem only when it serves', async () => {
-    const judge = async (plain: string) => names(await judgePlainHttp(plain, ask));
-    expect(await judge(world.base)).toEqual(['problem plain-http-open']);
+    // The neighbour of a public address is port 80, which is another port here.
+    const beside = (plain: string) =>
+      run(checkPlainHttp, {
+        at: 'https://id.example.com',
+        ask: (url) => ask(url.replace('http://id.example.com', plain)),
+      });
+    expect(await beside(world.base)).toEqual(['problem plain-http-open']);
     const redirecting = await answerWith((_, response) =>
       response.writeHead(301, { location: 'https://x' }).end(),
     );
-    expect(await judge(`http://127.0.0.1:${redirecting}`)).toEqual(['ok plain-http']);
-    expect(await judge(`http://127.0.0.1:${await freePort()}`)).toEqual(['ok plain-http']);
-    expect(names(await checkPlainHttp({ ...examination, at: 'https://localhost:8443' }))).toEqual([]);
+    expect(await beside(`http://127.0.0.1:${redirecting}`)).toEqual(['ok checkPlainHttp']);
+    expect(await beside(`http://127.0.0.1:${await freePort()}`)).toEqual(['ok checkPlainHttp']);
+    expect(await run(checkPlainHttp, { at: 'https://localhost:8443' })).toEqual([]);
   });
 });
 
 describe('cookies', () => {
-  const secure = { issuer: 'https://id.example.com' };
-  const judge = (...headers: string[]) => names(judgeCookies(secure, headers.map(parseCookie)));
+  const judge = (...headers: string[]) => {
+    const found: string[] = [];
+    const report: Report = (fault) => void found.push(fault);
+    judgeCookies('https://id.example.com', headers.map(parseCookie), report);
+    return found;
+  };
   const good = 'path=/; secure; httponly; SameSite=Lax';
 
   it('HT-08: are as Postern set them, or are named by what was done to them', () => {
     expect(
       judge(`__Host-a=1; ${good}`, `__Secure-b=x=y; ${good.replace('path=/', 'path=/interaction/z')}`),
     ).toEqual([]);
-    expect(judge()).toEqual(['problem cookies-stripped']);
-    expect(judge(`a=1; ${good}`)).toEqual(['problem cookies-renamed']);
+    expect(judge()).toEqual(['cookies-stripped']);
+    expect(judge(`a=1; ${good}`)).toEqual(['cookies-renamed']);
     for (const bad of ['secure; ', 'httponly; ', '; SameSite=Lax'])
-      expect(judge(`__Secure-a=1; ${good.replace(bad, '')}`), bad).toEqual(['problem cookies-altered']);
-    expect(judge(`__Secure-a=1; ${good}; Domain=example.com`)).toEqual(['problem cookies-altered']);
-    expect(judge(`__Host-a=1; ${good.replace('path=/', 'path=/auth')}`)).toEqual(['problem cookies-altered']);
+      expect(judge(`__Secure-a=1; ${good.replace(bad, '')}`), bad).toEqual(['cookies-altered']);
+    expect(judge(`__Secure-a=1; ${good}; Domain=example.com`)).toEqual(['cookies-altered']);
+    expect(judge(`__Host-a=1; ${good.replace('path=/', 'path=/auth')}`)).toEqual(['cookies-altered']);
   });
 });
 
 describe('the store', () => {
-  it('is told about as by `postern store check`', async () => {
+  it('is judged as by `postern store check`', async () => {
     const redis = await startRedis({ settings: ['--maxmemory-policy', 'allkeys-lru'] });
-    const findings = await checkStore({ engine: 'redis', url: redis.url });
+    const look = () => runCheck('store', (report) => checkStore({ engine: 'redis', url: redis.url }, report));
+    const results = await look();
     await redis.stop();
-    expect(names(findings)).toContain('problem store-settings');
-    expect(findings.map(({ message }) => message).join('\n')).toContain('noeviction');
-    expect(names(await checkStore({ engine: 'redis', url: redis.url }))).toEqual([
-      'problem store-unreachable',
-    ]);
-  });
-});
-
-describe('the running service', () => {
-  const check = (port: number, hash?: string) =>
-    checkRunning({ management: { host: '127.0.0.1', port }, hash, ask });
-
-  it('is not there, is another program, or says what is wrong', async () => {
-    expect(names(await check(await freePort()))).toEqual(['skipped running']);
-    expect(names(await check(await answerWith((_, response) => response.end('hello'))))).toEqual([
-      'problem management-wrong',
-    ]);
-    const unready = await answerWith((_, response) => {
-      response.statusCode = 503;
-      const configuration = { hash: 'a', problem: 'postern.yaml:3 issuer: is required' };
-      response.end(JSON.stringify({ status: 'not ready', problems: ['no store'], configuration }));
-    });
-    const uneven = await answerWith((_, response) => {
-      const configuration = { hash: 'a', workers: [{ worker: 1, hash: 'a' }, { worker: 2 }] };
-      response.end(JSON.stringify({ status: 'ready', problems: [], configuration }));
-    });
-    expect(names(await check(uneven, 'a'))).toEqual(['problem workers-differ']);
-    const findings = await check(unready, 'a');
-    expect(names(findings)).toEqual(['problem not-ready', 'problem configuration-refused']);
-    expect(findings.map(({ message }) => message).join('\n')).toMatch(/no store[^]*issuer: is required/);
+    expect(names(results)).toContain('problem store-settings');
+    expect(results.map(({ message }) => message).join('\n')).toContain('noeviction');
+    expect(names(await look())).toEqual(['problem store-unreachable']);
   });
 });
 

@@ -1,5 +1,6 @@
 // Sentinels that could not replace a master any more: nothing has failed yet, and an operator hears of it all the same.
 import { beforeEach, expect, it, vi } from 'vitest';
+import { runCheck } from '../../src/doctor/check.ts';
 import { checkStore } from '../../src/doctor/store.ts';
 import { ask, type SentinelGroup, startSentinel } from '../redis-groups.ts';
 import { signIn } from '../world/flows.ts';
@@ -38,7 +39,8 @@ it('a lost quorum is a line of the log, a metric and a finding of the doctor, an
     line.includes("its Sentinels can't replace a master that dies"),
   );
   expect(lines).toEqual([expect.stringContaining('NOQUORUM')]);
-  expect(await checkStore({ engine: 'redis', url: group.url })).toContainEqual(
+  const store = { engine: 'redis', url: group.url } as const;
+  expect(await runCheck('store', (report) => checkStore(store, report))).toContainEqual(
     expect.objectContaining({
       message: expect.stringContaining("its Sentinels can't replace a master that dies: NOQUORUM") as string,
     }),

@@ -1,7 +1,7 @@
-// What the keys in the configured store have against a configuration: for commands that look before somebody starts with it.
+// Whether a start with a configuration would accept the keys in its store, for commands that look before a start does.
 import type { Config } from '../config/config.ts';
-import { findKeyFault } from '../keys/open-keys.ts';
 import { isStoreMade, openStore } from '../store/open.ts';
+import { findKeyFault } from './open-keys.ts';
 
 /** `fault`: a start would be refused. `unknown`: the store could not be asked. Both undefined: nothing against it, or no store yet. */
 export type KeyVerdict = { readonly fault?: string | undefined; readonly unknown?: string | undefined };

@@ -1,0 +1,29 @@
+// What `postern doctor` looks at through the public address, in the order of its report.
+import { runCheck, type Check, type Result, type Target } from './check.ts';
+import { checkClientAddress } from './client-address.ts';
+import { checkClock } from './clock.ts';
+import { checkCors } from './cors.ts';
+import { checkDiscovery, checkReach } from './discovery.ts';
+import { checkSignIn } from './sign-in.ts';
+import { checkPlainHttp, checkTls } from './tls.ts';
+
+/** Made only where the service answers. */
+const CHECKS: readonly (readonly [name: string, check: Check])[] = [
+  ['discovery', checkDiscovery],
+  ['cors', checkCors],
+  ['sign-in', checkSignIn],
+  ['plain-http', checkPlainHttp],
+  ['clock', checkClock],
+  ['client-address', checkClientAddress],
+];
+
+export async function checkPublicAddress(target: Target): Promise<readonly Result[]> {
+  const run = (name: string, check: Check) => runCheck(name, (report) => check(target, report));
+  const results = [...(await run('tls', checkTls)), ...(await run('reach', checkReach))];
+  if (!results.some(({ name }) => name === 'reach')) {
+    const message = 'everything else of the public address: repair this first';
+    return [...results, { level: 'skipped', name: 'public', message }];
+  }
+  for (const [name, check] of CHECKS) results.push(...(await run(name, check)));
+  return results;
+}
