@@ -1,12 +1,12 @@
-// One try to sign in from a page: the interaction is finished, or the page comes again with what was wrong, and the status
-// that says why. Owns what the audit trail has of it.
+// One attempt to sign in from a page: the interaction is finished, or the page is shown again with what was wrong. The audit
+// trail gets a record of either.
 import type { Context } from 'koa';
 import type { NotDecided, Refused, SignIn } from '../users/sign-in.ts';
 import type { Interactions, OpenInteraction } from '../oidc/interactions.ts';
 import { CAP, PACED_FROM } from '../limits/sign-in-attempts.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { type Audit, type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
-import type { DeviceCookie } from './device-cookie.ts';
+import type { DeviceCookie } from './trusted-browser-cookie.ts';
 import type { Form } from './form.ts';
 import type { Show } from './show.ts';
 

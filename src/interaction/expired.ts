@@ -1,5 +1,5 @@
-// What a form or a page meets whose interaction is over: answered by somebody, expired, or of another browser. It says
-// why as far as that is known, and leads back to the app where the browser remembers it.
+// What the browser gets for an interaction that is over: finished, expired, or another browser's. The page says why as far as
+// that is known, and leads back to the app where the browser remembers it.
 import type { Context } from 'koa';
 import type { ClientModel } from '../views/models.ts';
 import { Refusal } from '../views/refusal.ts';

@@ -1,5 +1,5 @@
-// Reads a submitted form, and refuses what a page of ours would never send. Owns the body and the cross-site checks of
-// the interaction routes; the engine reads its own bodies.
+// Reads the forms of the interaction pages, and refuses what those pages never send: cross-site posts and bodies of another
+// type or size. The engine reads its own bodies.
 import type { Context } from 'koa';
 import { Refusal } from '../views/refusal.ts';
 

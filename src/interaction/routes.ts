@@ -1,5 +1,4 @@
-// The pages between an authorization request and its answer: sign in, choose an account, consent, cancel. Owns the
-// routes; what an answer means is the engine's business, and how a page looks is pages/'s.
+// The routes between an authorization request and its answer: sign in, choose an account, consent, cancel.
 import type { Context, Middleware } from 'koa';
 import Router from 'koa-router';
 import type { SignIn } from '../users/sign-in.ts';
@@ -7,7 +6,7 @@ import type { Interactions, OpenInteraction } from '../oidc/interactions.ts';
 import type { Audit } from '../observability/audit.ts';
 import { createAttempt, MAX_USERNAME_LENGTH } from './attempt.ts';
 import type { Csrf } from './csrf.ts';
-import { createDeviceCookie } from './device-cookie.ts';
+import { createDeviceCookie } from './trusted-browser-cookie.ts';
 import { expired } from './expired.ts';
 import { createOpen, type Opened } from './open.ts';
 import { OTHER_ACCOUNT, type Show } from './show.ts';

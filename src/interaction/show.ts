@@ -1,4 +1,4 @@
-// An open interaction as a page. Owns the page models and the page's language; routes.ts decides which page and when.
+// Shows an open interaction as a page: its model and its language. routes.ts decides which page is shown, and when.
 import type { Context } from 'koa';
 import type { Account, Accounts } from '../users/accounts.ts';
 import type { Config } from '../config/config.ts';
@@ -23,7 +23,7 @@ export type Shown = Pick<PageModels['login'], 'username' | 'error'>;
 export interface Show {
   /** For who has to sign in, or wants to as somebody else. */
   login(ctx: Context, interaction: OpenInteraction, shown: Shown): void;
-  /** Whether to go on as who is signed in. Undefined when nobody is any more: show a sign-in. */
+  /** Whether to continue as the person who is signed in. Undefined when the session is gone: show a sign-in. */
   selectAccount(ctx: Context, interaction: OpenInteraction): Promise<'shown' | undefined>;
   /** Throws Refusal when the person is not available any more. */
   consent(ctx: Context, interaction: OpenInteraction): Promise<void>;

@@ -10,7 +10,7 @@ import type { Pages } from '../views/pages.ts';
 import { Refusal } from '../views/refusal.ts';
 import { type Audit, originOf } from '../observability/audit.ts';
 import type { Csrf } from './csrf.ts';
-import type { DeviceCookie } from './device-cookie.ts';
+import type { DeviceCookie } from './trusted-browser-cookie.ts';
 import { readForm } from './form.ts';
 
 export type TrustParts = {

@@ -1,5 +1,5 @@
-// The audit trail: one JSON line for each security event, appended and never changed. Owns the events and their fields
-// (docs/observability.md has them for readers); what happened is told by those who did it.
+// The audit trail: one JSON line for each security event, appended and never changed. docs/observability.md describes the
+// events and their fields.
 import type { Lines } from './lines.ts';
 
 /** Each event, and when there is a record of it. */

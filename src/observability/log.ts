@@ -1,5 +1,4 @@
-// The service's log: JSON lines, with one redaction list. Owns form and redaction; who logs what is the caller's
-// business, and no caller passes a request or a form to it.
+// The service's log: JSON lines, with one redaction list. No caller passes a request or a form to it.
 import { pino, type Logger } from 'pino';
 import type { Lines } from './lines.ts';
 

@@ -1,5 +1,5 @@
-// What the service counts and measures, in the words of those who tell it; and the text that Prometheus reads, of one process or
-// several. Names and labels are in instruments.ts.
+// The functions by which the service counts and measures, and the text that Prometheus scrapes, of one process or several.
+// Names and labels are in instruments.ts.
 import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client';
 import {
   createDamageCounter,

@@ -1,5 +1,4 @@
-// What one process tells of itself: log, audit trail, metrics, opened together and closed together. Owns where each goes
-// and in which form; their contents are log.ts's, audit.ts's and metrics.ts's.
+// Log, audit trail and metrics of one process, opened and closed together; where each is written, and in which format.
 import { type Audit, type AuditEvent, type AuditFields, createAudit, type Outcome } from './audit.ts';
 import { Lines } from './lines.ts';
 import { createLog, type Log, type LogLevel } from './log.ts';
@@ -113,7 +112,7 @@ function count(metrics: Metrics, event: AuditEvent, outcome: Outcome, fields: Au
   }
 }
 
-/** For what nobody listens to. */
+/** Records nothing. */
 export function silentTelemetry(): Telemetry {
   return combine({ log: createLog('silent', NOWHERE), audit: NOWHERE });
 }

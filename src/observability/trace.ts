@@ -1,5 +1,5 @@
-// Spans, by the OpenTelemetry API alone: without the operator's SDK (`node --import`) they cost a function call and go
-// nowhere. Owns names and attributes, which hold nothing that a caller sent.
+// Spans, by the OpenTelemetry API alone: without the operator's SDK (`node --import`) they cost a function call and go nowhere.
+// No attribute holds text that a caller sent.
 import {
   context,
   propagation,
@@ -16,7 +16,7 @@ const TRACER = 'postern';
 /** Bounded values only: routes, operations, numbers. */
 export type Attributes = Readonly<Record<string, string | number>>;
 
-/** Undefined while nobody has brought an SDK: then a span isn't worth the objects that it is made of. */
+/** Undefined without an SDK: then a span isn't worth the objects that it is made of. */
 function findTracer(): Tracer | undefined {
   const provider = trace.getTracerProvider();
   return provider instanceof ProxyTracerProvider

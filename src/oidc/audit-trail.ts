@@ -1,5 +1,5 @@
-// What the engine tells the audit trail: tokens issued and refused, wrong client credentials, grants and sessions that
-// ended. Owns which event of the engine is which record; the records' form is observability/audit.ts.
+// Turns the engine's events into audit records: tokens issued and refused, wrong client credentials, grants and sessions that
+// ended.
 import type { EventEmitter } from 'node:events';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';

@@ -1,4 +1,4 @@
-// Which claims each scope gives (OIDC Core §5.4). Owns the table; the values come from accounts/.
+// Which claims each scope gives (OIDC Core §5.4).
 
 export const CLAIMS_OF_SCOPE = {
   openid: ['sub'],

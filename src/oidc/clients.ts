@@ -1,5 +1,5 @@
-// Our clients as the engine's client metadata (RFC 7591). Owns the translation; secrets stay out of it, because the
-// engine would keep one value in the clear (see client-authentication.ts).
+// Our clients as the engine's client metadata (RFC 7591). Secrets stay out of it, because the engine would keep one value in
+// the clear (see client-authentication.ts).
 import type { ClientMetadata } from 'oidc-provider';
 import type { Client } from '../config/config.ts';
 

@@ -1,6 +1,6 @@
-// Signs cookies and recognises our own signatures, as keygrip does for koa and the engine; a cookie of one is valid for the
-// other. Keygrip hands its keys to node:crypto as text and compares by two more hashes under a random key: it recognises a cookie in
-// 44 us on Node 24, which was a tenth of a sign-in; with key objects it takes 3. Owns no cookie and no key.
+// Signs cookies and verifies our own signatures, as keygrip does for koa and the engine; a cookie of one is valid for the
+// other. Keygrip hands its keys to node:crypto as text and compares by two more hashes under a random key: 44 us a cookie on Node 24,
+// which was a tenth of a sign-in; with key objects it takes 3.
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 
 /** What the cookies module asks of its `keys`. */

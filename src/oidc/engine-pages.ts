@@ -1,5 +1,4 @@
-// The engine's own pages (sign out, signed out, error) through our templates. Owns the step from the engine's context
-// to a page model; sign-in and consent are interaction/'s.
+// The engine's own pages (sign out, signed out, error) through our templates. interaction/ has sign-in and consent.
 import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';

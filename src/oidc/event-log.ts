@@ -1,5 +1,5 @@
-// What the engine refused and what it ended, one line each, so that an operator can find the request that a person or an
-// app developer speaks of. Owns the words; never a token, a code or a secret, and of a URI only what is before the query.
+// Logs what the engine refused and ended, one line each, so that an operator can find the request that a person or an app
+// developer reports. Never a token, a code or a secret, and of a URI only what is before the query.
 import type { EventEmitter } from 'node:events';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';

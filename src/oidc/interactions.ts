@@ -1,5 +1,4 @@
-// What the sign-in pages may do with the engine: read an open interaction and finish it, once. Keeps the engine's
-// classes inside engine/; owns no page and no form.
+// What the sign-in pages may do with the engine: read an open interaction and finish it, once.
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { errors, type Grant } from 'oidc-provider';

@@ -1,5 +1,5 @@
-// Which machine token is alive, whoever asks: the engine's model of it and the short way of introspection. Owns that rule; who may
-// hear of the token is token-policies.ts.
+// Which machine tokens are active, for the engine's model of them and for the fast path of introspection.
+// policies/token-policies.ts decides which caller may know.
 import type { AccessTokens } from '../tokens/access-token.ts';
 import type { Audience } from '../tokens/audience.ts';
 import type { RevokedTokens } from '../tokens/revoked-tokens.ts';

@@ -1,6 +1,6 @@
-// When each client secret was last right, so that an old one can be removed with confidence. Owns the note and its
-// writing in the background, never on a request's path: the first use of a secret within a minute, later ones when the note is
-// ten minutes old, so that ten thousand busy clients don't keep the store busy with it.
+// When each client secret was last used, so that an old one can be removed with confidence. Written in the background: the first
+// use of a secret within a minute, later ones when the note is ten minutes old, so that ten thousand busy clients don't keep the
+// store busy.
 import type { Client, ClientSecret } from '../config/config.ts';
 import { secretId } from '../config/secret-id.ts';
 import { FORM_VERSION, parseForm, type StoredForm } from '../store/form.ts';

@@ -1,5 +1,5 @@
-// Answers at once where the engine would send a page that submits itself: a sign-out with nobody signed in, and a sign-in
-// as somebody else than who was signed in. Such a page is unstyled, and a dead end of one button without JavaScript.
+// Answers at once where the engine would send a page that submits itself: a sign-out without a session, and a sign-in as a
+// different person. The engine's page is unstyled, and a dead end of one button without JavaScript.
 import type { Middleware } from 'koa';
 import type { KoaContextWithOIDC, Session } from 'oidc-provider';
 import type { Audit } from '../observability/audit.ts';

@@ -1,5 +1,5 @@
-// The access token as a JWT (RFC 9068): signs and verifies with one fixed key set. New keys make a new instance.
-// Owns the token's form, not whether it is still wanted: revocation, accounts and grants are asked elsewhere.
+// The access token as a JWT (RFC 9068): signs and verifies with one fixed key set. New keys make a new instance. Revocation,
+// accounts and grants are checked elsewhere.
 import { createPrivateKey, sign as signData, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { createLocalJWKSet, decodeJwt, errors, jwtVerify, type JWK } from 'jose';
@@ -69,7 +69,7 @@ export function createAccessTokens(issuer: string, keySet: KeySet, now: Clock): 
         currentDate: new Date(time),
       });
       const claims = payload as unknown as AccessTokenClaims;
-      // Handed out again and again: nobody may write into it.
+      // Shared between callers, so it is frozen.
       Object.freeze(claims.aud);
       verified.add(jwt, Object.freeze(claims));
       return isCurrent(claims, time) ? claims : undefined;
@@ -139,7 +139,7 @@ export function assertMaySign(maySign: () => boolean): void {
 
 /**
  * RFC 7515 §2: base64url without padding, line breaks or stray bits. Decoders forgive all that in the signature, the
- * only part that it doesn't cover itself; a token that can be respelled slips past whoever compares or counts texts.
+ * only part that it doesn't cover itself; a token that can be respelled slips past code that compares or counts texts.
  */
 function hasOneSpelling(jwt: string): boolean {
   const signature = jwt.slice(jwt.lastIndexOf('.') + 1);

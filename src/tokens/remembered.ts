@@ -1,5 +1,5 @@
-// What was worked out for a text, for as many texts as came last: an API asks about the same token with each of its requests. Owns
-// the bound; everything in it may be forgotten at any moment without harm.
+// A bounded cache of what was computed for a text: an API asks about the same token with each of its requests. Any entry may
+// be evicted at any time.
 
 const MAX_TEXTS = 2000;
 

@@ -1,5 +1,5 @@
-// Deny records of machine tokens that were revoked before they expired. People's tokens need none: their stored
-// record is the truth. Owns nothing of verification.
+// Deny records of machine tokens that were revoked before they expired. People's tokens need none: their stored record is
+// the truth.
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, RecordStore } from '../store/store.ts';
 import { Remembered } from './remembered.ts';
@@ -7,7 +7,7 @@ import { Remembered } from './remembered.ts';
 const KIND = 'RevokedToken';
 /**
  * A node must still see the record while it takes the token for valid: one whose clock is two minutes behind, of a token that one
- * made whose clock is two minutes ahead (RD-28).
+ * made whose clock is two minutes ahead.
  */
 const SKEW_SECONDS = 240;
 

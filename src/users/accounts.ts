@@ -1,5 +1,5 @@
-// People: who exists, who may still be signed in, what is known of them. Owns the look-up over both sources, the file
-// first and then the store; passwords.ts has the password and sign-in.ts the act of signing in.
+// The people who exist, their claims, and whether they may still be signed in: looked up in the file first, then in the store.
+// passwords.ts has the password, sign-in.ts the act of signing in.
 import type { User } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
 import type { StoreClock } from '../store/store.ts';
@@ -34,25 +34,25 @@ export type Found = {
   readonly attemptsSince: string;
 };
 
-/** One of the hashes that an attempt is compared with. Undefined: nobody's, at the cost of the policy. */
+/** One of the hashes that an attempt is compared with. Undefined: of no person, at the cost of the policy. */
 export type Comparison = { readonly hash: string | undefined; readonly isOwn: boolean };
 
 export interface Accounts {
   /**
    * Undefined when the person doesn't exist, is disabled, or when everything of the person has ended since `issued`.
-   * Throws StoreUnavailable: without an answer nobody is told that a person is unknown.
+   * Throws StoreUnavailable: without an answer no person is called unknown.
    */
   findLive(id: string, issued?: Issued): Promise<Account | undefined>;
   /** This request will ask for that person. */
   readonly expect: (id: string) => void;
-  /** The same questions to the store whoever is meant. Throws StoreUnavailable. */
+  /** The same store calls for every name. Throws StoreUnavailable. */
   findByUsername(typed: string): Promise<Found>;
   /**
-   * What an attempt verifies: hashes of the same costs whoever is meant, so that time doesn't tell who exists, nor in
-   * which source (LG-19). Only the person's own can be right; there is none for nobody.
+   * What an attempt verifies: hashes of the same costs for every name, so that time reveals neither who exists nor in
+   * which source. Only the person's own can match; an unknown name has none.
    */
   comparisons(found: Found): readonly Comparison[];
-  /** Whether the person, whose password was right, may sign in now. False for nobody as well, at the same cost. */
+  /** Whether the person, whose password was right, may sign in now. False for an unknown name as well, at the same cost. */
   maySignIn(found: Found): Promise<boolean>;
 }
 
@@ -118,7 +118,7 @@ export function createAccounts({ users, states, people, once, clock }: AccountsP
     },
     async findByUsername(typed) {
       const fromFile = byUsername.get(canonicalUsername(typed));
-      // The store is asked for people of the file, too: time doesn't tell where somebody comes from.
+      // The store is asked for people of the file, too: time doesn't reveal which source a person comes from.
       const storedId = (await people.idOf(typed)) ?? NOBODY;
       const [fromStore, state] = await Promise.all([
         people.findById(storedId),

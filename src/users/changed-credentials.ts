@@ -1,5 +1,5 @@
-// People whose password or state changed in the file since it was last looked at, while running or not: what they were
-// given before is void. Owns the comparison; account-state.ts keeps what it remembers.
+// Ends the sessions and tokens of people whose password or state changed in the file since it was last read, while the service
+// ran or not. account-state.ts stores what is compared.
 import type { User } from '../config/config.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock } from '../store/store.ts';

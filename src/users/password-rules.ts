@@ -9,7 +9,7 @@ export type PasswordContext = {
   /** Code points, at least. */
   readonly minLength: number;
   readonly username: string;
-  /** Names of the service: nobody's password is what the page says. */
+  /** Names of the service: what the page shows is no password. */
   readonly serviceNames: readonly string[];
 };
 

@@ -1,12 +1,11 @@
-// Password hashes: argon2id in a bounded queue, so that a wave of sign-ins can't starve the rest of the process.
-// Owns cost and queue; who may try and how often is sign-in.ts and limits/.
+// Compares password hashes: argon2id in a bounded queue, so that a wave of sign-ins can't starve the rest of the process.
 import { hash } from '@node-rs/argon2';
 import { createHashingThreads, HashingStopped } from './hashing-threads.ts';
 import { normalizePassword } from './password-rules.ts';
 
 /** OWASP Password Storage: argon2id, 19 MiB, t=2, p=1. */
 const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
-/** Verified when the person doesn't exist, so that the answer takes as long as for one who does (LG-19). */
+/** Verified when the person doesn't exist, so that the answer takes as long as for one who does. */
 const DUMMY_HASH =
   '$argon2id$v=19$m=19456,t=2,p=1$ps9143tS47zlDbRF2wbzKQ$qEUQEy7qYWUXUeNFjn7fIzTZjvYjeDcc1C1wUTUvnZc';
 
@@ -104,7 +103,7 @@ export function costOf(passwordHash: string = DUMMY_HASH): string {
   return passwordHash.split('$').slice(0, 4).join('$');
 }
 
-/** Whether a hash costs less to guess than the policy wants (LG-29). `passwordHash`: argon2id, PHC string. */
+/** Whether a hash costs less to guess than the policy wants. `passwordHash`: argon2id, PHC string. */
 export function isWeakerThanPolicy(passwordHash: string): boolean {
   const [memory = 0, passes = 0] = (/\$m=(\d+),t=(\d+),/.exec(passwordHash) ?? []).slice(1).map(Number);
   // OWASP's other choices of the same strength have up to a tenth less of both together.

@@ -1,8 +1,8 @@
-// People whom the command line adds, as documents of the store: one for the person, by id, and one for the login name,
-// which names the id. Owns their form and the order of writes; what may change at run time of any person is account-state.ts.
+// People whom the command line adds, as documents of the store: one for the person, by id, and one for the login name, which
+// names the id.
 //
-// No write spans two documents. The person is written first and the name last, so the name's compare-and-set decides who
-// wins, and what a crash leaves behind is a person whom nobody can reach. Deleting leaves a tombstone under the id.
+// No write spans two documents. The person is written first and the name last, so the name's compare-and-set decides which write
+// wins, and a crash leaves behind at most a person whom no name leads to. Deleting leaves a tombstone under the id.
 import type { User } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
 import { FORM_VERSION, parseForm, type StoredForm } from '../store/form.ts';
@@ -12,7 +12,7 @@ import { nextValidAfter } from './account-state.ts';
 const PEOPLE = 'people';
 const NAMES = 'usernames';
 const WHAT = 'a person';
-/** No id has this form: a look-up of nobody costs what one of somebody does (LG-19). */
+/** No id has this form: looking up an unknown name costs what looking up a known one does. */
 const NOBODY = 'nobody';
 
 /** A person of the store. */
@@ -38,7 +38,7 @@ export interface People {
   findById(id: string): Promise<StoredPerson | undefined>;
   /** Who claims the name, as it was typed. What it leads to may be gone. */
   idOf(typed: string): Promise<string | undefined>;
-  /** As it was typed. Asks the store as often for nobody as for somebody. */
+  /** As it was typed. Makes the same store calls whether the name exists or not. */
   findByUsername(typed: string): Promise<StoredPerson | undefined>;
   list(): Promise<readonly StoredPerson[]>;
   /** False: the login name is taken by another person of the store. */
@@ -69,7 +69,7 @@ export function createPeople(documents: DocumentStore): People {
     return found?.person;
   }
 
-  /** Repeats until nobody else wrote in between. Resolves what is stored then, undefined where nothing was written. */
+  /** Repeats until no other write came in between. Resolves what is stored then, undefined where nothing was written. */
   async function change(id: string, to: Change): Promise<StoredForm | undefined> {
     for (;;) {
       const found = await read(id);
@@ -79,7 +79,7 @@ export function createPeople(documents: DocumentStore): People {
     }
   }
 
-  /** A name that leads to nobody, because a removal ended half way, is free: that person never comes back. */
+  /** A name that leads to no person, because a removal ended half way, is free: that person never comes back. */
   async function claimName(username: string, id: string): Promise<boolean> {
     const name = canonicalUsername(username);
     const claimed = await documents.get(NAMES, name);

@@ -39,7 +39,7 @@ export type SignedIn = {
   readonly device: string;
 };
 
-/** For the operator's eyes alone: whoever tried is told one thing, whatever it was. */
+/** For the audit trail alone: the page shows the same text for every reason. */
 export type Refused = {
   readonly user: undefined;
   readonly reason: 'unknown' | 'wrong_password' | 'disabled';
@@ -53,7 +53,7 @@ export type Refused = {
 export type NotDecided = {
   readonly user: undefined;
   readonly reason: 'too_many_attempts' | 'busy' | 'unavailable';
-  /** As of Refused; nobody as well where the store didn't say. */
+  /** As in Refused; undefined also where the store didn't answer. */
   readonly meant: User | undefined;
   readonly cause: TooManyRequests | PasswordQueueFull | StoreUnavailable;
 };
@@ -73,7 +73,7 @@ export type SignInParts = {
 export function createSignIn(parts: SignInParts): SignIn {
   const { accounts, people, passwords, devices, countAttempt, now } = parts;
 
-  /** People of the file have theirs renewed by whoever keeps the file. */
+  /** The hashes of people of the file are the operator's to renew. */
   async function renewHash({ id, passwordHash }: User, password: string, share: Share): Promise<void> {
     if (!isWeakerThanPolicy(passwordHash)) return;
     try {
@@ -109,7 +109,7 @@ export function createSignIn(parts: SignInParts): SignIn {
       attempt.takeBack();
       throw error;
     }
-    // Asked in every case: a refusal takes the same steps whatever the reason (LG-18).
+    // Asked in every case: a refusal takes the same steps whatever the reason.
     const mayGoOn = await accounts.maySignIn(found);
     const { failures } = attempt;
     if (user === undefined) return { user: undefined, reason: 'unknown', meant: undefined, failures };

@@ -1,5 +1,5 @@
-// Browsers that a person has signed in from, as a value that the browser keeps ("device cookie", after OWASP). It opens
-// nothing: it only says whose failures are not a stranger's. Owns the value; interaction/device-cookie.ts is the cookie.
+// Browsers that a person has signed in from, as a signed value that the browser keeps (OWASP's "device cookie"). It grants
+// nothing: failures from such a browser count apart from those of unknown ones.
 import { timingSafeEqual } from 'node:crypto';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock } from '../store/store.ts';
@@ -21,7 +21,7 @@ export interface Devices {
 
 /** `random` returns that many random bytes. */
 export function createDevices(hash: KeyedHash, now: Clock, random: (bytes: number) => Buffer): Devices {
-  // The account is in the proof and not in the value: whoever finds the cookie doesn't learn who was here.
+  // The account is in the proof and not in the value: a cookie that is found doesn't say who was here.
   const proofOf = (name: string, endsAt: number, accountId: string) =>
     hash(`device:${name}:${endsAt}:${accountId}`);
 

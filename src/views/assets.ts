@@ -1,5 +1,4 @@
-// The files that pages link to, held in memory under names that change with their content. Owns names, types and bytes;
-// the URL's prefix, headers and caching are up to http/.
+// The files that pages link to, held in memory under names that change with their content. http/assets.ts serves them.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,5 +1,4 @@
-// The operator's colour as a stylesheet, because the CSP allows no inline style. Owns the colours that follow from it;
-// where they are used is up to style.css.
+// The operator's colour, and the colours that follow from it, as a stylesheet: the CSP allows no inline style.
 import type { Branding } from '../config/config.ts';
 
 type Rgb = readonly [red: number, green: number, blue: number];

@@ -1,5 +1,5 @@
-// Built-in views as files of the operator's own, and whether ours have changed since. Owns the mark on the first line,
-// which names what the file was made from; a file without it was written from nothing, and is never out of date.
+// Copies of built-in views for an operator to change. The first line names the original that a copy was made from, so it
+// shows when the original has changed since.
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 

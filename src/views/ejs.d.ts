@@ -1,5 +1,4 @@
-// The part of EJS 7 that pages use; the package ships no types. Owns no more than that: an option that isn't here can't
-// be passed.
+// The part of EJS 7 that the templates use; the package ships no types.
 declare module 'ejs' {
   export type CompileOptions = {
     readonly filename: string;

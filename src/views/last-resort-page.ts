@@ -1,5 +1,4 @@
-// The page for when even the built-in error page can't be rendered. Owns its few lines of HTML; it needs no template, no
-// stylesheet and no branding.
+// The page for when even the built-in error page can't be rendered. It needs no template, stylesheet or branding.
 
 /** Says that something went wrong, and the reference for support. */
 export function lastResortPage(requestId: string): string {

@@ -1,5 +1,5 @@
-// Reads the views of a service: ours, and the operator's over them. Owns what of a folder is in force: each file in its
-// last good form, and for a page that can't be rendered the one before it. What is in force is rendered by pages.ts.
+// Reads the built-in views, and the operator's over them. Each file stays in its last good form; a page that can't be rendered
+// keeps the one before. pages.ts renders the result.
 import { existsSync, readFileSync } from 'node:fs';
 import type { Branding } from '../config/config.ts';
 import { COLORS_CSS } from './assets.ts';

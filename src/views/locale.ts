@@ -1,5 +1,4 @@
-// Which language a page is in. Owns the order of what a browser, an app and a person say about it; which languages
-// there are is up to texts.ts.
+// Chooses the language of a page from what the browser, the app and the person asked for.
 
 export const DEFAULT_LOCALE = 'en';
 

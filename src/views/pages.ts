@@ -1,5 +1,5 @@
-// Typed model -> HTML of a page, and what happens when an operator's file is broken. Owns the fallback: the last good
-// form of a file, then the built-in page. It sends nothing and knows no request.
+// Renders a page from its typed model. A template of the operator's that fails is replaced by its last good form, then by the
+// built-in page.
 import { lastResortPage } from './last-resort-page.ts';
 import { loadBuiltIn, loadGeneration } from './load-views.ts';
 import type { BuiltIn, Generation, LoadedViews, PagesSettings, Report, ViewsOptions } from './load-views.ts';
@@ -37,7 +37,7 @@ export interface Pages {
   reloaded(changed: PagesSettings & Partial<Pick<ViewsOptions, 'assetUrl' | 'hasAsset'>>): Pages;
 }
 
-// A message can hold what a person typed; this bounds the memory that messages cost, and how often they are told.
+// A message can hold what a person typed; this bounds the memory that messages cost, and how often they are logged.
 const MAX_REPORTED = 100;
 const MAX_MESSAGE_LENGTH = 2000;
 

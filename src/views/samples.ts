@@ -1,5 +1,5 @@
-// Every page in every state that its model allows, with sample data: what an operator's templates are tried out with
-// before people see them. Owns the samples only; nobody is ever served one.
+// Every page in every state that its model allows, with sample data: operators' templates are tried out with it before a
+// request meets them.
 import type { ClientModel, PageModels, PageName } from './models.ts';
 
 /** A page with one model of it. */

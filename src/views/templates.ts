@@ -1,5 +1,4 @@
-// Compiles a set of EJS templates that include each other. Owns the EJS options and what a template can see; which file
-// belongs to a set, and what happens when one is broken, is up to pages.ts.
+// Compiles a set of EJS templates that include each other: the EJS options, and what a template can see.
 import path from 'node:path';
 import ejs from 'ejs';
 import type { PageContext, PageModels, PageName } from './models.ts';
@@ -52,7 +51,7 @@ const OPTIONS = {
   destructuredLocals: [...LOCAL_NAMES, 'include'],
 } as const;
 
-/** A template that doesn't compile is told to `onBroken` and isn't in the set. */
+/** A template that doesn't compile is reported to `onBroken` and isn't in the set. */
 export function compileTemplates(
   sources: readonly TemplateSource[],
   onBroken: (file: string, cause: unknown) => void,

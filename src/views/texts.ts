@@ -1,5 +1,5 @@
-// The words of the pages, by language. Owns where a text comes from: the operator's file of that language, ours, the
-// operator's English, ours. Placeholders are `{{name}}`; there is no other notation.
+// The texts of the pages, by language: the operator's file of that language wins, then the built-in one, the operator's
+// English, the built-in English. Placeholders are `{{name}}`; there is no other notation.
 import { readFileSync } from 'node:fs';
 import { DEFAULT_LOCALE } from './locale.ts';
 import { listViewFiles } from './view-files.ts';
@@ -23,7 +23,7 @@ export interface Texts {
 
 const LOCALE_FILE = /^locales\/([A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*)\.json$/;
 
-/** Reads `locales/*.json` of a views folder; what can't be read or isn't a map of texts is told to `onBroken`. */
+/** Reads `locales/*.json` of a views folder; what can't be read or isn't a map of texts is reported to `onBroken`. */
 export function loadLocaleFiles(
   folder: string,
   onBroken: (file: string, cause: unknown) => void,
@@ -84,7 +84,7 @@ export function placeholdersOf(text: string): string[] {
   return [...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
 }
 
-/** The sentence in pieces, for whoever sets values in another type. A placeholder without a value stays. */
+/** The sentence in pieces, for a page that sets values in another type. A placeholder without a value stays. */
 export function toParts(text: string, values: TextValues): readonly TextPart[] {
   const parts: TextPart[] = [];
   let at = 0;

@@ -1,5 +1,5 @@
-// Everything that can be wrong with an operator's views, found without a person: each template in every state and
-// language, files that nothing uses, texts that nobody reads. Owns the rules; `postern views check` prints them.
+// Checks an operator's views: each template in every state and language, files that nothing uses, texts that no page shows.
+// `postern views check` prints the result.
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Branding } from '../config/config.ts';

@@ -1,4 +1,4 @@
-// Finds the files of a views folder. Owns which names count; what a file means is up to templates.ts and assets.ts.
+// Finds the files of a views folder, by name.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 

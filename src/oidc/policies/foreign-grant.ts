@@ -1,5 +1,5 @@
-// A grant type that is offered, though not to the client that asks: the engine calls that an invalid request, and RFC 6749 §5.2
-// has a name for it. Owns when it is that, for the answer and for the audit trail.
+// A grant type that is offered, though not to this client, is `unauthorized_client` (RFC 6749 §5.2); the engine says
+// `invalid_request`.
 import type { KoaContextWithOIDC } from 'oidc-provider';
 
 export const FOREIGN_GRANT = 'unauthorized_client';

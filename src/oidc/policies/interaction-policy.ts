@@ -22,7 +22,7 @@ export function createInteractionPolicy(): interactionPolicy.DefaultPolicy {
           ctx.oidc.session?.accountId !== undefined && ctx.oidc.account === undefined,
       ),
     );
-  // The engine asks for scopes alone; nobody would be asked about an API that has none.
+  // The engine asks for scopes alone; the person wouldn't be asked about an API that has none.
   policy.get('consent')?.checks.add(
     new interactionPolicy.Check(
       'api_missing',

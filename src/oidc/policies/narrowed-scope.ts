@@ -11,7 +11,7 @@ export type StillAllowed = (clientId: string, scope: string) => string;
 export function createStillAllowed(findClient: (clientId: string) => Client | undefined): StillAllowed {
   return (clientId, scope) => {
     const allowed = findClient(clientId)?.scopes;
-    // Of a client that is gone nothing is given anyway; whoever asks for it says so.
+    // A client that is gone gets nothing anyway; its look-up says so.
     if (allowed === undefined) return scope;
     return scope
       .split(' ')

@@ -1,11 +1,11 @@
-// Tells the operator, once for each client, why an app gets no refresh token: OIDC Core §11 drops offline_access from a
-// request without prompt=consent, and nothing in the answer says so.
+// Logs, once for each client, why an app gets no refresh token: OIDC Core §11 drops offline_access from a request without
+// prompt=consent, and nothing in the answer says so.
 import type { Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Log } from '../../observability/log.ts';
 
 export function createOfflineAccessNotice(log: Log): Middleware {
-  const told = new Set<string>();
+  const logged = new Set<string>();
 
   return async function noticeDroppedOfflineAccess(ctx, next) {
     await next();
@@ -13,8 +13,8 @@ export function createOfflineAccessNotice(log: Log): Middleware {
     if (oidc?.route !== 'authorization' || oidc.client === undefined) return;
     const { clientId } = oidc.client;
     const { scope, prompt } = ctx.query;
-    if (told.has(clientId) || !asks(scope, 'offline_access') || asks(prompt, 'consent')) return;
-    told.add(clientId);
+    if (logged.has(clientId) || !asks(scope, 'offline_access') || asks(prompt, 'consent')) return;
+    logged.add(clientId);
     log.warn(
       { clientId },
       'offline_access was asked for without prompt=consent and is dropped: no refresh token; let the app send prompt=consent',

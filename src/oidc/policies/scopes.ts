@@ -151,7 +151,7 @@ export function scopesIn(parameter: unknown): readonly string[] {
   return typeof parameter === 'string' ? parameter.split(' ').filter(Boolean) : [];
 }
 
-/** Of granted scopes those that a token for `resource` can be about: nobody asked for the others with this request. */
+/** Of granted scopes those that a token for `resource` can be about: this request didn't ask for the others. */
 export function scopesBeside(
   { ownersOf, findResource }: AudienceRules,
   granted: Iterable<string>,

@@ -55,7 +55,7 @@ export function createIntrospectionPolicy({ findLive, ...parts }: TokenPolicyPar
   const { audiences } = parts;
   const mayHearOf = createHearingPolicy(parts);
 
-  /** Whether the person allowed it, or the API that asks is configured to be told. */
+  /** Whether the person allowed it, or the API that asks is configured to see it. */
   function mayHearName({ scope, aud }: PolicedToken, caller: string): boolean {
     if (scope?.split(' ').includes('profile') === true) return true;
     const apis = [aud ?? []].flat().map(audiences.findResource);

@@ -1,5 +1,5 @@
-// The cookie by which a browser is known as one that a person has signed in from (users/trusted-browsers.ts). Owns its name and
-// attributes. It carries its own proof and opens nothing, so it needs no signature.
+// The cookie that marks a trusted browser (users/trusted-browsers.ts): its name and attributes. It carries its own proof and
+// grants nothing, so it needs no signature.
 import type { Context } from 'koa';
 import { DEVICE_DAYS } from '../users/trusted-browsers.ts';
 import { cookieNames } from '../oidc/cookie-names.ts';
