@@ -17,6 +17,17 @@ describe('the documents', () => {
     expect(broken.map(([link]) => link)).toEqual([]);
   });
 
+  it('name npm scripts that are there', () => {
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    const named = DOCUMENTS.filter((document) => document !== 'CHANGELOG.md').flatMap((document) =>
+      [...readFileSync(document, 'utf8').matchAll(/npm run (?:-s )?([a-z:]+)/g)].map(([, name = '']) => name),
+    );
+    expect(named).toContain('check');
+    expect(named.filter((name) => !(name in scripts))).toEqual([]);
+  });
+
   it('README.md has every command', () => {
     const [, section = ''] = readFileSync('README.md', 'utf8').split('\n## Commands\n');
     const [table = ''] = section.split('\n## ');
@@ -51,7 +62,9 @@ describe('ARCHITECTURE.md', () => {
   });
 
   it('names files that are there', () => {
-    const texts = [ARCHITECTURE, ...DECISIONS.map((file) => readFileSync(file, 'utf8'))];
+    const texts = ['ARCHITECTURE.md', 'CONTRIBUTING.md', ...DECISIONS].map((file) =>
+      readFileSync(file, 'utf8'),
+    );
     const named = [...texts.join('\n').matchAll(/`((?:src|test|views|docs|deploy|bench)\/[\w./-]+)`/g)];
     const missing = named.filter(([, name = '']) => globSync(name.replace('NAME', '*')).length === 0);
     expect(named.length).toBeGreaterThan(40);
