@@ -3,7 +3,6 @@
 import { SPECIFICATION_SCOPES } from './config.ts';
 import { applyRules, ruleFor, understood, type Entry } from './rules.ts';
 import type { ClientForm } from './schema-client.ts';
-import { splitScope } from './text.ts';
 import { isLoopbackUrl, isNativeRedirect } from './uri.ts';
 
 /** What the rules know of the rest of the configuration. */
@@ -24,31 +23,29 @@ const isMachine = ({ grant_types }: Pick<ClientForm, 'grant_types'>): boolean =>
 const RULES = [
   // The engine would let a client without `scope` ask for every scope there is.
   rule(['scope', 'grant_types'], ({ scope, grant_types }) =>
-    grant_types.length > 0 && splitScope(scope).length === 0 ? 'must name at least one scope' : undefined,
+    grant_types.length > 0 && scope.length === 0 ? 'must name at least one scope' : undefined,
   ),
   rule(['scope'], ({ scope }, { resourceScopes }) => {
-    const unknown = splitScope(scope).filter(
-      (token) => !PERSON_SCOPES.includes(token) && !resourceScopes.has(token),
-    );
+    const unknown = scope.filter((token) => !PERSON_SCOPES.includes(token) && !resourceScopes.has(token));
     return unknown.length === 0
       ? undefined
       : `has scopes that no resource owns: ${unknown.join(', ')}. Add them to an entry of resources, or remove them`;
   }),
   rule(['scope', 'grant_types'], (client) => {
-    const personal = splitScope(client.scope).filter((token) => PERSON_SCOPES.includes(token));
+    const personal = client.scope.filter((token) => PERSON_SCOPES.includes(token));
     return isMachine(client) && personal.length > 0
       ? `a client_credentials client has no person, so no ${personal.join(', ')} (Spec §1)`
       : undefined;
   }),
   rule(['scope', 'grant_types'], (client) =>
-    splitScope(client.scope).includes('offline_access') &&
+    client.scope.includes('offline_access') &&
     !client.grant_types.includes('refresh_token') &&
     !isMachine(client)
       ? 'offline_access needs refresh_token in grant_types'
       : undefined,
   ),
   rule(['grant_types', 'scope'], ({ grant_types, scope }) =>
-    grant_types.includes('refresh_token') && !splitScope(scope).includes('offline_access')
+    grant_types.includes('refresh_token') && !scope.includes('offline_access')
       ? 'refresh_token needs offline_access in scope: refresh tokens are issued for that scope only (OIDC Core §11)'
       : undefined,
   ),

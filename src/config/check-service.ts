@@ -19,7 +19,7 @@ const RULES = [
     form.refresh_token_grace === 0 ? undefined : 'a grace is not supported yet: use 0s',
   ),
   rule(['lifetimes'], ({ lifetimes }) =>
-    lifetimes.refresh_token > lifetimes.refresh_token_absolute
+    lifetimes.refreshToken > lifetimes.refreshTokenAbsolute
       ? 'refresh_token must not be longer than refresh_token_absolute'
       : undefined,
   ),

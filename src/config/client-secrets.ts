@@ -32,7 +32,7 @@ export async function resolveClientSecrets(
         `client ${id} has the demo secret that everybody knows: it is only for an issuer on this machine`,
       );
     }
-    secrets.push({ ...hash, name: form.name, notBefore: form.not_before, expiresAt: form.expires_at });
+    secrets.push({ ...hash, name: form.name, notBefore: form.notBefore, expiresAt: form.expiresAt });
   }
   return secrets;
 }

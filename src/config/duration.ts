@@ -37,7 +37,6 @@ export function duration({ min = 1, max = LONGEST }: { readonly min?: number; re
       if (seconds === undefined) return;
       if (seconds < min) context.addIssue(`must be at least ${formatDuration(min)}`);
       if (seconds > max) context.addIssue(`must be at most ${formatDuration(max)}`);
-    })
-    .transform((text) => parseDuration(text) ?? 0);
-  return named('duration', schema);
+    });
+  return named('duration', schema).transform((text) => parseDuration(text) ?? 0);
 }

@@ -19,13 +19,10 @@ export function parseInstant(text: string): number | undefined {
 
 /** The zod type of a point in time; yields epoch seconds. */
 export function instant() {
-  const schema = z
-    .string(NOTATION)
-    .superRefine((text, context) => {
-      if (parseInstant(text) === undefined) {
-        context.addIssue(NOTATION);
-      }
-    })
-    .transform((text) => parseInstant(text) ?? 0);
-  return named('day or time', schema);
+  const schema = z.string(NOTATION).superRefine((text, context) => {
+    if (parseInstant(text) === undefined) {
+      context.addIssue(NOTATION);
+    }
+  });
+  return named('day or time', schema).transform((text) => parseInstant(text) ?? 0);
 }

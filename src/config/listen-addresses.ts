@@ -5,7 +5,6 @@ import { readDocument } from './document.ts';
 import { isRecord, parseFields } from './parse-fields.ts';
 import { ProblemList } from './problems.ts';
 import { configSchema } from './schema.ts';
-import { normalizeIssuer } from './uri.ts';
 
 export type ListenAddresses = Pick<Config, 'listen' | 'management'> & {
   /** Undefined when the file doesn't say it, or says it wrongly. */
@@ -23,8 +22,7 @@ export async function readListenAddresses(file: string): Promise<ListenAddresses
   const known = Object.fromEntries(Object.entries(content).filter(([key]) => key in addressesSchema.shape));
   const { value } = parseFields(addressesSchema, known, [], problems.reporter(document));
   if (value.listen === undefined || value.management === undefined) return undefined;
-  const issuer = value.issuer === undefined ? undefined : normalizeIssuer(value.issuer);
-  return { listen: value.listen, management: value.management, issuer };
+  return { listen: value.listen, management: value.management, issuer: value.issuer };
 }
 
 /** Where a listener is asked from its own machine: one that listens on every address is on loopback too. */

@@ -22,7 +22,7 @@ import type { ReferenceSource, SecretFiles } from './secret-reference.ts';
 import { dataFolder, generateKeys, resolveKeys, type KeyName } from './service-keys.ts';
 import { SourceList } from './source-list.ts';
 import { resolveStore } from './store-location.ts';
-import { isLoopbackUrl, normalizeIssuer } from './uri.ts';
+import { isLoopbackUrl } from './uri.ts';
 
 /** A rule that another folder owns, run when everything else is in order. */
 export type ConfigCheck = (config: Config) => readonly { readonly path: Path; readonly message: string }[];
@@ -148,14 +148,13 @@ async function readParts(
   const [usersFile] = await findFiles(usersFrom, file, sources);
   const people = usersFile === undefined ? undefined : await readListing(usersFile, 'users', problems);
   const { clients: _clients, resources: _resources, ...fields } = value;
-  const issuer = value.issuer === undefined ? undefined : normalizeIssuer(value.issuer);
   return {
     service: { value: fields, broken, node: content, path: [], report, place: `${file}:1`, folder },
     clients: entriesOf(clientSchema, listings, { problems, labelKey: 'client_id' }),
     resources: toEntries(resourceSchema, listing('resources'), { problems }),
     users: entriesOf(userSchema, [people], { problems, labelKey: 'username' }),
     clientsAreKnown: !listings.includes(undefined) && !broken.has('clients') && !broken.has('clients_from'),
-    issuer,
+    issuer: value.issuer,
     issuerIsLoopback: looksLoopback(isRecord(content) ? content['issuer'] : undefined),
   };
 }
@@ -170,7 +169,7 @@ function checkParts({ service, clients, resources, users, ...rest }: Parts): voi
   const features = understood(service, ['features'])?.features;
   checkClients(clients, {
     issuerIsLoopback: rest.issuerIsLoopback,
-    clientCredentials: features?.client_credentials ?? true,
+    clientCredentials: features?.clientCredentials ?? true,
     pkcePerClient: features === undefined || features.pkce === 'per_client',
     resourceScopes: scopesOf(resources),
   });

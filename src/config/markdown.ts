@@ -2,6 +2,7 @@
 // is said of a key is said in the schema, and a test fails when the page says something else.
 import * as z from 'zod';
 import { nameOfNotation } from './notation.ts';
+import { unwrap } from './parse-fields.ts';
 import { configSchema } from './schema.ts';
 import { userSchema } from './schema-user.ts';
 
@@ -151,13 +152,6 @@ function objectOf(schema: z.ZodType): z.ZodObject | undefined {
   return inner instanceof z.ZodArray && inner.element instanceof z.ZodType
     ? objectOf(inner.element)
     : undefined;
-}
-
-function unwrap(schema: z.ZodType): z.ZodType {
-  const isWrapped =
-    schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional;
-  const inner: unknown = isWrapped ? schema.unwrap() : schema;
-  return isWrapped && inner instanceof z.ZodType ? unwrap(inner) : schema;
 }
 
 /** The description; characters that Markdown would take for its own are escaped. */

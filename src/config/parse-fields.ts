@@ -1,5 +1,5 @@
-// Applies a schema field by field, so that one wrong field doesn't hide what is wrong with the others. Owns the words
-// for what a schema refuses; the rules are the schema's.
+// Applies a schema field by field, so that one wrong field doesn't hide what is wrong with the others, and has the words
+// for what a schema refuses.
 import * as z from 'zod';
 import { quoted } from './plain.ts';
 import type { Path, Report } from './problems.ts';
@@ -110,7 +110,7 @@ function nameOf(value: unknown): string {
 }
 
 function knownKeys(schema: unknown, steps: readonly (string | number)[]): string[] {
-  const inner = unwrap(schema);
+  const inner = schema instanceof z.ZodType ? unwrap(schema) : undefined;
   const [step, ...rest] = steps;
   if (inner instanceof z.ZodObject) {
     return step === undefined ? Object.keys(inner.shape) : knownKeys(inner.shape[step], rest);
@@ -118,10 +118,17 @@ function knownKeys(schema: unknown, steps: readonly (string | number)[]): string
   return inner instanceof z.ZodArray && step !== undefined ? knownKeys(inner.element, rest) : [];
 }
 
-function unwrap(schema: unknown): unknown {
-  return schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault || schema instanceof z.ZodOptional
-    ? unwrap(schema.unwrap())
-    : schema;
+/** The schema of what the file says, without its default and without what is made of it. */
+export function unwrap(schema: z.ZodType): z.ZodType {
+  let inner: unknown;
+  if (schema instanceof z.ZodPipe) inner = schema.in;
+  else if (
+    schema instanceof z.ZodDefault ||
+    schema instanceof z.ZodPrefault ||
+    schema instanceof z.ZodOptional
+  )
+    inner = schema.unwrap();
+  return inner instanceof z.ZodType ? unwrap(inner) : schema;
 }
 
 /** Whether this is what a YAML map became. */

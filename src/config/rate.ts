@@ -1,9 +1,10 @@
-// Rates as people write them: `6000/1m` is at most 6000 in any minute. Owns the notation and its zod type; what is
-// counted is the business of the key that has the rate.
+// Rates as people write them: `6000/1m` is at most 6000 in any minute.
 import * as z from 'zod';
-import type { Rate } from './config.ts';
 import { DAY, formatDuration, parseDuration } from './duration.ts';
 import { named } from './notation.ts';
+
+/** `N/duration`: at most `limit` in `windowSeconds`. */
+export type Rate = { readonly limit: number; readonly windowSeconds: number };
 
 const PATTERN = /^\d{1,9}\/\d{1,8}[smhd]$/;
 const NOTATION = 'must be a rate: a number, a slash and a duration, such as 6000/1m';
@@ -31,7 +32,6 @@ export function rate() {
       if (PATTERN.test(text) && parseRate(text) === undefined) {
         context.addIssue('must allow at least 1, in a time between 1s and 1d');
       }
-    })
-    .transform((text) => parseRate(text) ?? { limit: 1, windowSeconds: 1 });
-  return named('rate', schema);
+    });
+  return named('rate', schema).transform((text) => parseRate(text) ?? { limit: 1, windowSeconds: 1 });
 }

@@ -1,6 +1,6 @@
-// The file's form of a client and of a resource, with RFC 7591 names. Owns keys, defaults, descriptions and what can be
-// said of one field alone; what fields say together is in check-clients.ts.
+// The schemas of a client, with RFC 7591 names, and of a resource.
 import * as z from 'zod';
+import { camelKeys } from './camel-keys.ts';
 import { instant } from './instant.ts';
 import { named } from './notation.ts';
 import { accessTokenDuration, clientRateLimitsSchema } from './schema-limits.ts';
@@ -50,7 +50,8 @@ const clientSecretSchema = z
     if ((secret.not_before ?? -Infinity) >= (secret.expires_at ?? Infinity)) {
       context.addIssue('not_before must be earlier than expires_at');
     }
-  });
+  })
+  .transform((secret) => camelKeys(secret));
 
 /** One client. */
 export const clientSchema = z.strictObject({
@@ -94,9 +95,9 @@ export const clientSchema = z.strictObject({
     .describe(
       'How the client proves who it is; none for a public client, such as a single-page or native app.',
     ),
-  scope: text(scopeFault).describe(
-    'Every scope the client may ask for, separated by spaces. Has no default.',
-  ),
+  scope: text(scopeFault)
+    .transform(splitScope)
+    .describe('Every scope the client may ask for, separated by spaces. Has no default.'),
   require_pkce: z
     .boolean()
     .default(true)

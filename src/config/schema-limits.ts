@@ -1,6 +1,6 @@
-// The file's form of everything that is counted or timed: rate limits, lifetimes, signing keys. Owns keys, defaults and
-// descriptions; how limits are applied is src/limits.
+// The schema of everything that is counted or timed: rate limits, lifetimes, signing keys.
 import * as z from 'zod';
+import { group } from './camel-keys.ts';
 import { DAY, duration, HOUR, MINUTE } from './duration.ts';
 import { rate } from './rate.ts';
 
@@ -43,7 +43,7 @@ const revocation = z.strictObject({
   failures: rate().prefault('20/1m').describe('Wrong client credentials, for one client from one address.'),
 });
 
-const signIn = z.strictObject({
+const signIn = group({
   account_failures: rate()
     .prefault('10/10m')
     .describe(
@@ -57,7 +57,7 @@ const signIn = z.strictObject({
 });
 
 /** Rates are `N/duration`; on excess the answer is 429 with Retry-After (Spec §8). */
-export const rateLimitsSchema = z.strictObject({
+export const rateLimitsSchema = group({
   dry_run: z
     .boolean()
     .default(false)
@@ -97,7 +97,7 @@ export const clientRateLimitsSchema = z.strictObject({
 export const accessTokenDuration = () => duration({ max: DAY });
 
 /** How long things live. */
-export const lifetimesSchema = z.strictObject({
+export const lifetimesSchema = group({
   access_token: accessTokenDuration()
     .prefault('10m')
     .describe('Access tokens; a resource may have its own. At most 24h.'),
@@ -126,7 +126,7 @@ export const lifetimesSchema = z.strictObject({
 });
 
 /** RS256 keys and their rotation. */
-export const signingKeysSchema = z.strictObject({
+export const signingKeysSchema = group({
   modulus: z
     .union([z.literal(2048), z.literal(3072), z.literal(4096)], 'must be 2048, 3072 or 4096')
     .default(2048)

@@ -1,5 +1,6 @@
-// The file's form of a person. Owns keys, defaults, descriptions and what can be said of one field alone.
+// The schema of a person in the file.
 import * as z from 'zod';
+import { group } from './camel-keys.ts';
 import { phcFault } from './phc.ts';
 import { labelFault, text } from './text.ts';
 import { webUriFault } from './uri.ts';
@@ -62,7 +63,7 @@ export const userSchema = z.strictObject({
 export type UserForm = z.output<typeof userSchema>;
 
 /** What new passwords have to be; the rest of the rules is users/password-rules.ts. */
-export const passwordsSchema = z.strictObject({
+export const passwordsSchema = group({
   min_length: z
     .int('must be a whole number')
     .min(8, 'must be at least 8')

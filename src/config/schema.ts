@@ -1,6 +1,8 @@
-// The form of postern.yaml: every key with its default and its description, from which types, defaults and the JSON
-// Schema come. Owns what can be said of one key alone; parse-fields.ts applies it, the check-*.ts files compare keys.
+// The schema of postern.yaml: every key with its default, its description and what can be said of it alone. Its output is
+// the configuration, once resolve.ts has read what it refers to; the check-*.ts files compare keys.
+import { availableParallelism } from 'node:os';
 import * as z from 'zod';
+import { group } from './camel-keys.ts';
 import { duration } from './duration.ts';
 import { named } from './notation.ts';
 import { clientSchema, resourceSchema } from './schema-client.ts';
@@ -8,7 +10,8 @@ import { lifetimesSchema, rateLimitsSchema, signingKeysSchema } from './schema-l
 import { auditSchema, logSchema } from './schema-telemetry.ts';
 import { passwordsSchema } from './schema-user.ts';
 import { emptyFault, labelFault, text } from './text.ts';
-import { hostNameFault, imageFault, issuerFault, originFault, webUriFault } from './uri.ts';
+import { processesOf } from './threads.ts';
+import { hostNameFault, imageFault, issuerFault, normalizeIssuer, originFault, webUriFault } from './uri.ts';
 
 const port = () =>
   z.int('must be a whole number').min(0, 'must be 0 to 65535').max(65_535, 'must be 0 to 65535');
@@ -33,9 +36,11 @@ const MOST_WORKERS = 128;
 /** The whole file. */
 export const configSchema = z.strictObject({
   $schema: z.string().optional().describe('For editors: where the JSON Schema of this file is.'),
-  issuer: text(issuerFault).describe(
-    'Public address of the service, the {base_url} of every URL and token. https, unless it is this machine. May have a path.',
-  ),
+  issuer: text(issuerFault)
+    .transform(normalizeIssuer)
+    .describe(
+      'Public address of the service, the {base_url} of every URL and token. https, unless it is this machine. May have a path.',
+    ),
   listen: address(3000).prefault({}).describe('Where the service listens.'),
   management: address(3001)
     .extend({
@@ -63,7 +68,8 @@ export const configSchema = z.strictObject({
       ],
       `must be a whole number from 1 to ${MOST_WORKERS}, or auto`,
     )
-    .default(1)
+    .transform((workers) => (workers === 'auto' ? processesOf(availableParallelism()) : workers))
+    .prefault(1)
     .describe(
       'Processes that serve requests, on one port and one store; auto is one for every two cores, which one keeps busy by itself. With more than one, another process watches over them and has the management listener.',
     ),
@@ -93,26 +99,21 @@ export const configSchema = z.strictObject({
     .describe(
       'private refuses a file with a key or a secret that every user may read, or that more than its owner may write. any_mode is for mounts that can set no modes.',
     ),
-  cors: z
-    .strictObject({
-      allowed_origins: z
-        .array(text(originFault))
-        .default([])
-        .describe('Exact origins, such as https://app.example.'),
-    })
+  cors: group({
+    allowed_origins: z
+      .array(text(originFault))
+      .default([])
+      .describe('Exact origins, such as https://app.example.'),
+  })
     .prefault({})
     .describe('Origins whose scripts may call the OAuth endpoints.'),
-  features: z
-    .strictObject({
-      client_credentials: z
-        .boolean()
-        .default(true)
-        .describe('Whether services may get tokens as themselves.'),
-      pkce: z
-        .enum(['required', 'per_client'])
-        .default('required')
-        .describe('per_client lets a confidential client say require_pkce: false.'),
-    })
+  features: group({
+    client_credentials: z.boolean().default(true).describe('Whether services may get tokens as themselves.'),
+    pkce: z
+      .enum(['required', 'per_client'])
+      .default('required')
+      .describe('per_client lets a confidential client say require_pkce: false.'),
+  })
     .prefault({})
     .describe('What is switched on.'),
   rate_limits: rateLimitsSchema
@@ -136,19 +137,18 @@ export const configSchema = z.strictObject({
   views: text(emptyFault)
     .optional()
     .describe('Folder with your own pages; file by file they win over the built-in ones.'),
-  branding: z
-    .strictObject({
-      name: text(labelFault).default('Postern').describe('Name of the service on its pages.'),
-      logo: text(imageFault)
-        .optional()
-        .describe('Logo: a URL, a path on this host, or the name of a file in the assets of your views.'),
-      logo_dark: text(imageFault).optional().describe('The logo for dark pages. Default: logo.'),
-      favicon: text(imageFault).optional().describe('The icon of the browser tab.'),
-      color: text(colorFault).optional().describe('Accent color, such as "#1a56db".'),
-      privacy_uri: text(webUriFault).optional().describe('Your privacy policy, linked from each page.'),
-      terms_uri: text(webUriFault).optional().describe('Your terms of service.'),
-      imprint_uri: text(webUriFault).optional().describe('Your legal notice.'),
-    })
+  branding: group({
+    name: text(labelFault).default('Postern').describe('Name of the service on its pages.'),
+    logo: text(imageFault)
+      .optional()
+      .describe('Logo: a URL, a path on this host, or the name of a file in the assets of your views.'),
+    logo_dark: text(imageFault).optional().describe('The logo for dark pages. Default: logo.'),
+    favicon: text(imageFault).optional().describe('The icon of the browser tab.'),
+    color: text(colorFault).optional().describe('Accent color, such as "#1a56db".'),
+    privacy_uri: text(webUriFault).optional().describe('Your privacy policy, linked from each page.'),
+    terms_uri: text(webUriFault).optional().describe('Your terms of service.'),
+    imprint_uri: text(webUriFault).optional().describe('Your legal notice.'),
+  })
     .prefault({})
     .describe('How the pages look.'),
 });

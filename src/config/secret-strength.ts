@@ -1,8 +1,13 @@
-// Tells secrets that a machine made from those that a person made up. Owns the estimate and the notation of hashes;
-// it sees secret values and never repeats one.
+// Which secrets are good enough, and the notation of their hashes. No message repeats a secret.
 import { createHash } from 'node:crypto';
-import type { SecretHash } from './config.ts';
 import { phcFault } from './phc.ts';
+
+/** What is kept of a secret: never the value itself. */
+export type SecretHash =
+  /** SHA-256 of the UTF-8 bytes, 32 bytes: for random secrets, and cheap enough for every request. */
+  | { readonly kind: 'sha256'; readonly digest: Buffer }
+  /** argon2id, PHC string: imported from elsewhere, and slow on purpose. */
+  | { readonly kind: 'argon2id'; readonly phc: string };
 
 const LEAST_LENGTH = 32;
 const LEAST_VARIETY = 10;

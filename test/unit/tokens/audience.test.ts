@@ -13,6 +13,7 @@ const rules = createAudienceRules(
       clients: [],
       introspectionClients: ['api'],
       introspectionUsername: false,
+      scopeDescriptions: {},
     },
     {
       resource: 'urn:mail',
@@ -21,6 +22,7 @@ const rules = createAudienceRules(
       clients: [],
       introspectionClients: [],
       introspectionUsername: false,
+      scopeDescriptions: {},
     },
     {
       resource: 'urn:slow',
@@ -29,6 +31,7 @@ const rules = createAudienceRules(
       clients: [],
       introspectionClients: [],
       introspectionUsername: false,
+      scopeDescriptions: {},
     },
   ],
   600,

@@ -1,0 +1,24 @@
+// The keys of the file under the names that the service uses: `client_id` becomes clientId.
+import * as z from 'zod';
+
+type CamelCase<K> = K extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : K;
+
+/** `T` with other names for its keys; what is below them stays as it is. */
+export type CamelKeys<T> = {
+  readonly [K in keyof T as CamelCase<K>]: T[K] extends (infer E)[] ? readonly E[] : T[K];
+};
+
+export function camelKeys<T extends object>(form: T): CamelKeys<T> {
+  const entries = Object.entries(form).map(([key, value]: [string, unknown]) => [toCamelCase(key), value]);
+  // The type is the same replacement.
+  return Object.fromEntries(entries) as CamelKeys<T>;
+}
+
+function toCamelCase(key: string): string {
+  return key.replaceAll(/_[a-z]/g, (part) => part.slice(1).toUpperCase());
+}
+
+/** A map of the file with these keys and no others. */
+export function group<S extends z.core.$ZodLooseShape>(shape: S) {
+  return z.strictObject(shape).transform((form) => camelKeys(form));
+}
