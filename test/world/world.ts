@@ -6,7 +6,7 @@ import path from 'node:path';
 import { hashPassword } from '../../src/users/passwords.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Timer } from '../../src/keys/rotation.ts';
-import { createServer } from '../../src/server/server.ts';
+import { createServer, type Server } from '../../src/server/server.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { freePort } from '../servers.ts';
@@ -120,6 +120,7 @@ export type OpenWorld = World & {
   /** What the service uses: LMDB forbids one process to open a folder twice. */
   readonly openedStore: Store;
   readonly told: Told;
+  readonly server: Server;
   /** The service takes another configuration over, as after a change of its file. */
   readonly reload: (config: Readonly<Record<string, unknown>>) => Promise<void>;
 };
@@ -133,7 +134,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld>
   const now = options.now ?? (() => Date.now());
   const told = listen();
   const openedStore = await openStore(config.store, now, told.telemetry.log);
-  const service = await createServer(
+  const server = await createServer(
     { config },
     {
       telemetry: told.telemetry,
@@ -143,20 +144,21 @@ export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld>
       ...(options.hasShortWays !== undefined && { hasShortWays: options.hasShortWays }),
     },
   );
-  await service.start();
+  await server.start();
   return {
     ...written,
     folder,
     management: `http://127.0.0.1:${ports[1]}`,
     openedStore,
     told,
+    server,
     async reload(changed) {
       await writeWorldConfig(folder, { ...options, config: changed }, ports);
       const next = await loadConfig(written.configFile, { env: WORLD_ENV });
-      await service.replace({ config: next, hash: `after a reload at ${performance.now()}` });
+      await server.replace({ config: next, hash: `after a reload at ${performance.now()}` });
     },
     async stop() {
-      await service.stop();
+      await server.stop();
       assertNoSecrets(told, [...Object.values(WORLD_ENV), ...Object.values(PASSWORDS)]);
       await rm(folder, { recursive: true, force: true });
     },

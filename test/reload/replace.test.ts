@@ -1,0 +1,114 @@
+// What a replacement keeps and what a failed one changes, inside this process: the whole is reload.test.ts and rotation.test.ts.
+import http from 'node:http';
+import { afterEach, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config/load.ts';
+import type { KeySet } from '../../src/keys/key-set.ts';
+import { StoreUnavailable, type Store } from '../../src/store/store.ts';
+import { realKeys } from '../unit/keys/keys.fixture.ts';
+import { basic, get, machineToken } from '../world/flows.ts';
+import { type OpenWorld, startWorld, WORLD_ENV, worldClients } from '../world/world.ts';
+
+let world: OpenWorld;
+let isStoreAway = false;
+afterEach(async () => {
+  isStoreAway = false;
+  await world.stop();
+});
+
+/** A store whose documents can't be read for a while. */
+const outage = (store: Store): Store => ({
+  ...store,
+  documents: {
+    ...store.documents,
+    get: async (...names) => {
+      if (isStoreAway) throw new StoreUnavailable();
+      return store.documents.get(...names);
+    },
+  },
+});
+
+async function problem(): Promise<string | undefined> {
+  const answer = await fetch(`${world.management}/readyz`);
+  return ((await answer.json()) as { configuration: { problem?: string } }).configuration.problem;
+}
+
+const withoutMachine = { clients: worldClients().filter(({ client_id: id }) => id !== 'svc') };
+
+describe('a replacement that fails', () => {
+  it('of the keys: the old ones go on signing, and nothing of the new ones is published', async () => {
+    world = await startWorld();
+    const before = await get(world, '/oauth/jwks.json');
+    const [key] = await realKeys();
+    if (key === undefined) throw new Error('a key');
+    const { kid, privateJwk, publicJwk } = key;
+    const leaking = { generation: 9, active: { kid, privateJwk }, reserve: [], published: [privateJwk] };
+    await expect(world.server.replace({ keySet: leaking as KeySet })).rejects.toThrow(/more than its public/);
+    expect((await get(world, '/oauth/jwks.json')).text).toBe(before.text);
+    expect(await machineToken(world)).toMatch(/^ey/);
+    expect(world.told.audit('keys_changed')).toHaveLength(1);
+
+    await world.server.replace({ keySet: { ...leaking, published: [publicJwk] } });
+    expect((await get(world, '/oauth/jwks.json')).text).toContain(kid);
+    expect(world.told.audit('keys_changed')).toHaveLength(2);
+  });
+
+  it('of the configuration: it is recorded once, however often it is tried, and the old one serves', async () => {
+    world = await startWorld({ handStore: outage });
+    isStoreAway = true;
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
+      await expect(world.reload(withoutMachine)).rejects.toThrow(StoreUnavailable);
+    }
+    expect(await problem()).toBe("the configuration could not be taken over: can't reach the store");
+    expect(await machineToken(world)).toMatch(/^ey/);
+    expect(world.told.audit('configuration_changed').map(({ outcome }) => outcome)).toEqual(['failure']);
+    const metrics = await (await fetch(`${world.management}/metrics`)).text();
+    expect(metrics).toContain('postern_configuration_reloads_total{outcome="refused"} 1\n');
+    expect(metrics).toContain('postern_configuration_current 0\n');
+    const lines = world.told.log.filter((line) => line.includes('the configuration could not be taken over'));
+    expect(lines).toHaveLength(1);
+
+    isStoreAway = false;
+    await world.reload(withoutMachine);
+    expect(await problem()).toBeUndefined();
+    await expect(machineToken(world)).rejects.toThrow();
+  });
+});
+
+describe('a replacement that succeeds', () => {
+  it('lets a request in flight end on the application that it began on', async () => {
+    world = await startWorld();
+    const request = http.request(`${world.base}/oauth/token`, {
+      method: 'POST',
+      headers: {
+        authorization: basic('svc'),
+        'content-type': 'application/x-www-form-urlencoded',
+        // The answer to it says that the request has reached the application.
+        expect: '100-continue',
+      },
+    });
+    const answered = new Promise<http.IncomingMessage>((resolve, reject) => {
+      request.on('response', resolve).on('error', reject);
+    });
+    await new Promise((resolve) => {
+      request.once('continue', () => resolve(undefined)).flushHeaders();
+    });
+    await world.reload(withoutMachine);
+    request.end('grant_type=client_credentials');
+    const { statusCode } = (await answered).resume();
+    expect(statusCode).toBe(200);
+    await expect(machineToken(world)).rejects.toThrow();
+  });
+
+  it('of the views, while one of the configuration waits, has the branding of the new configuration', async () => {
+    world = await startWorld({ config: { branding: { name: 'First' } } });
+    const title = async () => /<title>.*<\/title>/.exec((await get(world, '/oauth/authorize')).text)?.[0];
+    expect(await title()).toContain('First');
+    const config = await loadConfig(world.configFile, { env: WORLD_ENV });
+    const { replace } = world.server;
+    await Promise.all([
+      replace({ config: { ...config, branding: { name: 'Second' } } }),
+      replace({ views: 'changed' }),
+    ]);
+    expect(await title()).toContain('Second');
+  });
+});
