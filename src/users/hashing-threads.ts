@@ -1,5 +1,5 @@
-// Threads of our own for comparing passwords, so that they have a priority of their own: Node's pool signs tokens too, and knows
-// one priority. Owns the threads; who waits for one is passwords.ts.
+// Threads of our own for comparing passwords: Node's pool signs tokens, which would wait behind hashes there. Which caller waits
+// for a thread is decided in passwords.ts.
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
@@ -36,7 +36,7 @@ export function createHashingThreads(): HashingThreads {
     const thread = new Worker(ENTRY, { env: {}, execArgv: [] });
     thread.unref();
     threads.add(thread);
-    // Whoever waits for it hears of its failure; nobody may be sent to one that has ended.
+    // The caller's promise has the failure; a thread that has ended gets no more work.
     thread.on('error', () => undefined);
     thread.once('exit', () => {
       threads.delete(thread);
