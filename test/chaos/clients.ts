@@ -28,6 +28,8 @@ export type Clients = {
   live(isOver: () => boolean): Promise<void>;
   /** One service, again and again. */
   work(isOver: () => boolean): Promise<void>;
+  /** Whether the token is active. */
+  introspect(token: string, family: string): Promise<unknown>;
 };
 
 export function createClients(issuer: string, balancer: Balancer, history: History): Clients {
@@ -140,6 +142,7 @@ export function createClients(issuer: string, balancer: Balancer, history: Histo
   }
 
   return {
+    introspect,
     async live(isOver) {
       const person: Person = `person${(lives += 1)}`;
       if (lives > CROWD) throw new RangeError('there are not so many people');

@@ -13,6 +13,8 @@ export type Place = {
   /** For the `store` key. */
   readonly url: string;
   readonly faults: Faults;
+  /** Those of them that may make another server the master. */
+  readonly replacing: readonly string[];
   /** Until one more fault loses nothing that was confirmed. */
   untilWhole(): Promise<void>;
   stop(): Promise<void>;
@@ -52,6 +54,7 @@ export async function startSingle(): Promise<Place> {
   const proxy = await startProxy(server.port);
   return {
     url: `redis://127.0.0.1:${proxy.port}`,
+    replacing: [],
     untilWhole: () =>
       until('it answers', async () => (await ask(server, (redis) => redis.ping())) === 'PONG'),
     faults: {
@@ -114,6 +117,7 @@ function toPlace(group: RedisGroup, masters: number, promote: () => Promise<unkn
     aMaster().then((node) => ask(node, (redis) => redis.call('CLIENT', ...args)));
   return {
     url: group.url,
+    replacing: ['a master killed', 'a master frozen', 'promotion'],
     untilWhole: () => untilWhole(group, masters),
     faults: {
       async 'a master killed'() {

@@ -33,6 +33,22 @@ it('RD-31: finds what lives after its revocation was acknowledged, and nothing t
   expect(historyOf(revoked, { ...asked, beganAt: began }).violations()).toEqual([]);
 });
 
+it('RD-31: counts reads of a master that is being replaced apart, but no use, and nothing that lives on', () => {
+  const revoked = { operation: 'revoke', subject: 'r' } as const;
+  const asked = { operation: 'introspect', subject: 'a' } as const;
+  const history = historyOf(revoked, asked);
+  history.addReplacement(clock - 1, clock);
+  expect(history.violations()).toEqual([]);
+  expect(history.stale()).toMatchObject([asked]);
+  const later = clock + 10_100;
+  history.add({ ...asked, family: 'f', outcome: 'done', beganAt: later, endedAt: later + 1 });
+  expect(history.violations()).toHaveLength(1);
+  const used = historyOf(revoked, {});
+  used.addReplacement(clock - 1, clock);
+  expect(used.violations()).toHaveLength(1);
+  expect(used.stale()).toEqual([]);
+});
+
 it('RD-31: finds a refusal that nobody gave a reason for', () => {
   const refused = { operation: 'introspect', subject: 'a', outcome: 'refused' } as const;
   expect(historyOf({}, refused).lost()).toEqual(['introspect']);

@@ -1,5 +1,5 @@
 // What clients saw, and whether it can have happened: at most one success for a code or a refresh token, nothing alive after
-// its revocation was acknowledged, and no refusal that nobody gave a reason for. Owns no client and no fault.
+// its revocation was acknowledged, and no refusal without a reason. Reads of an old master that wasn't demoted yet are counted apart.
 
 export type Operation = 'sign in' | 'redeem' | 'refresh' | 'revoke' | 'introspect' | 'machine token';
 /** `unknown`: 503 or a cut connection. `refused`: a definite no. */
@@ -15,11 +15,20 @@ export type Seen = {
   readonly outcome: Outcome;
 };
 
+/** Sentinels need so long to demote an old master. */
+const DEMOTED_MS = 10_000;
+
 export class History {
   readonly #seen: Seen[] = [];
+  readonly #replacements: { readonly from: number; readonly to: number }[] = [];
 
   add(seen: Seen): void {
     this.#seen.push(seen);
+  }
+
+  /** A master may have been replaced between these times, and may have answered reads until it was demoted. */
+  addReplacement(from: number, to: number): void {
+    this.#replacements.push({ from, to: to + DEMOTED_MS });
   }
 
   get size(): number {
@@ -38,7 +47,19 @@ export class History {
 
   /** One line each; empty when all of it can have happened. */
   violations(): readonly string[] {
-    return [...this.#doubleSpends(), ...this.#livingDead()];
+    const alive = this.#livingDead().filter((seen) => !this.#isStale(seen));
+    return [
+      ...this.#doubleSpends(),
+      ...alive.map(
+        ({ operation, family }) =>
+          `${operation} said that ${family} lives after its revocation was acknowledged: ${this.storyOf(family).join('; ')}`,
+      ),
+    ];
+  }
+
+  /** Called active by an old master. A revocation that was lost looks the same, so these have to be asked about again. */
+  stale(): readonly Seen[] {
+    return this.#livingDead().filter((seen) => this.#isStale(seen));
   }
 
   /**
@@ -85,7 +106,14 @@ export class History {
       .map(([subject, times]) => `${subject} worked ${times} times`);
   }
 
-  #livingDead(): readonly string[] {
+  #isStale({ operation, beganAt, endedAt }: Seen): boolean {
+    return (
+      operation === 'introspect' &&
+      this.#replacements.some(({ from, to }) => beganAt <= to && endedAt >= from)
+    );
+  }
+
+  #livingDead(): readonly Seen[] {
     const revokedAt = new Map<string, number>();
     for (const { operation, family, outcome, endedAt } of this.#seen) {
       if (operation !== 'revoke' || outcome !== 'done') continue;
@@ -96,10 +124,6 @@ export class History {
         ({ operation, outcome }) =>
           outcome === 'done' && (operation === 'introspect' || operation === 'refresh'),
       )
-      .filter(({ family, beganAt }) => beganAt > (revokedAt.get(family) ?? Number.POSITIVE_INFINITY))
-      .map(
-        ({ operation, family }) =>
-          `${operation} said that ${family} lives after its revocation was acknowledged: ${this.storyOf(family).join('; ')}`,
-      );
+      .filter(({ family, beganAt }) => beganAt > (revokedAt.get(family) ?? Number.POSITIVE_INFINITY));
   }
 }

@@ -42,7 +42,7 @@ export function toTable({ title, seconds, happened, history, balancer }: Run): s
     ...lines.map(
       ([name = '', ...rest]) => `  ${name.padEnd(14)}${rest.map((one) => one.padStart(12)).join('')}`,
     ),
-    `  refused without a reason but the fault: ${history.lost().length}; spent twice or alive after its end: ${history.violations().length}`,
+    `  refused without a reason but the fault: ${history.lost().length}; spent twice or alive after its end: ${history.violations().length}; read from an old master: ${history.stale().length}`,
     '',
   ].join('\n');
 }
