@@ -7,21 +7,23 @@ import type { Limits } from '../limits/limits.ts';
 import type { Assets } from '../views/assets.ts';
 import type { Pages } from '../views/pages.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
+import { isTracing } from '../observability/trace.ts';
 import { assets as serveAssets } from './assets.ts';
-import { createCachedDocuments } from './cached-documents.ts';
+import { cacheControlOf, caching } from './caching.ts';
 import { createClientAddress } from './client-address.ts';
 import { cors } from './cors.ts';
 import { refuseControlBytes } from './credentials.ts';
 import { edge } from './edge.ts';
 import { errors } from './errors.ts';
 import { formAsQuery } from './form-as-query.ts';
-import { setSecurityHeaders } from './headers.ts';
+import { securityHeaders } from './headers.ts';
 import { language } from './language.ts';
 import { limitAddresses } from './limit-addresses.ts';
 import { measureRequests } from './measure-requests.ts';
+import { createReadyDocuments } from './cached-documents.ts';
 import { requestLog } from './request-log.ts';
 import type { App } from './server.ts';
-import { createFastPath } from './fast-path.ts';
+import { createShortWays } from './fast-path.ts';
 import { sizes } from './sizes.ts';
 
 export type AppParts = {
@@ -45,15 +47,32 @@ export function createApp(parts: AppParts): App {
   app.silent = true;
   pinToIssuer(app, issuer);
 
-  const maxAges = { discovery: signingKeys.jwksMaxAge, jwks: engine.jwksMaxAge };
-  const documents = createCachedDocuments(maxAges);
+  const cached = {
+    source: () => engine,
+    cacheControl: cacheControlOf({
+      discovery: signingKeys.jwksMaxAge,
+      jwks: () => engine.jwksMaxAge(),
+    }),
+  };
+  const ready = createReadyDocuments({
+    ...cached,
+    metrics,
+    isFollowed: () => isTracing() || log.isLevelEnabled('debug'),
+  });
   const clientAddress = createClientAddress(trustedProxies);
-  const { fastAnswers } = engine;
-  const fastPath = createFastPath({ config, fastAnswers, documents, clientAddress, metrics, log });
+  const short = createShortWays({
+    issuer,
+    engine: () => engine,
+    clientAddress,
+    metrics,
+    log,
+  });
 
+  app.use(ready.keep);
+  app.use(short.learn);
   app.use(measureRequests(metrics));
   app.use(requestLog(log));
-  app.use(setSecurityHeaders(config));
+  app.use(securityHeaders(config));
   app.use(language(pages, issuer));
   app.use(errors(pages, log));
   app.use(edge({ issuer, clientAddress }));
@@ -64,17 +83,17 @@ export function createApp(parts: AppParts): App {
       findClient: (clientId) => engine.findClient(clientId),
     }),
   );
-  app.use(fastPath.refuseCounted);
+  app.use(short.resume);
   app.use(limitAddresses(limits, async (jwt) => (await engine.tokens.verify(jwt)) !== undefined));
   app.use(sizes());
   app.use(refuseControlBytes(issuer));
-  app.use(documents.serve);
+  app.use(caching(cached));
   app.use(serveAssets(assets));
   app.use(formAsQuery(issuer));
   app.use(oneRequest);
   app.use(below('/interaction/', interactions));
   app.use(engine.handle);
-  return { callback: () => fastPath.inFrontOf(app.callback()) };
+  return { callback: () => ready.inFrontOf(short.inFrontOf(app.callback())) };
 }
 
 /** A router looks at each of its routes with each request that comes by. */

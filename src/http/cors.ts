@@ -31,8 +31,11 @@ export function cors({ allowedOrigins, clients, findClient }: CorsParts): Middle
     } finally {
       // Also on the way out of an error, so that a script can read why.
       removeCorsHeaders(ctx);
-      const origin = SCRIPTABLE_PATHS.has(ctx.path) ? ctx.get('Origin') : '';
-      if (origin !== '' && isAllowed(origin, clientIdOf(ctx))) allow(ctx, origin, isPreflight);
+      if (SCRIPTABLE_PATHS.has(ctx.path)) {
+        ctx.vary('Origin');
+        const origin = ctx.get('Origin');
+        if (origin !== '' && isAllowed(origin, clientIdOf(ctx))) allow(ctx, origin, isPreflight);
+      }
     }
   };
 }

@@ -59,7 +59,7 @@ describe('an outage', () => {
     proxy.lose(0.05, 250);
     let [right, unavailable] = [0, 0];
     const until = Date.now() + 20_000;
-    // One late answer opens the breaker for a while, so a few quick rounds may all fall into it.
+    // After a late answer the connection is made anew, so a few quick rounds may all fall into that.
     while ((right < 40 || unavailable === 0) && Date.now() < until) {
       const { answer, ms } = await timed(introspection(world, person.tokens.access_token));
       expect(ms).toBeLessThan(DEADLINE_MS);

@@ -1,5 +1,5 @@
-// A client of one Redis, of what Sentinels name, or of a Cluster: fails fast, comes back fast, reads from masters only,
-// never sends twice. Owns the settings of ioredis and who the master of a key is. Knows no key and no script's meaning.
+// The settings of ioredis for one Redis, for one behind Sentinels and for a Cluster: it fails fast, comes back fast, reads from
+// masters only and sends nothing twice.
 import {
   Cluster,
   type ClusterOptions,
@@ -9,7 +9,7 @@ import {
 } from 'ioredis';
 import type { RedisPlace } from '../../config/redis-url.ts';
 import { SCRIPTS } from './scripts.ts';
-import { NewestMasterConnector } from './sentinel-connector.ts';
+import { listenToSentinels } from './sentinels.ts';
 import { slotOf } from './slots.ts';
 
 /** A server that may be asked now. `name` is its own among all servers of this client. */
@@ -30,6 +30,8 @@ export interface RedisClient {
   masters(): readonly Master[];
   /** The topology may have changed. */
   refresh(): void;
+  /** Gives up the connection to a server that is silent; what is sent meanwhile is refused at once. */
+  drop(master: Master): void;
   close(): Promise<void>;
 }
 
@@ -39,14 +41,14 @@ export const COMMAND_MS = 300;
 const TICK_MS = 50;
 /** Longest wait for the first connection. */
 const CONNECT_MS = 3000;
+/** Longest wait for the first answer on a connection. */
+const FIRST_ANSWER_MS = 1000;
 
 const backoff = (times: number) => Math.min(50 * times, 500);
 
 const COMMON = {
   lazyConnect: true,
   connectTimeout: 1000,
-  // A frozen server accepts and says nothing: after a second give the connection up, so that nothing piles up in it.
-  socketTimeout: 1000,
   disconnectTimeout: 200,
   // A command in flight when the connection is cut may have been executed: it is answered with 503, never sent again.
   maxRetriesPerRequest: 0,
@@ -58,7 +60,7 @@ const COMMON = {
 } satisfies RedisOptions;
 
 /** `onReady`: the one master is connected, again perhaps. Those of a Cluster know each other's changes better than we. */
-export function createRedisClient(place: RedisPlace, onReady?: (master: Master) => void): RedisClient {
+export function createRedisClient(place: RedisPlace, onReady?: () => void): RedisClient {
   return place.kind === 'cluster' ? createClusterClient(place) : createSingleClient(place, onReady);
 }
 
@@ -99,7 +101,7 @@ function toCredentials({
   return { ...(username && { username }), ...(password && { password }), ...(isTls && { tls: {} }) };
 }
 
-function createSingleClient(place: RedisPlace, onReady?: (master: Master) => void): RedisClient {
+function createSingleClient(place: RedisPlace, onReady?: () => void): RedisClient {
   const [first] = place.nodes;
   const options: Omit<RedisOptions, 'replyMapping'> = {
     ...COMMON,
@@ -118,20 +120,20 @@ function createSingleClient(place: RedisPlace, onReady?: (master: Master) => voi
   };
   let lastError: Error | undefined;
   const redis = new Redis(options);
+  const drop = () => {
+    lastError = new Late();
+    leave(redis);
+  };
   // Each command hears of its own failure; without a listener ioredis prints.
   redis.on('error', (error: Error) => (lastError = error));
-  let isClosed = false;
-  // News of another master that come just while a Sentinel is asked for it end a client of ioredis for good, because its
-  // `connector.disconnect()` means "look again" as well as "stop". Whatever ended it: until we close it, it begins again.
-  redis.on('end', () => {
-    setTimeout(() => void (isClosed || redis.connect().catch(() => undefined)), backoff(1));
-  });
+  dropSilent(redis, drop);
+  const stopListening = place.kind === 'sentinel' ? listenToSentinels(place, () => leave(redis)) : undefined;
   const master = { name: 'master', redis };
   redis.on('ready', () => {
     lastError = undefined;
-    onReady?.(master);
+    onReady?.();
   });
-  const masterOf = () => (redis.status === 'ready' ? master : undefined);
+  const masterOf = () => (isWritable(redis) ? master : undefined);
 
   return {
     commands: redis,
@@ -145,12 +147,32 @@ function createSingleClient(place: RedisPlace, onReady?: (master: Master) => voi
     masterOf,
     masterAt: masterOf,
     masters: () => [master],
-    refresh: () => undefined,
+    refresh: () => place.kind === 'sentinel' && leave(redis),
+    drop,
     close() {
-      isClosed = true;
+      stopListening?.();
       return close(redis);
     },
   };
+}
+
+/** Connects anew; behind Sentinels to the master that they name then. */
+function leave(redis: Redis): void {
+  // ioredis takes a disconnect while it asks the Sentinels for the end of the client.
+  if (redis.status === 'connecting') redis.once('connect', () => redis.disconnect(true));
+  else if (redis.status === 'connect' || isWritable(redis)) redis.disconnect(true);
+}
+
+/** After a disconnect ioredis calls a connection ready until the server has closed it too. */
+function isWritable(redis: Redis): boolean {
+  return redis.status === 'ready' && redis.stream.writable;
+}
+
+/** A frozen server accepts a connection and says nothing. INFO passes before the connection is ready. */
+function dropSilent(redis: Redis, drop: () => void): void {
+  redis.on('connect', () => {
+    inTime(redis.info('server'), FIRST_ANSWER_MS).catch((error: unknown) => error instanceof Late && drop());
+  });
 }
 
 /** The connection ended, and no attempt to come back has failed yet. */
@@ -165,13 +187,9 @@ function toSentinelOptions(place: RedisPlace) {
     ...(place.sentinelPassword && { sentinelPassword: place.sentinelPassword }),
     ...(place.isTls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
     sentinelCommandTimeout: COMMAND_MS,
-    // Without an end: whoever gives up never comes back.
+    // Without an end: a client that gives up never comes back.
     sentinelRetryStrategy: (times: number) => Math.min(50 * times, 250),
-    sentinelReconnectStrategy: backoff,
-    // Hears of a new master at once, even where the old one still answers.
-    failoverDetector: true,
-    Connector: NewestMasterConnector,
-  } satisfies SentinelConnectionOptions & Pick<RedisOptions, 'Connector'>;
+  } satisfies SentinelConnectionOptions;
 }
 
 const CLUSTER: ClusterOptions = {
@@ -209,13 +227,18 @@ function createClusterClient(place: RedisPlace): RedisClient {
   });
   cluster.on('node error', (error: Error) => (lastError = error));
   cluster.on('ready', () => (lastError = undefined));
+  const drop = (redis: Redis) => {
+    lastError = new Late();
+    leave(redis);
+  };
+  cluster.on('+node', (redis: Redis) => dropSilent(redis, () => drop(redis)));
 
   const nodeAt = (name: string | undefined) => cluster.nodes('master').find((node) => nameOf(node) === name);
 
   function masterAt(name: string | undefined): Master | undefined {
     if (cluster.status !== 'ready') return undefined;
     const redis = nodeAt(name);
-    if (redis?.status === 'ready') return { name: nameOf(redis), redis };
+    if (redis !== undefined && isWritable(redis)) return { name: nameOf(redis), redis };
     // Commands would queue up before a connection that isn't there: the caller is told, and it is made meanwhile.
     if (redis?.status === 'wait') redis.connect().catch(() => undefined);
     cluster.refreshSlotsCache();
@@ -234,6 +257,7 @@ function createClusterClient(place: RedisPlace): RedisClient {
     masterAt,
     masters: () => cluster.nodes('master').map((redis) => ({ name: nameOf(redis), redis })),
     refresh: () => cluster.refreshSlotsCache(),
+    drop: ({ redis }) => drop(redis),
     close: () => close(cluster),
   };
 }

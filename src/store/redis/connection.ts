@@ -1,9 +1,8 @@
 // The way to Redis: every question has a deadline, every failure becomes StoreUnavailable, and what may not be lost in a
-// failover is confirmed by a replica. Owns those three; who the servers are is redis-client.ts, what is asked is not here.
+// failover is confirmed by its replicas.
 import { once } from 'node:events';
 import type { Redis } from 'ioredis';
 import { parseRedisUrl, type RedisPlace } from '../../config/redis-url.ts';
-import { type Breaker, createBreaker } from './breaker.ts';
 import {
   codeOf,
   COMMAND_MS,
@@ -14,14 +13,14 @@ import {
   type Master,
   type RedisClient,
 } from './client.ts';
+import { createConfirm, type Write } from './confirm.ts';
 import { findObstacle } from './diagnosis.ts';
-import { createConfirmer, type Write } from './confirm.ts';
-import { judgeServer, parseInfo, type Finding, type InfoFields, type Replication } from './info.ts';
-import { judgeSentinels } from './sentinels.ts';
+import { judgeServer, parseInfo, type Finding, type InfoFields } from './info.ts';
+import { REPLY_ERROR } from './replies.ts';
 import type { ScriptName } from './scripts.ts';
+import { judgeSentinels } from './sentinels.ts';
+import { createWatch, type Watch } from './watch.ts';
 import { StoreRefused, StoreTakesNoWrites, StoreUnavailable, StoreUnfit } from '../store.ts';
-
-export type { Write } from './confirm.ts';
 
 export type ServerReport = {
   readonly name: string;
@@ -33,7 +32,7 @@ export interface RedisConnection {
   /** Asks the master of `key`. Rejects with StoreUnavailable, whatever went wrong. */
   ask<T>(key: string, command: (commands: Redis) => Promise<T>): Promise<T>;
   run(script: ScriptName, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
-  /** As `run`; when `hasWritten` says so of the answer, a replica has it too, or this rejects with StoreUnavailable. */
+  /** As `run`; when `hasWritten` says so of the answer, all replicas have it too, or this rejects with StoreUnavailable. */
   confirm(write: Write, hasWritten?: (reply: unknown) => boolean): Promise<unknown>;
   /** What every master says of itself. Rejects with StoreUnavailable when one doesn't answer. */
   inspect(): Promise<readonly ServerReport[]>;
@@ -53,12 +52,9 @@ export interface RedisConnection {
   close(): Promise<void>;
 }
 
-/** What ioredis calls an answer that is an error. */
-const REPLY_ERROR = 'ReplyError';
 const LOADING = Object.assign(new Error('LOADING Redis is loading the dataset in memory'), {
   name: REPLY_ERROR,
 });
-const UNKNOWN = new Error('it is not known yet whether this server is still the master');
 
 /** Longer than one command takes, because it may wait for the batch before it. */
 const ASK_MS = COMMAND_MS + 100;
@@ -83,38 +79,31 @@ export async function connectRedis(url: string, { isForLooking = false } = {}): 
 type Opening = RedisConnection & { open(): Promise<void> };
 
 function toConnection(place: RedisPlace): Opening {
-  let hasOpened = false;
-  // Whoever comes back may come to another server than before, and to one that was replaced.
-  const client = createRedisClient(place, (master) => hasOpened && breaker.trip(master, UNKNOWN, 0));
-  const confirmer =
-    place.leastReplicas > 0 ? createConfirmer(place, { now: () => performance.now(), onSilence }) : undefined;
-  const breaker = createBreaker(isMaster);
-
-  /** One that was replaced while it was frozen still calls itself master, but its replicas have left it. */
-  async function isMaster(name: string, told: Replication): Promise<boolean> {
-    return told.role === 'master' && (confirmer === undefined || (await confirmer.isWhole(name, told)));
-  }
-
-  function onSilence(name: string): void {
-    const master = client.masters().find((one) => one.name === name);
-    if (master !== undefined) breaker.trip(master, new Late());
-  }
+  const isConfirmed = place.leastReplicas > 0;
+  const onReady = () => watch.renew('master');
+  const client = createRedisClient(place, isConfirmed ? undefined : onReady);
+  const writer = isConfirmed ? createRedisClient(place, onReady) : client;
+  const watch = createWatch(writer, place.leastReplicas);
+  const confirmWrite = createConfirm(writer, watch);
 
   /** Not asked at all: nothing was sent, and nothing will be. */
   function masterOf(key: string): Master {
     const master = client.masterOf(key);
     if (master === undefined) throw client.obstacle();
-    const obstacle = breaker.obstacle(master.name);
+    const obstacle = watch.obstacle(master.name);
     if (obstacle !== undefined) throw obstacle;
     return master;
   }
 
   async function ask<T>(key: string, command: (commands: Redis) => Promise<T>): Promise<T> {
-    return attempt(
-      { client, breaker },
-      () => masterOf(key),
-      () => command(client.commands),
-    );
+    let master: Master | undefined;
+    try {
+      master = masterOf(key);
+      return await inTime(command(client.commands), ASK_MS);
+    } catch (error) {
+      if (master !== undefined) learn({ client, watch }, master, error);
+      throw toUnavailable(error, client);
+    }
   }
 
   const run: RedisConnection['run'] = (script, keys, args) =>
@@ -123,43 +112,44 @@ function toConnection(place: RedisPlace): Opening {
   return {
     label: place.label,
     prefix: place.prefix,
-    isConfirmed: place.leastReplicas > 0,
+    isConfirmed,
     ask,
     run,
     async open() {
-      await translate(client, async () => {
-        await client.connect();
-        await confirmer?.connect();
-        hasOpened = confirmer !== undefined;
-      });
+      await translate(client, () => client.connect());
+      if (writer !== client) await translate(writer, () => writer.connect());
+      await watch.start();
     },
     async confirm(write, hasWritten = () => true) {
-      if (confirmer === undefined) return run(write.script, write.keys, write.args);
-      const { reply, isConfirmed } = await attempt(
-        { client, breaker },
-        () => masterOf(write.keys[0] ?? ''),
-        () => confirmer.write(write),
-      );
-      if (isConfirmed || !hasWritten(reply)) return reply;
+      if (!isConfirmed) return run(write.script, write.keys, write.args);
+      const outcome = await translate(writer, () => confirmWrite(write));
+      if (outcome.isConfirmed || !hasWritten(outcome.reply)) return outcome.reply;
       throw new StoreTakesNoWrites('not every replica confirmed the write');
     },
     inspect: () => inspect(client, place.leastReplicas),
     async check() {
       const reports = await inspect(client, place.leastReplicas);
       refuseFaults(reports);
-      for (const master of client.masters()) {
-        if (!(await breaker.retry(master))) throw toUnavailable(breaker.obstacle(master.name), client);
-      }
       return reports;
     },
     checkWrites: () => checkWrites(client),
     judgeSentinels: () => (place.kind === 'sentinel' ? judgeSentinels(place) : Promise.resolve([])),
     masters: () => client.masters().map(({ redis }) => redis),
     async close() {
-      breaker.close();
-      await Promise.all([client.close(), confirmer?.close()]);
+      watch.close();
+      await Promise.all([client.close(), writer === client || writer.close()]);
     },
   };
+}
+
+/** What a failure says of the server. */
+function learn(
+  { client, watch }: { readonly client: RedisClient; readonly watch: Watch },
+  master: Master,
+  error: unknown,
+): void {
+  if (error instanceof Late) client.drop(master);
+  else if (codeOf(error) === 'READONLY') watch.demote(master.name, toCause(error));
 }
 
 function refuseFaults(reports: readonly ServerReport[]): void {
@@ -217,22 +207,6 @@ function toScripted(commands: Redis) {
   return commands as unknown as Record<ScriptName, (...args: unknown[]) => Promise<unknown>>;
 }
 
-async function attempt<T>(
-  { client, breaker }: { readonly client: RedisClient; readonly breaker: Breaker },
-  choose: () => Master,
-  action: () => Promise<T>,
-): Promise<T> {
-  let master: Master | undefined;
-  try {
-    master = choose();
-    return await inTime(action(), ASK_MS);
-  } catch (error) {
-    const isOver = error instanceof Late || codeOf(error) === 'READONLY';
-    if (master !== undefined && isOver) breaker.trip(master, toCause(error));
-    throw toUnavailable(error, client);
-  }
-}
-
 async function translate<T>(client: RedisClient, action: () => Promise<T>): Promise<T> {
   try {
     return await action();
@@ -243,24 +217,16 @@ async function translate<T>(client: RedisClient, action: () => Promise<T>): Prom
 
 function toUnavailable(error: unknown, client: RedisClient): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error;
-  const cause = toCause(isCut(error) ? client.obstacle() : error);
+  // Of a cut connection a command only knows that it was cut; the client knows why.
+  const isAnswer = error instanceof Late || (error instanceof Error && error.name === REPLY_ERROR);
+  const cause = toCause(isAnswer ? error : client.obstacle());
   return cause.name === REPLY_ERROR ? new StoreRefused(cause) : new StoreUnavailable({ cause });
-}
-
-/** ioredis says of a command only that its connection ended; the client knows what ended it. */
-function isCut(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  return (
-    /^(?:MaxRetriesPerRequest|Abort)Error$/.test(error.name) || error.message === 'Connection is closed.'
-  );
 }
 
 /** ioredis hangs the command with its arguments on the error, and Redis may quote them: neither may reach a log. Nor does a script's hash help. */
 function toCause(error: unknown): Error {
   if (!(error instanceof Error)) return new Error('unknown failure');
   const text = error.message === '' && 'code' in error ? String(error.code) : error.message;
-  // A silent server is noticed by the command and, later, by the socket: that is one reason.
-  if (text.startsWith('Socket timeout')) return new Late();
   const cause = new Error(text.split(/, with args|\n| script: [0-9a-f]{40}/, 1)[0]);
   cause.name = error.name;
   return cause;

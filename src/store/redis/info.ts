@@ -22,16 +22,21 @@ export type Replication = {
   readonly role: string;
   /** Another one after each promotion. */
   readonly history: string;
-  /** How many replicas follow it, those not counted that still load its data. */
+  /** How many replicas follow it, not counting those that it still sends its data to. */
   readonly online: number;
+  /** Seconds since the slowest of them said how far it is. */
+  readonly lagSeconds: number;
 };
 
 export function toReplication(info: InfoFields): Replication {
-  const online = [...info].filter(([name, value]) => /^slave\d/.test(name) && value.includes('state=online'));
+  const lags = [...info]
+    .filter(([name, value]) => /^slave\d/.test(name) && value.includes('state=online'))
+    .map(([, value]) => Number(/lag=(\d+)/.exec(value)?.[1] ?? Infinity));
   return {
     role: info.get('role') ?? '',
     history: info.get('master_replid') ?? '',
-    online: online.length,
+    online: lags.length,
+    lagSeconds: Math.max(0, ...lags),
   };
 }
 

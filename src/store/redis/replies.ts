@@ -1,5 +1,8 @@
 // What scripts answer, checked: their replies have no type, and one that is not as expected must not pass for an answer.
 
+/** What ioredis calls an answer that is an error. */
+export const REPLY_ERROR = 'ReplyError';
+
 export function toNumber(reply: unknown): number {
   if (typeof reply !== 'number') throw unexpected(reply);
   return reply;

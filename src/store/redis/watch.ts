@@ -1,0 +1,93 @@
+// What each master says of its role and its replicas, asked once a second: what a write that must outlive a failover waits for.
+import { COMMAND_MS, inTime, Late, type Master, type RedisClient } from './client.ts';
+import { parseInfo, type Replication, toReplication } from './info.ts';
+
+const LOOK_EVERY_MS = 1000;
+/** For how long an answer is believed. */
+const SEEN_FOR_MS = 2500;
+/** In seconds: a replica acknowledges once a second, so this one is frozen, cut off or loading its data. */
+const LAG = 2;
+/**
+ * In how many answers a replica is missed that was there before: it may just have been promoted, and its old master hears of that
+ * only a second or two later. Counted in answers, because a frozen master gives none.
+ */
+const MISSED_FOR = 5;
+
+export interface Watch {
+  /** Asks all masters now, and then again and again. */
+  start(): Promise<void>;
+  /** How many replicas must confirm a write; undefined while one of them is missing. */
+  replicasOf(name: string): number | undefined;
+  /** Why nothing may be read from this master: it has said that it is a replica. */
+  obstacle(name: string): Error | undefined;
+  /** It refused a write as a replica. */
+  demote(name: string, error: Error): void;
+  /** Another server may be the master of this name now. */
+  renew(name: string): void;
+  close(): void;
+}
+
+type Seen = Replication & { readonly at: number };
+
+/** `leastReplicas`: how many are needed in any case; with 0, only a master that was demoted is asked. */
+export function createWatch(client: RedisClient, leastReplicas: number): Watch {
+  const seen = new Map<string, Seen>();
+  const demoted = new Map<string, Error>();
+  /** How many replicas were online in the last answers of each history. */
+  const counts = new Map<string, readonly number[]>();
+  let timer: NodeJS.Timeout | undefined;
+
+  const isWatched = (name: string) => leastReplicas > 0 || demoted.has(name);
+
+  async function look(master: Master): Promise<Replication | undefined> {
+    const { name, redis } = master;
+    try {
+      const told = toReplication(parseInfo(await inTime(redis.info('replication'), COMMAND_MS)));
+      seen.set(name, { ...told, at: performance.now() });
+      if (told.role === 'master') {
+        demoted.delete(name);
+      } else {
+        demoted.set(name, new Error(`it is a ${told.role}, not the master`));
+        client.refresh();
+      }
+      return told;
+    } catch (error) {
+      if (error instanceof Late) client.drop(master);
+      return undefined;
+    }
+  }
+
+  async function lookAtAll(): Promise<void> {
+    const masters = client.masters().flatMap(({ name }) => client.masterAt(name) ?? []);
+    const told = await Promise.all(masters.filter(({ name }) => isWatched(name)).map(look));
+    for (const { history, online } of told.filter((one) => one !== undefined)) {
+      counts.set(history, [...(counts.get(history) ?? []), online].slice(-MISSED_FOR));
+    }
+  }
+
+  return {
+    async start() {
+      timer = setInterval(() => void lookAtAll(), LOOK_EVERY_MS);
+      timer.unref();
+      await lookAtAll();
+    },
+    replicasOf(name) {
+      const last = seen.get(name);
+      if (last === undefined || performance.now() - last.at > SEEN_FOR_MS) return undefined;
+      const needed = Math.max(leastReplicas, last.online, ...(counts.get(last.history) ?? []));
+      const isWhole = last.online === needed && last.lagSeconds < LAG;
+      return last.role === 'master' && isWhole ? needed : undefined;
+    },
+    obstacle: (name) => demoted.get(name),
+    demote(name, error) {
+      demoted.set(name, error);
+      seen.delete(name);
+    },
+    renew(name) {
+      seen.delete(name);
+      const master = client.masterAt(name);
+      if (master !== undefined && isWatched(name)) void look(master);
+    },
+    close: () => clearInterval(timer),
+  };
+}
