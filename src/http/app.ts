@@ -7,23 +7,21 @@ import type { Limits } from '../limits/limits.ts';
 import type { Assets } from '../views/assets.ts';
 import type { Pages } from '../views/pages.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
-import { isTracing } from '../observability/trace.ts';
 import { assets as serveAssets } from './assets.ts';
-import { cacheControlOf, caching } from './caching.ts';
+import { createCachedDocuments } from './cached-documents.ts';
 import { createClientAddress } from './client-address.ts';
 import { cors } from './cors.ts';
 import { refuseControlBytes } from './credentials.ts';
 import { edge } from './edge.ts';
 import { errors } from './errors.ts';
 import { formAsQuery } from './form-as-query.ts';
-import { securityHeaders } from './headers.ts';
+import { setSecurityHeaders } from './headers.ts';
 import { language } from './language.ts';
 import { limitAddresses } from './limit-addresses.ts';
 import { measureRequests } from './measure-requests.ts';
-import { createReadyDocuments } from './cached-documents.ts';
 import { requestLog } from './request-log.ts';
 import type { App } from './server.ts';
-import { createShortWays } from './fast-path.ts';
+import { createFastPath } from './fast-path.ts';
 import { sizes } from './sizes.ts';
 
 export type AppParts = {
@@ -47,32 +45,15 @@ export function createApp(parts: AppParts): App {
   app.silent = true;
   pinToIssuer(app, issuer);
 
-  const cached = {
-    source: () => engine,
-    cacheControl: cacheControlOf({
-      discovery: signingKeys.jwksMaxAge,
-      jwks: () => engine.jwksMaxAge(),
-    }),
-  };
-  const ready = createReadyDocuments({
-    ...cached,
-    metrics,
-    isFollowed: () => isTracing() || log.isLevelEnabled('debug'),
-  });
+  const maxAges = { discovery: signingKeys.jwksMaxAge, jwks: engine.jwksMaxAge };
+  const documents = createCachedDocuments(maxAges);
   const clientAddress = createClientAddress(trustedProxies);
-  const short = createShortWays({
-    issuer,
-    engine: () => engine,
-    clientAddress,
-    metrics,
-    log,
-  });
+  const { fastAnswers } = engine;
+  const fastPath = createFastPath({ config, fastAnswers, documents, clientAddress, metrics, log });
 
-  app.use(ready.keep);
-  app.use(short.learn);
   app.use(measureRequests(metrics));
   app.use(requestLog(log));
-  app.use(securityHeaders(config));
+  app.use(setSecurityHeaders(config));
   app.use(language(pages, issuer));
   app.use(errors(pages, log));
   app.use(edge({ issuer, clientAddress }));
@@ -83,17 +64,17 @@ export function createApp(parts: AppParts): App {
       findClient: (clientId) => engine.findClient(clientId),
     }),
   );
-  app.use(short.resume);
+  app.use(fastPath.refuseCounted);
   app.use(limitAddresses(limits, async (jwt) => (await engine.tokens.verify(jwt)) !== undefined));
   app.use(sizes());
   app.use(refuseControlBytes(issuer));
-  app.use(caching(cached));
+  app.use(documents.serve);
   app.use(serveAssets(assets));
   app.use(formAsQuery(issuer));
   app.use(oneRequest);
   app.use(below('/interaction/', interactions));
   app.use(engine.handle);
-  return { callback: () => ready.inFrontOf(short.inFrontOf(app.callback())) };
+  return { callback: () => fastPath.inFrontOf(app.callback()) };
 }
 
 /** A router looks at each of its routes with each request that comes by. */

@@ -1,83 +1,71 @@
-// Discovery and JWKS for the plain GET that nearly everybody sends, answered in front of Koa as the middleware list last
-// answered it. Owns what is plain and what is kept; makes no header and no body itself. Any other request, and the first
-// one of each engine instance, goes through the list.
-import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+// Discovery and JWKS: the same body for every caller, with an ETag and 304 (RFC 9110 §13). The engine renders each one once, then it
+// is served from memory. Nothing else is cacheable.
+import { createHash } from 'node:crypto';
 import type { Middleware } from 'koa';
-import type { Metrics } from '../observability/metrics.ts';
-import { type Caching, CACHEABLE } from './caching.ts';
-import { hasOneHost, REQUEST_ID } from './edge.ts';
-import { headOf, type List } from './list.ts';
-import { routeName } from './route-name.ts';
-import { MAX_HEADERS, SINGLE_HEADERS } from './sizes.ts';
+import { ENDPOINTS } from '../config/endpoints.ts';
+import type { Headers } from './headers.ts';
 
-export type ReadyDocumentsParts = Caching & {
-  readonly metrics: Pick<Metrics, 'request'>;
-  /** True: somebody follows each request through the list, in the log or in a trace. */
-  readonly isFollowed: () => boolean;
+export const JSON_TYPE = 'application/json; charset=utf-8';
+const TYPES: ReadonlyMap<string, string> = new Map([
+  [ENDPOINTS.discovery, JSON_TYPE],
+  [ENDPOINTS.metadata, JSON_TYPE],
+  // RFC 7517 §8.5.2
+  [ENDPOINTS.jwks, 'application/jwk-set+json'],
+]);
+
+/** In seconds. */
+export type MaxAges = {
+  readonly discovery: number;
+  /** Asked for each answer: JWKS is kept less long for a while after a key was compromised. */
+  readonly jwks: () => number;
 };
 
-type Answer = {
-  readonly source: object;
-  readonly path: string;
-  readonly route: string;
-  /** Names and values in turn, as they went out. */
-  readonly head: readonly string[];
-  readonly body: string;
-};
+export type CachedDocument = { readonly body: string; readonly etag: string };
 
-/** A request that has one of these may get another answer than the rest: CORS, 304, a body, a header sent twice. */
-const TELLING = new Set([...SINGLE_HEADERS, 'if-none-match', 'content-length', 'transfer-encoding']);
-export interface ReadyDocuments {
-  /** The first of the list: keeps the answers that the list gives. */
-  readonly keep: Middleware;
-  /** Answers what it can, and hands the rest to the list. */
-  readonly inFrontOf: (list: List) => RequestListener;
+export interface CachedDocuments {
+  /** What the engine has rendered already. */
+  find(path: string): CachedDocument | undefined;
+  headers(path: string, document: CachedDocument): Headers;
+  readonly serve: Middleware;
 }
 
-export function createReadyDocuments(parts: ReadyDocumentsParts): ReadyDocuments {
-  const { source, cacheControl, metrics, isFollowed } = parts;
-  /** By request target, as the list accepted it: there are five at most. */
-  const answers = new Map<string, Answer>();
+/** Of one engine instance; the next one comes with documents of its own. */
+export function createCachedDocuments(maxAges: MaxAges): CachedDocuments {
+  const rendered = new Map<string, CachedDocument>();
 
-  function answer(response: ServerResponse, { path, route, head, body }: Answer): void {
-    const startedAt = performance.now();
-    const own = [...head];
-    own[own.indexOf(REQUEST_ID) + 1] = randomUUID();
-    own[own.indexOf('Cache-Control') + 1] = cacheControl(path);
-    response.writeHead(200, own);
-    response.end(body);
-    metrics.request(route, 200, (performance.now() - startedAt) / 1000);
-  }
-
-  async function keepAnswer(...[ctx, next]: Parameters<Middleware>): Promise<void> {
-    const asked = source();
-    await next();
-    const { path, status, body, res } = ctx;
-    if (status !== 200 || !CACHEABLE.has(path) || typeof body !== 'string') return;
-    // What was asked in between two instances is nobody's.
-    const head = source() === asked ? headOf(res) : undefined;
-    if (head === undefined) return;
-    answers.set(ctx.originalUrl, { source: asked, path, route: routeName(ctx), head, body });
+  function headers(path: string, { etag }: CachedDocument): Headers {
+    const maxAge = path === ENDPOINTS.jwks ? maxAges.jwks() : maxAges.discovery;
+    return {
+      'Content-Type': TYPES.get(path) ?? JSON_TYPE,
+      'Cache-Control': `public, max-age=${maxAge}, must-revalidate`,
+      ETag: etag,
+    };
   }
 
   return {
-    keep: (ctx, next) => (isPlain(ctx.req) ? keepAnswer(ctx, next) : next()),
-    inFrontOf: (list) =>
-      function answerPlain(request, response) {
-        const ready = answers.get(request.url ?? '');
-        if (ready?.source !== source() || !isPlain(request) || isFollowed()) void list(request, response);
-        else answer(response, ready);
-      },
+    find: (path) => rendered.get(path),
+    headers,
+    async serve(ctx, next) {
+      const { path, method } = ctx;
+      if (!TYPES.has(path) || method === 'OPTIONS') return next();
+      let document = rendered.get(path);
+      if (document === undefined) {
+        await next();
+        if (ctx.status !== 200) return undefined;
+        document = render(ctx.body);
+        // Nothing is kept of a HEAD, for which the engine needn't make a body.
+        if (method === 'GET') rendered.set(path, document);
+      }
+      ctx.status = 200;
+      ctx.set(headers(path, document));
+      ctx.body = document.body;
+      if (ctx.fresh) ctx.status = 304;
+      return undefined;
+    },
   };
 }
 
-/** Of requests for one and the same target, all that are plain get the same answer. */
-function isPlain(request: IncomingMessage): boolean {
-  const { method, url = '', rawHeaders } = request;
-  if (method !== 'GET' || url.includes('?') || rawHeaders.length / 2 > MAX_HEADERS) return false;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    if (TELLING.has(String(rawHeaders[index]).toLowerCase())) return false;
-  }
-  return hasOneHost(request);
+function render(content: unknown): CachedDocument {
+  const body = JSON.stringify(content);
+  return { body, etag: `"${createHash('sha256').update(body).digest('base64url')}"` };
 }

@@ -31,11 +31,8 @@ export function cors({ allowedOrigins, clients, findClient }: CorsParts): Middle
     } finally {
       // Also on the way out of an error, so that a script can read why.
       removeCorsHeaders(ctx);
-      if (SCRIPTABLE_PATHS.has(ctx.path)) {
-        ctx.vary('Origin');
-        const origin = ctx.get('Origin');
-        if (origin !== '' && isAllowed(origin, clientIdOf(ctx))) allow(ctx, origin, isPreflight);
-      }
+      const origin = SCRIPTABLE_PATHS.has(ctx.path) ? ctx.get('Origin') : '';
+      if (origin !== '' && isAllowed(origin, clientIdOf(ctx))) allow(ctx, origin, isPreflight);
     }
   };
 }

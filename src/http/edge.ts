@@ -6,6 +6,7 @@ import type { Context, Middleware, Next } from 'koa';
 import { ENDPOINTS, SCRIPTABLE_PATHS } from '../config/endpoints.ts';
 import { Refusal } from '../views/refusal.ts';
 import type { ClientAddress } from './client-address.ts';
+import { scriptableHeaders } from './headers.ts';
 import { closeUnread } from './sizes.ts';
 
 /** OIDC Core §3.1.2.1 and §5.3.1 and RP-Initiated Logout §2 want POST besides the GET of Spec §4. */
@@ -32,7 +33,6 @@ const PATTERNS: readonly { readonly path: RegExp; readonly methods: readonly str
 ];
 /** RFC 3986 §3.2.2, without what no host of a web server has: a name or an address, and a port. */
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i;
-export const REQUEST_ID = 'X-Request-Id';
 const WELL_KNOWN = [ENDPOINTS.discovery, ENDPOINTS.metadata];
 
 export type EdgeParts = { readonly issuer: string; readonly clientAddress: ClientAddress };
@@ -65,8 +65,7 @@ export function edge({ issuer, clientAddress }: EdgeParts): Middleware {
       ctx.set('Allow', methods.join(', '));
       throw new Refusal(405, 'invalid_request', 'that method is not served here');
     }
-    // Also where the engine answers. A page says it in its text, and only where something went wrong.
-    if (SCRIPTABLE_PATHS.has(path)) ctx.set(REQUEST_ID, String(ctx.state['requestId']));
+    if (SCRIPTABLE_PATHS.has(path)) ctx.set(scriptableHeaders(String(ctx.state['requestId'])));
     ctx.req.url = `${path}${search}`;
     // The engine finds its mount path from these two.
     Object.assign(ctx.req, { originalUrl: `${prefix}${path}${search}` });
@@ -108,7 +107,7 @@ function methodsOf(path: string): readonly string[] | undefined {
 }
 
 /** The path below the issuer. Both forms of the well-known addresses are ours (RFC 8414 §3.1, OIDC Discovery §4). */
-function ownPath(path: string, prefix: string): string | undefined {
+export function ownPath(path: string, prefix: string): string | undefined {
   if (prefix === '') return path;
   const wellKnown = WELL_KNOWN.find((known) => path === `${known}${prefix}`);
   if (wellKnown !== undefined) return wellKnown;

@@ -1,110 +1,113 @@
-// The requests that machines send all day long, answered in front of Koa: the engine's short ways. Owns what is plain about a
-// request's head, and what the list would have done around the answer: the headers, the measure. The
-// headers are those that the list itself last gave to such a request, so none is written here; whatever isn't plain, or isn't
-// answered with yes, goes through the list.
+// The requests that machines send all day, answered in front of Koa: discovery, JWKS, a machine token, its introspection. It says yes
+// to what is plain; any other request goes through the middleware as it came.
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Middleware } from 'koa';
-import type { Engine } from '../oidc/provider.ts';
-import { announcesForm } from '../oidc/fast/plain-form.ts';
-import type { RequestState, ShortWay } from '../oidc/fast/fast-answer.ts';
+import { CLIENT_ANSWER_HEADERS } from '../oidc/answers.ts';
+import { announcesForm, type FastAnswer } from '../oidc/fast/plain-request.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { isTracing } from '../observability/trace.ts';
+import { type CachedDocuments, JSON_TYPE } from './cached-documents.ts';
 import type { ClientAddress } from './client-address.ts';
-import { hasOneHost, REQUEST_ID } from './edge.ts';
-import { headOf, type List } from './list.ts';
-import { logAnswer } from './request-log.ts';
+import { hasOneHost, ownPath } from './edge.ts';
+import { type Headers, scriptableHeaders, securityHeaders, type SecurityHeadersParts } from './headers.ts';
 import { routeName } from './route-name.ts';
 import { headerFault } from './sizes.ts';
 
-export type ShortWaysParts = {
-  readonly issuer: string;
-  readonly engine: () => Pick<Engine, 'shortWays'>;
+export type FastPathParts = {
+  readonly config: SecurityHeadersParts;
+  /** By path below the issuer. */
+  readonly fastAnswers: ReadonlyMap<string, FastAnswer>;
+  readonly documents: CachedDocuments;
   readonly clientAddress: ClientAddress;
   readonly metrics: Pick<Metrics, 'request'>;
   readonly log: Log;
 };
 
-/** Names and values in turn; all but the length. */
-type Head = readonly string[];
+/** As a Koa app's callback is. */
+type List = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-export interface ShortWays {
-  /** The first of the list: learns the headers of the answers that it gives. */
-  readonly learn: Middleware;
-  /** Where the list counts addresses: what a short way counted and then could not do is not counted again. */
-  readonly resume: Middleware;
-  /** Answers what it can, and hands the rest to the list. */
-  readonly inFrontOf: (list: List) => List;
+export interface FastPath {
+  /** Answers what it can, and hands the rest to the middleware. */
+  inFrontOf(list: List): RequestListener;
+  /** Where the middleware counts: what the fast path has counted and could not answer (429, 503) is thrown here, not counted again. */
+  readonly refuseCounted: Middleware;
 }
 
-export function createShortWays(parts: ShortWaysParts): ShortWays {
-  const { engine, clientAddress, metrics, log } = parts;
-  const prefix = new URL(parts.issuer).pathname.replace(/\/$/, '');
-  const heads = createHeads(engine);
-  const failures = new WeakMap<IncomingMessage, unknown>();
+/** With one of these the answer to a GET may be another: CORS, 304, a body. */
+const UNUSUAL_HEADERS = ['origin', 'if-none-match', 'content-length', 'transfer-encoding'];
 
-  function wayOf(request: IncomingMessage): readonly [path: string, way: ShortWay] | undefined {
-    const { method, url = '' } = request;
-    if (method !== 'POST' || !url.startsWith(prefix)) return undefined;
-    const path = url.slice(prefix.length);
-    const way = engine().shortWays.get(path);
-    // A trace follows a request through the list.
-    if (way === undefined || isTracing()) return undefined;
-    const isPlain = announcesForm(request) && headerFault(request) === undefined && hasOneHost(request);
-    return isPlain ? [path, way] : undefined;
+export function createFastPath(parts: FastPathParts): FastPath {
+  const { config, fastAnswers, documents, clientAddress, metrics, log } = parts;
+  const prefix = new URL(config.issuer).pathname.replace(/\/$/, '');
+  const common = securityHeaders(config);
+  const refusals = new WeakMap<IncomingMessage, unknown>();
+
+  function createSend(path: string, response: ServerResponse, requestId: string) {
+    const startedAt = performance.now();
+    return (own: Headers, body: string): void => {
+      const length = String(Buffer.byteLength(body));
+      const all = { ...common, ...scriptableHeaders(requestId), ...own, 'Content-Length': length };
+      response.writeHead(200, all).end(body);
+      metrics.request(routeName({ path, status: 200 }), 200, (performance.now() - startedAt) / 1000);
+    };
   }
 
-  /** False: the list has to. */
-  async function answer(path: string, way: ShortWay, request: IncomingMessage, response: ServerResponse) {
-    const startedAt = performance.now();
-    const from = engine();
+  /** False, here and below, leaves the request to the middleware as it was. */
+  function sendDocument(path: string, request: IncomingMessage, response: ServerResponse): boolean {
+    const document = documents.find(path);
+    if (document === undefined || !isPlain(request)) return false;
+    if (UNUSUAL_HEADERS.some((name) => request.headers[name] !== undefined)) return false;
+    createSend(path, response, randomUUID())(documents.headers(path, document), document.body);
+    return true;
+  }
+
+  async function sendAnswer(path: string, request: IncomingMessage, response: ServerResponse) {
+    const answer = fastAnswers.get(path);
+    if (answer === undefined || !isPlain(request) || !announcesForm(request)) return false;
+    await beginningOfBody(request);
     const { socket, headers } = request;
     if (socket.remoteAddress === undefined) return false;
     const address = clientAddress(socket.remoteAddress, headers['x-forwarded-for']?.toString());
     const state = { requestId: randomUUID(), clientAddress: address };
+    const send = createSend(path, response, state.requestId);
     try {
-      const answering = await way(request, state);
-      if (answering === undefined) return false;
-      const head = heads.find(path, from);
-      if (head === undefined) {
-        heads.learnFrom(request);
-        return false;
-      }
-      send(response, head, state, await answering());
+      const body = await answer(request, state);
+      if (body === undefined) return false;
+      send({ ...CLIENT_ANSWER_HEADERS, 'Content-Type': JSON_TYPE }, JSON.stringify(body));
+      return true;
     } catch (error) {
-      failures.set(request, error);
+      refusals.set(request, error);
       return false;
     }
-    const [route, status] = [routeName({ path, status: 200 }), 200];
-    metrics.request(route, status, (performance.now() - startedAt) / 1000);
-    if (log.isLevelEnabled('debug')) {
-      logAnswer(log, { requestId: state.requestId, method: 'POST', route, status, startedAt });
-    }
-    return true;
+  }
+
+  async function answerFast(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
+    const path = ownPath(request.url ?? '', prefix);
+    // At debug the log follows each request through the middleware, and so does a trace.
+    if (path === undefined || isTracing() || log.isLevelEnabled('debug')) return false;
+    if (request.method === 'GET') return sendDocument(path, request, response);
+    return request.method === 'POST' && sendAnswer(path, request, response);
   }
 
   return {
-    learn: heads.learn,
-    resume(ctx, next) {
-      if (failures.has(ctx.req)) throw failures.get(ctx.req);
-      return next();
-    },
     inFrontOf: (list) =>
-      async function answerShortly(request, response) {
-        const found = wayOf(request);
-        if (found !== undefined) {
-          await beginningOfBody(request);
-          if (await answer(...found, request, response)) return;
-        }
-        await list(request, response);
+      async function answerOrHandOn(request, response) {
+        if (!(await answerFast(request, response))) await list(request, response);
       },
+    async refuseCounted(ctx, next) {
+      if (refusals.has(ctx.req)) throw refusals.get(ctx.req);
+      await next();
+    },
   };
 }
 
+const isPlain = (request: IncomingMessage) => hasOneHost(request) && headerFault(request) === undefined;
+
 /** A body is in one packet with its head, or a moment behind it. Resolves as well when there will be none. */
 async function beginningOfBody(request: IncomingMessage): Promise<void> {
-  // Not before whoever was told of the head has returned.
+  // Node hands the body over only once the listener has returned.
   await Promise.resolve();
   if (request.readableLength > 0 || request.complete || request.destroyed) return;
   await new Promise<void>((resolve) => {
@@ -114,35 +117,4 @@ async function beginningOfBody(request: IncomingMessage): Promise<void> {
     }
     request.on('readable', done).on('close', done);
   });
-}
-
-/** The headers of an answer for each path below the issuer, as the list last sent them; those of another engine are unknown. */
-function createHeads(engine: ShortWaysParts['engine']) {
-  const known = new Map<string, { readonly from: object; readonly head: Head }>();
-  /** Requests that a short way would have answered with yes. */
-  const exemplary = new WeakSet<IncomingMessage>();
-  const learn: Middleware = async (ctx, next) => {
-    const from = engine();
-    await next();
-    if (!exemplary.has(ctx.req) || ctx.status !== 200 || engine() !== from) return;
-    const head = headOf(ctx.res);
-    if (head !== undefined) known.set(ctx.path, { from, head });
-  };
-  return {
-    learn,
-    learnFrom: (request: IncomingMessage) => exemplary.add(request),
-    find(path: string, from: object): Head | undefined {
-      const found = known.get(path);
-      return found?.from === from ? found.head : undefined;
-    },
-  };
-}
-
-function send(response: ServerResponse, head: Head, { requestId }: RequestState, answer: object): void {
-  const body = JSON.stringify(answer);
-  const length = String(Buffer.byteLength(body));
-  const own = [...head, 'Content-Length', length];
-  own[own.indexOf(REQUEST_ID) + 1] = requestId;
-  response.writeHead(200, own);
-  response.end(body);
 }

@@ -7,7 +7,7 @@ import { ENDPOINTS } from '../config/endpoints.ts';
 import { Refusal } from '../views/refusal.ts';
 
 /** Node itself refuses heads over 16 KiB with 431. */
-export const MAX_HEADERS = 100;
+const MAX_HEADERS = 100;
 const MAX_QUERY_BYTES = 12 * 1024;
 const MAX_PARAMETERS = 100;
 /** As the engine has it, and more than any grant or token needs. */
@@ -18,7 +18,7 @@ const MAX_LENGTH = 1024;
 const HINTS = ['acr_values', 'claims_locales', 'display', 'login_hint', 'ui_locales'];
 const REQUESTS = ['claims', 'prompt'];
 /** Whoever stands in front may read another one of two than we would. */
-export const SINGLE_HEADERS: ReadonlySet<string> = new Set(['authorization', 'content-type', 'origin']);
+const SINGLE_HEADERS: ReadonlySet<string> = new Set(['authorization', 'content-type', 'origin']);
 const AMPERSAND = 38;
 
 export function sizes(): Middleware {

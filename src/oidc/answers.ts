@@ -9,6 +9,9 @@ import { FOREIGN_GRANT, isForeignGrant } from './policies/foreign-grant.ts';
 const CLIENT_ROUTES = new Set(['token', 'introspection', 'revocation']);
 const DISCOVERY_ROUTES = new Set(['discovery']);
 
+/** RFC 6749 §5.1 wants both on token answers; the other answers to clients are as private. */
+export const CLIENT_ANSWER_HEADERS = { 'Cache-Control': 'no-store', Pragma: 'no-cache' } as const;
+
 type EngineContext = KoaContextWithOIDC & { body: unknown };
 
 /** The engine reports the real error of a `server_error` here and nowhere else. */
@@ -35,8 +38,7 @@ export function adjustAnswers(issuer: string): Middleware {
       challenge(engineCtx, issuer);
       if (route === 'introspection') nameSubject(engineCtx);
       if (route === 'revocation') answerRevoked(engineCtx);
-      // RFC 6749 §5.1 wants both on token answers.
-      ctx.set('Pragma', 'no-cache');
+      ctx.set(CLIENT_ANSWER_HEADERS);
     }
   };
 }
@@ -84,7 +86,6 @@ function answerForeignGrant(ctx: EngineContext): void {
 
 /** RFC 7009 §2.2: the body says nothing. Single-page apps by oidc-client-ts fail on one that is text/plain. */
 function answerRevoked(ctx: EngineContext): void {
-  ctx.set('Cache-Control', 'no-store');
   if (ctx.status === 200) ctx.remove('Content-Type');
 }
 

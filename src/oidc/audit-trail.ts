@@ -8,7 +8,7 @@ import { type Audit, type AuditFields, originOf, type Outcome } from '../observa
 import { clip } from '../observability/log.ts';
 import { FOREIGN_GRANT, isForeignGrant, isGrantType } from './policies/foreign-grant.ts';
 
-/** What a record of an issued token says; the same from the engine and from the short way in front of it. */
+/** What a record of an issued token says; the same from the engine and from the fast path. */
 export type IssuedToken = {
   readonly clientId: string;
   readonly accountId?: string | undefined;

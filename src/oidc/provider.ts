@@ -35,12 +35,12 @@ import { createOfflineAccessNotice } from './policies/offline-access.ts';
 import { createRecentApps, type RecentApps } from './recent-apps.ts';
 import { createRememberedConsents, type RememberedConsents } from './policies/remembered-consents.ts';
 import { createMachineTokenFinder } from './machine-tokens.ts';
-import { plainClientCredentials, type PlainClientCredentialsParts } from './fast/client-credentials.ts';
-import { plainIntrospection, type PlainIntrospectionParts } from './fast/introspection.ts';
+import { fastClientCredentials, type FastClientCredentialsParts } from './fast/client-credentials.ts';
+import { fastIntrospection, type FastIntrospectionParts } from './fast/introspection.ts';
 import { logEvents } from './event-log.ts';
 import { createFindRefusal } from './policies/scopes.ts';
 import { PosternProvider } from './seam/provider.ts';
-import type { ShortWay } from './fast/fast-answer.ts';
+import type { FastAnswer } from './fast/plain-request.ts';
 import { assertSignsAndVerifies } from './self-test.ts';
 import { signOutAtOnce } from './sign-out-at-once.ts';
 import { createHearingPolicy } from './policies/token-policies.ts';
@@ -56,8 +56,6 @@ export type EngineParts = Omit<
   readonly onSecretUsed?: SecretComparisonParts['onSecretUsed'];
   /** False: the keys may be out of date, and nothing may be signed with them. */
   readonly maySign: () => boolean;
-  /** False: the engine answers every request by itself, which must make no difference. */
-  readonly hasShortWays?: boolean | undefined;
 };
 
 export type Engine = {
@@ -68,8 +66,8 @@ export type Engine = {
   readonly findClient: (clientId: string) => Client | undefined;
   readonly consents: RememberedConsents;
   readonly recentApps: RecentApps;
-  /** By path below the issuer. */
-  readonly shortWays: ReadonlyMap<string, ShortWay>;
+  /** What http/fast-path.ts sends without the engine, by path below the issuer. */
+  readonly fastAnswers: ReadonlyMap<string, FastAnswer>;
   /** Runs inside the host's own Koa context. */
   readonly handle: Middleware;
 };
@@ -91,7 +89,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   const findMachineToken = createMachineTokenFinder(tokens, revoked, createStillAllowed(findClient));
   const mayHearOf = createHearingPolicy({ audiences, clientExists: (clientId) => clients.has(clientId) });
   const machines = { findClient, secrets, tokens, audiences, audit, findMachineToken, mayHearOf };
-  const shortWays = createShortWays({ ...parts, ...machines });
+  const fastAnswers = createFastAnswers({ ...parts, ...machines });
 
   const { records, hash } = parts.adapter;
   const lifetimeSeconds = config.lifetimes.consent;
@@ -145,22 +143,22 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     findClient,
     consents,
     recentApps,
-    shortWays,
+    fastAnswers,
     handle: (ctx, next) => inSpan('engine', {}, async () => handle(ctx, next)),
   };
 }
 
-type ShortWaysParts = Omit<PlainClientCredentialsParts, 'findRefusal'> &
-  Omit<PlainIntrospectionParts, 'issuer'> &
-  Pick<EngineParts, 'config' | 'hasShortWays'>;
+type FastAnswersParts = Omit<FastClientCredentialsParts, 'findRefusal'> &
+  Omit<FastIntrospectionParts, 'issuer'> &
+  Pick<EngineParts, 'config'>;
 
-function createShortWays({ config, hasShortWays, ...parts }: ShortWaysParts): ReadonlyMap<string, ShortWay> {
+function createFastAnswers({ config, ...parts }: FastAnswersParts): ReadonlyMap<string, FastAnswer> {
   // Without the grant, the engine knows no machine token either.
-  if (!config.features.clientCredentials || hasShortWays === false) return new Map();
+  if (!config.features.clientCredentials) return new Map();
   const findRefusal = createFindRefusal({ config, audiences: parts.audiences });
   return new Map([
-    [ENDPOINTS.token, plainClientCredentials({ ...parts, findRefusal })],
-    [ENDPOINTS.introspection, plainIntrospection({ ...parts, issuer: config.issuer })],
+    [ENDPOINTS.token, fastClientCredentials({ ...parts, findRefusal })],
+    [ENDPOINTS.introspection, fastIntrospection({ ...parts, issuer: config.issuer })],
   ]);
 }
 

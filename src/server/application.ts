@@ -43,8 +43,6 @@ export type SharedServices = {
   readonly maySign: () => boolean;
   /** Seconds; never shortened while running, because older tokens may live that long. */
   readonly tombstoneSeconds: (config: Config) => number;
-  /** False: the engine answers every request by itself. */
-  readonly hasShortWays?: boolean | undefined;
 };
 
 /** What an application is built of. */
@@ -82,7 +80,6 @@ export async function createApplication(
     verifySlow: shared.verifySlow,
     onSecretUsed: shared.uses.note,
     maySign: shared.maySign,
-    hasShortWays: shared.hasShortWays,
   });
 
   const csrf = createCsrf(hash);

@@ -35,8 +35,6 @@ export type ServerOptions = {
   readonly store?: Store;
   /** When the rotation job looks at the ring. */
   readonly rotationTimer?: Timer;
-  /** False: the engine answers every request by itself, also those that a short way in front of it would. */
-  readonly hasShortWays?: boolean;
 };
 
 export interface Server {
@@ -189,7 +187,7 @@ function createLifecycle(parts: LifecycleParts): Pick<Server, 'start' | 'stop'> 
 
 /** What protects the service is counted, leased and remembered here, so that a replacement neither renews nor forgets it. */
 function createSharedServices(parts: Parts, maySign: () => boolean): SharedServices {
-  const { store, hash, now, telemetry, hasShortWays } = parts;
+  const { store, hash, now, telemetry } = parts;
   const passwords = createPasswords(passwordThreads(), PASSWORDS_WAITING);
   return {
     now,
@@ -203,7 +201,6 @@ function createSharedServices(parts: Parts, maySign: () => boolean): SharedServi
     uses: createSecretUses(store.documents, now),
     maySign,
     tombstoneSeconds: createTombstoneSeconds(),
-    hasShortWays,
   };
 }
 

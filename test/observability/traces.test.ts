@@ -63,7 +63,7 @@ describe('a trace', () => {
   it('has each request for a document that many ask for', async () => {
     const { log } = world.told.telemetry;
     const before = log.level;
-    // As in production: at level debug nothing is answered the short way.
+    // As in production: at level debug everything goes through the middleware.
     log.level = 'info';
     for (let count = 0; count < 3; count += 1) await get(world, '/oauth/jwks.json');
     log.level = before;

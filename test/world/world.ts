@@ -42,8 +42,6 @@ export type WorldOptions = {
   readonly handStore?: (store: Store) => Store;
   /** Merged over the file, key by key. */
   readonly config?: Readonly<Record<string, unknown>>;
-  /** False: the engine answers by itself what a short way in front of it would. */
-  readonly hasShortWays?: boolean;
 };
 
 export type World = {
@@ -141,7 +139,6 @@ export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld>
       store: options.handStore?.(openedStore) ?? openedStore,
       now,
       ...(options.rotationTimer && { rotationTimer: options.rotationTimer }),
-      ...(options.hasShortWays !== undefined && { hasShortWays: options.hasShortWays }),
     },
   );
   await server.start();

@@ -1,7 +1,6 @@
-// The short way for the commonest request of all: a plain, correct client_credentials request. It only says yes; whatever
-// is unusual or wrong goes to the engine untouched, so no refusal, status or header is written twice. The engine's own
-// answer is the reference, and test/flow/plain-client-credentials.test.ts compares the two.
-import { randomFillSync } from 'node:crypto';
+// The answer to a plain, correct client_credentials request. The engine's own answer is the reference, and
+// test/flow/plain-client-credentials.test.ts compares the two.
+import { randomBytes } from 'node:crypto';
 import type { Client } from '../../config/config.ts';
 import type { Clock } from '../../store/store.ts';
 import type { Audit } from '../../observability/audit.ts';
@@ -9,17 +8,14 @@ import type { AccessTokens } from '../../tokens/access-token.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import { recordIssued } from '../audit-trail.ts';
 import type { SecretComparison } from '../client-authentication.ts';
-import { credentialsOf, peekForm } from './plain-form.ts';
 import type { FindRefusal } from '../policies/scopes.ts';
-import type { RequestState, ShortWay } from './fast-answer.ts';
+import { credentialsOf, type FastAnswer, peekForm, type RequestState } from './plain-request.ts';
 
 const FIELDS = new Set(['grant_type', 'scope', 'client_id', 'client_secret']);
 /** As the engine's own token ids: 256 bits. */
 const TOKEN_ID_BYTES = 32;
-/** Random bytes are fetched for so many tokens at a time: one by one they are dearer than all else that an id costs. */
-const IDS_AT_ONCE = 128;
 
-export type PlainClientCredentialsParts = {
+export type FastClientCredentialsParts = {
   readonly findClient: (clientId: string) => Client | undefined;
   readonly secrets: SecretComparison;
   readonly tokens: AccessTokens;
@@ -30,26 +26,17 @@ export type PlainClientCredentialsParts = {
   readonly maySign: () => boolean;
 };
 
-export function plainClientCredentials(parts: PlainClientCredentialsParts): ShortWay {
+export function fastClientCredentials(parts: FastClientCredentialsParts): FastAnswer {
   const { findClient, findRefusal, secrets, tokens, audiences, now, audit, maySign } = parts;
-
-  const nextId = createTokenIds();
 
   async function issue(clientId: string, scopes: readonly string[], state: RequestState) {
     const scope = scopes.length > 0 ? scopes.join(' ') : undefined;
-    const audience = audiences.audienceOf(scopes);
-    const lifetime = audiences.lifetimeOf(audience);
+    const aud = audiences.audienceOf(scopes);
+    const lifetime = audiences.lifetimeOf(aud);
     const iat = Math.floor(now() / 1000);
-    const jti = nextId();
-    const jwt = await tokens.sign({
-      sub: clientId,
-      aud: audience,
-      exp: iat + lifetime,
-      iat,
-      jti,
-      client_id: clientId,
-      scope,
-    });
+    const jti = randomBytes(TOKEN_ID_BYTES).toString('base64url');
+    const claims = { sub: clientId, aud, exp: iat + lifetime, iat, jti, client_id: clientId, scope };
+    const jwt = await tokens.sign(claims);
     recordIssued(audit, state, { clientId, grantType: 'client_credentials', scope, tokenId: jti });
     // RFC 6749 §5.1
     return { access_token: jwt, expires_in: lifetime, scope, token_type: 'Bearer' };
@@ -57,35 +44,18 @@ export function plainClientCredentials(parts: PlainClientCredentialsParts): Shor
 
   return async function answerClientCredentials(request, state) {
     const form = maySign() ? peekForm(request, FIELDS) : undefined;
-    const credentials =
-      form?.['grant_type'] === 'client_credentials' ? credentialsOf(request, form) : undefined;
-    if (credentials === undefined) return undefined;
-    const { clientId, secret } = credentials;
-    const client = findClient(clientId);
-    const scopes = plainScopes(form?.['scope']);
-    if (client === undefined || scopes === undefined || !mayAskForItself(client)) return undefined;
+    if (form?.['grant_type'] !== 'client_credentials') return undefined;
+    const credentials = credentialsOf(request, form);
+    const client = credentials && findClient(credentials.clientId);
+    const scopes = plainScopes(form['scope']);
+    if (credentials === undefined || client === undefined || scopes === undefined) return undefined;
+    if (!mayAskForItself(client)) return undefined;
     if (findRefusal({ client, scopes, isForPerson: false }) !== undefined) return undefined;
-    // A secret that is wrong, or slow to compare, is the engine's to refuse, and is counted there.
-    const from = { endpoint: 'token', address: state.clientAddress } as const;
-    const count = secrets.comparePlain(from, client, secret);
+    const address = state.clientAddress;
+    const count = secrets.comparePlain({ endpoint: 'token', address }, client, credentials.secret);
     if (count === undefined) return undefined;
-    return async () => {
-      await count();
-      return issue(clientId, scopes, state);
-    };
-  };
-}
-
-function createTokenIds(): () => string {
-  const pool = Buffer.alloc(TOKEN_ID_BYTES * IDS_AT_ONCE);
-  let used = pool.length;
-  return () => {
-    if (used === pool.length) {
-      randomFillSync(pool);
-      used = 0;
-    }
-    used += TOKEN_ID_BYTES;
-    return pool.toString('base64url', used - TOKEN_ID_BYTES, used);
+    await count();
+    return issue(client.clientId, scopes, state);
   };
 }
 

@@ -1,17 +1,15 @@
-// The short way for an API that asks about a machine token with each of its requests (RFC 7662). It only says yes; whatever is
-// unusual or wrong, or may be somebody else's to know, goes to the engine untouched. The engine's own answer is the reference, and
-// test/flow/plain-introspection.test.ts compares the two.
+// The answer to an API that asks about a live machine token (RFC 7662) and may hear of it. The engine's own answer is the reference,
+// and test/flow/plain-introspection.test.ts compares the two.
 import type { Client } from '../../config/config.ts';
 import type { SecretComparison } from '../client-authentication.ts';
 import type { FindMachineToken, MachineToken } from '../machine-tokens.ts';
-import { credentialsOf, peekForm } from './plain-form.ts';
-import type { ShortWay } from './fast-answer.ts';
 import type { MayHearOf } from '../policies/token-policies.ts';
+import { credentialsOf, type FastAnswer, peekForm } from './plain-request.ts';
 
 /** A hint is only a hint: what is found is the same with any and with none (RFC 7662 §2.1). */
 const FIELDS = new Set(['token', 'token_type_hint', 'client_id', 'client_secret']);
 
-export type PlainIntrospectionParts = {
+export type FastIntrospectionParts = {
   readonly issuer: string;
   readonly findClient: (clientId: string) => Client | undefined;
   readonly secrets: SecretComparison;
@@ -19,7 +17,7 @@ export type PlainIntrospectionParts = {
   readonly mayHearOf: MayHearOf;
 };
 
-export function plainIntrospection(parts: PlainIntrospectionParts): ShortWay {
+export function fastIntrospection(parts: FastIntrospectionParts): FastAnswer {
   const { issuer, findClient, secrets, mayHearOf } = parts;
 
   /** An outage is the engine's to answer. */
@@ -36,10 +34,8 @@ export function plainIntrospection(parts: PlainIntrospectionParts): ShortWay {
     if (count === undefined || token === undefined) return undefined;
     const { clientId, aud } = token;
     if (!mayHearOf(caller.clientId, { kind: 'ClientCredentials', clientId, aud })) return undefined;
-    return async () => {
-      await count();
-      return describe(token, issuer);
-    };
+    await count();
+    return describe(token, issuer);
   };
 }
 

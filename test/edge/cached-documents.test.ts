@@ -1,5 +1,5 @@
-// The short way of discovery and JWKS against the long one, byte by byte, over requests that are made up. At level debug the log
-// follows each request through the whole list of middleware, so the level says which way a request goes.
+// Discovery and JWKS by the fast path and through the middleware, byte by byte, over requests that are made up. At level debug the log
+// follows each request through the middleware, so the level says which way a request goes.
 import { describe, expect, it } from 'vitest';
 import { useWorld } from '../world/each-store.ts';
 import { SPA_ORIGIN, type OpenWorld } from '../world/world.ts';
@@ -185,21 +185,21 @@ async function growth(world: OpenWorld, work: () => Promise<void>): Promise<Reco
   return Object.fromEntries(after.filter(([, count]) => count !== 0));
 }
 
-/** Lines of the log about a request that went the long way. */
+/** Lines of the log about a request that went through the middleware. */
 const followed = (world: OpenWorld) =>
   world.told.log.filter((line) => line.includes('"msg":"request"')).length;
 
 describe.each([
   ['at the root of a host, by http', undefined],
   ['at a path, by https', 'https://id.example/auth'],
-])('discovery and JWKS by the short way, %s', (_title, issuer) => {
+])('discovery and JWKS by the fast path, %s', (_title, issuer) => {
   const world = useWorld({ ...(issuer && { issuer }), config: { cors: { allowed_origins: [ALLOWED] } } });
   const setLevel = (level: Level) => {
     world().told.telemetry.log.level = level;
   };
   const targets = () => targetsOf(world().base).slice(0, 5);
 
-  it('HT-22: are byte for byte those of the long way, for whatever is sent, and are counted alike', async () => {
+  it('HT-22: are byte for byte those of the middleware, for whatever is sent, and are counted alike', async () => {
     setLevel('debug');
     const etag = headerOf(await exchange(world().base, plain(pick(targets(), 0))), 'ETag') ?? '';
     const requests = makeRequests(world().base, etag, 1500);
@@ -251,7 +251,7 @@ describe.each([
     expect(headerOf(answer, 'Connection')).toBe('close');
   });
 
-  it('IN-10: go the long way for a log at debug, each of them', async () => {
+  it('IN-10: go through the middleware for a log at debug, each of them', async () => {
     setLevel('info');
     for (const target of targets()) await exchange(world().base, plain(target));
     setLevel('debug');

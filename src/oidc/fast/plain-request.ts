@@ -1,12 +1,22 @@
-// What the short ways in front of the engine understand of a request: a plain form that is whole already, and a client that names
-// itself without any need of decoding. Everything else is undefined, which leaves the request, as it was, to the engine.
+// What the answers in this folder take: a small form that is whole already, from a client that names itself without any need of
+// decoding. Everything else goes to the engine as it came.
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
 
+/** As the middleware has it in `ctx.state`. */
+export type RequestState = { readonly requestId: string; readonly clientAddress: string };
+
+/**
+ * Resolves the body of a 200; undefined leaves the request to the engine. Until the answer is sure nothing is counted or changed, and
+ * the request is as it was. From then on it throws what the engine's way would throw (429, 503).
+ */
+export type FastAnswer = (request: IncomingMessage, state: RequestState) => Promise<object | undefined>;
+
 const FORM = 'application/x-www-form-urlencoded';
 const MAX_BYTES = 4096;
-/** With one of these the engine has something to say about how the client authenticates, or for whom the answer is. */
+/** A browser sends these, or a client that authenticates in another way. */
 const UNUSUAL_HEADERS = [
+  'cookie',
   'origin',
   'transfer-encoding',
   'oauth-client-attestation',
@@ -17,24 +27,23 @@ const UNUSUAL_HEADERS = [
 export type PlainForm = Readonly<Partial<Record<string, string>>>;
 export type PlainCredentials = { readonly clientId: string; readonly secret: string };
 
+const lengthOf = ({ headers }: IncomingMessage) => Number(headers['content-length']);
+
 /** Whether the head announces a form that is small enough and has nothing unusual about it. */
-export function announcesForm({ headers }: IncomingMessage): boolean {
-  const length = lengthOf(headers);
-  return (
-    headers['content-type'] === FORM &&
-    length > 0 &&
-    length <= MAX_BYTES &&
-    UNUSUAL_HEADERS.every((name) => headers[name] === undefined)
-  );
+export function announcesForm(request: IncomingMessage): boolean {
+  const { headers } = request;
+  const length = lengthOf(request);
+  const isForm = headers['content-type'] === FORM && length > 0 && length <= MAX_BYTES;
+  return isForm && UNUSUAL_HEADERS.every((name) => headers[name] === undefined);
 }
 
-const lengthOf = (headers: IncomingMessage['headers']) => Number(headers['content-length']);
-
-/** The announced form, when it is whole already and holds `fields` only, each once. The request is left as it was. */
+/** The form, when it has arrived and holds `fields` only, each once. */
 export function peekForm(request: IncomingMessage, fields: ReadonlySet<string>): PlainForm | undefined {
-  const body = announcesForm(request) ? peek(request) : undefined;
-  if (body?.length !== lengthOf(request.headers)) return undefined;
-  return readForm(body.toString('utf8'), fields);
+  // Read and put back in one synchronous step, so that no other reader sees the stream in between.
+  const body = request.read() as Buffer | null;
+  if (body === null) return undefined;
+  request.unshift(body);
+  return body.length === lengthOf(request) ? readForm(body.toString('utf8'), fields) : undefined;
 }
 
 function readForm(text: string, fields: ReadonlySet<string>): PlainForm | undefined {
@@ -47,20 +56,12 @@ function readForm(text: string, fields: ReadonlySet<string>): PlainForm | undefi
   return form;
 }
 
-/** As node:querystring has it, which is what the engine uses; a pair with nothing encoded in it is only cut. */
+/** As node:querystring has it, which the engine uses; a pair with nothing encoded in it is only cut. */
 function readPair(pair: string): readonly [name: string, value: string] {
   const equals = pair.indexOf('=');
   if (equals > 0 && !/[%+]/.test(pair)) return [pair.slice(0, equals), pair.slice(equals + 1)];
   const [name = '', value] = Object.entries(parse(pair))[0] ?? [];
   return [name, String(value)];
-}
-
-/** In one synchronous step, so that nobody else sees the stream in between. */
-function peek(request: IncomingMessage): Buffer | undefined {
-  const chunk = request.read() as Buffer | null;
-  if (chunk === null) return undefined;
-  request.unshift(chunk);
-  return chunk;
 }
 
 /** One way of authenticating, without any need of decoding (RFC 6749 §2.3.1). */
