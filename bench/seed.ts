@@ -17,8 +17,8 @@ import type { RedisConnection } from '../src/store/redis/connection.ts';
 import { createRedisDocuments } from '../src/store/redis/documents.ts';
 import { createRedisRecords } from '../src/store/redis/records.ts';
 import { SCRIPTS } from '../src/store/redis/scripts.ts';
-import { createRequestRecords } from '../src/store/request-records.ts';
 import type { DocumentStore, RecordStore } from '../src/store/store.ts';
+import { createUnitOfWork } from '../src/store/unit-of-work.ts';
 import { PASSWORD, personId, personName, RESOURCE, SCOPE } from './names.ts';
 import { claimsOf, FULL_HASH, POSTERN_ENV } from './postern.ts';
 
@@ -36,10 +36,10 @@ export async function seedGrants(configFile: string, count: number): Promise<num
   await store.close();
   const bulk = await openBulk(config.store);
   const parts = {
-    records: createRequestRecords(bulk.records, Date.now),
+    records: createUnitOfWork(bulk, Date.now),
     hash,
     clock: { now: Date.now, ahead: 0 },
-    expectPerson: () => undefined,
+    accounts: { findLive: () => Promise.resolve(undefined) },
     onDamaged: () => undefined,
     tombstoneSeconds: 90 * DAY,
   };

@@ -27,7 +27,7 @@ import { sizes } from './sizes.ts';
 export type AppParts = {
   readonly config: Config;
   readonly engine: Engine;
-  readonly oneRequest: Middleware;
+  readonly unitOfWork: Middleware;
   readonly interactions: Middleware;
   readonly pages: Pages;
   readonly assets: Assets;
@@ -36,7 +36,7 @@ export type AppParts = {
 };
 
 export function createApp(parts: AppParts): App {
-  const { config, engine, oneRequest, interactions, pages, assets, limits, telemetry } = parts;
+  const { config, engine, unitOfWork, interactions, pages, assets, limits, telemetry } = parts;
   const { log, metrics } = telemetry;
   const { issuer, clients, trustedProxies, signingKeys } = config;
   const app = new Koa();
@@ -71,7 +71,7 @@ export function createApp(parts: AppParts): App {
   app.use(documents.serve);
   app.use(serveAssets(assets));
   app.use(formAsQuery(issuer));
-  app.use(oneRequest);
+  app.use(unitOfWork);
   app.use(below('/interaction/', interactions));
   app.use(engine.handle);
   return { callback: () => fastPath.inFrontOf(app.callback()) };

@@ -1,11 +1,11 @@
-// The engine's adapter over our record store. Owns the translation: keyed hashes for names, one winner for a code or a refresh
-// token. Knows no store and no HTTP; what stands in a record is record-payload.ts.
+// The engine's adapter over the store, in the unit of work of a request: keyed hashes for names, one winner for a code or a
+// refresh token. What stands in a record is record-payload.ts.
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
-import type { RequestRecords } from '../store/request-records.ts';
-import type { StoreClock, StoredRecord } from '../store/store.ts';
-import { createExpectation, type ExpectationParts } from './expected-reads.ts';
+import { GRANT, type StoredRecord } from '../store/store.ts';
+import type { UnitOfWork } from '../store/unit-of-work.ts';
+import { createReadAhead, type ReadAheadParts } from './read-ahead.ts';
 import { recordKey } from './record-key.ts';
-import { createRecordPayload, type OnDamaged } from './record-payload.ts';
+import { createRecordPayload } from './record-payload.ts';
 import { createSessionRecords } from './session-records.ts';
 
 /** Models whose records belong to a grant and die with it. */
@@ -13,12 +13,10 @@ const GRANTABLE = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
 /** Models whose records say what will be asked for next. */
 const LEADING = new Set([...GRANTABLE, 'Interaction']);
 
-export type AdapterParts = ExpectationParts & {
-  readonly records: RequestRecords;
-  readonly clock: StoreClock;
+export type AdapterParts = ReadAheadParts & {
+  readonly records: UnitOfWork;
   /** Seconds that a revoked grant is remembered: longer than any of its tokens lives. */
   readonly tombstoneSeconds: number;
-  readonly onDamaged: OnDamaged;
 };
 
 /** A record of a form that only a newer version knows throws NewerForm. */
@@ -27,11 +25,11 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
   const { toText, payloadOf } = createRecordPayload(model, parts.clock, parts.onDamaged);
   const sessions = createSessionRecords(parts, toText);
   const keyOf = (id: string) => recordKey(hash, model, id);
-  const grantKeyOf = (grantId: string) => recordKey(hash, 'Grant', grantId);
-  const expectMore = LEADING.has(model) ? createExpectation(parts) : () => undefined;
+  const grantKeyOf = (grantId: string) => recordKey(hash, GRANT, grantId);
+  const readAhead = LEADING.has(model) ? createReadAhead(model, parts) : () => undefined;
 
   function grantOf(id: string, { grantId }: AdapterPayload): string | undefined {
-    if (model === 'Grant') return keyOf(id);
+    if (model === GRANT) return keyOf(id);
     return GRANTABLE.has(model) && grantId !== undefined ? grantKeyOf(grantId) : undefined;
   }
 
@@ -69,15 +67,8 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
     },
 
     async find(id) {
-      const record = await records.find(model, keyOf(id), {
-        // A grant belongs to itself.
-        grant: model === 'Grant' ? keyOf(id) : undefined,
-        meanwhile: (early) => expectMore(payloadOf(early, id)),
-      });
-      if (record === undefined || isEndedSession(record)) return undefined;
-      const payload = payloadOf(record, id);
-      expectMore(payload);
-      return payload;
+      const record = await records.find(model, keyOf(id), readAhead(id));
+      return record && !isEndedSession(record) ? payloadOf(record, id) : undefined;
     },
 
     async findByUid(uid) {
@@ -98,7 +89,7 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
     },
 
     async destroy(id) {
-      if (model === 'Grant') return revokeGrant(id);
+      if (model === GRANT) return revokeGrant(id);
       if (model === 'Session') return sessions.end(id);
       // Only a revocation destroys one of these, and it ends the grant: the tombstone first, so that an outage in between
       // leaves nothing of the family alive that a repeat would no longer find (RD-10).

@@ -91,7 +91,7 @@ export function createInteractions(engine: Engine, adapter: AdapterParts, audit:
     const merge = { mergeWithLastSubmission: true };
     // Its session may have ended since it was found.
     const destination = await orGone(engine.provider.interactionResult(ctx.req, ctx.res, made, merge));
-    await adapter.records.settle();
+    await adapter.records.flush();
     return destination;
   }
 

@@ -7,8 +7,8 @@ import type { StoreClock, StoredRecord } from '../store/store.ts';
 /** Stands for the record's own id inside its stored payload. Raw, as JSON never has it: nobody can send it. */
 const OWN_ID = '\u0001';
 
-/** Hears of a record whose payload isn't a JSON object. `key` is the keyed hash that it is stored under. */
-export type OnDamaged = (kind: string, key: string) => void;
+/** Called with a record whose payload isn't a JSON object. */
+export type OnDamaged = (kind: string, record: StoredRecord) => void;
 
 export type RecordPayload = {
   readonly toText: (id: string, payload: AdapterPayload) => string;
@@ -29,7 +29,7 @@ export function createRecordPayload(model: string, clock: StoreClock, onDamaged:
       const text = id === undefined ? record.payload : record.payload.replaceAll(OWN_ID, id);
       const form = readForm(text, `a record of the kind ${model}`);
       if (form === undefined) {
-        onDamaged(model, record.key);
+        onDamaged(model, record);
         return undefined;
       }
       const { v: _version, ...stored } = form;

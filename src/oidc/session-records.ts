@@ -2,8 +2,8 @@
 // ended, and gives it a new id when somebody signs in, also in two tabs at once.
 import type { AdapterPayload } from 'oidc-provider';
 import type { KeyedHash } from '../store/keyed-hash.ts';
-import type { RequestRecords } from '../store/request-records.ts';
 import type { NewRecord, StoredRecord } from '../store/store.ts';
+import type { UnitOfWork } from '../store/unit-of-work.ts';
 import { recordKey } from './record-key.ts';
 import type { RecordPayload } from './record-payload.ts';
 
@@ -11,7 +11,7 @@ const KIND = 'Session';
 /** For as long as a request may be under way, and more. */
 const ENDED_SECONDS = 3600;
 
-type SessionParts = { readonly records: RequestRecords; readonly hash: KeyedHash };
+type SessionParts = { readonly records: UnitOfWork; readonly hash: KeyedHash };
 /** `oldId`: the session that this one follows. */
 type SessionPayload = AdapterPayload & { readonly oldId?: string };
 

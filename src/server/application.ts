@@ -1,7 +1,7 @@
 // One application: limits, users, an engine instance and the middleware in front of it, built of a configuration, a key set and
 // the views. Nothing of it changes afterwards; replace.ts puts another one in its place.
 import { randomBytes } from 'node:crypto';
-import type { AccountStates } from '../users/account-state.ts';
+import { type AccountStates, createAccountStates } from '../users/account-state.ts';
 import { createAccounts } from '../users/accounts.ts';
 import { createDevices } from '../users/trusted-browsers.ts';
 import type { Passwords } from '../users/passwords.ts';
@@ -12,8 +12,8 @@ import type { Config, RateLimits } from '../config/config.ts';
 import type { VerifySlow } from '../oidc/client-authentication.ts';
 import { createEngine } from '../oidc/provider.ts';
 import { createInteractions } from '../oidc/interactions.ts';
-import { oneRequest } from '../oidc/one-request.ts';
 import type { SecretUses } from '../oidc/secret-uses.ts';
+import { unitOfWork } from '../oidc/unit-of-work.ts';
 import { createApp } from '../http/app.ts';
 import type { App } from '../http/server.ts';
 import { createCsrf } from '../interaction/csrf.ts';
@@ -23,8 +23,8 @@ import type { KeySet } from '../keys/key-set.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Views } from '../views/views.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
-import { createRequestRecords, type RequestRecords } from '../store/request-records.ts';
-import type { Clock, Store } from '../store/store.ts';
+import type { Clock, Store, StoredRecord } from '../store/store.ts';
+import { createUnitOfWork, type UnitOfWork } from '../store/unit-of-work.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import { createRevokedTokens } from '../tokens/revoked-tokens.ts';
 
@@ -56,16 +56,16 @@ export async function createApplication(
   const { store, hash, states, now, telemetry } = shared;
   const { pages, assets } = views;
   const limits = shared.limitsOf(config.rateLimits);
-  const records = createRequestRecords(store.records, now);
+  const records = createUnitOfWork(store, now);
   const { accounts, devices, signIn } = usersOf(config, shared, { records, limits });
 
   const adapter = {
     records,
     hash,
     clock: store.clock,
-    expectPerson: accounts.expect,
+    accounts,
     tombstoneSeconds: shared.tombstoneSeconds(config),
-    onDamaged: reportDamaged(records, telemetry),
+    onDamaged: reportDamaged(telemetry),
   };
   const engine = await createEngine({
     config,
@@ -100,7 +100,7 @@ export async function createApplication(
   return createApp({
     config,
     engine,
-    oneRequest: oneRequest({ ...adapter, issuer: config.issuer }),
+    unitOfWork: unitOfWork(adapter, config.issuer),
     interactions,
     pages,
     assets,
@@ -113,10 +113,14 @@ export async function createApplication(
 function usersOf(
   { users }: Config,
   { store, hash, states, passwords, now }: SharedServices,
-  { records, limits }: { readonly records: RequestRecords; readonly limits: Limits },
+  { records, limits }: { readonly records: UnitOfWork; readonly limits: Limits },
 ) {
   const people = createPeople(store.documents);
-  const accounts = createAccounts({ users, states, people, once: records.once, clock: store.clock });
+  const remembered = {
+    states: createAccountStates(records.documents),
+    people: createPeople(records.documents),
+  };
+  const accounts = createAccounts({ users, states, people, remembered, clock: store.clock });
   const devices = createDevices(hash, now, randomBytes);
   const countAttempt: CountAttempt = (attempt) => limits.takeSignInAttempt(attempt);
   const signIn = createSignIn({ accounts, people, passwords, devices, countAttempt, now });
@@ -124,12 +128,12 @@ function usersOf(
 }
 
 /** One request may meet the same record several times. */
-function reportDamaged({ once }: RequestRecords, { log, metrics }: Telemetry) {
-  return (kind: string, key: string): void => {
-    void once(`damaged ${key}`, () => {
-      metrics.recordDamaged(kind);
-      log.error({ kind, hash: key }, 'a stored record is damaged and counts as absent');
-      return Promise.resolve();
-    });
+function reportDamaged({ log, metrics }: Telemetry) {
+  const reported = new WeakSet<StoredRecord>();
+  return (kind: string, record: StoredRecord): void => {
+    if (reported.has(record)) return;
+    reported.add(record);
+    metrics.recordDamaged(kind);
+    log.error({ kind, hash: record.key }, 'a stored record is damaged and counts as absent');
   };
 }

@@ -23,9 +23,9 @@ export function measured(store: Store, onOperation: OnOperation): Store {
   const { exchange } = records;
   const measuredRecords: RecordStore = {
     save: (record) => run('records.save', () => records.save(record)),
-    find: (kind, key, hints) => run('records.find', () => records.find(kind, key, hints)),
+    find: (kind, key, onFound) => run('records.find', () => records.find(kind, key, onFound)),
     findByAlias: (kind, alias) => run('records.find_by_alias', () => records.findByAlias(kind, alias)),
-    consume: (kind, key, known) => run('records.consume', () => records.consume(kind, key, known)),
+    consume: (kind, key, found) => run('records.consume', () => records.consume(kind, key, found)),
     ...(exchange && {
       exchange: (kind, key, saved) => run('records.exchange', () => exchange(kind, key, saved)),
     }),

@@ -36,13 +36,14 @@ export type StoredRecord = {
   readonly alias?: string | undefined;
 };
 
-/** What a caller knows beforehand, so that a store far away is asked for several things at once. Never changes what is found. */
-export type FindHints = {
-  /** The grant that the record will turn out to belong to. */
-  readonly grant?: string | undefined;
-  /** Told of a live record whose grant is still being asked about, and may be dead: for whoever can ask for more meanwhile. */
-  readonly meanwhile?: ((record: StoredRecord) => void) | undefined;
-};
+/** The kind of a grant's own record: its key is the name of the grant. */
+export const GRANT = 'Grant';
+
+/**
+ * Called by a store over the network with a record as soon as it is there, before its grant was looked up: for reads that can
+ * start meanwhile. The record may turn out to be dead.
+ */
+export type OnFound = (record: StoredRecord) => void;
 
 export type SaveResult = 'saved' | 'grant_revoked' | 'ended';
 
@@ -57,13 +58,13 @@ export interface RecordStore {
    */
   save(record: NewRecord): Promise<SaveResult>;
   /** The live record, or undefined when absent, expired or when its grant is revoked. */
-  find(kind: string, key: string, hints?: FindHints): Promise<StoredRecord | undefined>;
+  find(kind: string, key: string, onFound?: OnFound): Promise<StoredRecord | undefined>;
   findByAlias(kind: string, alias: string): Promise<StoredRecord | undefined>;
   /**
    * The only lock of the whole service: a compare-and-set that keeps the time to live and never recreates a key.
-   * `known` is the live record as the caller has just read it: its grant isn't asked about again.
+   * `found`: the live record as this request has read it, whose grant isn't looked up again.
    */
-  consume(kind: string, key: string, known?: StoredRecord): Promise<ConsumeResult>;
+  consume(kind: string, key: string, found?: StoredRecord): Promise<ConsumeResult>;
   /**
    * Only where the store has transactions: as `consume`, and where this caller won, as `save` of each of `records`. All of it
    * happens or nothing.

@@ -43,8 +43,6 @@ export interface Accounts {
    * Throws StoreUnavailable: without an answer no person is called unknown.
    */
   findLive(id: string, issued?: Issued): Promise<Account | undefined>;
-  /** This request will ask for that person. */
-  readonly expect: (id: string) => void;
   /** The same store calls for every name. Throws StoreUnavailable. */
   findByUsername(typed: string): Promise<Found>;
   /**
@@ -56,16 +54,17 @@ export interface Accounts {
   maySignIn(found: Found): Promise<boolean>;
 }
 
-/** Runs `work` once a request, as the store's RequestRecords have it. */
-export type Once = <T>(name: string, work: () => Promise<T>) => Promise<T>;
-
 export type AccountsParts = {
   /** `validAfter` is a time of the store. */
   readonly clock: Pick<StoreClock, 'ahead'>;
   readonly users: readonly User[];
   readonly states: AccountStates;
   readonly people: People;
-  readonly once: Once;
+  /** The same, each read once a request. Signing in reads again: the password takes time to compare. */
+  readonly remembered: {
+    readonly states: Pick<AccountStates, 'get'>;
+    readonly people: Pick<People, 'findById'>;
+  };
 };
 
 const NOBODY = 'nobody';
@@ -74,13 +73,10 @@ const NOBODY = 'nobody';
 type Ends = readonly [number, number];
 const generationOf = (ends: Ends) => ends.join('.');
 
-export function createAccounts({ users, states, people, once, clock }: AccountsParts): Accounts {
+export function createAccounts({ users, states, people, remembered, clock }: AccountsParts): Accounts {
   const byId = new Map(users.map((user) => [user.id, user]));
   const byUsername = new Map(users.map((user) => [canonicalUsername(user.username), user]));
   const decoys = decoysOf(users);
-
-  const stateOf = (id: string) => once(`state of ${id}`, () => states.get(id));
-  const personOf = (id: string) => once(`person ${id}`, () => people.findById(id));
 
   function isVoid(issued: Issued | undefined, ends: Ends): boolean {
     if (issued === undefined) return false;
@@ -89,7 +85,7 @@ export function createAccounts({ users, states, people, once, clock }: AccountsP
   }
 
   async function findStored(id: string, issued: Issued | undefined): Promise<Account | undefined> {
-    const [person, state] = await Promise.all([personOf(id), stateOf(id)]);
+    const [person, state] = await Promise.all([remembered.people.findById(id), remembered.states.get(id)]);
     if (person === undefined || state.disabled) return undefined;
     if (isVoid(issued, [person.validAfter, state.validAfter])) return undefined;
     return { id, username: person.username, claims: person.claims };
@@ -107,14 +103,9 @@ export function createAccounts({ users, states, people, once, clock }: AccountsP
       const user = byId.get(id);
       if (user === undefined) return findStored(id, issued);
       if (user.disabled) return undefined;
-      const { disabled, validAfter } = await stateOf(id);
+      const { disabled, validAfter } = await remembered.states.get(id);
       if (disabled || isVoid(issued, [0, validAfter])) return undefined;
       return { id, username: user.username, claims: user.claims };
-    },
-    expect(id) {
-      const reads = byId.has(id) ? [stateOf(id)] : [personOf(id), stateOf(id)];
-      // Whoever asks hears of a failure; until then nobody listens.
-      for (const read of reads) read.catch(() => undefined);
     },
     async findByUsername(typed) {
       const fromFile = byUsername.get(canonicalUsername(typed));

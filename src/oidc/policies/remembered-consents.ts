@@ -48,7 +48,7 @@ export function createRememberedConsents(parts: ConsentParts): RememberedConsent
     if (lifetimeSeconds === 0) return undefined;
     const record = await records.find(CONSENT, keyOf(accountId, clientId));
     const form = record && readForm(record.payload, 'a consent');
-    if (record !== undefined && form === undefined) onDamaged(CONSENT, record.key);
+    if (record !== undefined && form === undefined) onDamaged(CONSENT, record);
     if (form === undefined) return undefined;
     const { at, generation } = form as ConsentForm;
     const account = await findLive(accountId, { generation, at: at - clock.ahead });

@@ -6,14 +6,15 @@ import { readClock, toLifeMs } from '../lifetime.ts';
 import type { RedisConnection } from './connection.ts';
 import { aliasKey, grantDeadKey, grantIndexKey, recordKey } from './keys.ts';
 import { toBoolean, toNumber, toTexts } from './replies.ts';
-import type {
-  Clock,
-  ConsumeResult,
-  FindHints,
-  NewRecord,
-  RecordStore,
-  SaveResult,
-  StoredRecord,
+import {
+  type Clock,
+  type ConsumeResult,
+  GRANT,
+  type NewRecord,
+  type OnFound,
+  type RecordStore,
+  type SaveResult,
+  type StoredRecord,
 } from '../store.ts';
 
 /** How many records of a revoked grant are deleted at once. */
@@ -31,7 +32,7 @@ export function createRedisRecords(connection: RedisConnection, now: Clock): Rec
       return save(connection, record, { at: readClock(now), lifeMs: toLifeMs(record.ttlSeconds) });
     },
 
-    find: (kind, key, hints) => findRecord(connection, { kind, key }, readClock(now), hints),
+    find: (kind, key, onFound) => findRecord(connection, { kind, key }, readClock(now), onFound),
 
     async findByAlias(kind, alias) {
       const pointer = aliasKey(kind, alias);
@@ -42,11 +43,11 @@ export function createRedisRecords(connection: RedisConnection, now: Clock): Rec
       return record?.alias === alias ? record : undefined;
     },
 
-    async consume(kind, key, known) {
+    async consume(kind, key, found) {
       const at = readClock(now);
       const id = recordKey(toRecordId(kind, key));
-      // Asked before the mark is set, never after it: whoever comes second revokes the grant, and the first has won.
-      const grant = known === undefined ? await liveGrantOf(connection, id, at) : (known.grant ?? '');
+      // Asked before the mark is set, never after it: who comes second revokes the grant, and the first has won.
+      const grant = found === undefined ? await liveGrantOf(connection, id, at) : (found.grant ?? '');
       if (grant === undefined) return 'gone';
       const claim = {
         script: 'consumeRecord',
@@ -154,19 +155,20 @@ async function findRecord(
   connection: RedisConnection,
   { kind, key }: Name,
   at: number,
-  { grant: expected, meanwhile }: FindHints = {},
+  onFound?: OnFound,
 ): Promise<StoredRecord | undefined> {
   const id = recordKey(toRecordId(kind, key));
-  const ahead = expected === undefined ? undefined : isRevoked(connection, expected, at);
-  // Whoever asked for the record hears of it; until then nobody listens to this one.
+  // A grant's own record says beforehand which tombstone to look for.
+  const ahead = kind === GRANT ? isRevoked(connection, key, at) : undefined;
+  // Where the record can't be read either, that failure is the one to report.
   ahead?.catch(() => undefined);
   const fields = await connection.ask(id, (redis) => redis.hmget(id, 'p', 'e', 'c', 'g', 'a', 'u'));
   if (fields[5]) await settleRecord(connection, id);
   const record = toLiveRecord(key, fields, at);
+  if (record !== undefined) onFound?.(record);
   if (record?.grant === undefined) return record;
-  meanwhile?.(record);
   // A record that was written while its grant was being revoked is still there, and dead.
-  const isDead = record.grant === expected && ahead ? ahead : isRevoked(connection, record.grant, at);
+  const isDead = record.grant === key && ahead ? ahead : isRevoked(connection, record.grant, at);
   return (await isDead) ? undefined : record;
 }
 

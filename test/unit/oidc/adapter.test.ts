@@ -8,8 +8,8 @@ import { type AdapterParts, createAdapter } from '../../../src/oidc/adapter.ts';
 import { recordKey } from '../../../src/oidc/record-key.ts';
 import { createKeyedHash } from '../../../src/store/keyed-hash.ts';
 import { openLmdb } from '../../../src/store/lmdb/lmdb-store.ts';
-import { createRequestRecords } from '../../../src/store/request-records.ts';
 import type { NewRecord, RecordStore, Store } from '../../../src/store/store.ts';
+import { createUnitOfWork } from '../../../src/store/unit-of-work.ts';
 
 const hash = createKeyedHash(Buffer.alloc(32, 3));
 const newId = () => randomBytes(32).toString('base64url');
@@ -20,11 +20,11 @@ let parts: AdapterParts;
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'postern-adapter-'));
   store = await openLmdb({ folder, now: () => Date.now() });
-  const records = createRequestRecords(store.records, Date.now);
+  const records = createUnitOfWork(store, Date.now);
   parts = {
     records,
     hash,
-    expectPerson: () => undefined,
+    accounts: { findLive: () => Promise.resolve(undefined) },
     clock: store.clock,
     tombstoneSeconds: 3600,
     onDamaged: () => undefined,
@@ -181,11 +181,11 @@ describe('a session', () => {
       saved.push(record);
       return store.records.save(record);
     };
-    const records = createRequestRecords({ ...store.records, save }, Date.now);
+    const records = createUnitOfWork({ ...store, records: { ...store.records, save } }, Date.now);
     const sessions = createAdapter('Session', { ...parts, records });
     const [id, uid] = [newId(), newId()];
     await sessions.upsert(id, { jti: id, uid, accountId: 'usr_1' }, 60);
-    await records.inOneRequest(async () => {
+    await records.run(async () => {
       await sessions.destroy(id);
       expect(await sessions.find(id)).toBeUndefined();
     });

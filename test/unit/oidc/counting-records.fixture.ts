@@ -16,17 +16,17 @@ export function countCalls(real: RecordStore): CountingRecords {
         calls.push(`${record.kind}.save`);
         return real.save(record);
       },
-      find(kind, key, hints) {
+      find(kind, key, onFound) {
         calls.push(`${kind}.find`);
-        return real.find(kind, key, hints);
+        return real.find(kind, key, onFound);
       },
       findByAlias(kind, alias) {
         calls.push(`${kind}.findByAlias`);
         return real.findByAlias(kind, alias);
       },
-      consume(kind, key, known) {
+      consume(kind, key, found) {
         calls.push(`${kind}.consume`);
-        return real.consume(kind, key, known);
+        return real.consume(kind, key, found);
       },
       destroy(kind, key) {
         calls.push(`${kind}.destroy`);

@@ -16,7 +16,7 @@ import type { Config } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { createEngine, type Engine } from '../../../src/oidc/provider.ts';
 import { createInteractions } from '../../../src/oidc/interactions.ts';
-import { oneRequest } from '../../../src/oidc/one-request.ts';
+import { unitOfWork } from '../../../src/oidc/unit-of-work.ts';
 import { createApp } from '../../../src/http/app.ts';
 import { createCsrf } from '../../../src/interaction/csrf.ts';
 import { interactionRoutes } from '../../../src/interaction/routes.ts';
@@ -27,8 +27,8 @@ import { createAssets } from '../../../src/views/assets.ts';
 import { createPages } from '../../../src/views/pages.ts';
 import { createKeyedHash } from '../../../src/store/keyed-hash.ts';
 import { openLmdb } from '../../../src/store/lmdb/lmdb-store.ts';
-import { createRequestRecords } from '../../../src/store/request-records.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { createUnitOfWork } from '../../../src/store/unit-of-work.ts';
 import { silentTelemetry } from '../../../src/observability/telemetry.ts';
 import { createRevokedTokens } from '../../../src/tokens/revoked-tokens.ts';
 import { freePort } from '../../servers.ts';
@@ -74,7 +74,7 @@ async function assemble(config: Config, store: Store) {
   const telemetry = silentTelemetry();
   const hash = createKeyedHash(Buffer.alloc(32, 1));
   const { records: counted, calls } = countCalls(store.records);
-  const records = createRequestRecords(counted, now);
+  const records = createUnitOfWork({ ...store, records: counted }, now);
   const people = createPeople(store.documents);
   const states = createAccountStates(store.documents);
   const devices = createDevices(hash, now, randomBytes);
@@ -82,7 +82,7 @@ async function assemble(config: Config, store: Store) {
     users: config.users,
     states,
     people,
-    once: records.once,
+    remembered: { states, people },
     clock: store.clock,
   });
   const limits = createLimits({
@@ -104,7 +104,7 @@ async function assemble(config: Config, store: Store) {
     records,
     hash,
     clock: { now, ahead: 0 },
-    expectPerson: accounts.expect,
+    accounts,
     tombstoneSeconds: 3600,
     onDamaged: () => undefined,
   };
@@ -141,7 +141,7 @@ async function assemble(config: Config, store: Store) {
     app: createApp({
       config,
       engine,
-      oneRequest: oneRequest({ ...adapter, issuer: config.issuer }),
+      unitOfWork: unitOfWork(adapter, config.issuer),
       interactions,
       pages,
       assets,

@@ -60,12 +60,13 @@ function setUp({ ofFile = [], countAttempt = COUNTED, passwords = createPassword
   }));
   const costs: string[] = [];
   const people = createPeople(store.documents);
+  const states = createAccountStates(store.documents);
   const signIn = createSignIn({
     accounts: createAccounts({
       users,
-      states: createAccountStates(store.documents),
+      states,
       people,
-      once: (_name, work) => work(),
+      remembered: { states, people },
       clock: store.clock,
     }),
     people,

@@ -4,15 +4,15 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openLmdb } from '../../../src/store/lmdb/lmdb-store.ts';
-import { createRequestRecords, type RequestRecords } from '../../../src/store/request-records.ts';
 import { type Store, StoreUnavailable } from '../../../src/store/store.ts';
+import { createUnitOfWork, type UnitOfWork } from '../../../src/store/unit-of-work.ts';
 import { countCalls, type CountingRecords } from '../oidc/counting-records.fixture.ts';
 
 const NOW = 1_800_000_000_000;
 let folder: string;
 let store: Store;
 let counted: CountingRecords;
-let records: RequestRecords;
+let records: UnitOfWork;
 let next = 0;
 
 beforeAll(async () => {
@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 beforeEach(() => {
   counted = countCalls(store.records);
-  records = createRequestRecords(counted.records, () => NOW);
+  records = createUnitOfWork({ ...store, records: counted.records }, () => NOW);
   next += 1;
 });
 
@@ -34,8 +34,7 @@ const session = (payload = 'p') => ({ kind: 'Session', key: `k${next}`, payload,
 describe('in one request', () => {
   it('a record is asked for once, by several at the same time too', async () => {
     await store.records.save(session());
-    await records.inOneRequest(async () => {
-      records.readAhead('Session', `k${next}`);
+    await records.run(async () => {
       const found = await Promise.all([1, 2, 3].map(() => records.find('Session', `k${next}`)));
       expect(found.map((one) => one?.payload)).toEqual(['p', 'p', 'p']);
     });
@@ -43,7 +42,7 @@ describe('in one request', () => {
   });
 
   it('what is saved goes out at the end, once, as it was saved last', async () => {
-    await records.inOneRequest(async () => {
+    await records.run(async () => {
       await records.save(session('first'));
       await records.save(session('second'));
       expect(counted.calls).toEqual([]);
@@ -55,7 +54,7 @@ describe('in one request', () => {
   it('what is saved is found, with the mark of what was there', async () => {
     await store.records.save(session());
     await store.records.consume('Session', `k${next}`);
-    await records.inOneRequest(async () => {
+    await records.run(async () => {
       await records.save(session('unread'));
       // Nobody has read what is there, so it is stored first and read then.
       expect(await records.find('Session', `k${next}`)).toMatchObject({
@@ -72,7 +71,7 @@ describe('in one request', () => {
   });
 
   it('consuming goes out at once, after what was saved before, and is known from then on', async () => {
-    await records.inOneRequest(async () => {
+    await records.run(async () => {
       await records.save(session());
       expect(await records.consume('Session', `k${next}`)).toBe('consumed');
       expect(await records.find('Session', `k${next}`)).toMatchObject({ consumedAt: NOW / 1000 });
@@ -83,7 +82,7 @@ describe('in one request', () => {
 
   it('who loses the race for a record asks the store again', async () => {
     await store.records.save(session());
-    await records.inOneRequest(async () => {
+    await records.run(async () => {
       await records.find('Session', `k${next}`);
       await store.records.consume('Session', `k${next}`);
       expect(await records.consume('Session', `k${next}`)).toBe('already_consumed');
@@ -93,7 +92,7 @@ describe('in one request', () => {
 
   it('what is destroyed is gone at once, and nothing saved before brings it back', async () => {
     await store.records.save(session());
-    await records.inOneRequest(async () => {
+    await records.run(async () => {
       await records.save(session('again'));
       expect(await records.destroy('Session', `k${next}`)).toBe('destroyed');
       expect(await records.find('Session', `k${next}`)).toBeUndefined();
@@ -101,10 +100,49 @@ describe('in one request', () => {
     expect(await store.records.find('Session', `k${next}`)).toBeUndefined();
   });
 
+  it.each(['is there', 'is not there'])(
+    'no save that follows brings back what was destroyed and %s',
+    async (how) => {
+      if (how === 'is there') await store.records.save(session());
+      await records.run(async () => {
+        await records.destroy('Session', `k${next}`);
+        expect(await records.save(session('late'))).toBe('ended');
+        expect(await records.find('Session', `k${next}`)).toBeUndefined();
+      });
+      expect(await store.records.find('Session', `k${next}`)).toBeUndefined();
+    },
+  );
+
+  it('no save that follows takes the place of the mark of a record that ended', async () => {
+    const alias = `a${next}`;
+    await store.records.save({ ...session(), alias });
+    await records.run(async () => {
+      await records.find('Session', `k${next}`);
+      await records.save({ ...session('{}'), alias, isConsumed: true });
+      expect(await records.save({ ...session('late'), alias })).toBe('ended');
+      expect(await records.find('Session', `k${next}`)).toMatchObject({
+        payload: '{}',
+        consumedAt: NOW / 1000,
+      });
+    });
+    expect(await store.records.find('Session', `k${next}`)).toMatchObject({ consumedAt: NOW / 1000 });
+    expect(await store.records.findByAlias('Session', alias)).toBeUndefined();
+  });
+
+  it('a document is read once, whatever is written meanwhile', async () => {
+    await store.documents.put('c', `d${next}`, 'first', 0);
+    await records.run(async () => {
+      expect((await records.documents.get('c', `d${next}`))?.value).toBe('first');
+      await store.documents.put('c', `d${next}`, 'second', 1);
+      expect((await records.documents.get('c', `d${next}`))?.value).toBe('first');
+    });
+    expect((await records.documents.get('c', `d${next}`))?.value).toBe('second');
+  });
+
   it('a grant is revoked once, and nothing of it is found any more', async () => {
     const grant = `g${next}`;
     await store.records.save({ ...session(), grant });
-    await records.inOneRequest(async () => {
+    await records.run(async () => {
       await records.find('Session', `k${next}`);
       await Promise.all([1, 2, 3].map(() => records.revokeGrant(grant, 60)));
       expect(await records.find('Session', `k${next}`)).toBeUndefined();
@@ -115,7 +153,7 @@ describe('in one request', () => {
   it('a second name is found among what was read, but never that of a record that ended', async () => {
     const alias = `a${next}`;
     await store.records.save({ ...session(), alias });
-    await records.inOneRequest(async () => {
+    await records.run(async () => {
       await records.find('Session', `k${next}`);
       expect(await records.findByAlias('Session', alias)).toMatchObject({ key: `k${next}` });
       await records.save({ ...session('{}'), isConsumed: true });
@@ -129,7 +167,7 @@ describe('in one request', () => {
 describe('a request that fails', () => {
   it('saves nothing that it had not stored yet, and tells nobody', async () => {
     const told: string[] = [];
-    const work = records.inOneRequest(async () => {
+    const work = records.run(async () => {
       await records.save(session());
       records.afterwards(() => told.push('done'));
       throw new Error('half way');
@@ -142,22 +180,12 @@ describe('a request that fails', () => {
   it('fails when something can not be saved, and tells nobody', async () => {
     const told: string[] = [];
     counted.records.save = () => Promise.reject(new StoreUnavailable());
-    const work = records.inOneRequest(async () => {
+    const work = records.run(async () => {
       await records.save(session());
       records.afterwards(() => told.push('done'));
     });
     await expect(work).rejects.toThrow(StoreUnavailable);
     expect(told).toEqual([]);
-  });
-
-  it('hears of what was read ahead only where it asks for it', async () => {
-    counted.records.find = () => Promise.reject(new StoreUnavailable());
-    await records.inOneRequest(() => Promise.resolve(records.readAhead('Session', 'away')));
-    const asking = records.inOneRequest(async () => {
-      records.readAhead('Session', 'away');
-      await records.find('Session', 'away');
-    });
-    await expect(asking).rejects.toThrow(StoreUnavailable);
   });
 });
 
@@ -168,7 +196,7 @@ describe('outside of a request', () => {
     let release: () => void = () => undefined;
     const answered = new Promise<void>((resolve) => (release = resolve));
     let late: Promise<unknown> = Promise.resolve();
-    await records.inOneRequest(async () => {
+    await records.run(async () => {
       late = answered.then(() => records.save({ ...session(), key: `late${next}` }));
     });
     release();
@@ -176,14 +204,14 @@ describe('outside of a request', () => {
     expect(await store.records.find('Session', `late${next}`)).toBeDefined();
   });
 
-  it('every question is asked, and everybody is told at once', async () => {
-    let asked = 0;
-    const ask = () => records.once('n', () => Promise.resolve((asked += 1)));
-    expect([await ask(), await ask()]).toEqual([1, 2]);
-    let told = 0;
-    records.afterwards(() => (told += 1));
-    expect(told).toBe(1);
-    records.readAhead('Session', 'k');
-    expect(counted.calls).toEqual([]);
+  it('every read is a read of the store, and nothing waits for the end', async () => {
+    await store.documents.put('c', `d${next}`, 'first', 0);
+    const read = async () => (await records.documents.get('c', `d${next}`))?.value;
+    expect(await read()).toBe('first');
+    await store.documents.put('c', `d${next}`, 'second', 1);
+    expect(await read()).toBe('second');
+    let done = 0;
+    records.afterwards(() => (done += 1));
+    expect(done).toBe(1);
   });
 });

@@ -1,0 +1,56 @@
+// Makes each request one unit of work of the store: what was saved is durable before the answer goes out, and an answer that
+// can't be kept isn't given.
+import type { Middleware, ParameterizedContext } from 'koa';
+import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import type { UnitOfWork } from '../store/unit-of-work.ts';
+import { cookieNames } from './cookie-names.ts';
+import { createStepReadAhead, type ReadAheadParts } from './read-ahead.ts';
+
+/** How the engine takes a cookie away. */
+const ENDS = /expires=Thu, 01 Jan 1970/;
+
+export function unitOfWork(
+  parts: ReadAheadParts & { readonly records: UnitOfWork },
+  issuer: string,
+): Middleware {
+  const readStep = createStepReadAhead(parts, issuer);
+  const isSession = new RegExp(`^${cookieNames(issuer).session}(?:\\.sig)?=`);
+
+  return async function flushBeforeAnswer(ctx, next) {
+    const before = cookiesOf(ctx);
+    try {
+      const saved = await parts.records.run(async () => {
+        readStep(ctx);
+        await next();
+      });
+      if (saved.has('Session')) return;
+      // The engine names the session in every answer; one that ended meanwhile would take the place of what followed it.
+      setCookies(
+        ctx,
+        cookiesOf(ctx).filter((one) => !isSession.test(one) || ENDS.test(one)),
+      );
+    } catch (error) {
+      // They name what isn't stored: a code, a session.
+      ctx.remove('Location');
+      setCookies(ctx, before);
+      if (!(error instanceof errors.InvalidGrant)) throw error;
+      answerUsed(ctx as unknown as KoaContextWithOIDC, error);
+    }
+  };
+}
+
+function cookiesOf({ response }: ParameterizedContext): readonly string[] {
+  return [response.headers['set-cookie'] ?? []].flat();
+}
+
+function setCookies(ctx: ParameterizedContext, cookies: readonly string[]): void {
+  ctx.remove('Set-Cookie');
+  if (cookies.length > 0) ctx.set('Set-Cookie', [...cookies]);
+}
+
+/** Another request used the code or the token while this one was being answered: what the engine says to a second use. */
+function answerUsed(ctx: KoaContextWithOIDC, error: errors.InvalidGrant): void {
+  ctx.status = error.statusCode;
+  ctx.body = { error: error.error, error_description: error.error_description };
+  ctx.oidc.provider.emit('grant.error', ctx, error);
+}

@@ -1,0 +1,239 @@
+// The store as one request sees it: what was read is remembered, and what is saved goes out together before the answer.
+// Consume, destroy and revoke are locks and go out at once. Outside of a request it is the store itself.
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type {
+  Clock,
+  ConsumeResult,
+  DocumentStore,
+  NewRecord,
+  OnFound,
+  RecordStore,
+  SaveResult,
+  Store,
+  StoredDocument,
+  StoredRecord,
+} from './store.ts';
+
+export interface UnitOfWork extends RecordStore {
+  /** The documents, each read once a request. Not for a compare-and-set, which needs the newest version. */
+  readonly documents: DocumentStore;
+  /**
+   * Runs `work` as one request, in which `save` resolves at once, and resolves when everything saved is durable: with the kinds
+   * of the records that were saved and live. Where `work` or a save rejects, the rest may not be saved, and nothing given to
+   * `afterwards` runs.
+   */
+  run(work: () => Promise<unknown>): Promise<ReadonlySet<string>>;
+  /**
+   * Consumes a code or a token. A store with transactions does it with what the request saves, at its end; any other at once.
+   * `lose` is called, and throws, when another request was first.
+   */
+  use(kind: string, key: string, lose: Lose): Promise<void>;
+  /** What was saved so far is durable when this resolves. */
+  flush(): Promise<void>;
+  /** Runs `action` when everything is durable; at once outside of a request. */
+  readonly afterwards: (action: () => void) => void;
+}
+
+export type Lose = (result: 'already_consumed' | 'gone') => Promise<never>;
+
+export function createUnitOfWork(
+  { records, documents }: Pick<Store, 'records' | 'documents'>,
+  now: Clock,
+): UnitOfWork {
+  const requests = new AsyncLocalStorage<Request>();
+  /** What runs on after the answer is no part of the request any more. */
+  const current = () => {
+    const request = requests.getStore();
+    return request?.isOver === false ? request : undefined;
+  };
+  const store = (): RecordStore => current() ?? records;
+
+  return {
+    save: (record) => store().save(record),
+    find: (kind, key, onFound) => store().find(kind, key, onFound),
+    findByAlias: (kind, alias) => store().findByAlias(kind, alias),
+    consume: (kind, key) => store().consume(kind, key),
+    destroy: (kind, key) => store().destroy(kind, key),
+    revokeGrant: (grant, ttlSeconds) => store().revokeGrant(grant, ttlSeconds),
+    documents: {
+      ...documents,
+      get(collection, id) {
+        const ask = () => documents.get(collection, id);
+        return current()?.document(`${collection}:${id}`, ask) ?? ask();
+      },
+    },
+    async run(work) {
+      const request = new Request(records, now);
+      try {
+        await requests.run(request, work);
+        await request.flush();
+      } finally {
+        request.isOver = true;
+      }
+      for (const action of request.afterwards) action();
+      return request.saved;
+    },
+    async use(kind, key, lose) {
+      const request = current();
+      if (request !== undefined) return request.use({ kind, key, lose });
+      const result = await records.consume(kind, key);
+      return result === 'consumed' ? undefined : lose(result);
+    },
+    flush: async () => current()?.flush(),
+    afterwards(action) {
+      const request = current();
+      if (request === undefined) action();
+      else request.afterwards.push(action);
+    },
+  };
+}
+
+type Found = Promise<StoredRecord | undefined>;
+type Use = { readonly kind: string; readonly key: string; readonly lose: Lose };
+
+class Request implements RecordStore {
+  isOver = false;
+  readonly saved = new Set<string>();
+  readonly afterwards: (() => void)[] = [];
+  readonly #store: RecordStore;
+  readonly #now: Clock;
+  /** What the store has, and on top of it what is still to be saved. */
+  readonly #found = new Map<string, Found>();
+  readonly #unsaved = new Map<string, NewRecord>();
+  /** Destroyed, or saved as consumed: no later save of this request brings it back. */
+  readonly #ended = new Set<string>();
+  readonly #revoked = new Map<string, Promise<void>>();
+  readonly #documents = new Map<string, Promise<StoredDocument | undefined>>();
+  /** Goes out in one transaction with what is saved. */
+  #use: Use | undefined;
+
+  constructor(store: RecordStore, now: Clock) {
+    this.#store = store;
+    this.#now = now;
+  }
+
+  async save(record: NewRecord): Promise<SaveResult> {
+    const id = idOf(record.kind, record.key);
+    if (record.isConsumed) this.#ended.add(id);
+    else if (this.#ended.has(id)) return 'ended';
+    this.#unsaved.set(id, record);
+    const before = this.#found.get(id);
+    if (before !== undefined) {
+      const after = before.then((found) => this.#asSaved(record, found));
+      after.catch(() => undefined);
+      this.#found.set(id, after);
+    }
+    return 'saved';
+  }
+
+  async find(kind: string, key: string, onFound?: OnFound): Found {
+    const id = idOf(kind, key);
+    const isUnread = !this.#found.has(id);
+    // The store knows whether a record that wasn't read has been consumed.
+    if (isUnread && this.#unsaved.has(id)) await this.#saveAll();
+    return remember(this.#found, id, () => this.#store.find(kind, key, onFound));
+  }
+
+  async findByAlias(kind: string, alias: string): Found {
+    for (const [id, found] of this.#found) {
+      const record = id.startsWith(idOf(kind, '')) ? await found : undefined;
+      // One that ended has left its alias to the next.
+      if (record?.alias === alias && record.consumedAt === undefined) return record;
+    }
+    await this.#saveAll();
+    return this.#store.findByAlias(kind, alias);
+  }
+
+  async use(use: Use): Promise<void> {
+    const { kind, key, lose } = use;
+    if (this.#store.exchange === undefined || this.#use !== undefined) {
+      const result = await this.consume(kind, key);
+      return result === 'consumed' ? undefined : lose(result);
+    }
+    // It may have been used since it was read; which request is first is decided by the transaction.
+    const found = await this.#store.find(kind, key);
+    if (found === undefined) return lose('gone');
+    if (found.consumedAt !== undefined) return lose('already_consumed');
+    this.#use = use;
+    this.#setConsumed(idOf(kind, key), found);
+  }
+
+  async consume(kind: string, key: string): Promise<ConsumeResult> {
+    const id = idOf(kind, key);
+    if (this.#unsaved.has(id)) await this.#saveAll();
+    const found = await this.#found.get(id);
+    const result = await this.#store.consume(kind, key, found);
+    this.#found.delete(id);
+    if (result === 'consumed' && found !== undefined) this.#setConsumed(id, found);
+    return result;
+  }
+
+  async destroy(kind: string, key: string): Promise<'destroyed' | 'gone'> {
+    const id = idOf(kind, key);
+    this.#ended.add(id);
+    this.#unsaved.delete(id);
+    this.#found.delete(id);
+    return this.#store.destroy(kind, key);
+  }
+
+  /** The engine revokes a grant once for each of its models. */
+  async revokeGrant(grant: string, ttlSeconds: number): Promise<void> {
+    await remember(this.#revoked, `${grant}:${ttlSeconds}`, () => this.#store.revokeGrant(grant, ttlSeconds));
+    this.#found.clear();
+  }
+
+  document(id: string, ask: () => Promise<StoredDocument | undefined>): Promise<StoredDocument | undefined> {
+    return remember(this.#documents, id, ask);
+  }
+
+  async flush(): Promise<void> {
+    const use = this.#use;
+    if (use === undefined || this.#store.exchange === undefined) return this.#saveAll();
+    this.#use = undefined;
+    const result = await this.#store.exchange(use.kind, use.key, this.#takeUnsaved());
+    return result === 'consumed' ? undefined : use.lose(result);
+  }
+
+  async #saveAll(): Promise<void> {
+    const results = await Promise.allSettled(this.#takeUnsaved().map((record) => this.#save(record)));
+    for (const result of results) {
+      if (result.status === 'rejected') throw result.reason;
+    }
+  }
+
+  async #save(record: NewRecord): Promise<void> {
+    const result = await this.#store.save(record);
+    if (result === 'saved' && !record.isConsumed) this.saved.add(record.kind);
+  }
+
+  /** What ends goes last: it hands its alias over to what follows it. */
+  #takeUnsaved(): readonly NewRecord[] {
+    const unsaved = [...this.#unsaved.values()];
+    this.#unsaved.clear();
+    return [...unsaved.filter((one) => !one.isConsumed), ...unsaved.filter((one) => one.isConsumed)];
+  }
+
+  #setConsumed(id: string, found: StoredRecord): void {
+    this.#found.set(id, Promise.resolve({ ...found, consumedAt: this.#second() }));
+  }
+
+  /** A mark survives a save. */
+  #asSaved({ key, payload, grant, alias, isConsumed }: NewRecord, before?: StoredRecord): StoredRecord {
+    const consumedAt = before?.consumedAt ?? (isConsumed ? this.#second() : undefined);
+    return { key, payload, consumedAt, grant, alias };
+  }
+
+  #second(): number {
+    return Math.floor(this.#now() / 1000);
+  }
+}
+
+function idOf(kind: string, key: string): string {
+  return `${kind}:${key}`;
+}
+
+function remember<T>(asked: Map<string, Promise<T>>, name: string, ask: () => Promise<T>): Promise<T> {
+  const known = asked.get(name) ?? ask();
+  asked.set(name, known);
+  return known;
+}

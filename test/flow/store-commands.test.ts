@@ -1,0 +1,155 @@
+// What a request asks the store for its records and documents: counted, so that no change makes it ask more often. Fewer is fine.
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { DocumentStore, RecordStore, Store } from '../../src/store/store.ts';
+import { type RedisServer, startRedis } from '../servers.ts';
+import { authorize, clientCredentials, exchange, introspect, refresh, userinfo } from '../world/flows.ts';
+import { type OpenWorld, startWorld, type World } from '../world/world.ts';
+
+/** Consents are remembered, as they are by default. */
+const CONFIG = { lifetimes: { consent: '30d' } };
+
+type Counts = Readonly<Record<string, number>>;
+type Count = (act: () => Promise<unknown>) => Promise<number>;
+
+/** Each action on its own, the second time: the first one warms everything up. */
+async function countAll(world: World, count: Count): Promise<Counts> {
+  const counts: Record<string, number> = {};
+  for (let turn = 0; turn < 2; turn += 1) {
+    let [machine, person, renewed] = ['', '', ''];
+    counts['machine token'] = await count(async () => {
+      machine = String((await clientCredentials(world, { scope: 'reports.read' })).body['access_token']);
+    });
+    counts['introspection, machine'] = await count(() => introspect(world, machine, 'rs1'));
+    counts['code flow with sign-in and consent'] = await count(async () => {
+      const { tokens } = await exchange(await authorize(world));
+      [person, renewed] = [tokens.access_token, String(tokens.refresh_token)];
+    });
+    counts['introspection, person'] = await count(() => introspect(world, person, 'rs1'));
+    counts['userinfo'] = await count(() => userinfo(world, person));
+    counts['refresh'] = await count(() => refresh(world, renewed));
+  }
+  return counts;
+}
+
+function expectAtMost(counts: Counts, limits: Counts): void {
+  for (const [action, limit] of Object.entries(limits)) {
+    expect.soft(counts[action], action).toBeLessThanOrEqual(limit);
+  }
+}
+
+describe('on Redis, commands', () => {
+  let redis: RedisServer;
+  let world: OpenWorld;
+  let [monitor, raw]: (Redis | undefined)[] = [];
+  beforeAll(async () => {
+    redis = await startRedis();
+    world = await startWorld({ store: redis.url, config: CONFIG });
+    raw = new Redis(redis.url);
+    monitor = await raw.monitor();
+  });
+  afterAll(async () => {
+    monitor?.disconnect();
+    raw?.disconnect();
+    await world.stop();
+    await redis.stop();
+  });
+
+  /** Not what a process asks by itself: its keys, its mark, the uses of secrets, the probe of the store. */
+  const isCounted = (words: readonly string[]) =>
+    words.some((word) =>
+      /^postern:(record|alias|documents:(people|usernames|account-state)|\{grant)/.test(word),
+    ) && !words.some((word) => /[: ](Mark|Probe)\b/.test(word));
+
+  const count: Count = async (act) => {
+    let commands = 0;
+    const marker = `counted ${performance.now()}`;
+    const counted = new Promise<void>((resolve) => {
+      monitor?.on('monitor', (_time: string, words: string[], source: string) => {
+        if (words.includes(marker)) resolve();
+        else if (source !== 'lua' && isCounted(words)) commands += 1;
+      });
+    });
+    await act();
+    await raw?.echo(marker);
+    await counted;
+    monitor?.removeAllListeners('monitor');
+    return commands;
+  };
+
+  it('are no more than these', async () => {
+    expectAtMost(await countAll(world, count), {
+      'machine token': 0,
+      'introspection, machine': 2,
+      'code flow with sign-in and consent': 58,
+      'introspection, person': 5,
+      userinfo: 5,
+      refresh: 10,
+    });
+  }, 60_000);
+});
+
+describe('on lmdb', () => {
+  let world: OpenWorld;
+  const counts = { reads: 0, writes: 0 };
+  const READS = new Set(['find', 'findByAlias', 'get', 'list']);
+  /** What a process asks by itself. */
+  const OWN = new Set(['keys', 'Mark', 'secret-uses']);
+
+  /** The same, counting its calls. */
+  function counting<T extends RecordStore | DocumentStore>(part: T): T {
+    const counted = Object.entries(part).map(([name, call]: [string, (...args: unknown[]) => unknown]) => [
+      name,
+      (...args: unknown[]) => {
+        if (!OWN.has(String(args[0]))) counts[READS.has(name) ? 'reads' : 'writes'] += 1;
+        return call(...args);
+      },
+    ]);
+    return Object.fromEntries(counted) as T;
+  }
+
+  const handStore = (store: Store): Store => ({
+    ...store,
+    records: counting(store.records),
+    documents: counting(store.documents),
+    ping: () => store.ping(),
+    close: () => store.close(),
+  });
+
+  beforeAll(async () => {
+    world = await startWorld({ handStore, config: CONFIG });
+  });
+  afterAll(() => world.stop());
+
+  it('transactions that write are no more than these', async () => {
+    const count: Count = async (act) => {
+      counts.writes = 0;
+      await act();
+      return counts.writes;
+    };
+    expectAtMost(await countAll(world, count), {
+      'machine token': 0,
+      'introspection, machine': 0,
+      'code flow with sign-in and consent': 16,
+      'introspection, person': 0,
+      userinfo: 0,
+      refresh: 1,
+    });
+  }, 60_000);
+
+  it('reads are no more than these', async () => {
+    const count: Count = async (act) => {
+      counts.reads = 0;
+      await act();
+      return counts.reads;
+    };
+    expectAtMost(await countAll(world, count), {
+      'machine token': 0,
+      'introspection, machine': 1,
+      'code flow with sign-in and consent': 27,
+      'introspection, person': 3,
+      userinfo: 3,
+      refresh: 4,
+    });
+  }, 60_000);
+});
