@@ -1,7 +1,6 @@
-// Which clients contradict themselves, each other or the service. Owns the rules between fields; fields by themselves
-// are in schema-client.ts, secrets in client-secrets.ts.
+// The rules between the fields of a client, between clients, and between a client and the service.
 import { SPECIFICATION_SCOPES } from './config.ts';
-import { applyRules, ruleFor, understood, type Entry } from './rules.ts';
+import { applyRules, earlier, ruleFor, understood, type Entry } from './rules.ts';
 import type { ClientForm } from './schema-client.ts';
 import { isLoopbackUrl, isNativeRedirect } from './uri.ts';
 
@@ -124,17 +123,15 @@ export function checkClients(clients: readonly Entry<ClientForm>[], context: Cli
   for (const client of clients) {
     applyRules(RULES, client, context);
     checkRedirectUris(client, context);
-    const id = understood(client, ['client_id'])?.client_id;
+    const id = client.value.client_id;
     if (id === undefined) continue;
     // Two ids that people, logs or databases could take for one. None is a URL, whose path would have a case.
-    const key = id.toLowerCase();
-    const first = owners.get(key);
+    const first = earlier(owners, id.toLowerCase(), client);
     if (first !== undefined) {
       const firstId = first.value.client_id ?? id;
       const fault = firstId === id ? 'is already used' : `differs in case only from ${firstId}`;
       client.report([...client.path, 'client_id'], `${id} ${fault} at ${first.place}`);
     }
-    owners.set(key, first ?? client);
   }
 }
 
@@ -143,7 +140,7 @@ function checkRedirectUris(entry: Entry<ClientForm>, { issuerIsLoopback }: Clien
   if (client === undefined) return;
   const applicationType = applicationTypeOf(client);
   for (const key of ['redirect_uris', 'post_logout_redirect_uris'] as const) {
-    for (const [index, uri] of (understood(entry, [key])?.[key] ?? []).entries()) {
+    for (const [index, uri] of (entry.value[key] ?? []).entries()) {
       const fault =
         applicationType === 'web' ? webRedirectFault(uri, issuerIsLoopback) : nativeRedirectFault(uri);
       if (fault !== undefined) entry.report([...entry.path, key, index], fault);

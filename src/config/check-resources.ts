@@ -1,8 +1,7 @@
-// Which resources contradict each other, the issuer or the clients. Owns the rules between resources; fields by
-// themselves are in schema-client.ts.
+// The rules between resources, and between a resource and the issuer or the clients.
 import { SPECIFICATION_SCOPES } from './config.ts';
 import { isRecord } from './parse-fields.ts';
-import { understood, type Entry } from './rules.ts';
+import { earlier, type Entry } from './rules.ts';
 import type { ClientForm, ResourceForm } from './schema-client.ts';
 import { suggest } from './suggestion.ts';
 import { resourceKey } from './uri.ts';
@@ -45,36 +44,35 @@ function checkIdentifier(
   places: Map<string, Entry<ResourceForm>>,
   issuer: string | undefined,
 ): void {
-  const resource = understood(entry, ['resource'])?.resource;
+  const { resource } = entry.value;
   if (resource === undefined) return;
   const path = [...entry.path, 'resource'];
   // The issuer is the audience of tokens for the service itself.
   const key = resourceKey(resource);
   if (key.replace(/\/$/, '') === issuer) entry.report(path, 'must not be the issuer');
-  const first = places.get(key);
+  const first = earlier(places, key, entry);
   if (first !== undefined) entry.report(path, `is already described at ${first.place}`);
-  places.set(key, first ?? entry);
 }
 
 function checkScopes(entry: Entry<ResourceForm>, owners: Map<string, Entry<ResourceForm>>): void {
   const specified: readonly string[] = SPECIFICATION_SCOPES;
-  for (const [index, scope] of (understood(entry, ['scopes'])?.scopes ?? []).entries()) {
+  for (const [index, scope] of (entry.value.scopes ?? []).entries()) {
     const path = [...entry.path, 'scopes', index];
-    const owner = owners.get(scope);
+    const owner = earlier(owners, scope, entry);
     if (specified.includes(scope))
       entry.report(path, `${scope} belongs to the issuer, no resource can own it`);
     // The audience of a token follows from its scopes, so each must lead to one API.
     else if (owner !== undefined)
       entry.report(path, `${scope} already belongs to the resource at ${owner.place}`);
-    owners.set(scope, owner ?? entry);
   }
 }
 
 function checkDescriptions(entry: Entry<ResourceForm>): void {
-  const form = understood(entry, ['scopes', 'scope_descriptions']);
-  for (const scope of Object.keys(form?.scope_descriptions ?? {})) {
-    if (form?.scopes.includes(scope)) continue;
-    const suggestion = suggest(scope, form?.scopes ?? []);
+  const { scopes, scope_descriptions: descriptions = {} } = entry.value;
+  if (scopes === undefined) return;
+  for (const scope of Object.keys(descriptions)) {
+    if (scopes.includes(scope)) continue;
+    const suggestion = suggest(scope, scopes);
     const hint = suggestion === undefined ? '' : `: did you mean ${suggestion}?`;
     entry.report([...entry.path, 'scope_descriptions', scope], `is no scope of this resource${hint}`);
   }
@@ -84,9 +82,9 @@ type Clients = ReadonlyMap<string | undefined, Entry<ClientForm>>;
 
 /** `clients` is undefined while not every client is known. */
 function checkClients(entry: Entry<ResourceForm>, clients: Clients | undefined): void {
-  const form = understood(entry, ['clients', 'scopes']);
-  const named = form?.clients ?? [];
-  if (named.length > 0 && form?.scopes.length !== 0) {
+  const { clients: named = [], scopes } = entry.value;
+  if (scopes === undefined) return;
+  if (named.length > 0 && scopes.length > 0) {
     const message = 'is for a resource without scopes: give the client one of the scopes instead';
     entry.report([...entry.path, 'clients'], message);
     return;
@@ -98,7 +96,7 @@ function checkClients(entry: Entry<ResourceForm>, clients: Clients | undefined):
 }
 
 function checkIntrospectionClients(entry: Entry<ResourceForm>, clients: Clients): void {
-  const named = understood(entry, ['introspection_clients'])?.introspection_clients ?? [];
+  const { introspection_clients: named = [] } = entry.value;
   for (const [index, id] of named.entries()) {
     const client = clients.get(id);
     const path = [...entry.path, 'introspection_clients', index];

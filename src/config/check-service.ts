@@ -1,7 +1,6 @@
-// Which settings of the service contradict each other, or aren't supported yet. Owns the rules between top-level keys;
-// keys by themselves are in schema.ts, and whether the signing keys' times are safe is said by keys/timing.ts.
+// The rules between top-level keys. Whether the signing keys' times are safe is said by keys/timing.ts.
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
-import { applyRules, ruleFor, understood, type Entry } from './rules.ts';
+import { applyRules, ruleFor, type Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
 
 const rule = ruleFor<ServiceForm, undefined>();
@@ -28,7 +27,7 @@ const RULES = [
 /** Reports every contradiction between top-level keys. */
 export function checkService(service: Entry<ServiceForm>): void {
   applyRules(RULES, service, undefined);
-  for (const [index, proxy] of (understood(service, ['trusted_proxies'])?.trusted_proxies ?? []).entries()) {
+  for (const [index, proxy] of (service.value.trusted_proxies ?? []).entries()) {
     const fault = proxyFault(proxy);
     if (fault !== undefined) service.report(['trusted_proxies', index], fault);
   }

@@ -1,30 +1,26 @@
-// Which people in the users file collide. Owns the rules between people; fields by themselves are in schema-user.ts.
-import { canonicalUsername } from './username.ts';
-import { understood, type Entry } from './rules.ts';
+// The rules between people, and the demo password.
+import { DEMO_PASSWORD_HASH } from './demo.ts';
+import { earlier, type Entry } from './rules.ts';
 import type { UserForm } from './schema-user.ts';
+import { canonicalUsername } from './username.ts';
 
 /** Reports every id and username that two people have. */
-export function checkUsers(users: readonly Entry<UserForm>[]): void {
+export function checkUsers(users: readonly Entry<UserForm>[], issuerIsLoopback: boolean): void {
   const ids = new Map<string, Entry<UserForm>>();
   const usernames = new Map<string, Entry<UserForm>>();
   for (const user of users) {
-    const id = understood(user, ['id'])?.id;
-    if (id !== undefined) checkTaken(user, { key: 'id', taken: ids, value: id });
-    const username = understood(user, ['username'])?.username;
-    if (username !== undefined) {
-      checkTaken(user, { key: 'username', taken: usernames, value: canonicalUsername(username) });
+    const { id, username, password_hash: hash } = user.value;
+    const report = (key: keyof UserForm, message: string) => user.report([...user.path, key], message);
+    const sameId = id === undefined ? undefined : earlier(ids, id, user);
+    if (sameId !== undefined) report('id', `${id} is already used at ${sameId.place}`);
+    const name = username === undefined ? undefined : canonicalUsername(username);
+    const sameName = name === undefined ? undefined : earlier(usernames, name, user);
+    if (sameName !== undefined) report('username', `${name} is already used at ${sameName.place}`);
+    if (hash === DEMO_PASSWORD_HASH && !issuerIsLoopback) {
+      report(
+        'password_hash',
+        'has the demo password that everybody knows: it is only for an issuer on this machine',
+      );
     }
   }
-}
-
-type Taken = {
-  readonly key: 'id' | 'username';
-  readonly taken: Map<string, Entry<UserForm>>;
-  readonly value: string;
-};
-
-function checkTaken(user: Entry<UserForm>, { key, taken, value }: Taken): void {
-  const first = taken.get(value);
-  if (first !== undefined) user.report([...user.path, key], `${value} is already used at ${first.place}`);
-  taken.set(value, first ?? user);
 }

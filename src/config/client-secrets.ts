@@ -1,9 +1,9 @@
-// Turns the secrets of a client into what is kept in memory: their hashes. Owns which secrets are refused; values are
-// forgotten here. That a secret has expired is no fault: see secret-expiry.ts.
+// Turns the secrets of a client into what is kept in memory: their hashes. That a secret has expired is no fault: see
+// secret-expiry.ts.
 import type { ClientSecret, SecretHash } from './config.ts';
 import { DEMO_CLIENT_SECRET } from './demo.ts';
 import type { Path } from './problems.ts';
-import { understood, type Entry } from './rules.ts';
+import type { Entry } from './rules.ts';
 import type { ClientForm } from './schema-client.ts';
 import { resolveReference, type ReferenceSource } from './secret-reference.ts';
 import { digestOf, parseHash, weakness } from './secret-strength.ts';
@@ -40,8 +40,7 @@ export async function resolveClientSecrets(
 type Located = { readonly form: SecretForm; readonly path: Path };
 
 function formsOf(entry: Entry<ClientForm>): Located[] {
-  const single = understood(entry, ['client_secret'])?.client_secret;
-  const many = understood(entry, ['client_secrets'])?.client_secrets ?? [];
+  const { client_secret: single, client_secrets: many = [] } = entry.value;
   return [
     ...(single === undefined ? [] : [{ form: { value: single }, path: [...entry.path, 'client_secret'] }]),
     ...many.map((form, index) => ({ form, path: [...entry.path, 'client_secrets', index] })),

@@ -1,5 +1,4 @@
-// Reads the configuration file and everything it names, and gives either the whole resolved configuration or every
-// problem at once. Owns the order of the work; each kind of rule has its own file.
+// Reads the configuration file and everything it names, and gives either the whole configuration or every problem at once.
 import * as z from 'zod';
 import { checkClients } from './check-clients.ts';
 import { checkResources, scopesOf } from './check-resources.ts';
@@ -7,14 +6,13 @@ import { checkService } from './check-service.ts';
 import { checkUsers } from './check-users.ts';
 import { resolveClientSecrets } from './client-secrets.ts';
 import { ConfigError, type ClientSecret, type Config, type ConfigSources } from './config.ts';
-import { DEMO_PASSWORD_HASH } from './demo.ts';
 import { readDocument, readFault, type SourceDocument } from './document.ts';
 import { hashConfig, hashMachine } from './hash.ts';
 import { entriesOf, findFiles, readListing, toEntries, type Listing } from './included-files.ts';
 import { isRecord, parseFields } from './parse-fields.ts';
 import { ProblemList, type Path } from './problems.ts';
 import { toConfig, type Sources } from './resolve.ts';
-import { understood, type Entry } from './rules.ts';
+import type { Entry } from './rules.ts';
 import { clientSchema, resourceSchema, type ClientForm, type ResourceForm } from './schema-client.ts';
 import { userSchema, type UserForm } from './schema-user.ts';
 import { configSchema, type ServiceForm } from './schema.ts';
@@ -114,7 +112,7 @@ async function load(
 }
 
 function secretFilesOf(service: Entry<ServiceForm>, { secretFiles }: LoadOptions): SecretFiles {
-  return secretFiles ?? understood(service, ['secret_files'])?.secret_files ?? 'private';
+  return secretFiles ?? service.value.secret_files ?? 'private';
 }
 
 type Parts = {
@@ -124,7 +122,6 @@ type Parts = {
   readonly users: readonly Entry<UserForm>[];
   /** Whether no file with clients was unreadable. */
   readonly clientsAreKnown: boolean;
-  readonly issuer: string | undefined;
   readonly issuerIsLoopback: boolean;
 };
 
@@ -154,7 +151,6 @@ async function readParts(
     resources: toEntries(resourceSchema, listing('resources'), { problems }),
     users: entriesOf(userSchema, [people], { problems, labelKey: 'username' }),
     clientsAreKnown: !listings.includes(undefined) && !broken.has('clients') && !broken.has('clients_from'),
-    issuer: value.issuer,
     issuerIsLoopback: looksLoopback(isRecord(content) ? content['issuer'] : undefined),
   };
 }
@@ -164,22 +160,17 @@ function looksLoopback(issuer: unknown): boolean {
   return typeof issuer !== 'string' || !URL.canParse(issuer) || isLoopbackUrl(issuer);
 }
 
-function checkParts({ service, clients, resources, users, ...rest }: Parts): void {
+function checkParts({ service, clients, resources, users, clientsAreKnown, issuerIsLoopback }: Parts): void {
   checkService(service);
-  const features = understood(service, ['features'])?.features;
+  const { features, issuer } = service.value;
   checkClients(clients, {
-    issuerIsLoopback: rest.issuerIsLoopback,
+    issuerIsLoopback,
     clientCredentials: features?.clientCredentials ?? true,
     pkcePerClient: features === undefined || features.pkce === 'per_client',
     resourceScopes: scopesOf(resources),
   });
-  checkResources(resources, { issuer: rest.issuer, clients, clientsAreKnown: rest.clientsAreKnown });
-  checkUsers(users);
-  if (rest.issuerIsLoopback) return;
-  for (const user of users.filter(({ value }) => value.password_hash === DEMO_PASSWORD_HASH)) {
-    const message = 'has the demo password that everybody knows: it is only for an issuer on this machine';
-    user.report([...user.path, 'password_hash'], message);
-  }
+  checkResources(resources, { issuer, clients, clientsAreKnown });
+  checkUsers(users, issuerIsLoopback);
 }
 
 type Secrets = Pick<Sources, 'clientSecrets' | 'encryptionKeys' | 'cookieKeys'> & {

@@ -1,10 +1,12 @@
-// Rules that compare several fields of one object. Owns when a rule may speak: only when every field that it reads was
-// understood, so that one mistake is reported once.
+// Rules that compare several fields of one object. A rule is asked only where every field that it reads was understood, so
+// that one mistake is reported once.
 import type { Path, Report } from './problems.ts';
 
 /** One object of a document (a client, a resource, a person, the file itself), as far as it was understood. */
 export type Entry<F> = {
+  /** Without the fields that are broken. */
   readonly value: Partial<F>;
+  /** Tells a field that is broken from one that is optional and absent. */
   readonly broken: ReadonlySet<string>;
   /** What the file says, for the fields that weren't understood. */
   readonly node: unknown;
@@ -70,4 +72,11 @@ function hasFields<F, K extends keyof F & string>(
 
 function isWhole<F>(_value: Partial<F>, broken: ReadonlySet<string>): _value is Partial<F> & F {
   return broken.size === 0;
+}
+
+/** The entry that has had `key` before, or undefined after `entry` was noted as the first. */
+export function earlier<E>(noted: Map<string, E>, key: string, entry: E): E | undefined {
+  const first = noted.get(key);
+  if (first === undefined) noted.set(key, entry);
+  return first;
 }

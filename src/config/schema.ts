@@ -7,7 +7,6 @@ import { duration } from './duration.ts';
 import { named } from './notation.ts';
 import { clientSchema, resourceSchema } from './schema-client.ts';
 import { lifetimesSchema, rateLimitsSchema, signingKeysSchema } from './schema-limits.ts';
-import { auditSchema, logSchema } from './schema-telemetry.ts';
 import { passwordsSchema } from './schema-user.ts';
 import { emptyFault, labelFault, text } from './text.ts';
 import { processesOf } from './threads.ts';
@@ -28,6 +27,10 @@ function colorFault(value: string): string | undefined {
   return /^#([0-9a-f]{3}|[0-9a-f]{6})$/i.test(value)
     ? undefined
     : 'must be a color such as "#1a56db", in quotes';
+}
+
+function auditFault(value: string): string | undefined {
+  return /^(stdout|off|file:.+)$/.test(value) ? undefined : 'must be stdout, off or file:PATH';
 }
 
 /** More than machines have cores; a slip of the finger must not start a thousand processes. */
@@ -73,8 +76,24 @@ export const configSchema = z.strictObject({
     .describe(
       'Processes that serve requests, on one port and one store; auto is one for every two cores, which one keeps busy by itself. With more than one, another process watches over them and has the management listener.',
     ),
-  log: logSchema.prefault({}).describe('The log, on standard error.'),
-  audit: auditSchema,
+  log: z
+    .strictObject({
+      level: z
+        .enum(['debug', 'info', 'warn', 'error'])
+        .default('info')
+        .describe('What is worth a line. debug has one for each request.'),
+      format: z
+        .enum(['auto', 'json', 'readable'])
+        .default('auto')
+        .describe('auto is readable in a terminal and JSON elsewhere.'),
+    })
+    .prefault({})
+    .describe('The log, on standard error.'),
+  audit: text(auditFault)
+    .default('stdout')
+    .describe(
+      'Where the audit trail goes, one JSON line for each security event: stdout, file:PATH (opened again at SIGHUP, after logrotate), or off.',
+    ),
   trusted_proxies: z
     .array(z.string())
     .default([])

@@ -1,9 +1,9 @@
 // The configured encryption and cookie keys: reads references, refuses weak ones, and has missing ones generated for an
-// issuer on this machine. Owns which keys are good enough; generated-keys.ts has the files.
+// issuer on this machine.
 import { join } from 'node:path';
 import type { StoreConfig } from './config.ts';
 import { loadOrCreateKey, peekKey } from './generated-keys.ts';
-import { understood, type Entry } from './rules.ts';
+import type { Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
 import {
   resolveReference,
@@ -35,7 +35,7 @@ export async function resolveKeys(
   name: KeyName,
   { issuerIsLoopback, ...source }: KeyContext,
 ): Promise<string[]> {
-  const references = understood(service, [name])?.[name];
+  const references = service.value[name];
   if (references?.length === 0 && !issuerIsLoopback) service.report([name], REQUIRED[name]);
   const keys: string[] = [];
   for (const [index, reference] of (references ?? []).entries()) {

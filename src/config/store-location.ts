@@ -1,8 +1,8 @@
-// Where data is kept: reads the `store` key. Owns its notation; the engines themselves are in src/store.
+// Where data is kept: reads the `store` key.
 import { resolve } from 'node:path';
 import type { StoreConfig } from './config.ts';
 import { parseRedisUrl, RedisUrlError } from './redis-url.ts';
-import { understood, type Entry } from './rules.ts';
+import type { Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
 import { isReference, resolveReference, type ReferenceSource } from './secret-reference.ts';
 
@@ -11,7 +11,7 @@ export async function resolveStore(
   service: Entry<ServiceForm>,
   { issuerIsLoopback, ...source }: ReferenceSource & { readonly issuerIsLoopback: boolean },
 ): Promise<StoreConfig | undefined> {
-  const location = understood(service, ['store'])?.store;
+  const location = service.value.store;
   if (location === undefined) return undefined;
   // Only to be compared: nobody opens this.
   if (source.readSecrets === false && isReference(location)) return { engine: 'redis', url: location };
