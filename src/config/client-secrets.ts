@@ -47,7 +47,7 @@ function formsOf(entry: Entry<ClientForm>): Located[] {
   ];
 }
 
-/** An argon2id hash of it is as good as a new secret: whoever made one chose to. */
+/** Not of an argon2id hash of it: that was made on purpose. */
 export function isDemoSecret(hash: SecretHash): boolean {
   return hash.kind === 'sha256' && hash.digest.equals(digestOf(DEMO_CLIENT_SECRET));
 }

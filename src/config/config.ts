@@ -72,7 +72,7 @@ export type Config = Omit<
   readonly notices: readonly string[];
 };
 
-/** The specification's scopes (Spec §1); all other scopes belong to a resource. */
+/** The scopes of the issuer itself; all others belong to a resource. */
 export const SPECIFICATION_SCOPES = ['openid', 'email', 'profile', 'offline_access'] as const;
 
 /** One thing that is wrong with the configuration, in the words of the person who must repair it. */

@@ -1,5 +1,5 @@
-// What is shipped for a first try, and is known to everybody: a client, a service and a person. Owns these constants;
-// load.ts refuses them where the issuer isn't this machine.
+// What is shipped for a first try, and is known to everybody: a client, a service and a person. Where the issuer isn't this
+// machine, they are refused.
 
 export const DEMO_CLIENT_ID = 'demo';
 export const DEMO_SERVICE_ID = 'demo-service';

@@ -16,7 +16,7 @@ export type Difference = {
 type Place = Pick<Difference, 'path' | 'rule'>;
 type Entry = Readonly<Record<string, unknown>>;
 
-/** How the entries of a list are told apart and named; the elements of any other list are plain values. */
+/** How the entries of a list are identified and named; the elements of any other list are plain values. */
 const NAMED_ENTRIES: Readonly<Record<string, { readonly id: string; readonly name: string }>> = {
   clients: { id: 'clientId', name: 'clientId' },
   resources: { id: 'resource', name: 'resource' },

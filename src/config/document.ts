@@ -1,5 +1,5 @@
-// Reads one YAML or JSON file into plain data and remembers where everything stood. Owns syntax and the attacks on it
-// (CWE-776 among them); what the data means is the schema's business. JSON is read by the YAML parser, for positions.
+// Reads one YAML or JSON file into plain data (attacks on YAML: CWE-776), and knows the position of everything in it. JSON
+// is read by the YAML parser too, for positions.
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml';

@@ -1,5 +1,4 @@
-// Durations as people write them (`60s`, `10m`, `1h`, `30d`) and as the service counts them (seconds). Owns the
-// notation and its zod type; which lengths make sense is said where a key is declared.
+// Durations as people write them (`60s`, `10m`, `1h`, `30d`) and as the service counts them (seconds).
 import * as z from 'zod';
 import { named } from './notation.ts';
 

@@ -1,4 +1,4 @@
-// The paths of Spec §4, once. The engine mounts them, the edge admits them, the limits name them.
+// The paths of the endpoints, once. The engine mounts them, the edge admits them, the limits name them.
 
 /** Relative to the issuer. */
 export const ENDPOINTS = {

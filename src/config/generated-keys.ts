@@ -1,5 +1,4 @@
-// Makes the keys that a first try on one machine doesn't want to think about, once, in the data folder. Owns these
-// files; the signing keys of src/keys are something else.
+// Makes the encryption and cookie keys of a first try on one machine, once, in the data folder.
 import { randomBytes } from 'node:crypto';
 import { link, mkdir, open, readFile, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -50,7 +49,7 @@ async function readKey(file: string, secretFiles: SecretFiles): Promise<string |
   }
 }
 
-/** Writes beside `file`, then gives it its name: nobody ever reads half a key, and the first process wins. */
+/** Writes beside `file`, then gives it its name: no process ever reads half a key, and the first one wins. */
 async function publish(file: string, value: string): Promise<boolean> {
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
   const handle = await open(draft, 'wx', 0o600);

@@ -1,5 +1,5 @@
-// One short text for a whole configuration, so that nodes and people can see whether two are the same. Owns what counts
-// as the same; it is keyed, because a configuration holds things that could be guessed and then recognised.
+// One short text for a whole configuration, so that nodes and people can see whether two are the same. It is keyed, because
+// a configuration holds things that could be guessed and then recognised.
 import { createHash, createHmac } from 'node:crypto';
 import type { Config } from './config.ts';
 
@@ -21,7 +21,7 @@ const MACHINE_KEYS = [
 export function hashConfig(config: Config): string {
   const ofMachine: ReadonlySet<string> = new Set(MACHINE_KEYS);
   const shared = Object.entries(config).filter(([key]) => !ofMachine.has(key));
-  // What the start tells the operator isn't configuration.
+  // What the start says to the operator isn't configuration.
   return keyed(config, { ...Object.fromEntries(shared), notices: [], store: config.store.engine });
 }
 

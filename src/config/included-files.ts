@@ -1,5 +1,4 @@
-// Finds and reads the files that the configuration names: `clients_from` and `users_from`. Owns what such a file may
-// look like; its entries are judged elsewhere.
+// Finds and reads the files that the configuration names: `clients_from` and `users_from`.
 import { glob } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import * as z from 'zod';

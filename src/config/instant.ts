@@ -1,5 +1,4 @@
 // Points in time as people write them: a day (`2027-01-01`, which begins at midnight UTC) or a full RFC 3339 time.
-// Owns the notation and its zod type.
 import * as z from 'zod';
 import { named } from './notation.ts';
 

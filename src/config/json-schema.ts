@@ -1,5 +1,4 @@
-// The JSON Schema of the configuration file, for editors and documentation. Owns nothing but its head: keys, defaults
-// and descriptions are those of schema.ts.
+// The JSON Schema of the configuration file, for editors and documentation.
 import * as z from 'zod';
 import { configSchema } from './schema.ts';
 

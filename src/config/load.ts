@@ -17,7 +17,7 @@ import { clientSchema, resourceSchema, type ClientForm, type ResourceForm } from
 import { userSchema, type UserForm } from './schema-user.ts';
 import { configSchema, type ServiceForm } from './schema.ts';
 import type { ReferenceSource, SecretFiles } from './secret-reference.ts';
-import { dataFolder, generateKeys, resolveKeys, type KeyName } from './service-keys.ts';
+import { dataFolder, generateKeys, KEY_NAMES, resolveKeys, type KeyName } from './service-keys.ts';
 import { SourceList } from './source-list.ts';
 import { resolveStore } from './store-location.ts';
 import { isLoopbackUrl } from './uri.ts';
@@ -96,23 +96,24 @@ async function load(
   const parts = await readParts(document, problems, sources);
   checkParts(parts);
   const noteFile = (secret: string): void => sources.addFile(secret);
-  const secretFiles = secretFilesOf(parts.service, options);
-  const secrets = await resolveSecrets(parts, { env, noteFile, readSecrets, secretFiles });
-  if (!problems.isEmpty || secrets.store === undefined) throw new ConfigError(problems.list());
-  const surroundings = { document, problems, writeKeys, secretFiles };
-  const keys = await fillKeys({ ...secrets, store: secrets.store }, surroundings);
-  const config = toConfig({ ...parts, ...keys });
+  const secretFiles = options.secretFiles ?? parts.service.value.secret_files ?? 'private';
+  const { store, ...secrets } = await resolveSecrets(parts, { env, noteFile, readSecrets, secretFiles });
+  if (!problems.isEmpty || store === undefined) throw new ConfigError(problems.list());
+  const generatedKeys = KEY_NAMES.filter((name) => secrets.keys[name].length === 0);
+  // Only now, so that a refused file changes nothing.
+  const target = { folder: dataFolder(store, document.folder), write: writeKeys, secretFiles };
+  const generated = await generateKeys(generatedKeys, target).catch((error: unknown) => {
+    const reason = error instanceof Error && !('code' in error) ? error.message : readFault(error);
+    problems.add({ file, message: `keys could not be generated in ${target.folder}: ${reason}` });
+    throw new ConfigError(problems.list());
+  });
+  const keys = { ...secrets.keys, ...generated.keys };
+  const notices = secretFiles === 'any_mode' ? [...generated.notices, ANY_MODE] : generated.notices;
+  const config = toConfig({ ...parts, ...secrets, store, keys, notices });
   const report = problems.reporter(document);
   for (const { path, message } of checks.flatMap((check) => check(config))) report(path, message);
   if (!problems.isEmpty) throw new ConfigError(problems.list());
-  const generatedKeys: KeyName[] = [];
-  if (secrets.encryptionKeys.length === 0) generatedKeys.push('encryption_keys');
-  if (secrets.cookieKeys.length === 0) generatedKeys.push('cookie_keys');
   return { config, generatedKeys };
-}
-
-function secretFilesOf(service: Entry<ServiceForm>, { secretFiles }: LoadOptions): SecretFiles {
-  return secretFiles ?? service.value.secret_files ?? 'private';
 }
 
 type Parts = {
@@ -155,7 +156,7 @@ async function readParts(
   };
 }
 
-/** Also of an issuer with faults; when it can't be told, nothing is refused that depends on it. */
+/** Also of an issuer with faults; where it isn't known, nothing is refused that depends on it. */
 function looksLoopback(issuer: unknown): boolean {
   return typeof issuer !== 'string' || !URL.canParse(issuer) || isLoopbackUrl(issuer);
 }
@@ -173,7 +174,7 @@ function checkParts({ service, clients, resources, users, clientsAreKnown, issue
   checkUsers(users, issuerIsLoopback);
 }
 
-type Secrets = Pick<Sources, 'clientSecrets' | 'encryptionKeys' | 'cookieKeys'> & {
+type Secrets = Pick<Sources, 'clientSecrets' | 'keys'> & {
   readonly store: Sources['store'] | undefined;
 };
 
@@ -187,46 +188,14 @@ async function resolveSecrets(parts: Parts, source: ReferenceSource): Promise<Se
   }
   return {
     store: await resolveStore(service, context),
-    encryptionKeys: await resolveKeys(service, 'encryption_keys', context),
-    cookieKeys: await resolveKeys(service, 'cookie_keys', context),
+    keys: {
+      encryption_keys: await resolveKeys(service, 'encryption_keys', context),
+      cookie_keys: await resolveKeys(service, 'cookie_keys', context),
+    },
     clientSecrets,
   };
 }
 
 function* chunks<T>(list: readonly T[], size: number): Generator<readonly T[]> {
   for (let start = 0; start < list.length; start += size) yield list.slice(start, start + size);
-}
-
-type Surroundings = {
-  readonly document: SourceDocument;
-  readonly problems: ProblemList;
-  readonly writeKeys: boolean;
-  readonly secretFiles: SecretFiles;
-};
-
-/** Generates the keys that a loopback issuer left out. The last step, so that a refused file changes nothing. */
-async function fillKeys(
-  secrets: Omit<Sources, keyof Parts | 'notices'>,
-  { document, problems, writeKeys, secretFiles }: Surroundings,
-): Promise<Omit<Sources, keyof Parts>> {
-  const target = { folder: dataFolder(secrets.store, document.folder), write: writeKeys, secretFiles };
-  const none = { keys: [], notices: [] };
-  try {
-    const encryption =
-      secrets.encryptionKeys.length > 0 ? none : await generateKeys('encryption_keys', target);
-    const cookie = secrets.cookieKeys.length > 0 ? none : await generateKeys('cookie_keys', target);
-    return {
-      ...secrets,
-      encryptionKeys: [...secrets.encryptionKeys, ...encryption.keys],
-      cookieKeys: [...secrets.cookieKeys, ...cookie.keys],
-      notices: [...encryption.notices, ...cookie.notices, ...(secretFiles === 'any_mode' ? [ANY_MODE] : [])],
-    };
-  } catch (error) {
-    const reason = error instanceof Error && !('code' in error) ? error.message : readFault(error);
-    problems.add({
-      file: document.file,
-      message: `keys could not be generated in ${target.folder}: ${reason}`,
-    });
-    throw new ConfigError(problems.list());
-  }
 }

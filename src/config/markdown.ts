@@ -1,5 +1,4 @@
-// The reference of the configuration for people, docs/configuration.md. Owns its order and the prose around the keys; what
-// is said of a key is said in the schema, and a test fails when the page says something else.
+// The reference of the configuration for people, docs/configuration.md. What it says of a key is the schema's description.
 import * as z from 'zod';
 import { nameOfNotation } from './notation.ts';
 import { unwrap } from './parse-fields.ts';

@@ -1,4 +1,4 @@
-// What the documentation calls a kind of text: a duration, a rate. Owns the names; the kinds themselves have a file each.
+// What the documentation calls a kind of text: a duration, a rate.
 import * as z from 'zod';
 
 const names = z.registry<{ readonly name: string }>();

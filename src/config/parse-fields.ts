@@ -57,7 +57,7 @@ function reportIssues(issues: readonly z.core.$ZodIssue[], { field, path, report
   }
 }
 
-// A file full of unknown keys is the wrong file; naming all of them helps nobody.
+// A file full of unknown keys is the wrong file; naming all of them is no help.
 const MOST_UNKNOWN_KEYS = 20;
 
 type Known = { readonly known: readonly string[]; readonly path: Path; readonly report: Report };

@@ -1,5 +1,4 @@
-// Which argon2id hashes are accepted (PHC strings), of people's passwords and of imported client secrets. Owns notation
-// and cost; users/passwords.ts computes them.
+// Which argon2id hashes are accepted (PHC strings), of people's passwords and of imported client secrets.
 
 const PHC =
   /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{22,171}$/;

@@ -1,5 +1,5 @@
-// Turns a YAML tree into plain data. Owns what of YAML is accepted: maps with text keys, lists and scalars; no aliases,
-// so that a small file can't stand for a large one, and no key twice.
+// Turns a YAML tree into plain data: maps with text keys, lists and scalars. No aliases, so that a small file can't stand
+// for a large one, and no key twice.
 import { isAlias, isMap, isScalar, isSeq, type YAMLMap } from 'yaml';
 
 const DEEPEST = 20;

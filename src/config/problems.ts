@@ -1,5 +1,4 @@
-// Collects what is wrong with a configuration, in all of its files. Owns positions and order; the words come from
-// whoever finds a problem.
+// Collects what is wrong with a configuration, in all of its files, and puts it in order.
 import type { ConfigProblem } from './config.ts';
 
 /** Where in a document: keys and indexes from the top. */

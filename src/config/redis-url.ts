@@ -1,5 +1,5 @@
-// The notation of a Redis store: one server, Sentinels or a Cluster, as one URL. Owns taking it apart and saying what is
-// wrong with it without repeating it, since it may hold a password; connecting is src/store's business.
+// The notation of a Redis store: one server, Sentinels or a Cluster, as one URL. No message repeats it, since it may hold a
+// password.
 
 export type RedisNode = { readonly host: string; readonly port: number };
 
@@ -38,8 +38,8 @@ const PREFIX = /^[\w.:-]{0,40}$/;
 
 /** What makes it this store and no other: all but who asks. Throws RedisUrlError. */
 export function withoutCredentials(url: string): object {
-  const nobody = { username: '', password: '', sentinelUsername: '', sentinelPassword: '' };
-  return { ...parseRedisUrl(url), ...nobody };
+  const without = { username: '', password: '', sentinelUsername: '', sentinelPassword: '' };
+  return { ...parseRedisUrl(url), ...without };
 }
 
 /** Throws RedisUrlError. */

@@ -5,6 +5,7 @@ import { applicationTypeOf } from './check-clients.ts';
 import type { AuditConfig, Client, ClientSecret, Config, StoreConfig, User } from './config.ts';
 import { complete, type Entry } from './rules.ts';
 import type { ClientForm, ResourceForm } from './schema-client.ts';
+import type { KeyName } from './service-keys.ts';
 import type { UserForm } from './schema-user.ts';
 import type { ServiceForm } from './schema.ts';
 
@@ -16,8 +17,7 @@ export type Sources = {
   readonly users: readonly Entry<UserForm>[];
   readonly store: StoreConfig;
   readonly clientSecrets: ReadonlyMap<Entry<ClientForm>, readonly ClientSecret[]>;
-  readonly encryptionKeys: readonly string[];
-  readonly cookieKeys: readonly string[];
+  readonly keys: Readonly<Record<KeyName, readonly string[]>>;
   readonly notices: readonly string[];
 };
 
@@ -36,8 +36,8 @@ export function toConfig(sources: Sources): Config {
     ...camelKeys(form),
     store: sources.store,
     audit: toAudit(form.audit, sources.service.folder),
-    encryptionKeys: sources.encryptionKeys.map((key) => Buffer.from(key, 'base64url')),
-    cookieKeys: sources.cookieKeys,
+    encryptionKeys: sources.keys.encryption_keys.map((key) => Buffer.from(key, 'base64url')),
+    cookieKeys: sources.keys.cookie_keys,
     resources: sources.resources.map((entry) => camelKeys(complete(entry))),
     clients: sources.clients.map((entry) =>
       toClient(complete(entry), sources.clientSecrets.get(entry) ?? []),

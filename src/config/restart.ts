@@ -1,4 +1,4 @@
-// Which settings a running service can't take over. Owns the list.
+// Which settings a running service can't take over.
 import { isDeepStrictEqual } from 'node:util';
 import type { Config, StoreConfig } from './config.ts';
 import { withoutCredentials } from './redis-url.ts';

@@ -56,7 +56,7 @@ const signIn = group({
     ),
 });
 
-/** Rates are `N/duration`; on excess the answer is 429 with Retry-After (Spec §8). */
+/** Rates are `N/duration`; on excess the answer is 429 with Retry-After (RFC 6585 §4). */
 export const rateLimitsSchema = group({
   dry_run: z
     .boolean()

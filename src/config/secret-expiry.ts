@@ -1,5 +1,5 @@
-// Which client secrets end soon or have ended. Owns the words; a secret that has ended is no fault of the file, or a
-// service that ran yesterday would not start today.
+// Which client secrets end soon or have ended. One that has ended is no fault of the file, or a service that ran yesterday
+// would not start today.
 import type { Client, ClientSecret } from './config.ts';
 import { DAY } from './duration.ts';
 import { secretId } from './secret-id.ts';

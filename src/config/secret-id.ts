@@ -1,4 +1,4 @@
-// A short public name for a client secret that has none of its own. Owns the derivation.
+// A short public name for a client secret that has none of its own.
 import { createHash } from 'node:crypto';
 import type { SecretHash } from './config.ts';
 

@@ -1,5 +1,4 @@
-// Reads what a secret reference points to: `env:NAME` or `file:PATH`. Owns references only; no message here ever
-// holds a secret, and what a good secret is, is in secret-strength.ts.
+// Reads what a secret reference points to: `env:NAME` or `file:PATH`. No message here ever holds a secret.
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -13,7 +12,7 @@ export type SecretFiles = Config['secretFiles'];
 /** What all references of one configuration are read against. */
 export type ReferenceSource = {
   readonly env: NodeJS.ProcessEnv;
-  /** Told every file that is looked for, also one that isn't there. */
+  /** Called with every file that is looked for, also one that isn't there. */
   readonly noteFile?: ((file: string) => void) | undefined;
   /** false where the secrets aren't, as in CI: a reference then stands for a value made from its own text. */
   readonly readSecrets?: boolean | undefined;

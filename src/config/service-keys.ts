@@ -13,7 +13,8 @@ import {
 } from './secret-reference.ts';
 import { weakness } from './secret-strength.ts';
 
-export type KeyName = 'encryption_keys' | 'cookie_keys';
+export const KEY_NAMES = ['encryption_keys', 'cookie_keys'] as const;
+export type KeyName = (typeof KEY_NAMES)[number];
 
 const FILES: Readonly<Record<KeyName, string>> = {
   encryption_keys: 'encryption.key',
@@ -65,17 +66,26 @@ export type KeyTarget = {
   readonly secretFiles: SecretFiles;
 };
 
-/** Keys for whoever configured none, and what to tell the operator about them. */
+/** One key for each of `names`, and what the start says about those that are new. */
 export async function generateKeys(
-  name: KeyName,
+  names: readonly KeyName[],
   { folder, write, secretFiles }: KeyTarget,
-): Promise<{ readonly keys: string[]; readonly notices: string[] }> {
-  if (!write) return { keys: [await peekKey(folder, FILES[name], secretFiles)], notices: [] };
-  const { value, file, isNew } = await loadOrCreateKey(folder, FILES[name], secretFiles);
-  return {
-    keys: [value],
-    notices: isNew ? [`${name}: generated once, in ${file}. Keep it with the data.`] : [],
-  };
+): Promise<{
+  readonly keys: Partial<Record<KeyName, readonly string[]>>;
+  readonly notices: readonly string[];
+}> {
+  const keys: Partial<Record<KeyName, readonly string[]>> = {};
+  const notices: string[] = [];
+  for (const name of names) {
+    if (!write) {
+      keys[name] = [await peekKey(folder, FILES[name], secretFiles)];
+      continue;
+    }
+    const { value, file, isNew } = await loadOrCreateKey(folder, FILES[name], secretFiles);
+    keys[name] = [value];
+    if (isNew) notices.push(`${name}: generated once, in ${file}. Keep it with the data.`);
+  }
+  return { keys, notices };
 }
 
 /** Where data of this installation is kept on this machine. */

@@ -1,5 +1,4 @@
-// Collects which files a configuration was made from. Owns the list only; what to do when one of them changes is
-// watch.ts.
+// Collects which files a configuration was made from, for watch.ts.
 import { resolve } from 'node:path';
 import type { ConfigSources } from './config.ts';
 

@@ -13,7 +13,7 @@ export async function resolveStore(
 ): Promise<StoreConfig | undefined> {
   const location = service.value.store;
   if (location === undefined) return undefined;
-  // Only to be compared: nobody opens this.
+  // Only to be compared: this is never opened.
   if (source.readSecrets === false && isReference(location)) return { engine: 'redis', url: location };
   const resolved = await resolveReference(location, { ...source, folder: service.folder });
   if (resolved.kind === 'fault') {

@@ -1,4 +1,4 @@
-// "Did you mean …?" for a misspelt key. Owns the distance between words.
+// "Did you mean …?" for a misspelt key.
 
 /** The word of `candidates` that `word` is most likely a slip of, or undefined. */
 export function suggest(word: string, candidates: readonly string[]): string | undefined {

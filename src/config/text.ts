@@ -1,5 +1,4 @@
-// Text with rules of its own. Owns how a rule becomes a zod type, and the rules for plain text; those for URIs are in
-// uri.ts.
+// Text with rules of its own as a zod type, and the rules for plain text.
 import * as z from 'zod';
 
 /** Says what is wrong with a value, or nothing. Never repeats the value: it may be a secret. */

@@ -1,5 +1,4 @@
-// The rules for every kind of URI in the configuration, each as a function that says what is wrong. Owns what can be
-// said from the URI alone; what depends on the client it belongs to is in check-clients.ts.
+// The rules for every kind of URI in the configuration, each as a function that says what is wrong.
 import { isIPv4 } from 'node:net';
 
 const REDIRECT_LOOPBACKS = new Set(['localhost', '127.0.0.1', '[::1]']);
