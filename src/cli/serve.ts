@@ -4,7 +4,6 @@ import { extname } from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { DEMO_CLIENT_SECRET, DEMO_PASSWORD, DEMO_PASSWORD_HASH, DEMO_TRY_PATH } from '../config/demo.ts';
-import { needRestart } from '../config/restart.ts';
 import { secretWarnings } from '../config/secret-expiry.ts';
 import { loadInThread } from '../config/load-in-thread.ts';
 import { watchConfig } from '../config/watch.ts';
@@ -78,15 +77,10 @@ async function serveAsWorker(file: string): Promise<void> {
   });
 }
 
-async function startAsWorker({ worker, loaded, running }: Job): Promise<Started> {
-  const telemetry = await openTelemetry({ ...running, worker: String(worker) });
+async function startAsWorker({ worker, loaded, started }: Job): Promise<Started> {
+  const telemetry = await openTelemetry({ ...started, worker: String(worker) });
   const { createServer } = await import('../server/server.ts');
-  const server = await createServer(
-    { config: running, hash: loaded.hash },
-    { telemetry, hasManagement: false },
-  );
-  // Settings that wait for a restart wait here too; this way the server knows them, and says so.
-  if (needRestart(running, loaded.config).length > 0) await server.replace(changeTo(loaded));
+  const server = await createServer({ ...loaded, started }, { telemetry, hasManagement: false });
   answerQuestions({
     status: () => server.status(),
     metrics: () => telemetry.metrics.read(),
@@ -95,8 +89,6 @@ async function startAsWorker({ worker, loaded, running }: Job): Promise<Started>
   await server.start();
   return { server, telemetry };
 }
-
-const changeTo = ({ config, hash }: LoadedConfig) => ({ config, hash });
 
 /** A mistake of ours keeps its stack, as in run.ts. */
 function reasonOf(error: unknown): string {
@@ -123,7 +115,7 @@ async function keepServing(parts: KeepServingParts): Promise<void> {
     current: loaded,
     load: (changed) => loadInThread(LOAD_ENTRY, changed),
     async onConfig(changed) {
-      await server.replace(changeTo(changed));
+      await server.replace({ config: changed.config, hash: changed.hash });
       onTaken?.(changed);
     },
     onBroken: (error) => server.refuse(error),

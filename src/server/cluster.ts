@@ -11,7 +11,6 @@ import { addUp, type ProcessMetrics, toText } from '../observability/metrics.ts'
 import type { Telemetry } from '../observability/telemetry.ts';
 import { KeptWorker } from './worker-process.ts';
 import { combineStatus } from './worker-status.ts';
-import type { Job } from './worker.ts';
 
 /** A worker's own drain ends before. */
 const STOP_WITHIN_MS = 9500;
@@ -23,8 +22,9 @@ export class Primary {
   readonly #telemetry: Telemetry;
   readonly #management: Listener;
   readonly #workers: readonly KeptWorker[];
+  readonly #started: Config;
   /** What a worker starts with: also while the file is broken, the configuration that the others run. */
-  #job: Omit<Job, 'worker'>;
+  #loaded: LoadedConfig;
   /** What all workers that ended had counted. A sum that falls would look to Prometheus like a restart. */
   #ended: Promise<ProcessMetrics> = Promise.resolve([]);
 
@@ -32,7 +32,8 @@ export class Primary {
   constructor(loaded: LoadedConfig, telemetry: Telemetry) {
     const { config } = loaded;
     this.#telemetry = telemetry;
-    this.#job = { loaded, running: config };
+    this.#started = config;
+    this.#loaded = loaded;
     this.#management = createListener('management', config.management);
     this.#workers = Array.from(
       { length: config.workers },
@@ -41,7 +42,7 @@ export class Primary {
           number: index + 1,
           processes: config.workers,
           log: telemetry.log,
-          job: () => this.#job,
+          job: () => ({ started: config, loaded: this.#loaded }),
           onTaken: (taken) => this.#follow(taken),
           onEnded: (counted) => {
             this.#ended = this.#ended.then((before) => addUp([before, counted]));
@@ -97,15 +98,15 @@ export class Primary {
 
   /** A worker runs `loaded`. The others read the same files, one a little later than the other. */
   #follow(loaded: LoadedConfig): void {
-    if (loaded.readAt < this.#job.loaded.readAt) return;
-    this.#job = { loaded, running: keepUntilRestart(this.#job.running, loaded.config) };
+    if (loaded.readAt < this.#loaded.readAt) return;
+    this.#loaded = loaded;
     this.#serveManagement().catch((error: unknown) =>
       this.#telemetry.log.error({ err: error }, 'the configuration could not be taken over'),
     );
   }
 
   async #serveManagement(): Promise<void> {
-    const config = this.#job.running;
+    const config = keepUntilRestart(this.#started, this.#loaded.config);
     this.#management.serve(
       createManagementApp({
         address: config.management,
@@ -123,7 +124,7 @@ export class Primary {
         return { worker: number, pid, isServing, status: await worker.ask('status') };
       }),
     );
-    return combineStatus(statuses, this.#job.loaded.hash);
+    return combineStatus(statuses, this.#loaded.hash);
   }
 
   async #metrics(): Promise<string> {

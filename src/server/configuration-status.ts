@@ -21,11 +21,10 @@ export interface ConfigurationStatus {
 }
 
 export function createConfigurationStatus(
-  first: { readonly config: Config; readonly hash: string },
-  store: Store,
-  { log, audit, metrics }: Telemetry,
+  first: { readonly running: Config; readonly wanted: Config; readonly hash: string },
+  { store, telemetry: { log, audit, metrics } }: { readonly store: Store; readonly telemetry: Telemetry },
 ): ConfigurationStatus {
-  let { config: running, config: wanted, hash } = first;
+  let { running, wanted, hash } = first;
   let problem: string | undefined;
 
   async function read(): Promise<ConfigStatus> {

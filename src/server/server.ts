@@ -2,6 +2,7 @@
 // built of a configuration, a key set and the views (application.ts) and replaced as a whole (replace.ts).
 import type { Config } from '../config/config.ts';
 import type { FileWatch } from '../config/file-watch.ts';
+import { keepUntilRestart } from '../config/restart.ts';
 import { passwordThreads } from '../config/threads.ts';
 import { createManagementApp, type Status } from '../http/management.ts';
 import { createListener, type Listener } from '../http/server.ts';
@@ -55,17 +56,23 @@ export interface Server {
 /** A crowd of so many is served within about a second on two cores; further sign-ins are answered with 503 and Retry-After. */
 const PASSWORDS_WAITING = 200;
 
-/** `hash`: the same on every node that runs the same configuration. */
-type First = { readonly config: Config; readonly hash?: string };
+type First = {
+  readonly config: Config;
+  /** The same on every node that runs the same configuration. */
+  readonly hash?: string;
+  /** What the other workers started with, where `config` is newer: what only a start can change is as there, and waits. */
+  readonly started?: Config;
+};
 
 /** Reads the keys and builds the first application; nothing listens yet. */
 export async function createServer(first: First, options: ServerOptions = {}): Promise<Server> {
   const { telemetry = silentTelemetry(), now = Date.now } = options;
-  const opened = options.store ?? (await openStore(first.config.store, options.now, telemetry.log));
+  const config = first.started === undefined ? first.config : keepUntilRestart(first.started, first.config);
+  const opened = options.store ?? (await openStore(config.store, options.now, telemetry.log));
   const watched = watchStore(opened, telemetry);
   try {
-    const keys = await openKeys(first.config, watched.store);
-    return await compose(first, { ...options, ...watched, ...keys, telemetry, now });
+    const keys = await openKeys(config, watched.store);
+    return await compose(config, first, { ...options, ...watched, ...keys, telemetry, now });
   } catch (error) {
     await watched.store.close();
     throw error;
@@ -77,12 +84,13 @@ type Parts = Omit<ServerOptions, 'store'> &
   OpenKeys &
   Pick<SharedServices, 'telemetry' | 'now'>;
 
-async function compose({ config, hash = '' }: First, parts: Parts): Promise<Server> {
+async function compose(config: Config, wanted: First, parts: Parts): Promise<Server> {
+  const { hash = '' } = wanted;
   const { store, keyStore, settings, telemetry, hasManagement = true } = parts;
   const { log, metrics } = telemetry;
 
   const shared = createSharedServices(parts, () => rotation.signingAllowed());
-  const configuration = createConfigurationStatus({ config, hash }, store, telemetry);
+  const configuration = createConfigurationStatus({ running: config, wanted: wanted.config, hash }, parts);
   const listen = createListener('listen', config.listen);
   const management = createListener('management', config.management);
 

@@ -1,4 +1,4 @@
-// A worker's side of the channel to the primary, and every message that crosses it.
+// A worker's side of the channel to the primary, and the messages that cross it.
 import cluster from 'node:cluster';
 import { once } from 'node:events';
 import type { Config } from '../config/config.ts';
@@ -11,8 +11,8 @@ export type Job = {
   /** From 1; the process that takes this one's place has the same. */
   readonly worker: number;
   readonly loaded: LoadedConfig;
-  /** The same, but for what waits for a restart: there it is what the other workers run. */
-  readonly running: Config;
+  /** What the first workers started with: what waits for a restart is as there. */
+  readonly started: Config;
 };
 
 export type Answers = { readonly status: Status; readonly metrics: ProcessMetrics; readonly ping: true };
