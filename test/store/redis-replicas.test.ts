@@ -1,0 +1,86 @@
+// Which replicas must have a write before it is answered, on a real master with real replicas: each of them, as many as the URL says,
+// and nothing is used up while one of them is missing.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openRedis } from '../../src/store/redis/redis-store.ts';
+import { type Store, StoreUnavailable } from '../../src/store/store.ts';
+import { ask, until } from '../redis-groups.ts';
+import { type RedisServer, startRedis } from '../servers.ts';
+import { uniqueName } from './conformance.ts';
+
+/** The service reads INFO once a second. */
+const LOOKED_MS = 1500;
+const KIND = 'RefreshToken';
+
+let servers: RedisServer[];
+let store: Store;
+beforeEach(async () => {
+  servers = [await startRedis({ settings: ['--repl-diskless-sync-delay', '0'] })];
+  return async () => {
+    for (const server of servers) server.resume();
+    await Promise.all(servers.map((server) => server.stop()));
+  };
+});
+afterEach(() => store.close());
+
+const info = () => ask(servers[0] ?? { port: 0 }, (redis) => redis.info('replication'));
+
+/** Online is said of a replica that still loads its data; this one confirms. */
+async function addReplica(): Promise<RedisServer> {
+  const [master = { port: 0 }, ...others] = servers;
+  const follows = ['--repl-diskless-sync-delay', '0', '--replicaof', `127.0.0.1 ${master.port}`];
+  const replica = await startRedis({ settings: follows });
+  servers.push(replica);
+  await until('all replicas confirm', () =>
+    ask(master, async (redis) => {
+      await redis.set('probe', '1', 'PX', 1000);
+      return (await redis.wait(others.length + 1, 500)) === others.length + 1;
+    }),
+  );
+  return replica;
+}
+
+async function open(wait: number): Promise<void> {
+  store = await openRedis({ url: `redis://127.0.0.1:${servers[0]?.port}?wait=${wait}`, now: Date.now });
+}
+
+async function save(): Promise<string> {
+  const key = uniqueName();
+  await store.records.save({ kind: KIND, key, payload: 'p', ttlSeconds: 600 });
+  return key;
+}
+
+const use = (key: string) => store.records.consume(KIND, key);
+const isUsed = (key: string) => until('it is used up', async () => (await use(key)) === 'consumed');
+
+it('RD-18: a replica that joined must confirm too', async () => {
+  await addReplica();
+  await open(1);
+  await store.records.revokeGrant(uniqueName(), 600);
+  const joined = await addReplica();
+  await sleep(LOOKED_MS);
+  joined.pause();
+  await expect(store.records.revokeGrant(uniqueName(), 600)).rejects.toBeInstanceOf(StoreUnavailable);
+}, 30_000);
+
+it('RD-18: nothing is used up while a replica is frozen and still connected', async () => {
+  const replica = await addReplica();
+  await addReplica();
+  await open(1);
+  const key = await save();
+  replica.pause();
+  await until('its lag is two seconds', async () => /lag=([2-9]|\d\d)/.test(await info()));
+  await sleep(LOOKED_MS);
+  await expect(use(key)).rejects.toBeInstanceOf(StoreUnavailable);
+  replica.resume();
+  await isUsed(key);
+}, 30_000);
+
+it('RD-18: nothing is used up while there are fewer replicas than the URL asks for', async () => {
+  await addReplica();
+  await open(2);
+  const key = await save();
+  await expect(use(key)).rejects.toBeInstanceOf(StoreUnavailable);
+  await addReplica();
+  await isUsed(key);
+}, 30_000);
