@@ -1,26 +1,120 @@
-// The paths of the endpoints, once. The engine mounts them, the edge admits them, the limits name them.
+// Every path that is served, as one table: the engine mounts from it, and the edge, CORS, limits, errors and metrics look here.
 
-/** Relative to the issuer. */
-export const ENDPOINTS = {
-  authorization: '/oauth/authorize',
-  token: '/oauth/token',
-  userinfo: '/oauth/userinfo',
-  introspection: '/oauth/introspect',
-  revocation: '/oauth/revoke',
-  logout: '/oauth/logout',
-  discovery: '/.well-known/openid-configuration',
-  /** RFC 8414 §3: the same document for clients that know OAuth only. */
-  metadata: '/.well-known/oauth-authorization-server',
-  jwks: '/oauth/jwks.json',
-} as const;
+/** What a client's requests and failures count as. */
+type ClientLimit = 'token' | 'introspection' | 'revocation';
 
-/** Endpoints that scripts in a browser may call, given an allowed origin; the others are for people or their browser. */
-export const SCRIPTABLE_PATHS: ReadonlySet<string> = new Set([
-  ENDPOINTS.token,
-  ENDPOINTS.userinfo,
-  ENDPOINTS.introspection,
-  ENDPOINTS.revocation,
-  ENDPOINTS.discovery,
-  ENDPOINTS.metadata,
-  ENDPOINTS.jwks,
-]);
+/** By address; `pages` are the steps between a browser's request and its answer. */
+type AddressLimit = 'userinfo' | 'authorization' | 'logout' | 'pages';
+
+/** Who calls: a client that says who it is (RFC 6749 §2.3), another program, or a person's browser. */
+type Called =
+  | { readonly caller: 'client'; readonly limit: ClientLimit }
+  | { readonly caller: 'program' | 'person'; readonly limit: AddressLimit | undefined };
+
+type Row = Called & {
+  /** Relative to the issuer; `:part` stands for one of PARTS. */
+  readonly path: string;
+  /** What the engine calls it; undefined where the host answers. */
+  readonly route: string | undefined;
+  readonly methods: readonly ('GET' | 'HEAD' | 'POST')[];
+  /** Whether scripts in a browser may call it, given an allowed origin. */
+  readonly isScriptable: boolean;
+};
+
+/** `name` is what metrics, log and traces say: a path may hold anything. */
+export type Endpoint = Row & { readonly name: string };
+
+const PARTS: Readonly<Record<string, string>> = {
+  ':uid': '[\\w-]{21,64}',
+  ':link': '[\\w-]{43}',
+  ':step': '(login|switch|continue|consent|cancel)',
+  ':file': '[\\w.-]+',
+};
+
+const CLIENT = { methods: ['POST'], caller: 'client', isScriptable: true } as const;
+const PROGRAM = { caller: 'program', isScriptable: true } as const;
+/** Public, cached and cheap, so without a limit. */
+const DOCUMENT = { ...PROGRAM, methods: ['GET', 'HEAD'], limit: undefined } as const;
+/** RFC 8414 §3.1 and OIDC Discovery §4 have the same document at paths that the engine knows. */
+const METADATA = { ...DOCUMENT, route: 'discovery' } as const;
+/** OIDC Core §3.1.2.1 and RP-Initiated Logout §2 want POST besides GET, and so does OIDC Core §5.3.1 of userinfo. */
+const BROWSER = { methods: ['GET', 'POST'], caller: 'person', isScriptable: false } as const;
+const PAGE = { ...BROWSER, route: undefined, limit: 'pages' } as const;
+
+const SPECIFIED = {
+  authorization: { ...BROWSER, path: '/oauth/authorize', route: 'authorization', limit: 'authorization' },
+  token: { ...CLIENT, path: '/oauth/token', route: 'token', limit: 'token' },
+  userinfo: {
+    ...PROGRAM,
+    path: '/oauth/userinfo',
+    route: 'userinfo',
+    methods: ['GET', 'POST'],
+    limit: 'userinfo',
+  },
+  introspection: { ...CLIENT, path: '/oauth/introspect', route: 'introspection', limit: 'introspection' },
+  revocation: { ...CLIENT, path: '/oauth/revoke', route: 'revocation', limit: 'revocation' },
+  logout: { ...BROWSER, path: '/oauth/logout', route: 'end_session', limit: 'logout' },
+  discovery: { ...METADATA, path: '/.well-known/openid-configuration' },
+  metadata: { ...METADATA, path: '/.well-known/oauth-authorization-server' },
+  jwks: { ...DOCUMENT, path: '/oauth/jwks.json', route: 'jwks' },
+} as const satisfies Readonly<Record<string, Row>>;
+
+/** What comes between an authorization or sign-out request and its answer, and what those pages load. */
+const STEPS: readonly Endpoint[] = [
+  { ...PAGE, name: 'resume', path: '/oauth/authorize/:uid', route: 'resume', methods: ['GET'] },
+  { ...PAGE, name: 'logout', path: '/oauth/logout/confirm', route: 'end_session_confirm', methods: ['POST'] },
+  { ...PAGE, name: 'logout', path: '/oauth/logout/success', route: 'end_session_success', methods: ['GET'] },
+  { ...PAGE, name: 'interaction', path: '/interaction/:uid', methods: ['GET'] },
+  { ...PAGE, name: 'interaction', path: '/interaction/:uid/:step', methods: ['POST'] },
+  { ...PAGE, name: 'interaction', path: '/interaction/trust/:link' },
+  { ...DOCUMENT, name: 'assets', path: '/assets/:file', route: undefined, isScriptable: false },
+];
+
+export const ENDPOINT_TABLE: readonly Endpoint[] = [
+  ...Object.entries(SPECIFIED).map(([name, row]) => ({ name, ...row })),
+  ...STEPS,
+];
+
+const specified = Object.entries(SPECIFIED);
+/** The paths of the specification by name. */
+export const ENDPOINTS = Object.fromEntries(specified.map(([name, { path }]) => [name, path])) as {
+  readonly [Name in keyof typeof SPECIFIED]: string;
+};
+/** Where the engine mounts its routes, but for those whose paths it derives or knows. */
+export const ENGINE_PATHS: Readonly<Record<string, string>> = Object.fromEntries(
+  specified.filter(([, { route }]) => route !== METADATA.route).map(([, { route, path }]) => [route, path]),
+);
+
+const hasParts = ({ path }: Endpoint) => path.includes(':');
+const EXACT = new Map(ENDPOINT_TABLE.filter((one) => !hasParts(one)).map((one) => [one.path, one]));
+const PATTERNS = ENDPOINT_TABLE.filter(hasParts).map((endpoint) => ({
+  endpoint,
+  pattern: new RegExp(`^${endpoint.path.replaceAll(/:\w+/g, (part) => PARTS[part] ?? part)}$`),
+}));
+
+/** `path` is below the issuer, without a query. */
+export function findEndpoint(path: string): Endpoint | undefined {
+  return EXACT.get(path) ?? PATTERNS.find(({ pattern }) => pattern.test(path))?.endpoint;
+}
+
+const PAGE_PREFIXES = ENDPOINT_TABLE.filter(({ caller }) => caller === 'person').map(({ path }) =>
+  path.replace(/:.*/, ''),
+);
+
+/** Whether people come by there, also where nothing is served. */
+export function isPagePath(path: string): boolean {
+  return PAGE_PREFIXES.some((prefix) => path.startsWith(prefix));
+}
+
+const BY_ROUTE = new Map(ENDPOINT_TABLE.map((endpoint) => [endpoint.route, endpoint]));
+
+/** Who calls a route of the engine. */
+export function callerOf(route: string): Endpoint['caller'] | undefined {
+  return BY_ROUTE.get(route)?.caller;
+}
+
+/** What a client's request counts as, by the engine's route; as one for a token where no client was expected. */
+export function clientLimitOf(route: string | undefined): ClientLimit {
+  const endpoint = BY_ROUTE.get(route);
+  return endpoint?.caller === 'client' ? endpoint.limit : 'token';
+}

@@ -2,7 +2,7 @@
 // never credentials, nothing on pages.
 import type { Context, Middleware } from 'koa';
 import type { Client } from '../config/config.ts';
-import { SCRIPTABLE_PATHS } from '../config/endpoints.ts';
+import { findEndpoint } from '../config/endpoints.ts';
 
 const PREFLIGHT_SECONDS = 600;
 
@@ -31,7 +31,7 @@ export function cors({ allowedOrigins, clients, findClient }: CorsParts): Middle
     } finally {
       // Also on the way out of an error, so that a script can read why.
       removeCorsHeaders(ctx);
-      const origin = SCRIPTABLE_PATHS.has(ctx.path) ? ctx.get('Origin') : '';
+      const origin = findEndpoint(ctx.path)?.isScriptable === true ? ctx.get('Origin') : '';
       if (origin !== '' && isAllowed(origin, clientIdOf(ctx))) allow(ctx, origin, isPreflight);
     }
   };

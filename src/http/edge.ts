@@ -3,34 +3,12 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware, Next } from 'koa';
-import { ENDPOINTS, SCRIPTABLE_PATHS } from '../config/endpoints.ts';
+import { ENDPOINTS, findEndpoint } from '../config/endpoints.ts';
 import { Refusal } from '../views/refusal.ts';
 import type { ClientAddress } from './client-address.ts';
 import { scriptableHeaders } from './headers.ts';
 import { closeUnread } from './sizes.ts';
 
-/** OIDC Core §3.1.2.1 and §5.3.1 and RP-Initiated Logout §2 want POST besides the GET of Spec §4. */
-const METHODS: Readonly<Record<string, readonly string[]>> = {
-  [ENDPOINTS.authorization]: ['GET', 'POST'],
-  [ENDPOINTS.token]: ['POST'],
-  [ENDPOINTS.userinfo]: ['GET', 'POST'],
-  [ENDPOINTS.introspection]: ['POST'],
-  [ENDPOINTS.revocation]: ['POST'],
-  [ENDPOINTS.logout]: ['GET', 'POST'],
-  [`${ENDPOINTS.logout}/confirm`]: ['POST'],
-  [`${ENDPOINTS.logout}/success`]: ['GET'],
-  [ENDPOINTS.discovery]: ['GET', 'HEAD'],
-  [ENDPOINTS.metadata]: ['GET', 'HEAD'],
-  [ENDPOINTS.jwks]: ['GET', 'HEAD'],
-};
-/** The engine's resume route, our interaction pages, and what those pages load. */
-const PATTERNS: readonly { readonly path: RegExp; readonly methods: readonly string[] }[] = [
-  { path: /^\/oauth\/authorize\/[\w-]{21,64}$/, methods: ['GET'] },
-  { path: /^\/interaction\/[\w-]{21,64}$/, methods: ['GET'] },
-  { path: /^\/interaction\/trust\/[\w-]{43}$/, methods: ['GET', 'POST'] },
-  { path: /^\/interaction\/[\w-]{21,64}\/(login|switch|continue|consent|cancel)$/, methods: ['POST'] },
-  { path: /^\/assets\/[\w.-]+$/, methods: ['GET', 'HEAD'] },
-];
 /** RFC 3986 §3.2.2, without what no host of a web server has: a name or an address, and a port. */
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i;
 const WELL_KNOWN = [ENDPOINTS.discovery, ENDPOINTS.metadata];
@@ -59,13 +37,16 @@ export function edge({ issuer, clientAddress }: EdgeParts): Middleware {
     const fullPath = query === -1 ? target : target.slice(0, query);
     const search = query === -1 ? '' : target.slice(query);
     const path = ownPath(fullPath, prefix);
-    const methods = path === undefined ? undefined : methodsOf(path);
-    if (path === undefined || methods === undefined) throw new Refusal(404, 'not_found');
+    const endpoint = path === undefined ? undefined : findEndpoint(path);
+    if (endpoint === undefined) throw new Refusal(404, 'not_found');
+    const methods: readonly string[] = endpoint.isScriptable
+      ? [...endpoint.methods, 'OPTIONS']
+      : endpoint.methods;
     if (!methods.includes(ctx.method)) {
       ctx.set('Allow', methods.join(', '));
       throw new Refusal(405, 'invalid_request', 'that method is not served here');
     }
-    if (SCRIPTABLE_PATHS.has(path)) ctx.set(scriptableHeaders(String(ctx.state['requestId'])));
+    if (endpoint.isScriptable) ctx.set(scriptableHeaders(String(ctx.state['requestId'])));
     ctx.req.url = `${path}${search}`;
     // The engine finds its mount path from these two.
     Object.assign(ctx.req, { originalUrl: `${prefix}${path}${search}` });
@@ -99,11 +80,6 @@ export function hasOneHost({ rawHeaders }: IncomingMessage): boolean {
     host = rawHeaders[index + 1];
   }
   return host !== undefined && HOST.test(host);
-}
-
-function methodsOf(path: string): readonly string[] | undefined {
-  const methods = METHODS[path] ?? PATTERNS.find((pattern) => pattern.path.test(path))?.methods;
-  return methods && SCRIPTABLE_PATHS.has(path) ? [...methods, 'OPTIONS'] : methods;
 }
 
 /** The path below the issuer. Both forms of the well-known addresses are ours (RFC 8414 §3.1, OIDC Discovery §4). */

@@ -2,7 +2,7 @@
 // a stack or a version.
 import type { Context, Middleware } from 'koa';
 import { PasswordQueueFull } from '../users/passwords.ts';
-import { ENDPOINTS } from '../config/endpoints.ts';
+import { ENDPOINTS, isPagePath } from '../config/endpoints.ts';
 import { TooManyRequests } from '../limits/limits.ts';
 import type { ClientModel } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
@@ -19,8 +19,6 @@ type Answer = {
   /** The app that a person can go back to. */
   readonly client?: ClientModel | undefined;
 };
-
-const PAGE_PATHS = [ENDPOINTS.authorization, ENDPOINTS.logout, '/interaction/'];
 
 export function errors(pages: Pages, log: Log): Middleware {
   return async function answerErrors(ctx, next) {
@@ -93,6 +91,6 @@ function send(ctx: Context, answer: Answer, pages: Pages): void {
 function isForPeople(ctx: Context): boolean {
   const wantsPage = ctx.accepts('json', 'html') === 'html';
   // A limit is met by programs too, where people come by: only a browser names HTML.
-  if (PAGE_PATHS.some((path) => ctx.path.startsWith(path))) return ctx.status !== 429 || wantsPage;
+  if (isPagePath(ctx.path)) return ctx.status !== 429 || wantsPage;
   return ctx.status === 404 && wantsPage;
 }

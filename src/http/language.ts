@@ -1,12 +1,12 @@
 // The language of the pages for one browser: what it says of itself, what the app asked for, and what the person chose
 // on a page of ours, which is remembered in a cookie. Owns the cookie and `?lang=`; the order is views/locale.ts.
 import type { Context, Middleware } from 'koa';
-import { SCRIPTABLE_PATHS } from '../config/endpoints.ts';
+import { ENDPOINT_TABLE } from '../config/endpoints.ts';
 import { cookieNames } from '../oidc/cookie-names.ts';
 import type { LanguageWishes } from '../views/locale.ts';
 import type { Pages } from '../views/pages.ts';
 
-const PROGRAM_PATHS = [...SCRIPTABLE_PATHS];
+const PROGRAM_PATHS = ENDPOINT_TABLE.filter(({ caller }) => caller !== 'person').map(({ path }) => path);
 const PROGRAM_FOLDERS = ['/assets/', '/.well-known/'];
 const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
 /** So long a choice beats what the app asks for: at least until the sign-in that it was made in is over. */

@@ -1,27 +1,9 @@
 // Counts requests by address. What counts by client or by account is counted where those are known: oidc/limit-clients.ts and
 // users/sign-in.ts.
 import type { Context, Middleware } from 'koa';
-import { ENDPOINTS } from '../config/endpoints.ts';
+import { findEndpoint } from '../config/endpoints.ts';
 import { hasClient } from '../oidc/limit-clients.ts';
 import type { AddressEndpoint, Limits } from '../limits/limits.ts';
-
-/** Where a client authenticates. One that has is never refused for what others behind its address do. */
-const CLIENT_ENDPOINTS: Readonly<Record<string, AddressEndpoint>> = {
-  [ENDPOINTS.token]: 'token',
-  [ENDPOINTS.introspection]: 'introspection',
-  [ENDPOINTS.revocation]: 'revocation',
-};
-const LIMITED: Readonly<Record<string, AddressEndpoint>> = {
-  [ENDPOINTS.userinfo]: 'userinfo',
-  [ENDPOINTS.authorization]: 'authorization',
-  [ENDPOINTS.logout]: 'logout',
-};
-/** What stands between an authorization or sign-out request and its answer. */
-const PAGES = ['/interaction/', `${ENDPOINTS.authorization}/`, `${ENDPOINTS.logout}/`];
-
-function endpointOf(path: string): AddressEndpoint | undefined {
-  return LIMITED[path] ?? (PAGES.some((prefix) => path.startsWith(prefix)) ? 'pages' : undefined);
-}
 
 /** `isValid` looks at an access token without asking the store. */
 export function limitAddresses(limits: Limits, isValid: (jwt: string) => Promise<boolean>): Middleware {
@@ -33,17 +15,17 @@ export function limitAddresses(limits: Limits, isValid: (jwt: string) => Promise
 
   return async function limitAddress(ctx, next) {
     const address = String(ctx.state['clientAddress']);
-    const clientEndpoint = CLIENT_ENDPOINTS[ctx.path];
-    if (clientEndpoint !== undefined) {
+    const endpoint = findEndpoint(ctx.path);
+    if (endpoint?.caller === 'client') {
+      // One that has authenticated is never refused for what others behind its address do.
       try {
         return await next();
       } finally {
-        if (!hasClient(ctx)) await limits.takeAddress(clientEndpoint, address);
+        if (!hasClient(ctx)) await limits.takeAddress(endpoint.limit, address);
       }
     }
-    const endpoint = endpointOf(ctx.path);
-    if (endpoint === 'userinfo') await limits.takeAddress(await userinfoOf(ctx), address);
-    else if (endpoint !== undefined) await limits.takeAddress(endpoint, address);
+    const limit = endpoint?.limit === 'userinfo' ? await userinfoOf(ctx) : endpoint?.limit;
+    if (limit !== undefined) await limits.takeAddress(limit, address);
     return next();
   };
 }

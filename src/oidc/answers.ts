@@ -3,10 +3,10 @@
 import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { callerOf } from '../config/endpoints.ts';
 import { SPECIFICATION_SCOPES } from '../config/config.ts';
 import { FOREIGN_GRANT, isForeignGrant } from './policies/foreign-grant.ts';
 
-const CLIENT_ROUTES = new Set(['token', 'introspection', 'revocation']);
 const DISCOVERY_ROUTES = new Set(['discovery']);
 
 /** RFC 6749 §5.1 wants both on token answers; the other answers to clients are as private. */
@@ -32,7 +32,7 @@ export function adjustAnswers(issuer: string): Middleware {
     const route = engineCtx['_matchedRouteName'] as string | undefined;
     if (route === undefined) return;
     if (DISCOVERY_ROUTES.has(route) && ctx.status === 200) ctx.body = toDiscovery(ctx.body as Metadata);
-    if (CLIENT_ROUTES.has(route)) {
+    if (callerOf(route) === 'client') {
       if (isUnauthenticated(engineCtx)) answerUnauthenticated(engineCtx);
       if (isForeignGrant(engineCtx, errorOf(engineCtx))) answerForeignGrant(engineCtx);
       challenge(engineCtx, issuer);

@@ -1,7 +1,7 @@
 // The engine's own pages (sign out, signed out, error) through our templates. interaction/ has sign-in and consent.
 import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../config/config.ts';
-import { ENDPOINTS } from '../config/endpoints.ts';
+import { callerOf, ENDPOINTS } from '../config/endpoints.ts';
 import { isLoopbackUrl } from '../config/uri.ts';
 import type { ClientModel, PageModels } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
@@ -9,9 +9,6 @@ import { StoreUnavailable } from '../store/store.ts';
 import { clip } from '../observability/log.ts';
 import { isForPeople, toClientModel } from './client-model.ts';
 import type { RecentApps } from './recent-apps.ts';
-
-/** Routes that programs call: their errors are JSON whatever the Accept header says (RFC 6749 §5.2). */
-const JSON_ROUTES = new Set(['token', 'userinfo', 'introspection', 'revocation', 'jwks', 'discovery']);
 
 /** Errors of an authorization request that is answered nowhere else, because its client or redirect URI is unknown. */
 const UNMATCHED = new Set(['InvalidClient', 'InvalidRedirectUri']);
@@ -72,7 +69,8 @@ export function createEnginePages({ pages, issuer, clients, recentApps }: Engine
     nobodyToSignOut: (ctx) => showLoggedOut(ctx, 'nobody'),
 
     renderError(ctx, { error, error_description: description }, cause) {
-      if (JSON_ROUTES.has(ctx.oidc.route)) {
+      // RFC 6749 §5.2: what programs call answers in JSON, whatever the Accept header says.
+      if (isForPrograms(ctx.oidc.route)) {
         ctx.body = { error, error_description: description };
         return;
       }
@@ -92,6 +90,8 @@ export function createEnginePages({ pages, issuer, clients, recentApps }: Engine
     },
   };
 }
+
+const isForPrograms = (route: string) => ['client', 'program'].includes(callerOf(route) ?? '');
 
 /** http/language.ts has decided. */
 function contextOf(ctx: KoaContextWithOIDC): { readonly locale: string } {

@@ -5,6 +5,7 @@
 import type { Context, Middleware } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../config/config.ts';
+import { clientLimitOf } from '../config/endpoints.ts';
 import type { ClientEndpoint, Limits } from '../limits/limits.ts';
 
 type ClientRequest = {
@@ -39,7 +40,7 @@ export function createClientLimits(
 
   return {
     async admit({ oidc, state }, client) {
-      const endpoint = oidc.route as ClientEndpoint;
+      const endpoint = clientLimitOf(oidc.route);
       const address = String(state['clientAddress']);
       const request = { client, endpoint, address, isCounted: false };
       (state as State).clientRequest = request;

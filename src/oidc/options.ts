@@ -2,7 +2,7 @@
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import type { Accounts } from '../users/accounts.ts';
 import type { Client, Config } from '../config/config.ts';
-import { ENDPOINTS } from '../config/endpoints.ts';
+import { ENGINE_PATHS } from '../config/endpoints.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import type { Clock } from '../store/store.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
@@ -54,15 +54,7 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
     clients: config.clients.map(toClientMetadata),
     jwks: toEngineKeys(keySet),
     cookies: cookies(config),
-    routes: {
-      authorization: ENDPOINTS.authorization,
-      token: ENDPOINTS.token,
-      userinfo: ENDPOINTS.userinfo,
-      introspection: ENDPOINTS.introspection,
-      revocation: ENDPOINTS.revocation,
-      end_session: ENDPOINTS.logout,
-      jwks: ENDPOINTS.jwks,
-    },
+    routes: ENGINE_PATHS,
     claims: CLAIMS_OF_SCOPE,
     // What an ID token holds is decided for each client, below.
     conformIdTokenClaims: false,

@@ -5,9 +5,9 @@ import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../config/config.ts';
-import { ENDPOINTS } from '../config/endpoints.ts';
+import { clientLimitOf, ENDPOINTS } from '../config/endpoints.ts';
 import { jwksMaxAge } from '../keys/timing.ts';
-import type { ClientEndpoint, Limits } from '../limits/limits.ts';
+import type { Limits } from '../limits/limits.ts';
 import {
   type AccessTokens,
   assertMaySign,
@@ -165,7 +165,7 @@ function createFastAnswers({ config, ...parts }: FastAnswersParts): ReadonlyMap<
 /** Where and from where a client says who it is. */
 function requestOf(ctx: KoaContextWithOIDC | undefined): ClientRequest {
   return {
-    endpoint: (ctx?.oidc.route ?? 'token') as ClientEndpoint,
+    endpoint: clientLimitOf(ctx?.oidc.route),
     address: String(ctx?.state['clientAddress'] ?? ''),
   };
 }

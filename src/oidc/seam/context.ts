@@ -3,6 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import { unescape } from 'node:querystring';
 import type Provider from 'oidc-provider';
+import { callerOf } from '../../config/endpoints.ts';
 import { PresentedJwt } from './presented-jwt.ts';
 
 type Params = {
@@ -15,8 +16,6 @@ type ContextClass = new (...args: unknown[]) => {
   ctx: { readonly req: Pick<IncomingMessage, 'headers'> };
 };
 
-/** Where a client says who it is. */
-export const CLIENT_ROUTES: ReadonlySet<string> = new Set(['token', 'introspection', 'revocation']);
 const ROUTES_TAKING_A_TOKEN = new Set(['introspection', 'revocation']);
 /** A response type that the engine knows and this service doesn't offer. */
 const NOT_OFFERED = 'none';
@@ -85,7 +84,7 @@ export function contextClass(Base: ContextClass, provider: Provider, parts: Cont
       if (params === undefined) return;
       if (ROUTES_TAKING_A_TOKEN.has(this.route)) wrapJwt(params);
       if (this.route === 'authorization') tellApart(params);
-      if (CLIENT_ROUTES.has(this.route)) namePublicClient(this.ctx.req, params, parts);
+      if (callerOf(this.route) === 'client') namePublicClient(this.ctx.req, params, parts);
       // Codes, refresh tokens and grants are kept by this name.
       if (typeof params.resource === 'string') params.resource = parts.spell(params.resource);
     }

@@ -1,5 +1,6 @@
 // The engine with our token models in it. The only place where an engine class is replaced; why and how: ARCHITECTURE.md.
 import Provider, { type Configuration, type KoaContextWithOIDC } from 'oidc-provider';
+import { callerOf } from '../../config/endpoints.ts';
 import type { AccessTokens } from '../../tokens/access-token.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import type { RevokedTokens } from '../../tokens/revoked-tokens.ts';
@@ -7,7 +8,7 @@ import type { BrowserBinding } from '../browser-binding.ts';
 import type { FindMachineToken } from '../machine-tokens.ts';
 import { accessTokenModel } from './access-token.ts';
 import { clientCredentialsModel } from './client-credentials.ts';
-import { CLIENT_ROUTES, contextClass } from './context.ts';
+import { contextClass } from './context.ts';
 import type { ModelClass } from './model.ts';
 import { bindToBrowser, type BoundInteraction } from './browser-binding.ts';
 import { keepGeneration, type SessionClass } from './generation.ts';
@@ -102,7 +103,8 @@ export class PosternProvider extends Provider {
     const findAndAdmit: ClientFinder['find'] = async (id) => {
       const found = await find(id);
       const { ctx } = Provider;
-      const isFirst = ctx !== undefined && ctx.oidc.client === undefined && CLIENT_ROUTES.has(ctx.oidc.route);
+      const isFirst =
+        ctx !== undefined && ctx.oidc.client === undefined && callerOf(ctx.oidc.route) === 'client';
       if (isFirst && found?.clientAuthMethod === 'none') await admitPublicClient(ctx, found.clientId);
       return found;
     };
