@@ -2,11 +2,11 @@
 import type { Command } from 'commander';
 import { ConfigError, type Config } from '../config/config.ts';
 import { secretWarnings } from '../config/secret-expiry.ts';
-import { configOption, jsonOption, noSecretsOption, readLoaded } from './configuration.ts';
-import type { CliIo } from './io.ts';
 import { judgeStoredKeys } from '../keys/stored-keys.ts';
+import { configOption, jsonOption, noSecretsOption, readLoaded, type VerbOptions } from './configuration.ts';
+import { counted, print, type CliIo } from './io.ts';
 
-type CheckOptions = { readonly config: string; readonly json?: boolean; readonly secrets: boolean };
+type CheckOptions = VerbOptions & { readonly secrets: boolean };
 
 /** Adds the verb. What is wrong leaves it as ConfigError. */
 export function registerCheck(program: Command, io: CliIo): void {
@@ -28,24 +28,16 @@ export function registerCheck(program: Command, io: CliIo): void {
         ...secretWarnings(config.clients, Math.floor(Date.now() / 1000)).map(({ message }) => message),
         ...(unknown === undefined ? [] : [`the keys in the store were not tried: ${unknown}`]),
       ];
-      if (json) {
-        io.stdout.write(`${JSON.stringify({ ok: true, problems: [], warnings }, undefined, 2)}\n`);
-        return;
-      }
-      for (const message of warnings) io.stderr.write(`warning: ${message}\n`);
-      io.stdout.write(summary(file, config));
+      if (!json) for (const message of warnings) io.stderr.write(`warning: ${message}\n`);
+      print(io, { json }, { value: { ok: true, problems: [], warnings }, text: summary(file, config) });
     });
 }
 
 function summary(file: string, { issuer, clients, resources, users }: Config): string {
   const parts = [
-    counted(clients.length, 'client', 'clients'),
-    counted(resources.length, 'resource', 'resources'),
+    counted(clients.length, 'client'),
+    counted(resources.length, 'resource'),
     counted(users.length, 'person', 'people'),
   ];
   return `${file} is in order: ${issuer}, ${parts.join(', ')}\n`;
-}
-
-function counted(count: number, one: string, many: string): string {
-  return `${count} ${count === 1 ? one : many}`;
 }

@@ -2,7 +2,7 @@
 // be carried over is said on stderr.
 import { Option, type Command } from 'commander';
 import { IMPORT_FORMATS, importClients, type ImportFormat } from './import/import-clients.ts';
-import type { CliIo } from './io.ts';
+import { counted, type CliIo } from './io.ts';
 
 /** Adds the verb to the group `client`. */
 export function registerClientImport(client: Command, { stdout, stderr }: CliIo): void {
@@ -16,7 +16,7 @@ export function registerClientImport(client: Command, { stdout, stderr }: CliIo)
     .action(async (file: string, { from }: { readonly from: ImportFormat }) => {
       const { yaml, count, notes } = await importClients(file, from);
       stdout.write(yaml);
-      stderr.write(`${count} ${count === 1 ? 'client' : 'clients'}\n`);
+      stderr.write(`${counted(count, 'client')}\n`);
       for (const note of notes) stderr.write(`${note}\n`);
     });
 }

@@ -1,40 +1,38 @@
-// `postern client list`: who the clients are, and which secrets they have. Owns the listing; when a secret was last used
-// is told by whoever keeps that.
+// `postern client list`: who the clients are, and which secrets they have.
 import type { Command } from 'commander';
-import type { Client, ClientSecret, Config } from '../config/config.ts';
+import type { Client, ClientSecret, StoreConfig } from '../config/config.ts';
 import { formatInstant, secretState, type SecretState } from '../config/secret-expiry.ts';
 import { secretId } from '../config/secret-id.ts';
-import { configOption, jsonOption, readConfig, noSecretsOption } from './configuration.ts';
-import type { CliIo } from './io.ts';
+import { readSecretUses } from '../oidc/secret-uses.ts';
+import { isStoreMade, withStore } from '../store/open.ts';
+import { configOption, jsonOption, noSecretsOption, readConfig, type VerbOptions } from './configuration.ts';
+import { print, type CliIo } from './io.ts';
 
-/** When a secret was last right, in epoch seconds; undefined when that isn't known. */
-export type LastUses = (clientId: string, secretId: string) => number | undefined;
-/** Called once a listing, with the configuration whose store holds the times. */
-export type ReadLastUses = (config: Config) => Promise<LastUses>;
-
-type ListOptions = { readonly config: string; readonly json?: boolean; readonly secrets: boolean };
-
-const nothingKnown: ReadLastUses = async () => () => undefined;
+type ListOptions = VerbOptions & { readonly secrets: boolean };
 
 /** Adds the verb to the group `client`. */
-export function registerClientList(
-  client: Command,
-  { stdout }: CliIo,
-  readLastUses: ReadLastUses = nothingKnown,
-): void {
+export function registerClientList(client: Command, io: CliIo): void {
   client
     .command('list')
     .description('the clients and their secrets')
     .addOption(configOption())
     .addOption(noSecretsOption())
     .addOption(jsonOption())
-    .action(async ({ config: file, json = false, secrets }: ListOptions) => {
+    .action(async ({ config: file, json, secrets }: ListOptions) => {
       const config = await readConfig(file, { writeKeys: false, readSecrets: secrets });
-      const lastUses = await readLastUses(config);
+      const lastUses = await readLastUses(config.store);
       const now = Math.floor(Date.now() / 1000);
       const rows = config.clients.map((one) => toRow(one, lastUses, now));
-      stdout.write(json ? `${JSON.stringify(rows, undefined, 2)}\n` : rows.map(toText).join('\n'));
+      print(io, { json }, { value: rows, text: rows.map(toText).join('\n') });
     });
+}
+
+/** When a secret was last right, in epoch seconds; undefined when that isn't known. */
+type LastUses = (clientId: string, secretId: string) => number | undefined;
+
+async function readLastUses(location: StoreConfig): Promise<LastUses> {
+  if (!(await isStoreMade(location))) return () => undefined;
+  return withStore(location, ({ documents }) => readSecretUses(documents));
 }
 
 type SecretRow = {

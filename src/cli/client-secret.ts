@@ -1,11 +1,11 @@
 // `postern client secret`: makes a client secret and what to write into the configuration for it. The secret is shown
 // here and kept nowhere.
 import { randomBytes } from 'node:crypto';
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { parseInstant } from '../config/instant.ts';
 import { digestOf } from '../config/secret-strength.ts';
 import { labelFault } from '../config/text.ts';
-import { jsonOption } from './configuration.ts';
+import { checked, jsonOption } from './configuration.ts';
 import type { CliIo } from './io.ts';
 
 type SecretOptions = {
@@ -20,9 +20,13 @@ export function registerClientSecret(client: Command, { stdout, stderr }: CliIo)
   client
     .command('secret')
     .description('make a client secret, and the lines of YAML that accept it')
-    .addOption(new Option('-n, --name <name>', 'what to call it').argParser(parseName))
-    .addOption(new Option('--not-before <date>', 'not accepted before this day or time').argParser(parseDate))
-    .addOption(new Option('--expires <date>', 'not accepted from this day or time on').argParser(parseDate))
+    .addOption(new Option('-n, --name <name>', 'what to call it').argParser(checked(labelFault)))
+    .addOption(
+      new Option('--not-before <date>', 'not accepted before this day or time').argParser(checked(dateFault)),
+    )
+    .addOption(
+      new Option('--expires <date>', 'not accepted from this day or time on').argParser(checked(dateFault)),
+    )
     .addOption(jsonOption())
     .action(({ json = false, ...options }: SecretOptions) => {
       // 43 characters, all of them unreserved: no form or Basic encoding changes them.
@@ -50,17 +54,8 @@ function toYaml(hash: string, { name, notBefore, expires }: SecretOptions): stri
   return `client_secrets:\n  - ${lines.join('\n    ')}\n`;
 }
 
-function parseName(name: string): string {
-  const fault = labelFault(name);
-  if (fault !== undefined) throw new InvalidArgumentError(`it ${fault}`);
-  return name;
-}
-
-function parseDate(text: string): string {
-  if (parseInstant(text) === undefined) {
-    throw new InvalidArgumentError(
-      'it must be a day such as 2027-01-01, or a time such as 2027-01-01T12:00:00Z',
-    );
-  }
-  return text;
+function dateFault(text: string): string | undefined {
+  return parseInstant(text) === undefined
+    ? 'must be a day such as 2027-01-01, or a time such as 2027-01-01T12:00:00Z'
+    : undefined;
 }

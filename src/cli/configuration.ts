@@ -1,5 +1,5 @@
-// What every verb that reads the configuration has in common: the option, the rules, and how problems are shown.
-import { Option } from 'commander';
+// What verbs have in common: options, reading the configuration, and how its problems are shown.
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { formatProblem, type Config, type ConfigError } from '../config/config.ts';
 import {
   loadConfigWithSources,
@@ -8,7 +8,7 @@ import {
   type LoadOptions,
 } from '../config/load.ts';
 import { timingProblems, toTimingInput } from '../keys/timing.ts';
-import type { CliIo } from './io.ts';
+import { counted, type CliIo } from './io.ts';
 
 /** `--config FILE`. */
 export const configOption = () =>
@@ -20,6 +20,22 @@ export const jsonOption = () => new Option('--json', 'print JSON');
 /** `--no-secrets`: the option is called `secrets`, true unless this is given. */
 export const noSecretsOption = () =>
   new Option('--no-secrets', 'do not follow env: and file: references (for CI, where the secrets are not)');
+
+export type VerbOptions = { readonly config: string; readonly json?: boolean };
+
+/** `postern GROUP NAME`, with the options that nearly all verbs have. */
+export function addVerb(group: Command, name: string, description: string): Command {
+  return group.command(name).description(description).addOption(configOption()).addOption(jsonOption());
+}
+
+/** For an argument that has a rule. */
+export function checked(faultOf: (value: string) => string | undefined): (value: string) => string {
+  return (value) => {
+    const fault = faultOf(value);
+    if (fault !== undefined) throw new InvalidArgumentError(`it ${fault}`);
+    return value;
+  };
+}
 
 type ReadOptions = Omit<LoadOptions, 'checks'>;
 
@@ -43,5 +59,5 @@ export function printProblems({ stdout, stderr }: CliIo, { problems }: ConfigErr
     return;
   }
   for (const problem of problems) stderr.write(`${formatProblem(problem)}\n`);
-  stderr.write(`\n${problems.length === 1 ? '1 problem' : `${problems.length} problems`}\n`);
+  stderr.write(`\n${counted(problems.length, 'problem')}\n`);
 }

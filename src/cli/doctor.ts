@@ -8,10 +8,10 @@ import { ask } from '../doctor/ask.ts';
 import { runCheck, Skipped, type Level, type Result } from '../doctor/check.ts';
 import { checkPublicAddress } from '../doctor/public-address.ts';
 import { checkKeys, checkStore } from '../doctor/store.ts';
-import { configOption, jsonOption, readConfig } from './configuration.ts';
-import { Ended, Refused, type CliIo } from './io.ts';
+import { configOption, jsonOption, readConfig, type VerbOptions } from './configuration.ts';
+import { counted, Ended, print, Refused, type CliIo } from './io.ts';
 
-type DoctorOptions = { readonly config: string; readonly url?: string; readonly json?: boolean };
+type DoctorOptions = VerbOptions & { readonly url?: string };
 
 const PROBLEMS = 1;
 
@@ -38,7 +38,7 @@ export function registerDoctor(program: Command, io: CliIo): void {
         ...(await checkStored(known)),
         ...(await checkPublic(known, options.url)),
       ];
-      print(io, results, options.json === true);
+      printResults(io, options, results);
       if (results.some(({ level }) => level === 'problem')) throw new Ended(PROBLEMS);
     });
 }
@@ -101,22 +101,15 @@ async function checkPublic({ config, issuer }: Known, url: string | undefined): 
   });
 }
 
-function print({ stdout }: CliIo, results: readonly Result[], json: boolean): void {
+function printResults(io: CliIo, options: DoctorOptions, results: readonly Result[]): void {
   const count = (level: Level) => results.filter((result) => result.level === level).length;
   const [problems, warnings] = [count('problem'), count('warning')];
-  if (json) {
-    stdout.write(
-      `${JSON.stringify({ ok: problems === 0, problems, warnings, findings: results }, undefined, 2)}\n`,
-    );
-    return;
-  }
-  for (const { level, name, message, advice } of results) {
-    stdout.write(`${level.padEnd(8)} ${name}: ${message}\n`);
-    if (advice !== undefined) stdout.write(`${' '.repeat(9)}${advice}\n`);
-  }
-  stdout.write(`\n${counted(problems, 'problem')}, ${counted(warnings, 'warning')}\n`);
-}
-
-function counted(number: number, word: string): string {
-  return `${number} ${word}${number === 1 ? '' : 's'}`;
+  const lines = results.flatMap(({ level, name, message, advice }) => [
+    `${level.padEnd(8)} ${name}: ${message}`,
+    ...(advice === undefined ? [] : [`${' '.repeat(9)}${advice}`]),
+  ]);
+  print(io, options, {
+    value: { ok: problems === 0, problems, warnings, findings: results },
+    text: [...lines, '', `${counted(problems, 'problem')}, ${counted(warnings, 'warning')}`, ''].join('\n'),
+  });
 }

@@ -1,16 +1,16 @@
-// `postern init`: writes a configuration to start from, with keys and a first person, and overwrites nothing. Owns which
-// files there are; what they say is in starter-files.ts.
+// `postern init`: writes a configuration to start from, with keys and a first person, and overwrites nothing. What
+// the files say is in starter-files.ts.
 import { randomBytes } from 'node:crypto';
 import { lstat, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { hashPassword } from '../users/passwords.ts';
 import { labelFault } from '../config/text.ts';
 import { issuerFault } from '../config/uri.ts';
-import { jsonOption } from './configuration.ts';
+import { checked, jsonOption } from './configuration.ts';
 import { Refused, type CliIo } from './io.ts';
 import { readPassword } from './password-input.ts';
-import { usualPasswordContext } from './user-people.ts';
+import { newPersonId, usualPasswordContext } from './user-people.ts';
 import { starterFiles, type StarterFile } from './starter-files.ts';
 
 type InitOptions = {
@@ -44,7 +44,7 @@ export function registerInit(program: Command, io: CliIo): void {
       const files = starterFiles({
         issuer: options.issuer,
         username: options.username,
-        personId: `usr_${randomBytes(16).toString('base64url')}`,
+        personId: newPersonId(),
         passwordHash: await hashPassword(made),
         newKey: () => randomBytes(32).toString('base64url'),
       });
@@ -100,12 +100,4 @@ function report({ stdout, stderr }: CliIo, { folder, files, options, password }:
   }
   const config = join(folder, 'config', 'postern.yaml');
   stderr.write(`\nNext:\n  postern check --config ${config}\n  postern serve --config ${config}\n`);
-}
-
-function checked(faultOf: (value: string) => string | undefined): (value: string) => string {
-  return (value) => {
-    const fault = faultOf(value);
-    if (fault !== undefined) throw new InvalidArgumentError(`it ${fault}`);
-    return value;
-  };
 }

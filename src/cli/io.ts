@@ -1,4 +1,4 @@
-// What a verb may touch of the terminal. Owns the interface, so that tests can be the terminal.
+// What a verb may touch of the terminal, so that tests can be the terminal; and how it says what it did.
 import type { Readable } from 'node:stream';
 
 /** Text that a program or a person reads. */
@@ -9,9 +9,34 @@ export type CliIo = {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   /** What was asked for, and nothing else. */
   readonly stdout: Output;
-  /** Everything that is said besides. */
+  /** Everything else. */
   readonly stderr: Output;
 };
+
+type JsonOption = { readonly json?: boolean | undefined };
+
+/** What a verb found: with `--json` the value, else the text. */
+export function print(
+  { stdout }: Pick<CliIo, 'stdout'>,
+  { json }: JsonOption,
+  { value, text }: { readonly value: unknown; readonly text: string },
+): void {
+  stdout.write(json === true ? `${JSON.stringify(value, undefined, 2)}\n` : text);
+}
+
+/** What a verb did, in one line for people or for programs. */
+export function printDone(
+  { stdout }: Pick<CliIo, 'stdout'>,
+  { json }: JsonOption,
+  { value, text }: { readonly value: unknown; readonly text: string },
+): void {
+  stdout.write(`${json === true ? JSON.stringify(value) : text}\n`);
+}
+
+/** `2 clients` */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
 
 /** A verb did its work, and its exit code says how it came out. */
 export class Ended extends Error {

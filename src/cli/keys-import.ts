@@ -4,16 +4,17 @@ import type { Command } from 'commander';
 import { resolveArgument } from '../config/secret-reference.ts';
 import { importKey } from '../keys/generate-key.ts';
 import { importNextKey } from '../keys/ring-actions.ts';
-import { Refused, type CliIo } from './io.ts';
-import { addKeysVerb, reportKeys, withKeys, type KeysOptions } from './keys.ts';
+import { addVerb, type VerbOptions } from './configuration.ts';
+import { print, Refused, type CliIo } from './io.ts';
+import { reportKeys, withKeys } from './keys.ts';
 
 /** Adds the verb to the group `keys`. */
-export function registerKeysImport(keys: Command, { stdout }: CliIo): void {
-  const verb = addKeysVerb(keys, 'import', 'make an existing private key the next to sign').argument(
+export function registerKeysImport(keys: Command, io: CliIo): void {
+  const verb = addVerb(keys, 'import', 'make an existing private key the next to sign').argument(
     '<reference>',
     'file:PATH or env:NAME of an RSA private key, as PEM or as JWK',
   );
-  verb.action(async (reference: string, options: KeysOptions) => {
+  verb.action(async (reference: string, options: VerbOptions) => {
     // Not repeated in the message: what isn't a reference may be the key itself.
     if (!/^(file|env):/.test(reference)) verb.error('error: the key must be given as file:PATH or env:NAME');
     const resolved = await resolveArgument(reference);
@@ -23,11 +24,10 @@ export function registerKeysImport(keys: Command, { stdout }: CliIo): void {
       const ring = await importNextKey(keyStore, material, now);
       const report = reportKeys(ring, now(), keyStore);
       const next = report.find(({ kid }) => kid === material.kid)?.next;
-      stdout.write(
-        options.json === true
-          ? `${JSON.stringify({ kid: material.kid, generation: ring.generation, keys: report }, undefined, 2)}\n`
-          : `${material.kid} is published, and signs from ${next?.at ?? 'the next rotation'} on.\n`,
-      );
+      print(io, options, {
+        value: { kid: material.kid, generation: ring.generation, keys: report },
+        text: `${material.kid} is published, and signs from ${next?.at ?? 'the next rotation'} on.\n`,
+      });
     });
   });
 }

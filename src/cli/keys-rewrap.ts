@@ -3,25 +3,22 @@
 import type { Command } from 'commander';
 import { rewrapPepper } from '../keys/pepper.ts';
 import { rewrapRing } from '../keys/ring-actions.ts';
-import type { CliIo } from './io.ts';
-import { addKeysVerb, withKeys, type KeysOptions } from './keys.ts';
+import { addVerb, type VerbOptions } from './configuration.ts';
+import { counted, print, type CliIo } from './io.ts';
+import { withKeys } from './keys.ts';
 
 /** Adds the verb to the group `keys`. */
-export function registerKeysRewrap(keys: Command, { stdout }: CliIo): void {
-  addKeysVerb(keys, 'rewrap', 'seal everything with the first encryption key').action(
-    (options: KeysOptions) =>
-      withKeys(options, async ({ documents, keyStore, vault }) => {
-        const count = await rewrapRing(keyStore, vault);
-        const pepper = await rewrapPepper(documents, vault);
-        if (options.json === true) {
-          const result = { encryption_key: vault.kekId, signing_keys: count, pepper };
-          stdout.write(`${JSON.stringify(result, undefined, 2)}\n`);
-          return;
-        }
-        stdout.write(
-          `${count} signing ${count === 1 ? 'key' : 'keys'}${pepper ? ' and the pepper' : ''} sealed anew. ` +
-            `All is under the encryption key ${vault.kekId}: once every node has it first, the others can go.\n`,
-        );
-      }),
+export function registerKeysRewrap(keys: Command, io: CliIo): void {
+  addVerb(keys, 'rewrap', 'seal everything with the first encryption key').action((options: VerbOptions) =>
+    withKeys(options, async ({ documents, keyStore, vault }) => {
+      const count = await rewrapRing(keyStore, vault);
+      const pepper = await rewrapPepper(documents, vault);
+      print(io, options, {
+        value: { encryption_key: vault.kekId, signing_keys: count, pepper },
+        text:
+          `${counted(count, 'signing key')}${pepper ? ' and the pepper' : ''} sealed anew. ` +
+          `All is under the encryption key ${vault.kekId}: once every node has it first, the others can go.\n`,
+      });
+    }),
   );
 }

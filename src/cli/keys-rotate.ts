@@ -4,14 +4,15 @@ import type { Command } from 'commander';
 import { activeKey, scheduledKeys, type Ring } from '../keys/keyring.ts';
 import { rotateByHand, runDueSteps } from '../keys/ring-actions.ts';
 import { nextStep } from '../keys/ring-steps.ts';
-import type { CliIo } from './io.ts';
-import { addKeysVerb, reportKeys, toIso, withKeys, type KeysContext, type KeysOptions } from './keys.ts';
+import { addVerb, type VerbOptions } from './configuration.ts';
+import { print, type CliIo } from './io.ts';
+import { reportKeys, toIso, withKeys, type KeysContext } from './keys.ts';
 
-type RotateOptions = KeysOptions & { readonly due?: boolean };
+type RotateOptions = VerbOptions & { readonly due?: boolean };
 
 /** Adds the verb to the group `keys`. */
-export function registerKeysRotate(keys: Command, { stdout }: CliIo): void {
-  addKeysVerb(keys, 'rotate', 'let the next key sign as soon as every verifier can know it')
+export function registerKeysRotate(keys: Command, io: CliIo): void {
+  addVerb(keys, 'rotate', 'let the next key sign as soon as every verifier can know it')
     .option('--due', 'only take the steps that are due by the configured times')
     .action((options: RotateOptions) =>
       withKeys(options, async (context) => {
@@ -21,12 +22,10 @@ export function registerKeysRotate(keys: Command, { stdout }: CliIo): void {
         const appointed = options.due === true ? before : await rotateByHand(keyStore, now);
         const ring = await runDueSteps(keyStore, now, appointed);
         const changed = ring.generation !== before.generation;
-        if (options.json === true) {
-          const report = { changed, generation: ring.generation, keys: reportKeys(ring, now(), keyStore) };
-          stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
-          return;
-        }
-        stdout.write(`${changed ? '' : 'Nothing to change. '}${toSentence(ring, context)}\n`);
+        print(io, options, {
+          value: { changed, generation: ring.generation, keys: reportKeys(ring, now(), keyStore) },
+          text: `${changed ? '' : 'Nothing to change. '}${toSentence(ring, context)}\n`,
+        });
       }),
     );
 }

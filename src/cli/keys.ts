@@ -1,6 +1,5 @@
 // What the verbs of `postern keys` have in common: they work on the configured store itself, so that they do the same with
-// and without a running service; and how they write a key and a time. Owns no change of the ring: that is keys/ring-actions.ts.
-import type { Command } from 'commander';
+// and without a running service; and how they write a key and a time.
 import type { Config } from '../config/config.ts';
 import { generateKey } from '../keys/generate-key.ts';
 import { createKeyStore, type KeyStore } from '../keys/key-store.ts';
@@ -9,12 +8,10 @@ import { outlook, type KeyOutlook } from '../keys/outlook.ts';
 import { KEYS_COLLECTION, PEPPER_ID, RING_ID } from '../keys/ring-document.ts';
 import { toTiming, toTimingInput } from '../keys/timing.ts';
 import { createVault, type Vault } from '../keys/vault.ts';
-import { isStoreMade, openStore } from '../store/open.ts';
+import { isStoreMade, withStore } from '../store/open.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
-import { configOption, jsonOption, readConfig } from './configuration.ts';
+import { readConfig, type VerbOptions } from './configuration.ts';
 import { Refused } from './io.ts';
-
-export type KeysOptions = { readonly config: string; readonly json?: boolean };
 
 export type KeysContext = {
   readonly config: Config;
@@ -24,25 +21,17 @@ export type KeysContext = {
   readonly now: Clock;
 };
 
-/** `postern keys NAME`, with the options that all of them have. */
-export function addKeysVerb(keys: Command, name: string, description: string): Command {
-  return keys.command(name).description(description).addOption(configOption()).addOption(jsonOption());
-}
-
 const NO_KEYS = 'there are no signing keys yet: the first start of the service makes them';
 
 /** Throws Refused before the first start, which alone makes a ring. `anyIssuer`: also on a store of another issuer. */
 export async function withKeys(
-  { config: file }: KeysOptions,
+  { config: file }: VerbOptions,
   use: (context: KeysContext) => Promise<void>,
   { anyIssuer = false } = {},
 ): Promise<void> {
   const config = await readConfig(file);
   if (!(await isStoreMade(config.store))) throw new Refused(NO_KEYS);
-  const store = await openStore(config.store);
-  const { now } = store.clock;
-  try {
-    const { documents } = store;
+  await withStore(config.store, async ({ documents, clock: { now } }) => {
     await assertStarted(documents);
     const vault = createVault(config.encryptionKeys);
     const keyStore = createKeyStore({
@@ -54,9 +43,7 @@ export async function withKeys(
       issuer: anyIssuer ? undefined : config.issuer,
     });
     await use({ config, documents, vault, keyStore, now });
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 async function assertStarted(documents: DocumentStore): Promise<void> {

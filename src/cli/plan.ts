@@ -4,15 +4,15 @@ import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { needsRestart } from '../config/restart.ts';
 import { toPlan, type Plan, type PlanSide } from '../config/plan.ts';
-import { configOption, jsonOption, readLoaded, noSecretsOption } from './configuration.ts';
-import { Ended, type CliIo } from './io.ts';
+import { configOption, jsonOption, noSecretsOption, readLoaded, type VerbOptions } from './configuration.ts';
+import { Ended, print, type CliIo } from './io.ts';
 
 const EXIT_CODES: Readonly<Record<Plan['result'], number>> = { nothing: 0, changes: 10, breaking: 11 };
 
-type PlanOptions = { readonly config: string; readonly json?: boolean; readonly secrets: boolean };
+type PlanOptions = VerbOptions & { readonly secrets: boolean };
 
 /** Adds the verb. What is wrong with either file leaves it as ConfigError. */
-export function registerPlan(program: Command, { stdout }: CliIo): void {
+export function registerPlan(program: Command, io: CliIo): void {
   program
     .command('plan')
     .argument('<file>', 'the configuration that would take its place')
@@ -22,12 +22,12 @@ export function registerPlan(program: Command, { stdout }: CliIo): void {
     .addOption(configOption())
     .addOption(noSecretsOption())
     .addOption(jsonOption())
-    .action(async (file: string, { config, json = false, secrets }: PlanOptions) => {
+    .action(async (file: string, { config, json, secrets }: PlanOptions) => {
       const current = await readSide(config, secrets);
       const next = await readSide(file, secrets);
       const plan = toPlan(current, next, Math.floor(Date.now() / 1000));
       const restart = [...new Set(plan.items.map(({ path }) => path).filter(needsRestart))];
-      stdout.write(json ? `${JSON.stringify({ ok: true, ...plan, restart }, undefined, 2)}\n` : toText(plan));
+      print(io, { json }, { value: { ok: true, ...plan, restart }, text: toText(plan) });
       if (plan.result !== 'nothing') throw new Ended(EXIT_CODES[plan.result]);
     });
 }

@@ -5,7 +5,6 @@ import { Command } from 'commander';
 import { registerCheck } from './check.ts';
 import { registerClientImport } from './client-import.ts';
 import { registerClientList } from './client-list.ts';
-import { readLastUses } from './last-uses.ts';
 import { registerClientSecret } from './client-secret.ts';
 import { registerDoctor } from './doctor.ts';
 import { registerHealthcheck } from './healthcheck.ts';
@@ -71,7 +70,7 @@ export function createProgram(io: CliIo): Command {
 function registerClient(program: Command, io: CliIo): void {
   const client = program.command('client').description('clients and their secrets');
   registerClientSecret(client, io);
-  registerClientList(client, io, readLastUses);
+  registerClientList(client, io);
   registerClientImport(client, io);
 }
 

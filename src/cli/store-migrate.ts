@@ -1,12 +1,11 @@
 // `postern store migrate`: takes the documents of the configured store (signing keys, the pepper, what changed about people) to
-// a Redis that has none. Owns saying what moves and what doesn't; the old store stays as it is.
+// a Redis that has none. The old store stays as it is.
 import type { Command } from 'commander';
 import { parseRedisUrl, RedisUrlError } from '../config/redis-url.ts';
 import { resolveArgument } from '../config/secret-reference.ts';
-import { importDocuments, openAdministration, type PlacedDocument } from '../store/administration.ts';
-import { readConfig } from './configuration.ts';
-import { Refused, type CliIo } from './io.ts';
-import { addStoreVerb, type StoreOptions } from './store.ts';
+import { importDocuments, withAdministration, type PlacedDocument } from '../store/administration.ts';
+import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
+import { print, Refused, type CliIo } from './io.ts';
 
 const STAYS = [
   'sessions, grants and refresh tokens: everybody signs in and consents again',
@@ -15,8 +14,8 @@ const STAYS = [
   'rate limit counters: they start at zero',
 ];
 
-export function registerStoreMigrate(store: Command, { stdout }: CliIo): void {
-  const verb = addStoreVerb(
+export function registerStoreMigrate(store: Command, io: CliIo): void {
+  const verb = addVerb(
     store,
     'migrate',
     'take the documents of the store to a Redis that has none',
@@ -24,25 +23,17 @@ export function registerStoreMigrate(store: Command, { stdout }: CliIo): void {
     '--to <url>',
     'where to: a redis URL without a password, or env:NAME or file:PATH of one with it',
   );
-  verb.action(async (options: StoreOptions & { readonly to: string }) => {
+  verb.action(async (options: VerbOptions & { readonly to: string }) => {
     const to = await resolveTarget(options.to);
     const { store: from } = await readConfig(options.config);
-    const source = await openAdministration(from);
-    let documents: readonly PlacedDocument[];
-    try {
-      documents = await source.exportDocuments();
-    } finally {
-      await source.close();
-    }
+    const documents = await withAdministration(from, (source) => source.exportDocuments());
     if (documents.length === 0)
       throw new Refused('there is nothing to move: the service has not been started yet');
     if (!(await importDocuments(to, documents))) {
       throw new Refused('the new store holds documents already: nothing is ever put over them');
     }
     const moved = count(documents);
-    stdout.write(
-      options.json === true ? `${JSON.stringify({ moved, stays: STAYS }, undefined, 2)}\n` : toText(moved),
-    );
+    print(io, options, { value: { moved, stays: STAYS }, text: toText(moved) });
   });
 }
 

@@ -1,27 +1,19 @@
-// `postern user add`: a new person in the store. Owns the verb; a login name is taken by exactly one of several at once.
-import { randomBytes } from 'node:crypto';
+// `postern user add`: a new person in the store. A login name is taken by exactly one of several at once.
 import { InvalidArgumentError, type Command } from 'commander';
 import { hashPassword } from '../users/passwords.ts';
 import { parseClaims } from '../config/schema-user.ts';
 import { labelFault } from '../config/text.ts';
-import { Refused, type CliIo } from './io.ts';
+import { addVerb, checked, type VerbOptions } from './configuration.ts';
+import { printDone, Refused, type CliIo } from './io.ts';
 import { readPassword } from './password-input.ts';
-import {
-  addUserVerb,
-  findInFile,
-  passwordContext,
-  printDone,
-  withPeople,
-  type UserContext,
-  type UserOptions,
-} from './user-people.ts';
+import { findInFile, newPersonId, passwordContext, withPeople, type UserContext } from './user-people.ts';
 
-type AddOptions = UserOptions & { readonly claim: Readonly<Record<string, unknown>> };
+type AddOptions = VerbOptions & { readonly claim: Readonly<Record<string, unknown>> };
 
 /** Adds the verb to the group `user`. */
 export function registerUserAdd(user: Command, io: CliIo): void {
-  addUserVerb(user, 'add', 'add a person to the store (password typed, or from stdin)')
-    .argument('<username>', 'what the person types to sign in', checkedUsername)
+  addVerb(user, 'add', 'add a person to the store (password typed, or from stdin)')
+    .argument('<username>', 'what the person types to sign in', checked(labelFault))
     .option('--claim <name=value>', 'such as email=alice@example.com; as often as you like', addClaim, {})
     .action((username: string, options: AddOptions) =>
       withPeople(options, (context) => add(context, username, options, io)),
@@ -37,17 +29,14 @@ async function add(context: UserContext, username: string, options: AddOptions, 
     throw taken();
   }
   const passwordHash = await hashPassword(await readPassword(io, passwordContext(config, username)));
-  const id = `usr_${randomBytes(16).toString('base64url')}`;
+  const id = newPersonId();
   const { claims } = parsed;
   if (!(await people.add({ id, username, passwordHash, claims }))) throw taken();
   await context.changed('add', id);
-  printDone(io, options, `${username} can sign in now: ${id}`, { id, username, source: 'store', claims });
-}
-
-function checkedUsername(value: string): string {
-  const fault = labelFault(value);
-  if (fault !== undefined) throw new InvalidArgumentError(`it ${fault}`);
-  return value;
+  printDone(io, options, {
+    value: { id, username, source: 'store', claims },
+    text: `${username} can sign in now: ${id}`,
+  });
 }
 
 function addClaim(text: string, before: Readonly<Record<string, unknown>>): Record<string, unknown> {

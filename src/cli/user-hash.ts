@@ -1,11 +1,10 @@
 // `postern user hash`: hashes a password and makes an entry for the users file. It writes to no file.
-import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { hashPassword } from '../users/passwords.ts';
 import { jsonOption, readConfig } from './configuration.ts';
 import type { CliIo } from './io.ts';
 import { readPassword } from './password-input.ts';
-import { passwordContext, usualPasswordContext } from './user-people.ts';
+import { newPersonId, passwordContext, usualPasswordContext } from './user-people.ts';
 
 type HashOptions = { readonly username: string; readonly config?: string; readonly json?: boolean };
 
@@ -23,7 +22,7 @@ export function registerUserHash(user: Command, io: CliIo): void {
           ? usualPasswordContext(username)
           : passwordContext(await readConfig(file, { readSecrets: false, writeKeys: false }), username);
       const passwordHash = await hashPassword(await readPassword(io, context));
-      const id = `usr_${randomBytes(16).toString('base64url')}`;
+      const id = newPersonId();
       const yaml = `- id: ${id}\n  username: ${JSON.stringify(username)}\n  password_hash: ${passwordHash}\n`;
       if (json) {
         io.stdout.write(

@@ -1,33 +1,26 @@
-// `postern user password` and `postern user delete`: what ends everything of a person of the store. Owns the verbs.
+// `postern user password` and `postern user delete`: what ends everything of a person of the store.
 import type { Command } from 'commander';
 import { hashPassword } from '../users/passwords.ts';
-import { Refused, type CliIo } from './io.ts';
+import { addVerb, type VerbOptions } from './configuration.ts';
+import { printDone, Refused, type CliIo } from './io.ts';
 import { readPassword } from './password-input.ts';
-import {
-  addUserVerb,
-  findStoredPerson,
-  passwordContext,
-  printDone,
-  withPeople,
-  type UserContext,
-  type UserOptions,
-} from './user-people.ts';
+import { findStoredPerson, passwordContext, withPeople, type UserContext } from './user-people.ts';
 
 /** Adds both verbs to the group `user`. */
 export function registerUserPassword(user: Command, io: CliIo): void {
-  addUserVerb(user, 'password', 'give a person of the store a new password, and end all sessions and tokens')
+  addVerb(user, 'password', 'give a person of the store a new password, and end all sessions and tokens')
     .argument('<username>')
-    .action((username: string, options: UserOptions) =>
+    .action((username: string, options: VerbOptions) =>
       withPeople(options, (context) => setPassword(context, username, options, io)),
     );
-  addUserVerb(user, 'delete', 'delete a person of the store; the id is never used again')
+  addVerb(user, 'delete', 'delete a person of the store; the id is never used again')
     .argument('<username>')
-    .action((username: string, options: UserOptions) =>
+    .action((username: string, options: VerbOptions) =>
       withPeople(options, async (context) => {
         const { id, username: name } = await findStoredPerson(context, username);
         if (!(await context.people.remove(id))) throw isGone(name);
         await context.changed('delete', id);
-        printDone(io, options, `${name} is deleted`, { id, username: name, deleted: true });
+        printDone(io, options, { value: { id, username: name, deleted: true }, text: `${name} is deleted` });
       }),
     );
 }
@@ -35,7 +28,7 @@ export function registerUserPassword(user: Command, io: CliIo): void {
 async function setPassword(
   context: UserContext,
   typed: string,
-  options: UserOptions,
+  options: VerbOptions,
   io: CliIo,
 ): Promise<void> {
   const { id, username } = await findStoredPerson(context, typed);
@@ -44,8 +37,10 @@ async function setPassword(
   const changed = await context.people.setPassword(id, passwordHash, context.nextSecond());
   if (changed === undefined) throw isGone(username);
   await context.changed('password', id);
-  const line = `${username} has a new password and is signed out everywhere`;
-  printDone(io, options, line, { id, username, valid_after: changed.validAfter });
+  printDone(io, options, {
+    value: { id, username, valid_after: changed.validAfter },
+    text: `${username} has a new password and is signed out everywhere`,
+  });
 }
 
 function isGone(username: string): Refused {

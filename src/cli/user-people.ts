@@ -1,7 +1,6 @@
 // What the verbs of `postern user` have in common: they work on the configured store itself, with and without a running
 // service, and find people of both sources. People of a file are changed in the file, and only there.
 import { randomBytes } from 'node:crypto';
-import type { Command } from 'commander';
 import { createAccountStates, type AccountStates } from '../users/account-state.ts';
 import type { PersonSource } from '../users/accounts.ts';
 import type { PasswordContext } from '../users/password-rules.ts';
@@ -13,13 +12,11 @@ import { openPepper } from '../keys/pepper.ts';
 import { KEYS_COLLECTION, PEPPER_ID } from '../keys/ring-document.ts';
 import { createVault } from '../keys/vault.ts';
 import { createKeyedHash } from '../store/keyed-hash.ts';
-import { isStoreMade, openStore } from '../store/open.ts';
+import { isStoreMade, withStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { openTelemetry } from '../observability/telemetry.ts';
-import { configOption, jsonOption, readConfig } from './configuration.ts';
-import { Refused, type CliIo } from './io.ts';
-
-export type UserOptions = { readonly config: string; readonly json?: boolean };
+import { readConfig, type VerbOptions } from './configuration.ts';
+import { Refused } from './io.ts';
 
 export type UserContext = {
   readonly config: Config;
@@ -35,13 +32,8 @@ export type UserContext = {
 
 export type SourcedPerson = User & { readonly source: PersonSource };
 
-/** `postern user NAME`, with the options that all of them have. */
-export function addUserVerb(user: Command, name: string, description: string): Command {
-  return user.command(name).description(description).addOption(configOption()).addOption(jsonOption());
-}
-
 export async function withPeople(
-  { config: file }: UserOptions,
+  { config: file }: VerbOptions,
   use: (context: UserContext) => Promise<void>,
   { mustExist = false } = {},
 ): Promise<void> {
@@ -49,20 +41,16 @@ export async function withPeople(
   if (mustExist && !(await isStoreMade(config.store))) {
     throw new Refused('there is no store yet: the first start of the service makes it');
   }
-  const store = await openStore(config.store);
-  try {
-    const { documents } = store;
-    await use({
+  await withStore(config.store, (store) =>
+    use({
       config,
-      states: createAccountStates(documents),
-      people: createPeople(documents),
+      states: createAccountStates(store.documents),
+      people: createPeople(store.documents),
       nextSecond: () => Math.floor(store.clock.now() / 1000) + 1,
       trustLinks: async () => createTrustLinks(await trustLinkParts(config, store)),
       changed: (action, accountId) => recordChange(config.audit, action, accountId),
-    });
-  } finally {
-    await store.close();
-  }
+    }),
+  );
 }
 
 async function trustLinkParts(config: Config, { documents, records }: Store): Promise<TrustLinksParts> {
@@ -82,6 +70,11 @@ async function recordChange(audit: AuditConfig, action: string, accountId: strin
   telemetry.audit.record('account_changed', 'success', { action, account_id: accountId });
   if (await telemetry.close()) return;
   throw new Refused(`it is done, but its audit record could not be written to ${audit.file}`);
+}
+
+/** Random, so that no person gets the id of another one who was deleted. */
+export function newPersonId(): string {
+  return `usr_${randomBytes(16).toString('base64url')}`;
 }
 
 /** By login name, the file first as at a sign-in, or by id. Throws Refused. */
@@ -117,9 +110,4 @@ export function passwordContext(
 /** Where there is no configuration yet. */
 export function usualPasswordContext(username: string): PasswordContext {
   return { minLength: 15, username, serviceNames: ['Postern'] };
-}
-
-/** One line for people, or the same as JSON. */
-export function printDone({ stdout }: CliIo, { json }: UserOptions, line: string, result: object): void {
-  stdout.write(json === true ? `${JSON.stringify(result)}\n` : `${line}\n`);
 }

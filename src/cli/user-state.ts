@@ -1,30 +1,23 @@
 // `postern user list|disable|enable|sign-out`: what may change about a person while the service runs, wherever the person
-// comes from. Owns the verbs; the state itself is users/account-state.ts, and it binds the next request on every process.
+// comes from. The state itself is users/account-state.ts, and it binds the next request on every process.
 import type { Command } from 'commander';
 import { type AccountState, nextValidAfter } from '../users/account-state.ts';
 import { findShadowed } from '../users/warnings.ts';
 import { trustLinkUrl } from '../users/trust-links.ts';
-import { Refused, type CliIo } from './io.ts';
-import {
-  addUserVerb,
-  findPerson,
-  printDone,
-  withPeople,
-  type SourcedPerson,
-  type UserContext,
-  type UserOptions,
-} from './user-people.ts';
+import { addVerb, type VerbOptions } from './configuration.ts';
+import { print, printDone, Refused, type CliIo } from './io.ts';
+import { findPerson, withPeople, type SourcedPerson, type UserContext } from './user-people.ts';
 
-type EnableOptions = UserOptions & { readonly link?: boolean };
+type EnableOptions = VerbOptions & { readonly link?: boolean };
 
 export function registerUserState(user: Command, io: CliIo): void {
-  addUserVerb(user, 'list', 'who can sign in, and where they come from').action((options: UserOptions) =>
+  addVerb(user, 'list', 'who can sign in, and where they come from').action((options: VerbOptions) =>
     withPeople(options, (context) => list(context, options, io), { mustExist: true }),
   );
 
-  addUserVerb(user, 'disable', 'end all sessions and tokens of a person, now')
+  addVerb(user, 'disable', 'end all sessions and tokens of a person, now')
     .argument('<username>')
-    .action((username: string, options: UserOptions) =>
+    .action((username: string, options: VerbOptions) =>
       withPeople(options, async (context) => {
         // What was issued up to now stays void when the person comes back.
         const { person } = await endAll(context, username, { disabled: true });
@@ -33,7 +26,7 @@ export function registerUserState(user: Command, io: CliIo): void {
       }),
     );
 
-  addUserVerb(user, 'enable', 'let a person sign in again, and forget failed sign-ins')
+  addVerb(user, 'enable', 'let a person sign in again, and forget failed sign-ins')
     .argument('<username>')
     .option(
       '--link',
@@ -55,19 +48,20 @@ export function registerUserState(user: Command, io: CliIo): void {
         await context.changed('link', person.id);
         const { id, username: name } = person;
         const link = trustLinkUrl(context.config.issuer, token);
-        const line = `${name} is enabled. For one browser, within 24 hours:\n${link}`;
-        return printDone(io, options, line, { id, username: name, disabled: false, link });
+        const text = `${name} is enabled. For one browser, within 24 hours:\n${link}`;
+        return printDone(io, options, { value: { id, username: name, disabled: false, link }, text });
       }),
     );
 
-  addUserVerb(user, 'sign-out', 'end all sessions and tokens of a person, now; they can sign in again')
+  addVerb(user, 'sign-out', 'end all sessions and tokens of a person, now; they can sign in again')
     .argument('<username>')
-    .action((username: string, options: UserOptions) =>
+    .action((username: string, options: VerbOptions) =>
       withPeople(options, async (context) => {
         const { person, validAfter } = await endAll(context, username);
         await context.changed('sign-out', person.id);
-        const result = { id: person.id, username: person.username, valid_after: validAfter };
-        printDone(io, options, `${person.username} is signed out everywhere`, result);
+        const { id, username: name } = person;
+        const value = { id, username: name, valid_after: validAfter };
+        printDone(io, options, { value, text: `${name} is signed out everywhere` });
       }),
     );
 }
@@ -85,12 +79,13 @@ async function endAll(
   return { person, validAfter };
 }
 
-function printState(person: SourcedPerson, disabled: boolean, options: UserOptions, io: CliIo): void {
-  const line = `${person.username} is ${disabled ? 'disabled' : 'enabled'}`;
-  printDone(io, options, line, { id: person.id, username: person.username, disabled });
+function printState(person: SourcedPerson, disabled: boolean, options: VerbOptions, io: CliIo): void {
+  const { id, username } = person;
+  const text = `${username} is ${disabled ? 'disabled' : 'enabled'}`;
+  printDone(io, options, { value: { id, username, disabled }, text });
 }
 
-async function list({ config, states, people }: UserContext, options: UserOptions, io: CliIo): Promise<void> {
+async function list({ config, states, people }: UserContext, options: VerbOptions, io: CliIo): Promise<void> {
   const [stored, known, shadowed] = await Promise.all([
     people.list(),
     states.list(),
@@ -108,12 +103,9 @@ async function list({ config, states, people }: UserContext, options: UserOption
     // A person of the file has the same login name: this one can't sign in.
     shadowed: source === 'store' && shadowed.some(({ storeId }) => storeId === id),
   }));
-  if (options.json === true) {
-    io.stdout.write(`${JSON.stringify(rows, undefined, 2)}\n`);
-    return;
-  }
-  for (const { id, username, source, disabled, shadowed: isShadowed } of rows) {
+  const lines = rows.map(({ id, username, source, disabled, shadowed: isShadowed }) => {
     const remarks = [source, disabled && 'disabled', isShadowed && 'shadowed by the file'];
-    io.stdout.write(`${[username, id, ...remarks.filter((one) => one !== false)].join('  ')}\n`);
-  }
+    return `${[username, id, ...remarks.filter((one) => one !== false)].join('  ')}\n`;
+  });
+  print(io, options, { value: rows, text: lines.join('') });
 }

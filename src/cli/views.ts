@@ -10,20 +10,18 @@ import { canBeEjected, toEjected } from '../views/ejection.ts';
 import { checkViews, type ViewFault } from '../views/view-check.ts';
 import { listViewFiles } from '../views/view-files.ts';
 import { listViews } from '../views/view-list.ts';
-import { configOption, jsonOption, readConfig } from './configuration.ts';
-import { Ended, Refused, type CliIo } from './io.ts';
+import { addVerb, configOption, jsonOption, readConfig, type VerbOptions } from './configuration.ts';
+import { Ended, print, printDone, Refused, type CliIo } from './io.ts';
 
-type Options = { readonly config: string; readonly json?: boolean };
-type EjectOptions = Options & { readonly stdout?: boolean; readonly force?: boolean };
+type EjectOptions = VerbOptions & { readonly stdout?: boolean; readonly force?: boolean };
 
 export function registerViews(program: Command, io: CliIo): void {
   const views = program.command('views').description('the pages, and your own in place of them');
-  views
-    .command('list')
-    .description('every view: built-in, overridden, outdated (made from an older one), or added')
-    .addOption(configOption())
-    .addOption(jsonOption())
-    .action(async (options: Options) => list(await readViews(options), options, io));
+  addVerb(
+    views,
+    'list',
+    'every view: built-in, overridden, outdated (made from an older one), or added',
+  ).action(async (options: VerbOptions) => list(await readViews(options), options, io));
   views
     .command('eject')
     .argument('<name>', 'such as login, partials/head or assets/style.css')
@@ -35,27 +33,23 @@ export function registerViews(program: Command, io: CliIo): void {
     .action(async (name: string, options: EjectOptions) =>
       eject(name, await readViews(options), { options, io }),
     );
-  views
-    .command('check')
-    .description('render every page in every state, and say everything that is wrong with your views')
-    .addOption(configOption())
-    .addOption(jsonOption())
-    .action(async (options: Options) => check(await readViews(options), options, io));
+  addVerb(
+    views,
+    'check',
+    'render every page in every state, and say everything that is wrong with your views',
+  ).action(async (options: VerbOptions) => check(await readViews(options), options, io));
 }
 
 /** A designer's machine has no secrets, and needs none. */
-async function readViews({ config: file }: Options): Promise<Config> {
+async function readViews({ config: file }: VerbOptions): Promise<Config> {
   return readConfig(file, { writeKeys: false, readSecrets: false });
 }
 
-function list({ viewsFolder }: Config, { json }: Options, { stdout }: CliIo): void {
+function list({ viewsFolder }: Config, options: VerbOptions, io: CliIo): void {
   const views = listViews(BUILT_IN_FOLDER, viewsFolder);
-  if (json === true) {
-    stdout.write(`${JSON.stringify(views, undefined, 2)}\n`);
-    return;
-  }
   const width = Math.max(...views.map(({ name }) => name.length));
-  for (const { name, state } of views) stdout.write(`${name.padEnd(width)}  ${state}\n`);
+  const lines = views.map(({ name, state }) => `${name.padEnd(width)}  ${state}\n`);
+  print(io, options, { value: views, text: lines.join('') });
 }
 
 function eject(
@@ -89,23 +83,20 @@ function eject(
     throw new Refused(`${target} is already there; --force replaces it, --stdout prints the built-in one`);
   mkdirSync(path.dirname(target), { recursive: true });
   writeFileSync(target, text);
-  io.stdout.write(options.json === true ? `${JSON.stringify({ name, file: target })}\n` : `${target}\n`);
+  printDone(io, options, { value: { name, file: target }, text: target });
 }
 
-function check({ viewsFolder, branding }: Config, { json }: Options, io: CliIo): void {
+function check({ viewsFolder, branding }: Config, options: VerbOptions, io: CliIo): void {
   const faults =
     viewsFolder === undefined
       ? []
       : checkViews({ builtInFolder: BUILT_IN_FOLDER, overrideFolder: viewsFolder, branding });
   const ok = !faults.some(({ severity }) => severity === 'error');
-  if (json === true) {
-    io.stdout.write(`${JSON.stringify({ ok, faults }, undefined, 2)}\n`);
-  } else {
+  if (options.json !== true)
     for (const fault of faults) io.stderr.write(`${format(fault, viewsFolder ?? '')}\n`);
-    if (viewsFolder === undefined)
-      io.stdout.write('no folder for views is configured: the built-in ones are in use\n');
-    else if (ok) io.stdout.write(`${viewsFolder} is in order\n`);
-  }
+  const built = 'no folder for views is configured: the built-in ones are in use\n';
+  const text = viewsFolder === undefined ? built : ok ? `${viewsFolder} is in order\n` : '';
+  print(io, options, { value: { ok, faults }, text });
   if (!ok) throw new Ended(1);
 }
 

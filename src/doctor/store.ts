@@ -1,7 +1,7 @@
 // What `postern store check` says of the servers, and whether a start could read the keys that the store holds.
 import type { Config, StoreConfig } from '../config/config.ts';
 import { judgeStoredKeys } from '../keys/stored-keys.ts';
-import { openAdministration } from '../store/administration.ts';
+import { withAdministration } from '../store/administration.ts';
 import { Skipped, type Report } from './check.ts';
 
 /** A folder of lmdb has no settings. */
@@ -19,12 +19,7 @@ export async function checkStore(store: StoreConfig, report: Report): Promise<st
 /** Or why they can't be read. */
 async function readFindings(store: StoreConfig) {
   try {
-    const administration = await openAdministration(store);
-    try {
-      return await administration.findings();
-    } finally {
-      await administration.close();
-    }
+    return await withAdministration(store, (administration) => administration.findings());
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }

@@ -1,6 +1,6 @@
 // Whether a start with a configuration would accept the keys in its store, for commands that look before a start does.
 import type { Config } from '../config/config.ts';
-import { isStoreMade, openStore } from '../store/open.ts';
+import { isStoreMade, withStore } from '../store/open.ts';
 import { findKeyFault } from './open-keys.ts';
 
 /** `fault`: a start would be refused. `unknown`: the store could not be asked. Both undefined: nothing against it, or no store yet. */
@@ -9,12 +9,7 @@ export type KeyVerdict = { readonly fault?: string | undefined; readonly unknown
 export async function judgeStoredKeys(config: Config): Promise<KeyVerdict> {
   if (!(await isStoreMade(config.store))) return {};
   try {
-    const store = await openStore(config.store);
-    try {
-      return { fault: await findKeyFault(config, store) };
-    } finally {
-      await store.close();
-    }
+    return { fault: await withStore(config.store, (store) => findKeyFault(config, store)) };
   } catch (error) {
     return { unknown: error instanceof Error ? error.message : String(error) };
   }

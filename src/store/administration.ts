@@ -43,6 +43,19 @@ export async function openAdministration(config: StoreConfig): Promise<StoreAdmi
   return administerRedis(config.url);
 }
 
+/** Opens it for one piece of work. */
+export async function withAdministration<Result>(
+  config: StoreConfig,
+  use: (administration: StoreAdministration) => Promise<Result>,
+): Promise<Result> {
+  const administration = await openAdministration(config);
+  try {
+    return await use(administration);
+  } finally {
+    await administration.close();
+  }
+}
+
 /**
  * Puts documents into a Redis that has none, with the versions that they had. False: it has some already. The service must not
  * run on it meanwhile.

@@ -22,6 +22,19 @@ export async function openStore(
   return openRedis({ url: config.url, now: now ?? Date.now, followsServer: now === undefined, onWarning });
 }
 
+/** Opens the store for one piece of work. */
+export async function withStore<Result>(
+  config: StoreConfig,
+  use: (store: Store) => Promise<Result>,
+): Promise<Result> {
+  const store = await openStore(config);
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}
+
 /** False where lmdb would make a store: for commands that only read. */
 export async function isStoreMade(config: StoreConfig): Promise<boolean> {
   if (config.engine !== 'lmdb') return true;

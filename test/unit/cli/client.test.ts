@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Command } from 'commander';
 import { afterAll, describe, expect, it } from 'vitest';
-import { registerClientList } from '../../../src/cli/client-list.ts';
 import { loadConfig } from '../../../src/config/load.ts';
+import { createSecretUses } from '../../../src/oidc/secret-uses.ts';
+import { withStore } from '../../../src/store/open.ts';
 import { postern } from './terminal.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'postern-client-'));
@@ -97,20 +97,15 @@ describe('postern client list', () => {
   });
 
   it('says when a secret was last used, where that is known', async () => {
-    let printed = '';
-    const program = new Command();
-    const io = {
-      stdin: process.stdin,
-      stderr: { write: () => true },
-      stdout: { write: (text: string) => (printed += text) },
-    };
-    registerClientList(
-      program,
-      io,
-      async () => (clientId) => (clientId === 'svc' ? Date.UTC(2026, 4, 1) / 1000 : undefined),
-    );
-    await program.parseAsync(['node', 'x', 'list', '-c', file(HEAD + SECRETS)]);
-    expect(printed.match(/last used 2026-05-01/g)).toHaveLength(3);
+    const config = file(`store: lmdb:data\n${HEAD}${SECRETS}`);
+    const { clients, store } = await loadConfig(config, { writeKeys: false });
+    await withStore(store, async ({ documents }) => {
+      const uses = createSecretUses(documents, () => Date.UTC(2026, 4, 1));
+      for (const client of clients) for (const secret of client.secrets) uses.note(client, secret);
+      await uses.stop();
+    });
+    const { stdout } = await postern(['client', 'list', '-c', config]);
+    expect(stdout.match(/last used 2026-05-01/g)).toHaveLength(3);
   });
 });
 
