@@ -42,7 +42,6 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'pino-pretty': ['observability'],
   'prom-client': ['observability'],
   '@opentelemetry/api': ['observability'],
-  'rate-limiter-flexible': ['limits'],
   yaml: ['config', 'cli'],
   zod: ['config', 'views'],
 };

@@ -24,7 +24,7 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
       if (isIP(next) === 0) break;
       address = next;
     }
-    return isIP(address) === 6 ? networkOf(address) : address;
+    return isIP(address) === 6 ? prefixOf(address) : address;
   };
 }
 
@@ -41,7 +41,7 @@ function withoutPort(hop: string): string {
 }
 
 /** One household or server has a whole /64: limits must see it as one. */
-function networkOf(address: string): string {
+function prefixOf(address: string): string {
   const [head = '', tail = ''] = (address.split('%')[0] ?? '').split('::');
   const left = head === '' ? [] : head.split(':');
   const right = tail === '' ? [] : tail.split(':');

@@ -1,7 +1,6 @@
 // What a process remembers of its callers, without letting them decide how much: above the bound the oldest is forgotten.
-// Owns no time; everything that is kept in one may be forgotten at any moment without harm.
 
-/** Callers at a time: ten thousand clients at three endpoints fit. An entry is some hundred bytes, so this is 20 MB at most. */
+/** Ten thousand clients at three endpoints fit. An entry is some hundred bytes, so this is 20 MB at most. */
 const MAX_ENTRIES = 50_000;
 
 export class BoundedMap<Value> {

@@ -1,18 +1,16 @@
-// Every limit of the service by name: what is counted, for whom, and what happens without a store. Owns no HTTP; the
-// one who asks turns a refusal into 429.
+// Every limit of the service by name: what is counted, for whom, and what happens without a store.
 //
-// Two ways to count, because two things matter. Requests (allowances.ts) must be cheap: they pass from shares that a
-// process takes from the shared counter, so nearly none of them waits for the store. Guesses (secret-attempts.ts,
-// attempts.ts) must be exact: they are counted in the shared counter before anything is compared.
+// Requests must be cheap to count, so they pass from leases (leases.ts). Guesses must be counted exactly: in the shared counter,
+// before anything is compared (attempts.ts).
 //
 // Nothing that somebody can say without proving it counts against anybody else: not the name of a client (secrets count
 // for client *and* address, requests after authentication), nor of an account (see sign-in-attempts.ts).
 import type { Client, Rate, RateLimits } from '../config/config.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, CounterStore } from '../store/store.ts';
-import { type Allowances, createAllowances } from './allowances.ts';
-import { createAttempts } from './attempts.ts';
-import { type Counted, createCounting } from './counting.ts';
+import { createAttempts, type Refusal } from './attempts.ts';
+import { createCounters, orAlone, type Quota } from './counters.ts';
+import { createLeases, type Leases } from './leases.ts';
 import { networkOf } from './network.ts';
 import { createSecretAttempts, type SecretAttempts } from './secret-attempts.ts';
 import {
@@ -89,26 +87,27 @@ const subjectOf = ({ clientId, tokenEndpointAuthMethod }: Client, address: strin
   tokenEndpointAuthMethod === 'none' ? `${clientId}\n${address}` : clientId;
 
 /**
- * Once for each process. The result makes the limits of one configuration; shares that were taken, known clients and what is
- * counted during an outage are common to all of them, so that a reload neither renews nor takes away what a caller has left.
+ * Once for each process. The result makes the limits of one configuration; leases, known clients and what is counted during
+ * an outage are common to all of them, so that a reload neither renews nor takes away what a caller has left.
  */
-export function createLimits({ counters, hash, now, onLimited }: LimitsParts): (rates: RateLimits) => Limits {
-  const counting = createCounting({ counters, hash, goesOnAlone: true });
-  // A person's password is worth guessing: where attempts can't be counted, nobody signs in (HT-16).
-  const signInCounting = createCounting({ counters, hash, goesOnAlone: false });
+export function createLimits(parts: LimitsParts): (rates: RateLimits) => Limits {
+  const { now, onLimited } = parts;
+  const counters = createCounters(parts.counters, parts.hash);
+  const add = orAlone(counters.add, now);
   const shared: Shared = {
-    allowances: createAllowances(counting, now),
-    secrets: createSecretAttempts(createAttempts(counting, now), now),
-    signIn: { counting: signInCounting, attempts: createAttempts(signInCounting, now) },
+    leases: createLeases(add, now),
+    secrets: createSecretAttempts(createAttempts(add, now), now),
+    // A person's password is worth guessing: where attempts can't be counted, nobody signs in.
+    signIn: { counters, attempts: createAttempts(counters.add, now) },
     onLimited,
   };
   return (rates) => limitsOf(rates, shared);
 }
 
 type Shared = Pick<LimitsParts, 'onLimited'> & {
-  readonly allowances: Allowances;
+  readonly leases: Leases;
   readonly secrets: SecretAttempts;
-  readonly signIn: Pick<SignInAttemptsParts, 'counting' | 'attempts'>;
+  readonly signIn: Pick<SignInAttemptsParts, 'counters' | 'attempts'>;
 };
 
 function addressRateOf(endpoint: AddressEndpoint, rates: RateLimits): Rate {
@@ -119,16 +118,14 @@ function addressRateOf(endpoint: AddressEndpoint, rates: RateLimits): Rate {
   return 'address' in rate ? rate.address : rate.client;
 }
 
-function limitsOf(rates: RateLimits, { allowances, secrets, signIn, onLimited }: Shared): Limits {
-  function refuse({ name, waitMs }: { readonly name: string; readonly waitMs: number }): void {
+function limitsOf(rates: RateLimits, { leases, secrets, signIn, onLimited }: Shared): Limits {
+  function refuse({ name, waitMs }: Refusal): void {
     onLimited(name);
     if (!rates.dryRun) throw new TooManyRequests(Math.max(1, Math.ceil(waitMs / 1000)));
   }
 
   async function take(name: string, rate: Rate, subject: string): Promise<void> {
-    const counted = { name, rate, subject };
-    if (allowances.passes(counted)) return;
-    const waitMs = await allowances.take(counted);
+    const waitMs = await leases.take({ name, rate, subject });
     if (waitMs > 0) refuse({ name, waitMs });
   }
 
@@ -141,7 +138,7 @@ function limitsOf(rates: RateLimits, { allowances, secrets, signIn, onLimited }:
     refuse,
   });
 
-  const failuresOf = (endpoint: ClientEndpoint, clientId: string, address: string): Counted => ({
+  const failuresOf = (endpoint: ClientEndpoint, clientId: string, address: string): Quota => ({
     name: `${endpoint}.failures`,
     rate: rates[endpoint].failures,
     subject: `${clientId}\n${address}`,
@@ -166,7 +163,7 @@ function limitsOf(rates: RateLimits, { allowances, secrets, signIn, onLimited }:
     isKnownClient: (endpoint, clientId, address) => secrets.isKnown(failuresOf(endpoint, clientId, address)),
     confirmSecret: (endpoint, clientId, address) => secrets.confirm(failuresOf(endpoint, clientId, address)),
     async attemptSecret(endpoint, clientId, address, compare) {
-      const perAddress: Counted = {
+      const perAddress: Quota = {
         name: `${endpoint}.address_failures`,
         rate: times(rates[endpoint].failures, ADDRESS_FAILURES_FACTOR),
         subject: address,

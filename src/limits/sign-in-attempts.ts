@@ -8,8 +8,9 @@
 //   - Unknown places, which is everything else and a place above that has used up its ten. They share one row of failures for
 //     the account: from the twentieth on attempts are paced, and at the cap they are refused (NIST SP 800-63B-4 §3.2.2).
 import type { Rate } from '../config/config.ts';
-import type { Attempt, Attempts } from './attempts.ts';
-import type { Counted, Counting } from './counting.ts';
+import type { Count } from '../store/store.ts';
+import type { Attempts, Refusal } from './attempts.ts';
+import { type Counters, giveBack, type Quota } from './counters.ts';
 import { networkOf } from './network.ts';
 
 const DAY = 24 * 60 * 60;
@@ -53,11 +54,11 @@ export type SignInRates = {
 };
 
 export type SignInAttemptsParts = {
-  readonly counting: Counting;
+  readonly counters: Counters;
   readonly attempts: Attempts;
   readonly rates: SignInRates;
   /** Throws when the attempt is refused. */
-  readonly refuse: (refused: { readonly name: string; readonly waitMs: number }) => void;
+  readonly refuse: (refusal: Refusal) => void;
 };
 
 /** Seconds until the next attempt after so many failures in a row. */
@@ -67,16 +68,9 @@ export function waitAfter(failures: number): number {
   return Math.min(HOUR, FIVE_MINUTES * 2 ** Math.min(20, failures - SLOWED_FROM + 1));
 }
 
-const of = (name: string, rate: Rate, subject: string): Counted => ({
-  name: `sign_in.${name}`,
-  rate,
-  subject,
-});
+const of = (name: string, rate: Rate, subject: string): Quota => ({ name: `sign_in.${name}`, rate, subject });
 
-type Counters = ReturnType<typeof countersOf>;
-
-function countersOf(attempt: SignInAttempt, { rates }: SignInAttemptsParts) {
-  const { account, since, exists, address, device } = attempt;
+function quotasOf({ account, since, exists, address, device }: SignInAttempt, rates: SignInRates) {
   const guessed = `${account}\n${since}`;
   return {
     // Only the row of a real person outlives a day. Made-up names have the same counters, so that both cost the same.
@@ -94,116 +88,78 @@ function countersOf(attempt: SignInAttempt, { rates }: SignInAttemptsParts) {
   };
 }
 
-/** `taken`: what was counted, and is taken back when nothing was compared or the password was right. */
-type Begun = { readonly failures: number; readonly taken: readonly Pick<Attempt, 'takeBack'>[] };
-/** Refused with `dry_run` on: the attempt goes on, and nothing is left to take back. */
-const NOTHING: Begun = { failures: 0, taken: [] };
+/** Where no window is open; what paces would last a day. */
+const NONE: Count = { count: 0, resetsInMs: DAY * 1000 };
 
-/** If a later counter can't be asked, nothing is compared and the earlier ones must not keep the attempt. */
-async function orTakenBack<T>(begun: Pick<Attempt, 'takeBack'>, next: Promise<T>): Promise<T> {
-  try {
-    return await next;
-  } catch (error) {
-    begun.takeBack();
-    throw error;
-  }
-}
-
-/** Undefined where the ten are used up: the attempt is then one of an unknown place. */
-async function beginKnown(
-  { attempts, refuse }: SignInAttemptsParts,
-  counters: Counters,
-  isDevice: boolean,
-): Promise<Begun | undefined> {
-  const own = await attempts.begin([counters.known]);
-  if (own.refused !== undefined) return undefined;
-  if (isDevice) return { failures: 0, taken: [own] };
-  const places = await orTakenBack(own, attempts.begin(counters.places));
-  if (places.refused === undefined) return { failures: 0, taken: [own, places] };
-  own.takeBack();
-  refuse(places.refused);
-  return NOTHING;
-}
-
-/** What stands in the row already: as far as it paces, over all, and how long a refusal is said to last. */
-type Row = { readonly paced: number; readonly all: number; readonly endsInMs: number };
-
-async function beginUnknown(parts: SignInAttemptsParts, counters: Counters, before: Row): Promise<Begun> {
-  const { counting, attempts, refuse } = parts;
-  const { row, pace, pair, places } = counters;
-  if (Math.max(before.paced, before.all) >= CAP) {
-    refuse({ name: row.name, waitMs: before.endsInMs });
-    return NOTHING;
-  }
-  const counted = await attempts.begin([row, pair, ...places]);
-  if (counted.refused !== undefined) {
-    // The row of a real person ends later than that of a made-up name, and the answer must not say so.
-    const { name, waitMs } = counted.refused;
-    refuse({ name, waitMs: name === row.name ? before.endsInMs : waitMs });
-    return NOTHING;
-  }
-  const isPaced = before.paced + 1 >= PACED_FROM;
-  if (isPaced && !(await takeTurn(parts, counters, counted, before.paced + 1))) return NOTHING;
-  const { used } = await orTakenBack(counted, counting.renew(pace, 1));
-  const paced = { takeBack: () => counting.takeBack(pace) };
-  // Attempts at the same moment read a lower count before.
-  if (!isPaced && used >= PACED_FROM) {
-    if (await orTakenBack(paced, takeTurn(parts, counters, counted, PACED_FROM))) {
-      return { failures: used, taken: [counted, paced] };
-    }
-    paced.takeBack();
-    return NOTHING;
-  }
-  return { failures: Math.max(used, counted.used), taken: [counted, paced] };
-}
-
-/** One attempt has the turn until the next one may come. False: another one has it, with `dry_run` on. */
-async function takeTurn(
-  { counting, refuse }: SignInAttemptsParts,
-  { turn }: Counters,
-  counted: Attempt,
-  failures: number,
-): Promise<boolean> {
-  const wait = turn(waitAfter(failures));
-  const { used, resetsInMs } = await orTakenBack(counted, counting.add(wait, 1));
-  if (used === 1) return true;
-  counted.takeBack();
-  refuse({ name: wait.name, waitMs: Math.max(1, resetsInMs) });
-  return false;
-}
-
-export function createSignInAttempts(
-  parts: SignInAttemptsParts,
-): (attempt: SignInAttempt) => Promise<BegunSignIn> {
-  const { counting, attempts } = parts;
-
-  return async function begin(attempt) {
-    const counters = countersOf(attempt, parts);
-    const { row, pace, turn, known, knownAddress } = counters;
+export function createSignInAttempts({ counters, attempts, rates, refuse }: SignInAttemptsParts) {
+  return async function begin(attempt: SignInAttempt): Promise<BegunSignIn> {
+    const { row, pace, turn, known, knownAddress, pair, places } = quotasOf(attempt, rates);
     const isDevice = attempt.device !== undefined;
-    const [address, all, paced] = await Promise.all([
-      counting.read(knownAddress),
-      counting.read(row),
-      counting.read(pace),
-    ]);
-    const asKnown =
-      isDevice || address !== undefined ? await beginKnown(parts, counters, isDevice) : undefined;
-    const { failures, taken } =
-      asKnown ??
-      (await beginUnknown(parts, counters, {
-        paced: paced?.used ?? 0,
-        all: all?.used ?? 0,
-        endsInMs: paced?.resetsInMs ?? DAY * 1000,
-      }));
-    const takeBack = () => taken.forEach((one) => one.takeBack());
+    const [address, all = NONE, paced = NONE] = await Promise.all(
+      [knownAddress, row, pace].map((one) => counters.read(one)),
+    );
+    const counted: (() => void)[] = [];
+    const takeBack = () => counted.splice(0).forEach((undo) => undo());
+    let failures = 0;
+
+    async function take(...quotas: Quota[]): Promise<{ refused?: Refusal | undefined; used: number }> {
+      const begun = await attempts.begin(quotas);
+      counted.push(begun.takeBack);
+      return begun;
+    }
+
+    /** One attempt has the turn until the next one may come. */
+    async function takeTurn(inRow: number): Promise<Refusal | undefined> {
+      const wait = turn(waitAfter(inRow));
+      const { count, resetsInMs } = await counters.add(wait, 1);
+      return count === 1 ? undefined : { name: wait.name, waitMs: Math.max(1, resetsInMs) };
+    }
+
+    async function takeAsUnknown(): Promise<Refusal | undefined> {
+      // The row of a real person ends later than that of a made-up name, and the answer must not say so.
+      const atCap = { name: row.name, waitMs: paced.resetsInMs };
+      if (Math.max(paced.count, all.count) >= CAP) return atCap;
+      const { refused, used } = await take(row, pair, ...places);
+      if (refused !== undefined) return refused.name === row.name ? atCap : refused;
+      const isPaced = paced.count + 1 >= PACED_FROM;
+      const tooEarly = isPaced ? await takeTurn(paced.count + 1) : undefined;
+      if (tooEarly !== undefined) return tooEarly;
+      const { count } = await counters.renew(pace, 1);
+      counted.push(() => giveBack(counters.add, pace));
+      failures = Math.max(count, used);
+      // Attempts at the same moment read a lower count before.
+      return !isPaced && count >= PACED_FROM ? takeTurn(PACED_FROM) : undefined;
+    }
+
+    /** What refuses the attempt; else it is counted. */
+    async function takeAll(): Promise<Refusal | undefined> {
+      const isKnown = isDevice || address !== undefined;
+      // Where the ten are used up, the attempt is one of an unknown place.
+      if (!isKnown || (await take(known)).refused !== undefined) return takeAsUnknown();
+      return isDevice ? undefined : (await take(...places)).refused;
+    }
+
+    let refused: Refusal | undefined;
+    try {
+      refused = await takeAll();
+    } catch (error) {
+      // If a later counter can't be asked, nothing is compared and the earlier ones must not keep the attempt.
+      takeBack();
+      throw error;
+    }
+    if (refused !== undefined) {
+      takeBack();
+      failures = 0;
+      refuse(refused);
+    }
     return {
       failures,
       takeBack,
       async succeed() {
         takeBack();
         await Promise.all([
-          ...[row, pace, turn(1), known].map((one) => counting.clear(one)),
-          counting.mark(knownAddress),
+          ...[row, pace, turn(1), known].map((one) => counters.clear(one)),
+          counters.mark(knownAddress),
         ]);
         attempts.forget([row, known]);
       },

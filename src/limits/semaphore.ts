@@ -1,6 +1,6 @@
-// Who may go now, and who waits for somebody before them. First come, first served; owns no limit and no time.
+// Lets so many in at a time; the others wait, first come, first served.
 
-export class Turns {
+export class Semaphore {
   #inside = 0;
   readonly #waiting: (() => void)[] = [];
 

@@ -1,0 +1,71 @@
+// The store's counters by what they count. All processes share them, and count alone while the store is away.
+import type { Rate } from '../config/config.ts';
+import type { KeyedHash } from '../store/keyed-hash.ts';
+import type { Clock, Count, CounterStore } from '../store/store.ts';
+import { BoundedMap } from './bounded-map.ts';
+
+/** `subject` may have what `rate` says, under `name`. */
+export type Quota = { readonly name: string; readonly rate: Rate; readonly subject: string };
+
+export interface Counters {
+  /** Adds `points`, which may be negative, in one atomic step. Never refuses: the count may be more than the limit. */
+  readonly add: (quota: Quota, points: number) => Promise<Count>;
+  /** As `add`, and the window ends as long from now as it takes. */
+  renew(quota: Quota, points: number): Promise<Count>;
+  /** What stands there, or undefined where no window is open. */
+  read(quota: Quota): Promise<Count | undefined>;
+  clear(quota: Quota): Promise<void>;
+  /** Stands at one from now on, for a whole window. */
+  mark(quota: Quota): Promise<void>;
+}
+
+export type Add = Counters['add'];
+
+/** How long the store isn't asked after it failed: an outage costs one request its patience and not every one. */
+const PAUSE_MS = 1000;
+
+const windowOf = ({ rate }: Quota) => rate.windowSeconds * 1000;
+
+export function createCounters(store: CounterStore, hash: KeyedHash): Counters {
+  // Hashed: what a caller sends never becomes a name in the store, and a name never says who was counted.
+  const keyOf = ({ name, subject }: Quota) => hash(`limit:${name}:${subject}`);
+  return {
+    add: (quota, points) => store.increment(keyOf(quota), points, windowOf(quota)),
+    renew: (quota, points) => store.increment(keyOf(quota), points, windowOf(quota), true),
+    read: (quota) => store.read(keyOf(quota)),
+    clear: (quota) => store.remove(keyOf(quota)),
+    mark: (quota) => store.set(keyOf(quota), 1, windowOf(quota)),
+  };
+}
+
+/** As `add`; where the store can't be asked the process counts for itself, so there is always a limit. */
+export function orAlone(add: Add, now: Clock): Add {
+  const windows = new BoundedMap<{ count: number; endsAt: number }>(
+    () => ({ count: 0, endsAt: 0 }),
+    () => true,
+  );
+  let pausedUntil = -Infinity;
+
+  function addAlone(quota: Quota, points: number): Count {
+    const at = now();
+    const window = windows.get(`${quota.name}\n${quota.subject}`);
+    if (at >= window.endsAt) Object.assign(window, { count: 0, endsAt: at + windowOf(quota) });
+    window.count = Math.max(0, window.count + points);
+    return { count: window.count, resetsInMs: window.endsAt - at };
+  }
+
+  return async function addOrCountAlone(quota, points) {
+    if (performance.now() < pausedUntil) return addAlone(quota, points);
+    try {
+      return await add(quota, points);
+    } catch {
+      pausedUntil = performance.now() + PAUSE_MS;
+      return addAlone(quota, points);
+    }
+  };
+}
+
+/** Takes one point back, in the background: nobody waits for it, and a lost one only counts once too often. */
+export function giveBack(add: Add, quota: Quota): void {
+  add(quota, -1).catch(() => undefined);
+}
