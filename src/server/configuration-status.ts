@@ -10,15 +10,15 @@ import type { Store } from '../store/store.ts';
 /** Settings of the stored keys: with others the next start may be refused. */
 const KEY_SETTINGS = ['encryption_keys', 'issuer'];
 
-export interface ConfigurationStatus {
+export type ConfigurationStatus = {
   /** `running` is `wanted`, but for what waits for a restart. */
-  taken(running: Config, wanted: Config, hash: string): Promise<void>;
+  readonly taken: (running: Config, wanted: Config, hash: string) => Promise<void>;
   /** The one that runs goes on. */
-  refused(error: unknown): void;
+  readonly refuse: (error: unknown) => void;
   /** The files say again what runs. */
-  confirmed(): void;
-  read(): Promise<ConfigStatus>;
-}
+  readonly confirm: () => void;
+  readonly read: () => Promise<ConfigStatus>;
+};
 
 export function createConfigurationStatus(
   first: { readonly running: Config; readonly wanted: Config; readonly hash: string },
@@ -46,7 +46,7 @@ export function createConfigurationStatus(
         if (one.problem !== undefined) log.error(one, 'the next start would be refused');
       }
     },
-    refused(error) {
+    refuse(error) {
       if (error instanceof ConfigError) {
         problem = error.message;
         log.error({ problems: error.problems }, 'the configuration is broken, the old one goes on');
@@ -61,7 +61,7 @@ export function createConfigurationStatus(
       audit.record('configuration_changed', 'failure', { configuration: hash });
       metrics.reload('refused');
     },
-    confirmed() {
+    confirm() {
       if (problem !== undefined) log.info('the configuration is in order again');
       problem = undefined;
     },

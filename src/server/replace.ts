@@ -75,7 +75,7 @@ export function createReplacing({ first, shared, status, swap }: ReplacingParts)
     try {
       await replaceNow(change);
     } catch (error) {
-      if (change.config !== undefined) status.refused(error);
+      if (change.config !== undefined) status.refuse(error);
       throw error;
     }
   }

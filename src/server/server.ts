@@ -1,7 +1,6 @@
 // The composition root. What lives as long as the process is created here, from top to bottom; the application in front of it is
 // built of a configuration, a key set and the views (application.ts) and replaced as a whole (replace.ts).
 import type { Config } from '../config/config.ts';
-import type { FileWatch } from '../config/file-watch.ts';
 import { keepUntilRestart } from '../config/restart.ts';
 import { passwordThreads } from '../config/threads.ts';
 import { createManagementApp, type Status } from '../http/management.ts';
@@ -21,8 +20,8 @@ import { createAccountStates } from '../users/account-state.ts';
 import { createPasswords } from '../users/passwords.ts';
 import { BUILT_IN_FOLDER } from '../views/built-in-folder.ts';
 import { createViews, type Views } from '../views/views.ts';
-import { watchViews } from '../views/watch-views.ts';
-import type { ApplicationParts, SharedServices } from './application.ts';
+import { createViewsWatch } from '../views/watch-views.ts';
+import type { SharedServices } from './application.ts';
 import { type ConfigurationStatus, createConfigurationStatus } from './configuration-status.ts';
 import { createReplacing, type Replacing, viewsOf } from './replace.ts';
 import { lossDetector, problemsOf, snapshotOf, type WatchedStore, watchStore } from './status.ts';
@@ -44,9 +43,9 @@ export interface Server {
   /** See replace.ts. A configuration that isn't taken over is in the log, the audit trail, the metrics and at /readyz. */
   readonly replace: Replacing['replace'];
   /** A configuration that could not be loaded. */
-  readonly refuse: ConfigurationStatus['refused'];
+  readonly refuse: ConfigurationStatus['refuse'];
   /** The files say what runs: what was refused before is over. */
-  readonly confirm: ConfigurationStatus['confirmed'];
+  readonly confirm: ConfigurationStatus['confirm'];
   /** What /readyz says. */
   status(): Promise<Status>;
   /** Lets requests in flight end, then closes everything; at most 10 s. */
@@ -84,16 +83,17 @@ type Parts = Omit<ServerOptions, 'store'> &
   OpenKeys &
   Pick<SharedServices, 'telemetry' | 'now'>;
 
-async function compose(config: Config, wanted: First, parts: Parts): Promise<Server> {
-  const { hash = '' } = wanted;
+async function compose(config: Config, { config: wanted, hash = '' }: First, parts: Parts) {
   const { store, keyStore, settings, telemetry, hasManagement = true } = parts;
   const { log, metrics } = telemetry;
 
+  // What outlives every replacement.
   const shared = createSharedServices(parts, () => rotation.signingAllowed());
-  const configuration = createConfigurationStatus({ running: config, wanted: wanted.config, hash }, parts);
+  const configuration = createConfigurationStatus({ running: config, wanted, hash }, parts);
   const listen = createListener('listen', config.listen);
   const management = createListener('management', config.management);
 
+  // What serves, and how another application takes its place.
   const { replace, serving } = createReplacing({
     first: { config, views: openViews(config, telemetry), hasNewKeys: keyStore.isNew },
     shared,
@@ -109,11 +109,15 @@ async function compose(config: Config, wanted: First, parts: Parts): Promise<Ser
           tryOut: createTryOut({ config: next.config, pages: next.views.pages }),
         }),
       );
-      await viewsFolder.follow(next);
+      await viewsWatch.follow(next.config.viewsFolder, next.views.readAt);
     },
   });
 
-  const viewsFolder = followViews(() => replace({ views: 'changed' }), telemetry);
+  // What asks for another application; a changed configuration comes from outside.
+  const viewsWatch = createViewsWatch({
+    onChange: () => replace({ views: 'changed' }),
+    onError: (error) => log.error({ err: error }, 'the views could not be read again'),
+  });
   const rotation = createRotation({
     keyStore,
     now: store.clock.now,
@@ -124,6 +128,7 @@ async function compose(config: Config, wanted: First, parts: Parts): Promise<Ser
     timer: parts.rotationTimer,
   });
 
+  // What operators see.
   async function status(): Promise<Status> {
     return { problems: await problemsOf(parts, rotation), configuration: await configuration.read() };
   }
@@ -144,7 +149,7 @@ async function compose(config: Config, wanted: First, parts: Parts): Promise<Ser
     ...createLifecycle({
       listeners: hasManagement ? [listen, management] : [listen],
       closing: [
-        () => viewsFolder.stop(),
+        () => viewsWatch.stop(),
         () => rotation.stop(),
         () => shared.uses.stop(),
         () => shared.passwords.close(),
@@ -154,8 +159,8 @@ async function compose(config: Config, wanted: First, parts: Parts): Promise<Ser
       hash,
     }),
     replace,
-    refuse: (error) => configuration.refused(error),
-    confirm: () => configuration.confirmed(),
+    refuse: configuration.refuse,
+    confirm: configuration.confirm,
     status,
   };
 }
@@ -219,26 +224,4 @@ function openViews(config: Config, { log }: Telemetry): Views {
     issuer: config.issuer,
     onProblem: ({ file, message }) => log.error({ file }, message),
   });
-}
-
-/** Calls `onChange` after each change below the folder of the views that serve. */
-function followViews(onChange: () => Promise<void>, { log }: Telemetry) {
-  let followed: string | undefined;
-  let watch: FileWatch | undefined;
-
-  const onError = (error: unknown) => log.error({ err: error }, 'the views could not be read again');
-  return {
-    async follow({ config: { viewsFolder: folder }, views: { readAt } }: ApplicationParts): Promise<void> {
-      if (folder === followed) return;
-      await watch?.stop();
-      // Not awaited by the watch: a replacement that ends the watch would wait for the one that comes after it.
-      const readAgain = () => void onChange().catch(onError);
-      watch =
-        folder === undefined ? undefined : await watchViews({ folder, readAt, onChange: readAgain, onError });
-      followed = folder;
-    },
-    async stop(): Promise<void> {
-      await watch?.stop();
-    },
-  };
 }

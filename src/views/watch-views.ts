@@ -1,14 +1,17 @@
-// Notices a change in the operator's folder of views.
+// Follows the operator's folder of views.
 import path from 'node:path';
 import { type FileWatch, watchFiles } from '../config/file-watch.ts';
 import { listViewFiles } from './view-files.ts';
 
+export interface ViewsWatch {
+  /** From now on this folder, which need not exist yet. `readAt`: when its files were read, in epoch milliseconds. */
+  follow(folder: string | undefined, readAt: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
 export type ViewsWatchParts = {
-  /** Need not exist yet. */
-  readonly folder: string;
-  /** When the views that serve were read, in epoch milliseconds. */
-  readonly readAt: number;
-  readonly onChange: () => void;
+  /** Its end isn't awaited, because it may itself end the watch. */
+  readonly onChange: () => Promise<void>;
   readonly onError: (error: unknown) => void;
 };
 
@@ -16,20 +19,36 @@ export type ViewsWatchParts = {
 const SETTLE_MS = 150;
 const FOLDERS = ['.', 'partials', 'locales', 'assets'];
 
-export function watchViews({ folder, readAt, onChange, onError }: ViewsWatchParts): Promise<FileWatch> {
-  return watchFiles({
-    list: async () => ({
-      files: filesIn(folder),
-      folders: FOLDERS.map((name) => path.join(folder, name)),
-    }),
-    readAt,
-    read: async () => async () => {
-      onChange();
-      return 'changed';
+export function createViewsWatch({ onChange, onError }: ViewsWatchParts): ViewsWatch {
+  let followed: string | undefined;
+  let watch: FileWatch | undefined;
+
+  const begin = (folder: string, readAt: number) =>
+    watchFiles({
+      list: async () => ({
+        files: filesIn(folder),
+        folders: FOLDERS.map((name) => path.join(folder, name)),
+      }),
+      readAt,
+      read: async () => async () => {
+        onChange().catch(onError);
+        return 'changed';
+      },
+      onError,
+      settleMs: SETTLE_MS,
+    });
+
+  return {
+    async follow(folder, readAt) {
+      if (folder === followed) return;
+      await watch?.stop();
+      watch = folder === undefined ? undefined : await begin(folder, readAt);
+      followed = folder;
     },
-    onError,
-    settleMs: SETTLE_MS,
-  });
+    async stop() {
+      await watch?.stop();
+    },
+  };
 }
 
 /** None where the folder can't be read: reading the pages says so. */
