@@ -1,5 +1,5 @@
 // Redis on several servers as operators run it: one master with two replicas under three Sentinels, and a Cluster of three
-// masters with a replica each; all real, on free ports. Owns building and ending them.
+// masters with a replica each; all real, on free ports.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -1,5 +1,5 @@
 // A trivial round-robin over the nodes of a service, as an app's load balancer is: the next node for each request, one more
-// where nobody listens. Owns how fast requests go out and what became of each; knows nothing of what is asked.
+// where nobody listens. It keeps a rate, and counts what became of each request.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Browser, type Page } from '../world/browser.ts';
 import type { World } from '../world/world.ts';

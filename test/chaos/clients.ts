@@ -1,5 +1,5 @@
 // People, apps and machines under way on many nodes: they sign in, use codes and refresh tokens, sometimes twice at once,
-// revoke and ask. Owns what they do and writes it into the history; how a request reaches a node is the balancer's.
+// revoke and ask. All of it is written into the history.
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {

@@ -1,5 +1,5 @@
-// What goes wrong with a Redis, by name: each fault begins, lasts a while and ends. Owns faults of one server behind a proxy, of
-// Sentinels and of a Cluster, and of the nodes of the service; when which of them happens is up to the run.
+// What goes wrong with a Redis, by name: each fault begins, lasts a while and ends. One server behind a proxy, Sentinels, a
+// Cluster, and the nodes of the service.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FaultProxy, startProxy } from '../fault/proxy.ts';
 import { ask, type RedisGroup, startCluster, startSentinel, until } from '../redis-groups.ts';

@@ -1,5 +1,5 @@
-// Three nodes of one service on one Redis, each a process of its own with its own file, as on three machines. Owns starting
-// and ending them, and how wide their limits are: whoever chases faults must not be told to slow down.
+// Three nodes of one service on one Redis, each a process of its own with its own file, as on three machines. Their
+// limits are wide, because a run under load must not be answered with 429.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -1,5 +1,5 @@
 // A release and an accident under load: each node is stopped in good order and started again in turn, then the Redis master is
-// killed. Owns the order of events and the report; what must hold of it is asserted where it is run.
+// killed.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type SentinelGroup, startSentinel, until } from '../redis-groups.ts';
 import { Balancer } from './balancer.ts';

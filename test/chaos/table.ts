@@ -1,4 +1,4 @@
-// A run of chaos as a table, for whoever reads its output. Owns the columns only.
+// A run of chaos as a table.
 import type { Balancer } from './balancer.ts';
 import type { History, Operation } from './history.ts';
 

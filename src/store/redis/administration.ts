@@ -1,5 +1,5 @@
-// Redis as an operator looks at it: what every master says of itself, what is kept there, documents as a whole. Owns the only
-// walk over all keys; the service itself never makes one.
+// Redis as an operator looks at it: what every master says of itself, what is kept there, documents as a whole. The only
+// walk over all keys is here; the service itself never makes one.
 import type { Redis } from 'ioredis';
 import { countOne, type PlacedDocument, type StoreAdministration } from '../administration.ts';
 import { connectRedis, type RedisConnection } from './connection.ts';

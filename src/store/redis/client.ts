@@ -8,6 +8,7 @@ import {
   type SentinelConnectionOptions,
 } from 'ioredis';
 import type { RedisPlace } from '../../config/redis-url.ts';
+import { COMMAND_MS, inTime, Late } from './deadline.ts';
 import { SCRIPTS } from './scripts.ts';
 import { listenToSentinels } from './sentinels.ts';
 import { slotOf } from './slots.ts';
@@ -35,10 +36,6 @@ export interface RedisClient {
   close(): Promise<void>;
 }
 
-/** Longest wait for one answer. */
-export const COMMAND_MS = 300;
-/** How often it is looked whether an answer is late. */
-const TICK_MS = 50;
 /** Longest wait for the first connection. */
 const CONNECT_MS = 3000;
 /** Longest wait for the first answer on a connection. */
@@ -62,30 +59,6 @@ const COMMON = {
 /** `onReady`: the one master is connected, again perhaps. Those of a Cluster know each other's changes better than we. */
 export function createRedisClient(place: RedisPlace, onReady?: () => void): RedisClient {
   return place.kind === 'cluster' ? createClusterClient(place) : createSingleClient(place, onReady);
-}
-
-/** There was no answer in time. */
-export class Late extends Error {
-  constructor() {
-    super('no answer in time');
-  }
-}
-
-/**
- * What `answer` becomes; rejects with Late after `ms`. Only time in which this process was awake counts, and what has arrived is
- * read before: a stall of our own is no silence of the server.
- */
-export function inTime<T>(answer: Promise<T>, ms: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    let left = Math.ceil(ms / TICK_MS);
-    const timer = setInterval(() => {
-      left -= 1;
-      if (left > 0) return;
-      clearInterval(timer);
-      setImmediate(() => reject(new Late()));
-    }, TICK_MS);
-    answer.then(resolve, reject).finally(() => clearInterval(timer));
-  });
 }
 
 /** RESP puts the code of an error in its first word. */

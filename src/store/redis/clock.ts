@@ -1,20 +1,16 @@
-// The clock that all machines on one Redis have in common: that of its server, where a machine's own is off. Owns how far off it
-// is taken to be; who goes by it is elsewhere.
+// The clock that all machines on one Redis have in common: that of its server, where a machine's own is off.
 import type { ServerReport } from './connection.ts';
 import type { Clock, StoreClock } from '../store.ts';
 
 export interface ServerClock extends StoreClock {
-  /**
-   * Goes by what a server says now, which was asked at `askedAt` (epoch milliseconds of the machine's own clock). True: the
-   * difference is another one than before.
-   */
+  /** Takes over what a server said, asked at `askedAt` by the machine's own clock. True if the difference is another one than before. */
   follow(reports: readonly ServerReport[], askedAt: number): boolean;
 }
 
 /** Closer than this, two clocks are one: that long an answer may be under way. */
 const SAME_MS = 2000;
 
-/** Goes by `own` until it is told to follow. */
+/** Goes by `own` until `follow` is called. */
 export function createServerClock(own: Clock): ServerClock {
   let ahead = 0;
   return {
@@ -26,7 +22,7 @@ export function createServerClock(own: Clock): ServerClock {
       const server = serverTime(reports);
       const answeredAt = own();
       const away = answeredAt - askedAt;
-      // Who slept in between, or whose clock was set meanwhile, has learned nothing.
+      // The machine slept in between, or its clock was set.
       if (server === undefined || away < 0 || away >= SAME_MS) return false;
       const measured = server - askedAt - away / 2;
       if (Math.abs(measured - ahead * 1000) < SAME_MS) return false;

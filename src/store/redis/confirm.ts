@@ -1,6 +1,7 @@
 // Writes that all replicas of a master must have before they are answered. They have connections of their own, because WAIT holds
 // up whatever follows it.
-import { codeOf, COMMAND_MS, inTime, Late, type Master, type RedisClient } from './client.ts';
+import { codeOf, type Master, type RedisClient } from './client.ts';
+import { COMMAND_MS, inTime, Late } from './deadline.ts';
 import { SCRIPTS, type ScriptName } from './scripts.ts';
 import type { Watch } from './watch.ts';
 import { StoreTakesNoWrites } from '../store.ts';

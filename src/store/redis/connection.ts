@@ -3,17 +3,9 @@
 import { once } from 'node:events';
 import type { Redis } from 'ioredis';
 import { parseRedisUrl, type RedisPlace } from '../../config/redis-url.ts';
-import {
-  codeOf,
-  COMMAND_MS,
-  createRedisClient,
-  DISCONNECTED,
-  inTime,
-  Late,
-  type Master,
-  type RedisClient,
-} from './client.ts';
+import { codeOf, createRedisClient, DISCONNECTED, type Master, type RedisClient } from './client.ts';
 import { createConfirm, type Write } from './confirm.ts';
+import { COMMAND_MS, inTime, Late } from './deadline.ts';
 import { findObstacle } from './diagnosis.ts';
 import { judgeServer, parseInfo, type Finding, type InfoFields } from './info.ts';
 import { REPLY_ERROR } from './replies.ts';

@@ -1,4 +1,4 @@
-// Counters in Redis: fixed windows that every node shares, one key each. Knows nothing of limits.
+// Counters in Redis: fixed windows that every node shares, one key each.
 import { assertCount, assertWindow, readClock } from '../lifetime.ts';
 import type { RedisConnection } from './connection.ts';
 import { counterKey } from './keys.ts';

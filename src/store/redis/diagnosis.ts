@@ -1,5 +1,5 @@
-// Why none of the servers of a URL could be used: behind Sentinels and on a Cluster the client only knows that it was none of
-// them. Owns one attempt to connect, at the start that failed; asks the servers nothing.
+// Why none of the servers of a URL could be used, by one more attempt to connect: behind Sentinels and on a Cluster the client only
+// knows that it was none of them.
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { RedisPlace } from '../../config/redis-url.ts';

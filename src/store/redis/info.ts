@@ -1,5 +1,5 @@
 // What a server says of itself in INFO, and what of it is wrong for a store of tokens. INFO, because managed servers forbid
-// CONFIG. Owns the rules and their words; each names the setting to change.
+// CONFIG. Each rule names the setting to change.
 
 export type Finding = {
   /** `fault`: tokens would be lost, the service doesn't start. `warning`: less safe than it could be. */

@@ -1,5 +1,4 @@
 // The names of everything in Redis. One operation touches one slot: only what belongs to a grant shares a hash tag.
-// Owns no command.
 import { toKeyName, toRecordId } from '../key-name.ts';
 
 /** `id` as from toRecordId. */

@@ -1,5 +1,5 @@
-// The store for many machines: one Redis, Redis behind Sentinels, or a Cluster. Owns putting the parts together; what a
-// failover may lose all the same is not repaired here, see docs/redis.md.
+// The store for many machines: one Redis, Redis behind Sentinels, or a Cluster. docs/redis.md says what a failover may lose all
+// the same.
 import { connectRedis, type ServerReport } from './connection.ts';
 import { createServerClock, type ServerClock } from './clock.ts';
 import { createRedisCounters } from './counters.ts';

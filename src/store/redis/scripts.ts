@@ -1,5 +1,5 @@
 // What must be atomic in Redis, as Lua: each script touches one slot and runs alone. Times come in as milliseconds of
-// the caller's clock, because expiry by Redis' own clock is only the cleaning. Knows no connection.
+// the caller's clock, because expiry by Redis' own clock is only the cleaning.
 
 /**
  * Replaces a record: 1, or 0 where it was consumed, which it stays while it lives. A record is a hash: p, e, c, g, a; and u while no

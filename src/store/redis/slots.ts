@@ -1,4 +1,4 @@
-// Which slot of a Cluster a key is in. Owns the arithmetic of the cluster specification and nothing else.
+// Which slot of a Cluster a key is in: ioredis, which knows it too, does not say.
 
 const SLOTS = 16_384;
 /** CRC-16/XMODEM, a byte at a time. */

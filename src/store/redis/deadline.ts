@@ -1,0 +1,29 @@
+// How long one answer may take.
+
+export const COMMAND_MS = 300;
+/** How often it is looked whether an answer is late. */
+const TICK_MS = 50;
+
+/** There was no answer in time. */
+export class Late extends Error {
+  constructor() {
+    super('no answer in time');
+  }
+}
+
+/**
+ * What `answer` becomes; rejects with Late after `ms`. Only time in which this process was awake counts, and what has arrived is
+ * read before: a stall of our own is no silence of the server.
+ */
+export function inTime<T>(answer: Promise<T>, ms: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let left = Math.ceil(ms / TICK_MS);
+    const timer = setInterval(() => {
+      left -= 1;
+      if (left > 0) return;
+      clearInterval(timer);
+      setImmediate(() => reject(new Late()));
+    }, TICK_MS);
+    answer.then(resolve, reject).finally(() => clearInterval(timer));
+  });
+}
