@@ -150,12 +150,10 @@ class Request implements RecordStore {
       const result = await this.consume(kind, key);
       return result === 'consumed' ? undefined : lose(result);
     }
-    // It may have been used since it was read; which request is first is decided by the transaction.
-    const found = await this.#store.find(kind, key);
-    if (found === undefined) return lose('gone');
-    if (found.consumedAt !== undefined) return lose('already_consumed');
+    // The caller has read it; whether another request was first since then is decided by the transaction.
     this.#use = use;
-    this.#setConsumed(idOf(kind, key), found);
+    const found = await this.#found.get(idOf(kind, key));
+    if (found !== undefined) this.#setConsumed(idOf(kind, key), found);
   }
 
   async consume(kind: string, key: string): Promise<ConsumeResult> {

@@ -1,9 +1,10 @@
 // Answers that speak of something which could then not be stored: they aren't given, and nobody is told that it happened.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type NewRecord, StoreUnavailable } from '../../src/store/store.ts';
+import { type NewRecord, type Store, StoreUnavailable } from '../../src/store/store.ts';
 import { type RedisServer, startRedis } from '../servers.ts';
 import { begin } from '../pages/person.ts';
-import { useWorld } from '../world/each-store.ts';
+import { Browser } from '../world/browser.ts';
+import { eachStore, useWorld } from '../world/each-store.ts';
 import { authorize, basic, exchange, finishPages, post, refresh, signIn } from '../world/flows.ts';
 import { type OpenWorld, PASSWORDS, startWorld } from '../world/world.ts';
 
@@ -95,6 +96,59 @@ describe('RD-16: where something can not be stored on Redis', () => {
     expect(events).not.toContain('token_issued success');
     expect((await refresh(world(), token)).status).toBe(400);
   });
+});
+
+describe('what an answer speaks of', () => {
+  const [begun, unfinished] = [new Set<string>(), new Set<string>()];
+  let discovery = '';
+
+  /** An answer that doesn't wait for the write is there before the one that the write waits for. */
+  async function slowly<T>(kind: string, write: () => Promise<T>): Promise<T> {
+    if (discovery === '') return write();
+    begun.add(kind);
+    unfinished.add(kind);
+    expect((await fetch(discovery)).status).toBe(200);
+    const result = await write();
+    unfinished.delete(kind);
+    return result;
+  }
+
+  function handStore(store: Store): Store {
+    const { records } = store;
+    const { exchange: use } = records;
+    const slow = {
+      ...records,
+      save: (record: NewRecord) => slowly(record.kind, () => records.save(record)),
+      ...(use && { exchange: (...claim: Parameters<typeof use>) => slowly(claim[0], () => use(...claim)) }),
+    };
+    return { ...store, records: slow, ping: () => store.ping(), close: () => store.close() };
+  }
+
+  eachStore(
+    'while writes are slow',
+    (running) => {
+      it('is durable before it leaves, at every step of a sign-in, an exchange and a refresh', async () => {
+        discovery = `${running().base}/.well-known/openid-configuration`;
+        begun.clear();
+        const browser = new Browser(running().issuer, running().base);
+        const request = browser.request.bind(browser);
+        browser.request = async (...asked) => {
+          const page = await request(...asked);
+          expect([...unfinished], page.url).toEqual([]);
+          return page;
+        };
+        const { tokens } = await exchange(await authorize(running(), { browser }));
+        expect([...unfinished]).toEqual([]);
+        expect((await refresh(running(), tokens.refresh_token)).status).toBe(200);
+        expect([...unfinished]).toEqual([]);
+        for (const kind of ['Interaction', 'Session', 'Grant', 'AuthorizationCode', 'RefreshToken']) {
+          expect([...begun]).toContain(kind);
+        }
+        discovery = '';
+      });
+    },
+    { handStore },
+  );
 });
 
 describe('LG-11: a consent whose session ends while it is being given', () => {
