@@ -66,7 +66,7 @@ eachStore('the hash of a person of the store', (world) => {
 });
 
 describe('a weak hash in the users file', () => {
-  it('LG-29: is told once, at the start, by id', async () => {
+  it('LG-29: is named in the log by id, at the start and at a reload', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'postern-weak-'));
     const users = path.join(folder, 'users.json');
     const id = 'usr_weak000000000000000001';
@@ -80,9 +80,11 @@ describe('a weak hash in the users file', () => {
     const world = await startWorld({ config: { users_from: users } });
     try {
       expect((await submit(world, 'tina', PASSWORD)).answer.status).toBe(200);
-      const lines = world.told.log.filter((line) => line.includes('weaker than the policy'));
-      expect(lines).toHaveLength(1);
-      expect(JSON.parse(lines[0] ?? '')).toMatchObject({ people: 1, ids: [id] });
+      const warnings = () => world.told.log.filter((line) => line.includes('weaker than the policy'));
+      expect(warnings()).toHaveLength(1);
+      expect(JSON.parse(warnings()[0] ?? '')).toMatchObject({ people: 1, ids: [id] });
+      await world.reload({ users_from: users });
+      expect(warnings()).toHaveLength(2);
     } finally {
       await world.stop();
       await rm(folder, { recursive: true, force: true });
