@@ -60,7 +60,7 @@ async function readKnown(file: string): Promise<Known> {
   const results = await runCheck('secrets-unreadable', async (report) => {
     if (!(bare instanceof ConfigError)) {
       const why = full.problems.map(formatProblem).join('; ');
-      throw new Skipped(`the store is not looked at, because secrets can not be read here: ${why}`);
+      throw new Skipped(`the store is not looked at, because secrets can't be read here: ${why}`);
     }
     for (const one of bare.problems) report('configuration-broken', formatProblem(one));
     return undefined;

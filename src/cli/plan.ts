@@ -1,5 +1,5 @@
-// `postern plan FILE`: what a changed file would do, and what that means. Owns how it is shown and the exit codes, which
-// are made for CI: 0 nothing changes, 10 something changes, 11 something that works now stops working.
+// `postern plan FILE`: what a changed file would do, and what that means. The exit codes are
+// for CI: 0 nothing changes, 10 something changes, 11 something that works now stops working.
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { needsRestart } from '../config/restart.ts';

@@ -1,4 +1,4 @@
-// The command line: its verbs, in the order in which help lists them. Owns the assembly; each verb has its own file, and
+// The command line: its verbs, in the order in which help lists them. Each verb has its own file, and
 // run.ts turns the end of a verb into an exit code.
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';

@@ -1,5 +1,5 @@
 // Runs one command line and says how it ended: 0 done, 1 refused, 2 misuse; a verb may have more,
-// such as plan. Owns exit codes and how failures are shown.
+// such as plan.
 import { CommanderError } from 'commander';
 import { ConfigError } from '../config/config.ts';
 import { isMistake } from '../observability/mistakes.ts';

@@ -1,4 +1,4 @@
-// The files of a new installation, as text. Owns the words; init.ts writes them.
+// The files of a new installation, as text; init.ts writes them.
 import { toJsonSchema } from '../config/json-schema.ts';
 
 export type StarterFile = {

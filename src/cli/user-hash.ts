@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { hashPassword } from '../users/passwords.ts';
 import { jsonOption, readConfig } from './configuration.ts';
-import type { CliIo } from './io.ts';
+import { print, type CliIo } from './io.ts';
 import { readPassword } from './password-input.ts';
 import { newPersonId, passwordContext, usualPasswordContext } from './user-people.ts';
 
@@ -24,13 +24,7 @@ export function registerUserHash(user: Command, io: CliIo): void {
       const passwordHash = await hashPassword(await readPassword(io, context));
       const id = newPersonId();
       const yaml = `- id: ${id}\n  username: ${JSON.stringify(username)}\n  password_hash: ${passwordHash}\n`;
-      if (json) {
-        io.stdout.write(
-          `${JSON.stringify({ id, username, password_hash: passwordHash, yaml }, undefined, 2)}\n`,
-        );
-        return;
-      }
-      io.stderr.write('For the users file, under users:\n');
-      io.stdout.write(yaml);
+      if (!json) io.stderr.write('For the users file, under users:\n');
+      print(io, { json }, { value: { id, username, password_hash: passwordHash, yaml }, text: yaml });
     });
 }

@@ -9,10 +9,10 @@ import { isLoopbackHost } from '../config/uri.ts';
 import { createClientAddress } from '../http/client-address.ts';
 import { askEndpoint, Skipped, type Report, type Target } from './check.ts';
 
-/** RFC 5737: an address that nobody has. */
+/** RFC 5737: an address that no host has. */
 const FORGED = '192.0.2.66';
 const LOOPBACK = '127.0.0.1';
-/** RFC 1918, RFC 4193 and link-local: nobody comes from there over the Internet. */
+/** RFC 1918, RFC 4193 and link-local: not the address of a caller from the Internet. */
 const PRIVATE = /^(10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|f[cd]|fe[89ab])/;
 /** A second address on this machine, so that the doctor isn't taken for the proxy beside it. */
 const ANOTHER_LOOPBACK = '127.0.0.99';
@@ -28,10 +28,11 @@ export async function checkClientAddress(target: Target, report: Report): Promis
   const plain = await askForRecord(target);
   const again = await askForRecord(target);
   const forged = await askForRecord(target, { 'x-forwarded-for': FORGED });
+  if (plain.id === '') throw new Skipped('the answers have no X-Request-Id, by which a record is found');
   const addresses = await readAddresses(config.audit, [plain.id, again.id, forged.id]);
   if (addresses === undefined)
     throw new Skipped(
-      `the audit trail can not be read here: see whether its record of request ${plain.id} has the address ${plain.from}`,
+      `the audit trail can't be read here: see whether its record of request ${plain.id} has the address ${plain.from}`,
     );
   return judgeAddresses(addresses, { from: plain.from, trusted: config.trustedProxies, report });
 }
@@ -40,15 +41,9 @@ export async function checkClientAddress(target: Target, report: Report): Promis
 function judgeTrust({ trustedProxies, listen }: Config, report: Report): void {
   const own = listen.host === 'localhost' ? LOOPBACK : listen.host;
   if (trustedProxies.length === 0)
-    report(
-      'trusted-proxies-empty',
-      "no proxy is trusted: all people share the proxy's address and its limits",
-    );
+    report('trusted-proxies-empty', 'no proxy is trusted: all callers share its address and limits');
   else if (isLoopbackHost(listen.host) && !isTrusted(trustedProxies, own))
-    report(
-      'trusted-proxies-wrong',
-      `the proxy reaches ${listen.host} from ${own}, which trusted_proxies does not have`,
-    );
+    report('trusted-proxies-wrong', `the proxy comes from ${own}, which trusted_proxies does not have`);
 }
 
 function isTrusted(trustedProxies: readonly string[], address: string): boolean {
@@ -70,7 +65,7 @@ async function readAddresses(
   audit: Config['audit'],
   ids: readonly string[],
 ): Promise<readonly string[] | undefined> {
-  if (audit.to !== 'file' || ids.includes('')) return undefined;
+  if (audit.to !== 'file') return undefined;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const lines = (await readTail(audit.file)).split('\n');
     const records = ids.map((id) =>

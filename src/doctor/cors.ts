@@ -3,7 +3,7 @@
 import type { Answer } from './ask.ts';
 import { askEndpoint, type Report, type Target } from './check.ts';
 
-/** RFC 2606: nobody's. */
+/** RFC 2606: a name that never exists. */
 const STRANGER = 'https://postern-doctor.invalid';
 const ALLOW = 'access-control-allow-origin';
 
@@ -12,7 +12,7 @@ export async function checkCors(target: Target, report: Report): Promise<string>
     (await askEndpoint(target, 'discovery', { headers: { origin } })).all(ALLOW);
   const added = await allowedFor(STRANGER);
   if (added.length > 0)
-    report('cors-added', `an origin that nobody allowed may read answers: ${ALLOW}: ${added.join(', ')}`);
+    report('cors-added', `an origin that isn't allowed may read answers: ${ALLOW}: ${added.join(', ')}`);
   const { cors, clients = [] } = target.config ?? {};
   const origin = [
     ...(cors?.allowedOrigins ?? []),

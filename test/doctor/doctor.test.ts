@@ -265,6 +265,12 @@ describe('a proxy that says who the client is', () => {
     expect(skipped?.message).toMatch(/record of request [\w-]{36} has the address 127\.0\.0\.99$/);
   });
 
+  it('strips the request id, by which a record is found', async () => {
+    await front.serve({ upstream: new URL(world.base).host, location: 'proxy_hide_header X-Request-Id;' });
+    const { findings } = await diagnose('--config', world.configFile);
+    expect(findings.at(-1)).toMatchObject({ level: 'skipped', name: 'client-address' });
+  });
+
   it('uses up no limit of a client', async () => {
     const rate_limits = { token: { failures: '1/1h' }, revocation: { failures: '1/1h' } };
     const own = await startBehind({ rate_limits });
