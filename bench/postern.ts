@@ -18,6 +18,8 @@ export type PosternOptions = {
   readonly moreClients?: number;
   /** In the file; the store may have more. */
   readonly people?: number;
+  /** Of another build; the one of this folder when not given. */
+  readonly program?: string;
 };
 
 export type Postern = Served & {
@@ -75,12 +77,15 @@ export async function configurePostern(options: PosternOptions): Promise<Omit<Po
 /** Resolves when the service says that it is up. */
 export async function startPostern(options: PosternOptions): Promise<Postern> {
   const files = await configurePostern(options);
-  return { ...files, ...(await runPostern(files)) };
+  return { ...files, ...(await runPostern(files, options.program)) };
 }
 
-export async function runPostern({ configFile }: Pick<Postern, 'configFile'>): Promise<Served> {
+export async function runPostern(
+  { configFile }: Pick<Postern, 'configFile'>,
+  program = 'dist/main.js',
+): Promise<Served> {
   const logFile = path.join(path.dirname(configFile), LOGS, 'service.log');
-  const args = ['dist/main.js', 'serve', '--config', configFile];
+  const args = [program, 'serve', '--config', configFile];
   return serve(args, 'Postern is up.', { env: POSTERN_ENV, logFile });
 }
 
