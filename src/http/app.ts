@@ -7,22 +7,20 @@ import type { Limits } from '../limits/limits.ts';
 import type { Assets } from '../views/assets.ts';
 import type { Pages } from '../views/pages.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
-import { assets as serveAssets } from './assets.ts';
+import { serveAssets } from './assets.ts';
 import { createCachedDocuments } from './cached-documents.ts';
 import { createClientAddress } from './client-address.ts';
-import { cors } from './cors.ts';
-import { refuseControlBytes } from './credentials.ts';
-import { edge } from './edge.ts';
-import { errors } from './errors.ts';
-import { formAsQuery } from './form-as-query.ts';
+import { allowOrigins } from './cors.ts';
+import { admitRequests } from './edge.ts';
+import { answerErrors } from './errors.ts';
+import { sendFormsAsQuery } from './form-as-query.ts';
 import { setSecurityHeaders } from './headers.ts';
-import { language } from './language.ts';
+import { setLanguage } from './language.ts';
 import { limitAddresses } from './limit-addresses.ts';
-import { measureRequests } from './measure-requests.ts';
-import { requestLog } from './request-log.ts';
+import { refuseMalformed } from './malformed.ts';
+import { observeRequests } from './observe-requests.ts';
 import type { App } from './server.ts';
 import { createFastPath } from './fast-path.ts';
-import { sizes } from './sizes.ts';
 
 export type AppParts = {
   readonly config: Config;
@@ -51,14 +49,13 @@ export function createApp(parts: AppParts): App {
   const { fastAnswers } = engine;
   const fastPath = createFastPath({ config, fastAnswers, documents, clientAddress, metrics, log });
 
-  app.use(measureRequests(metrics));
-  app.use(requestLog(log));
+  app.use(observeRequests(telemetry));
   app.use(setSecurityHeaders(config));
-  app.use(language(pages, issuer));
-  app.use(errors(pages, log));
-  app.use(edge({ issuer, clientAddress }));
+  app.use(setLanguage(pages, issuer));
+  app.use(answerErrors(pages, log));
+  app.use(admitRequests({ issuer, clientAddress }));
   app.use(
-    cors({
+    allowOrigins({
       allowedOrigins: config.cors.allowedOrigins,
       clients,
       findClient: (clientId) => engine.findClient(clientId),
@@ -66,11 +63,10 @@ export function createApp(parts: AppParts): App {
   );
   app.use(fastPath.refuseCounted);
   app.use(limitAddresses(limits, async (jwt) => (await engine.tokens.verify(jwt)) !== undefined));
-  app.use(sizes());
-  app.use(refuseControlBytes(issuer));
+  app.use(refuseMalformed(issuer));
   app.use(documents.serve);
   app.use(serveAssets(assets));
-  app.use(formAsQuery(issuer));
+  app.use(sendFormsAsQuery(issuer));
   app.use(unitOfWork);
   app.use(below('/interaction/', interactions));
   app.use(engine.handle);

@@ -5,7 +5,7 @@ import type { Assets } from '../views/assets.ts';
 const FOR_EVER = 'public, max-age=31536000, immutable';
 const FOR_A_WHILE = 'public, max-age=300';
 
-export function assets(files: Assets): Middleware {
+export function serveAssets(files: Assets): Middleware {
   return async function serveAsset(ctx, next) {
     if (!ctx.path.startsWith('/assets/')) return next();
     const file = files.find(ctx.path.slice(1));

@@ -12,7 +12,7 @@ export type CorsParts = {
   readonly findClient: (clientId: string) => Client | undefined;
 };
 
-export function cors({ allowedOrigins, clients, findClient }: CorsParts): Middleware {
+export function allowOrigins({ allowedOrigins, clients, findClient }: CorsParts): Middleware {
   const forEverybody = new Set(allowedOrigins);
   const forSomebody = new Set([...allowedOrigins, ...clients.flatMap((client) => client.allowedCorsOrigins)]);
 
@@ -23,7 +23,7 @@ export function cors({ allowedOrigins, clients, findClient }: CorsParts): Middle
     return findClient(clientId)?.allowedCorsOrigins.includes(origin) ?? false;
   }
 
-  return async function allowOrigins(ctx, next) {
+  return async function allowOrigin(ctx, next) {
     const isPreflight = ctx.method === 'OPTIONS';
     try {
       if (isPreflight) ctx.status = 204;

@@ -7,7 +7,7 @@ import { ENDPOINTS, findEndpoint } from '../config/endpoints.ts';
 import { Refusal } from '../views/refusal.ts';
 import type { ClientAddress } from './client-address.ts';
 import { scriptableHeaders } from './headers.ts';
-import { closeUnread } from './sizes.ts';
+import { closeUnread } from './malformed.ts';
 
 /** RFC 3986 §3.2.2, without what no host of a web server has: a name or an address, and a port. */
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i;
@@ -16,7 +16,7 @@ const WELL_KNOWN = [ENDPOINTS.discovery, ENDPOINTS.metadata];
 export type EdgeParts = { readonly issuer: string; readonly clientAddress: ClientAddress };
 
 /** Sets `ctx.state.requestId` and `ctx.state.clientAddress`; cuts the issuer's path off `ctx.url` as a mount would. */
-export function edge({ issuer, clientAddress }: EdgeParts): Middleware {
+export function admitRequests({ issuer, clientAddress }: EdgeParts): Middleware {
   const { pathname } = new URL(issuer);
   const prefix = pathname === '/' ? '' : pathname;
 

@@ -20,8 +20,8 @@ type Answer = {
   readonly client?: ClientModel | undefined;
 };
 
-export function errors(pages: Pages, log: Log): Middleware {
-  return async function answerErrors(ctx, next) {
+export function answerErrors(pages: Pages, log: Log): Middleware {
+  return async function answerError(ctx, next) {
     try {
       await next();
     } catch (error) {

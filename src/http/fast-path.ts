@@ -13,7 +13,7 @@ import type { ClientAddress } from './client-address.ts';
 import { hasOneHost, ownPath } from './edge.ts';
 import { type Headers, scriptableHeaders, securityHeaders, type SecurityHeadersParts } from './headers.ts';
 import { routeName } from './route-name.ts';
-import { headerFault } from './sizes.ts';
+import { headerFault } from './malformed.ts';
 
 export type FastPathParts = {
   readonly config: SecurityHeadersParts;

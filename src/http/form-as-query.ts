@@ -7,10 +7,10 @@ import { Refusal } from '../views/refusal.ts';
 
 const PATHS = new Set<string>([ENDPOINTS.authorization, ENDPOINTS.logout]);
 const TYPE = 'application/x-www-form-urlencoded';
-/** Becomes a URL, and there the bound of a query holds again: sizes.ts. */
+/** Becomes a URL, and there the bound of a query holds again: malformed.ts. */
 const MAX_BYTES = 8 * 1024;
 
-export function formAsQuery(issuer: string): Middleware {
+export function sendFormsAsQuery(issuer: string): Middleware {
   return async function sendFormAsQuery(ctx, next) {
     if (ctx.method !== 'POST' || !PATHS.has(ctx.path)) return next();
     if (ctx.is(TYPE) !== TYPE) throw new Refusal(415, 'invalid_request', 'that content type is not accepted');

@@ -13,7 +13,7 @@ const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
 const FRESH_MS = 60 * 60 * 1000;
 
 /** Sets `ctx.state.language` (what is known) and `ctx.state.locale` (what follows from it without an app's wish). */
-export function language(pages: Pages, issuer: string): Middleware {
+export function setLanguage(pages: Pages, issuer: string): Middleware {
   const secure = issuer.startsWith('https:');
   const { language: remembered } = cookieNames(issuer);
   const fresh = `${remembered}_now`;
@@ -30,7 +30,7 @@ export function language(pages: Pages, issuer: string): Middleware {
     return locale;
   }
 
-  return async function setLanguage(ctx, next) {
+  return async function setLocale(ctx, next) {
     // Programs read no pages, and what is cached for everybody must not carry somebody's cookie.
     if (!isPage(ctx.path)) {
       ctx.state['locale'] = forPrograms;

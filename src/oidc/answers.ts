@@ -1,13 +1,10 @@
-// What the host changes in the engine's answers, and only that: the discovery list, 401 where the engine says 400 to a
-// caller without credentials, an empty answer that is of no type, and faults that the engine swallowed into a 500.
+// What is corrected in the engine's answers to programs, each with the rule that asks for it. What http/fast-path.ts answers by itself
+// has the same headers.
 import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { callerOf } from '../config/endpoints.ts';
 import { SPECIFICATION_SCOPES } from '../config/config.ts';
-import { FOREIGN_GRANT, isForeignGrant } from './policies/foreign-grant.ts';
-
-const DISCOVERY_ROUTES = new Set(['discovery']);
 
 /** RFC 6749 §5.1 wants both on token answers; the other answers to clients are as private. */
 export const CLIENT_ANSWER_HEADERS = { 'Cache-Control': 'no-store', Pragma: 'no-cache' } as const;
@@ -31,10 +28,10 @@ export function adjustAnswers(issuer: string): Middleware {
     const engineCtx = ctx as unknown as EngineContext;
     const route = engineCtx['_matchedRouteName'] as string | undefined;
     if (route === undefined) return;
-    if (DISCOVERY_ROUTES.has(route) && ctx.status === 200) ctx.body = toDiscovery(ctx.body as Metadata);
+    if (route === 'discovery' && ctx.status === 200) ctx.body = toDiscovery(ctx.body as Metadata);
     if (callerOf(route) === 'client') {
       if (isUnauthenticated(engineCtx)) answerUnauthenticated(engineCtx);
-      if (isForeignGrant(engineCtx, errorOf(engineCtx))) answerForeignGrant(engineCtx);
+      if (tokenErrorOf(engineCtx, errorOf(engineCtx)) === FOREIGN_GRANT) answerForeignGrant(engineCtx);
       challenge(engineCtx, issuer);
       if (route === 'introspection') nameSubject(engineCtx);
       if (route === 'revocation') answerRevoked(engineCtx);
@@ -45,7 +42,10 @@ export function adjustAnswers(issuer: string): Middleware {
 
 type Metadata = Record<string, unknown>;
 
-/** Spec §2 "Discovery document": the scopes are the specification's, and nothing is named that isn't offered. */
+/**
+ * RFC 8414 §2: what is offered. The engine names response modes that aren't, members that are defaults, and the scopes of all
+ * resources, which needn't be advertised.
+ */
 function toDiscovery(metadata: Metadata): Metadata {
   const { claims_parameter_supported: _notOffered, claim_types_supported: _default, ...offered } = metadata;
   return {
@@ -55,7 +55,7 @@ function toDiscovery(metadata: Metadata): Metadata {
   };
 }
 
-/** No credentials of any kind in a well-formed request: the engine calls it an invalid request. */
+/** RFC 6749 §5.2: no client authentication in a well-formed request is invalid_client; the engine says invalid_request. */
 function isUnauthenticated(ctx: EngineContext): boolean {
   const { params } = ctx.oidc;
   return (
@@ -68,13 +68,34 @@ function isUnauthenticated(ctx: EngineContext): boolean {
 }
 
 function answerUnauthenticated(ctx: EngineContext): void {
-  // RFC 6749 §5.2: invalid_client when no client authentication was included.
   ctx.status = 401;
   ctx.body = { error: 'invalid_client', error_description: 'client authentication is required' };
 }
 
 function errorOf({ body }: EngineContext): unknown {
   return (body as { readonly error?: unknown } | undefined)?.error;
+}
+
+const FOREIGN_GRANT = 'unauthorized_client';
+const GRANT_TYPES: ReadonlySet<unknown> = new Set([
+  'authorization_code',
+  'refresh_token',
+  'client_credentials',
+]);
+
+export function isGrantType(asked: unknown): asked is string {
+  return GRANT_TYPES.has(asked);
+}
+
+/**
+ * RFC 6749 §5.2: a grant type that is offered, though not to this client, is unauthorized_client. `error` is what the engine says; the
+ * result is what the client reads.
+ */
+export function tokenErrorOf<Code>({ oidc }: Pick<KoaContextWithOIDC, 'oidc'>, error: Code) {
+  const { params, client, route } = oidc;
+  const asked: unknown = params?.['grant_type'];
+  const isForeign = isGrantType(asked) && client !== undefined && !client.grantTypeAllowed(asked);
+  return route === 'token' && error === 'invalid_request' && isForeign ? FOREIGN_GRANT : error;
 }
 
 function answerForeignGrant(ctx: EngineContext): void {

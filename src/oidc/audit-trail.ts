@@ -6,7 +6,7 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../config/config.ts';
 import { type Audit, type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
 import { clip } from '../observability/log.ts';
-import { FOREIGN_GRANT, isForeignGrant, isGrantType } from './policies/foreign-grant.ts';
+import { isGrantType, tokenErrorOf } from './answers.ts';
 
 /** What a record of an issued token says; the same from the engine and from the fast path. */
 export type IssuedToken = {
@@ -78,7 +78,7 @@ export function recordEvents(
         client_id: ctx.oidc.client?.clientId,
         grant_type: grantTypeOf(ctx),
         endpoint: ctx.oidc.route,
-        reason: isForeignGrant(ctx, error.message) ? FOREIGN_GRANT : clip(error.message),
+        reason: clip(tokenErrorOf(ctx, error.message)),
       });
     });
   }

@@ -1,9 +1,9 @@
-// What a request may measure: headers, query, body, and how many parameters. Everything beyond is refused before it is
-// parsed or stored; what an honest client sends stays far below. Owns no meaning of any parameter.
+// What is refused before it is parsed, compared or stored: headers, queries and bodies that are too large or ambiguous, and credentials
+// with control bytes. What an honest client sends stays far below.
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Context, Middleware } from 'koa';
-import { ENDPOINTS } from '../config/endpoints.ts';
+import { ENDPOINTS, findEndpoint } from '../config/endpoints.ts';
 import { Refusal } from '../views/refusal.ts';
 
 /** Node itself refuses heads over 16 KiB with 431. */
@@ -12,23 +12,37 @@ const MAX_QUERY_BYTES = 12 * 1024;
 const MAX_PARAMETERS = 100;
 /** As the engine has it, and more than any grant or token needs. */
 const MAX_BODY_BYTES = 56 * 1024;
-/** These are kept with the sign-in (AZ-30). Tokens, `state` and `nonce` may be longer. */
+/** These are kept with the sign-in. Tokens, `state` and `nonce` may be longer. */
 const MAX_LENGTH = 1024;
 /** OIDC Core §3.1.2.1 lets all of these be ignored, so one that is too long is. */
 const HINTS = ['acr_values', 'claims_locales', 'display', 'login_hint', 'ui_locales'];
 const REQUESTS = ['claims', 'prompt'];
-/** Whoever stands in front may read another one of two than we would. */
+/** A proxy may read another one of two than we would. */
 const SINGLE_HEADERS: ReadonlySet<string> = new Set(['authorization', 'content-type', 'origin']);
 const AMPERSAND = 38;
+const BASIC = /^basic ([A-Za-z0-9+/]+={0,2})$/i;
+/** RFC 6749 Appendix A allows none of them in an id or a secret. */
+// oxlint-disable-next-line no-control-regex
+const CONTROL = /[\u0000-\u001f\u007f]|%[01][\da-f]|%7f/i;
 
-export function sizes(): Middleware {
-  return function refuseOversize(ctx, next) {
+export function refuseMalformed(issuer: string): Middleware {
+  return function refuse(ctx, next) {
     const fault = headerFault(ctx.req);
     if (fault !== undefined) throw fault;
     refuseQuery(ctx);
     if (ctx.method === 'POST') limitBody(ctx);
+    if (findEndpoint(ctx.path)?.caller === 'client') refuseControlBytes(ctx, issuer);
     return next();
   };
+}
+
+/** 401 as for any other wrong secret (RFC 6749 §5.2). A comparison that pads with NUL would take `secret%00` for `secret`. */
+function refuseControlBytes(ctx: Context, issuer: string): void {
+  const encoded = BASIC.exec(ctx.get('Authorization'))?.[1];
+  if (encoded === undefined || !CONTROL.test(Buffer.from(encoded, 'base64').toString('latin1'))) return;
+  ctx.set('WWW-Authenticate', `Basic realm="${issuer}"`);
+  ctx.set('Pragma', 'no-cache');
+  throw new Refusal(401, 'invalid_client', 'client authentication failed');
 }
 
 /** A body that has no end isn't read to its end: the connection goes with the answer. */
