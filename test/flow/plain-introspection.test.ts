@@ -23,7 +23,7 @@ const SEED = 20_261_122;
 const BATCHES = 4;
 const BATCH = 500;
 /** A few seconds, and many times as much on a machine that is busy with something else. */
-const SLOW_MS = 120_000;
+const SLOW_MS = 240_000;
 const PATH = '/oauth/introspect';
 
 type Tokens = Readonly<Record<string, string>>;
