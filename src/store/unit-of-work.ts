@@ -40,11 +40,11 @@ export function createUnitOfWork(
   { records, documents }: Pick<Store, 'records' | 'documents'>,
   now: Clock,
 ): UnitOfWork {
-  const requests = new AsyncLocalStorage<Request>();
+  const units = new AsyncLocalStorage<Unit>();
   /** What runs on after the answer is no part of the request any more. */
   const current = () => {
-    const request = requests.getStore();
-    return request?.isOver === false ? request : undefined;
+    const unit = units.getStore();
+    return unit?.isOver === false ? unit : undefined;
   };
   const store = (): RecordStore => current() ?? records;
 
@@ -63,27 +63,25 @@ export function createUnitOfWork(
       },
     },
     async run(work) {
-      const request = new Request(records, now);
+      const unit = new Unit(records, now);
       try {
-        await requests.run(request, work);
-        await request.flush();
+        await units.run(unit, work);
+        await unit.flush();
       } finally {
-        request.isOver = true;
+        unit.isOver = true;
       }
-      for (const action of request.afterwards) action();
-      return request.saved;
+      for (const action of unit.afterwards) action();
+      return unit.saved;
     },
-    async use(kind, key, lose) {
-      const request = current();
-      if (request !== undefined) return request.use({ kind, key, lose });
-      const result = await records.consume(kind, key);
-      return result === 'consumed' ? undefined : lose(result);
+    use(kind, key, lose) {
+      const use = { kind, key, lose };
+      return current()?.use(use) ?? useAtOnce(records, use);
     },
     flush: async () => current()?.flush(),
     afterwards(action) {
-      const request = current();
-      if (request === undefined) action();
-      else request.afterwards.push(action);
+      const unit = current();
+      if (unit === undefined) action();
+      else unit.afterwards.push(action);
     },
   };
 }
@@ -91,7 +89,8 @@ export function createUnitOfWork(
 type Found = Promise<StoredRecord | undefined>;
 type Use = { readonly kind: string; readonly key: string; readonly lose: Lose };
 
-class Request implements RecordStore {
+/** One request. */
+class Unit implements RecordStore {
   isOver = false;
   readonly saved = new Set<string>();
   readonly afterwards: (() => void)[] = [];
@@ -145,15 +144,12 @@ class Request implements RecordStore {
   }
 
   async use(use: Use): Promise<void> {
-    const { kind, key, lose } = use;
-    if (this.#store.exchange === undefined || this.#use !== undefined) {
-      const result = await this.consume(kind, key);
-      return result === 'consumed' ? undefined : lose(result);
-    }
+    if (this.#store.exchange === undefined || this.#use !== undefined) return useAtOnce(this, use);
     // The caller has read it; whether another request was first since then is decided by the transaction.
     this.#use = use;
-    const found = await this.#found.get(idOf(kind, key));
-    if (found !== undefined) this.#setConsumed(idOf(kind, key), found);
+    const id = idOf(use.kind, use.key);
+    const found = await this.#found.get(id);
+    if (found !== undefined) this.#setConsumed(id, found);
   }
 
   async consume(kind: string, key: string): Promise<ConsumeResult> {
@@ -224,6 +220,11 @@ class Request implements RecordStore {
   #second(): number {
     return Math.floor(this.#now() / 1000);
   }
+}
+
+async function useAtOnce(records: RecordStore, { kind, key, lose }: Use): Promise<void> {
+  const result = await records.consume(kind, key);
+  return result === 'consumed' ? undefined : lose(result);
 }
 
 function idOf(kind: string, key: string): string {
