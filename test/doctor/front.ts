@@ -33,20 +33,17 @@ export type FrontConfiguration = {
   readonly forwarding?: string;
   /** Instead of `proxy_pass http://postern;` */
   readonly pass?: string;
-  /** Added to the location, the server and the http block. */
+  /** Added to the location and the server block. */
   readonly location?: string;
   readonly server?: string;
-  readonly http?: string;
-  /** Instead of the buffers that docs/reverse-proxy.md has. */
-  readonly buffers?: string;
   readonly protocols?: string;
   readonly certificate?: string;
 };
 
 const FORWARDING =
   'proxy_set_header Host $host; proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;';
-const BUFFERS = 'large_client_header_buffers 4 16k; client_max_body_size 64k;';
-const ANSWER_BUFFERS = 'proxy_buffer_size 16k; proxy_buffers 8 16k;';
+const BUFFERS =
+  'large_client_header_buffers 4 16k; client_max_body_size 64k; proxy_buffer_size 16k; proxy_buffers 8 16k;';
 
 export async function makeFront(): Promise<Front> {
   const folder = await mkdtemp(path.join(tmpdir(), 'postern-front-'));
@@ -96,12 +93,7 @@ function toText(configuration: FrontConfiguration, port: number): string {
     pass = 'proxy_pass http://postern;',
     location = '',
   } = configuration;
-  const {
-    server = '',
-    http = '',
-    buffers = `${BUFFERS} ${ANSWER_BUFFERS}`,
-    certificate = 'good',
-  } = configuration;
+  const { server = '', certificate = 'good' } = configuration;
   const { protocols = 'TLSv1.2 TLSv1.3' } = configuration;
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path tmp/${name};`,
@@ -111,14 +103,13 @@ http {
   access_log off;
   ${temporary.join('\n  ')}
   upstream postern { server ${upstream}; keepalive 8; }
-  ${http}
   server {
     listen 127.0.0.1:${port} ssl;
     ssl_certificate ${certificate}.crt;
     ssl_certificate_key ${certificate}.key;
     ssl_protocols ${protocols};
     ${protocols.includes('TLSv1.1') ? 'ssl_ciphers DEFAULT:@SECLEVEL=0;' : ''}
-    ${buffers}
+    ${BUFFERS}
     ${server}
     location / {
       ${pass}
