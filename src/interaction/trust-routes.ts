@@ -3,7 +3,7 @@
 import type { Context } from 'koa';
 import type Router from 'koa-router';
 import type { Accounts } from '../users/accounts.ts';
-import type { Devices } from '../users/trusted-browsers.ts';
+import type { TrustedBrowsers } from '../users/trusted-browsers.ts';
 import { trustLinkUrl, type TrustLinks } from '../users/trust-links.ts';
 import type { PageModels } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
@@ -17,7 +17,7 @@ export type TrustParts = {
   readonly issuer: string;
   readonly links: TrustLinks;
   readonly accounts: Pick<Accounts, 'findLive'>;
-  readonly devices: Devices;
+  readonly trustedBrowsers: TrustedBrowsers;
   readonly cookie: DeviceCookie;
   readonly csrf: Csrf;
   readonly pages: Pages;
@@ -29,7 +29,7 @@ const tokenOf = (ctx: Context) => String(ctx['params'].token);
 
 /** Adds the routes below the prefix of `router`. */
 export function addTrustRoutes(router: Router, parts: TrustParts): void {
-  const { issuer, links, accounts, devices, cookie, csrf, pages, audit } = parts;
+  const { issuer, links, accounts, trustedBrowsers, cookie, csrf, pages, audit } = parts;
 
   function show(ctx: Context, model: PageModels['trust']): void {
     ctx.set('Cache-Control', 'no-store');
@@ -67,7 +67,7 @@ export function addTrustRoutes(router: Router, parts: TrustParts): void {
     if (accountId === undefined || !(await links.use(token, accountId))) {
       return show(ctx, { outcome: 'expired' });
     }
-    cookie.write(ctx, devices.renew(cookie.read(ctx), accountId));
+    cookie.write(ctx, trustedBrowsers.renew(cookie.read(ctx), accountId));
     audit.record('browser_trusted', 'success', { ...originOf(ctx.state), account_id: accountId });
     return show(ctx, { outcome: 'done' });
   });

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { type AccountStates, createAccountStates } from '../users/account-state.ts';
 import { createAccounts } from '../users/accounts.ts';
-import { createDevices } from '../users/trusted-browsers.ts';
+import { createTrustedBrowsers } from '../users/trusted-browsers.ts';
 import type { Passwords } from '../users/passwords.ts';
 import { createPeople } from '../users/people.ts';
 import { createTrustLinks } from '../users/trust-links.ts';
@@ -57,7 +57,7 @@ export async function createApplication(
   const { pages, assets } = views;
   const limits = shared.limitsOf(config.rateLimits);
   const records = createUnitOfWork(store, now);
-  const { accounts, devices, signIn } = usersOf(config, shared, { records, limits });
+  const { accounts, trustedBrowsers, signIn } = usersOf(config, shared, { records, limits });
 
   const adapter = {
     records,
@@ -93,7 +93,7 @@ export async function createApplication(
     trust: {
       links: createTrustLinks({ records, states, hash, random: randomBytes }),
       accounts,
-      devices,
+      trustedBrowsers,
       pages,
     },
   });
@@ -121,10 +121,10 @@ function usersOf(
     people: createPeople(records.documents),
   };
   const accounts = createAccounts({ users, states, people, remembered, clock: store.clock });
-  const devices = createDevices(hash, now, randomBytes);
+  const trustedBrowsers = createTrustedBrowsers(hash, now, randomBytes);
   const countAttempt: CountAttempt = (attempt) => limits.takeSignInAttempt(attempt);
-  const signIn = createSignIn({ accounts, people, passwords, devices, countAttempt, now });
-  return { accounts, devices, signIn };
+  const signIn = createSignIn({ accounts, people, passwords, trustedBrowsers, countAttempt, now });
+  return { accounts, trustedBrowsers, signIn };
 }
 
 /** One request may meet the same record several times. */

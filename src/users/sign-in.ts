@@ -6,7 +6,7 @@ import { TooManyRequests } from '../limits/limits.ts';
 import type { BegunSignIn, SignInAttempt } from '../limits/sign-in-attempts.ts';
 import { type Clock, StoreUnavailable } from '../store/store.ts';
 import type { Accounts, Comparison, Found } from './accounts.ts';
-import type { Devices } from './trusted-browsers.ts';
+import type { TrustedBrowsers } from './trusted-browsers.ts';
 import { MAX_PASSWORD_LENGTH, passwordForms } from './password-rules.ts';
 import {
   hashPassword,
@@ -22,7 +22,7 @@ export type Credentials = {
   readonly username: string;
   readonly password: string;
   readonly address: string;
-  /** What the browser remembers (devices.ts), or nothing. */
+  /** What the browser remembers (trusted-browsers.ts), or nothing. */
   readonly device: string;
 };
 
@@ -64,14 +64,14 @@ export type SignInParts = {
   readonly accounts: Accounts;
   readonly people: People;
   readonly passwords: Passwords;
-  readonly devices: Devices;
+  readonly trustedBrowsers: TrustedBrowsers;
   readonly countAttempt: CountAttempt;
   readonly now: Clock;
 };
 
 /** Rejects with mistakes of ours only. */
 export function createSignIn(parts: SignInParts): SignIn {
-  const { accounts, people, passwords, devices, countAttempt, now } = parts;
+  const { accounts, people, passwords, trustedBrowsers, countAttempt, now } = parts;
 
   /** The hashes of people of the file are the operator's to renew. */
   async function renewHash({ id, passwordHash }: User, password: string, share: Share): Promise<void> {
@@ -92,7 +92,7 @@ export function createSignIn(parts: SignInParts): SignIn {
   ): Promise<SignedIn | Refused> {
     const { user } = found;
     const account = user?.id ?? canonicalUsername(username);
-    const trusted = devices.find(device, account);
+    const trusted = trustedBrowsers.find(device, account);
     const attempt = await countAttempt({
       account,
       since: found.attemptsSince,
@@ -118,7 +118,7 @@ export function createSignIn(parts: SignInParts): SignIn {
     }
     await attempt.succeed();
     if (found.source === 'store') await renewHash(user, password, share);
-    return { user, at, generation: found.generation, device: devices.renew(device, user.id) };
+    return { user, at, generation: found.generation, device: trustedBrowsers.renew(device, user.id) };
   }
 
   return async function signIn(credentials) {

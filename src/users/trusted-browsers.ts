@@ -12,7 +12,7 @@ const ENTRY = /^([\w-]{22})\.(\d{1,12})\.([\w-]{43})$/;
 
 type Entry = { readonly name: string; readonly endsAt: number; readonly proof: string };
 
-export interface Devices {
+export interface TrustedBrowsers {
   /** The name of this browser among those of the person, or undefined when `value` doesn't prove that it is one. */
   find(value: string, accountId: string): string | undefined;
   /** `value` with a fresh entry for the person, in place of the one it had: what somebody planted is worth nothing. */
@@ -20,7 +20,11 @@ export interface Devices {
 }
 
 /** `random` returns that many random bytes. */
-export function createDevices(hash: KeyedHash, now: Clock, random: (bytes: number) => Buffer): Devices {
+export function createTrustedBrowsers(
+  hash: KeyedHash,
+  now: Clock,
+  random: (bytes: number) => Buffer,
+): TrustedBrowsers {
   // The account is in the proof and not in the value: a cookie that is found doesn't say who was here.
   const proofOf = (name: string, endsAt: number, accountId: string) =>
     hash(`device:${name}:${endsAt}:${accountId}`);

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createAccountStates } from '../../../src/users/account-state.ts';
 import { createAccounts } from '../../../src/users/accounts.ts';
-import { createDevices } from '../../../src/users/trusted-browsers.ts';
+import { createTrustedBrowsers } from '../../../src/users/trusted-browsers.ts';
 import { createPasswords } from '../../../src/users/passwords.ts';
 import { createPeople } from '../../../src/users/people.ts';
 import { createTrustLinks } from '../../../src/users/trust-links.ts';
@@ -77,7 +77,7 @@ async function assemble(config: Config, store: Store) {
   const records = createUnitOfWork({ ...store, records: counted }, now);
   const people = createPeople(store.documents);
   const states = createAccountStates(store.documents);
-  const devices = createDevices(hash, now, randomBytes);
+  const trustedBrowsers = createTrustedBrowsers(hash, now, randomBytes);
   const accounts = createAccounts({
     users: config.users,
     states,
@@ -121,7 +121,7 @@ async function assemble(config: Config, store: Store) {
       accounts,
       people,
       passwords: createPasswords(2, 10),
-      devices,
+      trustedBrowsers,
       countAttempt: (attempt) => limits.takeSignInAttempt(attempt),
       now,
     }),
@@ -131,7 +131,7 @@ async function assemble(config: Config, store: Store) {
     trust: {
       links: createTrustLinks({ records, states, hash, random: randomBytes }),
       accounts,
-      devices,
+      trustedBrowsers,
       pages,
     },
   });

@@ -8,7 +8,7 @@ import { hash } from '@node-rs/argon2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAccountStates } from '../../../src/users/account-state.ts';
 import { createAccounts } from '../../../src/users/accounts.ts';
-import { createDevices } from '../../../src/users/trusted-browsers.ts';
+import { createTrustedBrowsers } from '../../../src/users/trusted-browsers.ts';
 import { costOf, createPasswords, hashPassword } from '../../../src/users/passwords.ts';
 import { createPeople } from '../../../src/users/people.ts';
 import { createSignIn, type CountAttempt } from '../../../src/users/sign-in.ts';
@@ -77,7 +77,7 @@ function setUp({ ofFile = [], countAttempt = COUNTED, passwords = createPassword
         return passwords.verify(passwordHash, password);
       },
     },
-    devices: createDevices(createKeyedHash(Buffer.alloc(32, 1)), Date.now, randomBytes),
+    trustedBrowsers: createTrustedBrowsers(createKeyedHash(Buffer.alloc(32, 1)), Date.now, randomBytes),
     countAttempt,
     now: Date.now,
   });
