@@ -1,6 +1,6 @@
 // `postern keys compromise`: a signing key that leaked is out at once, on every node, and the reserve signs.
 import type { Command } from 'commander';
-import { activeKey } from '../keys/keyring.ts';
+import { activeKey } from '../keys/ring.ts';
 import { compromiseKey } from '../keys/ring-actions.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { print, type CliIo } from './io.ts';

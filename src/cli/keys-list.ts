@@ -1,6 +1,6 @@
 // `postern keys list`: what each signing key is, what it becomes next, and when. Changes nothing.
 import type { Command } from 'commander';
-import { pepperNeedsRewrap } from '../keys/pepper.ts';
+import { pepperNeedsRewrap } from '../keys/installation.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { print, type CliIo } from './io.ts';
 import { reportKeys, withKeys, type KeyReport } from './keys.ts';

@@ -1,7 +1,7 @@
 // `postern keys rewrap`: after a change of the encryption keys, wraps everything that is sealed under the first one. Safe to
 // end at any moment and to run again: each write leaves what can be read with the configured keys.
 import type { Command } from 'commander';
-import { rewrapPepper } from '../keys/pepper.ts';
+import { rewrapPepper } from '../keys/installation.ts';
 import { rewrapRing } from '../keys/ring-actions.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { counted, print, type CliIo } from './io.ts';

@@ -1,9 +1,9 @@
 // `postern keys rotate`: the next key signs as soon as no verifier can be surprised by it; with --due, only what the running
 // service would do by itself now. For a person, and for cron.
 import type { Command } from 'commander';
-import { activeKey, scheduledKeys, type Ring } from '../keys/keyring.ts';
+import { activeKey, scheduledKeys, type Ring } from '../keys/ring.ts';
 import { rotateByHand, runDueSteps } from '../keys/ring-actions.ts';
-import { nextStep } from '../keys/ring-steps.ts';
+import { nextStep } from '../keys/schedule.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { print, type CliIo } from './io.ts';
 import { reportKeys, toIso, withKeys, type KeysContext } from './keys.ts';

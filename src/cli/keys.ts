@@ -1,12 +1,11 @@
 // What the verbs of `postern keys` have in common: they work on the configured store itself, so that they do the same with
 // and without a running service; and how they write a key and a time.
 import type { Config } from '../config/config.ts';
-import { generateKey } from '../keys/generate-key.ts';
-import { createKeyStore, type KeyStore } from '../keys/key-store.ts';
-import type { Ring, RingKey } from '../keys/keyring.ts';
-import { outlook, type KeyOutlook } from '../keys/outlook.ts';
+import type { KeyStore } from '../keys/key-store.ts';
+import { keyStoreFor } from '../keys/open-keys.ts';
+import type { Ring } from '../keys/ring.ts';
 import { KEYS_COLLECTION, PEPPER_ID, RING_ID } from '../keys/ring-document.ts';
-import { toTiming, toTimingInput } from '../keys/timing.ts';
+import { scheduleOf, type KeySchedule } from '../keys/schedule.ts';
 import { createVault, type Vault } from '../keys/vault.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
@@ -31,17 +30,12 @@ export async function withKeys(
 ): Promise<void> {
   const config = await readConfig(file);
   if (!(await isStoreMade(config.store))) throw new Refused(NO_KEYS);
-  await withStore(config.store, async ({ documents, clock: { now } }) => {
+  await withStore(config.store, async (store) => {
+    const { documents } = store;
+    const { now } = store.clock;
     await assertStarted(documents);
     const vault = createVault(config.encryptionKeys);
-    const keyStore = createKeyStore({
-      documents,
-      vault,
-      now,
-      timing: toTiming(toTimingInput(config)),
-      generateKey: () => generateKey(config.signingKeys.modulus),
-      issuer: anyIssuer ? undefined : config.issuer,
-    });
+    const keyStore = keyStoreFor({ ...config, issuer: anyIssuer ? undefined : config.issuer }, store);
     await use({ config, documents, vault, keyStore, now });
   });
 }
@@ -56,26 +50,22 @@ async function assertStarted(documents: DocumentStore): Promise<void> {
 /** A key as the verbs report it; ISO times. */
 export type KeyReport = {
   readonly kid: string;
-  readonly state: KeyOutlook['state'];
+  readonly state: KeySchedule['state'];
   readonly published_at: string;
   readonly activate_at?: string | undefined;
   readonly retire_at?: string | undefined;
   readonly remove_at?: string | undefined;
   readonly compromised_at?: string | undefined;
-  readonly next?: { readonly state: KeyOutlook['state']; readonly at: string } | undefined;
+  readonly next?: { readonly state: KeySchedule['state']; readonly at: string } | undefined;
 };
 
 export function reportKeys(ring: Ring, now: number, { timing }: KeyStore): readonly KeyReport[] {
-  const outlooks = outlook(ring, now, timing);
-  return ring.keys.flatMap((key) => {
-    const found = outlooks.find(({ kid }) => kid === key.kid);
-    return found === undefined ? [] : reportKey(key, found);
-  });
+  return scheduleOf(ring, now, timing).map(reportKey);
 }
 
-function reportKey(key: RingKey, { kid, state, next }: KeyOutlook): KeyReport {
+function reportKey({ key, state, next }: KeySchedule): KeyReport {
   return {
-    kid,
+    kid: key.kid,
     state,
     published_at: toIso(key.publishedAt),
     activate_at: maybeIso(key.activateAt),

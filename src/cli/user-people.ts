@@ -8,7 +8,7 @@ import { createPeople, type People } from '../users/people.ts';
 import { createTrustLinks, type TrustLinks, type TrustLinksParts } from '../users/trust-links.ts';
 import type { AuditConfig, Config, User } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
-import { openPepper } from '../keys/pepper.ts';
+import { openPepper } from '../keys/installation.ts';
 import { KEYS_COLLECTION, PEPPER_ID } from '../keys/ring-document.ts';
 import { createVault } from '../keys/vault.ts';
 import { createKeyedHash } from '../store/keyed-hash.ts';

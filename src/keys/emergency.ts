@@ -1,6 +1,6 @@
-// A leaked signing key: out of the ring at once, and the reserve signs. Pure, as ring-steps.ts; owns only this one change.
-import { KeyringError, ms, type NewKey, type Ring, type RingKey } from './keyring.ts';
-import { changed, withReserve } from './ring-steps.ts';
+// A leaked signing key: out of the ring at once, and the reserve signs. Pure, as schedule.ts.
+import { KeyringError, ms, type NewKey, type Ring, type RingKey } from './ring.ts';
+import { withReserve } from './schedule.ts';
 import type { Timing } from './timing.ts';
 
 /**
@@ -9,18 +9,19 @@ import type { Timing } from './timing.ts';
  * Throws KeyringError: `unknown_kid`, `key_needed`.
  */
 export function compromise(ring: Ring, kid: string, now: number, timing: Timing, newKey?: NewKey): Ring {
-  const target = ring.keys.find((key) => key.kid === kid);
-  if (target === undefined) {
+  const leaked = ring.keys.find((key) => key.kid === kid);
+  if (leaked === undefined) {
     if (ring.gone.some((tombstone) => tombstone.kid === kid)) return ring;
     throw new KeyringError('unknown_kid', `there is no key ${kid}`);
   }
-  if (target.compromisedAt !== undefined) return ring;
-  const keys = ring.keys.map((key) =>
-    key === target ? { ...key, compromisedAt: now, sealed: undefined } : key,
+  if (leaked.compromisedAt !== undefined) return ring;
+  const marked = ring.keys.map((key) =>
+    key === leaked ? { ...key, compromisedAt: now, sealed: undefined } : key,
   );
-  const rest: Ring = { ...ring, keys };
-  const settled = maySign(target, now, timing) ? succeed(rest, now, timing) : cancel(rest, target, now);
-  return changed(ring, withReserve(ring, settled, now, newKey));
+  const keys = maySign(leaked, now, timing)
+    ? withSuccessor(marked, now, timing)
+    : withoutAppointmentOf(leaked, marked, now);
+  return withReserve({ ...ring, keys }, now, newKey);
 }
 
 /** Whether any node may sign with this key now, its clock being off by at most the skew. */
@@ -29,42 +30,37 @@ function maySign(key: RingKey, now: number, { skew }: Timing): boolean {
   return key.retireAt === undefined || key.retireAt > now - ms(skew);
 }
 
-function succeed(ring: Ring, now: number, timing: Timing): readonly RingKey[] {
+function withSuccessor(keys: readonly RingKey[], now: number, timing: Timing): readonly RingKey[] {
   const reach = now + ms(timing.skew);
   // Dated back by the skew: every node that reads this ring obeys at once, whatever its clock.
   const at = now - ms(timing.skew);
   const isAhead = (key: RingKey): boolean => key.activateAt === undefined || key.activateAt > reach;
-  const live = ring.keys.filter((key) => key.compromisedAt === undefined);
-  const takingOver = live.findLast(
+  const live = keys.filter((key) => key.compromisedAt === undefined);
+  // On some clock this key signs already.
+  const started = live.findLast(
     (key) => !isAhead(key) && (key.retireAt === undefined || key.retireAt > reach),
   );
-  const heir = takingOver ?? longestKnown(live.filter(isAhead));
-  if (heir === undefined) throw new KeyringError('no_reserve', 'the ring has no key that could sign now');
+  const successor = started ?? live.filter(isAhead).toSorted((a, b) => a.publishedAt - b.publishedAt)[0];
+  if (successor === undefined)
+    throw new KeyringError('no_reserve', 'the ring has no key that could sign now');
 
-  return ring.keys.map((key): RingKey => {
+  return keys.map((key): RingKey => {
     if (key.compromisedAt !== undefined) return key;
-    if (key === takingOver) return { ...key, activateAt: Math.min(key.activateAt ?? at, at) };
-    if (key === heir) return { ...withoutAppointment(key), activateAt: at };
-    // The emergency starts a new timetable; with `takingOver` the old one still holds.
-    if (isAhead(key)) return takingOver === undefined ? withoutAppointment(key) : key;
+    if (key === started) return { ...key, activateAt: Math.min(key.activateAt ?? at, at) };
+    const unplanned = { ...key, activateAt: undefined, retireAt: undefined, removeAt: undefined };
+    if (key === successor) return { ...unplanned, activateAt: at };
+    // The emergency starts a new timetable; where the next key has started, the old one still holds.
+    if (isAhead(key)) return started === undefined ? unplanned : key;
     // A slow clock may still sign with the key before the leaked one. removeAt stays: its tokens are good.
     return { ...key, retireAt: Math.min(key.retireAt ?? at, at) };
   });
 }
 
-/** A key that was to sign later never will: whoever it would have replaced goes on. */
-function cancel(ring: Ring, target: RingKey, now: number): readonly RingKey[] {
-  const { activateAt, retireAt, removeAt } = target;
-  if (activateAt === undefined || activateAt <= now) return ring.keys;
-  return ring.keys.map((key) =>
+/** A key that was to sign later never will: the one that it would have replaced goes on. */
+function withoutAppointmentOf(leaked: RingKey, keys: readonly RingKey[], now: number): readonly RingKey[] {
+  const { activateAt, retireAt, removeAt } = leaked;
+  if (activateAt === undefined || activateAt <= now) return keys;
+  return keys.map((key) =>
     key.compromisedAt === undefined && key.retireAt === activateAt ? { ...key, retireAt, removeAt } : key,
   );
-}
-
-function longestKnown(keys: readonly RingKey[]): RingKey | undefined {
-  return keys.toSorted((a, b) => a.publishedAt - b.publishedAt)[0];
-}
-
-function withoutAppointment(key: RingKey): RingKey {
-  return { ...key, activateAt: undefined, retireAt: undefined, removeAt: undefined };
 }

@@ -1,8 +1,7 @@
-// Makes RSA signing keys, and accepts ones that exist. Owns what a usable key is; whether its kid is free is the ring's
-// business, sealing it is the vault's.
+// Makes RSA signing keys, and reads existing ones that can be used.
 import { createPrivateKey, createPublicKey, sign, verify, type KeyObject } from 'node:crypto';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose';
-import type { PublicJwk } from './key-set.ts';
+import type { PublicJwk } from './ring.ts';
 
 /** RFC 7518 §3.3: a key of 2048 bits or more MUST be used. */
 const MIN_MODULUS = 2048;

@@ -1,28 +1,103 @@
-// What the rest of the service knows of signing keys: which one signs now and which ones verify. Owns the types only;
-// keyring.ts decides states, vault.ts keeps private parts, key-store.ts persists.
+// The signing keys as the rest of the service sees them: which one signs now, and which ones verify. A private part is sealed and
+// opened here, bound to its kid.
 import type { JWK } from 'jose';
+import type { KeyMaterial } from './generate-key.ts';
+import {
+  activeKey,
+  lastCompromiseAt,
+  publishedKeys,
+  reserveKeys,
+  scheduledKeys,
+  type NewKey,
+  type PublicJwk,
+  type Ring,
+} from './ring.ts';
+import { KeyStoreError } from './ring-document.ts';
+import { VaultError, type Vault } from './vault.ts';
 
-/** A key as it is published: exactly the members of Spec §2 "JWKS". */
-export type PublicJwk = {
-  readonly kty: 'RSA';
-  readonly use: 'sig';
-  /** RFC 7638 thumbprint, or the imported key's own kid. */
-  readonly kid: string;
-  readonly alg: 'RS256';
-  readonly n: string;
-  readonly e: string;
-};
+type PrivateKey = { readonly kid: string; readonly privateJwk: JWK };
 
 /** A consistent picture of the ring at one moment. */
 export type KeySet = {
   /** Grows by one with every change of the ring. */
   readonly generation: number;
   /** The key that signs. */
-  readonly active: { readonly kid: string; readonly privateJwk: JWK };
-  /** Private halves of published keys that don't sign yet; the engine needs one for each key that it isn't told to only verify with. */
-  readonly reserve: readonly { readonly kid: string; readonly privateJwk: JWK }[];
-  /** Published: active first, then reserve, then retired. What JWKS shows and verification accepts. */
+  readonly active: PrivateKey;
+  /** Published keys that don't sign yet. The engine needs the private half of each that isn't marked as verify-only. */
+  readonly reserve: readonly PrivateKey[];
+  /** Active first, then reserve, then retired. What JWKS shows and verification accepts. */
   readonly published: readonly PublicJwk[];
   /** When a key was last compromised, epoch milliseconds: for an hour from then, JWKS answers are cached for a minute at most. */
   readonly compromisedAt?: number | undefined;
 };
+
+/** The ring at `now` (epoch milliseconds). Throws KeyStoreError when no key can sign or a private part can't be opened. */
+export function toKeySet(ring: Ring, now: number, vault: Vault): KeySet {
+  const active = activeKey(ring, now);
+  const scheduled = scheduledKeys(ring, now);
+  if (active === undefined) {
+    throw scheduled.length > 0
+      ? new KeyStoreError('clock', 'no key signs yet: is the clock of this machine behind?')
+      : new KeyStoreError('empty', 'no key in the store can sign');
+  }
+  const reserve = [...scheduled, ...reserveKeys(ring)].filter(({ sealed }) => sealed !== undefined);
+  return {
+    generation: ring.generation,
+    active: openKey(active, vault),
+    reserve: reserve.map((key) => openKey(key, vault)),
+    published: publishedKeys(ring, now).map((key) => toPublicJwk(key.public)),
+    compromisedAt: lastCompromiseAt(ring),
+  };
+}
+
+/** `createdAt` in epoch milliseconds. */
+export function sealKey(material: KeyMaterial, createdAt: number, vault: Vault): NewKey {
+  const { kid, thumbprint, publicJwk, privateJwk } = material;
+  const plaintext = Buffer.from(JSON.stringify(privateJwk));
+  const sealed = vault.seal(plaintext, sealName({ kid, alg: 'RS256', createdAt }));
+  plaintext.fill(0);
+  return { kid, alg: 'RS256', thumbprint, createdAt, public: toPublicJwk(publicJwk), sealed };
+}
+
+/** The same key with its private part under the first encryption key. Throws VaultError. */
+export function rewrapKey<Key extends NewKey>(key: Key, vault: Vault): Key {
+  const { sealed } = key;
+  if (sealed === undefined || !vault.needsRewrap(sealed)) return key;
+  return { ...key, sealed: vault.rewrap(sealed, sealName(key)) };
+}
+
+function openKey(key: NewKey, vault: Vault): PrivateKey {
+  const { kid, sealed } = key;
+  if (sealed === undefined) {
+    throw new KeyStoreError('clock', `the key ${kid} has retired: is the clock of this machine behind?`);
+  }
+  try {
+    const plaintext = vault.open(sealed, sealName(key));
+    const privateJwk: JWK = JSON.parse(plaintext.toString('utf8'));
+    plaintext.fill(0);
+    return { kid, privateJwk };
+  } catch (error) {
+    if (!(error instanceof VaultError)) throw error;
+    throw error.code === 'unknown_key'
+      ? new KeyStoreError(
+          'unreadable',
+          `the private part of key ${kid} was sealed with the encryption key ${error.kekId}, which is not configured`,
+          { cause: error },
+        )
+      : new KeyStoreError(
+          'tampered',
+          `the private part of key ${kid} was altered or belongs to another key (encryption key ${error.kekId ?? 'unknown'})`,
+          { cause: error },
+        );
+  }
+}
+
+/** Everything about a key that never changes: its sealed private part opens under no other name. */
+function sealName({ kid, alg, createdAt }: Pick<NewKey, 'kid' | 'alg' | 'createdAt'>): string {
+  return `signing key ${JSON.stringify([kid, alg, createdAt])}`;
+}
+
+/** These members and no other, whatever a stored key carries. */
+function toPublicJwk({ kid, n, e }: PublicJwk): PublicJwk {
+  return { kty: 'RSA', use: 'sig', kid, alg: 'RS256', n, e };
+}

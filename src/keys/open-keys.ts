@@ -1,4 +1,4 @@
-// Everything about keys that a process opens once: the vault, the ring in the store, and the pepper of its keyed hashes.
+// The keys of one configuration: the vault of its encryption keys, the ring in its store, and the pepper of its keyed hashes.
 import type { Config } from '../config/config.ts';
 import { createKeyedHash, type KeyedHash } from '../store/keyed-hash.ts';
 import type { Store } from '../store/store.ts';
@@ -9,8 +9,10 @@ import { toTiming, toTimingInput, type Timing } from './timing.ts';
 import { createVault } from './vault.ts';
 
 /** What the ring asks for with each step. Written over when a configuration changes it. */
-export type KeySettings = { modulus: Config['signingKeys']['modulus']; readonly timing: KeyTimes };
-type KeyTimes = { -readonly [Name in keyof Timing]: Timing[Name] };
+export type KeySettings = {
+  modulus: number;
+  readonly timing: { -readonly [Name in keyof Timing]: Timing[Name] };
+};
 
 export type OpenKeys = {
   readonly settings: KeySettings;
@@ -18,41 +20,10 @@ export type OpenKeys = {
   readonly hash: KeyedHash;
 };
 
-/**
- * Why a start with `config` would be refused by the keys in the store; undefined when it would not. Changes nothing. Rejects with
- * StoreUnavailable.
- */
-export async function findKeyFault(config: Config, { documents, clock }: Store): Promise<string | undefined> {
-  const { modulus, timing } = keySettings(config);
-  const keyStore = createKeyStore({
-    documents,
-    vault: createVault(config.encryptionKeys),
-    now: clock.now,
-    timing,
-    generateKey: () => generateKey(modulus),
-    issuer: config.issuer,
-  });
-  try {
-    await keyStore.check();
-    return undefined;
-  } catch (error) {
-    if (error instanceof KeyStoreError) return error.message;
-    throw error;
-  }
-}
-
 /** Rejects with one line when the stored keys can't be read with the encryption keys of `config`. */
-export async function openKeys(config: Config, { documents, clock }: Store): Promise<OpenKeys> {
-  const vault = createVault(config.encryptionKeys);
+export async function openKeys(config: Config, store: Store): Promise<OpenKeys> {
   const settings = keySettings(config);
-  const keyStore = createKeyStore({
-    documents,
-    vault,
-    now: clock.now,
-    timing: settings.timing,
-    generateKey: () => generateKey(settings.modulus),
-    issuer: config.issuer,
-  });
+  const keyStore = keyStoreFor(config, store, settings);
   await keyStore.ensure();
   return { settings, keyStore, hash: createKeyedHash(keyStore.pepper) };
 }
@@ -64,6 +35,36 @@ export function changeKeySettings(settings: KeySettings, config: Config): void {
   Object.assign(settings.timing, timing);
 }
 
-function keySettings(config: Config): KeySettings {
+/**
+ * Why a start with `config` would be refused by the keys in the store; undefined when it would not. Changes nothing. Rejects with
+ * StoreUnavailable.
+ */
+export async function findKeyFault(config: Config, store: Store): Promise<string | undefined> {
+  try {
+    await keyStoreFor(config, store).check();
+    return undefined;
+  } catch (error) {
+    if (error instanceof KeyStoreError) return error.message;
+    throw error;
+  }
+}
+
+/** `config.issuer` undefined: also a store of another issuer. */
+export function keyStoreFor(
+  config: Omit<Config, 'issuer'> & { readonly issuer: string | undefined },
+  { documents, clock }: Store,
+  settings = keySettings(config),
+): KeyStore {
+  return createKeyStore({
+    documents,
+    vault: createVault(config.encryptionKeys),
+    now: clock.now,
+    timing: settings.timing,
+    generateKey: () => generateKey(settings.modulus),
+    issuer: config.issuer,
+  });
+}
+
+function keySettings(config: Pick<Config, 'signingKeys' | 'lifetimes' | 'resources'>): KeySettings {
   return { modulus: config.signingKeys.modulus, timing: toTiming(toTimingInput(config)) };
 }

@@ -1,12 +1,12 @@
 // What can be done to the stored ring, each as one compare-and-set: the step that is due, a rotation by hand, an emergency,
-// an import, a rewrap. Owns making a key only when the change needs one; called by the rotation job and the command line.
+// an import, a rewrap. For the rotation job and the command line.
+import type { Clock } from '../store/store.ts';
 import { compromise } from './emergency.ts';
 import type { KeyMaterial } from './generate-key.ts';
+import { rewrapKey } from './key-set.ts';
 import type { KeyStore } from './key-store.ts';
-import type { NewKey, Ring } from './keyring.ts';
-import { importNext, needsKey, nextStep, rotateNow, step } from './ring-steps.ts';
-import { sealName } from './to-key-set.ts';
-import type { Clock } from '../store/store.ts';
+import type { NewKey, Ring } from './ring.ts';
+import { importNext, needsKey, nextStep, rotateNow, step } from './schedule.ts';
 import type { Vault } from './vault.ts';
 
 /** A ring has few keys with few steps each; more than this at once is a bug, not work. */
@@ -18,14 +18,16 @@ const MAX_STEPS = 100;
  */
 export async function runDueSteps(keyStore: KeyStore, now: Clock, known?: Ring): Promise<Ring> {
   const { timing } = keyStore;
-  const isDue = (ring: Ring): boolean => (nextStep(ring, now(), timing)?.at ?? Infinity) <= now();
+  const dueStep = (ring: Ring, at: number) => {
+    const next = nextStep(ring, at, timing);
+    return next !== undefined && next.at <= at ? next : undefined;
+  };
   let ring = known ?? (await keyStore.load());
-  for (let count = 0; isDue(ring) && count < MAX_STEPS; count += 1) {
+  for (let count = 0; count < MAX_STEPS && dueStep(ring, now()) !== undefined; count += 1) {
     ring = await keyStore.update(async (current) => {
       const at = now();
-      const due = nextStep(current, at, timing);
-      if (due === undefined || due.at > at) return current;
-      const isPublishing = due.kind === 'publish' || due.kind === 'activate';
+      const kind = dueStep(current, at)?.kind;
+      const isPublishing = kind === 'publish' || kind === 'activate';
       return step(current, at, timing, isPublishing ? await keyFor(keyStore, current) : undefined);
     });
   }
@@ -52,16 +54,12 @@ export function importNextKey(keyStore: KeyStore, material: KeyMaterial, now: Cl
   return keyStore.update((ring) => importNext(ring, newKey, now(), keyStore.timing));
 }
 
-/** Wraps every private part, and the ring's checksum, under the current encryption key. Resolves with how many keys changed. */
+/** Wraps every private part, and the ring's checksum, under the first encryption key. Resolves with how many keys changed. */
 export async function rewrapRing(keyStore: KeyStore, vault: Vault): Promise<number> {
   if (!(await keyStore.needsRewrap())) return 0;
   let count = 0;
   await keyStore.update((ring) => {
-    const keys = ring.keys.map((key) =>
-      key.sealed !== undefined && vault.needsRewrap(key.sealed)
-        ? { ...key, sealed: vault.rewrap(key.sealed, sealName(key)) }
-        : key,
-    );
+    const keys = ring.keys.map((key) => rewrapKey(key, vault));
     count = keys.filter((key, index) => key !== ring.keys[index]).length;
     return { ...ring, keys };
   });

@@ -1,6 +1,6 @@
-// The ring as text: what a store keeps of it, and the proof that nobody altered it or put an older one back. Owns that
-// form only; key-store.ts reads and writes it, the vault holds the keys of the proof.
-import type { Ring } from './keyring.ts';
+// The ring as text: what a store keeps of it, with a checksum that shows whether it was altered, and the version that shows whether
+// an older one was put back.
+import type { Ring } from './ring.ts';
 import { VaultError, type Vault } from './vault.ts';
 
 export const KEYS_COLLECTION = 'keys';
@@ -26,26 +26,14 @@ export type KeyStoreErrorCode =
   | 'clock'
   | 'busy';
 
-/** The keys can't be used as they are. Never answered by making new ones: a person must look. */
+/** The keys can't be used as they are. Never answered by making new ones: an operator must look. */
 export class KeyStoreError extends Error {
   readonly code: KeyStoreErrorCode;
-  readonly kid: string | undefined;
-  readonly kekId: string | undefined;
 
-  constructor(
-    code: KeyStoreErrorCode,
-    message: string,
-    about: {
-      readonly kid?: string | undefined;
-      readonly kekId?: string | undefined;
-      readonly cause?: unknown;
-    } = {},
-  ) {
-    super(message, about.cause === undefined ? undefined : { cause: about.cause });
+  constructor(code: KeyStoreErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
     this.name = 'KeyStoreError';
     this.code = code;
-    this.kid = about.kid;
-    this.kekId = about.kekId;
   }
 }
 
@@ -69,73 +57,69 @@ export type DecodedRing = {
 
 /** Throws KeyStoreError `unsupported`, `unreadable`, `tampered` or `empty`, naming keys and the encryption key. */
 export function decodeRing(value: string, version: number, vault: Vault): DecodedRing {
-  const envelope = parseEnvelope(value);
+  const { body, checksum } = parseEnvelope(value);
   try {
-    vault.verify(PURPOSE, envelope.body, envelope.checksum);
+    vault.verify(PURPOSE, body, checksum);
   } catch (error) {
-    throw error instanceof VaultError ? explain(error, envelope.body) : error;
+    throw error instanceof VaultError ? explain(error, body) : error;
   }
   // The checksum held, so this is what encodeRing wrote.
-  const { ring, writtenAs }: Body = JSON.parse(envelope.body);
+  const { ring, writtenAs }: Body = JSON.parse(body);
   if (ring.keys.length === 0) throw new KeyStoreError('empty', 'the key ring in the store has no key');
-  return { ring, isInPlace: writtenAs === version, needsRewrap: vault.needsRewrap(envelope.checksum) };
+  return { ring, isInPlace: writtenAs === version, needsRewrap: vault.needsRewrap(checksum) };
 }
 
 function parseEnvelope(value: string): Envelope {
-  const parsed = parseObject(value);
-  if (parsed === undefined || parsed['v'] === undefined) {
-    throw new KeyStoreError('tampered', 'the key ring in the store is not a key ring');
-  }
-  if (parsed['v'] !== 1) {
+  const { v, body, checksum } = parseObject(value);
+  if (v !== undefined && v !== 1) {
     throw new KeyStoreError(
       'unsupported',
       'the key ring in the store was written by a newer version of this service',
     );
   }
-  const { body, checksum } = parsed;
-  if (typeof body !== 'string' || typeof checksum !== 'string') {
+  if (v === undefined || typeof body !== 'string' || typeof checksum !== 'string') {
     throw new KeyStoreError('tampered', 'the key ring in the store is not a key ring');
   }
-  return { v: 1, body, checksum };
+  return { v, body, checksum };
 }
 
 function explain(error: VaultError, body: string): KeyStoreError {
   const kids = claimedKids(body);
-  const about = { kid: kids[0], kekId: error.kekId, cause: error };
   const keys = kids.length === 0 ? 'its keys' : `the keys ${kids.join(', ')}`;
   return error.code === 'unknown_key'
     ? new KeyStoreError(
         'unreadable',
         `the key ring can not be read: ${keys} were sealed with the encryption key ${error.kekId}, which is not configured`,
-        about,
+        { cause: error },
       )
     : new KeyStoreError(
         'tampered',
         `the key ring was altered: its checksum does not hold for ${keys} (encryption key ${error.kekId ?? 'unknown'})`,
-        about,
+        { cause: error },
       );
 }
 
-/** What an unproven body says its kids are: for the error message only. */
+/** What a body that failed its check says its kids are: for the error message only. */
 function claimedKids(body: string): string[] {
-  const ring = parseObject(body)?.['ring'];
-  const keys: unknown = isObject(ring) ? ring['keys'] : undefined;
+  const { keys } = toObject(parseObject(body)['ring']);
   if (!Array.isArray(keys)) return [];
   return keys
-    .flatMap((key: unknown) => (isObject(key) && typeof key['kid'] === 'string' ? key['kid'] : []))
-    .filter((kid) => /^[\x21-\x7e]{1,128}$/.test(kid))
+    .map((key: unknown) => toObject(key)['kid'])
+    .filter((kid): kid is string => typeof kid === 'string' && /^[\x21-\x7e]{1,128}$/.test(kid))
     .slice(0, 10);
 }
 
-function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+type Members = Readonly<Record<string, unknown>>;
+
+/** Empty for what isn't the JSON of an object. */
+function parseObject(text: string): Members {
   try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
+    return toObject(JSON.parse(text));
   } catch {
-    return undefined;
+    return {};
   }
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
+function toObject(value: unknown): Members {
+  return { ...Object(value) };
 }

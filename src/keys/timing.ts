@@ -1,5 +1,4 @@
-// How long each part of a signing key's life must last so that no live token outlives its key. Owns the sums only;
-// keyring.ts applies them.
+// How long each part of a signing key's life must last so that no live token outlives its key.
 import type { Config } from '../config/config.ts';
 
 /** What careful verifiers cache although we say less (mod_auth_openidc, AWS API Gateway): an hour. */

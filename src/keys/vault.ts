@@ -1,5 +1,5 @@
-// Envelope encryption of small secrets, and a keyed checksum for records that must not be altered. Owns the sealed form
-// and the configured encryption keys (KEKs); knows nothing of signing keys, stores or where a KEK comes from.
+// Envelope encryption of small secrets under the configured encryption keys (KEKs), and a keyed checksum for records that must not
+// be altered.
 import {
   createCipheriv,
   createDecipheriv,
@@ -22,8 +22,6 @@ export type VaultErrorCode = 'unknown_key' | 'corrupt';
 /** A sealed value that can't be opened, or a checksum that doesn't hold. Says which KEK is needed; holds no secret. */
 export class VaultError extends Error {
   readonly code: VaultErrorCode;
-  /** What should have been opened: the caller's `aad` or purpose. */
-  readonly what: string;
   /** The KEK that sealed it, when the value names one. */
   readonly kekId: string | undefined;
 
@@ -35,26 +33,8 @@ export class VaultError extends Error {
     super(`${what} can not be opened: ${reason}`, options);
     this.name = 'VaultError';
     this.code = code;
-    this.what = what;
     this.kekId = kekId;
   }
-}
-
-export interface Vault {
-  /** The KEK that seals from now on. */
-  readonly kekId: string;
-  /** Encrypts under a fresh data key. `aad` is bound, not stored: the same text is needed to open. */
-  seal(plaintext: Buffer, aad: string): string;
-  /** Throws VaultError. The caller zeroes the result when it is done with it. */
-  open(sealed: string, aad: string): Buffer;
-  /** True when `sealed` (or a checksum) names another KEK than the one that seals now. */
-  needsRewrap(sealed: string): boolean;
-  /** Wraps the same data key under the current KEK; the ciphertext stays. Throws VaultError. */
-  rewrap(sealed: string, aad: string): string;
-  /** Keyed checksum of `text`, under a key of its own for each purpose. */
-  checksum(purpose: string, text: string): string;
-  /** Throws VaultError unless `checksum` was made for exactly this purpose and text under a configured KEK. */
-  verify(purpose: string, text: string, checksum: string): void;
 }
 
 /** First 8 bytes of SHA-256, hex: names a KEK without giving it away. */
@@ -67,10 +47,11 @@ export function toKekId(kek: Buffer): string {
  * Throws TypeError for an empty list or a key of another length.
  */
 export function createVault(keks: readonly Buffer[], random: (bytes: number) => Buffer = randomBytes): Vault {
-  return new EnvelopeVault(keks, random);
+  return new Vault(keks, random);
 }
 
-class EnvelopeVault implements Vault {
+export class Vault {
+  /** The KEK that seals from now on. */
   readonly kekId: string;
   readonly #first: Buffer;
   readonly #byId: ReadonlyMap<string, Buffer>;
@@ -86,24 +67,26 @@ class EnvelopeVault implements Vault {
     this.#random = random;
   }
 
+  /** Encrypts under a fresh data key. `aad` is bound, not stored: the same text is needed to open. */
   seal(plaintext: Buffer, aad: string): string {
     const dataKey = this.#random(KEY_BYTES);
-    try {
-      const ciphertext = encrypt(dataKey, plaintext, dataAad(aad), this.#random(NONCE_BYTES));
-      return `${this.#wrap(dataKey, aad)}.${ciphertext}`;
-    } finally {
-      dataKey.fill(0);
-    }
+    const ciphertext = encrypt(dataKey, plaintext, dataAad(aad), this.#random(NONCE_BYTES));
+    const wrapped = this.#wrap(dataKey, aad);
+    dataKey.fill(0);
+    return `${wrapped}.${ciphertext}`;
   }
 
+  /** Throws VaultError. The caller zeroes the result when it is done with it. */
   open(sealed: string, aad: string): Buffer {
     return this.#unseal(sealed, aad, (plaintext) => plaintext);
   }
 
+  /** True when `sealed` (or a checksum) names another KEK than the one that seals now. */
   needsRewrap(sealed: string): boolean {
     return sealed.split('.')[1] !== this.kekId;
   }
 
+  /** Wraps the same data key under the current KEK; the ciphertext stays. Throws VaultError. */
   rewrap(sealed: string, aad: string): string {
     // Opened whole: a rewrap must not carry a broken ciphertext on under a good wrapping.
     return this.#unseal(sealed, aad, (plaintext, dataKey, ciphertext) => {
@@ -112,20 +95,20 @@ class EnvelopeVault implements Vault {
     });
   }
 
+  /** Keyed checksum of `text`, under a key of its own for each purpose. */
   checksum(purpose: string, text: string): string {
     return [VERSION, this.kekId, checksumOf(this.#first, purpose, text).toString('base64url')].join('.');
   }
 
+  /** Throws VaultError unless `checksum` was made for exactly this purpose and text under a configured KEK. */
   verify(purpose: string, text: string, checksum: string): void {
     const [version, id, encoded, ...rest] = checksum.split('.');
     if (version !== VERSION || !id || !encoded || rest.length > 0) {
       throw new VaultError('corrupt', purpose, id);
     }
     const expected = checksumOf(this.#pick(id, purpose), purpose, text);
-    const actual = Buffer.from(encoded, 'base64url');
-    // base64url has spare bits at its end; only the one canonical spelling is ours.
-    const isCanonical = actual.toString('base64url') === encoded;
-    if (!isCanonical || actual.length !== expected.length || !timingSafeEqual(actual, expected)) {
+    const actual = decode(encoded);
+    if (actual?.length !== expected.length || !timingSafeEqual(actual, expected)) {
       throw new VaultError('corrupt', purpose, id);
     }
   }
@@ -140,12 +123,16 @@ class EnvelopeVault implements Vault {
     if (version !== VERSION || !kekId || !wrapped || !ciphertext || rest.length > 0) {
       throw new VaultError('corrupt', aad, kekId);
     }
-    const name = { what: aad, kekId };
-    const dataKey = decrypt(this.#pick(kekId, aad), wrapped, wrapAad(kekId, aad), name);
+    const kek = this.#pick(kekId, aad);
     try {
-      return use(decrypt(dataKey, ciphertext, dataAad(aad), name), dataKey, ciphertext);
-    } finally {
-      dataKey.fill(0);
+      const dataKey = decrypt(kek, wrapped, wrapAad(kekId, aad));
+      try {
+        return use(decrypt(dataKey, ciphertext, dataAad(aad)), dataKey, ciphertext);
+      } finally {
+        dataKey.fill(0);
+      }
+    } catch (error) {
+      throw new VaultError('corrupt', aad, kekId, { cause: error });
     }
   }
 
@@ -173,17 +160,9 @@ function encrypt(key: Buffer, plaintext: Buffer, aad: Buffer, nonce: Buffer): st
   return Buffer.concat([nonce, body, cipher.getAuthTag()]).toString('base64url');
 }
 
-function decrypt(
-  key: Buffer,
-  encoded: string,
-  aad: Buffer,
-  name: { readonly what: string; readonly kekId: string },
-): Buffer {
-  const bytes = Buffer.from(encoded, 'base64url');
-  // base64url has spare bits at its end; only the one canonical spelling is ours.
-  if (bytes.toString('base64url') !== encoded || bytes.length < NONCE_BYTES + TAG_BYTES) {
-    throw new VaultError('corrupt', name.what, name.kekId);
-  }
+function decrypt(key: Buffer, encoded: string, aad: Buffer): Buffer {
+  const bytes = decode(encoded);
+  if (bytes === undefined || bytes.length < NONCE_BYTES + TAG_BYTES) throw new Error('not a sealed value');
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
     authTagLength: TAG_BYTES,
   });
@@ -191,12 +170,16 @@ function decrypt(
   const head = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
   try {
     return Buffer.concat([head, decipher.final()]);
-  } catch (error) {
-    throw new VaultError('corrupt', name.what, name.kekId, { cause: error });
   } finally {
     // NIST SP 800-38D §7.2: nothing of an unauthenticated plaintext is given out.
     head.fill(0);
   }
+}
+
+/** Undefined for anything but the one canonical spelling: base64url has spare bits at its end. */
+function decode(encoded: string): Buffer | undefined {
+  const bytes = Buffer.from(encoded, 'base64url');
+  return bytes.toString('base64url') === encoded ? bytes : undefined;
 }
 
 // RFC 5869: a key of its own, so that no checksum is ever computed with a key that also encrypts.

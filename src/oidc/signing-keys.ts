@@ -1,7 +1,8 @@
 // Our key set as the engine's `jwks`: the active key can sign, every other published key only verifies.
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { ExternalSigningKey, type Configuration } from 'oidc-provider';
-import type { KeySet, PublicJwk } from '../keys/key-set.ts';
+import type { KeySet } from '../keys/key-set.ts';
+import type { PublicJwk } from '../keys/ring.ts';
 
 /** A key that other signatures are checked with (an id_token_hint); its private half stays where it is. */
 class VerificationKey extends ExternalSigningKey {

@@ -3,10 +3,9 @@ import type { Config } from '../config/config.ts';
 import { secretId } from '../config/secret-id.ts';
 import type { SecretUses } from '../oidc/secret-uses.ts';
 import type { Status } from '../http/management.ts';
-import { outlook } from '../keys/outlook.ts';
-import { keyProblems } from '../keys/readiness.ts';
-import { nextStep } from '../keys/ring-steps.ts';
+import { stateOf } from '../keys/ring.ts';
 import type { Rotation } from '../keys/rotation.ts';
+import { nextStep } from '../keys/schedule.ts';
 import type { Timing } from '../keys/timing.ts';
 import { createLossDetector } from '../store/lost-writes.ts';
 import { type Store, StoreUnavailable, StoreUnfit } from '../store/store.ts';
@@ -16,10 +15,10 @@ import type { Telemetry } from '../observability/telemetry.ts';
 
 /** Why the service isn't ready, one line each; empty when it is. */
 export async function problemsOf(
-  { store, storeProblem }: WatchedStore,
+  { storeProblem }: Pick<WatchedStore, 'storeProblem'>,
   rotation: Rotation,
 ): Promise<readonly string[]> {
-  const problems = keyProblems(rotation.status(), store.clock.now());
+  const problems = rotation.problems();
   const problem = await storeProblem();
   return problem === undefined ? problems : [problem, ...problems];
 }
@@ -126,7 +125,6 @@ export function snapshotOf(parts: SnapshotParts): Snapshot {
   const now = store.clock.now();
   const { problems, configuration: status } = parts.status;
   const ring = rotation.ring();
-  const keys = outlook(ring, now, timing);
   const step = nextStep(ring, now, timing);
   return {
     configurationHash: status.hash,
@@ -136,10 +134,10 @@ export function snapshotOf(parts: SnapshotParts): Snapshot {
       blocks: problem !== undefined,
     })),
     ready: problems.length === 0,
-    keys: ring.keys.map(({ kid, createdAt }, index) => ({
-      kid,
-      state: keys[index]?.state ?? 'unknown',
-      createdAt: createdAt / 1000,
+    keys: ring.keys.map((key) => ({
+      kid: key.kid,
+      state: stateOf(key, now),
+      createdAt: key.createdAt / 1000,
     })),
     nextKeyStepAt: step && step.at / 1000,
     secretExpiries: config.clients.flatMap(({ clientId, secrets }) =>

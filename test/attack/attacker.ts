@@ -5,7 +5,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { generateKey } from '../../src/keys/generate-key.ts';
 import { createKeyStore, type KeyStore } from '../../src/keys/key-store.ts';
-import { openPepper } from '../../src/keys/pepper.ts';
+import { openPepper } from '../../src/keys/installation.ts';
 import { KEYS_COLLECTION, PEPPER_ID } from '../../src/keys/ring-document.ts';
 import type { Timer } from '../../src/keys/rotation.ts';
 import { toTiming } from '../../src/keys/timing.ts';

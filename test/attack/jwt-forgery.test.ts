@@ -17,7 +17,7 @@ import { pathToFileURL } from 'node:url';
 import { Redis } from 'ioredis';
 import { CompactEncrypt, decodeJwt, decodeProtectedHeader } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { PublicJwk } from '../../src/keys/key-set.ts';
+import type { PublicJwk } from '../../src/keys/ring.ts';
 import { startRedis } from '../servers.ts';
 import { basic, get, introspect, machineToken, post, userinfo } from '../world/flows.ts';
 import { type OpenWorld, startWorld, WORLD_ENV } from '../world/world.ts';

@@ -7,24 +7,25 @@ import path from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { generateKey, type KeyMaterial } from '../../src/keys/generate-key.ts';
-import { createKeyStore, type Failpoint, type KeyStore } from '../../src/keys/key-store.ts';
-import { activeKey, publishedKeys, reserveKeys, stateOf, type Ring } from '../../src/keys/keyring.ts';
-import { openPepper } from '../../src/keys/pepper.ts';
+import { createKeyStore, type KeyStore } from '../../src/keys/key-store.ts';
+import { activeKey, publishedKeys, reserveKeys, stateOf, type Ring } from '../../src/keys/ring.ts';
+import { openPepper } from '../../src/keys/installation.ts';
 import { KEYS_COLLECTION, PEPPER_ID } from '../../src/keys/ring-document.ts';
 import { runDueSteps } from '../../src/keys/ring-actions.ts';
-import { nextStep, type StepKind } from '../../src/keys/ring-steps.ts';
+import { nextStep, type StepKind } from '../../src/keys/schedule.ts';
 import { createVault } from '../../src/keys/vault.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type RedisServer, startRedis } from '../servers.ts';
 import { SECOND, START, TIMING } from '../unit/keys/keys.fixture.ts';
+import { type Moment, MOMENTS } from '../unit/keys/moments.fixture.ts';
 import type { Orders } from './fixtures/step.ts';
 import { toStoreConfig } from './store-config.ts';
 
 const STEP = path.join(import.meta.dirname, 'fixtures', 'step.ts');
 const RUNS = 20;
-/** Which due step passes each failpoint. */
-const STEP_OF: Readonly<Record<Failpoint, StepKind>> = {
+/** Which due step has each moment in it. */
+const STEP_OF: Readonly<Record<Moment, StepKind>> = {
   generate: 'activate',
   persist: 'activate',
   publish: 'activate',
@@ -162,7 +163,7 @@ describe('a process that is killed with SIGKILL', () => {
     return used % 2 === 0 ? `lmdb:${path.join(folder, String(used))}` : `${redis.url}/${used}`;
   }
 
-  async function killOnce(name: Failpoint, run: number): Promise<void> {
+  async function killOnce(name: Moment, run: number): Promise<void> {
     const store = freshStore();
     const first = await Installation.open(store, encryptionKeys, pool, START);
     await first.liveUntil(STEP_OF[name], 1 + (run % 2));
@@ -185,7 +186,7 @@ describe('a process that is killed with SIGKILL', () => {
     await second.close();
   }
 
-  it.each(Object.keys(STEP_OF) as Failpoint[])(
+  it.each(MOMENTS)(
     'KY-10: after %s, 20 times, leaves one active key and none lost that signed',
     async (name) => {
       for (let run = 0; run < RUNS; run += 2) {

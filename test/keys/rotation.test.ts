@@ -2,7 +2,7 @@
 // a leaked key. The clock is moved from one appointment to the next and never jumps over one.
 import { compactVerify, decodeProtectedHeader, jwtVerify } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { activeKey } from '../../src/keys/keyring.ts';
+import { activeKey } from '../../src/keys/ring.ts';
 import { compromiseKey, rotateByHand } from '../../src/keys/ring-actions.ts';
 import { type RedisServer, startRedis } from '../servers.ts';
 import { GENEROUS } from '../attack/attacker.ts';

@@ -1,7 +1,7 @@
 // Several nodes on one store, each with a clock of its own, for the histories of ring-history.test.ts. It observes what a
 // verifier would see of every node, and throws as soon as one of the promises of signing keys is broken.
 import { expect } from 'vitest';
-import type { Failpoint, KeyStore } from '../../../src/keys/key-store.ts';
+import type { KeyStore } from '../../../src/keys/key-store.ts';
 import {
   activeKey,
   publishedKeys,
@@ -10,20 +10,20 @@ import {
   stateOf,
   type KeyState,
   type Ring,
-} from '../../../src/keys/keyring.ts';
+} from '../../../src/keys/ring.ts';
 import { compromiseKey, importNextKey, rotateByHand, runDueSteps } from '../../../src/keys/ring-actions.ts';
-import { nextStep } from '../../../src/keys/ring-steps.ts';
+import { nextStep } from '../../../src/keys/schedule.ts';
 import { createWorld, namedKey, SECOND, TIMING, type World } from './keys.fixture.ts';
+import { type Moment, withMoments } from './moments.fixture.ts';
 
 const LEASE = 600 * SECOND;
 const POLL = 5 * SECOND;
 const RANK: Record<KeyState, number> = {
-  generated: 0,
-  published: 1,
-  active: 2,
-  retired: 3,
-  removed: 4,
-  compromised: 5,
+  published: 0,
+  active: 1,
+  retired: 2,
+  removed: 3,
+  compromised: 4,
 };
 
 class Node {
@@ -33,7 +33,7 @@ class Node {
   confirmedAt = -Infinity;
   isCut = false;
   cutAt = -Infinity;
-  killAt: Failpoint | undefined;
+  killAt: Moment | undefined;
   /** kid -> since when this node publishes it, true time. */
   readonly publishedSince = new Map<string, number>();
   readonly states = new Map<string, KeyState>();
@@ -42,11 +42,11 @@ class Node {
     this.now = () => world.clock.now + skew;
     this.keyStore = world.process({
       now: this.now,
-      failpoint: (name) => {
-        if (name !== this.killAt) return;
+      ...withMoments(world, (moment) => {
+        if (moment !== this.killAt) return;
         this.killAt = undefined;
         throw new Error('killed');
-      },
+      }),
     });
   }
 
@@ -168,8 +168,8 @@ export class Cluster {
     this.#observe();
   }
 
-  killAt(index: number, name: Failpoint): void {
-    this.#node(index).killAt = name;
+  killAt(index: number, moment: Moment): void {
+    this.#node(index).killAt = moment;
   }
 
   /** Rounds of polls until nothing changes any more: at one moment, or each node at its own within the poll interval. */
@@ -246,7 +246,7 @@ export class Cluster {
     const published = new Set(publishedKeys(ring, now).map((key) => key.kid));
     for (const key of ring.keys) {
       const state = stateOf(key, now);
-      const before = node.states.get(key.kid) ?? 'generated';
+      const before = node.states.get(key.kid) ?? 'published';
       expect(RANK[state], `${key.kid}: ${before} -> ${state}`).toBeGreaterThanOrEqual(RANK[before]);
       node.states.set(key.kid, state);
       const isPublished = state === 'published' || state === 'active' || state === 'retired';

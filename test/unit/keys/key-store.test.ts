@@ -1,12 +1,13 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Failpoint, KeyStore } from '../../../src/keys/key-store.ts';
-import { activeKey, reserveKeys, stateOf, type Ring } from '../../../src/keys/keyring.ts';
-import { rewrapPepper } from '../../../src/keys/pepper.ts';
+import type { KeyStore } from '../../../src/keys/key-store.ts';
+import { activeKey, reserveKeys, stateOf, type Ring } from '../../../src/keys/ring.ts';
+import { rewrapPepper } from '../../../src/keys/installation.ts';
 import { compromiseKey, rewrapRing, rotateByHand, runDueSteps } from '../../../src/keys/ring-actions.ts';
 import { KeyStoreError } from '../../../src/keys/ring-document.ts';
 import { createVault, toKekId } from '../../../src/keys/vault.ts';
 import { createWorld, DAY, HOUR, kek, MINUTE, realKeys, TIMING, type World } from './keys.fixture.ts';
+import { MOMENTS, withMoments } from './moments.fixture.ts';
 
 async function failure(promise: Promise<unknown>): Promise<KeyStoreError> {
   const error: unknown = await promise.then(
@@ -88,7 +89,7 @@ describe('a start on keys that can not be used', () => {
     const ring = await world.process().ensure();
     const before = stored(world);
     const error = await failure(world.process({ vault: createVault([kek()]) }).ensure());
-    expect(error).toMatchObject({ code: 'unreadable', kid: ring.keys[0]?.kid, kekId: toKekId(lost) });
+    expect(error.code).toBe('unreadable');
     expect(error.message).toContain(ring.keys[0]?.kid);
     expect(error.message).toContain(toKekId(lost));
     expect(stored(world)).toBe(before);
@@ -176,7 +177,9 @@ describe('a ring that somebody altered', () => {
     const ring = await other.process().ensure();
     await other.process().update(withSwappedPrivateParts);
     const error = await failure(other.process().ensure());
-    expect(error).toMatchObject({ code: 'tampered', kid: ring.keys[0]?.kid, kekId: other.vault.kekId });
+    expect(error.code).toBe('tampered');
+    expect(error.message).toContain(`the private part of key ${ring.keys[0]?.kid} was altered`);
+    expect(error.message).toContain(other.vault.kekId);
   });
 
   it('KY-16: is refused when it is an older ring, put back through the store', async () => {
@@ -268,21 +271,20 @@ describe('a change of the ring', () => {
     expect((await failure(world.process().restore())).code).toBe('missing');
   });
 
-  const failpoints: Failpoint[] = ['generate', 'persist', 'publish', 'activate', 'retire', 'remove'];
-  it.each(failpoints)('KY-10: ends well when the process is killed after %s', async (name) => {
+  it.each(MOMENTS)('KY-10: ends well when the process is killed after %s', async (name) => {
     const world = createWorld();
     await world.process().ensure();
     const signed = new Map<string, number>();
     let kills = 0;
     for (let hour = 0; hour < 24 * 100; hour += 4) {
       world.clock.now += 4 * HOUR;
-      const keyStore = world.process({
-        failpoint: (reached) => {
-          if (reached !== name) return;
+      const keyStore = world.process(
+        withMoments(world, (moment) => {
+          if (moment !== name) return;
           kills += 1;
           throw new Error('killed');
-        },
-      });
+        }),
+      );
       await runDueSteps(keyStore, world.now).catch(() => undefined);
       // The restart: one more life in which nothing is killed.
       const ring = await runDueSteps(world.process(), world.now);
@@ -373,7 +375,7 @@ describe('a change of the encryption key', () => {
     await rewrapPepper(world.documents, both);
     const alone = world.process({ vault: createVault([fresh]) });
     expect(alone.toKeySet(await alone.ensure()).active.kid).toBe(ring.keys[0]?.kid);
-    expect((await failure(world.process().ensure())).kekId).toBe(toKekId(fresh));
+    expect((await failure(world.process().ensure())).message).toContain(toKekId(fresh));
   });
 
   it('KY-17: is safe to kill before and after its one write', async () => {
@@ -383,9 +385,9 @@ describe('a change of the encryption key', () => {
     const both = createVault([fresh, old]);
     const killed = world.process({
       vault: both,
-      failpoint: () => {
+      ...withMoments(world, () => {
         throw new Error('killed');
-      },
+      }),
     });
     world.documents.isDown = true;
     await expect(rewrapRing(killed, both)).rejects.toThrow("can't reach the store");

@@ -54,6 +54,7 @@ export type World = {
   readonly clock: { now: number };
   readonly vault: Vault;
   readonly now: () => number;
+  readonly generateKey: () => Promise<KeyMaterial>;
   /** Another process on the same store. */
   readonly process: (overrides?: Partial<KeyStoreOptions>) => KeyStore;
 };
@@ -63,13 +64,14 @@ export function createWorld(keks: readonly Buffer[] = [kek()]): World {
   const clock = { now: START };
   const now = (): number => clock.now;
   const vault = createVault(keks);
-  const generate = namedKeys();
+  const generateKey = namedKeys();
   return {
     documents,
     clock,
     vault,
     now,
+    generateKey,
     process: (overrides) =>
-      createKeyStore({ documents, vault, now, timing: TIMING, generateKey: generate, ...overrides }),
+      createKeyStore({ documents, vault, now, timing: TIMING, generateKey, ...overrides }),
   };
 }

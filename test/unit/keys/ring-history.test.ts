@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Cluster } from './cluster.fixture.ts';
+import { MOMENTS } from './moments.fixture.ts';
 import { DAY, HOUR, MINUTE, SECOND } from './keys.fixture.ts';
 
 const node = fc.nat(3);
@@ -13,7 +14,7 @@ const duration = fc.oneof(
   fc.integer({ min: MINUTE, max: 5 * HOUR }),
   fc.integer({ min: HOUR, max: 40 * DAY }),
 );
-const failpoint = fc.constantFrom('generate', 'persist', 'publish', 'activate', 'retire', 'remove');
+const moment = fc.constantFrom(...MOMENTS);
 
 const pass = fc.record({ type: fc.constant('pass'), duration, isAtOnce: fc.boolean() });
 const event = fc.oneof(
@@ -23,7 +24,7 @@ const event = fc.oneof(
   { weight: 1, arbitrary: fc.record({ type: fc.constant('import'), node }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('cut'), node }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('mend'), node }) },
-  { weight: 2, arbitrary: fc.record({ type: fc.constant('kill'), node, failpoint }) },
+  { weight: 2, arbitrary: fc.record({ type: fc.constant('kill'), node, moment }) },
 );
 type Event = typeof event extends fc.Arbitrary<infer T> ? T : never;
 
@@ -48,7 +49,7 @@ async function apply(cluster: Cluster, each: Event): Promise<void> {
       await cluster.mend(each.node);
       break;
     case 'kill':
-      cluster.killAt(each.node, each.failpoint);
+      cluster.killAt(each.node, each.moment);
       break;
   }
 }

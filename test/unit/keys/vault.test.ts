@@ -70,7 +70,8 @@ describe('the vault', () => {
   it('KY-16: refuses a value that was sealed for another name', () => {
     const vault = createVault([kek()]);
     const error = failure(() => vault.open(vault.seal(Buffer.from('x'), 'kid 1'), 'kid 2'));
-    expect(error).toMatchObject({ code: 'corrupt', what: 'kid 2', kekId: vault.kekId });
+    expect(error).toMatchObject({ code: 'corrupt', kekId: vault.kekId });
+    expect(error.message).toContain('kid 2');
   });
 
   it('KY-16: refuses one value under the wrapped data key of another', () => {
@@ -103,7 +104,8 @@ describe('the vault', () => {
     const lost = kek();
     const sealed = createVault([lost]).seal(Buffer.from('x'), 'kid 1');
     const error = failure(() => createVault([kek()]).open(sealed, 'kid 1'));
-    expect(error).toMatchObject({ code: 'unknown_key', kekId: toKekId(lost), what: 'kid 1' });
+    expect(error).toMatchObject({ code: 'unknown_key', kekId: toKekId(lost) });
+    expect(error.message).toContain('kid 1');
     expect(error.message).toContain(toKekId(lost));
     expect(error.message).not.toContain(lost.toString('base64url'));
   });

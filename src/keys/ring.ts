@@ -1,19 +1,17 @@
-// The ring of signing keys as plain data, and what each key is at a moment. Owns the states and the questions one can ask
-// a ring; ring-steps.ts and emergency.ts change it, key-store.ts keeps it. All times are epoch milliseconds, as Clock.
-import type { PublicJwk } from './key-set.ts';
+// The ring of signing keys as plain data, and what each key is at a moment. All times are epoch milliseconds.
 import type { Timing } from './timing.ts';
 
-export type KeyState = 'generated' | 'published' | 'active' | 'retired' | 'removed' | 'compromised';
+export type KeyState = 'published' | 'active' | 'retired' | 'removed' | 'compromised';
 
-/** The life of one key. Times in the future are appointments: all nodes keep them by their own clock. */
-export type KeyTimes = {
-  readonly createdAt: number;
-  /** Since when it is in the ring, and so in every JWKS that has read the ring. Absent: generated only. */
-  readonly publishedAt?: number | undefined;
-  readonly activateAt?: number | undefined;
-  readonly retireAt?: number | undefined;
-  readonly removeAt?: number | undefined;
-  readonly compromisedAt?: number | undefined;
+/** A key as JWKS shows it: these members and no other. */
+export type PublicJwk = {
+  readonly kty: 'RSA';
+  readonly use: 'sig';
+  /** RFC 7638 thumbprint, or the imported key's own kid. */
+  readonly kid: string;
+  readonly alg: 'RS256';
+  readonly n: string;
+  readonly e: string;
 };
 
 /** A sealed key that no ring holds yet. */
@@ -28,7 +26,15 @@ export type NewKey = {
   readonly sealed?: string | undefined;
 };
 
-export type RingKey = NewKey & KeyTimes & { readonly publishedAt: number };
+/** A key and its times. Those in the future are appointments: each node keeps them by its own clock. */
+export type RingKey = NewKey & {
+  /** Since when it is in the ring, and so in every JWKS that has read the ring. */
+  readonly publishedAt: number;
+  readonly activateAt?: number | undefined;
+  readonly retireAt?: number | undefined;
+  readonly removeAt?: number | undefined;
+  readonly compromisedAt?: number | undefined;
+};
 
 /** What is left of a key that is gone, so that neither its kid nor the key itself can come back. */
 export type Tombstone = {
@@ -50,7 +56,7 @@ export type Ring = {
 
 /** What a ring belongs to. */
 export type Installation = {
-  /** See `pepperId`. */
+  /** Which pepper it is, without giving anything of it away. */
   readonly pepper: string;
   readonly issuer?: string | undefined;
 };
@@ -66,36 +72,26 @@ export class KeyringError extends Error {
   }
 }
 
-/** What `key` is at `now` (epoch milliseconds). */
-export function stateOf(key: KeyTimes, now: number): KeyState {
+export function stateOf(key: RingKey, now: number): KeyState {
   if (key.compromisedAt !== undefined) return 'compromised';
   if (isPast(key.removeAt, now)) return 'removed';
   if (isPast(key.retireAt, now)) return 'retired';
-  if (isPast(key.activateAt, now)) return 'active';
-  return key.publishedAt === undefined ? 'generated' : 'published';
+  return isPast(key.activateAt, now) ? 'active' : 'published';
 }
 
 /** The key that signs at `now`: the latest appointment that has come. Undefined only on a clock far behind the ring's. */
 export function activeKey(ring: Ring, now: number): RingKey | undefined {
-  return ring.keys
-    .filter((key) => stateOf(key, now) === 'active')
-    .reduce<RingKey | undefined>(
-      (latest, key) => ((latest?.activateAt ?? -Infinity) < (key.activateAt ?? 0) ? key : latest),
-      undefined,
-    );
+  const active = ring.keys.filter((key) => stateOf(key, now) === 'active');
+  return active.toSorted((a, b) => (b.activateAt ?? 0) - (a.activateAt ?? 0))[0];
 }
 
 /** The keys of a JWKS at `now`: active first, then those that will sign, then those that only verify. */
 export function publishedKeys(ring: Ring, now: number): readonly RingKey[] {
-  const active = activeKey(ring, now);
-  const inState = (state: KeyState): RingKey[] =>
-    ring.keys.filter((key) => key !== active && stateOf(key, now) === state);
-  return [
-    ...(active === undefined ? [] : [active]),
-    ...inState('published'),
-    ...inState('active'),
-    ...inState('retired'),
-  ];
+  const first = activeKey(ring, now);
+  const others = (['published', 'active', 'retired'] as const).flatMap((state) =>
+    ring.keys.filter((key) => key !== first && stateOf(key, now) === state),
+  );
+  return first === undefined ? others : [first, ...others];
 }
 
 /** Published keys without an appointment, the next one to sign first. A sound ring always has one. */

@@ -1,0 +1,78 @@
+// What belongs together in a store: the ring, the pepper (the secret under which bearer values are hashed before they are stored)
+// and the issuer. The ring names the other two.
+import { createHmac, randomBytes } from 'node:crypto';
+import type { DocumentStore } from '../store/store.ts';
+import type { Installation, Ring } from './ring.ts';
+import { KEYS_COLLECTION, KeyStoreError, PEPPER_ID } from './ring-document.ts';
+import { VaultError, type Vault } from './vault.ts';
+
+const PEPPER_BYTES = 32;
+const SEAL_NAME = 'the pepper';
+
+export function newPepper(): Buffer {
+  return randomBytes(PEPPER_BYTES);
+}
+
+export function toInstallation(pepper: Buffer, issuer: string | undefined): Installation {
+  return { pepper: pepperId(pepper), issuer };
+}
+
+/** False: a ring of an earlier version, which doesn't say yet what it belongs to. */
+export function isClaimed({ installation }: Ring, issuer: string | undefined): boolean {
+  return installation !== undefined && (installation.issuer !== undefined || issuer === undefined);
+}
+
+/** `pepper`: the one to which the ring must belong. */
+export function belongsTo({ installation }: Ring, pepper: Buffer): boolean {
+  return installation === undefined || installation.pepper === pepperId(pepper);
+}
+
+/** Throws KeyStoreError `foreign`. */
+export function assertIssuer({ installation }: Ring, issuer: string | undefined): void {
+  const stored = installation?.issuer;
+  if (stored === undefined || issuer === undefined || stored === issuer) return;
+  throw new KeyStoreError(
+    'foreign',
+    `the store belongs to the issuer ${stored}, not to ${issuer}: give each issuer a store of its own (on Redis, a prefix in ` +
+      'the URL will do), or, if it has a new name, run "postern store set-issuer"',
+  );
+}
+
+export function sealPepper(pepper: Buffer, vault: Vault): string {
+  return vault.seal(pepper, SEAL_NAME);
+}
+
+/** Throws KeyStoreError `unreadable` or `tampered`. */
+export function openPepper(sealed: string, vault: Vault): Buffer {
+  return translate(() => vault.open(sealed, SEAL_NAME));
+}
+
+/** The pepper is sealed with another encryption key than the first. */
+export async function pepperNeedsRewrap(documents: DocumentStore, vault: Vault): Promise<boolean> {
+  const stored = await documents.get(KEYS_COLLECTION, PEPPER_ID);
+  return stored !== undefined && vault.needsRewrap(stored.value);
+}
+
+/** Wraps the pepper under the first encryption key. False: it was already, or there is none. */
+export async function rewrapPepper(documents: DocumentStore, vault: Vault): Promise<boolean> {
+  const stored = await documents.get(KEYS_COLLECTION, PEPPER_ID);
+  if (stored === undefined || !vault.needsRewrap(stored.value)) return false;
+  const rewrapped = translate(() => vault.rewrap(stored.value, SEAL_NAME));
+  // False: another process was first, and it wrote the same.
+  return await documents.put(KEYS_COLLECTION, PEPPER_ID, rewrapped, stored.version);
+}
+
+function translate<T>(open: () => T): T {
+  try {
+    return open();
+  } catch (error) {
+    if (!(error instanceof VaultError)) throw error;
+    const code = error.code === 'unknown_key' ? 'unreadable' : 'tampered';
+    throw new KeyStoreError(code, error.message, { cause: error });
+  }
+}
+
+/** Says which pepper it is and gives nothing of it away. */
+function pepperId(pepper: Buffer): string {
+  return createHmac('sha256', pepper).update('postern v1 pepper').digest('base64url').slice(0, 22);
+}

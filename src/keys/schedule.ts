@@ -1,0 +1,221 @@
+// The planned life of the ring: which step is due next, the ring after it, and what becomes of each key. Pure. Emergencies are in
+// emergency.ts.
+import {
+  activeKey,
+  assertNew,
+  KeyringError,
+  ms,
+  reserveKeys,
+  scheduledKeys,
+  stateOf,
+  type KeyState,
+  type NewKey,
+  type Ring,
+  type RingKey,
+} from './ring.ts';
+import type { Timing } from './timing.ts';
+
+/**
+ * `publish`: a reserve is missing. `activate`: make the appointment at which the reserve takes over, and publish the one after
+ * it. `extend`: tokens live longer than when the key was retired. `retire`: destroy a private part. `remove`: leave a tombstone.
+ */
+export type StepKind = DueStep['kind'];
+
+/**
+ * `at` in epoch milliseconds; not after now: due. It depends on the ring alone, so a step that isn't taken is overdue ever longer.
+ */
+export type DueStep =
+  | { readonly kind: 'publish' | 'activate'; readonly at: number }
+  | { readonly kind: 'extend' | 'retire' | 'remove'; readonly at: number; readonly kid: string };
+
+/** The step that comes first. Undefined only when nothing can be planned (this clock is far behind the ring's). */
+export function nextStep(ring: Ring, now: number, timing: Timing): DueStep | undefined {
+  const steps: DueStep[] = [];
+  if (reserveKeys(ring).length === 0) {
+    steps.push({ kind: 'publish', at: Math.max(0, ...ring.keys.map((key) => key.publishedAt)) });
+  }
+  const since = activeKey(ring, now)?.activateAt;
+  if (since !== undefined && scheduledKeys(ring, now).length === 0) {
+    steps.push({ kind: 'activate', at: since + ms(timing.rotateEvery - timing.publishAhead) });
+  }
+  for (const key of ring.keys) steps.push(...stepsOf(key, now, timing));
+  return steps.toSorted((a, b) => a.at - b.at)[0];
+}
+
+function stepsOf(key: RingKey, now: number, timing: Timing): readonly DueStep[] {
+  const { kid, sealed, retireAt, removeAt, compromisedAt } = key;
+  if (compromisedAt !== undefined) {
+    return [{ kind: 'remove', at: compromisedAt + ms(timing.retireToRemove), kid }];
+  }
+  if (retireAt === undefined || removeAt === undefined) return [];
+  const steps: DueStep[] = [{ kind: 'remove', at: removeAt, kid }];
+  // After the skew: on a slower clock this key still signs, and a restart there needs its private part.
+  if (sealed !== undefined) steps.push({ kind: 'retire', at: retireAt + ms(timing.skew), kid });
+  // Never shortened: two versions of the configuration may run at once, and the longer one has live tokens.
+  if (removeAt > now && removeAt < verifiesUntil(retireAt, timing)) {
+    steps.push({ kind: 'extend', at: Math.min(retireAt, now), kid });
+  }
+  return steps;
+}
+
+/** True when a step that takes a key out of the reserve must be given a new one. */
+export function needsKey(ring: Ring): boolean {
+  return reserveKeys(ring).length < 2;
+}
+
+/**
+ * The ring after the step that is due, or the same ring when none is. Throws KeyringError `key_needed` when it has to
+ * publish a key and none was given.
+ */
+export function step(ring: Ring, now: number, timing: Timing, newKey?: NewKey): Ring {
+  const due = nextStep(ring, now, timing);
+  if (due === undefined || due.at > now) return ring;
+  switch (due.kind) {
+    case 'publish':
+      return withReserve(ring, now, newKey);
+    case 'activate':
+      return appoint(ring, plannedActivation(ring, now, timing), { now, timing, newKey });
+    case 'extend':
+      return edit(ring, due.kid, ({ retireAt = 0 }) => ({ removeAt: verifiesUntil(retireAt, timing) }));
+    case 'retire':
+      return edit(ring, due.kid, () => ({ sealed: undefined }));
+    default:
+      return bury(ring, due.kid, now);
+  }
+}
+
+/**
+ * A rotation by hand: the reserve gets the earliest appointment that no verifier can be surprised by; one that exists is
+ * brought forward. The same ring when nothing can be earlier.
+ */
+export function rotateNow(ring: Ring, now: number, timing: Timing, newKey?: NewKey): Ring {
+  const scheduled = scheduledKeys(ring, now)[0];
+  if (scheduled === undefined) return appoint(ring, now, { now, timing, newKey });
+  const at = earliestActivation(scheduled, now, timing);
+  const planned = scheduled.activateAt ?? at;
+  return at >= planned ? ring : withAppointment(ring, scheduled.kid, { at, instead: planned, timing });
+}
+
+/**
+ * Publishes an existing key as the next one to sign. It takes over an appointment that leaves it enough time to become known;
+ * otherwise it is first in reserve. Throws KeyringError for a kid or key that was here before.
+ */
+export function importNext(ring: Ring, newKey: NewKey, now: number, timing: Timing): Ring {
+  assertNew(ring, newKey);
+  const key: RingKey = { ...newKey, publishedAt: now };
+  const planned = scheduledKeys(ring, now).at(-1);
+  const at = planned?.activateAt;
+  if (planned === undefined || at === undefined || at < earliestActivation(key, now, timing)) {
+    return { ...ring, keys: [key, ...ring.keys] };
+  }
+  const { keys } = edit(ring, planned.kid, () => ({ activateAt: undefined }));
+  return { ...ring, keys: [{ ...key, activateAt: at }, ...keys] };
+}
+
+/** The ring, with `newKey` published when it has no reserve. Throws KeyringError `key_needed` or `duplicate_key`. */
+export function withReserve(ring: Ring, now: number, newKey: NewKey | undefined): Ring {
+  if (reserveKeys(ring).length > 0) return ring;
+  if (newKey === undefined) throw new KeyringError('key_needed', 'the ring needs a new key to publish');
+  assertNew(ring, newKey);
+  return { ...ring, keys: [...ring.keys, { ...newKey, publishedAt: now }] };
+}
+
+/** What a key is and what it becomes next. */
+export type KeySchedule = {
+  readonly key: RingKey;
+  readonly state: KeyState;
+  /** Epoch milliseconds. Absent: nothing is planned; this key stays what it is. */
+  readonly next?: { readonly state: KeyState; readonly at: number } | undefined;
+};
+
+/** One entry a key, in the ring's order. A forecast: a rotation by hand or an emergency may move it. */
+export function scheduleOf(ring: Ring, now: number, timing: Timing): readonly KeySchedule[] {
+  const appointed = scheduledKeys(ring, now).at(-1)?.activateAt;
+  // With an appointment made, the reserve's turn comes a whole period after it.
+  const changeAt =
+    appointed === undefined ? plannedActivation(ring, now, timing) : appointed + ms(timing.rotateEvery);
+  const [reserve] = reserveKeys(ring);
+  return ring.keys.map((key) => {
+    const state = stateOf(key, now);
+    if (state === 'published') {
+      return {
+        key,
+        state,
+        next: toNext('active', key.activateAt ?? (key === reserve ? changeAt : undefined)),
+      };
+    }
+    if (state === 'active') return { key, state, next: toNext('retired', key.retireAt ?? changeAt) };
+    return { key, state, next: toNext('removed', state === 'retired' ? key.removeAt : undefined) };
+  });
+}
+
+function toNext(state: KeyState, at: number | undefined): KeySchedule['next'] {
+  return at === undefined ? undefined : { state, at };
+}
+
+/** When the first reserve will take over as planned, epoch milliseconds. Undefined when nothing can be planned. */
+function plannedActivation(ring: Ring, now: number, timing: Timing): number | undefined {
+  const next = reserveKeys(ring)[0];
+  const since = activeKey(ring, now)?.activateAt;
+  if (next === undefined || since === undefined) return undefined;
+  return Math.max(since + ms(timing.rotateEvery), earliestActivation(next, now, timing));
+}
+
+/** Lets the first reserve sign from `wished` on, or as soon as it can. */
+function appoint(
+  ring: Ring,
+  wished: number | undefined,
+  {
+    now,
+    timing,
+    newKey,
+  }: { readonly now: number; readonly timing: Timing; readonly newKey?: NewKey | undefined },
+): Ring {
+  const next = reserveKeys(ring)[0];
+  if (next === undefined) throw new KeyringError('no_reserve', 'the ring has no key that could sign next');
+  const at = Math.max(wished ?? now, earliestActivation(next, now, timing));
+  return withReserve(withAppointment(ring, next.kid, { at, timing }), now, newKey);
+}
+
+// Two bounds: verifiers must have been able to see the key, and every node must have read the appointment before it comes.
+function earliestActivation(key: RingKey, now: number, timing: Timing): number {
+  return Math.max(key.publishedAt + ms(timing.publishToActivate), now + ms(timing.propagation + timing.skew));
+}
+
+/** Lets `kid` sign from `at` on, and the key before it until then. `instead`: the appointment that is moved. */
+function withAppointment(
+  ring: Ring,
+  kid: string,
+  { at, instead, timing }: { readonly at: number; readonly instead?: number; readonly timing: Timing },
+): Ring {
+  const keys = ring.keys.map((key) => {
+    if (key.kid === kid) return { ...key, activateAt: at };
+    const isBefore =
+      key.compromisedAt === undefined && key.activateAt !== undefined && key.retireAt === instead;
+    return isBefore ? { ...key, retireAt: at, removeAt: verifiesUntil(at, timing) } : key;
+  });
+  return { ...ring, keys };
+}
+
+function verifiesUntil(retireAt: number, timing: Timing): number {
+  return retireAt + ms(timing.retireToRemove);
+}
+
+function edit(ring: Ring, kid: string, change: (key: RingKey) => Partial<RingKey>): Ring {
+  return { ...ring, keys: ring.keys.map((key) => (key.kid === kid ? { ...key, ...change(key) } : key)) };
+}
+
+function bury(ring: Ring, kid: string, now: number): Ring {
+  const buried = ring.keys.filter((key) => key.kid === kid);
+  const tombstones = buried.map(({ thumbprint, compromisedAt }) => ({
+    kid,
+    thumbprint,
+    end: compromisedAt === undefined ? ('removed' as const) : ('compromised' as const),
+    at: compromisedAt ?? now,
+  }));
+  return {
+    ...ring,
+    keys: ring.keys.filter((key) => key.kid !== kid),
+    gone: [...ring.gone, ...tombstones],
+  };
+}
