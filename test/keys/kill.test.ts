@@ -193,7 +193,7 @@ describe('a process that is killed with SIGKILL', () => {
         await Promise.all([killOnce(name, run), killOnce(name, run + 1)]);
       }
     },
-    60_000,
+    180_000,
   );
 
   it.each(['lmdb', 'redis'] as const)(
