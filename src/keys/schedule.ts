@@ -79,9 +79,10 @@ export function step(ring: Ring, now: number, timing: Timing, newKey?: NewKey): 
       return edit(ring, due.kid, ({ retireAt = 0 }) => ({ removeAt: verifiesUntil(retireAt, timing) }));
     case 'retire':
       return edit(ring, due.kid, () => ({ sealed: undefined }));
-    default:
-      return bury(ring, due.kid, now);
+    case 'remove':
+      break;
   }
+  return bury(ring, due.kid, now);
 }
 
 /**

@@ -64,14 +64,14 @@ export function createWorld(keks: readonly Buffer[] = [kek()]): World {
   const clock = { now: START };
   const now = (): number => clock.now;
   const vault = createVault(keks);
-  const generateKey = namedKeys();
+  const makeKey = namedKeys();
   return {
     documents,
     clock,
     vault,
     now,
-    generateKey,
+    generateKey: makeKey,
     process: (overrides) =>
-      createKeyStore({ documents, vault, now, timing: TIMING, generateKey, ...overrides }),
+      createKeyStore({ documents, vault, now, timing: TIMING, generateKey: makeKey, ...overrides }),
   };
 }
