@@ -27,10 +27,7 @@ export interface Attempts {
 }
 
 export function createAttempts(add: Add, now: Clock): Attempts {
-  const refusals = new BoundedMap<{ waitUntil: number; cachedUntil: number }>(
-    () => ({ waitUntil: 0, cachedUntil: 0 }),
-    () => true,
-  );
+  const refusals = new BoundedMap(() => ({ waitUntil: 0, cachedUntil: 0 }));
   const cacheOf = ({ name, subject }: Quota) => refusals.get(`${name}\n${subject}`);
 
   function cachedRefusal(quotas: readonly Quota[]): Refusal | undefined {

@@ -7,23 +7,17 @@ export class BoundedMap<Value> {
   readonly #entries = new Map<string, Value>();
   readonly #create: () => Value;
   readonly #mayForget: (value: Value) => boolean;
-  readonly #max: number;
 
   /** An entry that somebody waits for is kept: `mayForget` says which is not. */
-  constructor(create: () => Value, mayForget: (value: Value) => boolean, max = MAX_ENTRIES) {
+  constructor(create: () => Value, mayForget: (value: Value) => boolean = () => true) {
     this.#create = create;
     this.#mayForget = mayForget;
-    this.#max = max;
-  }
-
-  get size(): number {
-    return this.#entries.size;
   }
 
   get(key: string): Value {
     const found = this.#entries.get(key);
     if (found !== undefined) return found;
-    if (this.#entries.size >= this.#max) this.#forgetSome();
+    if (this.#entries.size >= MAX_ENTRIES) this.#forgetSome();
     const created = this.#create();
     this.#entries.set(key, created);
     return created;
@@ -31,7 +25,7 @@ export class BoundedMap<Value> {
 
   /** A tenth at a time, so that a flood of new callers doesn't pay for a search each. */
   #forgetSome(): void {
-    let excess = Math.max(1, Math.floor(this.#max / 10));
+    let excess = MAX_ENTRIES / 10;
     for (const [key, value] of this.#entries) {
       if (excess === 0) return;
       if (!this.#mayForget(value)) continue;

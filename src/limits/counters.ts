@@ -40,10 +40,7 @@ export function createCounters(store: CounterStore, hash: KeyedHash): Counters {
 
 /** As `add`; where the store can't be asked the process counts for itself, so there is always a limit. */
 export function orAlone(add: Add, now: Clock): Add {
-  const windows = new BoundedMap<{ count: number; endsAt: number }>(
-    () => ({ count: 0, endsAt: 0 }),
-    () => true,
-  );
+  const windows = new BoundedMap(() => ({ count: 0, endsAt: 0 }));
   let pausedUntil = -Infinity;
 
   function addAlone(quota: Quota, points: number): Count {

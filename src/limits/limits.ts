@@ -52,8 +52,6 @@ export interface Limits {
    * looked at before `attemptSecret`; for anybody else that would be a guess that isn't counted.
    */
   isKnownClient(endpoint: ClientEndpoint, clientId: string, address: string): boolean;
-  /** Takes a note that a known client was right. False: `attemptSecret` has to. */
-  confirmSecret(endpoint: ClientEndpoint, clientId: string, address: string): boolean;
   /** Resolves what `compare` does, and counts it as an attempt unless it is true; throws TooManyRequests before it runs. */
   attemptSecret(
     endpoint: ClientEndpoint,
@@ -161,7 +159,6 @@ function limitsOf(rates: RateLimits, { leases, secrets, signIn, onLimited }: Sha
       await take(`${endpoint}.unknown`, rate, subjectOf(client, address));
     },
     isKnownClient: (endpoint, clientId, address) => secrets.isKnown(failuresOf(endpoint, clientId, address)),
-    confirmSecret: (endpoint, clientId, address) => secrets.confirm(failuresOf(endpoint, clientId, address)),
     async attemptSecret(endpoint, clientId, address, compare) {
       const perAddress: Quota = {
         name: `${endpoint}.address_failures`,

@@ -20,8 +20,6 @@ const NEW_AT_ONCE = 4;
 export interface SecretAttempts {
   /** Whether the client has been right from this address, and nothing was wrong there since. */
   isKnown(perClient: Quota): boolean;
-  /** A known client was right just now, with no other attempt under way. False: ask `attempt`, which counts. */
-  confirm(perClient: Quota): boolean;
   attempt(
     /** For the client and the address, then for the address over all clients. */
     quotas: readonly [Quota, Quota],
@@ -40,18 +38,11 @@ export function createSecretAttempts(attempts: Attempts, now: Clock): SecretAtte
   );
   const addresses = new BoundedMap(
     () => new Semaphore(),
-    (semaphore) => semaphore.isIdle,
+    ({ isIdle }) => isIdle,
   );
 
   return {
     isKnown: (perClient) => now() < clients.get(keyOf(perClient)).knownUntil,
-
-    confirm(perClient) {
-      const client = clients.get(keyOf(perClient));
-      if (now() >= client.knownUntil || !client.whenKnown.isIdle) return false;
-      client.knownUntil = now() + KNOWN_MS;
-      return true;
-    },
 
     async attempt(quotas, refuse, compare) {
       const [perClient, perAddress] = quotas;

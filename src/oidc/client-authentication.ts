@@ -57,9 +57,7 @@ export function createSecretComparison({
       const match = findFastSecret(secrets, digestOf(secret), now() / 1000);
       if (match === undefined) return undefined;
       return async function count() {
-        if (!limits.confirmSecret(endpoint, clientId, address)) {
-          await limits.attemptSecret(endpoint, clientId, address, () => Promise.resolve(true));
-        }
+        await limits.attemptSecret(endpoint, clientId, address, () => Promise.resolve(true));
         onSecretUsed?.(client, match);
         await limits.takeClient(endpoint, client, address);
       };
@@ -72,10 +70,7 @@ export function createSecretComparison({
  * enough. Whether the hash is still a live one of the client's is asked elsewhere, each time.
  */
 export function rememberProven(verifySlow: VerifySlow): VerifySlow {
-  const proven = new BoundedMap<{ digest?: Buffer }>(
-    () => ({}),
-    () => true,
-  );
+  const proven = new BoundedMap<{ digest?: Buffer }>(() => ({}));
   return async function verifyUnlessProven(phc, secret) {
     const known = proven.get(phc);
     const digest = digestOf(secret);

@@ -261,20 +261,6 @@ describe('an attempt with a secret', () => {
     expect(compare.mock.calls.length).toBeLessThanOrEqual(2);
   });
 
-  it('that was right at once needs no turn, of a known client alone and with no guess in the air', async () => {
-    const limits = limitsOf();
-    const confirm = () => limits.confirmSecret('token', 'a', HERE);
-    expect(confirm()).toBe(false);
-    await attempt(limits, 'a', HERE, true)();
-    expect(confirm()).toBe(true);
-    expect(limits.confirmSecret('token', 'a', THERE)).toBe(false);
-    expect(limits.confirmSecret('introspection', 'a', HERE)).toBe(false);
-    const guess = attempt(limits, 'a', HERE)();
-    expect(confirm()).toBe(false);
-    await guess;
-    expect(confirm()).toBe(false);
-  });
-
   it('that could not be compared is none', async () => {
     const limits = limitsOf();
     const busy = new Error('busy');
