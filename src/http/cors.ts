@@ -1,4 +1,4 @@
-// Cross-origin access by allowlist (Spec §4), in front of the engine, which would allow everybody. Exact origins,
+// Cross-origin access by allowlist, in front of the engine, which would allow everybody. Exact origins,
 // never credentials, nothing on pages.
 import type { Context, Middleware } from 'koa';
 import type { Client } from '../config/config.ts';
@@ -13,13 +13,13 @@ export type CorsParts = {
 };
 
 export function allowOrigins({ allowedOrigins, clients, findClient }: CorsParts): Middleware {
-  const forEverybody = new Set(allowedOrigins);
-  const forSomebody = new Set([...allowedOrigins, ...clients.flatMap((client) => client.allowedCorsOrigins)]);
+  const ofService = new Set(allowedOrigins);
+  const ofAnyClient = new Set([...allowedOrigins, ...clients.flatMap((client) => client.allowedCorsOrigins)]);
 
   /** Before the client is known its own list can't be asked: then any client's origin may read the answer. */
   function isAllowed(origin: string, clientId: string | undefined): boolean {
-    if (forEverybody.has(origin)) return true;
-    if (clientId === undefined) return forSomebody.has(origin);
+    if (ofService.has(origin)) return true;
+    if (clientId === undefined) return ofAnyClient.has(origin);
     return findClient(clientId)?.allowedCorsOrigins.includes(origin) ?? false;
   }
 
@@ -50,7 +50,7 @@ function allow(ctx: Context, origin: string, isPreflight: boolean): void {
   });
 }
 
-/** The engine's own, which reflect whoever asks. */
+/** The engine's own, which reflect any origin. */
 function removeCorsHeaders(ctx: Context): void {
   for (const name of ctx.res.getHeaderNames()) {
     if (name.startsWith('access-control-')) ctx.remove(name);

@@ -1,11 +1,11 @@
-// An HTTP server whose close loses no request (HT-37): it accepts no further connection, every answer from then on is the
-// last of its connection, and connections that nobody uses end after a moment. Owns that; server.ts has the deadlines.
+// An HTTP server whose close loses no request: it accepts no further connection, every answer from then on is the
+// last of its connection, and connections that nobody uses end after a moment. server.ts has the deadlines.
 import { Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { Server as Acceptor, type Socket } from 'node:net';
 
 /** Below the 10 s after which container runtimes kill. */
 const DRAIN_TIMEOUT_MS = 8000;
-/** Who keeps a connection busy has the next request on its way when the stop comes: so long it may take to be here. */
+/** A busy connection has its next request on the way when the stop comes; it may take this long to arrive. */
 const NEXT_REQUEST_MS = 500;
 
 export class DrainingServer extends Server {
@@ -44,7 +44,7 @@ export class DrainingServer extends Server {
   }
 
   async #drain(): Promise<void> {
-    // Not http's own close: that cuts whoever is between two requests, and ends the deadlines for slow ones.
+    // Not http's own close: that cuts a caller between two requests, and ends the deadlines for slow ones.
     const closed = new Promise<void>((resolve) => Acceptor.prototype.close.call(this, () => resolve()));
     for (const response of this.#answers) sayLast(response);
     const isQuiet = this.#answers.size === 0 && performance.now() - this.#answeredAt > NEXT_REQUEST_MS;

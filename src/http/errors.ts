@@ -42,7 +42,7 @@ function toAnswer(error: unknown, ctx: Context): Answer {
     return {
       status: 503,
       error: 'temporarily_unavailable',
-      // Somebody who signs out must not take the session for ended.
+      // A person who signs out must not take the session for ended.
       description: ctx.path.startsWith(ENDPOINTS.logout)
         ? 'the service can not answer right now, so you may still be signed in: try again in a moment'
         : 'the service can not answer right now, try again in a moment',

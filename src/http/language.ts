@@ -9,7 +9,7 @@ import type { Pages } from '../views/pages.ts';
 const PROGRAM_PATHS = ENDPOINT_TABLE.filter(({ caller }) => caller !== 'person').map(({ path }) => path);
 const PROGRAM_FOLDERS = ['/assets/', '/.well-known/'];
 const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
-/** So long a choice beats what the app asks for: at least until the sign-in that it was made in is over. */
+/** A choice beats what the app asks for until the sign-in that it was made in is over. */
 const FRESH_MS = 60 * 60 * 1000;
 
 /** Sets `ctx.state.language` (what is known) and `ctx.state.locale` (what follows from it without an app's wish). */
@@ -31,7 +31,7 @@ export function setLanguage(pages: Pages, issuer: string): Middleware {
   }
 
   return async function setLocale(ctx, next) {
-    // Programs read no pages, and what is cached for everybody must not carry somebody's cookie.
+    // Programs read no pages, and a cached answer must not carry one caller's cookie.
     if (!isPage(ctx.path)) {
       ctx.state['locale'] = forPrograms;
       return next();

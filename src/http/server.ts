@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { DrainingServer } from './draining-server.ts';
 
 const SECOND = 1000;
-/** Slow headers are cut off here, slow bodies at REQUEST_TIMEOUT (HT-23, HT-24). */
+/** Slow headers are cut off here, slow bodies at REQUEST_TIMEOUT. */
 const HEADERS_TIMEOUT = 8 * SECOND;
 const REQUEST_TIMEOUT = 12 * SECOND;
 const KEEP_ALIVE_TIMEOUT = 65 * SECOND;
@@ -43,7 +43,7 @@ export function createListener(
   // With workers, a full one would hand connections back, and full ones would toss them among themselves.
   Object.assign(server, { maxConnections, dropMaxConnection: true });
   server.on('clientError', answerUnreadable);
-  // HT-36: connections that only wait for a next request make room for new ones, long before none is left. Those that
+  // Connections that only wait for a next request make room for new ones, long before none is left. Those that
   // hold up a request end by their deadlines.
   server.on('connection', (socket: Socket) => {
     keepAddress(socket);
@@ -94,7 +94,7 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
     "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'",
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
-  // Whoever goes on sending doesn't keep the connection.
+  // A caller that goes on sending doesn't keep the connection.
   socket.once('finish', () => socket.destroy());
 }
 
