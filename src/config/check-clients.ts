@@ -33,7 +33,7 @@ const RULES = [
   rule(['scope', 'grant_types'], (client) => {
     const personal = client.scope.filter((token) => PERSON_SCOPES.includes(token));
     return isMachine(client) && personal.length > 0
-      ? `a client_credentials client has no person, so no ${personal.join(', ')} (Spec §1)`
+      ? `a client_credentials client acts for no person: remove ${personal.join(', ')}`
       : undefined;
   }),
   rule(['scope', 'grant_types'], (client) =>
@@ -100,11 +100,11 @@ function redirectsFault(
 ): string | undefined {
   if (uris.length === 0 || client.grant_types.includes('authorization_code')) {
     return uris.length > 0 && isMachine(client)
-      ? 'a client_credentials client has no redirect URIs: make one client per service (Spec §5)'
+      ? 'a client_credentials client has no redirect URIs: make one client per service'
       : undefined;
   }
   return isMachine(client)
-    ? 'a client_credentials client has no redirect URIs (Spec §2)'
+    ? 'a client_credentials client has no redirect URIs: remove them'
     : 'redirect URIs need authorization_code in grant_types';
 }
 

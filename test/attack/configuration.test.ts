@@ -171,7 +171,7 @@ describe('CF-09: clients that contradict themselves', () => {
     ],
     ['offline_access without refresh tokens', { ...web, scope: 'openid offline_access' }, /offline_access/],
     ['public, without PKCE', { ...pub, require_pkce: false }, /require_pkce|must be true/],
-    ['a machine that is a person', { ...machine, scope: 'openid' }, /no person/],
+    ['a machine that is a person', { ...machine, scope: 'openid' }, /acts for no person/],
     ['an identifier of a person', { ...web, client_id: 'usr_alice00000000000001' }, /usr_/],
     ['a grant that does not exist', { ...web, grant_types: ['password'] }, /grant_types/],
     [

@@ -87,7 +87,7 @@ describe('CF-09: a client that contradicts itself is refused', () => {
       'client_credentials for a person',
       machine({ scope: 'reports.read openid' }),
       'scope',
-      'no person, so no openid',
+      'acts for no person: remove openid',
     ],
     [
       'public with a secret',
