@@ -48,7 +48,7 @@ export class FileWatch {
   readonly #stopped = new AbortController();
   readonly #folders = new Map<string, { readonly identity: string; readonly events: FSWatcher }>();
   #timer: NodeJS.Timeout | undefined;
-  /** How the files looked when they were last read. */
+  /** How the files looked before they were last read. */
   #known: Snapshot = new Map();
   #running: Promise<unknown> = Promise.resolve();
   #next: Promise<ReloadOutcome> | undefined;
@@ -117,7 +117,8 @@ export class FileWatch {
         seen = await this.#look();
         // Otherwise something was written while it was read, or it names files that nothing has looked at yet.
         if (isSame(settled, seen, mayBeReplaced)) {
-          this.#known = seen;
+          // What came in the place of a file while it was read is still to be read.
+          this.#known = isSame(settled, seen) ? seen : settled;
           await this.#follow();
           return takeOver();
         }

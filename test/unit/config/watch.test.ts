@@ -348,6 +348,32 @@ describe('many changes', () => {
     },
   );
 
+  it('end with the last one, also when it came while the one before was read', async () => {
+    const file = write(withClients('a'));
+    const current = await loadWithEnv(file);
+    let count = 0;
+    const changing = setInterval(() => replace(file, withClients(`c${(count += 1)}`)), 20);
+    const taken: (string | undefined)[] = [];
+    running = await watchConfig({
+      file,
+      current,
+      // It is first called when the file has been replaced all the time for a while.
+      load: async (name) => {
+        const loaded = await loadWithEnv(name);
+        clearInterval(changing);
+        if (taken.length === 0) replace(file, withClients('last'));
+        return loaded;
+      },
+      onConfig: ({ config }) => {
+        taken.push(config.clients[0]?.clientId);
+      },
+      onBroken: (error) => expect.fail(error.message),
+      onError: (error) => expect.fail(String(error)),
+      settleMs: SETTLE_MS,
+    });
+    await vi.waitFor(() => expect(taken).toEqual([expect.stringMatching(/^c/), 'last']), { timeout: 10_000 });
+  });
+
   it('end when the watch is stopped, also in the middle of one', async () => {
     const file = write(withClients('a'));
     const { watch, configs } = await watched(file);
