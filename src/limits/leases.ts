@@ -35,10 +35,10 @@ export function createLeases(add: Add, now: Clock): Leases {
   );
   const untilEnd = ({ endsAt }: Lease) => Math.max(1, endsAt - now());
 
-  /** Takes what all who wait need, or a part of what is left if that is more. */
+  /** Takes what all who wait need, or a part of what is left of the quota if that is more. */
   async function refill(lease: Lease, quota: Quota): Promise<void> {
     const { limit } = quota.rate;
-    const points = Math.max(lease.waiting - lease.left, Math.floor((limit - lease.used) / PARTS));
+    const points = Math.max(lease.waiting, Math.floor((limit - lease.used) / PARTS));
     try {
       const { count, resetsInMs } = await add(quota, points);
       lease.left += Math.max(0, points - Math.max(0, count - limit));
