@@ -1,5 +1,5 @@
-// The first thing a request meets: is its target one of ours, in its one form, with a method that is served there?
-// Owns paths and methods; everything behind it may rely on them. Bodies are their readers' business.
+// The first check of a request: its target is one of ours, in its one form, with a method that is served there. All later
+// middleware relies on it.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Context, Middleware, Next } from 'koa';

@@ -1,5 +1,5 @@
-// The language of the pages for one browser: what it says of itself, what the app asked for, and what the person chose
-// on a page of ours, which is remembered in a cookie. Owns the cookie and `?lang=`; the order is views/locale.ts.
+// The language of the pages for one browser: its own, what the app asked for, and what the person chose on a page, which a
+// cookie remembers.
 import type { Context, Middleware } from 'koa';
 import { ENDPOINT_TABLE } from '../config/endpoints.ts';
 import { cookieNames } from '../oidc/cookie-names.ts';

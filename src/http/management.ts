@@ -1,4 +1,4 @@
-// The management listener: health and metrics for whoever runs the service, and the newcomer's try-out page. Never on the public port.
+// The management listener: health and metrics for operators, and the newcomer's try-out page. Never on the public port.
 import { isIP } from 'node:net';
 import Koa from 'koa';
 import type { Middleware } from 'koa';

@@ -108,7 +108,7 @@ async function finishSignIn(ctx: Context, issuer: string, { client, callback }: 
   return { outcome: 'signed_in', sections: await readTokens(issuer, tokens, pending.nonce) };
 }
 
-/** Verified offline, as an API would: with the published keys alone (Spec §5). */
+/** Verified offline, as an API would: with the published keys alone. */
 async function readTokens(issuer: string, tokens: TokenAnswer, nonce: string) {
   const keys = createRemoteJWKSet(new URL(`${issuer}${ENDPOINTS.jwks}`));
   const pinned = { issuer, algorithms: ['RS256'] };

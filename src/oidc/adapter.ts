@@ -56,13 +56,13 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
         kind: model,
         key: keyOf(id),
         payload: toText(id, payload),
-        // The engine gives every model here a lifetime; without one the store refuses (RD-04).
+        // The engine gives every model here a lifetime; without one the store refuses.
         ttlSeconds: expiresIn ?? Number.NaN,
         grant: grantOf(id, payload),
         // Lost, it would be unknown to the revocation that ends the access token of the same answer (RFC 7009 §2.2).
         isAwaited: model === 'RefreshToken',
       });
-      // 'grant_revoked' is not an error: whoever replayed the code or the token gets what is dead already (PK-11).
+      // 'grant_revoked' is not an error: a replayed code or token leads to what is dead already.
       return undefined;
     },
 
@@ -92,10 +92,10 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
       if (model === GRANT) return revokeGrant(id);
       if (model === 'Session') return sessions.end(id);
       // Only a revocation destroys one of these, and it ends the grant: the tombstone first, so that an outage in between
-      // leaves nothing of the family alive that a repeat would no longer find (RD-10).
+      // leaves nothing of the family alive that a repeat would no longer find.
       if (GRANTABLE.has(model)) await revokeGrantOf(id);
       const destroyed = await records.destroy(model, keyOf(id));
-      // The engine ends an interaction to go on with its result: a second one at the same time would get a code too (LG-11).
+      // The engine ends an interaction to go on with its result: a second one at the same time would get a code too.
       if (model === 'Interaction' && destroyed === 'gone') {
         throw new errors.SessionNotFound('interaction session not found');
       }

@@ -94,7 +94,7 @@ export function recordEvents(
   });
 
   provider.on('end_session.success', (ctx: KoaContextWithOIDC) => {
-    // Whoever answered "stay signed in" also comes by here.
+    // An answer of "stay signed in" also ends here.
     if (ctx.oidc.params?.['logout'] === undefined) return;
     afterwards(() => recordSignOut(audit, ctx));
   });

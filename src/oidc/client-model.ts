@@ -2,7 +2,7 @@
 import type { Client } from '../config/config.ts';
 import type { ClientModel } from '../views/models.ts';
 
-/** People never meet a service, so no page names it to whoever sends its id. */
+/** People never meet a service, so no page names it to a caller that sends its id. */
 export function isForPeople({ redirectUris }: Client): boolean {
   return redirectUris.length > 0;
 }
@@ -19,7 +19,7 @@ export function toClientModel(client: Client, issuer: string): ClientModel {
   };
 }
 
-/** OIDC Core §4: the app begins a sign-in itself when it is told the issuer. */
+/** OIDC Core §4: the app begins a sign-in itself when it is given the issuer. */
 function startOf({ initiateLoginUri, clientUri }: Client, issuer: string): string | undefined {
   if (initiateLoginUri === undefined) return clientUri;
   const url = new URL(initiateLoginUri);

@@ -39,7 +39,7 @@ export type OpenInteraction = {
   readonly isConfirmation: boolean;
   /** What the app asks for, granted or not. */
   readonly asked: { readonly scopes: readonly string[]; readonly resource: string | undefined };
-  /** What is still to be granted; the only source of what a consent grants (LG-13). */
+  /** What is still to be granted; the only source of what a consent grants. */
   readonly missing: {
     readonly scopes: readonly string[];
     readonly claims: readonly string[];
@@ -60,7 +60,7 @@ export interface Interactions {
   /** Goes on with the person who is signed in. */
   finishSelection(ctx: Context, interaction: OpenInteraction): Promise<string | undefined>;
   finishConsent(ctx: Context, interaction: OpenInteraction): Promise<string | undefined>;
-  /** RFC 6749 §4.1.2.1: the app is told access_denied. */
+  /** RFC 6749 §4.1.2.1: the app gets access_denied. */
   deny(ctx: Context, interaction: OpenInteraction): Promise<string | undefined>;
 }
 
@@ -84,7 +84,7 @@ export function createInteractions(engine: Engine, adapter: AdapterParts, audit:
     uid: string,
     result: Result | (() => Promise<Result>),
   ): Promise<string | undefined> {
-    // One answer per interaction, whoever posts in parallel: the store picks the winner (LG-11).
+    // One answer per interaction: of parallel posts the store picks the winner.
     const won = await adapter.records.consume('Interaction', recordKey(adapter.hash, 'Interaction', uid));
     if (won !== 'consumed') return undefined;
     const made = typeof result === 'function' ? await result() : result;
@@ -120,7 +120,7 @@ export function createInteractions(engine: Engine, adapter: AdapterParts, audit:
       finish(ctx, uid, {
         // By itself the engine takes the time when the browser comes back, which may be after a new password was set.
         login: { accountId, ts: at, generation },
-        // Whoever signs in has chosen their account.
+        // A person who signs in has chosen their account.
         ...(prompt === 'select_account' && { select_account: {} }),
       }),
 

@@ -6,7 +6,7 @@ import { toTimingInput } from '../keys/timing.ts';
 import type { AudienceRules } from '../tokens/audience.ts';
 import type { Clock } from '../store/store.ts';
 
-/** A tombstone outlives every token of its grant by what clocks may differ: two minutes, each way (RD-28). */
+/** A tombstone outlives every token of its grant by what clocks may differ: two minutes, each way. */
 const SKEW_SECONDS = 240;
 
 type AudienceToken = { readonly aud?: string | undefined; readonly scope?: string | undefined };

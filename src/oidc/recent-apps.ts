@@ -21,7 +21,7 @@ export interface RecentApps {
 
 export function createRecentApps(issuer: string): RecentApps {
   const { apps: name } = cookieNames(issuer);
-  // Unsigned, it would name any client to whoever sends its id.
+  // Unsigned, it would name any client to any caller that sends its id.
   const options = {
     signed: true,
     httpOnly: true,

@@ -1,5 +1,4 @@
-// What stands in a record of the engine: its payload without the bearer value, its times by the clock of the store. Owns both ways
-// of the translation.
+// The payload of an engine's record as it is stored: without the bearer value, and with its times by the clock of the store.
 import type { AdapterPayload } from 'oidc-provider';
 import { FORM_VERSION, readForm } from '../store/form.ts';
 import type { StoreClock, StoredRecord } from '../store/store.ts';
@@ -55,7 +54,7 @@ const WITHIN = new Set(['result', 'login', 'extra']);
 
 /**
  * The engine goes by the clock of its machine: on another one, whose clock is off, a code would be dead or live on, and a sign-in
- * seem newer than the end of all sessions that came after it (RD-28).
+ * seem newer than the end of all sessions that came after it.
  */
 function moved<T extends Members>(payload: T, seconds: number): T {
   if (seconds === 0) return payload;

@@ -4,7 +4,7 @@ import type { KeySet } from '../keys/key-set.ts';
 import type { Clock } from '../store/store.ts';
 import type { AccessTokens } from '../tokens/access-token.ts';
 
-/** Spec §2 "JWKS": these members and no others. */
+/** RFC 7517 §4, RFC 7518 §6.3.1: the public members of an RSA key, and no others. */
 const PUBLISHED_MEMBERS = ['alg', 'e', 'kid', 'kty', 'n', 'use'].join();
 
 export async function assertSignsAndVerifies(

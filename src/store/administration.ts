@@ -1,8 +1,8 @@
-// What an operator asks of a store and the service never does: how fit its servers are, what it holds, and its documents
-// taken out and put in elsewhere. Owns the words for both engines; loads only the one that is asked.
+// What an operator asks of a store and the service never does: whether its servers are fit, what it holds, its documents copied
+// out and in. Only the engine in question is loaded.
 import type { StoreConfig } from '../config/config.ts';
 
-/** What one server of the store has to be told. */
+/** What an operator should change at one server of the store. */
 export type ServerFindings = {
   readonly server: string;
   readonly faults: readonly string[];

@@ -1,11 +1,10 @@
-// The JSON that others put into the store: each has a version, and may have members that a newer version added. Owns reading it
-// without a guess; what the members mean is the business of who wrote them.
+// Reads the JSON that is stored. Each has a version, and may have members that a newer version added.
 import { StoreUnavailable } from './store.ts';
 
 /** The form that this version writes, of everything it keeps as JSON. */
 export const FORM_VERSION = 1;
 
-/** Its members, those that this version doesn't know among them: whoever writes it again keeps them. */
+/** Its members, those that this version doesn't know among them: they are kept when it is written again. */
 export type StoredForm = Readonly<Record<string, unknown>>;
 
 /**

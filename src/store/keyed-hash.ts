@@ -1,5 +1,5 @@
-// Turns a bearer value into the name it is stored under, so that a copy of the store holds no credential and no
-// caller chooses key bytes. Owns the hash only; where the pepper lives is the vault's business.
+// Turns a bearer value into the name it is stored under, so that a copy of the store holds no credential and no caller chooses
+// key bytes.
 import { createHmac, createSecretKey } from 'node:crypto';
 
 /** HMAC-SHA-256 of `value` under the installation's pepper, base64url, always 43 characters. */

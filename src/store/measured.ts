@@ -1,5 +1,4 @@
-// The store with a measure on each operation: how long it took, whether it failed, and a span for whoever traces. Adds
-// nothing to what a store promises.
+// The store with a measure on each operation: how long it took, whether it failed, and a span when a trace is on.
 import { inSpan } from '../observability/trace.ts';
 import type { CounterStore, DocumentStore, RecordStore, Store } from './store.ts';
 

@@ -1,5 +1,5 @@
-// The store port: what a store promises, and nothing of how. Owns the contract that test/store/ runs on every
-// implementation. It knows no protocol: what a record means is the business of engine/, tokens/, keys/ and accounts/.
+// The store port: what a store promises. test/store/ runs this contract on every implementation. What a record means is up to
+// oidc/, tokens/, keys/ and users/.
 
 /**
  * One record with a time to live.

@@ -1,11 +1,11 @@
-// lmdb as an operator looks at it. Owns reading its tables as a whole; there is no server to find fault with.
+// What an operator asks of lmdb: its tables read as a whole.
 import { chmod, mkdir, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { countOne, type StoreAdministration } from '../administration.ts';
 import { DATA_FILE } from './files.ts';
 import { openFolder } from './lmdb-store.ts';
 
-/** Rejects where no service has made a store yet: whoever looks makes none, and an empty copy is no backup. */
+/** Rejects where no service has made a store yet: looking makes none, and an empty copy is no backup. */
 export async function administerLmdb(folder: string): Promise<StoreAdministration> {
   await stat(join(folder, DATA_FILE)).catch((cause: unknown) => {
     throw new Error(`there is no store in ${folder}`, { cause });

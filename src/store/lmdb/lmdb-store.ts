@@ -1,5 +1,5 @@
-// The embedded store: one folder on a local disk, shared by every process of one machine. Owns opening and closing;
-// never for a network disk, where lmdb's locks and memory map mean nothing.
+// The embedded store: one folder on a local disk, shared by every process of one machine. Never a network disk, where lmdb's
+// locks and memory map mean nothing.
 import { createSteadyClock } from './clock.ts';
 import { createLmdbCounters } from './counters.ts';
 import { createLmdbDocuments } from './documents.ts';

@@ -1,5 +1,4 @@
-// The tables of the embedded store, and the only two ways to touch them: `read` and `write`. Owns durability and the
-// translation of errors; what the rows mean is the business of the files that use it.
+// The tables of the embedded store, and the only two ways to touch them: `read` and `write`. Errors of lmdb become the store's.
 import { open, type Database } from 'lmdb';
 import { toReason } from './files.ts';
 import { StoreTakesNoWrites, StoreUnavailable } from '../store.ts';

@@ -212,7 +212,7 @@ function createClusterClient(place: RedisPlace): RedisClient {
     if (cluster.status !== 'ready') return undefined;
     const redis = nodeAt(name);
     if (redis !== undefined && isWritable(redis)) return { name: nameOf(redis), redis };
-    // Commands would queue up before a connection that isn't there: the caller is told, and it is made meanwhile.
+    // Commands would queue up before a connection that isn't there: the caller gets an error, and it is made meanwhile.
     if (redis?.status === 'wait') redis.connect().catch(() => undefined);
     cluster.refreshSlotsCache();
     return undefined;

@@ -195,7 +195,7 @@ async function liveGrantOf(connection: RedisConnection, id: string, at: number):
 }
 
 /**
- * What ended something and no replica has confirmed is neither there nor gone: whoever meets it waits for a replica, or
+ * What ended something and no replica has confirmed is neither there nor gone: a request that meets it waits for a replica, or
  * rejects. Else the repeat of a revocation that was answered with 503 would find nothing to do and say that it is done.
  */
 async function settleRecord(connection: RedisConnection, id: string): Promise<void> {

@@ -29,7 +29,7 @@ return 1`;
 
 /**
  * Deletes a record, with a grant only if it still belongs to it, and says what pointed to it (grant, alias) and its mark; else
- * nothing. With a mark it stays as an empty row until settleRecord, so that whoever asks meanwhile can't take it for settled.
+ * nothing. With a mark it stays as an empty row until settleRecord, so that a read meanwhile doesn't take it for settled.
  */
 const dropRecord = `
 local grant, pending = unpack(ARGV)

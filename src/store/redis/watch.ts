@@ -43,15 +43,15 @@ export function createWatch(client: RedisClient, leastReplicas: number): Watch {
   async function look(master: Master): Promise<Replication | undefined> {
     const { name, redis } = master;
     try {
-      const told = toReplication(parseInfo(await inTime(redis.info('replication'), COMMAND_MS)));
-      seen.set(name, { ...told, at: performance.now() });
-      if (told.role === 'master') {
+      const reply = toReplication(parseInfo(await inTime(redis.info('replication'), COMMAND_MS)));
+      seen.set(name, { ...reply, at: performance.now() });
+      if (reply.role === 'master') {
         demoted.delete(name);
       } else {
-        demoted.set(name, new Error(`it is a ${told.role}, not the master`));
+        demoted.set(name, new Error(`it is a ${reply.role}, not the master`));
         client.refresh();
       }
-      return told;
+      return reply;
     } catch (error) {
       if (error instanceof Late) client.drop(master);
       return undefined;
@@ -60,8 +60,8 @@ export function createWatch(client: RedisClient, leastReplicas: number): Watch {
 
   async function lookAtAll(): Promise<void> {
     const masters = client.masters().flatMap(({ name }) => client.masterAt(name) ?? []);
-    const told = await Promise.all(masters.filter(({ name }) => isWatched(name)).map(look));
-    for (const { history, online } of told.filter((one) => one !== undefined)) {
+    const replies = await Promise.all(masters.filter(({ name }) => isWatched(name)).map(look));
+    for (const { history, online } of replies.filter((one) => one !== undefined)) {
       counts.set(history, [...(counts.get(history) ?? []), online].slice(-MISSED_FOR));
     }
   }
