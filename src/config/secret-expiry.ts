@@ -39,11 +39,7 @@ export function secretWarnings(clients: readonly Client[], now: number): SecretW
       if (state === 'expired' && !isLast) return [];
       const name = secret.name ?? secretId(secret);
       const verb = state === 'expired' ? 'expired' : 'expires';
-      const rest = isLast
-        ? state === 'expired'
-          ? ': it can not authenticate'
-          : ', and it has no other'
-        : '';
+      const rest = isLast ? (state === 'expired' ? ": it can't authenticate" : ', and it has no other') : '';
       const message = `client ${clientId}: secret ${name} ${verb} ${formatInstant(expiresAt)}${rest}`;
       return [{ clientId, secret: name, state, expiresAt, isLast, message }];
     }),

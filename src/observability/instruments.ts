@@ -75,7 +75,7 @@ export function createLineInstruments(registers: Registry[]) {
   });
   const waiting = new Gauge({
     name: 'postern_lines_waiting_bytes',
-    help: 'Lines of the log or the audit trail that are not written yet; above 0 for long, they can not be.',
+    help: "Lines of the log or the audit trail that aren't written yet. If it stays above 0, they can't be written.",
     labelNames: ['to'],
     registers,
   });

@@ -46,7 +46,7 @@ export async function openTelemetry({ log, audit, worker }: TelemetrySettings): 
       : new Lines({ to: audit.to === 'file' ? audit.file : STDOUT, onLost, onChange });
   function onChange(error: Error | undefined): void {
     if (error === undefined) return processLog.info('the audit trail is written again');
-    processLog.error({ err: error }, 'the audit trail can not be written: its records wait in memory');
+    processLog.error({ err: error }, "the audit trail can't be written: its records wait in memory");
   }
   metrics.watchLines('log', () => logLines.waitingBytes());
   if (auditLines !== undefined) metrics.watchLines('audit', () => auditLines.waitingBytes());

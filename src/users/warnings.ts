@@ -41,7 +41,7 @@ export async function warnOfShadowed(
   log: Pick<Log, 'warn'>,
 ): Promise<void> {
   for (const ids of await findShadowed(users, people)) {
-    log.warn(ids, 'a person of the file has the login name of one of the store, who can not sign in');
+    log.warn(ids, "a person of the file has the login name of one of the store, who can't sign in");
   }
 }
 

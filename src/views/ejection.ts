@@ -20,7 +20,7 @@ export function canBeEjected(name: string): boolean {
 /** The text of a built-in view with its mark. Throws when that kind of file can't carry one. */
 export function toEjected(name: string, text: string): string {
   const comment = COMMENTS.get(path.posix.extname(name));
-  if (comment === undefined) throw new TypeError(`${name} can not be ejected`);
+  if (comment === undefined) throw new TypeError(`${name} can't be ejected`);
   return comment(`postern:from ${name} ${fingerprintOf(text)}`) + text;
 }
 

@@ -122,7 +122,7 @@ describe('CF-15: the audit trail in a file', () => {
     // Every user may limit their own process; for a file it is as a full disk.
     limitFiles('0');
     for (let count = 0; count < 3; count += 1) await machineToken(world);
-    const failure = 'the audit trail can not be written: its records wait in memory';
+    const failure = "the audit trail can't be written: its records wait in memory";
     await vi.waitFor(() => expect(service.stderr()).toContain(failure), 5000);
     expect(service.stderr()).toContain('EFBIG');
     expect(service.stderr().split(failure)).toHaveLength(2);

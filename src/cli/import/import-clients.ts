@@ -125,6 +125,6 @@ function toSecrets({ secret, authMethod }: ClientDraft, note: Note): Record<stri
     note(`its secret ${weak}: make one with "postern client secret"`);
     return {};
   }
-  note('its secret can not be taken over: make one with "postern client secret"');
+  note('its secret can\'t be imported: make one with "postern client secret"');
   return {};
 }

@@ -28,7 +28,7 @@ describe('TK-10: the end of a secret', () => {
         clientId: 'web',
         state: 'expired',
         isLast: true,
-        message: expect.stringContaining('can not authenticate'),
+        message: expect.stringContaining("can't authenticate"),
       },
     ]);
   });
