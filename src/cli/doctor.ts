@@ -9,7 +9,7 @@ import { runCheck, Skipped, type Level, type Result } from '../doctor/check.ts';
 import { checkPublicAddress } from '../doctor/public-address.ts';
 import { checkKeys, checkStore } from '../doctor/store.ts';
 import { configOption, jsonOption, readConfig, type VerbOptions } from './configuration.ts';
-import { counted, Ended, print, Refused, type CliIo } from './io.ts';
+import { counted, Ended, print, CommandError, type CliIo } from './io.ts';
 
 type DoctorOptions = VerbOptions & { readonly url?: string };
 
@@ -88,7 +88,7 @@ async function checkStored({ config, hasSecrets }: Known): Promise<readonly Resu
 
 async function checkPublic({ config, issuer }: Known, url: string | undefined): Promise<readonly Result[]> {
   if (url !== undefined && !(/^https?:/.test(url) && URL.canParse(url)))
-    throw new Refused('--url must be the address of the service, such as https://id.example.com');
+    throw new CommandError('--url must be the address of the service, such as https://id.example.com');
   const expected = config?.issuer ?? issuer ?? url;
   if (expected === undefined)
     return [{ level: 'skipped', name: 'public', message: 'the issuer is not known: give --url' }];

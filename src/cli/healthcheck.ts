@@ -4,7 +4,7 @@ import { Option, type Command } from 'commander';
 import { localUrl, readListenAddresses } from '../config/listen-addresses.ts';
 import { configOption, jsonOption } from './configuration.ts';
 import { ask, Unanswered, type Answer } from '../doctor/ask.ts';
-import { Ended, Refused, type CliIo } from './io.ts';
+import { Ended, CommandError, type CliIo } from './io.ts';
 
 type HealthOptions = {
   readonly config: string;
@@ -29,7 +29,8 @@ export function registerHealthcheck(program: Command, { stdout, stderr }: CliIo)
     .addOption(jsonOption())
     .action(async (options: HealthOptions) => {
       const base = options.url ?? (await managementUrl(options.config, (line) => stderr.write(`${line}\n`)));
-      if (!/^https?:/.test(base) || !URL.canParse(base)) throw new Refused('--url must begin with http://');
+      if (!/^https?:/.test(base) || !URL.canParse(base))
+        throw new CommandError('--url must begin with http://');
       const health = await askHealth(new URL(options.live === true ? '/healthz' : '/readyz', base));
       if (options.json === true) stdout.write(`${JSON.stringify(health)}\n`);
       else if (health.ok) stdout.write(`${health.status}\n`);

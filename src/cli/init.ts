@@ -8,7 +8,7 @@ import { hashPassword } from '../users/passwords.ts';
 import { labelFault } from '../config/text.ts';
 import { issuerFault } from '../config/uri.ts';
 import { checked, jsonOption } from './configuration.ts';
-import { Refused, type CliIo } from './io.ts';
+import { CommandError, type CliIo } from './io.ts';
 import { readPassword } from './password-input.ts';
 import { newPersonId, usualPasswordContext } from './user-people.ts';
 import { starterFiles, type StarterFile } from './starter-files.ts';
@@ -60,7 +60,7 @@ async function writeAll(folder: string, files: readonly StarterFile[]): Promise<
     const path = join(folder, name);
     if (await exists(path)) taken.push(path);
   }
-  if (taken.length > 0) throw new Refused(`nothing was written: ${taken.join(', ')} exists already`);
+  if (taken.length > 0) throw new CommandError(`nothing was written: ${taken.join(', ')} exists already`);
   for (const { name, content, isSecret } of files) {
     const path = join(folder, name);
     await mkdir(dirname(path), { recursive: true, ...(isSecret && { mode: 0o700 }) });

@@ -50,9 +50,9 @@ export class Ended extends Error {
 }
 
 /** A verb did not do what it was asked to, for a reason that its caller can change. Exit code 1. */
-export class Refused extends Error {
+export class CommandError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
-    this.name = 'Refused';
+    this.name = 'CommandError';
   }
 }

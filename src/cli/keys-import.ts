@@ -5,7 +5,7 @@ import { resolveArgument } from '../config/secret-reference.ts';
 import { importKey } from '../keys/generate-key.ts';
 import { importNextKey } from '../keys/ring-actions.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
-import { print, Refused, type CliIo } from './io.ts';
+import { print, CommandError, type CliIo } from './io.ts';
 import { reportKeys, withKeys } from './keys.ts';
 
 /** Adds the verb to the group `keys`. */
@@ -18,7 +18,7 @@ export function registerKeysImport(keys: Command, io: CliIo): void {
     // Not repeated in the message: what isn't a reference may be the key itself.
     if (!/^(file|env):/.test(reference)) verb.error('error: the key must be given as file:PATH or env:NAME');
     const resolved = await resolveArgument(reference);
-    if (resolved.kind === 'fault') throw new Refused(resolved.message);
+    if (resolved.kind === 'fault') throw new CommandError(resolved.message);
     const material = await importKey(resolved.value);
     await withKeys(options, async ({ keyStore, now }) => {
       const ring = await importNextKey(keyStore, material, now);

@@ -10,7 +10,7 @@ import { createVault, type Vault } from '../keys/vault.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
 import { readConfig, type VerbOptions } from './configuration.ts';
-import { Refused } from './io.ts';
+import { CommandError } from './io.ts';
 
 export type KeysContext = {
   readonly config: Config;
@@ -22,14 +22,14 @@ export type KeysContext = {
 
 const NO_KEYS = 'there are no signing keys yet: the first start of the service makes them';
 
-/** Throws Refused before the first start, which alone makes a ring. `anyIssuer`: also on a store of another issuer. */
+/** Throws CommandError before the first start, which alone makes a ring. `anyIssuer`: also on a store of another issuer. */
 export async function withKeys(
   { config: file }: VerbOptions,
   use: (context: KeysContext) => Promise<void>,
   { anyIssuer = false } = {},
 ): Promise<void> {
   const config = await readConfig(file);
-  if (!(await isStoreMade(config.store))) throw new Refused(NO_KEYS);
+  if (!(await isStoreMade(config.store))) throw new CommandError(NO_KEYS);
   await withStore(config.store, async (store) => {
     const { documents } = store;
     const { now } = store.clock;
@@ -43,7 +43,7 @@ export async function withKeys(
 async function assertStarted(documents: DocumentStore): Promise<void> {
   const found = await Promise.all([RING_ID, PEPPER_ID].map((id) => documents.get(KEYS_COLLECTION, id)));
   if (found.every((document) => document === undefined)) {
-    throw new Refused(NO_KEYS);
+    throw new CommandError(NO_KEYS);
   }
 }
 

@@ -3,13 +3,13 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { type PasswordContext, passwordFault } from '../users/password-rules.ts';
-import { Refused, type CliIo } from './io.ts';
+import { CommandError, type CliIo } from './io.ts';
 
-/** A new password: typed twice, or all of stdin without its last newline. Throws Refused. */
+/** A new password: typed twice, or all of stdin without its last newline. Throws CommandError. */
 export async function readPassword(io: CliIo, context: PasswordContext): Promise<string> {
   const password = io.stdin.isTTY ? await askTwice(io) : (await readAll(io)).replace(/\r?\n$/, '');
   const fault = await passwordFault(password, context);
-  if (fault !== undefined) throw new Refused(fault);
+  if (fault !== undefined) throw new CommandError(fault);
   return password;
 }
 
@@ -19,7 +19,7 @@ async function readAll({ stdin }: CliIo): Promise<string> {
   for await (const chunk of stdin) {
     const buffer = Buffer.from(chunk);
     bytes += buffer.length;
-    if (bytes > 64 * 1024) throw new Refused('stdin holds more than a password');
+    if (bytes > 64 * 1024) throw new CommandError('stdin holds more than a password');
     chunks.push(buffer);
   }
   return Buffer.concat(chunks).toString('utf8');
@@ -35,11 +35,11 @@ async function askTwice({ stdin, stderr }: CliIo): Promise<string> {
     stderr.write('\nOnce more: ');
     const second = await terminal.question('');
     stderr.write('\n');
-    if (first !== second) throw new Refused('the two are not the same');
+    if (first !== second) throw new CommandError('the two are not the same');
     return first;
   } catch (error) {
-    if (error instanceof Refused) throw error;
-    throw new Refused('no password was given', { cause: error });
+    if (error instanceof CommandError) throw error;
+    throw new CommandError('no password was given', { cause: error });
   } finally {
     terminal.close();
   }

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import { withAdministration } from '../store/administration.ts';
 import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
-import { printDone, Refused, type CliIo } from './io.ts';
+import { printDone, CommandError, type CliIo } from './io.ts';
 
 export function registerStoreBackup(store: Command, io: CliIo): void {
   addVerb(store, 'backup', 'copy the embedded store while the service runs')
@@ -15,12 +15,12 @@ export function registerStoreBackup(store: Command, io: CliIo): void {
       try {
         await withAdministration(from, async (administration) => {
           if (administration.backup === undefined)
-            throw new Refused('Redis has its own backup: copy its RDB or AOF file, see docs/backup.md');
+            throw new CommandError('Redis has its own backup: copy its RDB or AOF file, see docs/backup.md');
           await administration.backup(folder);
         });
       } catch (error) {
         if (error instanceof Error && 'code' in error && error.code === 'EEXIST') {
-          throw new Refused(`${folder} exists already: nothing is ever put over it`, { cause: error });
+          throw new CommandError(`${folder} exists already: nothing is ever put over it`, { cause: error });
         }
         throw error;
       }

@@ -5,7 +5,7 @@ import { parseRedisUrl, RedisUrlError } from '../config/redis-url.ts';
 import { resolveArgument } from '../config/secret-reference.ts';
 import { importDocuments, withAdministration, type PlacedDocument } from '../store/administration.ts';
 import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
-import { print, Refused, type CliIo } from './io.ts';
+import { print, CommandError, type CliIo } from './io.ts';
 
 const STAYS = [
   'sessions, grants and refresh tokens: everybody signs in and consents again',
@@ -28,9 +28,9 @@ export function registerStoreMigrate(store: Command, io: CliIo): void {
     const { store: from } = await readConfig(options.config);
     const documents = await withAdministration(from, (source) => source.exportDocuments());
     if (documents.length === 0)
-      throw new Refused('there is nothing to move: the service has not been started yet');
+      throw new CommandError('there is nothing to move: the service has not been started yet');
     if (!(await importDocuments(to, documents))) {
-      throw new Refused('the new store holds documents already: nothing is ever put over them');
+      throw new CommandError('the new store holds documents already: nothing is ever put over them');
     }
     const moved = count(documents);
     print(io, options, { value: { moved, stays: STAYS }, text: toText(moved) });
@@ -39,16 +39,16 @@ export function registerStoreMigrate(store: Command, io: CliIo): void {
 
 async function resolveTarget(argument: string): Promise<string> {
   const resolved = await resolveArgument(argument);
-  if (resolved.kind === 'fault') throw new Refused(`--to ${resolved.message}`);
+  if (resolved.kind === 'fault') throw new CommandError(`--to ${resolved.message}`);
   try {
     // Other users of the machine can read a command line.
     if (resolved.value === argument && parseRedisUrl(argument).password !== undefined) {
-      throw new Refused('--to has a password in plain text: put the URL in env:NAME or file:PATH');
+      throw new CommandError('--to has a password in plain text: put the URL in env:NAME or file:PATH');
     }
     parseRedisUrl(resolved.value);
     return resolved.value;
   } catch (error) {
-    if (error instanceof RedisUrlError) throw new Refused(`--to ${error.message}`, { cause: error });
+    if (error instanceof RedisUrlError) throw new CommandError(`--to ${error.message}`, { cause: error });
     throw error;
   }
 }

@@ -4,7 +4,7 @@ import { hashPassword } from '../users/passwords.ts';
 import { parseClaims } from '../config/schema-user.ts';
 import { labelFault } from '../config/text.ts';
 import { addVerb, checked, type VerbOptions } from './configuration.ts';
-import { printDone, Refused, type CliIo } from './io.ts';
+import { printDone, CommandError, type CliIo } from './io.ts';
 import { readPassword } from './password-input.ts';
 import { findInFile, newPersonId, passwordContext, withPeople, type UserContext } from './user-people.ts';
 
@@ -23,8 +23,8 @@ export function registerUserAdd(user: Command, io: CliIo): void {
 async function add(context: UserContext, username: string, options: AddOptions, io: CliIo): Promise<void> {
   const { config, people } = context;
   const parsed = parseClaims(options.claim);
-  if ('faults' in parsed) throw new Refused(parsed.faults.map((fault) => `--claim ${fault}`).join('\n'));
-  const taken = () => new Refused(`there is a person ${JSON.stringify(username)} already`);
+  if ('faults' in parsed) throw new CommandError(parsed.faults.map((fault) => `--claim ${fault}`).join('\n'));
+  const taken = () => new CommandError(`there is a person ${JSON.stringify(username)} already`);
   if (findInFile(config, username) !== undefined || (await people.findByUsername(username)) !== undefined) {
     throw taken();
   }

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { hashPassword } from '../users/passwords.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
-import { printDone, Refused, type CliIo } from './io.ts';
+import { printDone, CommandError, type CliIo } from './io.ts';
 import { readPassword } from './password-input.ts';
 import { findStoredPerson, passwordContext, withPeople, type UserContext } from './user-people.ts';
 
@@ -43,6 +43,6 @@ async function setPassword(
   });
 }
 
-function isGone(username: string): Refused {
-  return new Refused(`${username} was deleted meanwhile`);
+function isGone(username: string): CommandError {
+  return new CommandError(`${username} was deleted meanwhile`);
 }

@@ -16,7 +16,7 @@ import { isStoreMade, withStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { openTelemetry } from '../observability/telemetry.ts';
 import { readConfig, type VerbOptions } from './configuration.ts';
-import { Refused } from './io.ts';
+import { CommandError } from './io.ts';
 
 export type UserContext = {
   readonly config: Config;
@@ -24,7 +24,7 @@ export type UserContext = {
   readonly people: People;
   /** Epoch seconds: what an earlier version issued in this very second is void too. */
   readonly nextSecond: () => number;
-  /** Throws Refused before the first start, which makes the pepper of the hashes that links are stored under. */
+  /** Throws CommandError before the first start, which makes the pepper of the hashes that links are stored under. */
   readonly trustLinks: () => Promise<TrustLinks>;
   /** Tells the audit trail, where it is a file; else the verb's own output is the record. */
   readonly changed: (action: string, accountId: string) => Promise<void>;
@@ -39,7 +39,7 @@ export async function withPeople(
 ): Promise<void> {
   const config = await readConfig(file);
   if (mustExist && !(await isStoreMade(config.store))) {
-    throw new Refused('there is no store yet: the first start of the service makes it');
+    throw new CommandError('there is no store yet: the first start of the service makes it');
   }
   await withStore(config.store, (store) =>
     use({
@@ -56,7 +56,7 @@ export async function withPeople(
 async function trustLinkParts(config: Config, { documents, records }: Store): Promise<TrustLinksParts> {
   const sealed = await documents.get(KEYS_COLLECTION, PEPPER_ID);
   if (sealed === undefined) {
-    throw new Refused('a link needs a service that has been started once: start it, then repeat this');
+    throw new CommandError('a link needs a service that has been started once: start it, then repeat this');
   }
   const pepper = openPepper(sealed.value, createVault(config.encryptionKeys));
   const states = createAccountStates(documents);
@@ -69,7 +69,7 @@ async function recordChange(audit: AuditConfig, action: string, accountId: strin
   const telemetry = await openTelemetry({ log, audit });
   telemetry.audit.record('account_changed', 'success', { action, account_id: accountId });
   if (await telemetry.close()) return;
-  throw new Refused(`it is done, but its audit record could not be written to ${audit.file}`);
+  throw new CommandError(`it is done, but its audit record could not be written to ${audit.file}`);
 }
 
 /** Random, so that no person gets the id of another one who was deleted. */
@@ -77,13 +77,13 @@ export function newPersonId(): string {
   return `usr_${randomBytes(16).toString('base64url')}`;
 }
 
-/** By login name, the file first as at a sign-in, or by id. Throws Refused. */
+/** By login name, the file first as at a sign-in, or by id. Throws CommandError. */
 export async function findPerson({ config, people }: UserContext, typed: string): Promise<SourcedPerson> {
   const fromFile = findInFile(config, typed);
   if (fromFile !== undefined) return { ...fromFile, source: 'file' };
   const fromStore = (await people.findByUsername(typed)) ?? (await people.findById(typed));
   if (fromStore !== undefined) return { ...fromStore, source: 'store' };
-  throw new Refused(`there is no person ${JSON.stringify(typed)}`);
+  throw new CommandError(`there is no person ${JSON.stringify(typed)}`);
 }
 
 export function findInFile({ users }: Config, typed: string): User | undefined {
@@ -91,11 +91,11 @@ export function findInFile({ users }: Config, typed: string): User | undefined {
   return users.find(({ id, username }) => id === typed || canonicalUsername(username) === name);
 }
 
-/** The same, for what is only done to people of the store. Throws Refused. */
+/** The same, for what is only done to people of the store. Throws CommandError. */
 export async function findStoredPerson(context: UserContext, typed: string): Promise<SourcedPerson> {
   const person = await findPerson(context, typed);
   if (person.source === 'store') return person;
-  throw new Refused(
+  throw new CommandError(
     `${person.username} is in ${context.config.usersFrom ?? 'a file'}: change that file instead`,
   );
 }

@@ -5,7 +5,7 @@ import { type AccountState, nextValidAfter } from '../users/account-state.ts';
 import { findShadowed } from '../users/warnings.ts';
 import { trustLinkUrl } from '../users/trust-links.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
-import { print, printDone, Refused, type CliIo } from './io.ts';
+import { print, printDone, CommandError, type CliIo } from './io.ts';
 import { findPerson, withPeople, type SourcedPerson, type UserContext } from './user-people.ts';
 
 type EnableOptions = VerbOptions & { readonly link?: boolean };
@@ -36,7 +36,7 @@ export function registerUserState(user: Command, io: CliIo): void {
       withPeople(options, async (context) => {
         const person = await findPerson(context, username);
         if (person.disabled) {
-          throw new Refused(
+          throw new CommandError(
             `${person.username} is disabled in ${context.config.usersFrom ?? 'a file'}: change that file`,
           );
         }

@@ -11,7 +11,7 @@ import { checkViews, type ViewFault } from '../views/view-check.ts';
 import { listViewFiles } from '../views/view-files.ts';
 import { listViews } from '../views/view-list.ts';
 import { addVerb, configOption, jsonOption, readConfig, type VerbOptions } from './configuration.ts';
-import { Ended, print, printDone, Refused, type CliIo } from './io.ts';
+import { Ended, print, printDone, CommandError, type CliIo } from './io.ts';
 
 type EjectOptions = VerbOptions & { readonly stdout?: boolean; readonly force?: boolean };
 
@@ -63,12 +63,12 @@ function eject(
   if (file === undefined) {
     const names = [...builtIn.keys()];
     const hint = suggest(typed, [...names, ...names.map((one) => one.replace(/\.ejs$/, ''))]);
-    throw new Refused(
+    throw new CommandError(
       `there is no view ${JSON.stringify(typed)}${hint === undefined ? '' : `: did you mean ${hint}?`}`,
     );
   }
   if (!canBeEjected(name))
-    throw new Refused(
+    throw new CommandError(
       `${name} is merged key by key: write a file of that name with only the keys that you change`,
     );
   const text = toEjected(name, readFileSync(file, 'utf8'));
@@ -77,10 +77,12 @@ function eject(
     return;
   }
   if (viewsFolder === undefined)
-    throw new Refused('the configuration names no folder for your views: set views: to one');
+    throw new CommandError('the configuration names no folder for your views: set views: to one');
   const target = path.join(viewsFolder, name);
   if (existsSync(target) && options.force !== true)
-    throw new Refused(`${target} is already there; --force replaces it, --stdout prints the built-in one`);
+    throw new CommandError(
+      `${target} is already there; --force replaces it, --stdout prints the built-in one`,
+    );
   mkdirSync(path.dirname(target), { recursive: true });
   writeFileSync(target, text);
   printDone(io, options, { value: { name, file: target }, text: target });

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 
 const TIMEOUT_MS = 10_000;
 
-export type Question = {
+export type AskOptions = {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** A form. */
@@ -30,7 +30,7 @@ export type Answer = {
   readonly from: string;
 };
 
-export type Ask = (url: string, question?: Question) => Promise<Answer>;
+export type Ask = (url: string, options?: AskOptions) => Promise<Answer>;
 
 /** There was no answer; the message says why, in one line. */
 export class Unanswered extends Error {

@@ -1,7 +1,7 @@
 // How a check of `postern doctor` is made: what it may ask, and how it says what it found.
 import type { Config } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
-import { Unanswered, type Answer, type Ask, type Question } from './ask.ts';
+import { Unanswered, type Answer, type Ask, type AskOptions } from './ask.ts';
 import { FAULTS, type FaultName } from './faults.ts';
 
 /** `skipped`: it could not be looked at from here, and the message says why. */
@@ -28,20 +28,20 @@ export type Target = {
 };
 
 /** `level`, where it isn't the usual one of that fault. */
-export type Report = (fault: FaultName, message: string, level?: Level) => undefined;
+export type ReportFault = (fault: FaultName, message: string, level?: Level) => undefined;
 
 /** Reports each fault, and returns what to say where there is none; undefined where nothing was looked at. */
-export type Check = (target: Target, report: Report) => Promise<string | undefined>;
+export type Check = (target: Target, report: ReportFault) => Promise<string | undefined>;
 
 /** Thrown by a check that can't be made, or not be finished, from here. */
 export class Skipped extends Error {}
 
 export async function runCheck(
   name: string,
-  check: (report: Report) => Promise<string | undefined>,
+  check: (report: ReportFault) => Promise<string | undefined>,
 ): Promise<readonly Result[]> {
   const results: Result[] = [];
-  const report: Report = (fault, message, level = FAULTS[fault].level) => {
+  const report: ReportFault = (fault, message, level = FAULTS[fault].level) => {
     results.push({ level, name: fault, message, advice: FAULTS[fault].advice });
   };
   try {
@@ -59,7 +59,7 @@ export async function runCheck(
 export function askEndpoint(
   { at, ask }: Target,
   endpoint: keyof typeof ENDPOINTS,
-  question?: Question,
+  options?: AskOptions,
 ): Promise<Answer> {
-  return ask(`${at}${ENDPOINTS[endpoint]}`, question);
+  return ask(`${at}${ENDPOINTS[endpoint]}`, options);
 }

@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { isLoopbackHost } from '../config/uri.ts';
 import { createClientAddress } from '../http/client-address.ts';
-import { askEndpoint, Skipped, type Report, type Target } from './check.ts';
+import { askEndpoint, Skipped, type ReportFault, type Target } from './check.ts';
 
 /** RFC 5737: an address that no host has. */
 const FORGED = '192.0.2.66';
@@ -21,7 +21,7 @@ const ATTEMPTS = 20;
 const PAUSE_MS = 100;
 const TAIL_BYTES = 256 * 1024;
 
-export async function checkClientAddress(target: Target, report: Report): Promise<string> {
+export async function checkClientAddress(target: Target, report: ReportFault): Promise<string> {
   const { config, issuer } = target;
   if (config === undefined) throw new Skipped('whose address Postern sees needs the configuration');
   if (issuer.startsWith('https:')) judgeTrust(config, report);
@@ -38,7 +38,7 @@ export async function checkClientAddress(target: Target, report: Report): Promis
 }
 
 /** What follows from the file alone: TLS ends at a proxy, so there is one, and it must be known. */
-function judgeTrust({ trustedProxies, listen }: Config, report: Report): void {
+function judgeTrust({ trustedProxies, listen }: Config, report: ReportFault): void {
   const own = listen.host === 'localhost' ? LOOPBACK : listen.host;
   if (trustedProxies.length === 0)
     report('trusted-proxies-empty', 'no proxy is trusted: all callers share its address and limits');
@@ -90,7 +90,7 @@ async function readTail(file: string): Promise<string> {
 type Known = {
   readonly from: string;
   readonly trusted: readonly string[];
-  readonly report: Report;
+  readonly report: ReportFault;
 };
 
 function judgeAddresses(

@@ -1,11 +1,11 @@
 // Whether the clocks agree: verifiers refuse tokens of a service whose clock is off (RFC 7519 §4.1.4).
-import { askEndpoint, Skipped, type Report, type Target } from './check.ts';
+import { askEndpoint, Skipped, type ReportFault, type Target } from './check.ts';
 
 const WARN_SECONDS = 5;
 const WRONG_SECONDS = 60;
 
 /** By the Date of the proxy, where that sets one of its own. */
-export async function checkClock(target: Target, report: Report): Promise<string> {
+export async function checkClock(target: Target, report: ReportFault): Promise<string> {
   const before = target.now();
   // No cache keeps the answer to a POST.
   const answer = await askEndpoint(target, 'token', { body: 'grant_type=none' });

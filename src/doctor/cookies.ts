@@ -1,5 +1,5 @@
 // The cookies of an answer as a browser would take them, and what is wrong with them.
-import type { Report } from './check.ts';
+import type { ReportFault } from './check.ts';
 
 export type Cookie = {
   readonly name: string;
@@ -28,7 +28,7 @@ export function cookieHeader(cookies: readonly Cookie[], path: string): string {
 }
 
 /** Every cookie of a sign-in is HttpOnly, SameSite=Lax and, with an https issuer, Secure with a prefix (RFC 6265bis §4.1.3). */
-export function judgeCookies(issuer: string, cookies: readonly Cookie[], report: Report): void {
+export function judgeCookies(issuer: string, cookies: readonly Cookie[], report: ReportFault): void {
   if (cookies.length === 0)
     report('cookies-stripped', 'the answer to a sign-in request has no Set-Cookie: nobody can sign in');
   const secure = issuer.startsWith('https:');

@@ -1,13 +1,13 @@
 // Whether scripts of allowed origins, and of no others, may read answers. CORS is Postern's business, and a proxy that does
 // it too breaks it.
 import type { Answer } from './ask.ts';
-import { askEndpoint, type Report, type Target } from './check.ts';
+import { askEndpoint, type ReportFault, type Target } from './check.ts';
 
 /** RFC 2606: a name that never exists. */
 const STRANGER = 'https://postern-doctor.invalid';
 const ALLOW = 'access-control-allow-origin';
 
-export async function checkCors(target: Target, report: Report): Promise<string> {
+export async function checkCors(target: Target, report: ReportFault): Promise<string> {
   const allowedFor = async (origin: string) =>
     (await askEndpoint(target, 'discovery', { headers: { origin } })).all(ALLOW);
   const added = await allowedFor(STRANGER);
@@ -32,7 +32,7 @@ export async function checkCors(target: Target, report: Report): Promise<string>
   return origin === undefined ? 'no origin is let in' : `${origin} is let in, a stranger is not`;
 }
 
-function judgeAllowed(origin: string, found: readonly string[], report: Report): void {
+function judgeAllowed(origin: string, found: readonly string[], report: ReportFault): void {
   const values = found.flatMap((value) => value.split(',')).map((value) => value.trim());
   const seen = values.join(', ');
   if (values.length === 0) report('cors-stripped', `${origin} is allowed, but the answer has no ${ALLOW}`);

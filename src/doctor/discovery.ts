@@ -1,9 +1,9 @@
 // The discovery document as clients see it: whether it is there, is this service's, and is what the service sent.
 import { ENDPOINTS } from '../config/endpoints.ts';
-import { askEndpoint, type Report, type Target } from './check.ts';
+import { askEndpoint, type ReportFault, type Target } from './check.ts';
 
 /** Whether a Postern answers at all; everything else of the public address rests on this. */
-export async function checkReach(target: Target, report: Report): Promise<string | undefined> {
+export async function checkReach(target: Target, report: ReportFault): Promise<string | undefined> {
   const { status, json, header } = await askEndpoint(target, 'discovery');
   const where = `${target.at}${ENDPOINTS.discovery}`;
   if (status === 200 && typeof json?.['issuer'] === 'string') return `${target.at} answers`;
@@ -16,7 +16,7 @@ export async function checkReach(target: Target, report: Report): Promise<string
 }
 
 /** Postern was reached, by another path than the one that was asked for: which one? */
-async function explainPath({ at, ask }: Target, report: Report): Promise<undefined> {
+async function explainPath({ at, ask }: Target, report: ReportFault): Promise<undefined> {
   const { origin, pathname } = new URL(at);
   const prefix = pathname.replace(/\/$/, '');
   const isFound = async (path: string) =>
@@ -29,7 +29,7 @@ async function explainPath({ at, ask }: Target, report: Report): Promise<undefin
   return report('path-altered', message);
 }
 
-export async function checkDiscovery(target: Target, report: Report): Promise<string> {
+export async function checkDiscovery(target: Target, report: ReportFault): Promise<string> {
   const { issuer, at, ask } = target;
   const { json } = await askEndpoint(target, 'discovery');
   const found = String(json?.['issuer']);

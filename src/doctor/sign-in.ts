@@ -4,12 +4,12 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Client } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import type { Answer } from './ask.ts';
-import { Skipped, type Report, type Target } from './check.ts';
+import { Skipped, type ReportFault, type Target } from './check.ts';
 import { cookieHeader, judgeCookies, parseCookie } from './cookies.ts';
 
 const BROWSER = { accept: 'text/html' };
 
-export async function checkSignIn(target: Target, report: Report): Promise<string | undefined> {
+export async function checkSignIn(target: Target, report: ReportFault): Promise<string | undefined> {
   const { config, issuer, at, ask } = target;
   const app = config?.clients.find(
     ({ grantTypes, redirectUris }) => grantTypes.includes('authorization_code') && redirectUris.length > 0,

@@ -2,10 +2,10 @@
 import type { Config, StoreConfig } from '../config/config.ts';
 import { judgeStoredKeys } from '../keys/stored-keys.ts';
 import { withAdministration } from '../store/administration.ts';
-import { Skipped, type Report } from './check.ts';
+import { Skipped, type ReportFault } from './check.ts';
 
 /** A folder of lmdb has no settings. */
-export async function checkStore(store: StoreConfig, report: Report): Promise<string | undefined> {
+export async function checkStore(store: StoreConfig, report: ReportFault): Promise<string | undefined> {
   if (store.engine === 'lmdb') return undefined;
   const servers = await readFindings(store);
   if (typeof servers === 'string') return report('store-unreachable', servers);
@@ -25,7 +25,7 @@ async function readFindings(store: StoreConfig) {
   }
 }
 
-export async function checkKeys(config: Config, report: Report): Promise<undefined> {
+export async function checkKeys(config: Config, report: ReportFault): Promise<undefined> {
   const { fault, unknown } = await judgeStoredKeys(config);
   if (unknown !== undefined) throw new Skipped(`the keys in the store were not tried: ${unknown}`);
   return fault === undefined

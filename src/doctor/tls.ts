@@ -4,7 +4,7 @@ import { checkServerIdentity, connect, type ConnectionOptions, type PeerCertific
 import { ENDPOINTS } from '../config/endpoints.ts';
 import { isLoopbackUrl } from '../config/uri.ts';
 import { Unanswered } from './ask.ts';
-import type { Report, Target } from './check.ts';
+import type { ReportFault, Target } from './check.ts';
 
 const TIMEOUT_MS = 10_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -21,7 +21,7 @@ type Handshake = {
   readonly protocol: string | null;
 };
 
-export async function checkTls(target: Target, report: Report): Promise<string | undefined> {
+export async function checkTls(target: Target, report: ReportFault): Promise<string | undefined> {
   const { at } = target;
   const url = new URL(at);
   if (url.protocol === 'http:')
@@ -37,7 +37,7 @@ export async function checkTls(target: Target, report: Report): Promise<string |
 }
 
 /** Returns the day on which it ends. */
-function judgeCertificate({ certificate, distrust }: Handshake, target: Target, report: Report): string {
+function judgeCertificate({ certificate, distrust }: Handshake, target: Target, report: ReportFault): string {
   const [url, now] = [new URL(target.at), target.now()];
   const until = Date.parse(certificate.valid_to);
   const day = new Date(until).toISOString().slice(0, 10);
@@ -87,7 +87,7 @@ function shakeHands(url: URL, limits: ConnectionOptions = {}): Promise<Handshake
 }
 
 /** Only where the port is the usual one is it known which port is its plain neighbour. */
-export async function checkPlainHttp({ at, ask }: Target, report: Report): Promise<string | undefined> {
+export async function checkPlainHttp({ at, ask }: Target, report: ReportFault): Promise<string | undefined> {
   const { protocol, port, host, pathname } = new URL(at);
   if (protocol !== 'https:' || port !== '') return undefined;
   const plain = `http://${host}${pathname.replace(/\/$/, '')}`;

@@ -5,7 +5,7 @@ import { threadPoolOf } from '../config/threads.ts';
 import { StartError } from '../http/server.ts';
 import type { Log } from '../observability/log.ts';
 import type { ProcessMetrics } from '../observability/metrics.ts';
-import type { Answers, Job, Question, Report } from './worker.ts';
+import type { Answers, Job, WorkerMessage, WorkerRequest } from './worker.ts';
 
 /** Reading keys and building the first engine, on a machine that is busy with other things. */
 const START_WITHIN_MS = 60_000;
@@ -129,7 +129,7 @@ export class KeptWorker {
     this.#worker = worker;
     this.#refusal = undefined;
     this.#missedPings = 0;
-    worker.on('message', (report: Report) => this.#hear(report));
+    worker.on('message', (report: WorkerMessage) => this.#hear(report));
     this.#send({ worker: number, ...job() } satisfies Job);
     const starting = setTimeout(() => this.isServing || this.kill(), START_WITHIN_MS);
     const pinging = setInterval(() => this.#ping(), PING_EVERY_MS);
@@ -145,7 +145,7 @@ export class KeptWorker {
     return { reason: this.#refusal ?? ended, isSteady: servedMs > STEADY_AFTER_MS };
   }
 
-  #hear(report: Report): void {
+  #hear(report: WorkerMessage): void {
     this.#missedPings = 0;
     if (report.kind === 'taken') this.#parts.onTaken(report.loaded);
     if (report.kind === 'answer') this.#waiting.get(report.id)?.(report.answer);
@@ -171,7 +171,7 @@ export class KeptWorker {
     this.#send({ id: 0, question: 'ping' });
   }
 
-  #send(message: Job | Question): void {
+  #send(message: Job | WorkerRequest): void {
     // An error here means that it has ended, which is seen elsewhere.
     this.#worker?.send(message, () => undefined);
   }

@@ -1,9 +1,7 @@
-// What several processes say of themselves, as one answer.
-import type { PendingSetting, Status } from '../http/management.ts';
+// Combines the status of several workers into one answer.
+import type { PendingSetting, Status, WorkerConfig } from '../http/management.ts';
 
-export type WorkerStatus = {
-  readonly worker: number;
-  readonly pid: number | undefined;
+export type WorkerStatus = Pick<WorkerConfig, 'worker' | 'pid'> & {
   /** Undefined when it didn't answer. */
   readonly status: Status | undefined;
   readonly isServing: boolean;

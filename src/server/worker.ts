@@ -16,9 +16,9 @@ export type Job = {
 };
 
 export type Answers = { readonly status: Status; readonly metrics: ProcessMetrics; readonly ping: true };
-export type Question = { readonly id: number; readonly question: keyof Answers };
+export type WorkerRequest = { readonly id: number; readonly question: keyof Answers };
 
-export type Report =
+export type WorkerMessage =
   | { readonly kind: 'serving' }
   | { readonly kind: 'refused'; readonly reason: string }
   | { readonly kind: 'taken'; readonly loaded: LoadedConfig }
@@ -29,7 +29,7 @@ export async function receiveJob(): Promise<Job> {
   return job;
 }
 
-export function report(message: Report): void {
+export function report(message: WorkerMessage): void {
   // With a callback, because the primary may be gone.
   process.send?.(message, () => undefined);
 }
@@ -38,7 +38,7 @@ export type Answering = { readonly [Q in keyof Answers]: () => Promise<Answers[Q
 
 /** No answer within the primary's patience says enough of a failure. */
 export function answerQuestions(answers: Answering): void {
-  process.on('message', ({ id, question }: Question) => {
+  process.on('message', ({ id, question }: WorkerRequest) => {
     answers[question]().then(
       (answer) => report({ kind: 'answer', id, answer }),
       () => undefined,

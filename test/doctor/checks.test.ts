@@ -5,7 +5,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ask } from '../../src/doctor/ask.ts';
 import { checkClock } from '../../src/doctor/clock.ts';
-import { runCheck, type Check, type Report, type Result, type Target } from '../../src/doctor/check.ts';
+import { runCheck, type Check, type ReportFault, type Result, type Target } from '../../src/doctor/check.ts';
 import { judgeCookies, parseCookie } from '../../src/doctor/cookies.ts';
 import { checkStore } from '../../src/doctor/store.ts';
 import { checkPlainHttp, checkTls } from '../../src/doctor/tls.ts';
@@ -95,7 +95,7 @@ describe('plain http beside https', () => {
 describe('cookies', () => {
   const judge = (...headers: string[]) => {
     const found: string[] = [];
-    const report: Report = (fault) => void found.push(fault);
+    const report: ReportFault = (fault) => void found.push(fault);
     judgeCookies('https://id.example.com', headers.map(parseCookie), report);
     return found;
   };
