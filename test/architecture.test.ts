@@ -96,6 +96,34 @@ describe('the layout', () => {
     expect(wrong).toEqual([]);
   });
 
+  it('has no cycle between files, types included', () => {
+    const targets = new Map<string, string[]>(FILES.map((file) => [file, []]));
+    for (const { file, target } of IMPORTS.filter((one) => one.target.startsWith('.'))) {
+      targets.get(file)?.push(path.resolve(path.dirname(file), target));
+    }
+    const done = new Set<string>();
+    function cycleFrom(file: string, way: readonly string[]): readonly string[] | undefined {
+      if (way.includes(file)) return [...way.slice(way.indexOf(file)), file];
+      if (done.has(file)) return undefined;
+      for (const next of targets.get(file) ?? []) {
+        const cycle = cycleFrom(next, [...way, file]);
+        if (cycle !== undefined) return cycle;
+      }
+      done.add(file);
+      return undefined;
+    }
+    const cycles = FILES.map((file) => cycleFrom(file, [])).filter((cycle) => cycle !== undefined);
+    expect(cycles.map((cycle) => cycle.map((file) => path.relative(SRC, file)).join(' -> '))).toEqual([]);
+  });
+
+  it('exports no two functions or classes of one name', () => {
+    const DECLARED = /^export (?:async )?(?:function|class|const) (\w+)/gm;
+    const all = FILES.flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(DECLARED)].map(([, name = '']) => name),
+    );
+    expect(all.filter((name, index) => all.indexOf(name) !== index)).toEqual([]);
+  });
+
   it('keeps each package in its home', () => {
     const wrong = IMPORTS.filter(({ target }) => !target.startsWith('.') && !target.startsWith('node:'))
       .filter(({ from, target }) => !HOMES[packageOf(target)]?.includes(from))

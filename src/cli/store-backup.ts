@@ -2,7 +2,7 @@
 // else belongs into a backup, and what a restore brings back, is in docs/backup.md.
 import path from 'node:path';
 import type { Command } from 'commander';
-import { withAdministration } from '../store/administration.ts';
+import { withAdministration } from '../store/open-administration.ts';
 import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
 import { printDone, CommandError, type CliIo } from './io.ts';
 

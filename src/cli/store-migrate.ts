@@ -3,7 +3,8 @@
 import type { Command } from 'commander';
 import { parseRedisUrl, RedisUrlError } from '../config/redis-url.ts';
 import { resolveArgument } from '../config/secret-reference.ts';
-import { importDocuments, withAdministration, type PlacedDocument } from '../store/administration.ts';
+import type { PlacedDocument } from '../store/administration.ts';
+import { importDocuments, withAdministration } from '../store/open-administration.ts';
 import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
 import { print, CommandError, type CliIo } from './io.ts';
 

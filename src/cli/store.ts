@@ -1,7 +1,8 @@
 // `postern store check` and `store stats`: what is wrong with the settings of the configured store, and what it holds. Nothing
 // is changed, and no URL is printed.
 import type { Command } from 'commander';
-import { withAdministration, type ServerFindings, type StoreStats } from '../store/administration.ts';
+import type { ServerFindings, StoreStats } from '../store/administration.ts';
+import { withAdministration } from '../store/open-administration.ts';
 import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
 import { Ended, print, type CliIo } from './io.ts';
 

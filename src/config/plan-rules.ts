@@ -12,11 +12,11 @@ export type PlanContext = { readonly current: Config; readonly next: Config; rea
 type Rule = (difference: Difference, context: PlanContext) => Meaning;
 
 /** The rule of the key itself, or of the nearest one above it. */
-export function ruleFor(key: string): Rule {
+export function planRuleFor(key: string): Rule {
   const rule = RULES[key];
   if (rule !== undefined) return rule;
   const above = key.slice(0, Math.max(0, key.lastIndexOf('.')));
-  return above === '' || above.endsWith('[]') ? becomes() : ruleFor(above);
+  return above === '' || above.endsWith('[]') ? becomes() : planRuleFor(above);
 }
 
 function change({ kind, rule, from, to }: Difference): string {

@@ -4,7 +4,7 @@ import { relative } from 'node:path';
 import type { ClientSecret, Rate, StoreConfig } from './config.ts';
 import { type Difference, differences } from './diff.ts';
 import type { LoadedConfig } from './load.ts';
-import { type PlanContext, ruleFor, type Severity } from './plan-rules.ts';
+import { type PlanContext, planRuleFor, type Severity } from './plan-rules.ts';
 import { formatRate } from './rate.ts';
 import { secretWarnings } from './secret-expiry.ts';
 import { secretId } from './secret-id.ts';
@@ -92,7 +92,7 @@ function inNotation(limits: object): object {
 }
 
 function explain(difference: Difference, context: PlanContext): PlanItem {
-  const [severity, message] = ruleFor(difference.rule)(difference, context);
+  const [severity, message] = planRuleFor(difference.rule)(difference, context);
   return { severity, path: difference.path, message };
 }
 

@@ -1,7 +1,7 @@
 // What `postern store check` says of the servers, and whether a start could read the keys that the store holds.
 import type { Config, StoreConfig } from '../config/config.ts';
 import { judgeStoredKeys } from '../keys/stored-keys.ts';
-import { withAdministration } from '../store/administration.ts';
+import { withAdministration } from '../store/open-administration.ts';
 import { Skipped, type ReportFault } from './check.ts';
 
 /** A folder of lmdb has no settings. */

@@ -9,7 +9,7 @@ const MAX_BYTES = 16 * 1024;
 export type Form = { readonly field: (name: string) => string };
 
 /** Throws Refusal: 415 for other types, 413 for too much, 403 for another site's form, 400 for a repeated field. */
-export async function readForm(ctx: Context, issuer: string): Promise<Form> {
+export async function readFormBody(ctx: Context, issuer: string): Promise<Form> {
   refuseForeignOrigin(ctx, issuer);
   // A "simple" cross-site request can be text/plain or multipart; neither is one of our forms.
   if (ctx.is(TYPE) !== TYPE) throw new Refusal(415, 'invalid_request', 'that content type is not accepted');

@@ -5,7 +5,7 @@ import type { Interactions, OpenInteraction, Prompt } from '../oidc/interactions
 import { Refusal } from '../views/refusal.ts';
 import type { Csrf } from './csrf.ts';
 import { expired } from './expired.ts';
-import { readForm, type Form } from './form.ts';
+import { readFormBody, type Form } from './form.ts';
 
 export type Opened = { readonly form: Form; readonly interaction: OpenInteraction };
 
@@ -33,7 +33,7 @@ export function createOpen({ issuer, interactions, csrf }: OpenParts): Open {
   return {
     byLink,
     async byForm(ctx, prompts, step) {
-      const form = await readForm(ctx, issuer);
+      const form = await readFormBody(ctx, issuer);
       const interaction = await byLink(ctx);
       const { uid, prompt, client } = interaction;
       if (!prompts.includes(prompt)) throw expired(ctx, client);

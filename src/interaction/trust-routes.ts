@@ -11,7 +11,7 @@ import { Refusal } from '../views/refusal.ts';
 import { type Audit, originOf } from '../observability/audit.ts';
 import type { Csrf } from './csrf.ts';
 import type { DeviceCookie } from './trusted-browser-cookie.ts';
-import { readForm } from './form.ts';
+import { readFormBody } from './form.ts';
 
 export type TrustParts = {
   readonly issuer: string;
@@ -58,7 +58,7 @@ export function addTrustRoutes(router: Router, parts: TrustParts): void {
   });
 
   router.post('/trust/:token', async (ctx) => {
-    const form = await readForm(ctx, issuer);
+    const form = await readFormBody(ctx, issuer);
     const token = tokenOf(ctx);
     if (!csrf.matches(form.field('csrf'), token, STEP)) {
       throw new Refusal(403, 'forbidden', 'the form is not from the page of this link');

@@ -8,18 +8,18 @@ import { type Add, giveBack, type Quota } from './counters.ts';
 const CACHED_MS = 1000;
 
 /** The name of the quota that is used up, and how long to wait. */
-export type Refusal = { readonly name: string; readonly waitMs: number };
+export type LimitRefusal = { readonly name: string; readonly waitMs: number };
 
-export type Attempt = {
+export type CountedAttempt = {
   /** What stands in the first counter, this attempt included. */
   readonly used: number;
-  readonly refused?: Refusal | undefined;
+  readonly refused?: LimitRefusal | undefined;
   /** It was right, or nothing was compared. */
   readonly takeBack: () => void;
 };
 
 export interface Attempts {
-  begin(quotas: readonly Quota[]): Promise<Attempt>;
+  begin(quotas: readonly Quota[]): Promise<CountedAttempt>;
   /** Counts a failure that was not counted before. */
   fail(quotas: readonly Quota[]): Promise<void>;
   /** Drops a cached refusal of quotas that were cleared. */
@@ -30,7 +30,7 @@ export function createAttempts(add: Add, now: Clock): Attempts {
   const refusals = new BoundedMap(() => ({ waitUntil: 0, cachedUntil: 0 }));
   const cacheOf = ({ name, subject }: Quota) => refusals.get(`${name}\n${subject}`);
 
-  function cachedRefusal(quotas: readonly Quota[]): Refusal | undefined {
+  function cachedRefusal(quotas: readonly Quota[]): LimitRefusal | undefined {
     for (const quota of quotas) {
       const { waitUntil, cachedUntil } = cacheOf(quota);
       const at = now();

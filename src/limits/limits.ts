@@ -8,7 +8,7 @@
 import type { Client, Rate, RateLimits } from '../config/config.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, CounterStore } from '../store/store.ts';
-import { createAttempts, type Refusal } from './attempts.ts';
+import { createAttempts, type LimitRefusal } from './attempts.ts';
 import { createCounters, orAlone, type Quota } from './counters.ts';
 import { createLeases, type Leases } from './leases.ts';
 import { networkOf } from './network.ts';
@@ -117,7 +117,7 @@ function addressRateOf(endpoint: AddressEndpoint, rates: RateLimits): Rate {
 }
 
 function limitsOf(rates: RateLimits, { leases, secrets, signIn, onLimited }: Shared): Limits {
-  function refuse({ name, waitMs }: Refusal): void {
+  function refuse({ name, waitMs }: LimitRefusal): void {
     onLimited(name);
     if (!rates.dryRun) throw new TooManyRequests(Math.max(1, Math.ceil(waitMs / 1000)));
   }

@@ -7,7 +7,7 @@
 //
 // So a known client never waits, and a burst of a new one is not mistaken for guessing.
 import type { Clock } from '../store/store.ts';
-import type { Attempts, Refusal } from './attempts.ts';
+import type { Attempts, LimitRefusal } from './attempts.ts';
 import { BoundedMap } from './bounded-map.ts';
 import type { Quota } from './counters.ts';
 import { Semaphore } from './semaphore.ts';
@@ -24,7 +24,7 @@ export interface SecretAttempts {
     /** For the client and the address, then for the address over all clients. */
     quotas: readonly [Quota, Quota],
     /** Throws when the attempt is refused. */
-    refuse: (refusal: Refusal) => void,
+    refuse: (refusal: LimitRefusal) => void,
     compare: () => Promise<boolean>,
   ): Promise<boolean>;
 }

@@ -9,7 +9,7 @@
 //     the account: from the twentieth on attempts are paced, and at the cap they are refused (NIST SP 800-63B-4 §3.2.2).
 import type { Rate } from '../config/config.ts';
 import type { Count } from '../store/store.ts';
-import type { Attempts, Refusal } from './attempts.ts';
+import type { Attempts, LimitRefusal } from './attempts.ts';
 import { type Counters, giveBack, type Quota } from './counters.ts';
 import { networkOf } from './network.ts';
 
@@ -58,7 +58,7 @@ export type SignInAttemptsParts = {
   readonly attempts: Attempts;
   readonly rates: SignInRates;
   /** Throws when the attempt is refused. */
-  readonly refuse: (refusal: Refusal) => void;
+  readonly refuse: (refusal: LimitRefusal) => void;
 };
 
 /** Seconds until the next attempt after so many failures in a row. */
@@ -102,20 +102,20 @@ export function createSignInAttempts({ counters, attempts, rates, refuse }: Sign
     const takeBack = () => counted.splice(0).forEach((undo) => undo());
     let failures = 0;
 
-    async function take(...quotas: Quota[]): Promise<{ refused?: Refusal | undefined; used: number }> {
+    async function take(...quotas: Quota[]): Promise<{ refused?: LimitRefusal | undefined; used: number }> {
       const begun = await attempts.begin(quotas);
       counted.push(begun.takeBack);
       return begun;
     }
 
     /** One attempt has the turn until the next one may come. */
-    async function takeTurn(inRow: number): Promise<Refusal | undefined> {
+    async function takeTurn(inRow: number): Promise<LimitRefusal | undefined> {
       const wait = turn(waitAfter(inRow));
       const { count, resetsInMs } = await counters.add(wait, 1);
       return count === 1 ? undefined : { name: wait.name, waitMs: Math.max(1, resetsInMs) };
     }
 
-    async function takeAsUnknown(): Promise<Refusal | undefined> {
+    async function takeAsUnknown(): Promise<LimitRefusal | undefined> {
       // The row of a real person ends later than that of a made-up name, and the answer must not say so.
       const atCap = { name: row.name, waitMs: paced.resetsInMs };
       if (Math.max(paced.count, all.count) >= CAP) return atCap;
@@ -132,14 +132,14 @@ export function createSignInAttempts({ counters, attempts, rates, refuse }: Sign
     }
 
     /** What refuses the attempt; else it is counted. */
-    async function takeAll(): Promise<Refusal | undefined> {
+    async function takeAll(): Promise<LimitRefusal | undefined> {
       const isKnown = isDevice || address !== undefined;
       // Where the ten are used up, the attempt is one of an unknown place.
       if (!isKnown || (await take(known)).refused !== undefined) return takeAsUnknown();
       return isDevice ? undefined : (await take(...places)).refused;
     }
 
-    let refused: Refusal | undefined;
+    let refused: LimitRefusal | undefined;
     try {
       refused = await takeAll();
     } catch (error) {

@@ -1,6 +1,5 @@
 // What an operator asks of a store and the service never does: whether its servers are fit, what it holds, its documents copied
-// out and in. Only the engine in question is loaded.
-import type { StoreConfig } from '../config/config.ts';
+// out and in.
 
 /** What an operator should change at one server of the store. */
 export type ServerFindings = {
@@ -31,38 +30,6 @@ export interface StoreAdministration {
   /** A copy of everything, into a folder that must not exist; the service may run. Absent where the server has its own way. */
   backup?(folder: string): Promise<void>;
   close(): Promise<void>;
-}
-
-/** Rejects with one line, without a password, when the store can't be reached. */
-export async function openAdministration(config: StoreConfig): Promise<StoreAdministration> {
-  if (config.engine === 'lmdb') {
-    const { administerLmdb } = await import('./lmdb/administration.ts');
-    return administerLmdb(config.folder);
-  }
-  const { administerRedis } = await import('./redis/administration.ts');
-  return administerRedis(config.url);
-}
-
-/** Opens it for one piece of work. */
-export async function withAdministration<Result>(
-  config: StoreConfig,
-  use: (administration: StoreAdministration) => Promise<Result>,
-): Promise<Result> {
-  const administration = await openAdministration(config);
-  try {
-    return await use(administration);
-  } finally {
-    await administration.close();
-  }
-}
-
-/**
- * Puts documents into a Redis that has none, with the versions that they had. False: it has some already. The service must not
- * run on it meanwhile.
- */
-export async function importDocuments(url: string, documents: readonly PlacedDocument[]): Promise<boolean> {
-  const { importIntoRedis } = await import('./redis/administration.ts');
-  return importIntoRedis(url, documents);
 }
 
 /** Adds to `counts`. */

@@ -2,9 +2,9 @@
 import { constants, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { verifySync } from '@node-rs/argon2';
-import type { Compared, Comparison } from './hashing-threads.ts';
+import type { Compared, HashTask } from './hashing-threads.ts';
 
-function compare({ passwordHash, password }: Comparison): Compared {
+function compare({ passwordHash, password }: HashTask): Compared {
   try {
     return { matches: verifySync(passwordHash, password) };
   } catch (error) {
@@ -18,4 +18,4 @@ try {
 } catch {
   // A sandbox may refuse it.
 }
-parentPort?.on('message', (comparison: Comparison) => parentPort?.postMessage(compare(comparison)));
+parentPort?.on('message', (task: HashTask) => parentPort?.postMessage(compare(task)));

@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
 /** `passwordHash`: a PHC string. */
-export type Comparison = { readonly passwordHash: string; readonly password: string };
+export type HashTask = { readonly passwordHash: string; readonly password: string };
 /** `failure`: the hash can't be read. */
 export type Compared = { readonly matches: boolean } | { readonly failure: string };
 
@@ -49,7 +49,7 @@ export function createHashingThreads(): HashingThreads {
     async verify(passwordHash, password) {
       const [thread = start()] = idle;
       idle.delete(thread);
-      thread.postMessage({ passwordHash, password } satisfies Comparison);
+      thread.postMessage({ passwordHash, password } satisfies HashTask);
       const compared = await answerOf(thread);
       idle.add(thread);
       if ('failure' in compared) throw new Error(compared.failure);

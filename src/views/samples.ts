@@ -46,7 +46,7 @@ export const ERROR: PageModels['error'] = {
   requestId: '01JCZW7P4Q8RM0V3X5T9',
 };
 
-export const CONSENT: PageModels['consent'] = {
+export const CONSENT_SAMPLE: PageModels['consent'] = {
   client: plain,
   action: 'https://id.example/interaction/abc/consent',
   cancelAction: 'https://id.example/interaction/abc/cancel',
@@ -104,27 +104,27 @@ export const PAGE_STATES: readonly PageState[] = [
       displayName: longWord,
     },
   },
-  { title: 'consent', name: 'consent', model: CONSENT },
+  { title: 'consent', name: 'consent', model: CONSENT_SAMPLE },
   {
     title: 'consent with resources',
     name: 'consent',
-    model: { ...CONSENT, client: full, resources: [reports] },
+    model: { ...CONSENT_SAMPLE, client: full, resources: [reports] },
   },
   {
     title: 'consent for an API without scopes',
     name: 'consent',
-    model: { ...CONSENT, client: full, scopes: [], resources: [{ ...reports, scopes: [] }] },
+    model: { ...CONSENT_SAMPLE, client: full, scopes: [], resources: [{ ...reports, scopes: [] }] },
   },
   {
     title: 'consent to what was allowed before',
     name: 'consent',
-    model: { ...CONSENT, client: full, scopes: [] },
+    model: { ...CONSENT_SAMPLE, client: full, scopes: [] },
   },
   {
     title: 'consent for resources alone with long words',
     name: 'consent',
     model: {
-      ...CONSENT,
+      ...CONSENT_SAMPLE,
       client: { ...full, name: longWord },
       username: longWord,
       scopes: [],

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { openAdministration } from '../../src/store/administration.ts';
+import { openAdministration } from '../../src/store/open-administration.ts';
 import { type RedisServer, startRedis } from '../servers.ts';
 import { type Fleet, startFleet } from './fleet.ts';
 

@@ -108,7 +108,7 @@ export interface OpenFiles {
 }
 
 /** Call it right after LMDB has opened the folder. */
-export async function watchFiles(folder: string): Promise<OpenFiles> {
+export async function watchDataFiles(folder: string): Promise<OpenFiles> {
   const { inodes, data } = await readAgain(() => readState(folder));
   let size = data?.size ?? 0;
   let transaction = data?.transaction ?? 0n;

@@ -3,7 +3,7 @@
 import { createSteadyClock } from './clock.ts';
 import { createLmdbCounters } from './counters.ts';
 import { createLmdbDocuments } from './documents.ts';
-import { assertRoom, prepareFiles, watchFiles } from './files.ts';
+import { assertRoom, prepareFiles, watchDataFiles } from './files.ts';
 import { createLmdbRecords } from './records.ts';
 import { startSweep } from './sweep.ts';
 import { type LmdbTables, openTables } from './tables.ts';
@@ -29,7 +29,7 @@ export async function openLmdb(options: LmdbOptions): Promise<Store> {
   const clock = createSteadyClock(options.now, onWarning);
   const { now } = clock;
   const tables = await openFolder(folder);
-  const files = await watchFiles(folder);
+  const files = await watchDataFiles(folder);
   const sweep = startSweep(tables, { now, everyMs: sweepEveryMs });
   const counters = createLmdbCounters(tables, now);
   let probedAt = -Infinity;

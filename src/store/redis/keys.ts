@@ -2,7 +2,7 @@
 import { toKeyName, toRecordId } from '../key-name.ts';
 
 /** `id` as from toRecordId. */
-export function recordKey(id: string): string {
+export function redisRecordKey(id: string): string {
   return `postern:record:${id}`;
 }
 

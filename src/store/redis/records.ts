@@ -4,7 +4,7 @@
 import { toRecordId } from '../key-name.ts';
 import { readClock, toLifeMs } from '../lifetime.ts';
 import type { RedisConnection } from './connection.ts';
-import { aliasKey, grantDeadKey, grantIndexKey, recordKey } from './keys.ts';
+import { aliasKey, grantDeadKey, grantIndexKey, redisRecordKey } from './keys.ts';
 import { toBoolean, toNumber, toTexts } from './replies.ts';
 import {
   type Clock,
@@ -45,7 +45,7 @@ export function createRedisRecords(connection: RedisConnection, now: Clock): Rec
 
     async consume(kind, key, found) {
       const at = readClock(now);
-      const id = recordKey(toRecordId(kind, key));
+      const id = redisRecordKey(toRecordId(kind, key));
       // Asked before the mark is set, never after it: who comes second revokes the grant, and the first has won.
       const grant = found === undefined ? await liveGrantOf(connection, id, at) : (found.grant ?? '');
       if (grant === undefined) return 'gone';
@@ -135,7 +135,7 @@ async function writeRecord(
   { kind, key, payload, grant = '', alias = '', isConsumed, isConfirmed, isAwaited }: NewRecord,
   { at, lifeMs }: Span,
 ): Promise<boolean> {
-  const id = recordKey(toRecordId(kind, key));
+  const id = redisRecordKey(toRecordId(kind, key));
   const consumedAt = isConsumed ? Math.floor(at / 1000) : '';
   const toArgs = (mark: string) => [at, payload, at + lifeMs, lifeMs, grant, alias, mark, consumedAt];
   if (!connection.isConfirmed || !(isConfirmed || isAwaited)) {
@@ -157,7 +157,7 @@ async function findRecord(
   at: number,
   onFound?: OnFound,
 ): Promise<StoredRecord | undefined> {
-  const id = recordKey(toRecordId(kind, key));
+  const id = redisRecordKey(toRecordId(kind, key));
   // A grant's own record says beforehand which tombstone to look for.
   const ahead = kind === GRANT ? isRevoked(connection, key, at) : undefined;
   // Where the record can't be read either, that failure is the one to report.
@@ -230,7 +230,7 @@ async function bury(
  * replica needs to confirm it.
  */
 async function drop(connection: RedisConnection, { kind, key }: Name, onlyOf = ''): Promise<boolean> {
-  const id = recordKey(toRecordId(kind, key));
+  const id = redisRecordKey(toRecordId(kind, key));
   const row = await dropRow(connection, id, onlyOf);
   const [grant = '', alias = '', mark] = row;
   const index = grantIndexKey(grant);

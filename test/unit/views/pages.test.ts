@@ -7,7 +7,7 @@ import { createPages } from '../../../src/views/pages.ts';
 import type { Pages, PagesOptions, ViewProblem } from '../../../src/views/pages.ts';
 import { PAGE_NAMES } from '../../../src/views/models.ts';
 import { htmlProblems } from './html-problems.ts';
-import { CONSENT, ERROR, LOGIN, LOGOUT, PAGE_STATES } from '../../../src/views/samples.ts';
+import { CONSENT_SAMPLE, ERROR, LOGIN, LOGOUT, PAGE_STATES } from '../../../src/views/samples.ts';
 import { parseLocaleFile, placeholdersOf } from '../../../src/views/texts.ts';
 import type { PageState } from '../../../src/views/samples.ts';
 
@@ -116,7 +116,10 @@ describe('the built-in pages', () => {
 
   it('carry the CSRF token in each form', () => {
     const pages = pagesWith();
-    for (const html of [pages.render('login', LOGIN, context), pages.render('consent', CONSENT, context)]) {
+    for (const html of [
+      pages.render('login', LOGIN, context),
+      pages.render('consent', CONSENT_SAMPLE, context),
+    ]) {
       expect(html.match(/<form /g)).toHaveLength(2);
       expect(html.match(/name="csrf" value="csrf-token"/g)).toHaveLength(2);
     }
