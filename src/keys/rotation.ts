@@ -105,10 +105,13 @@ export class Rotation {
   async #turn(): Promise<void> {
     const { keyStore, now, beforeTurn } = this.#options;
     await this.#attempt(async () => beforeTurn?.());
-    const at = now();
     const isRead = await this.#attempt(async () => {
-      this.#ring = await this.#loadOrRestore();
-      this.#readAt = at;
+      // A process that slept during the read doesn't know how old the answer is: it reads again.
+      do {
+        const at = now();
+        this.#ring = await this.#loadOrRestore();
+        this.#readAt = at;
+      } while (now() - this.#readAt > LEASE_MS);
       this.#problem = undefined;
     });
     // Before the steps, so that a compromise never waits for a key to be made. And without the store too: appointments
@@ -116,7 +119,7 @@ export class Rotation {
     const isSwapped = await this.#attempt(() => this.#swap());
     if (!isRead) return;
     // A set that can't be swapped in isn't confirmed: the one that serves may hold a key that others have removed.
-    if (isSwapped) this.#confirmedAt = at;
+    if (isSwapped) this.#confirmedAt = this.#readAt;
     await this.#attempt(async () => {
       this.#ring = await runDueSteps(keyStore, now, this.#ring);
       await this.#swap();

@@ -1,9 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { KeySet } from '../../../src/keys/key-set.ts';
 import type { KeyStore } from '../../../src/keys/key-store.ts';
-import { compromiseKey, rotateByHand } from '../../../src/keys/ring-actions.ts';
+import { compromiseKey, rotateByHand, runDueSteps } from '../../../src/keys/ring-actions.ts';
 import { createRotation, type Rotation } from '../../../src/keys/rotation.ts';
-import { createWorld, DAY, MINUTE, SECOND, type World } from './keys.fixture.ts';
+import type { DocumentStore } from '../../../src/store/store.ts';
+import { createWorld, DAY, HOUR, MINUTE, SECOND, type World } from './keys.fixture.ts';
+import { withMoments } from './moments.fixture.ts';
 
 type Job = {
   readonly rotation: Rotation;
@@ -246,6 +248,34 @@ describe('the lease on signing', () => {
     world.clock.now += 60 * DAY;
     expect(job.rotation.signingAllowed()).toBe(false);
     await job.turn();
+    expect(job.rotation.signingAllowed()).toBe(true);
+  });
+
+  it('KY-12: goes by a second look when the process slept during the first', async () => {
+    const world = createWorld();
+    let sleep: (() => Promise<void>) | undefined;
+    const documents: DocumentStore = {
+      ...withMoments(world, () => undefined).documents,
+      async get(collection, id) {
+        const wake = sleep;
+        sleep = undefined;
+        await wake?.();
+        return world.documents.get(collection, id);
+      },
+    };
+    const job = createJob(world, world.process({ documents }));
+    await job.start();
+    sleep = async () => {
+      const other = world.process();
+      await rotateByHand(other, world.now);
+      for (let hour = 0; hour < 5; hour += 1) {
+        world.clock.now += HOUR;
+        await runDueSteps(other, world.now);
+      }
+    };
+    await job.turn();
+    expect(job.errors).toEqual([]);
+    expect(job.current().published.map((key) => key.kid)).toEqual(['k2', 'k3']);
     expect(job.rotation.signingAllowed()).toBe(true);
   });
 
