@@ -1,4 +1,4 @@
-// `postern check`: says everything that is wrong with a configuration, and changes nothing.
+// `postern check`: prints every problem of a configuration, and changes nothing.
 import type { Command } from 'commander';
 import { ConfigError, type Config } from '../config/config.ts';
 import { secretWarnings } from '../config/secret-expiry.ts';
@@ -8,7 +8,7 @@ import { counted, print, type CliIo } from './io.ts';
 
 type CheckOptions = VerbOptions & { readonly secrets: boolean };
 
-/** Adds the verb. What is wrong leaves it as ConfigError. */
+/** Adds the verb. It throws ConfigError for problems. */
 export function registerCheck(program: Command, io: CliIo): void {
   program
     .command('check')
@@ -20,7 +20,7 @@ export function registerCheck(program: Command, io: CliIo): void {
     .addOption(jsonOption())
     .action(async ({ config: file, json = false, secrets }: CheckOptions) => {
       const { config } = await readLoaded(file, { writeKeys: false, readSecrets: secrets });
-      // Made-up secrets open nothing.
+      // Placeholder secrets can't open anything.
       const { fault, unknown } = secrets ? await judgeStoredKeys(config) : {};
       if (fault !== undefined)
         throw new ConfigError([{ file, message: `the next start would be refused: ${fault}` }]);

@@ -1,5 +1,5 @@
 // `postern client import`: clients of another provider as a file for clients_from. Writes to stdout only; what couldn't
-// be carried over is said on stderr.
+// be carried over goes to stderr.
 import { Option, type Command } from 'commander';
 import { IMPORT_FORMATS, importClients, type ImportFormat } from './import/import-clients.ts';
 import { counted, type CliIo } from './io.ts';

@@ -27,7 +27,7 @@ export function registerClientList(client: Command, io: CliIo): void {
     });
 }
 
-/** When a secret was last right, in epoch seconds; undefined when that isn't known. */
+/** When a secret last authenticated its client, in epoch seconds; undefined when that isn't known. */
 type LastUses = (clientId: string, secretId: string) => number | undefined;
 
 async function readLastUses(location: StoreConfig): Promise<LastUses> {

@@ -1,4 +1,4 @@
-// What verbs have in common: options, reading the configuration, and how its problems are shown.
+// Shared by the verbs: options, reading the configuration, and how its problems are shown.
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { formatProblem, type Config, type ConfigError } from '../config/config.ts';
 import {
@@ -28,7 +28,7 @@ export function addVerb(group: Command, name: string, description: string): Comm
   return group.command(name).description(description).addOption(configOption()).addOption(jsonOption());
 }
 
-/** For an argument that has a rule. */
+/** Parses and validates an argument. */
 export function checked(faultOf: (value: string) => string | undefined): (value: string) => string {
   return (value) => {
     const fault = faultOf(value);
@@ -39,7 +39,7 @@ export function checked(faultOf: (value: string) => string | undefined): (value:
 
 type ReadOptions = Omit<LoadOptions, 'checks'>;
 
-/** The configuration in `file`, held against the rules of every folder. Throws ConfigError. */
+/** The configuration in `file`, checked by the rules of every folder. Throws ConfigError. */
 export async function readConfig(file: string, options: ReadOptions = {}): Promise<Config> {
   return (await readLoaded(file, options)).config;
 }

@@ -1,5 +1,5 @@
-// `postern doctor`: looks at a running service from outside, as a browser and a client see it, and says what the proxy and
-// the surroundings broke.
+// `postern doctor`: checks a running service from outside, as a browser and a client see it, and reports what the proxy and
+// the network broke.
 import { Option, type Command } from 'commander';
 import { ConfigError, formatProblem, type Config } from '../config/config.ts';
 import { readListenAddresses } from '../config/listen-addresses.ts';
@@ -27,7 +27,7 @@ export function registerDoctor(program: Command, io: CliIo): void {
         'the public address, instead of the issuer; without --config nothing else is known',
       ),
     )
-    // Without effect since no limit is used up; scripts go on passing it.
+    // No effect any more, because no limit is used up; kept for scripts that pass it.
     .addOption(new Option('--no-guesses').hideHelp())
     .addOption(jsonOption())
     .action(async (options: DoctorOptions, command: Command) => {
@@ -47,7 +47,7 @@ export function registerDoctor(program: Command, io: CliIo): void {
 type Known = {
   readonly issuer?: string | undefined;
   readonly config?: Config;
-  /** Whether the secrets are what they are, and not made up for looking. */
+  /** False where placeholders stand for secrets that couldn't be read. */
   readonly hasSecrets: boolean;
   readonly results: readonly Result[];
 };

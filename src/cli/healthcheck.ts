@@ -1,5 +1,5 @@
 // `postern healthcheck`: asks the management listener of a running service whether it is ready, for containers and service
-// managers. Reads nothing of the configuration but the address, and opens no store.
+// managers. It reads only the address from the configuration, and opens no store.
 import { Option, type Command } from 'commander';
 import { localUrl, readListenAddresses } from '../config/listen-addresses.ts';
 import { configOption, jsonOption } from './configuration.ts';

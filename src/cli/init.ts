@@ -1,5 +1,5 @@
-// `postern init`: writes a configuration to start from, with keys and a first person, and overwrites nothing. What
-// the files say is in starter-files.ts.
+// `postern init`: writes a starter configuration, with keys and a first person, and overwrites nothing. What
+// the files contain is in starter-files.ts.
 import { randomBytes } from 'node:crypto';
 import { lstat, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -53,7 +53,7 @@ export function registerInit(program: Command, io: CliIo): void {
     });
 }
 
-/** All of them, or none: what is there already stays as it is. */
+/** All of them or none; existing files are never touched. */
 async function writeAll(folder: string, files: readonly StarterFile[]): Promise<void> {
   const taken: string[] = [];
   for (const { name } of files) {

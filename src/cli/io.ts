@@ -1,4 +1,4 @@
-// What a verb may touch of the terminal, so that tests can be the terminal; and how it says what it did.
+// The terminal as verbs see it, so that tests can replace it, and how verbs print results.
 import type { Readable } from 'node:stream';
 
 /** Text that a program or a person reads. */
@@ -9,7 +9,7 @@ export type CliIo = {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   /** What was asked for, and nothing else. */
   readonly stdout: Output;
-  /** Everything else. */
+  /** Messages about the work, and errors. */
   readonly stderr: Output;
 };
 
@@ -38,7 +38,7 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-/** A verb did its work, and its exit code says how it came out. */
+/** A verb finished, with this exit code. */
 export class Ended extends Error {
   readonly exitCode: number;
 
@@ -49,7 +49,7 @@ export class Ended extends Error {
   }
 }
 
-/** A verb did not do what it was asked to, for a reason that its caller can change. Exit code 1. */
+/** A verb failed for a reason that its caller can change. Exit code 1. */
 export class CommandError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

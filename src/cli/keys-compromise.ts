@@ -1,4 +1,4 @@
-// `postern keys compromise`: a signing key that leaked is out at once, on every node, and the reserve signs.
+// `postern keys compromise`: takes a leaked signing key out of use at once, on every node; the reserve key signs instead.
 import type { Command } from 'commander';
 import { activeKey } from '../keys/ring.ts';
 import { compromiseKey } from '../keys/ring-actions.ts';

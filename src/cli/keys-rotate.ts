@@ -1,5 +1,5 @@
-// `postern keys rotate`: the next key signs as soon as no verifier can be surprised by it; with --due, only what the running
-// service would do by itself now. For a person, and for cron.
+// `postern keys rotate`: the next key signs as soon as every verifier can know it; with --due, only what the running
+// service would do now. For operators and for cron.
 import type { Command } from 'commander';
 import { activeKey, scheduledKeys, type Ring } from '../keys/ring.ts';
 import { rotateByHand, runDueSteps } from '../keys/ring-actions.ts';
@@ -18,7 +18,7 @@ export function registerKeysRotate(keys: Command, io: CliIo): void {
       withKeys(options, async (context) => {
         const { keyStore, now } = context;
         const before = await keyStore.load();
-        // By hand first: what it appoints is then no longer due.
+        // A rotation by hand comes first, because what it schedules is no longer due afterwards.
         const appointed = options.due === true ? before : await rotateByHand(keyStore, now);
         const ring = await runDueSteps(keyStore, now, appointed);
         const changed = ring.generation !== before.generation;

@@ -1,5 +1,5 @@
-// What the verbs of `postern keys` have in common: they work on the configured store itself, so that they do the same with
-// and without a running service; and how they write a key and a time.
+// Shared by the verbs of `postern keys`: they work on the configured store directly, so that they do the same with
+// and without a running service. Also the output format of keys and times.
 import type { Config } from '../config/config.ts';
 import type { KeyStore } from '../keys/key-store.ts';
 import { keyStoreFor } from '../keys/open-keys.ts';
@@ -22,7 +22,7 @@ export type KeysContext = {
 
 const NO_KEYS = 'there are no signing keys yet: the first start of the service makes them';
 
-/** Throws CommandError before the first start, which alone makes a ring. `anyIssuer`: also on a store of another issuer. */
+/** Throws CommandError before the first start, which creates the ring. `anyIssuer`: also on a store of another issuer. */
 export async function withKeys(
   { config: file }: VerbOptions,
   use: (context: KeysContext) => Promise<void>,
@@ -69,7 +69,7 @@ function reportKey({ key, state, next }: KeySchedule): KeyReport {
     state,
     published_at: toIso(key.publishedAt),
     activate_at: maybeIso(key.activateAt),
-    // A compromised key keeps no appointment.
+    // The schedule no longer applies to a compromised key.
     retire_at: maybeIso(state === 'compromised' ? undefined : key.retireAt),
     remove_at: maybeIso(state === 'compromised' ? undefined : key.removeAt),
     compromised_at: maybeIso(key.compromisedAt),

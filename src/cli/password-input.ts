@@ -1,4 +1,4 @@
-// Takes a password from a person who types it unseen, or from a pipe; never from the command line, which other users of
+// Reads a password from the terminal without echo, or from a pipe; never from the command line, which other users of
 // the machine can read.
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';

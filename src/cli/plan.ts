@@ -1,4 +1,4 @@
-// `postern plan FILE`: what a changed file would do, and what that means. The exit codes are
+// `postern plan FILE`: what a changed file would change, and the consequences. The exit codes are
 // for CI: 0 nothing changes, 10 something changes, 11 something that works now stops working.
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -11,7 +11,7 @@ const EXIT_CODES: Readonly<Record<Plan['result'], number>> = { nothing: 0, chang
 
 type PlanOptions = VerbOptions & { readonly secrets: boolean };
 
-/** Adds the verb. What is wrong with either file leaves it as ConfigError. */
+/** Adds the verb. It throws ConfigError for problems of either file. */
 export function registerPlan(program: Command, io: CliIo): void {
   program
     .command('plan')

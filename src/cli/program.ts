@@ -56,7 +56,7 @@ const KEYS_VERBS: readonly Register[] = [
 
 /** The whole command line. It throws CommanderError instead of ending the process. */
 export function createProgram(io: CliIo): Command {
-  // Before the verbs: they take these settings over.
+  // Before the verbs, which inherit these settings.
   const program = new Command('postern')
     .description('A hosted OpenID Connect provider that is run from one file.')
     .version(readVersion(), '-V, --version')

@@ -1,4 +1,4 @@
-// Runs one command line and says how it ended: 0 done, 1 refused, 2 misuse; a verb may have more,
+// Runs one command line and returns its exit code: 0 done, 1 refused, 2 misuse; a verb may have more,
 // such as plan.
 import { CommanderError } from 'commander';
 import { ConfigError } from '../config/config.ts';
@@ -23,7 +23,7 @@ export async function run(argv: readonly string[], io: CliIo = process): Promise
       printProblems(io, error, argv.includes('--json'));
       return REFUSED;
     }
-    // What the machine or the store refuses is one line for the operator; a mistake of ours keeps its stack.
+    // An error of the machine or the store is one line for the operator; a bug keeps its stack.
     if (!(error instanceof Error) || isMistake(error)) throw error;
     io.stderr.write(`${error.message}\n`);
     return REFUSED;

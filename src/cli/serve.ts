@@ -50,12 +50,12 @@ async function serveAlone(file: string, loaded: LoadedConfig, onUp: (log: Log) =
   const { createServer } = await import('../server/server.ts');
   const server = await createServer(loaded, { telemetry });
   await server.start();
-  // Before this a signal ends the process at once, as it ends any other: nothing has begun, and a start may hang.
+  // Until here a signal ends the process at once, because a start may hang and nothing has to be finished.
   const stopped = untilStopped();
   await keepServing({ file, loaded, server, telemetry, onUp: () => onUp(telemetry.log), stopped });
 }
 
-/** One of several processes; the primary says with what it starts and when it stops. */
+/** A worker; the primary sends what it starts with, and stops it. */
 async function serveAsWorker(file: string): Promise<void> {
   leaveSignalsToThePrimary();
   let started: Started | undefined;
@@ -90,7 +90,7 @@ async function startAsWorker({ worker, loaded, started }: Job): Promise<Started>
   return { server, telemetry };
 }
 
-/** A mistake of ours keeps its stack, as in run.ts. */
+/** A bug keeps its stack, as in run.ts. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return (isMistake(error) ? error.stack : undefined) ?? error.message;
@@ -107,7 +107,7 @@ type KeepServingParts = Started & {
   readonly stopped: Promise<void>;
 };
 
-/** Keeps a started server on the configuration that its files say, and stops it in good order. */
+/** Reloads the configuration of a started server when its files change, and stops the server gracefully. */
 async function keepServing(parts: KeepServingParts): Promise<void> {
   const { file, loaded, server, telemetry, onUp, onTaken, stopped } = parts;
   const watch = await watchConfig({
@@ -135,7 +135,7 @@ async function keepServing(parts: KeepServingParts): Promise<void> {
   await telemetry.close();
 }
 
-/** The process above the workers: it loads neither the engine nor the store. */
+/** The primary process: it loads neither the engine nor the store. */
 async function serveWithWorkers(loaded: LoadedConfig, onUp: (log: Log) => void): Promise<void> {
   const { Primary, PRIMARY } = await import('../server/cluster.ts');
   const telemetry = await openTelemetry({ ...loaded.config, worker: PRIMARY });
@@ -154,7 +154,7 @@ async function serveWithWorkers(loaded: LoadedConfig, onUp: (log: Log) => void):
   await telemetry.close();
 }
 
-/** A second signal ends the process the hard way, as everywhere. */
+/** A second signal ends the process at once. */
 async function untilStopped(): Promise<void> {
   await new Promise<void>((resolve) => {
     const stop = () => {

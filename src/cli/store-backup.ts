@@ -1,5 +1,5 @@
-// `postern store backup`: a copy of the embedded store, whole and of one moment, while the service runs. What
-// else belongs into a backup, and what a restore brings back, is in docs/backup.md.
+// `postern store backup`: a consistent copy of the embedded store while the service runs. What
+// else belongs in a backup, and what a restore brings back, is in docs/backup.md.
 import path from 'node:path';
 import type { Command } from 'commander';
 import { withAdministration } from '../store/open-administration.ts';

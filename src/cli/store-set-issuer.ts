@@ -1,4 +1,4 @@
-// `postern store set-issuer`: for an issuer that has a new name. A start on the store of another issuer is refused, because two of
+// `postern store set-issuer`: for an issuer that has a new URL. A start on the store of another issuer is refused, because two of
 // them would share keys and tokens.
 import type { Command } from 'commander';
 import { addVerb, type VerbOptions } from './configuration.ts';

@@ -1,4 +1,4 @@
-// `postern user add`: a new person in the store. A login name is taken by exactly one of several at once.
+// `postern user add`: a new person in the store. When several commands want one login name at once, exactly one gets it.
 import { InvalidArgumentError, type Command } from 'commander';
 import { hashPassword } from '../users/passwords.ts';
 import { parseClaims } from '../config/schema-user.ts';

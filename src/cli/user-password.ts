@@ -1,4 +1,4 @@
-// `postern user password` and `postern user delete`: what ends everything of a person of the store.
+// `postern user password` and `postern user delete`: both end all sessions and tokens of a person of the store.
 import type { Command } from 'commander';
 import { hashPassword } from '../users/passwords.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';

@@ -1,4 +1,4 @@
-// What the verbs of `postern user` have in common: they work on the configured store itself, with and without a running
+// Shared by the verbs of `postern user`: they work on the configured store directly, with and without a running
 // service, and find people of both sources. People of a file are changed in the file, and only there.
 import { randomBytes } from 'node:crypto';
 import { createAccountStates, type AccountStates } from '../users/account-state.ts';
@@ -22,11 +22,11 @@ export type UserContext = {
   readonly config: Config;
   readonly states: AccountStates;
   readonly people: People;
-  /** Epoch seconds: what an earlier version issued in this very second is void too. */
+  /** Epoch seconds: what an earlier version issued in this second is void too. */
   readonly nextSecond: () => number;
-  /** Throws CommandError before the first start, which makes the pepper of the hashes that links are stored under. */
+  /** Throws CommandError before the first start, which creates the pepper of the hashes that links are stored under. */
   readonly trustLinks: () => Promise<TrustLinks>;
-  /** Tells the audit trail, where it is a file; else the verb's own output is the record. */
+  /** Writes to the audit trail where that is a file; otherwise the verb's own output is the record. */
   readonly changed: (action: string, accountId: string) => Promise<void>;
 };
 
@@ -72,7 +72,7 @@ async function recordChange(audit: AuditConfig, action: string, accountId: strin
   throw new CommandError(`it is done, but its audit record could not be written to ${audit.file}`);
 }
 
-/** Random, so that no person gets the id of another one who was deleted. */
+/** Random, so that no person gets the id of a deleted one. */
 export function newPersonId(): string {
   return `usr_${randomBytes(16).toString('base64url')}`;
 }

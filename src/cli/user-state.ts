@@ -1,5 +1,5 @@
 // `postern user list|disable|enable|sign-out`: what may change about a person while the service runs, wherever the person
-// comes from. The state itself is users/account-state.ts, and it binds the next request on every process.
+// comes from. The state itself is in users/account-state.ts; it applies from the next request on, in every process.
 import type { Command } from 'commander';
 import { type AccountState, nextValidAfter } from '../users/account-state.ts';
 import { findShadowed } from '../users/warnings.ts';

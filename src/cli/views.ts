@@ -1,4 +1,4 @@
-// `postern views list|eject|check`: the pages as a designer works on them. Owns the verbs; what is right about a view is
+// `postern views list|eject|check`: for designers who change the pages. The checks themselves are in
 // views/view-check.ts.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -9,7 +9,7 @@ export type ClientContext = {
   readonly issuerIsLoopback: boolean;
   readonly clientCredentials: boolean;
   readonly pkcePerClient: boolean;
-  /** Scopes that some resource owns. */
+  /** Scopes of the configured resources. */
   readonly resourceScopes: ReadonlySet<string>;
 };
 

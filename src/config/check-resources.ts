@@ -15,7 +15,7 @@ export type ResourceContext = {
   readonly clientsAreKnown: boolean;
 };
 
-/** Every scope that a resource means to own, even in an entry with other mistakes. */
+/** Every scope that a resource lists, even in an entry with other mistakes. */
 export function scopesOf(resources: readonly Entry<ResourceForm>[]): Set<string> {
   return new Set(resources.flatMap(claimedScopes));
 }

@@ -68,7 +68,7 @@ export type Config = Omit<
   readonly users: readonly User[];
   /** Absolute path of the operator's views, when configured. */
   readonly viewsFolder?: string | undefined;
-  /** One line each: what the start should tell the operator (keys generated, …). Never a secret. */
+  /** One line each: notices for the operator at the start (keys generated, …). Never a secret. */
   readonly notices: readonly string[];
 };
 

@@ -53,7 +53,7 @@ export async function readListing(
   const { content } = document;
   if (Array.isArray(content)) return { document, path: [], items: content };
   const report = problems.reporter(document);
-  // A file without a character is one that somebody is about to write: its clients must not be gone meanwhile.
+  // An empty file is one that is about to be written: its clients must not disappear meanwhile.
   if (document.isBlank) {
     report([], 'is empty: write [] for a list with nothing in it');
     return undefined;

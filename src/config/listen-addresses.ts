@@ -1,5 +1,5 @@
 // Where a service listens, read from its file without anything else of it: no secret, no client, no person. For callers
-// that must get by with a file that has problems elsewhere, as a health check must while somebody edits.
+// that must work while the rest of the file has problems, as a health check must while the file is edited.
 import type { Config } from './config.ts';
 import { readDocument } from './document.ts';
 import { isRecord, parseFields } from './parse-fields.ts';

@@ -22,7 +22,7 @@ import { SourceList } from './source-list.ts';
 import { resolveStore } from './store-location.ts';
 import { isLoopbackUrl } from './uri.ts';
 
-/** A rule that another folder owns, run when everything else is in order. */
+/** A rule of another folder, run when everything else is valid. */
 export type ConfigCheck = (config: Config) => readonly { readonly path: Path; readonly message: string }[];
 
 export type LoadOptions = {
@@ -55,8 +55,7 @@ export type LoadedConfig = {
 // Secret files that are read at the same time: enough to keep the disk busy, few enough for any limit on open files.
 const CLIENTS_AT_ONCE = 64;
 
-const ANY_MODE =
-  'secret_files is any_mode: nobody checks who may read and write the files with keys and secrets.';
+const ANY_MODE = 'secret_files is any_mode: the permissions of files with keys and secrets are not checked.';
 
 // Lists are taken apart first, so that one bad client doesn't hide the others.
 const topSchema = configSchema.extend({

@@ -6,7 +6,7 @@ import type { Path, Report } from './problems.ts';
 export type Entry<F> = {
   /** Without the fields that are broken. */
   readonly value: Partial<F>;
-  /** Tells a field that is broken from one that is optional and absent. */
+  /** The fields that are broken, as opposed to optional and absent. */
   readonly broken: ReadonlySet<string>;
   /** What the file says, for the fields that weren't understood. */
   readonly node: unknown;
@@ -61,7 +61,7 @@ export function complete<F>(entry: Entry<F>): F {
   throw new TypeError(`${entry.place} was read although it has problems`);
 }
 
-// A field that isn't broken holds what its schema returned, so these two tell the truth.
+// A field that isn't broken holds what its schema returned, so both type predicates are sound.
 function hasFields<F, K extends keyof F & string>(
   _value: Partial<F>,
   broken: ReadonlySet<string>,

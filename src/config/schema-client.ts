@@ -163,7 +163,7 @@ export const resourceSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      "true tells introspection_clients the person's login name as username; otherwise only a token with profile does.",
+      "With true, introspection_clients get the person's login name as username; otherwise only for a token with profile.",
     ),
 });
 

@@ -93,7 +93,7 @@ export const clientRateLimitsSchema = z.strictObject({
   revocation: rate().optional().describe('Replaces rate_limits.revocation.client for this client.'),
 });
 
-/** Access tokens can be verified offline, so nothing but their end takes them out of use everywhere. */
+/** Access tokens can be verified offline, so only their expiry ends them everywhere. */
 export const accessTokenDuration = () => duration({ max: DAY });
 
 /** How long things live. */

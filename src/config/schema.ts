@@ -33,7 +33,7 @@ function auditFault(value: string): string | undefined {
   return /^(stdout|off|file:.+)$/.test(value) ? undefined : 'must be stdout, off or file:PATH';
 }
 
-/** More than machines have cores; a slip of the finger must not start a thousand processes. */
+/** More than machines have cores, so that a typing mistake doesn't start a thousand processes. */
 const MOST_WORKERS = 128;
 
 /** The whole file. */

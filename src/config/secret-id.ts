@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { SecretHash } from './config.ts';
 
-/** Twelve hex digits that say nothing of the secret, and stay the same as long as its hash does. */
+/** Twelve hex digits that reveal nothing about the secret, and change only with its hash. */
 export function secretId(secret: SecretHash): string {
   const hash = createHash('sha256').update('postern secret id\n');
   hash.update(secret.kind === 'sha256' ? secret.digest : secret.phc);

@@ -66,7 +66,7 @@ export type KeyTarget = {
   readonly secretFiles: SecretFiles;
 };
 
-/** One key for each of `names`, and what the start says about those that are new. */
+/** One key for each of `names`, and a notice for those that are new. */
 export async function generateKeys(
   names: readonly KeyName[],
   { folder, write, secretFiles }: KeyTarget,

@@ -1,4 +1,4 @@
-// Collects which files a configuration was made from, for watch.ts.
+// Collects which files a configuration was read from, for watch.ts.
 import { resolve } from 'node:path';
 import type { ConfigSources } from './config.ts';
 

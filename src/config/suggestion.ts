@@ -1,8 +1,8 @@
 // "Did you mean …?" for a misspelt key.
 
-/** The word of `candidates` that `word` is most likely a slip of, or undefined. */
+/** The word of `candidates` that was most likely meant, or undefined. */
 export function suggest(word: string, candidates: readonly string[]): string | undefined {
-  // Long words come from attackers, not from slips, and the distance is quadratic.
+  // A long word is no typing mistake, and the distance takes quadratic time.
   if (word.length > 64) return undefined;
   const normal = word.toLowerCase().replaceAll('-', '_');
   const ranked = candidates

@@ -1,7 +1,7 @@
 // Text with rules of its own as a zod type, and the rules for plain text.
 import * as z from 'zod';
 
-/** Says what is wrong with a value, or nothing. Never repeats the value: it may be a secret. */
+/** Returns what is wrong with a value, or nothing. Never repeats the value: it may be a secret. */
 export type Fault = (value: string) => string | undefined;
 
 /** The zod type of text that obeys every rule; each broken one is reported. */

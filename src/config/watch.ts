@@ -1,4 +1,4 @@
-// Keeps a running service on the configuration that its files say: hands over what is new or what is wrong.
+// Watches the files of the configuration, and hands over a new configuration or its problems.
 import { dirname } from 'node:path';
 import { ConfigError, type ConfigSources } from './config.ts';
 import { type FileWatch, type ReloadOutcome, type WatchedFiles, watchFiles } from './file-watch.ts';
@@ -13,9 +13,9 @@ export type ConfigWatchParts = {
   /** Takes a new configuration over. When it throws, the old one counts as running, and the next look tries again. */
   readonly onConfig: (loaded: LoadedConfig, previous: LoadedConfig) => void | Promise<void>;
   readonly onBroken: (error: ConfigError) => void;
-  /** The files say what runs already, also after they were broken for a while. */
+  /** The files match the running configuration, also after they were broken for a while. */
   readonly onUnchanged?: () => void;
-  /** What neither the file nor its writer can be blamed for. */
+  /** A failure that isn't a problem of the file. */
   readonly onError: (error: unknown) => void;
   readonly settleMs?: number;
 };

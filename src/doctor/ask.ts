@@ -1,4 +1,4 @@
-// One HTTP request, and everything of its answer: a header that came twice stays two.
+// Sends one HTTP request. Headers of the answer that came twice are kept apart.
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP } from 'node:net';
@@ -32,7 +32,7 @@ export type Answer = {
 
 export type Ask = (url: string, options?: AskOptions) => Promise<Answer>;
 
-/** There was no answer; the message says why, in one line. */
+/** No answer; the message gives the reason in one line. */
 export class Unanswered extends Error {
   constructor(url: string, reason: string) {
     super(`${url.split('?', 1)[0]} did not answer: ${reason}`);
@@ -51,10 +51,10 @@ export const ask: Ask = (url, { method, headers, body, from, timeoutMs = TIMEOUT
       method: method ?? (body === undefined ? 'GET' : 'POST'),
       agent: false,
       signal,
-      // A name may have addresses of the other family, which this one can't talk to.
+      // A name may have addresses of the other family, which this address can't reach.
       ...(from !== undefined && { localAddress: from, family: isIP(from) }),
       headers: { 'user-agent': 'postern-doctor', accept: '*/*', ...form, ...headers },
-      // Nothing secret is sent, and what lies behind an untrusted certificate is looked at too; tls.ts judges it.
+      // Nothing secret is sent, and a service behind an untrusted certificate is checked too; tls.ts checks the certificate.
       rejectUnauthorized: false,
     });
     request.once('error', (error: NodeJS.ErrnoException) => fail(error.code ?? error.message));

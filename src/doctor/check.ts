@@ -1,10 +1,10 @@
-// How a check of `postern doctor` is made: what it may ask, and how it says what it found.
+// Runs one check of `postern doctor` and collects its results.
 import type { Config } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import { Unanswered, type Answer, type Ask, type AskOptions } from './ask.ts';
 import { FAULTS, type FaultName } from './faults.ts';
 
-/** `skipped`: it could not be looked at from here, and the message says why. */
+/** `skipped`: it can't be checked from here, for the reason in the message. */
 export type Level = 'ok' | 'warning' | 'problem' | 'skipped';
 
 export type Result = {
@@ -16,9 +16,9 @@ export type Result = {
 
 /** The service, as it is reached through its public address. */
 export type Target = {
-  /** What the service must call itself. */
+  /** The issuer that the service must have. */
   readonly issuer: string;
-  /** Where it is asked; the issuer, unless `--url` says otherwise. */
+  /** The URL that requests go to: the issuer unless `--url` is given. */
   readonly at: string;
   /** Undefined where it isn't known or can't be read. */
   readonly config: Config | undefined;
@@ -27,13 +27,13 @@ export type Target = {
   readonly now: () => number;
 };
 
-/** `level`, where it isn't the usual one of that fault. */
+/** `level`: where it differs from the fault's own. */
 export type ReportFault = (fault: FaultName, message: string, level?: Level) => undefined;
 
-/** Reports each fault, and returns what to say where there is none; undefined where nothing was looked at. */
+/** Reports each fault, and returns the message for when there is none; undefined where nothing was checked. */
 export type Check = (target: Target, report: ReportFault) => Promise<string | undefined>;
 
-/** Thrown by a check that can't be made, or not be finished, from here. */
+/** Thrown by a check that can't be made or finished from here. */
 export class Skipped extends Error {}
 
 export async function runCheck(
@@ -55,7 +55,7 @@ export async function runCheck(
   return results;
 }
 
-/** Asks one endpoint through the public address. */
+/** Sends a request to one endpoint through the public address. */
 export function askEndpoint(
   { at, ask }: Target,
   endpoint: keyof typeof ENDPOINTS,

@@ -1,4 +1,4 @@
-// Whose address limits count by behind the proxy. No answer says that, and no limit is used up to learn it: the audit trail
+// Which client address the limits count behind the proxy. No answer shows it, and no limit is used up to find out: the audit trail
 // has the address of each refused token request, where it is a file that can be read here.
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -14,7 +14,7 @@ const FORGED = '192.0.2.66';
 const LOOPBACK = '127.0.0.1';
 /** RFC 1918, RFC 4193 and link-local: not the address of a caller from the Internet. */
 const PRIVATE = /^(10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.|f[cd]|fe[89ab])/;
-/** A second address on this machine, so that the doctor isn't taken for the proxy beside it. */
+/** A second address on this machine, so that requests of the doctor differ from those of a proxy beside it. */
 const ANOTHER_LOOPBACK = '127.0.0.99';
 /** Records are written in the background, and others are written meanwhile. */
 const ATTEMPTS = 20;
@@ -37,7 +37,7 @@ export async function checkClientAddress(target: Target, report: ReportFault): P
   return judgeAddresses(addresses, { from: plain.from, trusted: config.trustedProxies, report });
 }
 
-/** What follows from the file alone: TLS ends at a proxy, so there is one, and it must be known. */
+/** What follows from the file alone: TLS ends at a proxy, so there must be one in `trusted_proxies`. */
 function judgeTrust({ trustedProxies, listen }: Config, report: ReportFault): void {
   const own = listen.host === 'localhost' ? LOOPBACK : listen.host;
   if (trustedProxies.length === 0)
@@ -117,7 +117,7 @@ function judgeOther(seen: string, { from, trusted, report }: Known): void {
   else if (PRIVATE.test(seen)) report('client-address-lost', message, 'warning');
 }
 
-/** As the limits have it: IPv6 by /64. */
+/** As the limits count it: IPv6 by /64. */
 function asCounted(address: string): string {
   return createClientAddress([])(address, undefined);
 }

@@ -4,15 +4,15 @@ import { askEndpoint, Skipped, type ReportFault, type Target } from './check.ts'
 const WARN_SECONDS = 5;
 const WRONG_SECONDS = 60;
 
-/** By the Date of the proxy, where that sets one of its own. */
+/** Uses the Date of the proxy, where that sets its own. */
 export async function checkClock(target: Target, report: ReportFault): Promise<string> {
   const before = target.now();
-  // No cache keeps the answer to a POST.
+  // The answer to a POST isn't cached.
   const answer = await askEndpoint(target, 'token', { body: 'grant_type=none' });
   const after = target.now();
   const date = Date.parse(answer.header('date'));
   if (Number.isNaN(date)) throw new Skipped('the answer has no Date');
-  // Date has no fractions, and may have been written at any time in between.
+  // Date has no fractions, and may have been written at any time between request and answer.
   const seconds = Math.max(0, (before - date) / 1000 - 1, (date - after) / 1000);
   const message = `the other end's clock and the one here differ by ${Math.round(seconds)} s`;
   if (seconds > WRONG_SECONDS) report('clock-wrong', message);

@@ -1,4 +1,4 @@
-// The cookies of an answer as a browser would take them, and what is wrong with them.
+// Parses the cookies of an answer as a browser does, and reports what is wrong with them.
 import type { ReportFault } from './check.ts';
 
 export type Cookie = {

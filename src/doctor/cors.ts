@@ -1,16 +1,16 @@
-// Whether scripts of allowed origins, and of no others, may read answers. CORS is Postern's business, and a proxy that does
-// it too breaks it.
+// Whether scripts of allowed origins, and of no others, may read answers. Postern answers CORS itself; a proxy that adds
+// its own headers breaks it.
 import type { Answer } from './ask.ts';
 import { askEndpoint, type ReportFault, type Target } from './check.ts';
 
 /** RFC 2606: a name that never exists. */
-const STRANGER = 'https://postern-doctor.invalid';
+const UNLISTED_ORIGIN = 'https://postern-doctor.invalid';
 const ALLOW = 'access-control-allow-origin';
 
 export async function checkCors(target: Target, report: ReportFault): Promise<string> {
   const allowedFor = async (origin: string) =>
     (await askEndpoint(target, 'discovery', { headers: { origin } })).all(ALLOW);
-  const added = await allowedFor(STRANGER);
+  const added = await allowedFor(UNLISTED_ORIGIN);
   if (added.length > 0)
     report('cors-added', `an origin that isn't allowed may read answers: ${ALLOW}: ${added.join(', ')}`);
   const { cors, clients = [] } = target.config ?? {};
@@ -20,7 +20,7 @@ export async function checkCors(target: Target, report: ReportFault): Promise<st
   ][0];
   if (origin !== undefined) judgeAllowed(origin, await allowedFor(origin), report);
   const headers = {
-    origin: origin ?? STRANGER,
+    origin: origin ?? UNLISTED_ORIGIN,
     'access-control-request-method': 'POST',
     'access-control-request-headers': 'authorization',
   };
@@ -29,7 +29,7 @@ export async function checkCors(target: Target, report: ReportFault): Promise<st
     report('preflight-blocked', `OPTIONS at the token endpoint is answered ${preflight.status}, not 204`);
   else if (origin !== undefined && !isOwnPreflight(preflight))
     report('preflight-altered', `the answer to a preflight of ${origin} is not Postern's own`);
-  return origin === undefined ? 'no origin is let in' : `${origin} is let in, a stranger is not`;
+  return origin === undefined ? 'no origin is allowed' : `${origin} is allowed, others are not`;
 }
 
 function judgeAllowed(origin: string, found: readonly string[], report: ReportFault): void {

@@ -1,8 +1,8 @@
-// The discovery document as clients see it: whether it is there, is this service's, and is what the service sent.
+// The discovery document as clients see it: whether it exists, is this service's, and is unchanged by the proxy.
 import { ENDPOINTS } from '../config/endpoints.ts';
 import { askEndpoint, type ReportFault, type Target } from './check.ts';
 
-/** Whether a Postern answers at all; everything else of the public address rests on this. */
+/** Whether Postern answers at all; every other check of the public address needs this. */
 export async function checkReach(target: Target, report: ReportFault): Promise<string | undefined> {
   const { status, json, header } = await askEndpoint(target, 'discovery');
   const where = `${target.at}${ENDPOINTS.discovery}`;
@@ -15,7 +15,7 @@ export async function checkReach(target: Target, report: ReportFault): Promise<s
   return report('not-postern', `${where} answers ${status}, and not as Postern does`);
 }
 
-/** Postern was reached, by another path than the one that was asked for: which one? */
+/** Finds the path under which the proxy serves Postern, where it isn't the issuer's. */
 async function explainPath({ at, ask }: Target, report: ReportFault): Promise<undefined> {
   const { origin, pathname } = new URL(at);
   const prefix = pathname.replace(/\/$/, '');

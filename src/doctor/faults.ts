@@ -1,5 +1,5 @@
 // Everything that `postern doctor` can find wrong, with what to do about it. Users know the names
-// (docs/troubleshooting.md), so a name stays.
+// (docs/troubleshooting.md), so names never change.
 
 const problem = (advice: string) => ({ level: 'problem', advice }) as const;
 const warning = (advice: string) => ({ level: 'warning', advice }) as const;

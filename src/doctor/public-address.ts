@@ -1,4 +1,4 @@
-// What `postern doctor` looks at through the public address, in the order of its report.
+// The checks of `postern doctor` through the public address, in the order of its report.
 import { runCheck, type Check, type Result, type Target } from './check.ts';
 import { checkClientAddress } from './client-address.ts';
 import { checkClock } from './clock.ts';
@@ -7,7 +7,7 @@ import { checkDiscovery, checkReach } from './discovery.ts';
 import { checkSignIn } from './sign-in.ts';
 import { checkPlainHttp, checkTls } from './tls.ts';
 
-/** Made only where the service answers. */
+/** Run only when the service answers. */
 const CHECKS: readonly (readonly [name: string, check: Check])[] = [
   ['discovery', checkDiscovery],
   ['cors', checkCors],

@@ -54,7 +54,7 @@ function signInUrl(at: string, { clientId, redirectUris, scopes }: Client): stri
   return `${at}${ENDPOINTS.authorization}?${query.toString()}`;
 }
 
-/** Our pages all carry this policy; what a proxy puts in their place doesn't. */
+/** Every page of Postern has this policy; a page of the proxy doesn't. */
 function isOwnPage(answer: Answer): boolean {
   return answer.all('content-security-policy').some((policy) => policy.includes("frame-ancestors 'none'"));
 }

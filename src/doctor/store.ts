@@ -1,4 +1,4 @@
-// What `postern store check` says of the servers, and whether a start could read the keys that the store holds.
+// The result of `postern store check`, and whether a start could read the keys in the store.
 import type { Config, StoreConfig } from '../config/config.ts';
 import { judgeStoredKeys } from '../keys/stored-keys.ts';
 import { withAdministration } from '../store/open-administration.ts';
@@ -16,7 +16,7 @@ export async function checkStore(store: StoreConfig, report: ReportFault): Promi
   return 'its settings are right';
 }
 
-/** Or why they can't be read. */
+/** Reports why the keys can't be read. */
 async function readFindings(store: StoreConfig) {
   try {
     return await withAdministration(store, (administration) => administration.findings());

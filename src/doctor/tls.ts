@@ -9,9 +9,9 @@ import type { ReportFault, Target } from './check.ts';
 const TIMEOUT_MS = 10_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 const WARN_AHEAD_DAYS = 14;
-/** What OpenSSL says of a certificate whose times or names are wrong, which have names of their own here. */
+/** OpenSSL's codes for wrong times or names, which are separate faults here. */
 const REPORTED = new Set(['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID', 'ERR_TLS_CERT_ALTNAME_INVALID']);
-/** Without the lower security level our own side would refuse first, and nothing would be learned. */
+/** The lower security level is needed for this side to offer old versions at all. */
 const OLD = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT:@SECLEVEL=0' } as const;
 
 type Handshake = {
@@ -59,7 +59,7 @@ function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '');
 }
 
-/** Typed as an Error, and a string in fact. */
+/** Typed as an Error, but a string at run time. */
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : String(error);
 }
@@ -86,7 +86,7 @@ function shakeHands(url: URL, limits: ConnectionOptions = {}): Promise<Handshake
   });
 }
 
-/** Only where the port is the usual one is it known which port is its plain neighbour. */
+/** Only for the default port is the plain HTTP port known. */
 export async function checkPlainHttp({ at, ask }: Target, report: ReportFault): Promise<string | undefined> {
   const { protocol, port, host, pathname } = new URL(at);
   if (protocol !== 'https:' || port !== '') return undefined;

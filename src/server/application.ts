@@ -1,5 +1,5 @@
-// One application: limits, users, an engine instance and the middleware in front of it, built of a configuration, a key set and
-// the views. Nothing of it changes afterwards; replace.ts puts another one in its place.
+// One application: limits, users, an engine instance and the middleware in front of it, built from a configuration, a key set and
+// the views. It is immutable; replace.ts puts another one in its place.
 import { randomBytes } from 'node:crypto';
 import { type AccountStates, createAccountStates } from '../users/account-state.ts';
 import { createAccounts } from '../users/accounts.ts';
@@ -28,7 +28,7 @@ import { createUnitOfWork, type UnitOfWork } from '../store/unit-of-work.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import { createRevokedTokens } from '../tokens/revoked-tokens.ts';
 
-/** What lives as long as the process, whatever is replaced: also what protects the service, as counters and leases. */
+/** Shared by every application of this process. Counters and leases are here, so that a reload doesn't reset them. */
 export type SharedServices = {
   readonly now: Clock;
   readonly telemetry: Telemetry;
@@ -45,7 +45,7 @@ export type SharedServices = {
   readonly tombstoneSeconds: (config: Config) => number;
 };
 
-/** What an application is built of. */
+/** What an application is built from. */
 export type ApplicationParts = { readonly config: Config; readonly keySet: KeySet; readonly views: Views };
 
 /** Rejects when its engine fails the self-test. */
@@ -127,7 +127,7 @@ function usersOf(
   return { accounts, trustedBrowsers, signIn };
 }
 
-/** One request may meet the same record several times. */
+/** One request may read the same record several times. */
 function reportDamaged({ log, metrics }: Telemetry) {
   const reported = new WeakSet<StoredRecord>();
   return (kind: string, record: StoredRecord): void => {

@@ -1,5 +1,5 @@
-// The process above several workers: it starts them and answers on the management port for all of them. It opens no store
-// and loads no engine, so that it is there when a worker isn't.
+// The primary process: it starts the workers and answers on the management port for all of them. It opens no store
+// and loads no engine, so that it keeps answering when a worker fails.
 import cluster from 'node:cluster';
 import type { Config } from '../config/config.ts';
 import type { LoadedConfig } from '../config/load.ts';
@@ -12,7 +12,7 @@ import type { Telemetry } from '../observability/telemetry.ts';
 import { KeptWorker } from './worker-process.ts';
 import { combineStatus } from './worker-status.ts';
 
-/** A worker's own drain ends before. */
+/** Longer than a worker's own drain. */
 const STOP_WITHIN_MS = 9500;
 
 /** The primary in log and metrics; its workers are numbers from 1. */
@@ -23,9 +23,9 @@ export class Primary {
   readonly #management: Listener;
   readonly #workers: readonly KeptWorker[];
   readonly #started: Config;
-  /** What a worker starts with: also while the file is broken, the configuration that the others run. */
+  /** What a new worker starts with: the configuration that the others run, even while the file is broken. */
   #loaded: LoadedConfig;
-  /** What all workers that ended had counted. A sum that falls would look to Prometheus like a restart. */
+  /** The counters of all workers that ended. Prometheus takes a counter that falls for a restart. */
   #ended: Promise<ProcessMetrics> = Promise.resolve([]);
 
   /** Nothing runs yet. */
@@ -55,7 +55,7 @@ export class Primary {
         configurationHash: configuration.hash,
         configurationIsCurrent: configuration.problem === undefined,
         ready: problems.length === 0,
-        // The workers say these.
+        // The workers log these.
         pending: [],
         keys: [],
         nextKeyStepAt: undefined,
@@ -91,12 +91,12 @@ export class Primary {
   /** Lets requests in flight end; at most 10 s. */
   async stop(): Promise<void> {
     const deadline = setTimeout(() => this.#workers.forEach((worker) => worker.kill()), STOP_WITHIN_MS);
-    // All in one step: no worker turns its callers away while another one still accepts them.
+    // All at once, so that no worker refuses connections while another one still accepts them.
     await Promise.all([...this.#workers.map((worker) => worker.stop()), this.#management.stop()]);
     clearTimeout(deadline);
   }
 
-  /** A worker runs `loaded`. The others read the same files, one a little later than the other. */
+  /** A worker runs `loaded`. The others read the same files at about the same time. */
   #follow(loaded: LoadedConfig): void {
     if (loaded.readAt < this.#loaded.readAt) return;
     this.#loaded = loaded;
@@ -132,7 +132,7 @@ export class Primary {
       this.#telemetry.metrics.read(),
       ...this.#workers.map((worker) => worker.scrape()),
     ]);
-    // From here to `#ended` in one step: one that ends meanwhile would be counted twice, or not at all.
+    // No await from here to `#ended`: a worker that ends meanwhile would be counted twice, or not at all.
     const processes = new Map([[PRIMARY, own]]);
     const silent: ProcessMetrics[] = [];
     this.#workers.forEach((worker, index) => {
@@ -143,7 +143,7 @@ export class Primary {
   }
 }
 
-/** Loaded only where there is a demo. What is wrong with a view is said by the workers. */
+/** Loaded only where there is a demo. The workers report problems with the views. */
 async function openTryOut(config: Config) {
   const { issuer, branding, viewsFolder } = config;
   const { createViews } = await import('../views/views.ts');

@@ -7,15 +7,15 @@ import { findKeyFault } from '../keys/open-keys.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import type { Store } from '../store/store.ts';
 
-/** Settings of the stored keys: with others the next start may be refused. */
+/** Settings of the stored keys: changing them may make the next start fail. */
 const KEY_SETTINGS = ['encryption_keys', 'issuer'];
 
 export type ConfigurationStatus = {
-  /** `running` is `wanted`, but for what waits for a restart. */
+  /** `running` equals `wanted`, except for settings that wait for a restart. */
   readonly taken: (running: Config, wanted: Config, hash: string) => Promise<void>;
-  /** The one that runs goes on. */
+  /** The running configuration stays. */
   readonly refuse: (error: unknown) => void;
-  /** The files say again what runs. */
+  /** The files match the running configuration again. */
   readonly confirm: () => void;
   readonly read: () => Promise<ConfigStatus>;
 };
@@ -70,8 +70,8 @@ export function createConfigurationStatus(
 }
 
 /**
- * What of `wanted` waits for a restart, and what would stop it. Tried anew each time, because "postern keys rewrap" may have
- * made the start possible. While the store can't be asked, nothing is said of that.
+ * Which settings of `wanted` wait for a restart, and what would make it fail. Tried each time, because "postern keys rewrap" may have
+ * made the start possible. Without an answer from the store, no problem is reported.
  */
 async function pendingSettings(
   running: Config,

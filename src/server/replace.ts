@@ -1,5 +1,5 @@
-// The one path of every reload and rotation: an application of another configuration, key set or views is built, tested and
-// put in the place of the one that serves. When that fails, the old one goes on.
+// Every reload and rotation goes through here: an application with another configuration, key set or views is built, tested and
+// swapped in. When that fails, the old one keeps serving.
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../config/config.ts';
 import { keepUntilRestart } from '../config/restart.ts';
@@ -14,9 +14,9 @@ import type { Views, ViewsSettings } from '../views/views.ts';
 import { type ApplicationParts, createApplication, type SharedServices } from './application.ts';
 import type { ConfigurationStatus } from './configuration-status.ts';
 
-/** What is not named stays as it is. */
+/** Parts that are left out stay as they are. */
 export type Change = {
-  /** As the file says it: what only a start can change is kept, and waits. */
+  /** As in the file. Settings that need a restart keep their old value. */
   readonly config?: Config;
   /** The same on every node that runs the same configuration. */
   readonly hash?: string;
@@ -32,7 +32,7 @@ export type Replacing = {
   readonly serving: () => ApplicationParts | undefined;
 };
 
-/** `hasNewKeys`: this start found an empty store. Whether one was lost, only the operator knows. */
+/** `hasNewKeys`: this start found an empty store. Only the operator knows whether one was lost. */
 type First = Omit<ApplicationParts, 'keySet'> & { readonly hasNewKeys?: boolean };
 
 export type ReplacingParts = {
@@ -46,7 +46,7 @@ export type ReplacingParts = {
 export function createReplacing({ first, shared, status, swap }: ReplacingParts): Replacing {
   const { store, telemetry } = shared;
   let served: ApplicationParts | undefined;
-  /** Two at once could end in the wrong order. */
+  /** Replacements run one at a time, or two could finish in the wrong order. */
   let turn: Promise<void> = Promise.resolve();
 
   async function replaceNow(change: Change): Promise<void> {
@@ -94,7 +94,7 @@ export function viewsOf({ viewsFolder, branding }: Config): ViewsSettings {
   return { overrideFolder: viewsFolder, branding };
 }
 
-/** Those that serve, unless a file or a setting of theirs changed. */
+/** The current views, unless one of their files or settings changed. */
 function viewsFor(config: Config, old: First, { views }: Change): Views {
   const settings = viewsOf(config);
   if (views === undefined && isDeepStrictEqual(settings, viewsOf(old.config))) return old.views;
@@ -105,7 +105,7 @@ async function takeCredentials({ store: settings }: Config, store: Store): Promi
   if (settings.engine === 'redis') await store.takeCredentials?.(settings.url);
 }
 
-/** What changed in the file about people binds before the application that knows them serves. */
+/** Changes to people in the file take effect before the new application serves. */
 async function applyUsers({ users }: Config, { states, hash, store, telemetry }: SharedServices) {
   await voidChangedCredentials(users, states, hash, store.clock.now);
   await warnOfShadowed(users, createPeople(store.documents), telemetry.log);

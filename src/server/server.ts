@@ -1,5 +1,5 @@
-// The composition root. What lives as long as the process is created here, from top to bottom; the application in front of it is
-// built of a configuration, a key set and the views (application.ts) and replaced as a whole (replace.ts).
+// The composition root. Shared services are created here, from top to bottom, once per process; the application in front of them is
+// built from a configuration, a key set and the views (application.ts) and replaced as a whole (replace.ts).
 import type { Config } from '../config/config.ts';
 import { keepUntilRestart } from '../config/restart.ts';
 import { passwordThreads } from '../config/threads.ts';
@@ -44,7 +44,7 @@ export interface Server {
   readonly replace: Replacing['replace'];
   /** A configuration that could not be loaded. */
   readonly refuse: ConfigurationStatus['refuse'];
-  /** The files say what runs: what was refused before is over. */
+  /** The files match the running configuration; an earlier refusal is cleared. */
   readonly confirm: ConfigurationStatus['confirm'];
   /** What /readyz says. */
   status(): Promise<Status>;
@@ -52,14 +52,14 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-/** A crowd of so many is served within about a second on two cores; further sign-ins are answered with 503 and Retry-After. */
+/** About one second of work on two cores; further sign-ins are answered with 503 and Retry-After. */
 const PASSWORDS_WAITING = 200;
 
 type First = {
   readonly config: Config;
   /** The same on every node that runs the same configuration. */
   readonly hash?: string;
-  /** What the other workers started with, where `config` is newer: what only a start can change is as there, and waits. */
+  /** What the other workers started with, where `config` is newer: settings that need a restart are taken from here. */
   readonly started?: Config;
 };
 
@@ -87,13 +87,13 @@ async function compose(config: Config, { config: wanted, hash = '' }: First, par
   const { store, keyStore, settings, telemetry, hasManagement = true } = parts;
   const { log, metrics } = telemetry;
 
-  // What outlives every replacement.
+  // Shared services: these outlive every replacement.
   const shared = createSharedServices(parts, () => rotation.signingAllowed());
   const configuration = createConfigurationStatus({ running: config, wanted, hash }, parts);
   const listen = createListener('listen', config.listen);
   const management = createListener('management', config.management);
 
-  // What serves, and how another application takes its place.
+  // The application that serves, and how it is replaced.
   const { replace, serving } = createReplacing({
     first: { config, views: openViews(config, telemetry), hasNewKeys: keyStore.isNew },
     shared,
@@ -113,7 +113,7 @@ async function compose(config: Config, { config: wanted, hash = '' }: First, par
     },
   });
 
-  // What asks for another application; a changed configuration comes from outside.
+  // Triggers of a replacement; a changed configuration comes from the caller.
   const viewsWatch = createViewsWatch({
     onChange: () => replace({ views: 'changed' }),
     onError: (error) => log.error({ err: error }, 'the views could not be read again'),
@@ -123,7 +123,7 @@ async function compose(config: Config, { config: wanted, hash = '' }: First, par
     now: store.clock.now,
     onKeySet: (keySet) => replace({ keySet }),
     onError: (error) => log.error({ err: error }, 'the key ring could not be read or turned'),
-    // A folder of lmdb that is put back under a running service is noticed by its files.
+    // Notices an lmdb folder that is restored under a running service.
     beforeTurn: config.store.engine === 'redis' ? lossDetector(store, telemetry) : undefined,
     timer: parts.rotationTimer,
   });
@@ -167,7 +167,7 @@ async function compose(config: Config, { config: wanted, hash = '' }: First, par
 
 type LifecycleParts = {
   readonly listeners: readonly Listener[];
-  /** One after the other, once no request is in flight any more. */
+  /** In this order, once no request is in flight. */
   readonly closing: readonly (() => Promise<void>)[];
   readonly telemetry: Telemetry;
   readonly hash: string;
@@ -198,7 +198,7 @@ function createLifecycle(parts: LifecycleParts): Pick<Server, 'start' | 'stop'> 
   };
 }
 
-/** What protects the service is counted, leased and remembered here, so that a replacement neither renews nor forgets it. */
+/** Counters, leases and proven secrets are kept here, so that a replacement doesn't reset them. */
 function createSharedServices(parts: Parts, maySign: () => boolean): SharedServices {
   const { store, hash, now, telemetry } = parts;
   const passwords = createPasswords(passwordThreads(), PASSWORDS_WAITING);

@@ -24,7 +24,7 @@ export async function problemsOf(
 }
 
 export type WatchedStore = {
-  /** As the one that was given, and measured. Whoever closes it ends the watch. */
+  /** The given store, measured. Closing it ends the watch. */
   readonly store: Store;
   /** Asks now: why the store can't be used, undefined when it can. Never rejects. */
   readonly storeProblem: () => Promise<string | undefined>;
@@ -32,11 +32,11 @@ export type WatchedStore = {
 
 const LOOK_EVERY_MS = 5000;
 const LOOK_AGAIN_MS = 1000;
-/** By then a connection that was cut has been tried again, which says more than that it was cut. */
+/** Long enough for a cut connection to be retried, which gives a better reason than the cut itself. */
 const LOOK_SOON_MS = 200;
 
 /**
- * Looks at the store by itself, and at once when something fails there, and writes one line to the log whenever what is wrong with
+ * Checks the store periodically, and at once when an operation fails, and writes one line to the log whenever what is wrong with
  * it changes.
  */
 export function watchStore(given: Store, { log, metrics }: Pick<Telemetry, 'log' | 'metrics'>): WatchedStore {
@@ -54,7 +54,7 @@ export function watchStore(given: Store, { log, metrics }: Pick<Telemetry, 'log'
   async function ask(): Promise<string | undefined> {
     const error: unknown = await store.ping().catch((reason: unknown) => reason);
     const problem = error === undefined ? undefined : toProblem(error);
-    // How a network is broken may be said in another way each time; what a server answers is worth a line of its own.
+    // The reason for a network fault varies from try to try, so it isn't logged again; an answer of the server is.
     const state = error instanceof Error && error.name === StoreUnavailable.name ? error.name : problem;
     if (state === known || isClosed) return problem;
     known = state;
@@ -96,7 +96,7 @@ function toProblem(error: unknown): string {
   return error instanceof StoreUnavailable ? error.message : "can't reach the store";
 }
 
-/** Says when the store went back to an earlier state; to be called every few seconds. */
+/** Reports when the store went back to an earlier state; to be called every few seconds. */
 export function lossDetector({ records, clock }: Store, { log, metrics }: Telemetry): () => Promise<void> {
   return createLossDetector({
     records,

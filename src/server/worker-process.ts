@@ -1,4 +1,4 @@
-// One worker as the primary sees it: a process, and another one when it ends or hangs.
+// One worker as the primary sees it: its process is restarted when it ends or hangs.
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as delay } from 'node:timers/promises';
 import { threadPoolOf } from '../config/threads.ts';
@@ -7,11 +7,11 @@ import type { Log } from '../observability/log.ts';
 import type { ProcessMetrics } from '../observability/metrics.ts';
 import type { Answers, Job, WorkerMessage, WorkerRequest } from './worker.ts';
 
-/** Reading keys and building the first engine, on a machine that is busy with other things. */
+/** Time to read keys and build the first engine, on a busy machine. */
 const START_WITHIN_MS = 60_000;
 const ANSWER_WITHIN_MS = 2000;
 const PING_EVERY_MS = 5000;
-/** In a row. Counted and not timed: a machine that slept for an hour has missed one. */
+/** In a row. Counted rather than timed: a machine that slept for an hour has missed one. */
 const MISSED_PINGS = 3;
 /** After serving this long, the next failure counts as the first. */
 const STEADY_AFTER_MS = 10_000;
@@ -27,7 +27,7 @@ export type KeptWorkerParts = {
   readonly log: Log;
   readonly job: () => Omit<Job, 'worker'>;
   readonly onTaken: (loaded: Job['loaded']) => void;
-  /** What a process that ended had counted when it last answered `scrape`. */
+  /** The counters of a process that ended, as of its last answer. */
   readonly onEnded: (counted: ProcessMetrics) => void;
 };
 
@@ -43,7 +43,7 @@ export class KeptWorker {
   #hasServed = false;
   #servingSince: number | undefined;
   #kept: Promise<void> | undefined;
-  /** What the running process had counted when it last answered `scrape`. */
+  /** The counters of the running process, as of its last answer. */
   counted: ProcessMetrics = [];
 
   constructor(parts: KeptWorkerParts) {
@@ -68,14 +68,14 @@ export class KeptWorker {
     await this.#firstServing.promise;
   }
 
-  /** Ends the process in good order; from the first moment on it gets no new connection. */
+  /** Ends the process gracefully; it gets no new connections from now on. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#worker?.disconnect();
     await this.#kept;
   }
 
-  /** SIGHUP. One that doesn't serve yet would die of it, and reads everything anew anyway. */
+  /** SIGHUP. It would end a worker that doesn't serve yet, and that one is reading the files anyway. */
   reload(): void {
     if (this.isServing) this.#worker?.process.kill('SIGHUP');
   }
@@ -160,7 +160,7 @@ export class KeptWorker {
     }
   }
 
-  /** One that hangs holds its place, and the connections dealt to it, until it is gone. */
+  /** A process that hangs keeps its place, and the connections dealt to it, until it is killed. */
   #ping(): void {
     if (!this.isServing) return;
     if (this.#missedPings === MISSED_PINGS) {
@@ -172,7 +172,7 @@ export class KeptWorker {
   }
 
   #send(message: Job | WorkerRequest): void {
-    // An error here means that it has ended, which is seen elsewhere.
+    // An error here means that it has ended, which is handled elsewhere.
     this.#worker?.send(message, () => undefined);
   }
 }

@@ -7,7 +7,7 @@ export type WorkerStatus = Pick<WorkerConfig, 'worker' | 'pid'> & {
   readonly isServing: boolean;
 };
 
-/** Ready when all workers are. What all of them say stands once, without a name. `hash` is what they should run. */
+/** Ready when all workers are. A problem that all of them have is listed once, without a worker. `hash` is what they should run. */
 export function combineStatus(workers: readonly WorkerStatus[], hash: string): Status {
   const problems = merge(
     workers.map(({ worker, status, isServing }) => [
@@ -36,7 +36,7 @@ export function combineStatus(workers: readonly WorkerStatus[], hash: string): S
   };
 }
 
-/** Each line once, with the workers that say it unless all do. */
+/** Each line once, with the workers that have it unless all do. */
 function merge(said: readonly (readonly [worker: number, lines: readonly string[]])[]): string[] {
   const sayers = new Map<string, number[]>();
   for (const [worker, lines] of said) {

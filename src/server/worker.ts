@@ -11,7 +11,7 @@ export type Job = {
   /** From 1; the process that takes this one's place has the same. */
   readonly worker: number;
   readonly loaded: LoadedConfig;
-  /** What the first workers started with: what waits for a restart is as there. */
+  /** What the first workers started with: settings that need a restart are taken from here. */
   readonly started: Config;
 };
 
@@ -30,13 +30,13 @@ export async function receiveJob(): Promise<Job> {
 }
 
 export function report(message: WorkerMessage): void {
-  // With a callback, because the primary may be gone.
+  // Without a callback, an error is emitted when the primary is gone.
   process.send?.(message, () => undefined);
 }
 
 export type Answering = { readonly [Q in keyof Answers]: () => Promise<Answers[Q]> };
 
-/** No answer within the primary's patience says enough of a failure. */
+/** A failure isn't answered: the primary's timeout covers it. */
 export function answerQuestions(answers: Answering): void {
   process.on('message', ({ id, question }: WorkerRequest) => {
     answers[question]().then(
@@ -46,7 +46,7 @@ export function answerQuestions(answers: Answering): void {
   });
 }
 
-/** A terminal and a service manager send them to all processes at once. The second one ends this one, too. */
+/** A terminal signals all processes at once, but the primary stops the workers. A second signal ends this one too. */
 export function leaveSignalsToThePrimary(): void {
   process.once('SIGINT', () => undefined);
   process.once('SIGTERM', () => undefined);

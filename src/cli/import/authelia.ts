@@ -20,7 +20,7 @@ const KNOWN = [
   'scopes',
   'token_endpoint_auth_method',
   'consent_mode',
-  // What we always do.
+  // Postern always does these.
   'response_types',
   'response_modes',
   'require_pkce',

@@ -17,7 +17,7 @@ export type ClientDraft = {
   readonly authMethod: 'client_secret_basic' | 'client_secret_post' | 'none';
   readonly scopes: readonly string[];
   readonly consent: 'explicit' | 'implicit';
-  /** What the other provider knows and we don't. */
+  /** What could not be imported, and why. */
   readonly notes: readonly string[];
 };
 
@@ -43,7 +43,7 @@ export function objectsAt(content: unknown, path: readonly string[]): Fields[] |
   return Array.isArray(node) ? node.filter(isRecord) : undefined;
 }
 
-/** `key is not known here` for whatever was not looked at. */
+/** One note with the keys of `fields` that are not in `known`. */
 export function unknownKeys(fields: Fields, known: readonly string[]): string[] {
   const left = Object.keys(fields).filter((key) => !known.includes(key));
   return left.length === 0 ? [] : [`not carried over: ${left.join(', ')}`];

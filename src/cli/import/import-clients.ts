@@ -1,4 +1,4 @@
-// Clients of other providers as ours: which values can be taken over, and a note for each that can't. The other files here read one
+// Converts clients of other providers: values that can be imported, and a note for each that can't. The other files here read one
 // provider's file each.
 import { stringify } from 'yaml';
 import { importAuthelia } from './authelia.ts';

@@ -1,4 +1,4 @@
-// Clients of a Keycloak realm export, JSON with `clients`, without those that Keycloak makes for itself.
+// Clients of a Keycloak realm export, JSON with `clients`, without those that Keycloak creates for itself.
 import {
   listOf,
   objectsAt,
@@ -17,7 +17,7 @@ const BUILT_IN = [
   'realm-management',
   'security-admin-console',
 ];
-/** Scopes of Keycloak that are always there or mean something of its own. */
+/** Keycloak's own scopes, which have no meaning here. */
 const OWN_SCOPES = [
   'roles',
   'web-origins',
@@ -94,7 +94,7 @@ function notesOf(fields: Fields): string[] {
     ...(fields['enabled'] === false
       ? ['is disabled there, and would not be here: remove it, or leave it out']
       : []),
-    // RFC 8252 §8.6: without a secret, any app may say that it is this one.
+    // RFC 8252 §8.6: without a secret, any app can claim to be this one.
     ...(fields['publicClient'] === true && fields['consentRequired'] !== true
       ? ['is public, so people are asked here, which they are not there: see consent']
       : []),
