@@ -19,7 +19,7 @@ const PROBLEMS = 1;
 export function registerDoctor(program: Command, io: CliIo): void {
   program
     .command('doctor')
-    .description('say what the proxy and the surroundings of a running service broke')
+    .description('check a running service through its public address and its proxy')
     .addOption(configOption())
     .addOption(
       new Option(

@@ -1,4 +1,4 @@
-// What is shipped for a first try, and is known to everybody: a client, a service and a person. Where the issuer isn't this
+// The demo client, service and person, whose secrets are public. Where the issuer isn't this
 // machine, they are refused.
 
 export const DEMO_CLIENT_ID = 'demo';

@@ -141,7 +141,7 @@ export class FileWatch {
     return new Map(await Promise.all(files.map(async (file) => [file, await markOf(file)] as const)));
   }
 
-  /** Listens in folders only: their events tell of the files in them, and thousands of files need no handle each. */
+  /** Watches folders only: their events name the files in them, and thousands of files need no handle each. */
   async #follow(): Promise<void> {
     const wanted = await foldersOf(await this.#parts.list());
     if (this.#stopped.signal.aborted) return;
