@@ -1,5 +1,5 @@
-// Reads one YAML or JSON file into plain data (attacks on YAML: CWE-776), and knows the position of everything in it. JSON
-// is read by the YAML parser too, for positions.
+// Reads one YAML or JSON file into plain data, with the position of each value. JSON is read by the YAML parser too, for
+// positions. Entity expansion (CWE-776) is refused in plain.ts.
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml';
@@ -7,7 +7,7 @@ import { toPlain, type SyntaxFault } from './plain.ts';
 import type { Located, Path, Position, ProblemList } from './problems.ts';
 
 const LARGEST_BYTES = 4 * 1024 * 1024;
-// After the first few, syntax errors are about each other.
+// After the first few, syntax errors are consequences of earlier ones.
 const MOST_SYNTAX_PROBLEMS = 5;
 
 export type SourceDocument = Located & {
@@ -26,7 +26,7 @@ export async function readDocument(file: string, problems: ProblemList): Promise
 
 async function readSource(file: string, problems: ProblemList): Promise<string | undefined> {
   try {
-    // Asked before reading: a file of any size must be refused at once.
+    // Checked before reading, so that a file of any size is refused at once.
     const { size } = await stat(file);
     if (size > LARGEST_BYTES) {
       problems.add({ file, message: `is too large: at most ${LARGEST_BYTES / 1024 / 1024} MiB are read` });
@@ -63,8 +63,8 @@ function parseSource(file: string, source: string, problems: ProblemList): Sourc
 }
 
 /**
- * Positions are only asked for when something is wrong. So the tree, many times the size of its text, isn't kept; it is
- * made again for the first question.
+ * Positions are needed only when something is wrong. So the tree, many times the size of its text, isn't kept but parsed
+ * again when the first position is needed.
  */
 function locator(source: string): Located['locate'] {
   let tree: Tree | undefined;
@@ -78,7 +78,7 @@ type Tree = { readonly yaml: Document; readonly toPosition: (offset: number) => 
 
 function parseTree(source: string): Tree {
   const lines = new LineCounter();
-  // uniqueKeys compares every pair of keys, minutes for a hostile file; plain.ts finds doubles in one pass.
+  // uniqueKeys compares every pair of keys, minutes for a hostile file; plain.ts finds duplicates in one pass.
   // prettyErrors would quote the file, secrets included.
   const yaml = parseDocument(source, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
   return {

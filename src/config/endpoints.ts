@@ -21,7 +21,7 @@ type Row = Called & {
   readonly isScriptable: boolean;
 };
 
-/** `name` is what metrics, log and traces say: a path may hold anything. */
+/** Metrics, log and traces have `name`, because a path can contain anything. */
 export type Endpoint = Row & { readonly name: string };
 
 const PARTS: Readonly<Record<string, string>> = {
@@ -101,7 +101,7 @@ const PAGE_PREFIXES = ENDPOINT_TABLE.filter(({ caller }) => caller === 'person')
   path.replace(/:.*/, ''),
 );
 
-/** Whether people come by there, also where nothing is served. */
+/** Whether the path is for people's browsers, also where nothing is served. */
 export function isPagePath(path: string): boolean {
   return PAGE_PREFIXES.some((prefix) => path.startsWith(prefix));
 }

@@ -1,11 +1,11 @@
-// Follows the files of a running service, of its configuration and of its views: notices a change, waits until it is
-// whole, and has the files read again.
+// Watches the configuration files and views of a running service: notices a change, waits until it is complete, and has
+// the files read again.
 import { type FSWatcher, watch as listen } from 'node:fs';
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** changed: it runs now. unchanged: it says what runs already. broken: nothing was taken over. */
+/** changed: the new content runs now. unchanged: it equals what runs already. broken: nothing was changed. */
 export type ReloadOutcome = 'changed' | 'unchanged' | 'broken';
 
 export type WatchedFiles = {
@@ -16,7 +16,7 @@ export type WatchedFiles = {
 };
 
 export type FileWatchParts = {
-  /** Asked at each look. */
+  /** Read at each look. */
   readonly list: () => Promise<WatchedFiles>;
   /** When the files were read that are in use now, in epoch milliseconds. */
   readonly readAt: number;
@@ -31,7 +31,7 @@ export type FileWatchParts = {
 const SETTLE_MS = 400;
 /** Events of one change come in bursts. */
 const GATHER_MS = 50;
-/** Files that are replaced all the time are whole all the time: after this they are taken as they are. */
+/** Files that change all the time never settle: after this they are read as they are. */
 const PATIENCE_MS = 2000;
 /** How often to look without an event: network drives report none. Longer for thousands of files. */
 const LOOK_EVERY_MS = 2000;
@@ -48,7 +48,7 @@ export class FileWatch {
   readonly #stopped = new AbortController();
   readonly #folders = new Map<string, { readonly identity: string; readonly events: FSWatcher }>();
   #timer: NodeJS.Timeout | undefined;
-  /** How the files looked before they were last read. */
+  /** The state of the files before they were last read. */
   #known: Snapshot = new Map();
   #running: Promise<unknown> = Promise.resolve();
   #next: Promise<ReloadOutcome> | undefined;
@@ -82,7 +82,7 @@ export class FileWatch {
     await Promise.all([this.#running, this.#next]);
   }
 
-  /** However often it is called: one round runs, and at most one waits. */
+  /** One round runs at a time and at most one is queued, however often this is called. */
   #wake(): Promise<ReloadOutcome> {
     this.#next ??= this.#running.then(() => this.#runNext());
     return this.#next;
@@ -97,7 +97,7 @@ export class FileWatch {
     try {
       return await this.#round(isForced);
     } catch (error) {
-      // No change of a file will make up for it, as after an outage of the store.
+      // So that the next look tries again: no file changes when, for example, an outage of the store ends.
       this.#known = new Map();
       this.#parts.onError(error);
       return 'broken';
@@ -157,7 +157,7 @@ export class FileWatch {
         events.on('error', () => events.close());
         this.#folders.set(folder, { identity, events });
       } catch {
-        // It went away, or there are no more handles: the timer still looks at its files.
+        // It was removed, or there are no handles left: the timer still checks its files.
       }
     }
   }
