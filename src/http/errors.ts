@@ -44,8 +44,8 @@ function toAnswer(error: unknown, ctx: Context): Answer {
       error: 'temporarily_unavailable',
       // A person who signs out must not take the session for ended.
       description: ctx.path.startsWith(ENDPOINTS.logout)
-        ? 'the service can not answer right now, so you may still be signed in: try again in a moment'
-        : 'the service can not answer right now, try again in a moment',
+        ? "the service can't answer right now, so you may still be signed in: try again in a moment"
+        : "the service can't answer right now, try again in a moment",
       retryAfterSeconds: error.retryAfterSeconds,
     };
   }

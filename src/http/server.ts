@@ -109,7 +109,7 @@ async function listen(server: Server, name: string, { host, port }: Address): Pr
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const reason = REASONS[cause.code ?? ''] ?? cause.message;
-      reject(new StartError(`${name} ${host}:${port} can not be used: ${reason}`, { cause }));
+      reject(new StartError(`${name} ${host}:${port} can't be used: ${reason}`, { cause }));
     });
     server.listen(port, host, resolve);
   });

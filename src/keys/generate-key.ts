@@ -91,7 +91,7 @@ function refusalOf({
   if (keys !== undefined) return 'this is a key set: give the one key that should sign';
   if (kty !== 'RSA') return 'only RSA keys sign here (RS256)';
   if (d === undefined) return 'this is a public key: the private one is needed';
-  if (oth !== undefined) return 'a key with more than two primes can not be used';
+  if (oth !== undefined) return "a key with more than two primes can't be used";
   if (alg !== 'RS256') return 'the key is not for RS256';
   if (use !== 'sig') return 'the key is not for signing';
   if (typeof kid !== 'string' || !KID.test(kid)) return 'the kid must be 1 to 128 visible ASCII characters';

@@ -89,7 +89,7 @@ function explain(error: VaultError, body: string): KeyStoreError {
   return error.code === 'unknown_key'
     ? new KeyStoreError(
         'unreadable',
-        `the key ring can not be read: ${keys} were sealed with the encryption key ${error.kekId}, which is not configured`,
+        `the key ring can't be read: ${keys} were sealed with the encryption key ${error.kekId}, which is not configured`,
         { cause: error },
       )
     : new KeyStoreError(

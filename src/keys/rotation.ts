@@ -90,7 +90,7 @@ export class Rotation {
   /** Why this node should be sent no requests, one line each; empty while its keys are up to date. */
   problems(): readonly string[] {
     const now = this.#options.now();
-    const problems = this.#problem === undefined ? [] : [`the stored keys can not be used: ${this.#problem}`];
+    const problems = this.#problem === undefined ? [] : [`the stored keys can't be used: ${this.#problem}`];
     if (isOverdue(this.#readAt, now)) {
       problems.push(`the key ring could not be read for ${secondsSince(this.#readAt, now)} s`);
     }

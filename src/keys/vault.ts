@@ -30,7 +30,7 @@ export class VaultError extends Error {
       code === 'unknown_key'
         ? `it needs the encryption key ${kekId}, which is not configured`
         : `it was altered or belongs elsewhere${kekId === undefined ? '' : ` (encryption key ${kekId})`}`;
-    super(`${what} can not be opened: ${reason}`, options);
+    super(`${what} can't be opened: ${reason}`, options);
     this.name = 'VaultError';
     this.code = code;
     this.kekId = kekId;

@@ -201,7 +201,7 @@ eachStore(
 );
 
 eachStore(
-  'LG-25: a stranger can not keep somebody out',
+  "LG-25: a stranger can't keep somebody out",
   (world) => {
     standingClock();
 
@@ -364,7 +364,7 @@ eachStore(
       expect((await victim.submit(consent, '/consent')).url).toContain('code=');
     });
 
-    it('can not be what the device cookie says after a failure, which says nothing', async () => {
+    it("can't be what the device cookie says after a failure, which says nothing", async () => {
       const answer = await guess(world());
       expect(answer.status).toBe(401);
       expect(answer.headers.getSetCookie().filter((cookie) => cookie.includes('postern_device'))).toEqual([]);

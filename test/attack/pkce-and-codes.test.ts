@@ -53,7 +53,7 @@ async function expectInvalidRequest(
 
 describe('the code challenge', () => {
   it.each(Object.keys(REDIRECT_URIS) as CodeClient[])(
-    'PK-01: %s can not ask for a code without a challenge',
+    "PK-01: %s can't ask for a code without a challenge",
     async (client) => {
       await expectInvalidRequest(client, { code_challenge: undefined, code_challenge_method: undefined });
       await expectInvalidRequest(client, { code_challenge: '', code_challenge_method: undefined });

@@ -238,7 +238,7 @@ describe('cookies', () => {
     expect(await introspect(world, aliceToken, 'web')).toEqual({ active: false });
   });
 
-  it('LG-07: a consent page of alice can not be answered by bob, who signed in meanwhile in another tab', async () => {
+  it("LG-07: a consent page of alice can't be answered by bob, who signed in meanwhile in another tab", async () => {
     const browser = newBrowser(world);
     const consentOfAlice = await openConsent(browser);
     const login = await browser.open(authorizationUrl(world, 'web2', { prompt: 'login' }));
@@ -406,7 +406,7 @@ describe('steps', () => {
     }
   });
 
-  it('LG-12: a step can not be skipped, and skipping is never a 500', async () => {
+  it("LG-12: a step can't be skipped, and skipping is never a 500", async () => {
     const browser = newBrowser(world);
     const login = await openLogin(browser);
     const form = formOf(login, '/login');
@@ -525,7 +525,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
 });
 
 describe('who is there', () => {
-  it('LG-18: unknown, wrong password and disabled can not be told apart', async () => {
+  it("LG-18: unknown, wrong password and disabled can't be told apart", async () => {
     await setDisabled(world, PEOPLE.bob, true);
     try {
       const pages: string[] = [];
@@ -565,7 +565,7 @@ describe('who is there', () => {
     }
   });
 
-  it('LG-34: a disabled person with a live session has to sign in, which they can not, and it is never a 500', async () => {
+  it("LG-34: a disabled person with a live session has to sign in, which they can't, and it is never a 500", async () => {
     const { browser } = await takeCode(world, { person: 'bob', scope: 'openid' });
     const consent = await openConsent(newBrowser(world), 'bob');
     await setDisabled(world, PEOPLE.bob, true);

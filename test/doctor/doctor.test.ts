@@ -323,7 +323,7 @@ describe('the file', () => {
     expect(names).toEqual(expect.arrayContaining(['configuration-broken', 'discovery']));
   });
 
-  it('leads to secrets that can not be read here, and the rest is looked at', async () => {
+  it("leads to secrets that can't be read here, and the rest is looked at", async () => {
     const file = path.join(world.folder, 'elsewhere.json');
     const content = JSON.parse(await readFile(world.configFile, 'utf8')) as Record<string, unknown>;
     await writeFile(file, JSON.stringify({ ...content, cookie_keys: ['env:POSTERN_NOBODY_SETS_THIS'] }));

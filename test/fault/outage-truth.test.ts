@@ -39,7 +39,7 @@ describe('an outage', () => {
     expect(await introspect(world, person.tokens.access_token)).toEqual({ active: false });
   });
 
-  it('LO-12: never says "signed out" when it can not know, and the session is there afterwards', async () => {
+  it('LO-12: never says "signed out" when it can\'t know, and the session is there afterwards', async () => {
     const ask = await person.browser.open(`${world.issuer}/oauth/logout`);
     server.pause();
     const began = performance.now();

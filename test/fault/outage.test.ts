@@ -106,7 +106,7 @@ it('RD-13: a frozen Redis gives no answer in time, also once its connection is g
   expect([...reasons]).toEqual(["can't reach the store: no answer in time"]);
 });
 
-it('RD-14: while Redis is dead, 503 comes at once: nobody waits for an answer that can not come', async () => {
+it("RD-14: while Redis is dead, 503 comes at once: nobody waits for an answer that can't come", async () => {
   await server.kill();
   await proxy.refuse();
   expectUnavailable(await timed(introspection(world, machine)));
@@ -148,7 +148,7 @@ it('RD-05: what is stored with another type is 503 at each endpoint that needs i
   expect((await refresh(world, person.tokens.refresh_token)).status).toBe(200);
 });
 
-it('RD-05: what can not be added to the index of a sign-in is not handed out', async () => {
+it("RD-05: what can't be added to the index of a sign-in is not handed out", async () => {
   for (const key of await raw.keys('postern:{grant:*}:index')) {
     await raw.del(key);
     await raw.rpush(key, 'not ours');

@@ -73,7 +73,7 @@ describe('postern store check', () => {
     const { code, stderr } = await postern('store', 'check', '--config', await config('env:TEST_STORE'));
     expect([code, stderr]).toEqual([
       1,
-      `the store at redis://127.0.0.1:${server.port} can not be used: connect ECONNREFUSED 127.0.0.1:${server.port}\n`,
+      `the store at redis://127.0.0.1:${server.port} can't be used: connect ECONNREFUSED 127.0.0.1:${server.port}\n`,
     ]);
   });
 

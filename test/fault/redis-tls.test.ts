@@ -45,9 +45,7 @@ it('a rediss:// URL is a checked certificate', async () => {
       env: { ...process.env, ...WORLD_ENV, ...env },
     }).catch((error: unknown) => error as { readonly stdout: string; readonly stderr: string });
   expect((await check({ NODE_EXTRA_CA_CERTS: cert })).stdout).toContain(`${store}: better: appendonly is no`);
-  expect((await check({})).stderr).toContain(
-    `the store at ${store} can not be used: self-signed certificate`,
-  );
+  expect((await check({})).stderr).toContain(`the store at ${store} can't be used: self-signed certificate`);
   await server.stop();
 });
 
@@ -70,7 +68,7 @@ describe.each([
     expect(group.url).toMatch(url);
     const world = await writeConfig(group.url);
     await expect(startProcess(world.configFile)).rejects.toThrow(
-      /can not be used: 127\.0\.0\.1:\d+: self-signed certificate/,
+      /can't be used: 127\.0\.0\.1:\d+: self-signed certificate/,
     );
   });
 

@@ -30,14 +30,14 @@ describe('a Redis that is not safe', () => {
     const start = () => startWorld({ store: `redis://:${PASSWORD}@127.0.0.1:${server.port}` });
     await raw.config('SET', 'maxmemory-policy', 'volatile-lru');
     await expect(start()).rejects.toThrow(
-      /^the store at redis:\/\/127\.0\.0\.1:\d+ can not be used: its maxmemory-policy is volatile-lru/,
+      /^the store at redis:\/\/127\.0\.0\.1:\d+ can't be used: its maxmemory-policy is volatile-lru/,
     );
     await raw.config('SET', 'maxmemory-policy', 'noeviction');
     await raw.replicaof('127.0.0.1', '1');
     await expect(start()).rejects.toThrow(/it is a slave, not the master$/);
     await raw.replicaof('NO', 'ONE');
     await expect(startWorld({ store: `redis://:wrong-one@127.0.0.1:${server.port}` })).rejects.toThrow(
-      /^the store at redis:\/\/127\.0\.0\.1:\d+ can not be used: WRONGPASS (?!.*wrong-one)/,
+      /^the store at redis:\/\/127\.0\.0\.1:\d+ can't be used: WRONGPASS (?!.*wrong-one)/,
     );
   });
 

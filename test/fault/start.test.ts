@@ -63,12 +63,12 @@ describe('the service as a process', () => {
     const { code, stderr } = await runCli(['serve', '--config', here.configFile]);
     taken.close();
     expect(stderr.trimEnd().split('\n').at(-1)).toBe(
-      `listen 127.0.0.1:${ports[0]} can not be used: the port is taken; is Postern running already?`,
+      `listen 127.0.0.1:${ports[0]} can't be used: the port is taken; is Postern running already?`,
     );
     expect(code).toBe(1);
   });
 
-  it('says in one line that the data folder can not be used, and exits with 1', async () => {
+  it("says in one line that the data folder can't be used, and exits with 1", async () => {
     const file = path.join(folder, 'a-file');
     await writeFile(file, '');
     await chmod(file, 0o400);

@@ -77,7 +77,7 @@ describe('a store whose disk is full', () => {
     await rm(at('data'), { recursive: true });
     const limited = ['/bin/sh', '-c', 'ulimit -S -f 0 && exec "$0" "$@"', process.execPath, MAIN];
     await expect(startProcess(world.configFile, limited)).rejects.toThrow(
-      `ended with 1: the store folder ${at('data')} can not be opened: EFBIG\n`,
+      `ended with 1: the store folder ${at('data')} can't be opened: EFBIG\n`,
     );
   });
 });
@@ -175,7 +175,7 @@ describe('a store whose files are not those that the service has open', () => {
     await truncate(at('data', 'data.mdb'), cut);
     await expect(startProcess(world.configFile)).rejects.toThrow(
       new RegExp(
-        `^ended with 1: the store folder ${at('data')} can not be opened: data.mdb is cut off: it has ${cut} of \\d+ bytes; restore a backup\n$`,
+        `^ended with 1: the store folder ${at('data')} can't be opened: data.mdb is cut off: it has ${cut} of \\d+ bytes; restore a backup\n$`,
       ),
     );
   });
@@ -205,7 +205,7 @@ describe('a lock file that the service may not open', () => {
     const command = [...(isRoot ? asNobody : []), process.execPath, MAIN];
     const way = isRoot ? `chown ${NOBODY}:${NOBODY} ${lock}` : `chmod u\\+rwX ${lock}`;
     await expect(startProcess(world.configFile, command)).rejects.toThrow(
-      new RegExp(`^ended with 1: the store folder ${at('data')} can not be opened: [^\\n]*: ${way}\\n$`),
+      new RegExp(`^ended with 1: the store folder ${at('data')} can't be opened: [^\\n]*: ${way}\\n$`),
     );
   });
 

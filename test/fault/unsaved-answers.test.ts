@@ -34,7 +34,7 @@ async function eventsOf(act: () => Promise<unknown>): Promise<readonly string[]>
     .map(({ event, outcome }) => `${event} ${outcome}`);
 }
 
-describe('RD-10: where something can not be stored', () => {
+describe("RD-10: where something can't be stored", () => {
   it.each(['AuthorizationCode', 'Session'])(
     'no code leaves when a record of the kind %s is not stored, and no cookie of a session',
     async (kind) => {
@@ -63,7 +63,7 @@ describe('RD-10: where something can not be stored', () => {
 });
 
 /** On Redis; on lmdb the use and what comes of it are one transaction, see store-disk.test.ts. */
-describe('RD-16: where something can not be stored on Redis', () => {
+describe("RD-16: where something can't be stored on Redis", () => {
   let redis: RedisServer;
   beforeAll(async () => {
     redis = await startRedis();

@@ -434,7 +434,7 @@ describe('the end of a process', () => {
     const { code, stderr, stdout } = await runCli(['serve', '--config', world.configFile]);
     taken.close();
     expect(stderr).toBe(
-      `listen 127.0.0.1:${port} can not be used: the port is taken; is Postern running already?\n`,
+      `listen 127.0.0.1:${port} can't be used: the port is taken; is Postern running already?\n`,
     );
     expect(stdout).not.toContain('is up');
     expect(code).toBe(1);

@@ -212,7 +212,7 @@ describe('generated introspection requests', () => {
     expect(both.visits()).toBeGreaterThan(before);
   });
 
-  it('IS-01: where the store can not be asked the answer is the same 503, and counted the same', async () => {
+  it("IS-01: where the store can't be asked the answer is the same 503, and counted the same", async () => {
     moveClock(MINUTE + 1);
     const ask = () => both.ask((side) => plain(tokens[side]['machine'] ?? '', basic('rs1')));
     await ask();

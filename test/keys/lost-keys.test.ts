@@ -157,7 +157,7 @@ eachStore(
       const { status, problems } = await readiness(world());
       expect(status).toBe(503);
       expect(problems).toEqual([
-        'the stored keys can not be used: the key ring in the store is not a key ring',
+        "the stored keys can't be used: the key ring in the store is not a key ring",
       ]);
       await remove(documents, RING_ID);
       await turns.turn();
@@ -173,7 +173,7 @@ eachStore(
       expect(await readiness(world())).toEqual({
         status: 503,
         problems: [
-          `the stored keys can not be used: ${OTHER_KEYS}`,
+          `the stored keys can't be used: ${OTHER_KEYS}`,
           'this node signs nothing until its keys are confirmed again',
         ],
       });
@@ -246,7 +246,7 @@ describe('nodes whose Redis is emptied', () => {
     await rotateByHand(keyStoreOf(opened), Date.now);
     await opened.close();
     await Promise.all([first.turn(), second.turn()]);
-    expect((await readiness(first)).problems).toContain(`the stored keys can not be used: ${OTHER_KEYS}`);
+    expect((await readiness(first)).problems).toContain(`the stored keys can't be used: ${OTHER_KEYS}`);
     expect((await clientCredentials(first)).status).toBe(503);
     expect((await readiness(second)).status).toBe(200);
     expect((await publishedKids(second)).slice(0, 2)).toEqual(kids);

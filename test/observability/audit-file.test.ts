@@ -70,7 +70,7 @@ describe('CF-15: the audit trail in a file', () => {
   });
 
   it.each([1, 2])(
-    'goes on in the old file, and says so, when it can not be opened again: %i process(es)',
+    "goes on in the old file, and says so, when it can't be opened again: %i process(es)",
     async (workers) => {
       await configure({ audit: 'file:audit/trail.jsonl', workers });
       const service = await startProcess(world.configFile);
@@ -108,7 +108,7 @@ describe('CF-15: the audit trail in a file', () => {
     expect((await service.end()).code).toBe(0);
   });
 
-  it('says once that it can not be written, shows what waits, and loses none of it', async () => {
+  it("says once that it can't be written, shows what waits, and loses none of it", async () => {
     await configure({ audit: 'file:audit/trail.jsonl' });
     const file = path.join(folder, 'audit', 'trail.jsonl');
     const service = await startProcess(world.configFile);
@@ -183,7 +183,7 @@ describe('CF-15: the audit trail in a file', () => {
     for (const secret of secrets) expect(stdout + stderr).not.toContain(secret);
   });
 
-  it('says at the start when it can not be written', async () => {
+  it("says at the start when it can't be written", async () => {
     await configure({ audit: `file:${folder}` });
     await expect(startProcess(world.configFile)).rejects.toThrow(/audit.*EISDIR|EISDIR.*audit/s);
   });

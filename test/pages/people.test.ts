@@ -219,7 +219,7 @@ describe('a login name that the file has as well', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('is the file’s: the person of the store can not sign in, is listed so, and comes back with the name', async () => {
+  it("is the file’s: the person of the store can't sign in, is listed so, and comes back with the name", async () => {
     const before = await startWorld({ store: redis.url });
     const id = await add(before, 'Ivan');
     await before.stop();
@@ -290,7 +290,7 @@ describe('people of the store and the store itself', () => {
     }
   });
 
-  it('HT-16: get 503 while the store can not be asked, and are never taken for nobody', async () => {
+  it("HT-16: get 503 while the store can't be asked, and are never taken for nobody", async () => {
     const redis = await startRedis();
     const world = await startWorld({ store: redis.url });
     try {

@@ -198,7 +198,7 @@ describe('choosing an account', () => {
     expect(titleOf(next)).toBe('Web app asks for access');
     expect(next.text).toContain('<bdi>bob</bdi>');
     expect((await browser.submit(next, '/consent')).url).toContain(`${CALLBACK}?code=`);
-    // LG-12: the consent that alice was asked for can not be given any more.
+    // LG-12: the consent that alice was asked for can't be given any more.
     expect((await browser.submit(consent, '/consent')).status).toBe(400);
   });
 

@@ -163,7 +163,7 @@ describe('a folder of views, while the service runs', () => {
     expect(process.env['POSTERN_HACKED']).toBeUndefined();
   });
 
-  it('LO-10, LO-13: the pages of a sign-out can not be framed, follow the issuer alone, and write no hint anywhere', async () => {
+  it("LO-10, LO-13: the pages of a sign-out can't be framed, follow the issuer alone, and write no hint anywhere", async () => {
     world.told.log.length = 0;
     const { browser, page } = await begin(world);
     const consent = await signInAs(browser, page, 'alice');
@@ -230,7 +230,7 @@ describe('postern views', () => {
     expect(checked.stderr).toContain('consent.ejs was made from an older version');
   });
 
-  it('eject knows the names, and says what it can not do', async () => {
+  it("eject knows the names, and says what it can't do", async () => {
     expect(await views('eject', 'logn')).toMatchObject({
       code: 1,
       stderr: 'there is no view "logn": did you mean login?\n',

@@ -36,16 +36,14 @@ describe('the folder of the lmdb store', () => {
     expect((await stat(join(folder, 'data.mdb'))).mode & 0o077).toBe(0);
   });
 
-  it('is named in one line when it can not be used', async () => {
+  it("is named in one line when it can't be used", async () => {
     const file = newFolder();
     await writeFile(file, '');
     const error = await openLmdb({ folder: join(file, 'data'), now: Date.now }).catch(
       (cause: unknown) => cause,
     );
     expect(error).toBeInstanceOf(Error);
-    expect((error as Error).message).toBe(
-      `the store folder ${join(file, 'data')} can not be opened: ENOTDIR`,
-    );
+    expect((error as Error).message).toBe(`the store folder ${join(file, 'data')} can't be opened: ENOTDIR`);
   });
 
   // Root writes where it likes.
@@ -53,14 +51,14 @@ describe('the folder of the lmdb store', () => {
     const folder = newFolder();
     await (await openLmdb({ folder, now: Date.now })).close();
     await chmod(folder, 0o500);
-    await expect(openLmdb({ folder, now: Date.now })).rejects.toThrow(`${folder} can not be opened: EACCES`);
+    await expect(openLmdb({ folder, now: Date.now })).rejects.toThrow(`${folder} can't be opened: EACCES`);
   });
 
   it('is named when what lies in it is no store', async () => {
     const folder = newFolder();
     await (await openLmdb({ folder, now: Date.now })).close();
     await writeFile(join(folder, 'data.mdb'), 'no store '.repeat(2000));
-    await expect(openLmdb({ folder, now: Date.now })).rejects.toThrow(`${folder} can not be opened: `);
+    await expect(openLmdb({ folder, now: Date.now })).rejects.toThrow(`${folder} can't be opened: `);
   });
 });
 

@@ -151,7 +151,7 @@ function toProblem(cause: unknown): string {
   if (!(cause instanceof Error && 'code' in cause)) return REPLACED;
   return cause.code === 'ENOENT'
     ? "the store's file is gone: restore a backup, then restart"
-    : `the store's file can not be read: ${toReason(cause)}`;
+    : `the store's file can't be read: ${toReason(cause)}`;
 }
 
 type DataState = {

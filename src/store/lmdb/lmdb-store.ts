@@ -59,7 +59,7 @@ export async function openFolder(folder: string): Promise<LmdbTables> {
     await prepareFiles(folder);
     return openTables(folder);
   } catch (cause) {
-    throw new Error(`the store folder ${folder} can not be opened: ${reasonOf(cause)}`, { cause });
+    throw new Error(`the store folder ${folder} can't be opened: ${reasonOf(cause)}`, { cause });
   }
 }
 

@@ -62,7 +62,7 @@ export async function connectRedis(url: string, { isForLooking = false } = {}): 
   } catch (error) {
     await connection.close();
     const obstacle = place.kind === 'single' ? undefined : await findObstacle(place);
-    throw new Error(`the store at ${place.label} can not be used: ${obstacle ?? reasonOf(error)}`, {
+    throw new Error(`the store at ${place.label} can't be used: ${obstacle ?? reasonOf(error)}`, {
       cause: error,
     });
   }

@@ -84,7 +84,7 @@ describe('the hash of a configuration', () => {
     expect(other.machineHash).not.toBe(one.machineHash);
   });
 
-  it('can not be tried out by somebody who knows everything but the keys', async () => {
+  it("can't be tried out by somebody who knows everything but the keys", async () => {
     const [one, other] = [
       await without('u5Jw0cYb8mQkX2tRz7LhN4vPd1GsE9aF6iKo3yTqBxM'),
       await without('B5Jw0cYb8mQkX2tRz7LhN4vPd1GsE9aF6iKo3yTqBxM'),

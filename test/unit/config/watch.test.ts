@@ -241,7 +241,7 @@ describe('CF-01: a broken file', () => {
     expect(configs).toEqual([]);
   });
 
-  it('that can not be taken over now is tried again by itself', async () => {
+  it("that can't be taken over now is tried again by itself", async () => {
     const file = write(withClients('a'));
     let failures = 0;
     const { clientIds, errors } = await watched(file, () => {

@@ -82,7 +82,7 @@ describe('the first start', () => {
   });
 });
 
-describe('a start on keys that can not be used', () => {
+describe("a start on keys that can't be used", () => {
   it('KY-15: refuses without the encryption key, by the names of kid and encryption key, and changes nothing', async () => {
     const lost = kek();
     const world = createWorld([lost]);

@@ -26,7 +26,7 @@ describe('the pepper', () => {
     expect(value).not.toContain(pepper.toString('hex'));
   });
 
-  it('KY-15: is never made anew because it can not be opened', async () => {
+  it("KY-15: is never made anew because it can't be opened", async () => {
     const [lost, fresh] = [kek(), kek()];
     const world = createWorld([lost]);
     await pepperOf(world);

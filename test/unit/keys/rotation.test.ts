@@ -92,7 +92,7 @@ describe('the rotation job', () => {
     expect(job.current().active.kid).toBe('k1');
   });
 
-  it('KY-15: does not start on keys that can not be used', async () => {
+  it("KY-15: does not start on keys that can't be used", async () => {
     const world = createWorld();
     world.documents.force('keys', 'ring', '{}', 1);
     const { rotation, sets, timers } = createJob(world);
@@ -100,7 +100,7 @@ describe('the rotation job', () => {
     expect([sets, timers]).toEqual([[], []]);
   });
 
-  it('does not start with a key set that can not be swapped in', async () => {
+  it("does not start with a key set that can't be swapped in", async () => {
     const job = createJob(createWorld());
     job.failSwap = true;
     await expect(job.start()).rejects.toThrow('self-test');
@@ -177,7 +177,7 @@ describe('the rotation job', () => {
     expect(job.current().generation).toBe(job.rotation.ring().generation);
   });
 
-  it('goes on with the old key set, and tries again, when the new one can not be swapped in', async () => {
+  it("goes on with the old key set, and tries again, when the new one can't be swapped in", async () => {
     const world = createWorld();
     const job = createJob(world);
     await job.start();
@@ -279,7 +279,7 @@ describe('the lease on signing', () => {
     expect(job.rotation.signingAllowed()).toBe(true);
   });
 
-  it('KY-12: ends for a key set that can not be replaced', async () => {
+  it("KY-12: ends for a key set that can't be replaced", async () => {
     const world = createWorld();
     const job = createJob(world);
     await job.start();

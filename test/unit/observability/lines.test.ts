@@ -47,7 +47,7 @@ describe('lines in a file', () => {
     expect(readFileSync(to, 'utf8')).toBe('after\n');
   });
 
-  it('say at once when the file can not be opened', () => {
+  it("say at once when the file can't be opened", () => {
     expect(() => new Lines({ to: folder, onLost: () => undefined })).toThrow(/EISDIR/);
   });
 });

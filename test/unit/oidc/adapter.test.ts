@@ -139,7 +139,7 @@ describe('a code', () => {
     expect((await codes.find(id))?.consumed).toBeTypeOf('number');
   });
 
-  it('that does not exist can not be consumed', async () => {
+  it("that does not exist can't be consumed", async () => {
     await expect(createAdapter('AuthorizationCode', parts).consume(newId())).rejects.toThrow(
       errors.InvalidGrant,
     );

@@ -177,7 +177,7 @@ describe('a request that fails', () => {
     expect(await store.records.find('Session', `k${next}`)).toBeUndefined();
   });
 
-  it('fails when something can not be saved, and tells nobody', async () => {
+  it("fails when something can't be saved, and tells nobody", async () => {
     const told: string[] = [];
     counted.records.save = () => Promise.reject(new StoreUnavailable());
     const work = records.run(async () => {

@@ -307,7 +307,7 @@ describe("an operator's folder", () => {
     expect(problems).toMatchObject([{ file: path.join(folder, 'typo') }]);
   });
 
-  it('is reported when it can not be read', () => {
+  it("is reported when it can't be read", () => {
     write('.', { file: 'not a folder' });
     const pages = pagesWith({ overrideFolder: path.join(folder, 'file') });
     expect(pages.render('login', LOGIN, context)).toContain('<h1>Sign in</h1>');
