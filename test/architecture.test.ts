@@ -33,7 +33,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   ejs: ['views'],
   ioredis: ['store'],
   jose: ['keys', 'tokens', 'http'],
-  koa: ['oidc', 'interaction', 'http', 'server'],
+  koa: ['oidc', 'interaction', 'http'],
   'koa-compose': ['oidc'],
   'koa-router': ['interaction'],
   lmdb: ['store'],

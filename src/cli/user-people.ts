@@ -53,14 +53,17 @@ export async function withPeople(
   );
 }
 
-async function trustLinkParts(config: Config, { documents, records }: Store): Promise<TrustLinksParts> {
+async function trustLinkParts(
+  config: Config,
+  { documents, records, clock }: Store,
+): Promise<TrustLinksParts> {
   const sealed = await documents.get(KEYS_COLLECTION, PEPPER_ID);
   if (sealed === undefined) {
     throw new CommandError('a link needs a service that has been started once: start it, then repeat this');
   }
   const pepper = openPepper(sealed.value, createVault(config.encryptionKeys));
   const states = createAccountStates(documents);
-  return { records, states, hash: createKeyedHash(pepper), random: randomBytes };
+  return { records, states, hash: createKeyedHash(pepper), random: randomBytes, now: clock.now };
 }
 
 async function recordChange(audit: AuditConfig, action: string, accountId: string): Promise<void> {

@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 
 /** What careful verifiers cache although we say less (mod_auth_openidc, AWS API Gateway): an hour. */
 const VERIFIER_CACHE_SECONDS = 3600;
-/** Three polls of 5 s: after that every healthy node has read a change. */
+/** Three polls of 4 s, and some delay: after that every healthy node has read a change. */
 export const PROPAGATION_SECONDS = 15;
 /** The bound on the difference between any two nodes' clocks. */
 export const SKEW_SECONDS = 120;

@@ -2,6 +2,7 @@
 // ended.
 import type { EventEmitter } from 'node:events';
 import type Provider from 'oidc-provider';
+import { errors } from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../config/config.ts';
 import { type Audit, type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
@@ -71,7 +72,7 @@ export function recordEvents(
 
   for (const event of CLIENT_ERRORS) {
     events.on(event, (ctx: KoaContextWithOIDC, error: Error) => {
-      const isClient = error.message === 'invalid_client';
+      const isClient = error instanceof errors.OIDCProviderError && error.error === 'invalid_client';
       if (!isClient && event !== 'grant.error') return;
       audit.record(isClient ? 'client_authentication' : 'token_issued', 'failure', {
         ...originOf(ctx.state),

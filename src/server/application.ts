@@ -91,7 +91,7 @@ export async function createApplication(
     show: createShow({ config, accounts, pages, csrf }),
     audit: telemetry.audit,
     trust: {
-      links: createTrustLinks({ records, states, hash, random: randomBytes }),
+      links: createTrustLinks({ records, states, hash, random: randomBytes, now: store.clock.now }),
       accounts,
       trustedBrowsers,
       pages,

@@ -1,6 +1,6 @@
 // A link that an operator gives to a person: it makes the browser that follows it a trusted one, once.
 import type { KeyedHash } from '../store/keyed-hash.ts';
-import type { RecordStore } from '../store/store.ts';
+import type { Clock, RecordStore } from '../store/store.ts';
 import type { AccountStates } from './account-state.ts';
 
 const KIND = 'TrustLink';
@@ -24,9 +24,11 @@ export type TrustLinksParts = {
   readonly states: AccountStates;
   readonly hash: KeyedHash;
   readonly random: (bytes: number) => Buffer;
+  /** Of the store, as for all that ends failures. */
+  readonly now: Clock;
 };
 
-export function createTrustLinks({ records, states, hash, random }: TrustLinksParts): TrustLinks {
+export function createTrustLinks({ records, states, hash, random, now }: TrustLinksParts): TrustLinks {
   const keyOf = (token: string) => hash(`trust link:${token}`);
   return {
     async create(accountId) {
@@ -42,7 +44,7 @@ export function createTrustLinks({ records, states, hash, random }: TrustLinksPa
     },
     async use(token, accountId) {
       if ((await records.consume(KIND, keyOf(token))) !== 'consumed') return false;
-      await states.update(accountId, { attemptsSince: Date.now() });
+      await states.update(accountId, { attemptsSince: now() });
       return true;
     },
   };

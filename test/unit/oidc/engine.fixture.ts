@@ -129,7 +129,7 @@ async function assemble(config: Config, store: Store) {
     show: createShow({ config, accounts, pages, csrf }),
     audit: telemetry.audit,
     trust: {
-      links: createTrustLinks({ records, states, hash, random: randomBytes }),
+      links: createTrustLinks({ records, states, hash, random: randomBytes, now }),
       accounts,
       trustedBrowsers,
       pages,
