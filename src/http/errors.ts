@@ -21,6 +21,29 @@ type Answer = {
 };
 
 export function answerErrors(pages: Pages, log: Log): Middleware {
+  function send(ctx: Context, answer: Answer): void {
+    const { status, error, description, retryAfterSeconds, client } = answer;
+    ctx.status = status;
+    ctx.set('Cache-Control', 'no-store');
+    if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
+    const requestId = String(ctx.state['requestId'] ?? '');
+    if (isForPeople(ctx)) {
+      // A person reads the reference out to the operator, who has to find it.
+      if (status < 500) {
+        log.info({ requestId, route: routeName(ctx), status, error }, 'page refused');
+      }
+      ctx.type = 'html';
+      const model = { status, error, description, requestId, client };
+      ctx.body = pages.render('error', model, { locale: String(ctx.state['locale']) });
+      return;
+    }
+    ctx.body = {
+      error,
+      ...(description !== undefined && { error_description: description }),
+      request_id: requestId,
+    };
+  }
+
   return async function answerError(ctx, next) {
     try {
       await next();
@@ -29,9 +52,9 @@ export function answerErrors(pages: Pages, log: Log): Middleware {
       if (answer.status >= 500) {
         log.error({ requestId: ctx.state['requestId'], route: routeName(ctx), err: error }, 'request failed');
       }
-      send(ctx, answer, pages);
+      send(ctx, answer);
     }
-    if (ctx.status === 404 && ctx.body === undefined) send(ctx, { status: 404, error: 'not_found' }, pages);
+    if (ctx.status === 404 && ctx.body === undefined) send(ctx, { status: 404, error: 'not_found' });
   };
 }
 
@@ -63,28 +86,6 @@ function toAnswer(error: unknown, ctx: Context): Answer {
 /** The caller left before its body was read, or was too slow. A whole body is lost too when the connection is reset behind it. */
 function isCutOff(error: unknown, { req }: Context): boolean {
   return req.destroyed && (!req.complete || error === req.errored);
-}
-
-function send(ctx: Context, answer: Answer, pages: Pages): void {
-  const { status, error, description, retryAfterSeconds, client } = answer;
-  ctx.status = status;
-  ctx.set('Cache-Control', 'no-store');
-  if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
-  const requestId = String(ctx.state['requestId'] ?? '');
-  if (isForPeople(ctx)) {
-    ctx.type = 'html';
-    ctx.body = pages.render(
-      'error',
-      { status, error, description, requestId, client },
-      { locale: String(ctx.state['locale']) },
-    );
-    return;
-  }
-  ctx.body = {
-    error,
-    ...(description !== undefined && { error_description: description }),
-    request_id: requestId,
-  };
 }
 
 /** By path for what we serve; by Accept for what we don't know, and for a limit. */

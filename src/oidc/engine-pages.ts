@@ -18,7 +18,7 @@ type Render = (ctx: KoaContextWithOIDC) => void;
 
 export type EnginePages = {
   readonly logoutSource: Render;
-  readonly postLogoutSuccessSource: Render;
+  readonly postLogoutSuccessSource: (ctx: KoaContextWithOIDC) => Promise<void>;
   /** There was nobody to sign out. */
   readonly nobodyToSignOut: Render;
   readonly renderError: (ctx: KoaContextWithOIDC, out: ErrorOut, error: Error) => void;
@@ -63,9 +63,11 @@ export function createEnginePages({ pages, issuer, clients, recentApps }: Engine
       html(ctx, pages.render('logout', model, contextOf(ctx)));
     },
 
-    // The engine names the app there only when the person stayed signed in.
-    postLogoutSuccessSource: (ctx) =>
-      showLoggedOut(ctx, ctx.oidc.client === undefined ? 'signed_out' : 'stayed'),
+    // The engine doesn't say here what the person answered; the browser's session does.
+    async postLogoutSuccessSource(ctx) {
+      const { accountId } = await ctx.oidc.provider.Session.get(ctx);
+      showLoggedOut(ctx, accountId === undefined ? 'signed_out' : 'stayed');
+    },
     nobodyToSignOut: (ctx) => showLoggedOut(ctx, 'nobody'),
 
     renderError(ctx, { error, error_description: description }, cause) {

@@ -155,6 +155,7 @@ export const PAGE_STATES: readonly PageState[] = [
     model: { outcome: 'signed_out', client: plain },
   },
   { title: 'logged-out from an app', name: 'logged-out', model: { outcome: 'signed_out', client: full } },
+  { title: 'logged-out stayed, no app', name: 'logged-out', model: { outcome: 'stayed' } },
   { title: 'logged-out stayed', name: 'logged-out', model: { outcome: 'stayed', client: full } },
   { title: 'logged-out nobody', name: 'logged-out', model: { outcome: 'nobody' } },
   {

@@ -100,7 +100,17 @@ eachStore('signing out', (world) => {
     const ask = await browser.open(`${world().issuer}/oauth/logout`);
     const stay = await browser.submit(ask, CONFIRM);
     expect(stay.url).toMatch(`${world().issuer}/oauth/logout/success`);
+    expect(stay.text).toContain('You’re still signed in');
+    expect(stay.text).not.toContain('that app');
     expect(await isSignedIn(world(), browser)).toBe(true);
+  });
+
+  it('says to a person who stays signed in that only the sign-in to the app has ended', async () => {
+    const { browser } = await signIn(world(), { scope: 'openid' });
+    const ask = await browser.open(`${world().issuer}/oauth/logout?client_id=web`);
+    const stay = await browser.submit(ask, CONFIRM);
+    expect(stay.text).toContain('You’re still signed in');
+    expect(stay.text).toContain('Only your sign-in to that app has ended');
   });
 });
 

@@ -39,7 +39,7 @@ describe('the words of a consent', () => {
       const first = { scope: 'openid reports.read', ...named };
       const { browser } = await complete(world(), 'alice', first);
       const { page } = await begin(world(), { ...named, scope: 'openid email reports.read' }, { browser });
-      expect(page.text).toContain('At <strong><bdi>Reports</bdi></strong>');
+      expect(page.text).toContain('In <strong><bdi>Reports</bdi></strong>');
       expect(wordsOf(page)).toEqual(['See your email address', 'Read your reports']);
     },
   );
@@ -49,7 +49,7 @@ describe('the words of a consent', () => {
     const request = { scope: 'openid', resource: BARE };
     expect(await silently(world(), browser, request)).toBe('consent_required');
     const { page } = await begin(world(), request, { browser });
-    expect(page.text).toContain('At <strong><bdi>Mail</bdi></strong>');
+    expect(page.text).toContain('In <strong><bdi>Mail</bdi></strong>');
     expect(wordsOf(page)).toEqual(['Act on your behalf']);
     expect((await browser.submit(page, '/consent')).url).toContain('code=');
     expect(await silently(world(), browser, request)).toBe('signed in');
@@ -64,7 +64,7 @@ describe('the words of a consent', () => {
     expect(consent.text).toContain('You’re signed in as <strong><bdi>alice</bdi></strong>.');
     const items = [...consent.text.matchAll(/<li>([^<]+)<\/li>/g)].map(([, words]) => words);
     expect(items).toEqual(['Know who you are', 'See your email address', 'Read your reports']);
-    expect(consent.text).toContain('At <strong><bdi>Reports</bdi></strong>');
+    expect(consent.text).toContain('In <strong><bdi>Reports</bdi></strong>');
   });
 
   it('decline is access_denied at the app, and nothing is remembered', async () => {
@@ -89,7 +89,7 @@ describe('the words of a consent', () => {
   it('say that nothing is new when an app asks again for what it has', async () => {
     const { browser } = await complete(world());
     const { page } = await begin(world(), { prompt: 'consent' }, { browser });
-    expect(page.text).toContain('It asks for nothing but what you allowed before.');
+    expect(page.text).toContain('It asks for nothing new.');
   });
 });
 
