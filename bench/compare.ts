@@ -1,4 +1,4 @@
-// Two builds, old and new, in turn within one run: whether a change costs CPU. `npm run bench:compare -- ../old [--pairs N] [--seconds N]`.
+// Two builds, old and new, in turn within one run: whether a change costs CPU. `npm run bench:compare -- ../old [--pairs N] [--seconds N] [--only NAME]`.
 // The other folder is a checkout that has been built. Exits with 1 where the lower quartile of an operation's ratio is above 1.05.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,6 +21,7 @@ const { values, positionals } = parseArgs({
     pairs: { type: 'string', default: '20' },
     seconds: { type: 'string', default: '2' },
     store: { type: 'string', default: 'lmdb' },
+    only: { type: 'string' },
   },
 });
 const [other] = positionals;
@@ -77,6 +78,7 @@ try {
   const olds = await start(stage, 'old', path.join(other, PROGRAM));
   const news = await start(stage, 'new', PROGRAM);
   for (const [index, newer] of news.entries()) {
+    if (values.only !== undefined && values.only !== newer.name) continue;
     const older = olds[index];
     if (older === undefined) throw new TypeError('the builds have the same operations');
     const ratios = await compare(older, newer);

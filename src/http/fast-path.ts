@@ -36,7 +36,7 @@ export interface FastPath {
 }
 
 /** With one of these the answer to a GET may be another: CORS, 304, a body. */
-const UNUSUAL_HEADERS = ['origin', 'if-none-match', 'content-length', 'transfer-encoding'];
+const UNUSUAL_HEADERS = new Set(['origin', 'if-none-match', 'content-length', 'transfer-encoding']);
 
 export function createFastPath(parts: FastPathParts): FastPath {
   const { config, fastAnswers, documents, clientAddress, metrics, log } = parts;
@@ -58,7 +58,9 @@ export function createFastPath(parts: FastPathParts): FastPath {
   function sendDocument(path: string, request: IncomingMessage, response: ServerResponse): boolean {
     const document = documents.find(path);
     if (document === undefined || !isPlain(request)) return false;
-    if (UNUSUAL_HEADERS.some((name) => request.headers[name] !== undefined)) return false;
+    // Of raw headers Node makes no object first.
+    if (request.rawHeaders.some((one, index) => index % 2 === 0 && UNUSUAL_HEADERS.has(one.toLowerCase())))
+      return false;
     createSend(path, response, randomUUID())(documents.headers(path, document), document.body);
     return true;
   }
@@ -83,7 +85,7 @@ export function createFastPath(parts: FastPathParts): FastPath {
     }
   }
 
-  async function answerFast(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
+  function answerFast(request: IncomingMessage, response: ServerResponse) {
     const path = ownPath(request.url ?? '', prefix);
     // At debug the log follows each request through the middleware, and so does a trace.
     if (path === undefined || isTracing() || log.isLevelEnabled('debug')) return false;
@@ -93,14 +95,25 @@ export function createFastPath(parts: FastPathParts): FastPath {
 
   return {
     inFrontOf: (list) =>
-      async function answerOrHandOn(request, response) {
-        if (!(await answerFast(request, response))) await list(request, response);
+      function answerOrHandOn(request, response) {
+        const answering = answerFast(request, response);
+        // A document needs no promise.
+        if (answering !== true) void handOn(answering, request, response, list);
       },
     async refuseCounted(ctx, next) {
       if (refusals.has(ctx.req)) throw refusals.get(ctx.req);
       await next();
     },
   };
+}
+
+async function handOn(
+  answering: false | Promise<boolean>,
+  request: IncomingMessage,
+  response: ServerResponse,
+  list: List,
+): Promise<void> {
+  if (!(await answering)) await list(request, response);
 }
 
 const isPlain = (request: IncomingMessage) => hasOneHost(request) && headerFault(request) === undefined;
