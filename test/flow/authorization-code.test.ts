@@ -337,8 +337,8 @@ describe('sign-in and consent', () => {
     });
     expect(consent.text).toContain('<bdi>Web app</bdi></strong> asks for access');
     expect(consent.text).toContain('See your email address');
-    expect(consent.text).not.toContain('See your profile');
-    expect(consent.text).toContain(`At <strong><bdi>${API}</bdi></strong>`);
+    expect(consent.text).not.toContain('rest of your profile');
+    expect(consent.text).toContain(`In <strong><bdi>${API}</bdi></strong>`);
     expect(consent.text).toContain('<li>reports.read</li>');
   });
 
@@ -408,7 +408,7 @@ describe('sign-in and consent', () => {
     const again = await start(browser, { scope: 'openid' });
     expect(new URL(again.url).searchParams.get('code')).toMatch(/^[\w-]{43}$/);
     const wider = await start(browser, { scope: 'openid profile' });
-    expect(wider.text).toContain('See your profile');
+    expect(wider.text).toContain('rest of your profile');
     expect(wider.text).not.toContain('See your email address');
   });
 
