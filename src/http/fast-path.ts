@@ -58,7 +58,7 @@ export function createFastPath(parts: FastPathParts): FastPath {
   function sendDocument(path: string, request: IncomingMessage, response: ServerResponse): boolean {
     const document = documents.find(path);
     if (document === undefined || !isPlain(request)) return false;
-    // Of raw headers Node makes no object first.
+    // `headers` would make Node parse all of them into an object first.
     if (request.rawHeaders.some((one, index) => index % 2 === 0 && UNUSUAL_HEADERS.has(one.toLowerCase())))
       return false;
     createSend(path, response, randomUUID())(documents.headers(path, document), document.body);

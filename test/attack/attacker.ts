@@ -38,7 +38,7 @@ export const GENEROUS = {
   },
 };
 
-/** So many rounds in `npm run chaos`, and `few` of them in `npm test`. */
+/** So many rounds in `npm run chaos:flows`, and `few` of them in `npm test`. */
 export function rounds(all: number, few: number): number {
   return process.env['POSTERN_ROUNDS'] === 'all' ? all : few;
 }

@@ -1,4 +1,4 @@
-// Runs the same flows on both stores: lmdb in a fresh folder, and a real Redis of its own; in `npm run chaos` on a Cluster.
+// Runs the same flows on both stores: lmdb in a fresh folder, and a real Redis of its own; in `npm run chaos:flows` on a Cluster.
 import { afterAll, beforeAll, describe } from 'vitest';
 import { startCluster } from '../redis-groups.ts';
 import { startRedis } from '../servers.ts';
