@@ -19,22 +19,26 @@ export type SourceDocument = Located & {
 };
 
 /** The document in `file`, or undefined after its problems were noted. */
-export async function readDocument(file: string, problems: ProblemList): Promise<SourceDocument | undefined> {
-  const source = await readSource(file, problems);
+export async function readDocument(
+  file: string,
+  problems: ProblemList,
+  reportUnreadable = (message: string) => problems.add({ file, message }),
+): Promise<SourceDocument | undefined> {
+  const source = await readSource(file, reportUnreadable);
   return source === undefined ? undefined : parseSource(file, source, problems);
 }
 
-async function readSource(file: string, problems: ProblemList): Promise<string | undefined> {
+async function readSource(file: string, report: (message: string) => void): Promise<string | undefined> {
   try {
     // Checked before reading, so that a file of any size is refused at once.
     const { size } = await stat(file);
     if (size > LARGEST_BYTES) {
-      problems.add({ file, message: `is too large: at most ${LARGEST_BYTES / 1024 / 1024} MiB are read` });
+      report(`is too large: at most ${LARGEST_BYTES / 1024 / 1024} MiB are read`);
       return undefined;
     }
     return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file));
   } catch (error) {
-    problems.add({ file, message: readFault(error) });
+    report(readFault(error));
     return undefined;
   }
 }
@@ -54,8 +58,11 @@ function parseSource(file: string, source: string, problems: ProblemList): Sourc
   const { yaml, toPosition } = parseTree(source);
   const faults: SyntaxFault[] = yamlFaults(yaml);
   const content = faults.length === 0 ? toPlain(yaml.contents, faults) : undefined;
+  const lines = source.split('\n');
+  if (typeof content === 'string' && NO_SPACE.test(lines[0] ?? '')) faults.push({ offset: 0, message: '' });
   for (const { offset, message } of faults.slice(0, MOST_SYNTAX_PROBLEMS)) {
-    problems.add({ file, ...toPosition(offset), message });
+    const position = toPosition(offset);
+    problems.add({ file, ...position, message: layoutFault(lines, position.line - 1) ?? message });
   }
   if (faults.length > 0) return undefined;
   const isBlank = source.trim() === '';
@@ -93,11 +100,11 @@ function parseTree(source: string): Tree {
 const SYNTAX: Readonly<Record<string, string>> = {
   BAD_ALIAS: 'has an alias without a name',
   BAD_DIRECTIVE: 'has a % directive that YAML does not know',
-  BAD_DQ_ESCAPE: 'has a backslash escape that YAML does not know, inside double quotes',
+  BAD_DQ_ESCAPE: 'has a backslash escape that YAML does not know, inside double quotes: use single ones',
   BAD_INDENT: 'is indented wrongly, or a [ or { is not closed',
   BAD_SCALAR_START: 'has text that begins with a character that YAML reserves: put it in quotes',
   BLOCK_AS_IMPLICIT_KEY:
-    'has a value in the wrong place: is there a colon too many? Text with ": " needs quotes',
+    'has a value in the wrong place: is the next line indented too far, or a colon too many? Text with ": " needs quotes',
   KEY_OVER_1024_CHARS: 'has a key that is too long',
   MISSING_CHAR: 'misses a character: a closing quote or bracket, a comma, or the space after a colon',
   MULTIPLE_DOCS: 'has more than one document: remove the --- line',
@@ -106,6 +113,36 @@ const SYNTAX: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: 'is indented with a tab: YAML wants spaces',
   TAG_RESOLVE_FAILED: 'has a YAML tag (!…), which is not supported',
 };
+
+const NO_SPACE = /^ *(- +)?[a-z_]+:[^ \r]/;
+
+/** What a line with an error says better than the parser, which takes a wrong layout for keys and values in odd places. */
+function layoutFault(lines: readonly string[], index: number): string | undefined {
+  const line = lines[index] ?? '';
+  if (NO_SPACE.test(line)) return 'misses the space after the colon';
+  const indent = itemIndent(line);
+  const others = indent === undefined ? [] : openLists(lines.slice(0, index));
+  const [nearest] = others.toSorted((a, b) => Math.abs(a - (indent ?? 0)) - Math.abs(b - (indent ?? 0)));
+  if (nearest === undefined || nearest === indent) return undefined;
+  return `this item is indented by ${indent}, the others by ${nearest}`;
+}
+
+/** How far the items of each list are indented that hasn't ended after `lines`. */
+function openLists(lines: readonly string[]): number[] {
+  const indents: number[] = [];
+  let limit = Infinity;
+  for (const line of lines.toReversed()) {
+    const indent = line.search(/[^ ]/);
+    if (indent === -1 || indent >= limit || line[indent] === '#') continue;
+    limit = indent;
+    if (itemIndent(line) !== undefined) indents.push(indent);
+  }
+  return indents;
+}
+
+function itemIndent(line: string): number | undefined {
+  return /^( *)- /.exec(line)?.[1]?.length;
+}
 
 function yamlFaults(yaml: Document): SyntaxFault[] {
   return [...yaml.errors, ...yaml.warnings].map(({ code, pos }) => ({

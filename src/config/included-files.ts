@@ -1,6 +1,6 @@
 // Finds and reads the files that the configuration names: `clients_from` and `users_from`.
 import { glob } from 'node:fs/promises';
-import { dirname, isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import * as z from 'zod';
 import { readDocument, type SourceDocument } from './document.ts';
 import { isRecord, parseFields } from './parse-fields.ts';
@@ -15,24 +15,23 @@ export type Listing = {
   readonly items: readonly unknown[];
 };
 
-/** The files that `patterns` mean, in order, each once. A pattern that matches nothing is fine, a missing name isn't. */
+/** The files that `patterns` mean, in order, and the pattern of each. A pattern may match nothing, a name must exist. */
 export async function findFiles(
   patterns: readonly string[],
   configFile: string,
   sources: SourceList,
-): Promise<string[]> {
-  const files = new Set<string>();
-  for (const pattern of patterns) {
+): Promise<ReadonlyMap<string, number>> {
+  const files = new Map<string, number>();
+  for (const [index, pattern] of patterns.entries()) {
     const path = isAbsolute(pattern) ? pattern : join(dirname(configFile), pattern);
-    if (/[*?[{]/.test(pattern)) {
-      sources.addPattern(path);
-      for (const match of await matchesOf(path)) files.add(match);
-    } else {
-      files.add(path);
+    const isPattern = /[*?[{]/.test(pattern);
+    if (isPattern) sources.addPattern(path);
+    for (const file of isPattern ? await matchesOf(path) : [path]) {
+      if (!files.has(file)) files.set(file, index);
+      sources.addFile(file);
     }
   }
-  for (const file of files) sources.addFile(file);
-  return [...files];
+  return files;
 }
 
 /** The files that match, in order. */
@@ -47,8 +46,11 @@ export async function readListing(
   file: string,
   key: 'clients' | 'users',
   problems: ProblemList,
+  reportUnreadable: (message: string) => void,
 ): Promise<Listing | undefined> {
-  const document = await readDocument(file, problems);
+  const document = await readDocument(file, problems, (message) =>
+    reportUnreadable(`${resolve(file)} ${message}`),
+  );
   if (document === undefined) return undefined;
   const { content } = document;
   if (Array.isArray(content)) return { document, path: [], items: content };

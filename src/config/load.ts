@@ -6,7 +6,7 @@ import { checkService } from './check-service.ts';
 import { checkUsers } from './check-users.ts';
 import { resolveClientSecrets } from './client-secrets.ts';
 import { ConfigError, type ClientSecret, type Config, type ConfigSources } from './config.ts';
-import { readDocument, readFault, type SourceDocument } from './document.ts';
+import { readDocument, type SourceDocument } from './document.ts';
 import { hashConfig, hashMachine } from './hash.ts';
 import { entriesOf, findFiles, readListing, toEntries, type Listing } from './included-files.ts';
 import { isRecord, parseFields } from './parse-fields.ts';
@@ -100,19 +100,26 @@ async function load(
   if (!problems.isEmpty || store === undefined) throw new ConfigError(problems.list());
   const generatedKeys = KEY_NAMES.filter((name) => secrets.keys[name].length === 0);
   // Only now, so that a refused file changes nothing.
+  const report = problems.reporter(document);
   const target = { folder: dataFolder(store, document.folder), write: writeKeys, secretFiles };
   const generated = await generateKeys(generatedKeys, target).catch((error: unknown) => {
-    const reason = error instanceof Error && !('code' in error) ? error.message : readFault(error);
-    problems.add({ file, message: `keys could not be generated in ${target.folder}: ${reason}` });
+    report(['store'], `keys could not be generated in ${target.folder}: ${generationFault(error)}`);
     throw new ConfigError(problems.list());
   });
   const keys = { ...secrets.keys, ...generated.keys };
   const notices = secretFiles === 'any_mode' ? [...generated.notices, ANY_MODE] : generated.notices;
   const config = toConfig({ ...parts, ...secrets, store, keys, notices });
-  const report = problems.reporter(document);
   for (const { path, message } of checks.flatMap((check) => check(config))) report(path, message);
   if (!problems.isEmpty) throw new ConfigError(problems.list());
   return { config, generatedKeys };
+}
+
+function generationFault(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (!('code' in error)) return error.message;
+  return ['EACCES', 'EPERM', 'EROFS'].includes(String(error.code))
+    ? 'this user may not write there. Change its owner, or name another folder in store'
+    : `it can't be written (${String(error.code)})`;
 }
 
 type Parts = {
@@ -140,10 +147,14 @@ async function readParts(
   });
   const clientFiles = await findFiles(value.clients_from ?? [], file, sources);
   const listings: (Listing | undefined)[] = [listing('clients')];
-  for (const name of clientFiles) listings.push(await readListing(name, 'clients', problems));
+  for (const [name, index] of clientFiles) {
+    const at = (message: string): void => report(['clients_from', index], message);
+    listings.push(await readListing(name, 'clients', problems, at));
+  }
   const usersFrom = value.users_from === undefined ? [] : [value.users_from];
-  const [usersFile] = await findFiles(usersFrom, file, sources);
-  const people = usersFile === undefined ? undefined : await readListing(usersFile, 'users', problems);
+  const [usersFile] = (await findFiles(usersFrom, file, sources)).keys();
+  const at = (message: string): void => report(['users_from'], message);
+  const people = usersFile === undefined ? undefined : await readListing(usersFile, 'users', problems, at);
   const { clients: _clients, resources: _resources, ...fields } = value;
   return {
     service: { value: fields, broken, node: content, path: [], report, place: `${file}:1`, folder },

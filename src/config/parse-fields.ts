@@ -64,6 +64,12 @@ type Known = { readonly known: readonly string[]; readonly path: Path; readonly 
 
 function reportUnknown(keys: readonly string[], { known, path, report }: Known): void {
   for (const key of keys.slice(0, MOST_UNKNOWN_KEYS)) {
+    const [name = ''] = key.split(':', 1);
+    // What follows the colon is a value, so it isn't repeated.
+    if (name !== key && known.includes(name)) {
+      report([...path, name], 'misses the space after the colon');
+      continue;
+    }
     const suggestion = suggest(key, known);
     const hint = suggestion === undefined ? '' : `: did you mean ${suggestion}?`;
     report([...path, key], `unknown key ${quoted(key)}${hint}`, 'key');

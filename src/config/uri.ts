@@ -39,7 +39,11 @@ function absoluteFault(value: string): string | undefined {
   if (!/^[\x21-\x7e]+$/.test(value) || /["\\<>^`{|}]/.test(value)) {
     return 'must be a URI: ASCII without spaces, backslashes, quotes and braces';
   }
-  return URL.canParse(value) ? undefined : 'must be an absolute URI, with its scheme';
+  // localhost:8080 is a URI too, whose scheme is localhost.
+  const isHostAndPort = /^(localhost|[\w-]+(\.[\w-]+)+):\d+(\/|$)/i.test(value);
+  return URL.canParse(value) && !isHostAndPort
+    ? undefined
+    : 'must begin with its scheme, such as https:// (or http:// for localhost)';
 }
 
 function withUrl(rules: readonly UrlRule[]): (value: string) => string | undefined {
@@ -62,7 +66,7 @@ export const issuerFault = withUrl([
   [lacksAuthority, 'must be an https URL with a host'],
   [
     (url) => url.protocol === 'http:' && !isLoopbackHost(url.hostname),
-    'must be https (http is for localhost)',
+    'must be https: http is only for localhost. Put a TLS proxy in front, and write its address here: docs/reverse-proxy.md',
   ],
   [hasUserInfo, 'must not contain a user name or password'],
   [(_url, text) => /[?#]/.test(text), 'must not contain a query or fragment'],

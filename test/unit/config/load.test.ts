@@ -121,6 +121,7 @@ clients:
   - { client_id: b, scope: openid, redirect_uris: [https://a.example], client_secret: env:${SECRET} }
   - { client_id: c, scope: openid, redirect_uris: [https://a.example], client_secrets: [${SECRET}] }
   - { client_id: d, scope: openid, redirect_uris: [https://a.example], client_secrets: [{ hash: ${SECRET} }] }
+  - { client_id: f, scope: openid, redirect_uris: [https://a.example], client_secrets: [{value:${SECRET}}] }
   - { client_id: e, scope: openid, redirect_uris: [https://a.example], token_endpoint_auth_method: none, client_secret: ${OTHER_SECRET} }
 `,
     );
@@ -144,6 +145,41 @@ clients:
       expect(problems.length).toBeGreaterThan(0);
       expect(problems.join()).not.toContain(SECRET);
     }
+  });
+
+  it('of the layout say what stands where', async () => {
+    const first =
+      'clients:\n  - client_id: a\n    grant_types:\n      - authorization_code\n    scope: openid\n';
+    const indented = (by: number) => `this item is indented by ${by}, the others by 2`;
+    for (const [main, problem] of [
+      [`${first}- client_id: b\n  scope: openid\n`, `postern.yaml:6:1 ${indented(0)}`],
+      [`${first}  # my own\n   - client_id: b\n     scope: openid\n`, `postern.yaml:7:4 ${indented(3)}`],
+      [`${first}    - client_id: b\n      scope: openid\n`, `postern.yaml:6:1 ${indented(4)}`],
+      ['issuer:http://localhost:3000\n', 'postern.yaml:1:1 misses the space after the colon'],
+      ['workers:1\nissuer: http://localhost:3000\n', 'postern.yaml:1:1 misses the space after the colon'],
+      [`${LOCAL}workers:1\n`, 'postern.yaml:2:1 misses the space after the colon'],
+      [`${first}    client_name:A\n`, 'postern.yaml:6:5 misses the space after the colon'],
+      [`${LOCAL}listen: {port:1}\n`, 'postern.yaml:2:9 listen.port: misses the space after the colon'],
+    ] as const) {
+      expect((await problemsOf(main))[0]).toBe(problem);
+    }
+  });
+
+  it('of addresses say what to write instead', async () => {
+    const issuer = await problemsOf(PUBLIC.replace('https://id.example', 'http://192.168.1.5:3000'));
+    expect(issuer[0]).toMatch(/^postern\.yaml:1:9 issuer: must be https.*TLS proxy.*docs\/reverse-proxy\.md/);
+    for (const uri of ['localhost:8080/cb', 'app.example:8080/cb', '192.168.1.5:8080/cb', 'app.example/cb']) {
+      const problems = await problemsOf(`${PUBLIC}clients:\n${client({ redirect_uris: `[${uri}]` })}`);
+      expect(problems[0]).toMatch(/redirect_uris\[0\]: must begin with its scheme, such as https:\/\//);
+    }
+    const store = await problemsOf(`${LOCAL}store: lmdb:C:\\postern\\data\n`);
+    expect(store[0]).toMatch(/^postern\.yaml:2:8 store: has a Windows path/);
+  });
+
+  it("of a data folder that can't be written name it, and the key that chooses it", async () => {
+    // The kernel's own folder: nobody may make another one in it.
+    const [problem] = await problemsOf(`${LOCAL}store: lmdb:/sys/postern\n`);
+    expect(problem).toMatch(/^postern\.yaml:2:8 store: .* in \/sys\/postern: this user may not write there/);
   });
 
   it('of rules that other folders own are reported in their place', async () => {
@@ -285,7 +321,7 @@ describe('settings of the service', () => {
 
 describe('resources', () => {
   const cases: readonly [yaml: string, words: string][] = [
-    ['[{ resource: /reports }]', 'must be an absolute URI'],
+    ['[{ resource: /reports }]', 'must begin with its scheme'],
     ['[{ resource: "https://api.example/#x" }]', 'fragment'],
     ['[{ resource: https://id.example/ }]', 'must not be the issuer'],
     ['[{ resource: urn:a }, { resource: urn:a }]', 'already described at postern.yaml:4'],
@@ -361,7 +397,10 @@ describe('clients_from', () => {
 
   it('misses a file that is named, but not one that a pattern could have matched', async () => {
     expect(await problemsOf(`${PUBLIC}clients_from: [clients.yaml]\n`)).toEqual([
-      'clients.yaml does not exist',
+      'postern.yaml:4:16 clients_from[0]: clients.yaml does not exist',
+    ]);
+    expect(await problemsOf(`${PUBLIC}users_from: people.yaml\n`)).toEqual([
+      'postern.yaml:4:13 users_from: people.yaml does not exist',
     ]);
     expect(await problemsOf(`${PUBLIC}clients_from: [clients.d/*.yaml]\n`)).toEqual([]);
   });
