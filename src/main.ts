@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The process: refuses a Node that is too old with one line, then hands over to the command line. Loads the rest only
 // after that look, because some of it doesn't even load on an old Node. This is the Node that runs; the one that installs
-// may be older (`engines` in package.json), because npm brings a newer one along on Linux.
+// may be older (`engines` in package.json), because npm brings a newer one to a checkout on Linux.
 
 import { sizeThreadPool } from './config/threads.ts';
 
@@ -14,7 +14,7 @@ const REQUIRED = [22, 18] as const;
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < REQUIRED[0] || (major === REQUIRED[0] && minor < REQUIRED[1])) {
   process.stderr.write(
-    `postern needs Node.js ${REQUIRED.join('.')} or newer to run, this is ${process.versions.node}; npm brings Node.js 24 along on Linux with glibc (x64, arm64), elsewhere install it\n`,
+    `postern needs Node.js ${REQUIRED.join('.')} or newer to run, this is ${process.versions.node}; in a checkout on Linux with glibc (x64, arm64) npm ci brings Node.js 24, elsewhere install it\n`,
   );
   process.exitCode = 1;
 } else {

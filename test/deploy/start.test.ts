@@ -177,7 +177,7 @@ describe.skipIf(!isRoot)('what the Dockerfile makes', () => {
       await chown(file, 0, NOBODY.gid);
       await chmod(file, 0o440);
     }
-    // As deploy/debian.md installs it, with the Node.js that npm brings along.
+    // As deploy/debian.md installs it, with the Node.js that npm brings to a checkout.
     const current = path.join(root, 'current');
     await cp(path.join(root, 'opt'), current, { recursive: true });
     await mkdir(path.join(current, 'node_modules/.bin'));
