@@ -1,5 +1,6 @@
 // `postern healthcheck`: asks the management listener of a running service whether it is ready, for containers and service
 // managers. It reads only the address from the configuration, and opens no store.
+import { existsSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { localUrl, readListenAddresses } from '../config/listen-addresses.ts';
 import { configOption, jsonOption } from './configuration.ts';
@@ -15,10 +16,11 @@ type HealthOptions = {
 
 const TIMEOUT_MS = 5000;
 const REFUSED = 1;
+const MISUSE = 2;
 /** As in schema.ts. A file that is being edited must not get a running container killed. */
 const DEFAULT_MANAGEMENT = 'http://127.0.0.1:3001';
 
-/** Adds the verb. Exit code 0: ready; 1: not, with one line why. */
+/** Adds the verb. Exit code 0: ready; 1: not, with one line why; 2: there is no such file. */
 export function registerHealthcheck(program: Command, { stdout, stderr }: CliIo): void {
   program
     .command('healthcheck')
@@ -40,6 +42,10 @@ export function registerHealthcheck(program: Command, { stdout, stderr }: CliIo)
 }
 
 async function managementUrl(file: string, say: (line: string) => void): Promise<string> {
+  if (!existsSync(file)) {
+    say(`${file} does not exist`);
+    throw new Ended(MISUSE);
+  }
   const addresses = await readListenAddresses(file);
   if (addresses !== undefined) return localUrl(addresses.management);
   say(`${file} does not say where the management listener is: asking ${DEFAULT_MANAGEMENT}`);

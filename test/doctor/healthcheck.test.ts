@@ -74,6 +74,12 @@ describe('postern healthcheck', () => {
     expect(stderr).toMatch(/torn\.yaml does not say .* asking http:\/\/127\.0\.0\.1:3001/);
   });
 
+  it('is 2 for a file that is not there, whatever listens on the default port', async () => {
+    const file = path.join(world.folder, 'nope.yaml');
+    const stderr = `${file} does not exist\n`;
+    expect(await postern(['healthcheck', '--config', file])).toEqual({ code: 2, stdout: '', stderr });
+  });
+
   it('is 1 with one line why, when nobody answers', async () => {
     const { code, stdout, stderr } = await postern([
       'healthcheck',
