@@ -25,6 +25,7 @@ export function registerCheck(program: Command, io: CliIo): void {
       if (fault !== undefined)
         throw new ConfigError([{ file, message: `the next start would be refused: ${fault}` }]);
       const warnings = [
+        ...config.notices,
         ...secretWarnings(config.clients, Math.floor(Date.now() / 1000)).map(({ message }) => message),
         ...(unknown === undefined ? [] : [`the keys in the store were not tried: ${unknown}`]),
       ];

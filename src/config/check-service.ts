@@ -1,7 +1,9 @@
 // The rules between top-level keys. Whether the signing keys' times are safe is said by keys/timing.ts.
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
+import { localUrl } from './listen-addresses.ts';
 import { applyRules, ruleFor, type Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
+import { isLoopbackUrl } from './uri.ts';
 
 const rule = ruleFor<ServiceForm, undefined>();
 
@@ -14,9 +16,6 @@ const RULES = [
       listen.host === management.host || EVERYWHERE.has(listen.host) || EVERYWHERE.has(management.host);
     return samePort && sameHost ? 'must not be the same as listen' : undefined;
   }),
-  rule(['refresh_token_grace'], (form) =>
-    form.refresh_token_grace === 0 ? undefined : 'a grace is not supported yet: use 0s',
-  ),
   rule(['lifetimes'], ({ lifetimes }) =>
     lifetimes.refreshToken > lifetimes.refreshTokenAbsolute
       ? 'refresh_token must not be longer than refresh_token_absolute'
@@ -31,6 +30,22 @@ export function checkService(service: Entry<ServiceForm>): void {
     const fault = proxyFault(proxy);
     if (fault !== undefined) service.report(['trusted_proxies', index], fault);
   }
+}
+
+/** What browsers on this machine can't reach, when only one of issuer and listen was changed. */
+export function addressNotices({
+  issuer,
+  listen,
+}: Pick<Partial<ServiceForm>, 'issuer' | 'listen'>): string[] {
+  if (issuer === undefined || listen === undefined || listen.port === 0) return [];
+  const { protocol, port } = new URL(issuer);
+  // https needs a proxy in any case, which may be anywhere.
+  if (protocol !== 'http:') return [];
+  return isLoopbackUrl(localUrl(listen)) && Number(port || 80) === listen.port
+    ? []
+    : [
+        `the issuer is ${issuer}, but the service listens on ${listen.host}, port ${listen.port}: let the two agree, unless a proxy or a port mapping is in between.`,
+      ];
 }
 
 function proxyFault(proxy: string): string | undefined {

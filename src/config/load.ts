@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import { checkClients } from './check-clients.ts';
 import { checkResources, scopesOf } from './check-resources.ts';
-import { checkService } from './check-service.ts';
+import { addressNotices, checkService } from './check-service.ts';
 import { checkUsers } from './check-users.ts';
 import { resolveClientSecrets } from './client-secrets.ts';
 import { ConfigError, type ClientSecret, type Config, type ConfigSources } from './config.ts';
@@ -57,6 +57,9 @@ const CLIENTS_AT_ONCE = 64;
 
 const ANY_MODE = 'secret_files is any_mode: the permissions of files with keys and secrets are not checked.';
 
+/** Only 0s was ever accepted. */
+const RETIRED = 'refresh_token_grace';
+
 // Lists are taken apart first, so that one bad client doesn't hide the others.
 const topSchema = configSchema.extend({
   clients: z.array(z.unknown()).default([]),
@@ -107,7 +110,7 @@ async function load(
     throw new ConfigError(problems.list());
   });
   const keys = { ...secrets.keys, ...generated.keys };
-  const notices = secretFiles === 'any_mode' ? [...generated.notices, ANY_MODE] : generated.notices;
+  const notices = [...parts.notices, ...generated.notices, ...(secretFiles === 'any_mode' ? [ANY_MODE] : [])];
   const config = toConfig({ ...parts, ...secrets, store, keys, notices });
   for (const { path, message } of checks.flatMap((check) => check(config))) report(path, message);
   if (!problems.isEmpty) throw new ConfigError(problems.list());
@@ -130,6 +133,7 @@ type Parts = {
   /** Whether no file with clients was unreadable. */
   readonly clientsAreKnown: boolean;
   readonly issuerIsLoopback: boolean;
+  readonly notices: readonly string[];
 };
 
 async function readParts(
@@ -137,8 +141,9 @@ async function readParts(
   problems: ProblemList,
   sources: SourceList,
 ): Promise<Parts> {
-  const { file, folder, content } = document;
+  const { file, folder } = document;
   const report = problems.reporter(document);
+  const { content, notices } = withoutRetired(document);
   const { value, broken } = parseFields(topSchema, content ?? {}, [], report);
   const listing = (key: 'clients' | 'resources'): Listing => ({
     document,
@@ -163,7 +168,17 @@ async function readParts(
     users: entriesOf(userSchema, [people], { problems, labelKey: 'username' }),
     clientsAreKnown: !listings.includes(undefined) && !broken.has('clients') && !broken.has('clients_from'),
     issuerIsLoopback: looksLoopback(isRecord(content) ? content['issuer'] : undefined),
+    notices: [...notices, ...addressNotices(value)],
   };
+}
+
+/** A key that an older version had doesn't keep the service from starting. */
+function withoutRetired(document: SourceDocument) {
+  const { content, file } = document;
+  if (!isRecord(content) || !(RETIRED in content)) return { content, notices: [] };
+  const { [RETIRED]: _, ...rest } = content;
+  const place = `${file}:${document.locate([RETIRED], 'key').line}`;
+  return { content: rest, notices: [`${place} ${RETIRED} has no effect any more: remove it.`] };
 }
 
 /** Also of an issuer with faults; where it isn't known, nothing is refused that depends on it. */

@@ -207,7 +207,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'users[].claims': says('change', 'has another value'),
 };
 
-const DURATIONS = /^lifetimes\.|\.access_token$|^refresh_token_grace$|^signing_keys\.(?!modulus)/;
+const DURATIONS = /^lifetimes\.|\.access_token$|^signing_keys\.(?!modulus)/;
 
 function show(value: unknown, rule: string): string {
   if (value === undefined) return 'nothing';

@@ -3,7 +3,6 @@
 import { availableParallelism } from 'node:os';
 import * as z from 'zod';
 import { group } from './camel-keys.ts';
-import { duration } from './duration.ts';
 import { named } from './notation.ts';
 import { clientSchema, resourceSchema } from './schema-client.ts';
 import { lifetimesSchema, rateLimitsSchema, signingKeysSchema } from './schema-limits.ts';
@@ -139,9 +138,6 @@ export const configSchema = z.strictObject({
     .prefault({})
     .describe('Limits, as a number for a time: 6000/1m. On excess the answer is 429.'),
   lifetimes: lifetimesSchema.prefault({}).describe('How long tokens, codes and sessions live.'),
-  refresh_token_grace: duration({ min: 0 })
-    .prefault('0s')
-    .describe('How long a used refresh token may be used again. Only 0s is supported yet.'),
   signing_keys: signingKeysSchema.prefault({}).describe('The RS256 keys and their rotation.'),
   resources: z.array(resourceSchema).default([]).describe('The APIs that accept our tokens.'),
   clients_from: z

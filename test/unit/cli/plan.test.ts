@@ -52,9 +52,9 @@ describe('postern plan', () => {
   });
 
   it('ends with 1 and every problem when the file is no configuration', async () => {
-    const { code, stdout, stderr } = await planOf(file('bad.yaml', 'refresh_token_grace: 9s\n'));
+    const { code, stdout, stderr } = await planOf(file('bad.yaml', 'workers: 0\n'));
     expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toMatch(/issuer: is required\n.*refresh_token_grace: .*\n\n2 problems/);
+    expect(stderr).toMatch(/issuer: is required\n.*workers: .*\n\n2 problems/);
     expect(JSON.parse((await planOf(join(folder, 'bad.yaml'), '--json')).stdout)).toMatchObject({
       ok: false,
     });

@@ -33,7 +33,6 @@ describe('a configuration file', () => {
       workers: 1,
       features: { clientCredentials: true, pkce: 'required' },
       lifetimes: { accessToken: 600, idToken: 3600, authorizationCode: 60, interaction: 600 },
-      refreshTokenGrace: 0,
       signingKeys: { modulus: 2048, rotateEvery: 2_592_000, publishAhead: 86_400, jwksMaxAge: 300 },
       branding: { name: 'Postern' },
     });
@@ -62,6 +61,28 @@ describe('a configuration file', () => {
     const { store, viewsFolder } = await loadConfig(file, { env: ENV });
     expect(store).toEqual({ engine: 'lmdb', folder: join(dirname(file), 'x/data') });
     expect(viewsFolder).toBe(join(dirname(file), '../custom'));
+  });
+
+  it('may still have refresh_token_grace, which is said and has no effect', async () => {
+    const file = write(`${LOCAL}refresh_token_grace: 10s\n`);
+    const { notices } = await loadConfig(file, { env: ENV, writeKeys: false });
+    expect(notices).toEqual([`${file}:2 refresh_token_grace has no effect any more: remove it.`]);
+  });
+
+  it.each([
+    ['http://localhost:3000', 'port: 8080', '127.0.0.1, port 8080'],
+    ['http://127.0.0.1:3000', 'host: 192.168.1.5', '192.168.1.5, port 3000'],
+    ['http://localhost:3000', 'host: "::"', undefined],
+    ['http://localhost', 'port: 80', undefined],
+    ['http://localhost:3000', 'port: 0', undefined],
+    ['https://localhost', 'port: 8080', undefined],
+  ])('with issuer %s and listen %s is warned of as it has to be', async (issuer, listen, place) => {
+    const { notices } = await load(`issuer: ${issuer}\nlisten: { ${listen} }\n`, {}, { writeKeys: false });
+    expect(notices).toEqual(
+      place === undefined
+        ? []
+        : [expect.stringContaining(`the issuer is ${issuer}, but the service listens on ${place}`)],
+    );
   });
 
   it('that is not there is a problem, not a crash', async () => {
@@ -257,7 +278,6 @@ describe('settings of the service', () => {
     ['workers: 0', 'at least 1'],
     ['workers: 1000', 'at most 128'],
     ['workers: all', 'a whole number from 1 to 128, or auto'],
-    ['refresh_token_grace: 10s', 'not supported yet'],
     ['store: redis+sentinel://h1,h2', 'must end with the name that the Sentinels give the master'],
     ['store: redis+cluster://h1,h2/3', 'must not name a database'],
     ['store: postgres://db', 'must be lmdb:FOLDER'],

@@ -108,10 +108,10 @@ describe('where the secrets are not', () => {
   });
 
   it('everything else is judged as ever', async () => {
-    const file = write(`${MAIN}refresh_token_grace: 9s\n`, FILES);
+    const file = write(`${MAIN}lifetimes: { refresh_token: 100d }\n`, FILES);
     writeFileSync(join(dirname(file), 'more.yaml'), 'x: 1\n');
     await expect(load(file, { env: {}, readSecrets: false })).rejects.toMatchObject({
-      problems: [{ path: 'x' }, { path: 'clients' }, { path: 'refresh_token_grace' }],
+      problems: [{ path: 'x' }, { path: 'clients' }, { path: 'lifetimes' }],
     });
     await expect(load(write(`${LOCAL}cookie_keys: [short]\n`), { readSecrets: false })).rejects.toThrow(
       /too weak/,
