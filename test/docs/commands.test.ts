@@ -27,8 +27,8 @@ function commandsOf(text: string): readonly string[] {
   return blocks
     .flatMap((block) => block.replaceAll(/\\\n */g, ' ').split('\n'))
     .map((line) => line.trim())
-    .filter((line) => /^(?:npx postern|postern|curl) /.test(line))
-    .map((line) => line.replace(/^postern /, 'npx postern '));
+    .filter((line) => /^(?:npm run postern --|postern|curl) /.test(line))
+    .map((line) => line.replace(/^postern /, 'npm run postern -- '));
 }
 
 describe('the commands that the documents print', () => {

@@ -4,9 +4,12 @@ import path from 'node:path';
 import { WORLD_ENV } from './world.ts';
 
 const MAIN = path.resolve('dist/main.js');
-const START_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 90_000;
 
 export type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
+
+/** The folder of a program, and where it looks for others. */
+type Place = { readonly cwd?: string | undefined; readonly path?: string };
 
 export type ServiceProcess = {
   readonly pid: number;
@@ -22,11 +25,20 @@ export async function startProcess(
   command: readonly string[] = [process.execPath, MAIN],
   cwd?: string,
 ): Promise<ServiceProcess> {
-  const { child, ended, output } = launch([...command, 'serve', '--config', configFile], cwd);
+  return startUntil('Postern is up.', [...command, 'serve', '--config', configFile], { cwd });
+}
+
+/** Any program, once it has printed `ready`. */
+export async function startUntil(
+  ready: string,
+  command: readonly string[],
+  place: Place,
+): Promise<ServiceProcess> {
+  const { child, ended, output } = launch(command, place);
   await new Promise<void>((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`not up in time: ${output.stderr}`)), START_TIMEOUT_MS);
     child.stdout?.on('data', () => {
-      if (output.stdout.includes('Postern is up.')) resolve();
+      if (output.stdout.includes(ready)) resolve();
     });
     void ended.then(({ code, stderr }) => reject(new Error(`ended with ${code}: ${stderr}`)));
     void ended.finally(() => clearTimeout(timer));
@@ -44,7 +56,12 @@ export async function startProcess(
 
 /** Runs one verb of the command line to its end. */
 export async function runCli(args: readonly string[], input = ''): Promise<Ended> {
-  const { child, ended } = launch([process.execPath, MAIN, ...args]);
+  return runProgram([process.execPath, MAIN, ...args], {}, input);
+}
+
+/** Runs any program to its end. */
+export async function runProgram(command: readonly string[], place: Place, input = ''): Promise<Ended> {
+  const { child, ended } = launch(command, place);
   child.stdin?.end(input);
   return ended;
 }
@@ -57,10 +74,10 @@ function signalGroup({ pid, exitCode, signalCode }: ChildProcess, signal: NodeJS
   if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, signal);
 }
 
-function launch([program = '', ...args]: readonly string[], cwd?: string) {
+function launch([program = '', ...args]: readonly string[], { cwd, path: programs }: Place = {}) {
   const child = spawn(program, args, {
     cwd,
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...WORLD_ENV },
+    env: { PATH: programs ?? process.env['PATH'], HOME: process.env['HOME'], ...WORLD_ENV },
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true, // a process group of its own, to signal as one
   });

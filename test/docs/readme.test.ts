@@ -1,0 +1,93 @@
+// README.md, followed to the letter in a copy of the checkout. Only ports are changed, and `npm ci` finds its packages there.
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { chromium, type Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort, requireServer } from '../servers.ts';
+import { runProgram } from '../world/process.ts';
+import { APP_FILE, followReadme, ownPath, readReadme } from './newcomer.ts';
+
+const LEFT_OUT = new Set(['node_modules', 'dist', 'data', 'artifacts', '.git']);
+const WITH_PORTS = ['README.md', 'config/postern.yaml', APP_FILE];
+
+describe('README.md', () => {
+  let folder: string;
+  let programs: string;
+  let browser: Browser;
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'postern-newcomer-'));
+    const names = (await readdir('.')).filter((name) => !LEFT_OUT.has(name));
+    for (const name of names) await cp(name, path.join(folder, name), { recursive: true });
+    await symlink(path.resolve('node_modules'), path.join(folder, 'node_modules'));
+    await changePorts();
+    // The packages are there already; everything else of npm is npm.
+    const npm = '#!/bin/sh\n[ "$1" = ci ] && exit\nPATH=${PATH#*:}\nexec npm "$@"\n';
+    await mkdir(path.join(folder, 'bin'));
+    await writeFile(path.join(folder, 'bin/npm'), npm, { mode: 0o755 });
+    programs = `${folder}/bin:${ownPath()}`;
+    browser = await chromium.launch({
+      executablePath: requireServer('chromium'),
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-background-networking',
+        '--disable-component-update',
+      ],
+    });
+  });
+  afterAll(async () => {
+    await browser.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  async function changePorts(): Promise<void> {
+    const ports = { 3000: await freePort(), 3001: await freePort(), 8080: await freePort() };
+    for (const name of WITH_PORTS) {
+      const file = path.join(folder, name);
+      let text = await readFile(file, 'utf8');
+      for (const [from, to] of Object.entries(ports)) text = text.replaceAll(from, String(to));
+      await writeFile(file, text);
+    }
+  }
+
+  it('leads a newcomer to an app of their own, signed in and out again', async () => {
+    const { welcome, machineToken, checked, shown } = await followReadme({ folder, path: programs, browser });
+    const { start } = await readReadme(folder);
+    expect(welcome).toContain(start.printed);
+    expect(machineToken).toContain('"access_token"');
+    expect(checked).toContain('in order');
+    expect(shown).toMatchObject({ name: 'Demo Person', email: 'demo@example.com' });
+  });
+
+  it('quotes the app as it is in its file', async () => {
+    const { app } = await readReadme('.');
+    expect(`${app.source}\n`).toBe(await readFile(APP_FILE, 'utf8'));
+  });
+
+  it('gives the app the packages that it is run with here', async () => {
+    const { dependencies } = await manifestOf('examples/express/package.json');
+    const { devDependencies } = await manifestOf('package.json');
+    expect(Object.keys(dependencies ?? {})).toContain('openid-client');
+    expect(devDependencies).toMatchObject(dependencies ?? {});
+  });
+
+  it('runs the Postern of this very folder by `npm run postern`', async () => {
+    const { version } = await manifestOf('package.json');
+    const command = ['npm', 'run', '-s', 'postern', '--', '--version'];
+    expect(await runProgram(command, { cwd: folder, path: programs })).toMatchObject({
+      code: 0,
+      stdout: `${version}\n`,
+    });
+  });
+});
+
+type Manifest = {
+  readonly version?: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+};
+
+async function manifestOf(file: string): Promise<Manifest> {
+  return JSON.parse(await readFile(file, 'utf8')) as Manifest;
+}
