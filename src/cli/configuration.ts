@@ -12,7 +12,9 @@ import { counted, type CliIo } from './io.ts';
 
 /** `--config FILE`. */
 export const configOption = () =>
-  new Option('-c, --config <file>', 'the configuration file').default('config/postern.yaml');
+  new Option('-c, --config <file>', 'the configuration file')
+    .env('POSTERN_CONFIG')
+    .default('config/postern.yaml');
 
 /** `--json`. */
 export const jsonOption = () => new Option('--json', 'print JSON');

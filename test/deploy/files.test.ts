@@ -18,10 +18,13 @@ type Service = {
   readonly security_opt?: readonly string[];
   readonly ulimits?: Readonly<Record<string, number>>;
   readonly ports?: readonly string[];
-  readonly volumes?: readonly string[];
+  readonly volumes?: readonly (
+    string | { readonly source: string; readonly target: string; readonly read_only?: boolean }
+  )[];
   readonly secrets?: readonly string[];
   readonly networks?: readonly string[];
   readonly command?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
 };
 type Compose = {
   readonly services: Readonly<Record<string, Service>>;
@@ -39,6 +42,9 @@ type Compose = {
 };
 
 const COMPOSE = { 'compose.yaml': 'postern.yaml', 'compose.redis.yaml': 'postern.redis.yaml' } as const;
+
+/** What the image sets POSTERN_CONFIG to. */
+const IN_IMAGE = '/etc/postern/postern.yaml';
 
 let folder: string;
 beforeAll(async () => {
@@ -84,7 +90,7 @@ describe('the image', () => {
     ).toEqual([]);
     const copied = textsOf(image, 'COPY').map((text) => text.split(' ').at(-1));
     expect(copied).toEqual(['./package.json', './node_modules', './dist', './views']);
-    expect(textsOf(image, 'ENV')).toEqual(['NODE_ENV=production']);
+    expect(textsOf(image, 'ENV')).toEqual(['NODE_ENV=production POSTERN_CONFIG=/etc/postern/postern.yaml']);
   });
 
   it('installs from the lock file before it sees the source', () => {
@@ -113,7 +119,7 @@ describe.each(Object.entries(COMPOSE))('%s', (name, configuration) => {
   let compose: Compose;
   let ours: readonly Service[];
   beforeAll(async () => {
-    compose = parse(await readFile(`deploy/${name}`, 'utf8'), { merge: true }) as Compose;
+    compose = await readCompose(name);
     ours = Object.values(compose.services).filter(({ image }) => image.startsWith('postern:'));
   });
 
@@ -142,9 +148,17 @@ describe.each(Object.entries(COMPOSE))('%s', (name, configuration) => {
   it('mounts what its configuration reads, and `postern check` has nothing against that', async () => {
     const text = await readFile(`deploy/compose/${configuration}`, 'utf8');
     const read = [...text.matchAll(/file:\/run\/secrets\/(\w+)/g)].map(([, secret]) => secret ?? '');
-    for (const { secrets, volumes } of ours) {
+    for (const { secrets, volumes, environment } of ours) {
+      expect(environment?.['POSTERN_CONFIG'] ?? IN_IMAGE).toBe(`/etc/postern/${configuration}`);
       expect(secrets?.toSorted()).toEqual(read.toSorted());
-      expect(volumes).toContain('./compose:/etc/postern:ro');
+      expect(volumes).toContainEqual(
+        expect.objectContaining({
+          type: 'bind',
+          source: './config',
+          target: '/etc/postern',
+          read_only: true,
+        }),
+      );
     }
     for (const secret of read) expect(compose.secrets).toHaveProperty(secret);
     expect(text).toContain(`trusted_proxies: [${gatewayOf(compose)}]`);
@@ -156,6 +170,23 @@ describe.each(Object.entries(COMPOSE))('%s', (name, configuration) => {
     ]);
     expect([code, stderr]).toEqual([0, '']);
   });
+});
+
+/** A compose file where .env says nothing. */
+async function readCompose(name: string): Promise<Compose> {
+  const text = await readFile(`deploy/${name}`, 'utf8');
+  return parse(text.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1'), { merge: true }) as Compose;
+}
+
+it('.env.example has each variable of the compose files, with its default', async () => {
+  const files = await Promise.all(Object.keys(COMPOSE).map((name) => readFile(`deploy/${name}`, 'utf8')));
+  const used = [...files.join('\n').matchAll(/\$\{(\w+):-([^}]*)\}/g)].map(
+    ([, name, value]) => `${name}=${value}`,
+  );
+  const example = await readFile('deploy/.env.example', 'utf8');
+  const offered = [...example.matchAll(/^# (POSTERN_\w+=.*)$/gm)].map(([, line]) => line);
+  expect(new Set(offered)).toEqual(new Set(used));
+  expect(example.split('\n').filter((line) => !/^(#|$)/.test(line))).toEqual([]);
 });
 
 function gatewayOf({ networks }: Compose): string {
@@ -191,9 +222,7 @@ describe('make-secrets.sh', () => {
   it.skipIf(process.getuid?.() !== 0)(
     'gives Redis, started as compose.redis.yaml starts it, settings and rights that are enough',
     async () => {
-      const { services } = parse(await readFile('deploy/compose.redis.yaml', 'utf8'), {
-        merge: true,
-      }) as Compose;
+      const { services } = await readCompose('compose.redis.yaml');
       const acl = path.join(folder, 'acl');
       await copyFile(path.join(folder, 'secrets/redis_acl'), acl);
       await chmod(acl, 0o644);

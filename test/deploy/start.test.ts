@@ -1,18 +1,7 @@
 // The image without Docker: the commands of the Dockerfile, executed in a folder of their own, and what they leave behind
 // started as its entry point starts it, as a user who owns nothing of it. And the same for the systemd unit.
 import { execFile, spawn } from 'node:child_process';
-import {
-  chmod,
-  chown,
-  cp,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rm,
-  symlink,
-  writeFile,
-} from 'node:fs/promises';
+import { chmod, chown, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -27,7 +16,7 @@ const STARTS_MS = 20_000;
 
 const isRoot = process.getuid?.() === 0;
 
-type Placed = { readonly config: string; readonly data: string; readonly base: string };
+type Placed = { readonly data: string; readonly base: string };
 
 describe.skipIf(!isRoot)('what the Dockerfile makes', () => {
   let root: string;
@@ -42,6 +31,13 @@ describe.skipIf(!isRoot)('what the Dockerfile makes', () => {
   }, 300_000);
   afterAll(() => rm(root, { recursive: true, force: true }));
 
+  /** `text` with the folders of the image where they are here. */
+  function inRoot(text: string): string {
+    return text
+      .replaceAll('/opt/postern', path.join(root, 'opt'))
+      .replaceAll('/usr/local/bin', path.join(root, 'bin'));
+  }
+
   /** COPY and RUN, in their order. */
   async function build(stage: Stage | undefined, folder: string): Promise<void> {
     await mkdir(folder);
@@ -51,10 +47,12 @@ describe.skipIf(!isRoot)('what the Dockerfile makes', () => {
     }
   }
 
-  /** What is copied into the last stage; its RUN is about the base image. */
+  /** What is copied into the last stage, and its RUN, but for the first, which is about the base image. */
   async function assemble(stage: Stage | undefined, folder: string): Promise<void> {
     await mkdir(folder);
+    await mkdir(path.join(root, 'bin'));
     if (stage === undefined) return;
+    for (const text of textsOf(stage, 'RUN').slice(1)) await run('sh', ['-c', inRoot(text)]);
     for (const text of textsOf(stage, 'COPY')) {
       const [first = '', ...rest] = text.split(' ');
       if (!first.startsWith('--from=')) await copy(text, '.', folder);
@@ -73,34 +71,38 @@ describe.skipIf(!isRoot)('what the Dockerfile makes', () => {
     }
   }
 
-  /** A configuration of deploy/ with its paths and ports in this folder. */
-  async function place(source: string, name: string): Promise<Placed> {
-    const folder = path.join(root, name);
-    const data = path.join(folder, 'data');
-    await mkdir(path.join(folder, 'secrets'), { recursive: true });
+  /** What an operator's editor does, and where this machine has what the configuration names: own ports and folders. */
+  async function edit(config: string, secrets: string): Promise<Placed> {
+    const data = path.join(path.dirname(config), '../data');
     await mkdir(data, { mode: 0o700 });
     await chown(data, NOBODY.uid, NOBODY.gid);
     const [port, management] = [await freePort(), await freePort()];
-    const text = (await readFile(source, 'utf8'))
-      .replaceAll(/\/run\/(secrets|credentials\/postern\.service)/g, path.join(folder, 'secrets'))
+    const text = (await readFile(config, 'utf8'))
+      .replaceAll(/\/run\/(secrets|credentials\/postern\.service)/g, secrets)
       .replace('lmdb:/var/lib/postern', `lmdb:${data}`)
       .replace('port: 3000', `port: ${port}`)
       .replace('port: 3001', `port: ${management}`);
-    const config = path.join(folder, 'postern.yaml');
     await writeFile(config, text);
-    for (const file of ['clients.yaml', 'users.yaml'])
-      await cp(`deploy/compose/${file}`, path.join(folder, file));
-    return { config, data, base: `http://127.0.0.1:${port}` };
+    return { data, base: `http://127.0.0.1:${port}` };
   }
 
-  /** As nobody, with an empty environment; `use` runs while it is up. */
-  async function start(command: readonly string[], use: () => Promise<void>): Promise<string> {
+  /** Of the fenced block that holds `word`, the commands that run without Docker, systemd and an editor. */
+  async function commandsOf(document: string, word: string): Promise<readonly string[]> {
+    const text = await readFile(document, 'utf8');
+    const block = [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].find(([, code = '']) =>
+      code.includes(word),
+    );
+    return (block?.[1] ?? '').split('\n');
+  }
+
+  /** As nobody; `use` runs while it is up. */
+  async function start(
+    command: readonly string[],
+    env: Readonly<Record<string, string>>,
+    use: () => Promise<void>,
+  ): Promise<string> {
     const [program = '', ...args] = command;
-    const child = spawn(program, args, {
-      ...NOBODY,
-      cwd: '/',
-      env: { PATH: path.dirname(process.execPath) },
-    });
+    const child = spawn(program, args, { ...NOBODY, cwd: '/', env });
     let said = '';
     const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
     child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
@@ -141,54 +143,86 @@ describe.skipIf(!isRoot)('what the Dockerfile makes', () => {
   });
 
   it('serves as a user who may write nowhere but in its data, and its health check says so', async () => {
-    const { config, data, base } = await place('deploy/compose/postern.yaml', 'container');
-    await run('deploy/compose/make-secrets.sh', [path.join(path.dirname(config), 'secrets')]);
+    const deploy = path.join(root, 'container/deploy');
+    await cp('deploy', deploy, { recursive: true });
+    const printed = await commandsOf('deploy/README.md', 'docker compose');
+    const before = printed
+      .filter((line) => !/^(docker|\$EDITOR) /.test(line))
+      .map((line) => line.replace(/^sudo /, ''));
+    expect(before).toContain('compose/make-secrets.sh');
+    await run('sh', ['-ec', before.join('\n')], { cwd: path.dirname(deploy) });
+    const { data, base } = await edit(path.join(deploy, 'config/postern.yaml'), path.join(deploy, 'secrets'));
+
     const last = stages.at(-1);
     if (last === undefined) throw new Error('no stage');
-    const here = (text: string | undefined) =>
-      execForm(text ?? '').map((word) =>
-        word.replace('/opt/postern', path.join(root, 'opt')).replace('/etc/postern/postern.yaml', config),
-      );
-    const before = await listing(path.join(root, 'opt'));
-    const command = [...here(textsOf(last, 'ENTRYPOINT')[0]), ...here(textsOf(last, 'CMD')[0])];
-    const [program = '', ...args] = here(textsOf(last, 'HEALTHCHECK')[0]);
-    const environment = { ...NOBODY, cwd: '/', env: { PATH: path.dirname(process.execPath) } };
-    const said = await start(command, async () => {
+    const here = (text: string) => inRoot(text).replaceAll('/etc/postern', path.join(deploy, 'config'));
+    const env = {
+      PATH: `${path.join(root, 'bin')}:${path.dirname(process.execPath)}:/usr/bin:/bin`,
+      ...Object.fromEntries(
+        here(textsOf(last, 'ENV')[0] ?? '')
+          .split(' ')
+          .map((pair) => pair.split('=')),
+      ),
+    } as Record<string, string>;
+    const words = (name: string) => execForm(textsOf(last, name)[0] ?? '').map(here);
+    const [program = '', ...args] = words('HEALTHCHECK');
+    const environment = { ...NOBODY, cwd: '/', env };
+    const image = await listing(path.join(root, 'opt'));
+    const said = await start([...words('ENTRYPOINT'), ...words('CMD')], env, async () => {
       const answer = await fetch(`${base}/.well-known/openid-configuration`);
       expect(await answer.json()).toMatchObject({ issuer: 'https://id.example.com' });
       expect((await fetch(`${base}/oauth/jwks.json`)).status).toBe(200);
       const health = await run(program, args, environment);
       expect(health.stdout).toBe('ready\n');
+      const inside = printed.flatMap((line) => /^docker compose exec postern (.*)/.exec(line)?.[1] ?? []);
+      expect(inside).toHaveLength(1);
+      for (const line of inside) await run('sh', ['-c', line], environment);
     });
     expect(said).not.toMatch(/"level":(50|60)/);
-    expect(await listing(path.join(root, 'opt'))).toEqual(before);
+    expect(await listing(path.join(root, 'opt'))).toEqual(image);
     expect(await readdir(data)).toContain('data.mdb');
     await expect(run(program, args, environment)).rejects.toMatchObject({ code: 1 });
   });
 
-  it('serves as the systemd unit starts it', async () => {
-    const unit = await readFile('deploy/systemd/postern.service', 'utf8');
-    const { config, base } = await place('deploy/systemd/postern.yaml', 'systemd');
-    for (const [, name = ''] of unit.matchAll(/^LoadCredential=([\w.]+):/gm)) {
-      const file = path.join(path.dirname(config), 'secrets', name);
-      const key = Buffer.from(`32 bytes for ${name}`.padEnd(32, 'kqzwvx9J7')).toString('base64url');
-      await writeFile(file, `${key}\n`);
+  it('serves as deploy/debian.md installs it and the systemd unit starts it', async () => {
+    const debian = path.join(root, 'debian');
+    const here = (text: string) =>
+      text
+        .replaceAll(/(?<![\w.])\/(opt|etc|var)\/(?=postern|systemd)/g, `${debian}/$1/`)
+        .replaceAll('/usr/local/bin', `${debian}/bin`)
+        .replaceAll(/-g postern\b/g, `-g ${NOBODY.gid}`);
+    for (const name of ['bin', 'opt', 'etc/systemd/system'])
+      await mkdir(path.join(debian, name), { recursive: true });
+    const printed = (await commandsOf('deploy/debian.md', 'git archive'))
+      .filter((line) => !/^(adduser|systemctl|\$EDITOR|postern healthcheck)/.test(line))
+      // What npm makes was made for the image above, and the Node.js of a checkout is this one.
+      .map((line) =>
+        line.startsWith('npm ci')
+          ? `cp -r ${root}/opt/dist ${root}/opt/node_modules . && mkdir node_modules/.bin && ln -s ${process.execPath} node_modules/.bin/node`
+          : line,
+      );
+    const env = {
+      ...process.env,
+      PATH: `${debian}/bin:${path.dirname(process.execPath)}:${process.env['PATH'] ?? ''}`,
+    };
+    const installed = await run('sh', ['-ec', here(printed.join('\n'))], { env });
+    expect(installed.stdout).toContain('/etc/postern/postern.yaml');
+
+    const unit = await readFile(path.join(debian, 'etc/systemd/system/postern.service'), 'utf8');
+    const credentials = path.join(debian, 'credentials');
+    await mkdir(credentials);
+    for (const [, name = '', source = ''] of unit.matchAll(/^LoadCredential=([\w.]+):(.*)$/gm)) {
       // systemd gives the service an ACL for a file of root; in its mode that is the mask, so the group reads.
-      await chown(file, 0, NOBODY.gid);
-      await chmod(file, 0o440);
+      await cp(here(source), path.join(credentials, name));
+      await chown(path.join(credentials, name), 0, NOBODY.gid);
+      await chmod(path.join(credentials, name), 0o440);
     }
-    // As deploy/debian.md installs it, with the Node.js that npm brings to a checkout.
-    const current = path.join(root, 'current');
-    await cp(path.join(root, 'opt'), current, { recursive: true });
-    await mkdir(path.join(current, 'node_modules/.bin'));
-    await symlink(process.execPath, path.join(current, 'node_modules/.bin/node'));
-    const line = /^ExecStart=(.*)$/m.exec(unit)?.[1] ?? '';
-    const command = line
-      .replaceAll('/opt/postern/current', current)
-      .replace('/etc/postern/postern.yaml', config)
-      .split(' ');
-    await start(command, async () => {
+    const { base } = await edit(path.join(debian, 'etc/postern/postern.yaml'), credentials);
+    const command = here(/^ExecStart=(.*)$/m.exec(unit)?.[1] ?? '').split(' ');
+    await start(command, { PATH: '/usr/bin:/bin' }, async () => {
       expect((await fetch(`${base}/oauth/jwks.json`)).status).toBe(200);
+      const health = await run('postern', ['healthcheck'], { env });
+      expect(health.stdout).toBe('ready\n');
     });
   });
 });
