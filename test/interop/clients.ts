@@ -1,12 +1,19 @@
 // Which clients `npm run interop` tries, and what each needs to be there. One program each, in the files beside.
+import { homedir } from 'node:os';
+import path from 'node:path';
+
+/** What is built or downloaded stays here from one run to the next. */
+export const CACHE = path.join(homedir(), '.cache/postern-interop');
 
 export type Client = {
   /** Also the client_id, unless `clientId` says otherwise. */
   readonly name: string;
   readonly clientId?: string;
   readonly command: readonly string[];
-  /** Where the command runs, below this folder. */
+  /** Where the commands run, below this folder. */
   readonly folder?: string;
+  /** Runs before the service starts, and may take minutes the first time. It puts what it makes into CACHE. */
+  readonly build?: readonly string[];
   /** The port in postern.yaml where the client's own app is. */
   readonly port?: number;
   readonly tls?: true;
@@ -29,6 +36,12 @@ const pythonModule = (debian: string, name: string): Need => ({
 });
 // Debian's packages belong to Debian's Python, whatever else is in the path.
 const python = (file: string) => ['/usr/bin/python3', file];
+const goProgram = (folder: string) => ({
+  folder,
+  build: ['go', 'build', '-o', path.join(CACHE, folder), '.'],
+  command: [path.join(CACHE, folder)],
+  needs: [{ debian: 'golang-go', file: 'go' }],
+});
 const verifier = (name: string): Client => ({
   name,
   clientId: 'verifiers',
@@ -91,6 +104,13 @@ export const CLIENTS: readonly Client[] = [
     port: 3180,
     needs: [{ debian: 'golang-go', file: 'go' }],
   },
+  {
+    name: 'kube-apiserver',
+    clientId: 'kubernetes',
+    ...goProgram('kube-apiserver'),
+    port: 3200,
+  },
+  { name: 'vault', ...goProgram('vault'), port: 3210 },
   {
     name: 'ruby-openid-connect',
     command: ['/usr/bin/ruby', 'openid_connect.rb'],

@@ -1,14 +1,15 @@
 // Installs what the clients need and this machine lacks: npm packages into this folder, Debian packages where the run is
 // root on Debian; elsewhere it says which are missing.
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { ensureServers } from '../servers.ts';
-import type { Client, Need } from './clients.ts';
+import { CACHE, type Client, type Need } from './clients.ts';
 
 const run = promisify(execFile);
 const HERE = import.meta.dirname;
+const BUILD_MS = 15 * 60_000;
 
 export async function prepare(clients: readonly Client[]): Promise<void> {
   await ensureServers(['nginx-light', 'openssl', 'chromium']);
@@ -19,6 +20,21 @@ export async function prepare(clients: readonly Client[]): Promise<void> {
   const needs = clients.flatMap((client) => client.needs ?? []).filter((need) => !isThere(need));
   const missing = [...new Set(needs.map(({ debian }) => debian))];
   if (missing.length > 0) await install(missing);
+}
+
+/** Why the client can't be built on this machine, or undefined when it was. */
+export async function build({ build: command, folder = '.' }: Client): Promise<string | undefined> {
+  if (command === undefined) return undefined;
+  mkdirSync(CACHE, { recursive: true });
+  const [program = '', ...args] = command;
+  const options = { cwd: join(HERE, folder), env: { ...process.env, CACHE }, maxBuffer: 1 << 26 };
+  try {
+    await run(program, args, { ...options, timeout: BUILD_MS });
+    return undefined;
+  } catch (error) {
+    const { message, stdout = '' } = error as Error & { stdout?: string };
+    return `${message}\n${stdout}`.trim().split('\n').slice(-20).join('\n');
+  }
 }
 
 function isThere({ file }: Need): boolean {

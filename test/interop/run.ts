@@ -1,12 +1,13 @@
 // `npm run interop`: real clients against the real service, one program after the other; prints a table and ends with 1
-// when anything failed. Arguments name clients to try, without any it is all; --odd-secret, --markdown: see below.
+// when anything failed. Arguments name clients to try, without any it is all; --odd-secret, --markdown: see below. A client
+// that this machine can't build is named with the reason and fails nothing.
 import { execFile, spawn } from 'node:child_process';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseArgs, promisify } from 'node:util';
-import { type Client, CLIENTS } from './clients.ts';
+import { CACHE, type Client, CLIENTS } from './clients.ts';
 import { Person } from './person.ts';
-import { prepare } from './prepare.ts';
+import { build, prepare } from './prepare.ts';
 import { type Stage, startStage } from './stage.ts';
 
 const CLIENT_MS = 90_000;
@@ -23,8 +24,10 @@ type Row = {
   readonly name: string;
   readonly version: string;
   readonly tried: readonly string[];
-  /** Undefined when it worked. */
-  readonly failure: string | undefined;
+  readonly seconds: number;
+  readonly result: 'ok' | 'FAILED' | 'not built';
+  /** What it said, unless it worked. */
+  readonly reason: string;
 };
 
 async function main(): Promise<void> {
@@ -36,25 +39,35 @@ async function main(): Promise<void> {
   if (process.env['POSTERN_TEST_NO_BUILD'] !== '1') {
     await promisify(execFile)('npm', ['run', '-s', 'build'], { maxBuffer: 1 << 26 });
   }
+  // Before the service starts: a compiler may take minutes.
+  const notBuilt = new Map<Client, string>();
+  for (const client of chosen) {
+    const reason = await build(client);
+    if (reason !== undefined) notBuilt.set(client, reason);
+  }
   const stage = await startStage(values['odd-secret'] === true ? ODD_SECRET : undefined);
   const rows: Row[] = [];
   try {
     for (const client of chosen) {
-      const row = await tryOut(client, stage);
-      say(`${row.failure === undefined ? 'ok    ' : 'FAILED'} ${row.name} ${row.version}`);
+      const reason = notBuilt.get(client);
+      const row = reason === undefined ? await tryOut(client, stage) : toUnbuiltRow(client, reason);
+      say(`${row.result.padEnd(9)} ${row.name} ${row.version}`);
       rows.push(row);
     }
-    for (const { name, failure } of rows) if (failure !== undefined) say(`\n── ${name}\n${failure}`);
-    if (rows.some(({ failure }) => failure !== undefined)) say(`\n── the service\n${stage.log()}`);
+    for (const { name, result, reason } of rows) if (result !== 'ok') say(`\n── ${name}\n${reason}`);
+    if (rows.some(({ result }) => result === 'FAILED')) say(`\n── the service\n${stage.log()}`);
   } finally {
     await stage.stop();
   }
-  say(values.markdown === true ? toMarkdown(rows) : toTable(rows));
-  process.exitCode = rows.some(({ failure }) => failure !== undefined) ? 1 : 0;
+  say(`\n${values.markdown === true ? toMarkdown(rows) : toTable(rows)}`);
+  const count = (wanted: Row['result']) => rows.filter(({ result }) => result === wanted).length;
+  say(`\n${count('ok')} worked, ${count('FAILED')} failed, ${count('not built')} could not be built here`);
+  process.exitCode = count('FAILED') > 0 ? 1 : 0;
 }
 
 /** Runs one client program. It prints `version V`, `ok WHAT`, and `visit URL` when a person should go there. */
 async function tryOut(client: Client, stage: Stage): Promise<Row> {
+  const started = performance.now();
   const [program = '', ...args] = client.command;
   const app = `${client.tls === true ? 'https' : 'http'}://localhost:${stage.portFor(client.port ?? 3100)}`;
   const child = spawn(program === 'node' ? process.execPath : program, args, {
@@ -72,6 +85,7 @@ async function tryOut(client: Client, stage: Stage): Promise<Row> {
       }),
       API,
       FOLDER: stage.folder,
+      CACHE,
     },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
@@ -97,8 +111,19 @@ async function tryOut(client: Client, stage: Stage): Promise<Row> {
   const end = await ended;
   clearTimeout(timer);
   const said = [...rest, stderr.trim()].join('\n');
-  const failure = end !== '' ? `${end}\n${said}` : tried.length === 0 ? `tried nothing\n${said}` : undefined;
-  return { name: client.name, version, tried, failure };
+  const worked = end === '' && tried.length > 0;
+  return {
+    name: client.name,
+    version,
+    tried,
+    seconds: (performance.now() - started) / 1000,
+    result: worked ? 'ok' : 'FAILED',
+    reason: `${end === '' ? 'tried nothing' : end}\n${said}`,
+  };
+}
+
+function toUnbuiltRow({ name }: Client, reason: string): Row {
+  return { name, version: '', tried: [], seconds: 0, result: 'not built', reason };
 }
 
 /** Where the person ends up: on the way back to the app, or what stopped her. */
@@ -111,26 +136,22 @@ async function visit(person: Person, url: string, app: string): Promise<string> 
 }
 
 function toTable(rows: readonly Row[]): string {
-  const cells = rows.map(({ name, version, failure }) => [
-    name,
-    version,
-    failure === undefined ? 'ok' : 'FAILED',
-  ]);
-  const width = (column: number) => Math.max(...cells.map((row) => row[column]?.length ?? 0));
-  const [first, second] = [width(0), width(1)];
+  const width = (column: 'name' | 'version') => Math.max(...rows.map((row) => row[column].length));
+  const [first, second] = [width('name'), width('version')];
   return rows
-    .map((row, index) => {
-      const [name = '', version = '', result = ''] = cells[index] ?? [];
-      return `${name.padEnd(first)}  ${version.padEnd(second)}  ${result.padEnd(6)}  ${row.tried.join(' · ')}`;
+    .map(({ name, version, result, seconds, tried }) => {
+      const start = `${name.padEnd(first)}  ${version.padEnd(second)}  ${result.padEnd(9)}`;
+      return `${start}  ${seconds.toFixed(1).padStart(5)} s  ${tried.join(' · ')}`;
     })
     .join('\n');
 }
 
 /** For docs/interop.md. */
 function toMarkdown(rows: readonly Row[]): string {
+  const results = { ok: 'works', FAILED: '**fails**', 'not built': 'not built' };
   const lines = rows.map(
-    ({ name, version, tried, failure }) =>
-      `| ${name} | ${version} | ${tried.join(' · ')} | ${failure === undefined ? 'works' : '**fails**'} |`,
+    ({ name, version, tried, result }) =>
+      `| ${name} | ${version} | ${tried.join(' · ')} | ${results[result]} |`,
   );
   return ['| Client | Version | Tried | Result |', '| --- | --- | --- | --- |', ...lines].join('\n');
 }
