@@ -30,10 +30,13 @@ export async function checkClientAddress(target: Target, report: ReportFault): P
   const forged = await askForRecord(target, { 'x-forwarded-for': FORGED });
   if (plain.id === '') throw new Skipped('the answers have no X-Request-Id, by which a record is found');
   const addresses = await readAddresses(config.audit, [plain.id, again.id, forged.id]);
-  if (addresses === undefined)
-    throw new Skipped(
-      `the audit trail can't be read here: see whether its record of request ${plain.id} has the address ${plain.from}`,
-    );
+  if (addresses === undefined) {
+    const why =
+      config.audit.to === 'file'
+        ? `${config.audit.file} has no record of these requests`
+        : "the audit trail can't be read here";
+    throw new Skipped(`${why}: see whether its record of request ${plain.id} has the address ${plain.from}`);
+  }
   return judgeAddresses(addresses, { from: plain.from, trusted: config.trustedProxies, report });
 }
 

@@ -40,6 +40,7 @@ export const FAULTS = {
     'Send the whole chain; with an authority of your own, run this with NODE_EXTRA_CA_CERTS=FILE.',
   ),
 
+  'not-ready': problem('It is not the proxy: see what /readyz and the log say. See docs/troubleshooting.md.'),
   'sign-in-refused': problem("Read Postern's log, and see what the proxy does with GET /oauth/authorize."),
   'redirect-rewritten': problem('Let the proxy leave Location alone (in nginx: proxy_redirect off).'),
   'page-refused': problem('See what the proxy does with paths below /interaction/.'),

@@ -3,7 +3,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Client } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
-import type { Answer } from './ask.ts';
+import { localUrl } from '../config/listen-addresses.ts';
+import { Unanswered, type Answer } from './ask.ts';
 import { Skipped, type ReportFault, type Target } from './check.ts';
 import { cookieHeader, judgeCookies, parseCookie } from './cookies.ts';
 
@@ -16,11 +17,9 @@ export async function checkSignIn(target: Target, report: ReportFault): Promise<
   );
   if (app === undefined)
     throw new Skipped('cookies and redirects need the configuration, with a client that people sign in to');
-  const { status, header, all } = await ask(signInUrl(at, app), { headers: BROWSER });
-  if (status !== 302 && status !== 303) {
-    const message = `a sign-in of ${app.clientId} is answered ${status} instead of a redirect`;
-    return report('sign-in-refused', message);
-  }
+  const answer = await ask(signInUrl(at, app), { headers: BROWSER });
+  const { status, header, all } = answer;
+  if (status !== 302 && status !== 303) return explainRefusal(target, answer, { app, report });
   const cookies = all('set-cookie').map(parseCookie);
   judgeCookies(issuer, cookies, report);
   const page = URL.parse(header('location'), issuer);
@@ -31,12 +30,34 @@ export async function checkSignIn(target: Target, report: ReportFault): Promise<
   }
   if (cookies.length === 0) return undefined;
   const headers = { ...BROWSER, cookie: cookieHeader(cookies, page.pathname) };
-  const answer = await ask(`${new URL(at).origin}${page.pathname}${page.search}`, { headers });
-  if (answer.status === 400 && isOwnPage(answer))
+  const shown = await ask(`${new URL(at).origin}${page.pathname}${page.search}`, { headers });
+  if (shown.status === 400 && isOwnPage(shown))
     return report('cookies-lost', 'the sign-in page does not get the cookies that were set for it');
-  if (answer.status !== 200 || !isOwnPage(answer))
-    return report('page-refused', `the sign-in page is answered ${answer.status}`);
+  if (shown.status !== 200 || !isOwnPage(shown))
+    return report('page-refused', `the sign-in page is answered ${shown.status}`);
   return `a browser gets to the sign-in page of ${app.clientId} and keeps its cookies`;
+}
+
+async function explainRefusal(
+  target: Target,
+  answer: Answer,
+  { app, report }: { readonly app: Client; readonly report: ReportFault },
+): Promise<undefined> {
+  const answered = `a sign-in of ${app.clientId} is answered ${answer.status}`;
+  return answer.status === 503 && isOwnPage(answer)
+    ? report('not-ready', `${answered}: ${await whyNotReady(target)}`)
+    : report('sign-in-refused', `${answered} instead of a redirect`);
+}
+
+/** What the service itself says, where its management listener can be asked from here. */
+async function whyNotReady({ config, ask }: Target): Promise<string> {
+  try {
+    const { json } = config === undefined ? {} : await ask(`${localUrl(config.management)}/readyz`);
+    if (Array.isArray(json?.['problems']) && json['problems'].length > 0) return json['problems'].join('; ');
+  } catch (error) {
+    if (!(error instanceof Unanswered)) throw error;
+  }
+  return "Postern can't use its store";
 }
 
 /** The URL that the app would send a browser to; its public data are enough to begin. */

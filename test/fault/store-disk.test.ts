@@ -57,6 +57,15 @@ describe('a store whose disk is full', () => {
     });
     // Machine tokens need no write.
     await machineToken(world);
+    const diagnosis = await runCli(['doctor', '--json', '--config', world.configFile]);
+    const { findings } = JSON.parse(diagnosis.stdout) as { readonly findings: readonly object[] };
+    expect(findings.filter((one) => 'advice' in one)).toEqual([
+      expect.objectContaining({
+        level: 'problem',
+        name: 'not-ready',
+        message: `a sign-in of web is answered 503: ${FULL}`,
+      }),
+    ]);
     limitFiles(UNLIMITED);
     await vi.waitFor(async () => expect(await readiness()).toEqual(READY), {
       timeout: 15_000,
