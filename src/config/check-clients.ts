@@ -84,6 +84,12 @@ const RULES = [
       ? 'must have either client_secret or client_secrets'
       : undefined;
   }),
+  // RFC 8252 §8.6: without a secret, anybody can claim to be this client.
+  rule(['consent', 'token_endpoint_auth_method'], (client) =>
+    client.consent === 'implicit' && client.token_endpoint_auth_method === 'none'
+      ? 'implicit needs a client with a secret: anybody can claim to be a public client, so people are asked (RFC 8252 §8.6)'
+      : undefined,
+  ),
   // RFC 9700 §2.1.1: > Public clients MUST use PKCE.
   rule(['require_pkce', 'token_endpoint_auth_method'], (client, { pkcePerClient }) => {
     if (client.require_pkce) return undefined;

@@ -114,7 +114,7 @@ export const clientSchema = z.strictObject({
   consent: z
     .enum(['explicit', 'implicit'])
     .default('explicit')
-    .describe('explicit asks the person; implicit is for your own apps.'),
+    .describe('explicit asks the person; implicit, for a confidential client, is for your own apps.'),
   id_token_claims: z
     .enum(['minimal', 'full'])
     .default('minimal')

@@ -14,6 +14,7 @@ import { isForPeople, toClientModel } from './client-model.ts';
 import { findGrant, newGrant } from './policies/existing-grant.ts';
 import { WHOLE_API } from './policies/interaction-policy.ts';
 import type { Engine } from './provider.ts';
+import { lastingOf } from './policies/offline-access.ts';
 import { scopesIn } from './policies/scopes.ts';
 import { issuedBySession } from './signed-in-at.ts';
 
@@ -39,7 +40,7 @@ export type OpenInteraction = {
   readonly isConfirmation: boolean;
   /** What the app asks for, granted or not. */
   readonly asked: { readonly scopes: readonly string[]; readonly resource: string | undefined };
-  /** What is still to be granted; the only source of what a consent grants. */
+  /** What is still to be granted, or everything where the app has the person asked again; the only source of what a consent grants. */
   readonly missing: {
     readonly scopes: readonly string[];
     readonly claims: readonly string[];
@@ -127,7 +128,7 @@ export function createInteractions(engine: Engine, adapter: AdapterParts, audit:
     finishSelection: (ctx, { uid }) => finish(ctx, uid, { select_account: {} }),
 
     async finishConsent(ctx, interaction) {
-      const { uid, accountId, issued, grantId, settings, missing } = interaction;
+      const { uid, accountId, issued, grantId, settings, asked, missing } = interaction;
       if (accountId === undefined || issued === undefined) return undefined;
       const { provider, consents } = engine;
       const of = { accountId, clientId: settings.clientId, generation: issued.generation };
@@ -135,7 +136,7 @@ export function createInteractions(engine: Engine, adapter: AdapterParts, audit:
       addMissing(grant, missing);
       const destination = await finish(ctx, uid, async () => {
         const consent = { grantId: await grant.save() };
-        await consents.add(accountId, settings.clientId, missing, issued);
+        await consents.add(accountId, settings.clientId, { ...missing, lasting: lastingOf(asked) }, issued);
         return { consent };
       });
       const scopes = [...missing.scopes, ...Object.values(missing.resourceScopes).flat()];
@@ -174,6 +175,8 @@ function addMissing(grant: Grant, { scopes, claims, resourceScopes }: OpenIntera
 
 /** Reasons of the engine that the same person can answer with their password. */
 const CONFIRMATIONS = new Set(['login_prompt', 'max_age']);
+/** Reasons to ask a person for what they may have allowed before. */
+const ASKS_AGAIN = new Set(['consent_prompt', 'native_client_prompt']);
 
 function toOpenInteraction(
   details: Details,
@@ -190,6 +193,7 @@ function toOpenInteraction(
     readonly missingResourceScopes?: Readonly<Record<string, readonly string[]>>;
     readonly missingApis?: readonly string[];
   };
+  const scopes = scopesIn(details.params['scope']);
   return {
     uid: details.uid,
     prompt,
@@ -202,11 +206,11 @@ function toOpenInteraction(
     uiLocales: textOf(details.params['ui_locales']),
     isConfirmation: reasons.every((reason) => CONFIRMATIONS.has(reason)),
     asked: {
-      scopes: scopesIn(details.params['scope']),
+      scopes,
       resource: textOf(details.params['resource']),
     },
     missing: {
-      scopes: missing.missingOIDCScope ?? [],
+      scopes: reasons.some((reason) => ASKS_AGAIN.has(reason)) ? scopes : (missing.missingOIDCScope ?? []),
       claims: missing.missingOIDCClaims ?? [],
       resourceScopes: {
         ...missing.missingResourceScopes,

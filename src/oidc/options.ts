@@ -20,8 +20,9 @@ import { createLifetimes } from './lifetimes.ts';
 import type { ClientLimits } from './limit-clients.ts';
 import { createStillAllowed, narrowScopes } from './policies/narrowed-scope.ts';
 import { createRefreshCheck } from './policies/refreshed-scope.ts';
+import { createOfflineAccess } from './policies/offline-access.ts';
 import type { RememberedConsents } from './policies/remembered-consents.ts';
-import { createResourceHooks, knownScopes, type ScopePolicyParts } from './policies/scopes.ts';
+import { createResourceHooks, knownScopes, type ResourceHookParts } from './policies/scopes.ts';
 import { issuedBySession, issuedByToken } from './signed-in-at.ts';
 import { toEngineKeys } from './signing-keys.ts';
 import { createIntrospectionPolicy, createRevocationPolicy } from './policies/token-policies.ts';
@@ -47,6 +48,7 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
   const findClient = (clientId: string) => clients.get(clientId);
   const stillAllowed = createStillAllowed(findClient);
   const scopePolicy = { config, audiences, findClient };
+  const offlineAccess = createOfflineAccess(parts.telemetry.log);
   const checkRefresh = createRefreshCheck(scopePolicy);
 
   return {
@@ -98,10 +100,10 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
       const ofIdToken = () => (wantsFullIdToken(ctx, clients) ? claims : { sub: id });
       return { accountId: id, claims: (use) => (use === 'id_token' ? ofIdToken() : claims) };
     },
-    loadExistingGrant: createLoadExistingGrant({ clients, consents }),
+    loadExistingGrant: createLoadExistingGrant({ clients, consents, offlineAccess }),
     extraTokenClaims: authenticationClaims,
     renderError: enginePages.renderError,
-    features: featuresOf(parts, scopePolicy),
+    features: featuresOf(parts, { ...scopePolicy, restoreOfflineAccess: offlineAccess.restore }),
   };
 }
 
@@ -126,7 +128,7 @@ function featuresOf(
     takeBeforeUse,
     telemetry,
   }: ConfigurationParts,
-  scopePolicy: ScopePolicyParts,
+  scopePolicy: ResourceHookParts,
 ): NonNullable<Configuration['features']> {
   return {
     devInteractions: { enabled: false },

@@ -31,7 +31,6 @@ import { type ConfigurationParts, createConfiguration } from './options.ts';
 import { createEnginePages } from './engine-pages.ts';
 import { createClientLimits } from './limit-clients.ts';
 import { createStillAllowed } from './policies/narrowed-scope.ts';
-import { createOfflineAccessNotice } from './policies/offline-access.ts';
 import { createRecentApps, type RecentApps } from './recent-apps.ts';
 import { createRememberedConsents, type RememberedConsents } from './policies/remembered-consents.ts';
 import { createMachineTokenFinder } from './machine-tokens.ts';
@@ -130,7 +129,6 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
 
   const handle = compose([
     keepGrants(maySign),
-    createOfflineAccessNotice(log),
     clientLimits.countAnswers,
     adjustAnswers(config.issuer),
     signOutAtOnce(enginePages, parts.adapter, audit),

@@ -116,11 +116,6 @@ export const PAGE_STATES: readonly PageState[] = [
     model: { ...CONSENT_SAMPLE, client: full, scopes: [], resources: [{ ...reports, scopes: [] }] },
   },
   {
-    title: 'consent to what was allowed before',
-    name: 'consent',
-    model: { ...CONSENT_SAMPLE, client: full, scopes: [] },
-  },
-  {
     title: 'consent for resources alone with long words',
     name: 'consent',
     model: {

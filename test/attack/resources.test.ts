@@ -74,7 +74,7 @@ const CLIENTS: readonly FileClient[] = [
     redirect_uris: ['https://own.example/cb'],
     grant_types: ['authorization_code'],
     scope: 'openid b.read',
-    token_endpoint_auth_method: 'none',
+    client_secret: 'env:TEST_FIRST_PARTY',
     consent: 'implicit',
   },
   {

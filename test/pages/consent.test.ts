@@ -86,10 +86,19 @@ describe('the words of a consent', () => {
     expect((await signInAs(browser, page, 'alice')).url).toContain('https://own.example/cb?code=');
   });
 
-  it('say that nothing is new when an app asks again for what it has', async () => {
-    const { browser } = await complete(world());
-    const { page } = await begin(world(), { prompt: 'consent' }, { browser });
-    expect(page.text).toContain('It asks for nothing new.');
+  it('name everything once more when an app asks again for what it has', async () => {
+    const again = { scope: 'openid email offline_access', prompt: 'consent' };
+    const { browser } = await complete(world(), 'alice', again);
+    const own = {
+      ...again,
+      client_id: 'first-party',
+      redirect_uri: 'https://own.example/cb',
+      scope: 'openid email',
+    };
+    const WORDS = ['Know who you are', 'See your email address'];
+    const lasting = [...WORDS, 'Keep access when you’re not using it'];
+    expect(wordsOf((await begin(world(), again, { browser })).page)).toEqual(lasting);
+    expect(wordsOf((await begin(world(), own, { browser })).page)).toEqual(WORDS);
   });
 });
 

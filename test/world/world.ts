@@ -17,6 +17,7 @@ export const SECRETS = {
   web2: 'web2-secret-Wn4uS9yA6lM2qC8zK0xD3tE7gJ5iO1b',
   post: 'post-secret-Xo5tR0zB7mL3pD9aJ1yE4uF8hK6hN2c',
   svc: 'svc-secret-Yp6sQ1aC8nK4oE0bI2zF5vG9iL7gM3d',
+  'first-party': 'own-secret-Ar8pQ2bE0nL6mG3dJ1iB5xH7kK9oO4f',
   rs1: 'rs1-secret-Zq7rP2bD9oJ5nF1cH3aG6wH0jM8fL4e',
 } as const;
 export const PASSWORDS = { alice: 'alice-password-1', bob: 'bob-password-22' } as const;
@@ -109,7 +110,7 @@ export const WORLD_ENV = {
   TEST_ENCRYPTION_KEY: 'qY7cX2vLr0Zt5nUeKf9hJ4mPwB1sDgA8oC6iE3xTzRk',
   TEST_COOKIE_KEY: 'cookie-Ab3Cd5Ef7Gh9Ij1KlMn0Op2Qr4St6Uv8Wx',
   ...Object.fromEntries(
-    Object.entries(SECRETS).map(([name, secret]) => [`TEST_${name.toUpperCase()}`, secret]),
+    Object.entries(SECRETS).map(([name, secret]) => [`TEST_${name.toUpperCase().replace('-', '_')}`, secret]),
   ),
 };
 
@@ -205,7 +206,7 @@ function clients() {
     },
     {
       client_id: 'first-party',
-      token_endpoint_auth_method: 'none',
+      client_secret: 'env:TEST_FIRST_PARTY',
       grant_types: ['authorization_code'],
       scope: 'openid email reports.read',
       redirect_uris: ['https://own.example/cb'],

@@ -71,8 +71,16 @@ function toForm(draft: ClientDraft, note: Note): Record<string, unknown> {
     grant_types: grants,
     ...(draft.authMethod !== 'client_secret_basic' && { token_endpoint_auth_method: draft.authMethod }),
     scope: scopes.join(' '),
-    ...(draft.consent === 'implicit' && { consent: 'implicit' }),
+    ...toConsent(draft, note),
   };
+}
+
+/** RFC 8252 §8.6: without a secret, any app can claim to be this one. */
+function toConsent({ consent, authMethod }: ClientDraft, note: Note): Record<string, unknown> {
+  if (consent === 'explicit') return {};
+  if (authMethod !== 'none') return { consent };
+  note("is public, so people are asked here, which they aren't there: see consent");
+  return { consent: 'explicit' };
 }
 
 function withoutMachine({ grantTypes }: ClientDraft, note: Note): string[] {

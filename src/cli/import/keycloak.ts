@@ -58,7 +58,7 @@ function toDraft(fields: Fields): ClientDraft {
     scopes: ['defaultClientScopes', 'optionalClientScopes']
       .flatMap((key) => listOf(fields, key))
       .filter((scope) => !OWN_SCOPES.includes(scope)),
-    consent: fields['consentRequired'] === true || isPublic ? 'explicit' : 'implicit',
+    consent: fields['consentRequired'] === true ? 'explicit' : 'implicit',
     notes: notesOf(fields),
   };
 }
@@ -93,10 +93,6 @@ function notesOf(fields: Fields): string[] {
   return [
     ...(fields['enabled'] === false
       ? ['is disabled there, and would not be here: remove it, or leave it out']
-      : []),
-    // RFC 8252 §8.6: without a secret, any app can claim to be this one.
-    ...(fields['publicClient'] === true && fields['consentRequired'] !== true
-      ? ['is public, so people are asked here, which they are not there: see consent']
       : []),
     ...notes.filter(([key]) => fields[key] === true).map(([, words]) => words),
     ...(Array.isArray(fields['protocolMappers']) ? ['its protocol mappers are not carried over'] : []),

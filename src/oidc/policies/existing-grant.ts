@@ -4,12 +4,14 @@ import type Provider from 'oidc-provider';
 import type { Grant, KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../../config/config.ts';
 import { WHOLE_API } from './interaction-policy.ts';
+import type { OfflineAccess } from './offline-access.ts';
 import type { Consent, RememberedConsents } from './remembered-consents.ts';
 import { generationOf } from '../seam/generation.ts';
 
 export type ExistingGrantParts = {
   readonly clients: ReadonlyMap<string, Client>;
   readonly consents: RememberedConsents;
+  readonly offlineAccess: Pick<OfflineAccess, 'decide'>;
 };
 
 /** Of whom and for which app, and of which sign-in: what is in a grant of another one has ended, or goes by the second. */
@@ -32,24 +34,28 @@ export function newGrant(provider: Provider, { accountId, clientId, generation }
   return Object.assign(new provider.Grant({ accountId, clientId }), { generation });
 }
 
-export function createLoadExistingGrant({ clients, consents }: ExistingGrantParts) {
+export function createLoadExistingGrant({ clients, consents, offlineAccess }: ExistingGrantParts) {
   return async function loadExistingGrant(ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
     const { client, session, account, result, provider } = ctx.oidc;
     if (client === undefined || session === undefined || account === undefined) return undefined;
     const { accountId } = account;
     const { clientId } = client;
+    const settings = clients.get(clientId);
+    if (settings === undefined) return undefined;
     const grantId = result?.consent?.grantId ?? session.grantIdFor(clientId);
     const of = { accountId, clientId, generation: generationOf(session) };
     const existing = await findGrant(provider, grantId, of);
     const start = () => existing ?? newGrant(provider, of);
 
-    if (clients.get(clientId)?.consent === 'implicit') {
+    if (settings.consent === 'implicit') {
+      offlineAccess.decide(ctx, settings, undefined);
       const grant = start();
       grantRequested(grant, ctx);
       await grant.save();
       return grant;
     }
     const consent = await consents.find(accountId, clientId);
+    offlineAccess.decide(ctx, settings, consent);
     if (consent === undefined || covers(existing, consent)) return existing;
     const grant = start();
     grantRemembered(grant, consent);

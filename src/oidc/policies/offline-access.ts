@@ -1,27 +1,73 @@
-// Logs, once for each client, why an app gets no refresh token: OIDC Core §11 drops offline_access from a request without
-// prompt=consent, and nothing in the answer says so.
-import type { Middleware } from 'koa';
+// When a refresh token comes without prompt=consent. OIDC Core §11 lets a provider have conditions of its own; the engine has none and drops
+// offline_access from a request without prompt=consent before it asks anything here.
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { Client } from '../../config/config.ts';
 import type { Log } from '../../observability/log.ts';
+import type { Consent } from './remembered-consents.ts';
+import { scopesIn } from './scopes.ts';
 
-export function createOfflineAccessNotice(log: Log): Middleware {
+type Asked = { readonly scopes: readonly string[]; readonly resource: string | undefined };
+
+const OFFLINE_ACCESS = 'offline_access';
+
+export type OfflineAccess = {
+  /** Puts the scope back that the engine dropped: whether it may stay is known with the person. */
+  readonly restore: (ctx: KoaContextWithOIDC, client: Client) => void;
+  /** Drops it again where nobody allowed it. `consent`: what the person allowed this client before. */
+  readonly decide: (ctx: KoaContextWithOIDC, client: Client, consent: Consent | undefined) => void;
+};
+
+export function createOfflineAccess(log: Log): OfflineAccess {
   const logged = new Set<string>();
 
-  return async function noticeDroppedOfflineAccess(ctx, next) {
-    await next();
-    const { oidc } = ctx as unknown as Partial<KoaContextWithOIDC>;
-    if (oidc?.route !== 'authorization' || oidc.client === undefined) return;
-    const { clientId } = oidc.client;
-    const { scope, prompt } = ctx.query;
-    if (logged.has(clientId) || !asks(scope, 'offline_access') || asks(prompt, 'consent')) return;
+  /** Nothing in the answer says why there is no refresh token. */
+  function logOnce({ clientId }: Client): void {
+    if (logged.has(clientId)) return;
     logged.add(clientId);
     log.warn(
       { clientId },
       'offline_access was asked for without prompt=consent and is dropped: no refresh token; let the app send prompt=consent',
     );
+  }
+
+  return {
+    restore({ query, oidc }, client) {
+      const { route, prompts, params = {} } = oidc;
+      const wasAsked = scopesIn(query['scope']).includes(OFFLINE_ACCESS);
+      if (route !== 'authorization' || prompts.has('consent') || !wasAsked) return;
+      const others = scopesIn(params['scope']);
+      if (isProven(client) && others.length > 0) params['scope'] = [...others, OFFLINE_ACCESS].join(' ');
+      else logOnce(client);
+    },
+
+    decide({ oidc: { prompts, params = {} } }, client, consent) {
+      const scopes = scopesIn(params['scope']);
+      if (prompts.has('consent') || !scopes.includes(OFFLINE_ACCESS)) return;
+      if (
+        isProven(client) &&
+        (client.consent === 'implicit' || isAllowed(consent, scopes, params['resource']))
+      )
+        return;
+      params['scope'] = scopes.filter((scope) => scope !== OFFLINE_ACCESS).join(' ');
+      logOnce(client);
+    },
   };
 }
 
-function asks(parameter: string | string[] | undefined, word: string): boolean {
-  return typeof parameter === 'string' && parameter.split(' ').includes(word);
+/** RFC 8252 §8.6: without a secret, anybody can claim to be this client. */
+function isProven({ tokenEndpointAuthMethod, applicationType, scopes }: Client): boolean {
+  return tokenEndpointAuthMethod !== 'none' && applicationType === 'web' && scopes.includes(OFFLINE_ACCESS);
+}
+
+/** Whether the person allowed these scopes at this API together with offline_access, be it in several steps. */
+function isAllowed(consent: Consent | undefined, scopes: readonly string[], resource: unknown): boolean {
+  const allowed = consent?.lasting?.[lastingKey(resource)] ?? [];
+  return scopes.every((scope) => allowed.includes(scope));
+}
+
+const lastingKey = (resource: unknown) => (typeof resource === 'string' ? resource : '');
+
+/** What a consent to what was asked allows while the person is away. */
+export function lastingOf({ scopes, resource }: Asked): Consent['lasting'] {
+  return scopes.includes(OFFLINE_ACCESS) ? { [lastingKey(resource)]: scopes } : {};
 }

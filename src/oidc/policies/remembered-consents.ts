@@ -17,8 +17,12 @@ export function consentKey(hash: KeyedHash, accountId: string, clientId: string)
 export type Consent = {
   readonly scopes: readonly string[];
   readonly claims: readonly string[];
-  readonly resourceScopes: Readonly<Record<string, readonly string[]>>;
+  readonly resourceScopes: ScopesByResource;
+  /** Which of all these scopes were allowed together with offline_access, by the `resource` of the request; '' without one. */
+  readonly lasting?: ScopesByResource | undefined;
 };
+
+type ScopesByResource = Readonly<Record<string, readonly string[]>>;
 
 type ConsentForm = StoredForm & Consent & { readonly at: number; readonly generation?: string };
 
@@ -75,14 +79,17 @@ export function createRememberedConsents(parts: ConsentParts): RememberedConsent
 }
 
 function merge(before: Consent | undefined, added: Consent): Consent {
-  const resources = new Set(Object.keys({ ...before?.resourceScopes, ...added.resourceScopes }));
   return {
     scopes: union(before?.scopes, added.scopes),
     claims: union(before?.claims, added.claims),
-    resourceScopes: Object.fromEntries(
-      [...resources].map((one) => [one, union(before?.resourceScopes[one], added.resourceScopes[one])]),
-    ),
+    resourceScopes: unionByResource(before?.resourceScopes, added.resourceScopes),
+    lasting: unionByResource(before?.lasting, added.lasting),
   };
+}
+
+function unionByResource(left: ScopesByResource = {}, right: ScopesByResource = {}): ScopesByResource {
+  const resources = Object.keys({ ...left, ...right });
+  return Object.fromEntries(resources.map((one) => [one, union(left[one], right[one])]));
 }
 
 function union(left: readonly string[] = [], right: readonly string[] = []): string[] {

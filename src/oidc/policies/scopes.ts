@@ -22,6 +22,11 @@ export type ScopePolicyParts = {
   readonly findClient: (clientId: string) => Client | undefined;
 };
 
+export type ResourceHookParts = ScopePolicyParts & {
+  /** Called for each request with the engine's own view of its scope. */
+  readonly restoreOfflineAccess: (ctx: KoaContextWithOIDC, client: Client) => void;
+};
+
 export function createFindRefusal({ config, audiences }: Omit<ScopePolicyParts, 'findClient'>): FindRefusal {
   const known = knownScopes(config);
 
@@ -98,14 +103,15 @@ export type ResourceHooks = {
   ) => ResourceServer;
 };
 
-export function createResourceHooks(parts: ScopePolicyParts): ResourceHooks {
-  const { audiences, findClient } = parts;
+export function createResourceHooks(parts: ResourceHookParts): ResourceHooks {
+  const { audiences, findClient, restoreOfflineAccess } = parts;
   const findRefusal = createFindRefusal(parts);
 
   function check(ctx: KoaContextWithOIDC, { clientId }: EngineClient, resource?: string): Client {
     refuseRemovedRedirectUri(ctx);
     const client = findClient(clientId);
     if (client === undefined) throw new errors.InvalidClient();
+    restoreOfflineAccess(ctx, client);
     const { params, entities } = ctx.oidc;
     const granted = (entities.AuthorizationCode ?? entities.RefreshToken)?.scopes;
     const scopes =

@@ -87,6 +87,7 @@ staticClients:
       - client_id: spa
         public: true
         redirect_uris: [https://spa.example/]
+        consent_mode: implicit
 `,
     );
     expect(clients).toMatchObject([
@@ -98,8 +99,14 @@ staticClients:
         tokenEndpointAuthMethod: 'client_secret_post',
         consent: 'implicit',
       },
-      { clientId: 'spa', tokenEndpointAuthMethod: 'none', grantTypes: ['authorization_code'] },
+      {
+        clientId: 'spa',
+        tokenEndpointAuthMethod: 'none',
+        grantTypes: ['authorization_code'],
+        consent: 'explicit',
+      },
     ]);
+    expect(stderr).toContain("spa: is public, so people are asked here, which they aren't there");
     expect(stderr).toContain('wiki: not carried over: authorization_policy');
     expect(stderr).toContain('wiki: scopes that an entry of resources must own: groups');
   });
@@ -164,7 +171,7 @@ staticClients:
       ['asks', 'explicit'],
       ['web', 'implicit'],
     ]);
-    const note = 'is public, so people are asked here, which they are not there';
+    const note = "is public, so people are asked here, which they aren't there";
     expect(stderr).toContain(`spa: ${note}`);
     expect(stderr).toContain(`app: ${note}`);
     expect(stderr).not.toContain(`asks: ${note}`);

@@ -90,6 +90,12 @@ describe('CF-09: a client that contradicts itself is refused', () => {
       'acts for no person: remove openid',
     ],
     [
+      'AC-32: public, and without asking the person',
+      client({ token_endpoint_auth_method: 'none', client_secret: undefined, consent: 'implicit' }),
+      'consent',
+      'implicit needs a client with a secret',
+    ],
+    [
       'public with a secret',
       client({ token_endpoint_auth_method: 'none' }),
       'client_secrets',
