@@ -36,6 +36,10 @@ const pythonModule = (debian: string, name: string): Need => ({
 });
 // Debian's packages belong to Debian's Python, whatever else is in the path.
 const python = (file: string) => ['/usr/bin/python3', file];
+const DJANGO = {
+  build: ['sh', 'django/build.sh'],
+  needs: [{ debian: 'python3-venv', file: '/usr/share/doc/python3-venv' }],
+};
 const goProgram = (folder: string) => ({
   folder,
   build: ['go', 'build', '-o', path.join(CACHE, folder), '.'],
@@ -96,6 +100,18 @@ export const CLIENTS: readonly Client[] = [
     clientId: 'verifiers',
     command: python('verify_pyjwt.py'),
     needs: [pythonModule('python3-jwt', 'jwt'), pythonModule('python3-cryptography', 'cryptography')],
+  },
+  {
+    name: 'mozilla-django-oidc',
+    command: ['node', 'mozilla-django-oidc.mjs'],
+    ...DJANGO,
+    port: 3220,
+  },
+  {
+    name: 'django-allauth',
+    command: ['node', 'django-allauth.mjs'],
+    ...DJANGO,
+    port: 3230,
   },
   {
     name: 'go-oidc',

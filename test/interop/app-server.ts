@@ -1,0 +1,37 @@
+// A client that is a server in a language of its own: runs until the test has seen enough.
+import { spawn } from 'node:child_process';
+import { settings } from './report.ts';
+
+const READY_MS = 60_000;
+
+export type AppServer = { stop(): Promise<void> };
+
+/** Resolves when `readyPath` of the app answers, whatever it answers. */
+export async function startApp(
+  command: readonly string[],
+  folder: string,
+  readyPath = '/',
+): Promise<AppServer> {
+  const [program = '', ...args] = command;
+  const child = spawn(program, args, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
+  process.once('exit', () => child.kill('SIGKILL'));
+  const ended = new Promise<void>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', () => resolve());
+  });
+  const stop = () => {
+    child.kill('SIGTERM');
+    return ended;
+  };
+  const deadline = Date.now() + READY_MS;
+  for (;;) {
+    try {
+      await fetch(`${settings.app}${readyPath}`, { redirect: 'manual' });
+      return { stop };
+    } catch (cause) {
+      if (child.exitCode !== null || Date.now() > deadline)
+        throw new Error(`${program} did not start`, { cause });
+    }
+    await Promise.race([new Promise((resolve) => setTimeout(resolve, 100)), ended]);
+  }
+}
