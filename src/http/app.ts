@@ -19,6 +19,7 @@ import { setLanguage } from './language.ts';
 import { limitAddresses } from './limit-addresses.ts';
 import { refuseMalformed } from './malformed.ts';
 import { observeRequests } from './observe-requests.ts';
+import { sendPagesToOwnHost } from './own-host.ts';
 import type { App } from './server.ts';
 import { createFastPath } from './fast-path.ts';
 
@@ -54,6 +55,7 @@ export function createApp(parts: AppParts): App {
   app.use(setLanguage(pages, issuer));
   app.use(answerErrors(pages, log));
   app.use(admitRequests({ issuer, clientAddress }));
+  app.use(sendPagesToOwnHost(issuer));
   app.use(
     allowOrigins({
       allowedOrigins: config.cors.allowedOrigins,
