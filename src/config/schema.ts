@@ -9,7 +9,15 @@ import { lifetimesSchema, rateLimitsSchema, signingKeysSchema } from './schema-l
 import { passwordsSchema } from './schema-user.ts';
 import { emptyFault, labelFault, text } from './text.ts';
 import { processesOf } from './threads.ts';
-import { hostNameFault, imageFault, issuerFault, normalizeIssuer, originFault, webUriFault } from './uri.ts';
+import {
+  hostNameFault,
+  imageFault,
+  issuerFault,
+  normalizeIssuer,
+  originFault,
+  supportFault,
+  webUriFault,
+} from './uri.ts';
 
 const port = () =>
   z.int('must be a whole number').min(0, 'must be 0 to 65535').max(65_535, 'must be 0 to 65535');
@@ -163,6 +171,14 @@ export const configSchema = z.strictObject({
     privacy_uri: text(webUriFault).optional().describe('Your privacy policy, linked from each page.'),
     terms_uri: text(webUriFault).optional().describe('Your terms of service.'),
     imprint_uri: text(webUriFault).optional().describe('Your legal notice.'),
+    support_uri: text(supportFault)
+      .optional()
+      .describe('Where people find help with signing in: a page, or mailto: and an address.'),
+    support_text: text(labelFault)
+      .optional()
+      .describe(
+        'What that link says, or where help is without one. Default: Need help?, in the language of the page.',
+      ),
   })
     .prefault({})
     .describe('How the pages look.'),

@@ -111,6 +111,11 @@ export const webUriFault = withUrl([
   [hasUserInfo, 'must not contain a user name or password'],
 ]);
 
+/** Where people find help: a page, or an address for mail. */
+export function supportFault(value: string): string | undefined {
+  return /^mailto:[^\s"<>@]+@[^\s"<>@]+$/.test(value) ? undefined : webUriFault(value);
+}
+
 /** A web URL, a path on the issuer's host, or the name of a file in the assets of the operator's views. */
 export function imageFault(value: string): string | undefined {
   if (/^\w[\w-]*\.\w+$/.test(value)) return undefined;

@@ -1,6 +1,7 @@
 // THE MIDDLEWARE LIST: what happens to a request, from top to bottom.
-import Koa, { type Middleware } from 'koa';
+import Koa, { type Context, type Middleware } from 'koa';
 import type { Config } from '../config/config.ts';
+import { toPeoplesClient } from '../oidc/client-model.ts';
 import { createCookieKeys } from '../oidc/cookie-keys.ts';
 import type { Engine } from '../oidc/provider.ts';
 import type { Limits } from '../limits/limits.ts';
@@ -53,7 +54,9 @@ export function createApp(parts: AppParts): App {
   app.use(observeRequests(telemetry));
   app.use(setSecurityHeaders(config));
   app.use(setLanguage(pages, issuer));
-  app.use(answerErrors(pages, log));
+  const lastApp = (ctx: Context) =>
+    toPeoplesClient(engine.findClient(engine.recentApps.find(ctx) ?? ''), issuer);
+  app.use(answerErrors(pages, log, lastApp));
   app.use(admitRequests({ issuer, clientAddress }));
   app.use(sendPagesToOwnHost(issuer));
   app.use(

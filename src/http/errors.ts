@@ -5,7 +5,7 @@ import { PasswordQueueFull } from '../users/passwords.ts';
 import { ENDPOINTS, isPagePath } from '../config/endpoints.ts';
 import { TooManyRequests } from '../limits/limits.ts';
 import type { ClientModel } from '../views/models.ts';
-import type { Pages } from '../views/pages.ts';
+import type { Pages, RenderContext } from '../views/pages.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import type { Log } from '../observability/log.ts';
 import { Refusal } from '../views/refusal.ts';
@@ -20,9 +20,14 @@ type Answer = {
   readonly client?: ClientModel | undefined;
 };
 
-export function answerErrors(pages: Pages, log: Log): Middleware {
+/** `appOf`: the app that a browser was sent from last, for who has lost the way. */
+export function answerErrors(
+  pages: Pages,
+  log: Log,
+  appOf: (ctx: Context) => ClientModel | undefined,
+): Middleware {
   function send(ctx: Context, answer: Answer): void {
-    const { status, error, description, retryAfterSeconds, client } = answer;
+    const { status, error, description, retryAfterSeconds } = answer;
     ctx.status = status;
     ctx.set('Cache-Control', 'no-store');
     if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
@@ -33,8 +38,9 @@ export function answerErrors(pages: Pages, log: Log): Middleware {
         log.info({ requestId, route: routeName(ctx), status, error }, 'page refused');
       }
       ctx.type = 'html';
+      const client = answer.client ?? (error === 'not_found' ? appOf(ctx) : undefined);
       const model = { status, error, description, requestId, client };
-      ctx.body = pages.render('error', model, { locale: String(ctx.state['locale']) });
+      ctx.body = pages.render('error', model, ctx.state['page'] as RenderContext);
       return;
     }
     ctx.body = {

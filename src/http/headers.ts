@@ -1,6 +1,7 @@
 // The headers that our answers share, as plain functions: the middleware and the fast path send the same.
 import type { Middleware } from 'koa';
 import type { Config } from '../config/config.ts';
+import { isLoopbackUrl } from '../config/uri.ts';
 
 export type Headers = Readonly<Record<string, string>>;
 
@@ -8,22 +9,26 @@ export type Headers = Readonly<Record<string, string>>;
  * `script-src 'self'` is for the pages' own script in assets/; no page needs it.
  * No form-action: browsers apply it to the redirect that follows a sign-in, and that one goes to the app.
  */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "style-src 'self'",
-  "img-src 'self' https: data:",
-  "script-src 'self'",
-  "font-src 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+function contentSecurityPolicy(issuer: string): string {
+  // A developer's app on the same machine has its logo there.
+  const ofThisMachine = isLoopbackUrl(issuer) ? ' http://localhost:* http://127.0.0.1:*' : '';
+  return [
+    "default-src 'none'",
+    "style-src 'self'",
+    `img-src 'self' https: data:${ofThisMachine}`,
+    "script-src 'self'",
+    "font-src 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
 
 export type SecurityHeadersParts = Pick<Config, 'issuer' | 'hstsIncludeSubdomains'>;
 
 /** On every answer, the engine's and the errors' included (ASVS 3.4). */
 export function securityHeaders({ issuer, hstsIncludeSubdomains }: SecurityHeadersParts): Headers {
   return {
-    'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+    'Content-Security-Policy': contentSecurityPolicy(issuer),
     'X-Frame-Options': 'DENY',
     'X-Content-Type-Options': 'nosniff',
     // `no-referrer` would make browsers send `Origin: null` with our own forms.

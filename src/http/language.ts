@@ -4,7 +4,7 @@ import type { Context, Middleware } from 'koa';
 import { ENDPOINT_TABLE } from '../config/endpoints.ts';
 import { cookieNames } from '../oidc/cookie-names.ts';
 import type { LanguageWishes } from '../views/locale.ts';
-import type { Pages } from '../views/pages.ts';
+import type { Pages, RenderContext } from '../views/pages.ts';
 
 const PROGRAM_PATHS = ENDPOINT_TABLE.filter(({ caller }) => caller !== 'person').map(({ path }) => path);
 const PROGRAM_FOLDERS = ['/assets/', '/.well-known/'];
@@ -12,7 +12,7 @@ const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
 /** A choice beats what the app asks for until the sign-in that it was made in is over. */
 const FRESH_MS = 60 * 60 * 1000;
 
-/** Sets `ctx.state.language` (what is known) and `ctx.state.locale` (what follows from it without an app's wish). */
+/** Sets `ctx.state.language` (what is known) and `ctx.state.page` (what a page is rendered with, without an app's wish). */
 export function setLanguage(pages: Pages, issuer: string): Middleware {
   const secure = issuer.startsWith('https:');
   const { language: remembered } = cookieNames(issuer);
@@ -33,7 +33,7 @@ export function setLanguage(pages: Pages, issuer: string): Middleware {
   return async function setLocale(ctx, next) {
     // Programs read no pages, and a cached answer must not carry one caller's cookie.
     if (!isPage(ctx.path)) {
-      ctx.state['locale'] = forPrograms;
+      ctx.state['page'] = { locale: forPrograms } satisfies RenderContext;
       return next();
     }
     const wishes: LanguageWishes = {
@@ -43,7 +43,7 @@ export function setLanguage(pages: Pages, issuer: string): Middleware {
       acceptLanguage: ctx.get('Accept-Language'),
     };
     ctx.state['language'] = wishes;
-    ctx.state['locale'] = pages.localeFor(wishes);
+    ctx.state['page'] = { locale: pages.localeFor(wishes), languageUrl: linkTo(ctx) } satisfies RenderContext;
     return next();
   };
 }
@@ -53,6 +53,14 @@ function isPage(path: string): boolean {
   return (
     !PROGRAM_FOLDERS.some((one) => path.includes(one)) && !PROGRAM_PATHS.some((one) => path.endsWith(one))
   );
+}
+
+/** The same page in another language: where its address alone leads to it, because no page repeats what a request sent. */
+function linkTo({ method, query }: Context): RenderContext['languageUrl'] {
+  const { lang: _, client_id: client, ...others } = query;
+  const isPlain = client === undefined || /^[\w.-]{1,100}$/.test(String(client));
+  if (method !== 'GET' || !isPlain || Object.keys(others).length > 0) return undefined;
+  return (locale) => `?${client === undefined ? '' : `client_id=${String(client)}&`}lang=${locale}`;
 }
 
 function queryOf(ctx: Context, name: string): string | undefined {

@@ -6,7 +6,7 @@ import type { Accounts } from '../users/accounts.ts';
 import type { TrustedBrowsers } from '../users/trusted-browsers.ts';
 import { trustLinkUrl, type TrustLinks } from '../users/trust-links.ts';
 import type { PageModels } from '../views/models.ts';
-import type { Pages } from '../views/pages.ts';
+import type { Pages, RenderContext } from '../views/pages.ts';
 import { Refusal } from '../views/refusal.ts';
 import { type Audit, originOf } from '../observability/audit.ts';
 import type { Csrf } from './csrf.ts';
@@ -35,9 +35,7 @@ export function addTrustRoutes(router: Router, parts: TrustParts): void {
     ctx.set('Cache-Control', 'no-store');
     ctx.status = model.outcome === 'expired' ? 410 : 200;
     ctx.type = 'html';
-    const url = trustLinkUrl(issuer, tokenOf(ctx));
-    const languageUrl = model.outcome === 'ask' ? (locale: string) => `${url}?lang=${locale}` : undefined;
-    ctx.body = pages.render('trust', model, { locale: String(ctx.state['locale']), languageUrl });
+    ctx.body = pages.render('trust', model, ctx.state['page'] as RenderContext);
   }
 
   /** Whose link it is, where that person may still sign in. */

@@ -3,11 +3,11 @@ import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../config/config.ts';
 import { callerOf, ENDPOINTS } from '../config/endpoints.ts';
 import { isLoopbackUrl } from '../config/uri.ts';
-import type { ClientModel, PageModels } from '../views/models.ts';
-import type { Pages } from '../views/pages.ts';
+import type { PageModels } from '../views/models.ts';
+import type { Pages, RenderContext } from '../views/pages.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { clip } from '../observability/log.ts';
-import { isForPeople, toClientModel } from './client-model.ts';
+import { toPeoplesClient } from './client-model.ts';
 import type { RecentApps } from './recent-apps.ts';
 
 /** Errors of an authorization request that is answered nowhere else, because its client or redirect URI is unknown. */
@@ -32,13 +32,12 @@ export type EnginePagesParts = {
 };
 
 export function createEnginePages({ pages, issuer, clients, recentApps }: EnginePagesParts): EnginePages {
-  function clientModel(clientId: string | undefined): ClientModel | undefined {
-    const client = clients.get(clientId ?? '');
-    return client && isForPeople(client) ? toClientModel(client, issuer) : undefined;
-  }
+  const clientModel = (clientId: string | undefined) => toPeoplesClient(clients.get(clientId ?? ''), issuer);
 
   function showLoggedOut(ctx: KoaContextWithOIDC, outcome: PageModels['logged-out']['outcome']): void {
-    const model = { client: clientModel(ctx.oidc.client?.clientId), outcome };
+    // Only the app that asked is named to a person who stays signed in.
+    const recent = outcome === 'stayed' ? undefined : recentApps.find(ctx);
+    const model = { client: clientModel(ctx.oidc.client?.clientId ?? recent), outcome };
     html(ctx, pages.render('logged-out', model, contextOf(ctx)));
   }
 
@@ -96,8 +95,8 @@ export function createEnginePages({ pages, issuer, clients, recentApps }: Engine
 const isForPrograms = (route: string) => ['client', 'program'].includes(callerOf(route) ?? '');
 
 /** http/language.ts has decided. */
-function contextOf(ctx: KoaContextWithOIDC): { readonly locale: string } {
-  return { locale: String(ctx.state['locale']) };
+function contextOf(ctx: KoaContextWithOIDC): RenderContext {
+  return ctx.state['page'] as RenderContext;
 }
 
 function html(ctx: KoaContextWithOIDC, body: string): void {

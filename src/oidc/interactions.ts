@@ -10,7 +10,7 @@ import { type AdapterParts } from './adapter.ts';
 import { createBrowserBinding } from './browser-binding.ts';
 import { recordKey } from './record-key.ts';
 import { recordConsent } from './audit-trail.ts';
-import { isForPeople, toClientModel } from './client-model.ts';
+import { toClientModel, toPeoplesClient } from './client-model.ts';
 import { findGrant, newGrant } from './policies/existing-grant.ts';
 import { WHOLE_API } from './policies/interaction-policy.ts';
 import type { Engine } from './provider.ts';
@@ -113,8 +113,7 @@ export function createInteractions(engine: Engine, adapter: AdapterParts, audit:
 
     appOf(ctx, uid) {
       const { findClient, recentApps, provider } = engine;
-      const settings = findClient(recentApps.find(ctx, uid) ?? '');
-      return settings && isForPeople(settings) ? toClientModel(settings, provider.issuer) : undefined;
+      return toPeoplesClient(findClient(recentApps.find(ctx, uid) ?? ''), provider.issuer);
     },
 
     finishLogin: (ctx, { uid, prompt }, { accountId, at, generation }) =>

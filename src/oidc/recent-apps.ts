@@ -15,8 +15,8 @@ type RecentApp = readonly [prefix: string, clientId: string];
 
 export interface RecentApps {
   remember(ctx: Cookies, uid: string, clientId: string): void;
-  /** The client_id that the sign-in `uid` was for, as this browser remembers. */
-  find(ctx: Cookies, uid: string): string | undefined;
+  /** The client_id that the sign-in `uid` was for, or the last one, as this browser remembers. */
+  find(ctx: Cookies, uid?: string): string | undefined;
 }
 
 export function createRecentApps(issuer: string): RecentApps {
@@ -42,8 +42,9 @@ export function createRecentApps(issuer: string): RecentApps {
       ctx.cookies.set(name, value, { ...options, maxAge: MAX_AGE_MS });
     },
     find(ctx, uid) {
-      const prefix = uid.slice(0, PREFIX_LENGTH);
-      return parse(ctx.cookies.get(name, options)).find(([one]) => one === prefix)?.[1];
+      const apps = parse(ctx.cookies.get(name, options));
+      const prefix = uid?.slice(0, PREFIX_LENGTH);
+      return apps.find(([one]) => prefix === undefined || one === prefix)?.[1];
     },
   };
 }

@@ -17,6 +17,9 @@ export const BrandingModel = z.object({
   privacyUri: url.optional(),
   termsUri: url.optional(),
   imprintUri: url.optional(),
+  supportUri: url.optional(),
+  /** Instead of `links.help`, in every language. */
+  supportText: text.optional(),
 });
 export type BrandingModel = z.infer<typeof BrandingModel>;
 

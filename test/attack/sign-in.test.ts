@@ -326,6 +326,7 @@ describe('cookies', () => {
       const browser = newBrowser(secure);
       const first = await browser.request(authorizationUrl(secure, 'web'));
       const page = await browser.open(first.headers.get('location') ?? '');
+      expect(page.headers.get('content-security-policy')).toContain("img-src 'self' https: data:;");
       const form = formOf(page, '/login');
       const inGerman = await browser.request(`${page.url}?lang=de`);
       const signedIn = await browser.request(form.action, {
@@ -630,6 +631,8 @@ describe('pages', () => {
       expect(policy, name).toContain("default-src 'none'");
       expect(policy, name).toContain("base-uri 'none'");
       expect(policy, name).not.toContain('unsafe-');
+      // This issuer is the machine itself: an app beside it has its logo there.
+      expect(policy, name).toContain("img-src 'self' https: data: http://localhost:* http://127.0.0.1:*;");
       expect(headers.get('x-content-type-options'), name).toBe('nosniff');
       expect(headers.get('cache-control'), name).toMatch(/no-store/);
     }

@@ -100,7 +100,7 @@ describe.each([
     expect(await page.getByLabel('Username').inputValue()).toBe('alice');
     await page.getByLabel('Password', { exact: true }).fill(PASSWORDS.alice);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    expect(await titleOf(page)).toBe('Web app asks for access');
+    expect(await titleOf(page)).toBe('Web app wants access to your account');
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
     expect((await atTheApp(page)).get('code')).not.toBeNull();
 
@@ -124,14 +124,15 @@ describe.each([
 
     await page.goto(authorizeUrl({ prompt: 'select_account' }));
     expect(await titleOf(page)).toBe('Choose an account');
-    await page.getByRole('button', { name: 'Continue as bob' }).click();
+    await page.getByRole('button', { name: 'Continue' }).click();
     expect((await atTheApp(page)).get('code')).not.toBeNull();
   });
 
-  it('a language is chosen by a link, and stays', async () => {
+  it('a language is chosen in the menu, and stays', async () => {
     const page = await visit({ javaScriptEnabled, locale: 'fr-FR' });
     await page.goto(authorizeUrl());
     expect(await titleOf(page)).toBe('Connexion');
+    await page.locator('summary').click();
     await page.getByRole('link', { name: 'Deutsch' }).click();
     expect(await titleOf(page)).toBe('Anmelden');
     await page.goto(authorizeUrl({ ui_locales: 'fr' }));
@@ -241,7 +242,7 @@ describe('a redesign that is dropped in while the service runs', () => {
     await page.getByLabel('Username').fill('alice');
     await page.getByLabel('Password', { exact: true }).fill(PASSWORDS.alice);
     await page.getByRole('button', { name: 'Come in' }).click();
-    expect(await titleOf(page)).toBe('Web app asks for access');
+    expect(await titleOf(page)).toBe('Web app wants access to your account');
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
     await atTheApp(page);
     await page.goto(`${world.issuer}/oauth/logout`);

@@ -22,7 +22,10 @@ const BRANDING = {
   name: 'Acme ID',
   privacyUri: 'https://acme.example/privacy',
   imprintUri: 'https://acme.example/imprint',
+  supportUri: 'https://acme.example/help',
 };
+const LOGO =
+  'data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22 width=%22120%22 height=%2230%22/%3E';
 // Ours, one that is almost the light card, one that is almost the dark card, and one that is hard for both.
 const COLORS = ['', '#fff04d', '#141a26', '#777777'];
 
@@ -30,29 +33,41 @@ function onProblem({ message }: { message: string }): never {
   throw new Error(message);
 }
 
-const sites = COLORS.map((color) => {
-  const branding = { ...BRANDING, color: color || undefined };
+// One with a logo, and one whose logo can't be loaded.
+const BRANDINGS = [
+  ...COLORS.map((color) => ({ color: color || undefined })),
+  { logo: LOGO },
+  { logo: 'data:image/png,x' },
+];
+const [WITH_LOGO, WITHOUT_ITS_LOGO] = [COLORS.length, COLORS.length + 1];
+
+const sites = BRANDINGS.map((own, index) => {
+  const branding = { ...BRANDING, color: undefined, ...own };
   const assets = createAssets({ builtInFolder, branding });
-  const assetUrl = (name: string) => `/${COLORS.indexOf(color)}/${assets.url(name)}`;
+  const assetUrl = (name: string) => `/${index}/${assets.url(name)}`;
   return { assets, pages: createPages({ builtInFolder, overrideFolder, branding, assetUrl, onProblem }) };
 });
 
-// /<index of colour>/assets/… or /<index of colour>/<index of state>?lang=…
+// /<index of branding>/assets/… or /<index of branding>/<index of state>?lang=…
 const server = createServer((request, response) => {
   const url = new URL(request.url ?? '', 'http://localhost');
   const locale = url.searchParams.get('lang') ?? 'en';
-  const [, color = '', ...rest] = url.pathname.split('/');
-  const site = sites[Number(color)];
+  const [, branding = '', ...rest] = url.pathname.split('/');
+  const site = sites[Number(branding)];
   const state = PAGE_STATES[Number(rest[0])];
   const asset = site?.assets.find(rest.join('/'));
   response.setHeader('Content-Security-Policy', CSP);
   if (asset) {
     response.setHeader('Content-Type', asset.type).end(asset.body);
   } else if (site && state) {
-    const html = site.pages.render(state.name, state.model, {
+    const rendered = site.pages.render(state.name, state.model, {
       locale,
       languageUrl: state.name === 'login' ? (tag) => `?lang=${tag}` : undefined,
     });
+    // `?broken`: the logo of the app doesn't load.
+    const html = url.searchParams.has('broken')
+      ? rendered.replace(/(class="client-logo">\s*<img src=")[^"]+/, '$1data:image/png,x')
+      : rendered;
     response.setHeader('Content-Type', 'text/html; charset=utf-8').end(html);
   } else {
     response.writeHead(404).end();
@@ -254,6 +269,59 @@ describe("an operator's colour", () => {
       await measured.getByRole('button', { name: 'Sign in' }).hover();
       expect(await axeViolations('color-contrast')).toEqual([]);
     }
+  });
+});
+
+describe('a logo', () => {
+  const mark = () => measured.locator('.brand-mark');
+  /** Whether a person sees it: one that is cut off by its frame is still visible to a browser. */
+  const isSeen = (selector: string) =>
+    measured.evaluate(
+      `((one, frame) => one.height > 0 && one.top < frame.bottom)(...['${selector}', '.brand'].map((name) => document.querySelector(name).getBoundingClientRect()))`,
+    );
+
+  it('stands in the place of letter and name, which are there where it does not load', async () => {
+    await measured.goto(`/${WITH_LOGO}/${indexOf('login')}`);
+    expect([await isSeen('.brand-logo'), await isSeen('.brand-mark')]).toEqual([true, false]);
+    expect(await axeViolations()).toEqual([]);
+    await measured.goto(`/${WITHOUT_ITS_LOGO}/${indexOf('login')}`);
+    expect([await isSeen('.brand-logo'), await isSeen('.brand-mark')]).toEqual([false, true]);
+    expect(await mark().innerText()).toBe('A');
+    expect(await axeViolations()).toEqual([]);
+  });
+
+  it('of an app that does not load leaves the letter of the app', async () => {
+    const boxes = () =>
+      Promise.all(['.client-logo', '.client-mark'].map((name) => measured.locator(name).boundingBox()));
+    await measured.goto(`/0/${indexOf('login with everything')}`);
+    const [frame, letter] = await boxes();
+    expect(letter?.y).toBe((frame?.y ?? 0) + 56);
+    await measured.goto(`/0/${indexOf('login with everything')}?broken`);
+    const [same, moved] = await boxes();
+    expect([same, moved]).toEqual([frame, frame]);
+    expect(await axeViolations()).toEqual([]);
+  });
+});
+
+describe('two choices', () => {
+  it.each(['de', 'es', 'ja'])('are buttons of one height in %s, at every width', async (locale) => {
+    for (const width of [320, 360, 400, 1280]) {
+      await measured.setViewportSize({ width, height: 800 });
+      await measured.goto(`/0/${indexOf('logout')}?lang=${locale}`);
+      const boxes = await Promise.all(
+        (await measured.locator('.choices .button').all()).map((button) => button.boundingBox()),
+      );
+      expect(new Set(boxes.map((box) => box?.height)).size, `${width}`).toBe(1);
+      expect(boxes[0]?.height, `${width}`).toBe(48);
+    }
+  });
+});
+
+describe('the reference of an error', () => {
+  it('is selected whole by one click', async () => {
+    await measured.goto(`/0/${indexOf('error')}`);
+    await measured.getByText('01JCZW7P4Q8RM0V3X5T9').click();
+    expect(await measured.evaluate('getSelection().toString()')).toBe('01JCZW7P4Q8RM0V3X5T9');
   });
 });
 

@@ -335,9 +335,9 @@ describe('sign-in and consent', () => {
       username: 'alice',
       password: 'alice-password-1',
     });
-    expect(consent.text).toContain('<bdi>Web app</bdi></strong> asks for access');
+    expect(consent.text).toContain('<bdi>Web app</bdi></strong> wants access to your account');
     expect(consent.text).toContain('See your email address');
-    expect(consent.text).not.toContain('rest of your profile');
+    expect(consent.text).not.toContain('name and profile');
     expect(consent.text).toContain(`In <strong><bdi>${API}</bdi></strong>`);
     expect(consent.text).toContain('<li>reports.read</li>');
   });
@@ -408,7 +408,7 @@ describe('sign-in and consent', () => {
     const again = await start(browser, { scope: 'openid' });
     expect(new URL(again.url).searchParams.get('code')).toMatch(/^[\w-]{43}$/);
     const wider = await start(browser, { scope: 'openid profile' });
-    expect(wider.text).toContain('rest of your profile');
+    expect(wider.text).toContain('name and profile');
     expect(wider.text).not.toContain('See your email address');
   });
 
@@ -419,7 +419,7 @@ describe('sign-in and consent', () => {
       redirect_uri: 'http://127.0.0.1:51004/cb',
       scope: 'openid',
     });
-    expect(again.text).toContain('asks for access');
+    expect(again.text).toContain('wants access to your account');
   });
 
   it('refuses a form without its own token, or from another site, and changes nothing', async () => {

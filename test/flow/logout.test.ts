@@ -110,7 +110,7 @@ eachStore('signing out', (world) => {
     const ask = await browser.open(`${world().issuer}/oauth/logout?client_id=web`);
     const stay = await browser.submit(ask, CONFIRM);
     expect(stay.text).toContain('You’re still signed in');
-    expect(stay.text).toContain('Only your sign-in to that app has ended');
+    expect(stay.text).toContain('You were signed out of that app only');
   });
 });
 

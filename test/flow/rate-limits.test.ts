@@ -503,7 +503,9 @@ describe('failed sign-ins', () => {
     expect(limited.status).toBe(429);
     expect(limited.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
     expect(limited.text).toContain('Too many attempts.');
-    expect((await attempt('alice', 'alice-password-1', '192.0.2.2')).text).toContain('asks for access');
+    expect((await attempt('alice', 'alice-password-1', '192.0.2.2')).text).toContain(
+      'wants access to your account',
+    );
   });
 
   it('are counted by address over all accounts, those that do not exist included', async () => {

@@ -9,7 +9,7 @@ import { changeAccount } from '../world/store-access.ts';
 import { begin, complete, GENEROUS, newBrowser, signInAs, silently, titleOf } from './person.ts';
 
 const REMEMBERED = { ...GENEROUS, lifetimes: { consent: '180d' } };
-const ASKS = 'Web app asks for access';
+const ASKS = 'Web app wants access to your account';
 const BARE = 'https://mail.example/api';
 
 describe('the words of a consent', () => {

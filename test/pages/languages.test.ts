@@ -39,7 +39,7 @@ describe('the language of a page', () => {
     expect(failed.text).toContain('<html lang="de" dir="ltr">');
     expect(failed.text).toContain('Benutzername und Passwort passen nicht zusammen.');
     const consent = await signInAs(browser, failed, 'alice');
-    expect(titleOf(consent)).toBe('Web app bittet um Zugriff');
+    expect(titleOf(consent)).toBe('Web app möchte auf Ihr Konto zugreifen');
     const out = await browser.open(`${world().issuer}/oauth/logout`, {
       headers: { 'accept-language': 'fr' },
     });
@@ -67,6 +67,24 @@ describe('the language of a page', () => {
     expect(titleOf(await open('/oauth/authorize?client_id=nope&ui_locales=fr'))).toBe(
       'Un problème est survenu',
     );
+  });
+
+  it('is chosen on pages without a sign-in too, where their address alone leads to them', async () => {
+    const browser = newBrowser(world());
+    const hrefOf = (text: string) => /<a href="([^"]+)" lang="de"/.exec(text)?.[1];
+    expect(hrefOf((await browser.open(`${world().issuer}/nothing`)).text)).toBe('?lang=de');
+    const german = await browser.open(`${world().issuer}/nothing?lang=de`);
+    expect(titleOf(german)).toBe('Seite nicht gefunden');
+    expect(titleOf(await browser.open(`${world().issuer}/oauth/logout`))).toBe('Sie sind bereits abgemeldet');
+    const out = await browser.open(`${world().issuer}/oauth/logout/success?client_id=web`);
+    expect(hrefOf(out.text)).toBe('?client_id=web&amp;lang=de');
+    // No page repeats what a request sent.
+    for (const path of [
+      '/nothing?x=evil',
+      '/oauth/logout?client_id=%3Cevil%3E',
+      '/oauth/authorize?state=evil',
+    ])
+      expect((await browser.open(`${world().issuer}${path}`)).text, path).not.toMatch(/hreflang|evil/);
   });
 
   it('IN-03: is one that exists, whatever a cookie or a link says', async () => {

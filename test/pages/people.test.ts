@@ -48,7 +48,7 @@ async function tokensOf(world: World, username: string, password = PASSWORD) {
   const query = new URLSearchParams(AUTHORIZATION_REQUEST).toString();
   const first = await browser.open(`${world.issuer}/oauth/authorize?${query}`);
   const page = await browser.submit(first, '/login', { username, password });
-  expect(titleOf(page)).toContain('asks for access');
+  expect(titleOf(page)).toContain('wants access to your account');
   // The session is there, and the flow of every other test goes on with it.
   const signedIn = await flows.signIn(world, { browser });
   return { browser, tokens: signedIn.tokens };

@@ -64,7 +64,7 @@ describe('the sign-in page', () => {
     for (const typed of ['Alice', ' alice ', 'ALICE', 'ａｌｉｃｅ']) {
       const { browser, page } = await begin(world());
       const next = await browser.submit(page, '/login', { username: typed, password: PASSWORDS.alice });
-      expect(titleOf(next), typed).toBe('Web app asks for access');
+      expect(titleOf(next), typed).toBe('Web app wants access to your account');
       expect(next.text).toContain('<bdi>alice</bdi>');
     }
     const { browser, page } = await begin(world());
@@ -164,7 +164,7 @@ describe('choosing an account', () => {
   it('is a sign-in where nobody is signed in, and asked once', async () => {
     const { browser, page } = await begin(world(), select);
     expect(titleOf(page)).toBe('Sign in');
-    expect(titleOf(await signInAs(browser, page, 'alice'))).toBe('Web app asks for access');
+    expect(titleOf(await signInAs(browser, page, 'alice'))).toBe('Web app wants access to your account');
     expect(await silently(world(), newBrowser(world()), { prompt: 'none' })).toBe('login_required');
   });
 
@@ -195,7 +195,7 @@ describe('choosing an account', () => {
     const login = await browser.open(`${consent.url}?account=other`);
     expect(titleOf(login)).toBe('Sign in');
     const next = await signInAs(browser, login, 'bob', '/switch');
-    expect(titleOf(next)).toBe('Web app asks for access');
+    expect(titleOf(next)).toBe('Web app wants access to your account');
     expect(next.text).toContain('<bdi>bob</bdi>');
     expect((await browser.submit(next, '/consent')).url).toContain(`${CALLBACK}?code=`);
     // LG-12: the consent that alice was asked for can't be given any more.
@@ -264,17 +264,29 @@ describe('never a dead end', () => {
     expect(stale.text).toContain(link);
   });
 
+  it('an address that is none, and the end of a session, lead to the app that the browser was sent from last', async () => {
+    const { browser, page } = await begin(world());
+    await browser.submit(await signInAs(browser, page, 'alice'), '/consent');
+    const missing = await browser.open(`${world().issuer}/nothing`);
+    expect([titleOf(missing), missing.text.includes(link)]).toEqual(['Page not found', true]);
+    const ask = await browser.open(`${world().issuer}/oauth/logout`);
+    const out = await browser.submit(ask, '/oauth/logout/confirm', { logout: 'yes' });
+    expect(titleOf(out)).toBe('You’re signed out');
+    expect(out.text).toContain(`href="${HOME}" rel="noreferrer">Back to Web app</a>`);
+    expect((await newBrowser(world()).open(`${world().issuer}/nothing`)).text).not.toContain('Web app');
+  });
+
   it('a page of another browser, or with cookies off, says so', async () => {
     const { page } = await begin(world());
     const elsewhere = await newBrowser(world()).open(page.url);
-    expect([elsewhere.status, titleOf(elsewhere)]).toEqual([400, 'Your browser sent no cookie']);
+    expect([elsewhere.status, titleOf(elsewhere)]).toEqual([400, 'Cookies are required']);
     const { action, fields } = formOf(page, '/login');
     const posted = await newBrowser(world()).open(action, {
       method: 'POST',
       headers: FORM,
       body: new URLSearchParams({ ...fields, username: 'alice', password: PASSWORDS.alice }).toString(),
     });
-    expect([posted.status, titleOf(posted)]).toEqual([400, 'Your browser sent no cookie']);
+    expect([posted.status, titleOf(posted)]).toEqual([400, 'Cookies are required']);
   });
 
   it('leads nowhere but to the apps of the configuration, whatever the cookie says', async () => {

@@ -40,6 +40,7 @@ describe('a folder of views, while the service runs', () => {
           privacy_uri: 'https://acme.example/privacy',
           terms_uri: 'https://acme.example/terms',
           imprint_uri: 'https://acme.example/imprint',
+          support_uri: 'mailto:help@acme.example',
         },
       },
     });
@@ -109,7 +110,7 @@ describe('a folder of views, while the service runs', () => {
   it('is branded by the configuration alone', async () => {
     const { text } = await until(openLogin, (page) => page.text.includes('logo.'));
     expect(text).toContain('<title>Welcome · Acme ID</title>');
-    expect(text).toMatch(/<img class="brand-logo" src="[^"]+\/assets\/logo\.\w+\.svg" alt="Acme ID">/);
+    expect(text).toMatch(/<img class="brand-logo" src="[^"]+\/assets\/logo\.\w+\.svg" alt="">/);
     expect(text).toContain(
       '<source srcset="https://acme.example/dark.svg" media="(prefers-color-scheme: dark)">',
     );
@@ -120,6 +121,10 @@ describe('a folder of views, while the service runs', () => {
       imprint: 'Legal notice',
     }))
       expect(text).toContain(`<a href="https://acme.example/${name}" rel="noreferrer">${words}</a>`);
+    const help = '<a href="mailto:help@acme.example" rel="noreferrer">Need help?</a>';
+    expect(text).toContain(help);
+    const error = (await newBrowser(world).open(`${world.issuer}/nothing`)).text;
+    expect(error.split(help)).toHaveLength(2);
   });
 
   it('IN-01, IN-02: nothing of a form or a query becomes an option of the templates', async () => {

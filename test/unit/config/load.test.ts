@@ -303,6 +303,8 @@ describe('settings of the service', () => {
     ['cors: { allowed_origins: ["*"] }', 'exact origin'],
     ['branding: { color: red }', 'must be a color'],
     ['branding: { logo: "javascript:x" }', 'http or https'],
+    ['branding: { support_uri: "javascript:x" }', 'http or https'],
+    ['branding: { support_uri: help@acme.example }', 'with its scheme'],
     ['encryption_keys: [short]', '32 bytes, base64url'],
     [`encryption_keys: [${'A'.repeat(43)}]`, 'too weak'],
     ['cookie_keys: [changeme]', 'too weak'],

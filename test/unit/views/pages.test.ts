@@ -169,7 +169,7 @@ describe('the built-in pages', () => {
         { outcome: 'signed_out' },
         context,
       );
-      expect(html).toContain(`src="${url}" alt="Acme"`);
+      expect(html).toContain(`src="${url}" alt=""`);
     }
   });
 
@@ -455,6 +455,7 @@ describe('languages', () => {
       privacyUri: 'https://x/p',
       termsUri: 'https://x/t',
       imprintUri: 'https://x/i',
+      supportUri: 'https://x/s',
     };
     const html = pagesWith({ ...override({}), branding: branded }).render('login', LOGIN, { locale: 'xx' });
     for (const [, key = ''] of html.matchAll(/\[([\w.]+)\]/g)) used.add(key);
