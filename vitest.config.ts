@@ -10,6 +10,8 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           // Two cores, and many tests that wait for servers: a third file at once fills the gaps.
           maxWorkers: 3,
+          // A process takes one file after the other, with the modules that it has: importing them anew is a sixth of the work.
+          isolate: false,
         },
       },
       {

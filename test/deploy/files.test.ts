@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { freePort, startRedis } from '../servers.ts';
-import { postern } from '../unit/cli/terminal.ts';
+import { postern } from '../world/terminal.ts';
 import { execForm, parseDockerfile, textsOf, type Stage } from './dockerfile.ts';
 
 type Service = {

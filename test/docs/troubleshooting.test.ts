@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { FAULTS } from '../../src/doctor/faults.ts';
-import { postern } from '../unit/cli/terminal.ts';
+import { postern } from '../world/terminal.ts';
 import { basic, machineToken, post, refresh, signIn } from '../world/flows.ts';
 import { useWorld } from '../world/each-store.ts';
 import { API, CALLBACK, SECRETS } from '../world/world.ts';

@@ -10,7 +10,7 @@ import { judgeCookies, parseCookie } from '../../src/doctor/cookies.ts';
 import { checkStore } from '../../src/doctor/store.ts';
 import { checkPlainHttp, checkTls } from '../../src/doctor/tls.ts';
 import { freePort, startRedis } from '../servers.ts';
-import { postern } from '../unit/cli/terminal.ts';
+import { postern } from '../world/terminal.ts';
 import { startWorld, type World } from '../world/world.ts';
 import { makeFront, type Front } from './front.ts';
 

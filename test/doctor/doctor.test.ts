@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { postern } from '../unit/cli/terminal.ts';
+import { postern, useEnvironment } from '../world/terminal.ts';
 import { freePort } from '../servers.ts';
 import { basic } from '../world/flows.ts';
 import { startProcess } from '../world/process.ts';
@@ -23,14 +23,16 @@ type Running = Awaited<ReturnType<typeof writeWorldConfig>> & {
 let front: Front;
 let world: Running;
 let withPath: Running;
+const trusted = getCACertificates('default');
 
+useEnvironment(() => WORLD_ENV);
 beforeAll(async () => {
-  Object.assign(process.env, WORLD_ENV);
   front = await makeFront();
-  setDefaultCACertificates([...getCACertificates('default'), front.certificate]);
+  setDefaultCACertificates([...trusted, front.certificate]);
   [world, withPath] = await Promise.all([startBehind({}), startBehind({}, '/auth')]);
 });
 afterAll(async () => {
+  setDefaultCACertificates(trusted);
   await front.stop();
   await world.stop();
   await withPath.stop();

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { freePort, startRedis } from '../servers.ts';
-import { postern } from '../unit/cli/terminal.ts';
+import { postern } from '../world/terminal.ts';
 import { startWorld, type World } from '../world/world.ts';
 
 let world: World;

@@ -2,40 +2,32 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Writable, Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { run } from '../../src/cli/run.ts';
 import { freePort, type RedisServer, startRedis } from '../servers.ts';
 import { get, introspect, refresh, signIn } from '../world/flows.ts';
+import { postern as runHere, useEnvironment } from '../world/terminal.ts';
 import { startWorld, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 
 const PASSWORD = 'the-store-password';
 
 let folder: string;
 let server: RedisServer;
+useEnvironment(() => WORLD_ENV);
 beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'postern-store-cli-'));
   server = await startRedis({ password: PASSWORD });
-  Object.assign(process.env, WORLD_ENV, { TEST_STORE: server.url });
+  process.env['TEST_STORE'] = server.url;
 });
 afterEach(async () => {
+  delete process.env['TEST_STORE'];
   await server.stop();
   await rm(folder, { recursive: true, force: true });
 });
 
 async function postern(...args: readonly string[]) {
-  const output = { stdout: '', stderr: '' };
-  const into = (name: keyof typeof output) =>
-    new Writable({
-      write(chunk: Buffer, _encoding, done) {
-        output[name] += chunk.toString();
-        done();
-      },
-    });
-  const io = { stdin: Readable.from([]), stdout: into('stdout'), stderr: into('stderr') };
-  const code = await run(['node', 'postern', ...args], io);
-  expect(output.stdout + output.stderr).not.toContain(PASSWORD);
-  return { code, ...output };
+  const ended = await runHere(args);
+  expect(ended.stdout + ended.stderr).not.toContain(PASSWORD);
+  return ended;
 }
 
 async function config(store: string): Promise<string> {

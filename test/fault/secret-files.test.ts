@@ -6,7 +6,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { freePort } from '../servers.ts';
-import { postern } from '../unit/cli/terminal.ts';
+import { postern } from '../world/terminal.ts';
 import { machineToken } from '../world/flows.ts';
 import { runCli, startProcess, type ServiceProcess } from '../world/process.ts';
 import { SECRETS, WORLD_ENV, writeWorldConfig, type World } from '../world/world.ts';

@@ -2,8 +2,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTwoProcesses, type TwoProcesses } from '../attack/two-processes.ts';
 import { introspect, refresh, signIn, userinfo } from '../world/flows.ts';
-import { runCli } from '../world/process.ts';
+import { postern, useEnvironment } from '../world/terminal.ts';
+import { WORLD_ENV } from '../world/world.ts';
 import { begin, complete, signInAs, silently, titleOf } from './person.ts';
+
+useEnvironment(() => WORLD_ENV);
 
 describe.each(['lmdb', 'redis'] as const)('postern user sign-out, two processes on %s', (store) => {
   let two: TwoProcesses;
@@ -19,7 +22,7 @@ describe.each(['lmdb', 'redis'] as const)('postern user sign-out, two processes 
     const { browser } = await complete(first, 'alice', { scope: 'openid' });
     expect(await silently(first, browser, { scope: 'openid' })).toBe('signed in');
 
-    const done = await runCli(['user', 'sign-out', 'Alice', '--config', first.configFile, '--json']);
+    const done = await postern(['user', 'sign-out', 'Alice', '--config', first.configFile, '--json']);
     expect([done.code, done.stderr]).toEqual([0, '']);
     expect(JSON.parse(done.stdout)).toMatchObject({ username: 'alice', valid_after: expect.any(Number) });
 
@@ -44,7 +47,7 @@ describe.each(['lmdb', 'redis'] as const)('postern user sign-out, two processes 
     const { browser } = await complete(first, 'bob', { scope: 'openid' });
     expect(await silently(first, browser, { scope: 'openid' })).toBe('signed in');
     for (const verb of ['disable', 'enable']) {
-      const done = await runCli(['user', verb, 'bob', '--config', first.configFile]);
+      const done = await postern(['user', verb, 'bob', '--config', first.configFile]);
       expect([done.code, done.stderr]).toEqual([0, '']);
       expect(await silently(first, browser, { scope: 'openid' }), verb).toBe('login_required');
       for (const node of [first, second]) {
@@ -56,7 +59,7 @@ describe.each(['lmdb', 'redis'] as const)('postern user sign-out, two processes 
   });
 
   it('says when there is no such person', async () => {
-    const { code, stderr } = await runCli([
+    const { code, stderr } = await postern([
       'user',
       'sign-out',
       'nobody',

@@ -10,23 +10,26 @@ import { Browser, formOf, type Page } from '../world/browser.ts';
 import { AUTHORIZATION_REQUEST, introspect, refresh, userinfo } from '../world/flows.ts';
 import * as flows from '../world/flows.ts';
 import { runCli } from '../world/process.ts';
-import { startWorld, type World, writeWorldConfig } from '../world/world.ts';
+import { postern, useEnvironment } from '../world/terminal.ts';
+import { startWorld, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { begin, silently, titleOf } from './person.ts';
 
 const PASSWORD = 'river otter jazz 47';
 const OTHER = 'quiet lantern moss 12';
+
+useEnvironment(() => WORLD_ENV);
 
 async function user(
   world: Pick<World, 'configFile'>,
   [verb = '', ...rest]: readonly string[],
   input = '',
 ): Promise<{
-  readonly code: number | null;
+  readonly code: number;
   readonly stderr: string;
   readonly result: Record<string, unknown>;
 }> {
   const args = ['user', verb, ...rest, '--config', world.configFile, '--json'];
-  const { code, stdout, stderr } = await runCli(args, input);
+  const { code, stdout, stderr } = await postern(args, input);
   return { code, stderr, result: (stdout === '' ? {} : JSON.parse(stdout)) as Record<string, unknown> };
 }
 
@@ -223,7 +226,7 @@ describe('a login name that the file has as well', () => {
     const before = await startWorld({ store: redis.url });
     const id = await add(before, 'Ivan');
     await before.stop();
-    const { stdout } = await runCli(['user', 'hash', '-u', 'ivan', '--json'], OTHER);
+    const { stdout } = await postern(['user', 'hash', '-u', 'ivan', '--json'], OTHER);
     const { id: fileId, password_hash } = JSON.parse(stdout) as { id: string; password_hash: string };
     const users = path.join(folder, 'users.json');
     await writeFile(users, JSON.stringify({ users: [{ id: fileId, username: 'ivan', password_hash }] }));
@@ -271,7 +274,9 @@ describe('people of the store and the store itself', () => {
     const redis = await startRedis();
     const world = await startWorld();
     try {
-      const id = await add(world, 'judy');
+      // Processes of their own, because this one has the store open.
+      const added = await runCli(['user', 'add', 'judy', '--config', world.configFile, '--json'], PASSWORD);
+      const { id } = JSON.parse(added.stdout) as { id: string };
       await writeFile(path.join(world.folder, 'url'), redis.url);
       const to = `file:${path.join(world.folder, 'url')}`;
       const moved = await runCli(['store', 'migrate', '--config', world.configFile, '--to', to, '--json']);

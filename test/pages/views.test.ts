@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { formOf, type Page } from '../world/browser.ts';
 import { get } from '../world/flows.ts';
 import { PASSWORDS, type OpenWorld, startWorld } from '../world/world.ts';
-import { postern } from '../unit/cli/terminal.ts';
+import { postern } from '../world/terminal.ts';
 import { begin, newBrowser, signInAs, titleOf } from './person.ts';
 
 let folder: string;

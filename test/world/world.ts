@@ -3,13 +3,13 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { hashPassword } from '../../src/users/passwords.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Timer } from '../../src/keys/rotation.ts';
 import { createServer, type Server } from '../../src/server/server.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { freePort } from '../servers.ts';
+import { seedKeys } from './seed-keys.ts';
 import { assertNoSecrets, listen, type Told } from './told.ts';
 
 export const SECRETS = {
@@ -39,6 +39,8 @@ export type WorldOptions = {
   readonly rotationTimer?: Timer;
   /** So many more people: `person1` and so on, each with Alice's password. */
   readonly crowd?: number;
+  /** The service makes its keys itself; else it finds those of an earlier world in its store. */
+  readonly hasOwnKeys?: boolean;
   /** What the service gets in the place of its store. */
   readonly handStore?: (store: Store) => Store;
   /** Merged over the file, key by key. */
@@ -55,15 +57,11 @@ export type World = {
   stop(): Promise<void>;
 };
 
-let hashes: Promise<Record<keyof typeof PASSWORDS, string>> | undefined;
-
-async function passwordHashes() {
-  hashes ??= (async () => ({
-    alice: await hashPassword(PASSWORDS.alice),
-    bob: await hashPassword(PASSWORDS.bob),
-  }))();
-  return hashes;
-}
+/** What `postern user hash` makes of them. */
+const PASSWORD_HASHES = {
+  alice: '$argon2id$v=19$m=19456,t=2,p=1$iBolPZunqH7SxD7vT3JoyQ$Eg1jvhIcnHxguOWGJZHtDlZWFCYp41J9nmEJUL3SuXM',
+  bob: '$argon2id$v=19$m=19456,t=2,p=1$j17x405nv08wNXt0+NtvhQ$0C05gRukyWOUP34BiZ8LyZYzAN2jixk/m8Q8zUXTg4s',
+} as const;
 
 /** Writes a configuration file and its users into `folder`; a JSON file is a configuration file like any other. */
 export async function writeWorldConfig(
@@ -73,11 +71,7 @@ export async function writeWorldConfig(
 ) {
   const [port, managementPort] = ports;
   const issuer = options.issuer ?? `http://127.0.0.1:${port}`;
-  const passwords = await passwordHashes();
-  await writeFile(
-    path.join(folder, 'users.json'),
-    JSON.stringify({ users: people(passwords, options.crowd) }),
-  );
+  await writeFile(path.join(folder, 'users.json'), JSON.stringify({ users: people(options.crowd) }));
   const file = {
     issuer,
     listen: { host: '127.0.0.1', port },
@@ -133,6 +127,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld>
   const now = options.now ?? (() => Date.now());
   const told = listen();
   const openedStore = await openStore(config.store, now, told.telemetry.log);
+  if (options.hasOwnKeys !== true) await seedKeys(config, openedStore);
   const server = await createServer(
     { config },
     {
@@ -227,23 +222,23 @@ function clients() {
   ];
 }
 
-function people(passwords: Record<keyof typeof PASSWORDS, string>, crowd = 0) {
+function people(crowd = 0) {
   return [
     {
       id: PEOPLE.alice,
       username: 'alice',
-      password_hash: passwords.alice,
+      password_hash: PASSWORD_HASHES.alice,
       email: 'alice@example.com',
       email_verified: true,
       name: 'Alice Example',
       given_name: 'Alice',
       family_name: 'Example',
     },
-    { id: PEOPLE.bob, username: 'bob', password_hash: passwords.bob, email: 'bob@example.com' },
+    { id: PEOPLE.bob, username: 'bob', password_hash: PASSWORD_HASHES.bob, email: 'bob@example.com' },
     ...Array.from({ length: crowd }, (_, index) => ({
       id: `usr_${String(index + 1).padStart(20, '0')}`,
       username: `person${index + 1}`,
-      password_hash: passwords.alice,
+      password_hash: PASSWORD_HASHES.alice,
     })),
   ];
 }

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfig } from '../../../src/config/load.ts';
 import { digestOf, weakness } from '../../../src/config/secret-strength.ts';
-import { postern, posternTyped } from './terminal.ts';
+import { postern, posternTyped } from '../../world/terminal.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'postern-cli-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

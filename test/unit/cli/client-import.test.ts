@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import type { Client } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { digestOf } from '../../../src/config/secret-strength.ts';
-import { postern } from './terminal.ts';
+import { postern } from '../../world/terminal.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'postern-import-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

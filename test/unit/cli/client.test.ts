@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config/load.ts';
 import { createSecretUses } from '../../../src/oidc/secret-uses.ts';
 import { withStore } from '../../../src/store/open.ts';
-import { postern } from './terminal.ts';
+import { postern } from '../../world/terminal.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'postern-client-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { verify } from '@node-rs/argon2';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../../src/cli/configuration.ts';
-import { postern } from './terminal.ts';
+import { postern } from '../../world/terminal.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'postern-init-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { postern } from './terminal.ts';
+import { postern } from '../../world/terminal.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'postern-plan-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,8 +1,21 @@
-// A terminal for the command line: collects what is printed, and types. Owns no expectations.
+// The command line within this process: a tenth of what a process of its own costs.
 import { PassThrough } from 'node:stream';
-import { run } from '../../../src/cli/run.ts';
+import { afterAll, beforeAll } from 'vitest';
+import { run } from '../../src/cli/run.ts';
 
 export type Ended = { readonly code: number; readonly stdout: string; readonly stderr: string };
+
+/** The variables of this process, while the tests of a file or block run. */
+export function useEnvironment(values: () => Readonly<Record<string, string>>): void {
+  let set: Readonly<Record<string, string>> = {};
+  beforeAll(() => {
+    set = values();
+    Object.assign(process.env, set);
+  });
+  afterAll(() => {
+    for (const name of Object.keys(set)) delete process.env[name];
+  });
+}
 
 /** Runs `postern ARGS`, with `stdin` from a pipe. */
 export async function postern(args: readonly string[], stdin = ''): Promise<Ended> {
