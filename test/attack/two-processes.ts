@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { freePort, startRedis } from '../servers.ts';
 import { type ServiceProcess, startProcess } from '../world/process.ts';
-import { writeWorldConfig, type StoreName, type World } from '../world/world.ts';
+import { seedStore, writeWorldConfig, type StoreName, type World } from '../world/world.ts';
 import { GENEROUS } from './attacker.ts';
 
 export type TwoProcesses = {
@@ -34,6 +34,7 @@ export async function startTwoProcesses(
     const options = { store, issuer, config: { ...GENEROUS, log: { level: 'error' }, ...config } };
     // The management listener is on a port of its own choice, which no test needs.
     const written = await writeWorldConfig(own, options, [port, 0]);
+    if (running.length === 0) await seedStore(written.configFile);
     const node = await startProcess(written.configFile);
     running.push(node);
     return { ...written, folder: own, management: '', stop: async () => void (await node.end()) };

@@ -108,6 +108,14 @@ export const WORLD_ENV = {
   ),
 };
 
+/** Before the first process of a configuration starts, for which it then makes no keys. */
+export async function seedStore(configFile: string): Promise<void> {
+  const config = await loadConfig(configFile, { env: WORLD_ENV });
+  const store = await openStore(config.store, () => Date.now());
+  await seedKeys(config, store);
+  await store.close();
+}
+
 /** A world inside this process, which the test can look into. */
 export type OpenWorld = World & {
   /** What the service uses: LMDB forbids one process to open a folder twice. */
