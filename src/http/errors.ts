@@ -56,7 +56,8 @@ export function answerErrors(
     } catch (error) {
       const answer = toAnswer(error, ctx);
       if (answer.status >= 500) {
-        log.error({ requestId: ctx.state['requestId'], route: routeName(ctx), err: error }, 'request failed');
+        const route = routeName({ path: ctx.path, status: answer.status });
+        log.error({ requestId: ctx.state['requestId'], route, err: error }, 'request failed');
       }
       send(ctx, answer);
     }
