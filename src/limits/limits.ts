@@ -16,6 +16,7 @@ import { createSecretAttempts, type SecretAttempts } from './secret-attempts.ts'
 import {
   type BegunSignIn,
   createSignInAttempts,
+  SIGN_IN_LIMITS,
   type SignInAttempt,
   type SignInAttemptsParts,
 } from './sign-in-attempts.ts';
@@ -32,13 +33,25 @@ export class TooManyRequests extends Error {
 }
 
 /** Endpoints where a client shows its secret. */
-export type ClientEndpoint = 'token' | 'introspection' | 'revocation';
-/**
- * Endpoints that count by address; `pages` are the steps between an authorization request and its answer, `userinfo.unknown` is
- * userinfo without a valid token.
- */
-export type AddressEndpoint =
-  ClientEndpoint | 'userinfo' | 'userinfo.unknown' | 'authorization' | 'logout' | 'pages';
+const CLIENT_ENDPOINTS = ['token', 'introspection', 'revocation'] as const;
+export type ClientEndpoint = (typeof CLIENT_ENDPOINTS)[number];
+/** Endpoints that count by address; `pages` are the steps between an authorization request and its answer. */
+const ADDRESS_ENDPOINTS = [...CLIENT_ENDPOINTS, 'userinfo', 'authorization', 'logout', 'pages'] as const;
+/** `userinfo.unknown` is userinfo without a valid token. */
+export type AddressEndpoint = (typeof ADDRESS_ENDPOINTS)[number] | 'userinfo.unknown';
+
+/** Every name that `onLimited` may get. */
+export const LIMIT_NAMES: readonly string[] = [
+  ...ADDRESS_ENDPOINTS.map((endpoint) => `${endpoint}.address`),
+  ...['userinfo.unknown', 'authorization.network', 'logout.network'],
+  ...CLIENT_ENDPOINTS.flatMap((endpoint) =>
+    ['client', 'unknown', 'failures', 'address_failures'].map((kind) => `${endpoint}.${kind}`),
+  ),
+  ...SIGN_IN_LIMITS,
+];
+
+/** Whose request met a limit. The client is one of the configuration. */
+export type LimitedRequest = { readonly address: string; readonly client_id?: string };
 
 export interface Limits {
   /** Counts one request of this address; throws TooManyRequests. */
@@ -68,7 +81,7 @@ export type LimitsParts = {
   readonly hash: KeyedHash;
   readonly now: Clock;
   /** A limit was hit: its name, for logs and metrics. */
-  readonly onLimited: (limit: string) => void;
+  readonly onLimited: (limit: string, request: LimitedRequest) => void;
 };
 
 /** Failed secrets of one address over all clients: three times what one client may fail with. */
@@ -79,10 +92,6 @@ const PAGES_FACTOR = 10;
 const NETWORK_FACTOR = 10;
 
 const times = (rate: Rate, factor: number): Rate => ({ ...rate, limit: rate.limit * factor });
-
-/** Anybody can name a public client, so what one address does isn't counted against the others. */
-const subjectOf = ({ clientId, tokenEndpointAuthMethod }: Client, address: string) =>
-  tokenEndpointAuthMethod === 'none' ? `${clientId}\n${address}` : clientId;
 
 /**
  * Once for each process. The result makes the limits of one configuration; leases, known clients and what is counted during
@@ -117,14 +126,21 @@ function addressRateOf(endpoint: AddressEndpoint, rates: RateLimits): Rate {
 }
 
 function limitsOf(rates: RateLimits, { leases, secrets, signIn, onLimited }: Shared): Limits {
-  function refuse({ name, waitMs }: LimitRefusal): void {
-    onLimited(name);
+  function refuse({ name, waitMs }: LimitRefusal, request: LimitedRequest): void {
+    onLimited(name, request);
     if (!rates.dryRun) throw new TooManyRequests(Math.max(1, Math.ceil(waitMs / 1000)));
   }
 
-  async function take(name: string, rate: Rate, subject: string): Promise<void> {
-    const waitMs = await leases.take({ name, rate, subject });
-    if (waitMs > 0) refuse({ name, waitMs });
+  async function take(quota: Quota, request: LimitedRequest): Promise<void> {
+    const waitMs = await leases.take(quota);
+    if (waitMs > 0) refuse({ name: quota.name, waitMs }, request);
+  }
+
+  async function takeOfClient(name: string, rate: Rate, client: Client, address: string): Promise<void> {
+    const { clientId, tokenEndpointAuthMethod } = client;
+    // Anybody can name a public client, so what one address does isn't counted against the others.
+    const subject = tokenEndpointAuthMethod === 'none' ? `${clientId}\n${address}` : clientId;
+    await take({ name, rate, subject }, { address, client_id: clientId });
   }
 
   const clientRateOf = (endpoint: ClientEndpoint, client: Client) =>
@@ -145,18 +161,20 @@ function limitsOf(rates: RateLimits, { leases, secrets, signIn, onLimited }: Sha
   return {
     async takeAddress(endpoint, address) {
       const rate = addressRateOf(endpoint, rates);
-      await take(endpoint === 'userinfo.unknown' ? endpoint : `${endpoint}.address`, rate, address);
+      const name = endpoint === 'userinfo.unknown' ? endpoint : `${endpoint}.address`;
+      await take({ name, rate, subject: address }, { address });
       if (endpoint === 'authorization' || endpoint === 'logout') {
-        await take(`${endpoint}.network`, times(rate, NETWORK_FACTOR), networkOf(address));
+        const network = { rate: times(rate, NETWORK_FACTOR), subject: networkOf(address) };
+        await take({ name: `${endpoint}.network`, ...network }, { address });
       }
     },
     async takeClient(endpoint, client, address) {
-      await take(`${endpoint}.client`, clientRateOf(endpoint, client), subjectOf(client, address));
+      await takeOfClient(`${endpoint}.client`, clientRateOf(endpoint, client), client, address);
     },
     async takeUnknown(endpoint, client, address) {
       const rate =
         endpoint === 'introspection' ? rates.introspection.unknown : clientRateOf(endpoint, client);
-      await take(`${endpoint}.unknown`, rate, subjectOf(client, address));
+      await takeOfClient(`${endpoint}.unknown`, rate, client, address);
     },
     isKnownClient: (endpoint, clientId, address) => secrets.isKnown(failuresOf(endpoint, clientId, address)),
     async attemptSecret(endpoint, clientId, address, compare) {
@@ -165,7 +183,9 @@ function limitsOf(rates: RateLimits, { leases, secrets, signIn, onLimited }: Sha
         rate: times(rates[endpoint].failures, ADDRESS_FAILURES_FACTOR),
         subject: address,
       };
-      return secrets.attempt([failuresOf(endpoint, clientId, address), perAddress], refuse, compare);
+      const request = { address, client_id: clientId };
+      const refuseRequest = (refusal: LimitRefusal) => refuse(refusal, request);
+      return secrets.attempt([failuresOf(endpoint, clientId, address), perAddress], refuseRequest, compare);
     },
     takeSignInAttempt,
   };

@@ -58,7 +58,7 @@ export type SignInAttemptsParts = {
   readonly attempts: Attempts;
   readonly rates: SignInRates;
   /** Throws when the attempt is refused. */
-  readonly refuse: (refusal: LimitRefusal) => void;
+  readonly refuse: (refusal: LimitRefusal, attempt: Pick<SignInAttempt, 'address'>) => void;
 };
 
 /** Seconds until the next attempt after so many failures in a row. */
@@ -67,6 +67,15 @@ export function waitAfter(failures: number): number {
   if (failures < SLOWED_FROM) return Math.min(FIVE_MINUTES, 2 ** Math.min(20, failures - PACED_FROM));
   return Math.min(HOUR, FIVE_MINUTES * 2 ** Math.min(20, failures - SLOWED_FROM + 1));
 }
+
+/** The limits that an attempt can meet. */
+export const SIGN_IN_LIMITS: readonly string[] = [
+  'sign_in.consecutive_failures',
+  'sign_in.account_failures',
+  'sign_in.address_failures',
+  'sign_in.network_failures',
+  'sign_in.wait',
+];
 
 const of = (name: string, rate: Rate, subject: string): Quota => ({ name: `sign_in.${name}`, rate, subject });
 
@@ -150,7 +159,7 @@ export function createSignInAttempts({ counters, attempts, rates, refuse }: Sign
     if (refused !== undefined) {
       takeBack();
       failures = 0;
-      refuse(refused);
+      refuse(refused, { address: attempt.address });
     }
     return {
       failures,

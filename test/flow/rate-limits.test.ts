@@ -533,6 +533,17 @@ describe('rate_limits.dry_run', () => {
       .map(({ limit }) => limit);
     expect(new Set(limits)).toEqual(new Set(['token.address', 'token.client']));
   });
+
+  it('names the limit, the client and the address, in the log and in the audit trail', () => {
+    const logged = world()
+      .told.log.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
+      .find(({ msg, limit }) => msg === 'limit reached' && limit === 'token.client');
+    expect(logged).toMatchObject({ clientId: 'svc', address: '127.0.0.1', times: 1 });
+    const recorded = world()
+      .told.audit('limit_reached')
+      .find(({ limit }) => limit === 'token.client');
+    expect(recorded).toMatchObject({ client_id: 'svc', address: '127.0.0.1', times: 1 });
+  });
 });
 
 describe('limits over two services on one Redis', () => {

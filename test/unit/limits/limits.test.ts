@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Client, Rate, RateLimits } from '../../../src/config/config.ts';
-import { createLimits, type Limits, TooManyRequests } from '../../../src/limits/limits.ts';
+import { createLimits, LIMIT_NAMES, type Limits, TooManyRequests } from '../../../src/limits/limits.ts';
 import { createKeyedHash } from '../../../src/store/keyed-hash.ts';
 import { openLmdb } from '../../../src/store/lmdb/lmdb-store.ts';
 import { type CounterStore, type Store, StoreUnavailable } from '../../../src/store/store.ts';
@@ -46,12 +46,15 @@ let folder: string;
 let store: Store;
 let pepper = 0;
 const reported: string[] = [];
+const named = new Set<string>();
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'postern-limits-'));
   store = await openLmdb({ folder, now: () => Date.now() });
 });
 afterAll(async () => {
+  // A limit that isn't in the list has no series before it is hit.
+  expect([...named].filter((limit) => !LIMIT_NAMES.includes(limit))).toEqual([]);
   await store.close();
   await rm(folder, { recursive: true, force: true });
 });
@@ -68,7 +71,10 @@ function limitsOf(change: Partial<RateLimits> = {}, counters: CounterStore = sto
     counters,
     hash: createKeyedHash(Buffer.alloc(32, pepper)),
     now: () => Date.now(),
-    onLimited: (limit) => reported.push(limit),
+    onLimited(limit) {
+      reported.push(limit);
+      named.add(limit);
+    },
   })({ ...RATES, ...change });
 }
 
