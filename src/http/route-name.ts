@@ -1,9 +1,16 @@
 // What a request is called where it is counted and logged. A path that isn't ours has no name of its own: it may hold anything, also a
 // token that somebody put in the wrong place.
 import type { Context } from 'koa';
-import { findEndpoint } from '../config/endpoints.ts';
+import { ENDPOINT_TABLE, findEndpoint } from '../config/endpoints.ts';
+
+const UNKNOWN = 'unknown';
+
+/** Every name that there is. */
+export const ROUTE_NAMES: readonly string[] = [
+  ...new Set([...ENDPOINT_TABLE.map(({ name }) => name), UNKNOWN]),
+];
 
 /** After the edge has cut the issuer's own path off, and once the status is known. */
 export function routeName({ path, status }: Pick<Context, 'path' | 'status'>): string {
-  return (status === 404 ? undefined : findEndpoint(path)?.name) ?? 'unknown';
+  return (status === 404 ? undefined : findEndpoint(path)?.name) ?? UNKNOWN;
 }

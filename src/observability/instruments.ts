@@ -64,7 +64,23 @@ export function createInstruments(registers: Registry[]) {
     help: 'How often the store was found in an earlier state than it had been left in.',
     registers,
   });
-  return { requests, events, tokens, limits, store, storeErrors, rollbacks, signatures, reloads };
+  const workersEnded = new Counter({
+    name: 'postern_workers_ended_total',
+    help: 'Workers that ended without being asked to, before they served or later.',
+    registers,
+  });
+  return {
+    requests,
+    events,
+    tokens,
+    limits,
+    store,
+    storeErrors,
+    rollbacks,
+    signatures,
+    reloads,
+    workersEnded,
+  };
 }
 
 export function createLineInstruments(registers: Registry[]) {
@@ -108,6 +124,8 @@ export type Snapshot = {
     readonly at: number;
   }[];
   readonly secretUses: readonly { readonly clientId: string; readonly secret: string; readonly at: number }[];
+  /** Faults of the operator's views; pages are shown in their last good form. */
+  readonly viewFaults: number;
   /** Names of what is less safe at the store than it could be. */
   readonly storeWarnings: readonly string[];
 };
@@ -136,6 +154,11 @@ export function createSnapshotGauges(registers: Registry[]) {
     'client_id',
     'secret',
   ]);
+  const views = gauge(
+    'view_faults',
+    "Faults of the operator's views. Pages are shown in their last good form.",
+  );
+  const clock = gauge('clock_timestamp_seconds', "This machine's clock at the scrape.");
   const warnings = gauge(
     'store_warning',
     'What is less safe at the store than it could be; the log has the words.',
@@ -149,6 +172,8 @@ export function createSnapshotGauges(registers: Registry[]) {
       current.set(snapshot.configurationIsCurrent ? 1 : 0);
       for (const { setting, blocks } of snapshot.pending) pending.set({ setting, blocks: String(blocks) }, 1);
       ready.set(snapshot.ready ? 1 : 0);
+      views.set(snapshot.viewFaults);
+      clock.set(Date.now() / 1000);
       for (const { kid, state, createdAt } of snapshot.keys) keys.set({ kid, state }, createdAt);
       for (const warning of snapshot.storeWarnings) warnings.set({ warning }, 1);
       // Nothing is later or earlier than that, so no alert is.

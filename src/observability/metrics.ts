@@ -1,6 +1,7 @@
 // The functions by which the service counts and measures, and the text that Prometheus scrapes, of one process or several.
 // Names and labels are in instruments.ts.
 import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client';
+import { AUDIT_EVENTS } from './audit.ts';
 import {
   createDamageCounter,
   createInstruments,
@@ -23,6 +24,9 @@ export interface Metrics {
   readonly signed: (seconds: number) => void;
   readonly reload: (outcome: 'taken' | 'refused') => void;
   readonly lineLost: () => void;
+  readonly workerEnded: () => void;
+  /** A failure that is the first of its kind counts from 0: `rate()` doesn't see a series that is born with it. */
+  startAtZero(known: KnownLabels): void;
   /** How much of it isn't written yet; asked at each scrape. */
   watchLines(to: 'log' | 'audit', bytes: () => number): void;
   /** Where a snapshot comes from; asked at each scrape. */
@@ -30,6 +34,16 @@ export interface Metrics {
   /** Of this process, in prom-client's own form, which `toText` adds up. */
   read(): Promise<ProcessMetrics>;
 }
+
+/** The values of labels, as far as they are known before anything happens. */
+export type KnownLabels = {
+  readonly routes: readonly string[];
+  readonly limits: readonly string[];
+  readonly storeOperations: readonly string[];
+};
+
+/** What the service answers when it fails. */
+const FAILURES = [500, 503];
 
 /** Opaque; may cross a process boundary as JSON. */
 export type ProcessMetrics = readonly object[];
@@ -42,8 +56,18 @@ export function createMetrics(): Metrics {
   const registers = [register];
   collectDefaultMetrics({ register, eventLoopMonitoringPrecision: 20 });
 
-  const { requests, events, tokens, limits, store, storeErrors, rollbacks, signatures, reloads } =
-    createInstruments(registers);
+  const {
+    requests,
+    events,
+    tokens,
+    limits,
+    store,
+    storeErrors,
+    rollbacks,
+    signatures,
+    reloads,
+    workersEnded,
+  } = createInstruments(registers);
   const { lost, waiting } = createLineInstruments(registers);
   const damaged = createDamageCounter(registers);
   const snapshots = createSnapshotGauges(registers);
@@ -73,6 +97,15 @@ export function createMetrics(): Metrics {
     signed: (seconds) => signatures.observe(seconds),
     reload: (outcome) => reloads.inc({ outcome }),
     lineLost: () => lost.inc(),
+    workerEnded: () => workersEnded.inc(),
+    startAtZero({ routes, limits: names, storeOperations }) {
+      for (const route of routes) for (const status of FAILURES) requests.zero({ route, status });
+      for (const limit of names) limits.inc({ limit }, 0);
+      for (const operation of storeOperations) storeErrors.inc({ operation }, 0);
+      for (const event of Object.keys(AUDIT_EVENTS))
+        for (const outcome of ['success', 'failure']) events.inc({ event, outcome }, 0);
+      for (const outcome of ['taken', 'refused']) reloads.inc({ outcome }, 0);
+    },
     watchLines: (to, bytes) => void lines.set(to, bytes),
     describe(source) {
       snapshot = source;

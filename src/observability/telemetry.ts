@@ -1,5 +1,6 @@
 // Log, audit trail and metrics of one process, opened and closed together; where each is written, and in which format.
 import { type Audit, type AuditEvent, type AuditFields, createAudit, type Outcome } from './audit.ts';
+import { watchDescriptors } from './descriptors.ts';
 import { Lines } from './lines.ts';
 import { createLog, type Log, type LogLevel } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
@@ -48,6 +49,7 @@ export async function openTelemetry({ log, audit, worker }: TelemetrySettings): 
     if (error === undefined) return processLog.info('the audit trail is written again');
     processLog.error({ err: error }, "the audit trail can't be written: its records wait in memory");
   }
+  watchDescriptors(processLog);
   metrics.watchLines('log', () => logLines.waitingBytes());
   if (auditLines !== undefined) metrics.watchLines('audit', () => auditLines.waitingBytes());
 

@@ -44,7 +44,8 @@ export class Primary {
           log: telemetry.log,
           job: () => ({ started: config, loaded: this.#loaded }),
           onTaken: (taken) => this.#follow(taken),
-          onEnded: (counted) => {
+          onEnded: (counted, wasStopped) => {
+            if (!wasStopped) telemetry.metrics.workerEnded();
             this.#ended = this.#ended.then((before) => addUp([before, counted]));
           },
         }),
@@ -61,6 +62,7 @@ export class Primary {
         nextKeyStepAt: undefined,
         secretExpiries: [],
         secretUses: [],
+        viewFaults: 0,
         storeWarnings: [],
       };
     });

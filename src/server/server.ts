@@ -4,16 +4,19 @@ import type { Config } from '../config/config.ts';
 import { keepUntilRestart } from '../config/restart.ts';
 import { passwordThreads } from '../config/threads.ts';
 import { createManagementApp, type Status } from '../http/management.ts';
+import { ROUTE_NAMES } from '../http/route-name.ts';
 import { createListener, type Listener } from '../http/server.ts';
 import { createTryOut } from '../http/try-out.ts';
 import { changeKeySettings, openKeys, type OpenKeys } from '../keys/open-keys.ts';
 import { createRotation, type Timer } from '../keys/rotation.ts';
+import { LIMIT_NAMES } from '../limits/limits.ts';
 import { createReportedLimits } from '../limits/report.ts';
 import { toText } from '../observability/metrics.ts';
 import { silentTelemetry, type Telemetry } from '../observability/telemetry.ts';
 import { rememberProven } from '../oidc/client-authentication.ts';
 import { createTombstoneSeconds } from '../oidc/lifetimes.ts';
 import { createSecretUses } from '../oidc/secret-uses.ts';
+import { STORE_OPERATIONS } from '../store/measured.ts';
 import { openStore } from '../store/open.ts';
 import type { Clock, Store } from '../store/store.ts';
 import { createAccountStates } from '../users/account-state.ts';
@@ -141,6 +144,7 @@ async function compose(config: Config, { config: wanted, hash = '' }: First, par
       timing: settings.timing,
       uses: shared.uses,
       store,
+      viewFaults: serving()?.views.faultCount() ?? 0,
     }),
   );
   await rotation.start();
@@ -201,6 +205,11 @@ function createLifecycle(parts: LifecycleParts): Pick<Server, 'start' | 'stop'> 
 /** Counters, leases and proven secrets are kept here, so that a replacement doesn't reset them. */
 function createSharedServices(parts: Parts, maySign: () => boolean): SharedServices {
   const { store, hash, now, telemetry } = parts;
+  telemetry.metrics.startAtZero({
+    routes: ROUTE_NAMES,
+    limits: LIMIT_NAMES,
+    storeOperations: STORE_OPERATIONS,
+  });
   const passwords = createPasswords(passwordThreads(), PASSWORDS_WAITING);
   return {
     now,

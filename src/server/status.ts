@@ -118,10 +118,11 @@ export type SnapshotParts = {
   readonly timing: Timing;
   readonly uses: SecretUses;
   readonly store: Store;
+  readonly viewFaults: number;
 };
 
 export function snapshotOf(parts: SnapshotParts): Snapshot {
-  const { config, rotation, timing, uses, store } = parts;
+  const { config, rotation, timing, uses, store, viewFaults } = parts;
   const now = store.clock.now();
   const { problems, configuration: status } = parts.status;
   const ring = rotation.ring();
@@ -148,6 +149,7 @@ export function snapshotOf(parts: SnapshotParts): Snapshot {
       ),
     ),
     secretUses: uses.seen(),
+    viewFaults,
     storeWarnings: store.warnings?.() ?? [],
   };
 }

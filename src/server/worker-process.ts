@@ -27,8 +27,8 @@ export type KeptWorkerParts = {
   readonly log: Log;
   readonly job: () => Omit<Job, 'worker'>;
   readonly onTaken: (loaded: Job['loaded']) => void;
-  /** The counters of a process that ended, as of its last answer. */
-  readonly onEnded: (counted: ProcessMetrics) => void;
+  /** The counters of a process that ended, as of its last answer, and whether it was asked to. */
+  readonly onEnded: (counted: ProcessMetrics, wasStopped: boolean) => void;
 };
 
 export class KeptWorker {
@@ -140,7 +140,7 @@ export class KeptWorker {
     this.#worker = undefined;
     this.#servingSince = undefined;
     for (const resolve of this.#waiting.values()) resolve(undefined);
-    onEnded(this.counted);
+    onEnded(this.counted, this.#stopping.signal.aborted);
     this.counted = [];
     return { reason: this.#refusal ?? ended, isSteady: servedMs > STEADY_AFTER_MS };
   }

@@ -2,11 +2,33 @@
 import { inSpan } from '../observability/trace.ts';
 import type { CounterStore, DocumentStore, RecordStore, Store } from './store.ts';
 
-/** Told of each operation, as `records.find`, after it ended. */
-export type OnOperation = (operation: string, seconds: number, failed: boolean) => void;
+/** As metrics and spans call them. */
+export const STORE_OPERATIONS = [
+  'records.save',
+  'records.find',
+  'records.find_by_alias',
+  'records.consume',
+  'records.exchange',
+  'records.destroy',
+  'records.revoke_grant',
+  'documents.get',
+  'documents.list',
+  'documents.put',
+  'documents.remove',
+  'counters.increment',
+  'counters.read',
+  'counters.set',
+  'counters.remove',
+  'ping',
+] as const;
+
+type StoreOperation = (typeof STORE_OPERATIONS)[number];
+
+/** Called after each operation. */
+export type OnOperation = (operation: StoreOperation, seconds: number, failed: boolean) => void;
 
 export function measured(store: Store, onOperation: OnOperation): Store {
-  async function run<T>(operation: string, work: () => Promise<T>): Promise<T> {
+  async function run<T>(operation: StoreOperation, work: () => Promise<T>): Promise<T> {
     const startedAt = performance.now();
     let failed = true;
     try {

@@ -21,12 +21,20 @@ export type Views = {
   readonly readAt: number;
   readonly pages: Pages;
   readonly assets: Assets;
+  /** How many faults of the operator's files were found since they were last read. */
+  readonly faultCount: () => number;
   /** The views as the files are now. What is broken keeps its last good form, and is reported. */
   readonly reloaded: (settings: ViewsSettings) => Views;
 };
 
 /** Reads everything now. Throws when the built-in views aren't whole. */
 export function createViews({ issuer, onProblem, ...options }: ViewsParts): Views {
+  let faultCount = 0;
+  function report(problem: ViewProblem): void {
+    faultCount += 1;
+    onProblem(problem);
+  }
+
   function assetsFor(assets: Assets) {
     return {
       assetUrl: (name: string) => `${issuer}/${assets.url(name)}`,
@@ -39,8 +47,10 @@ export function createViews({ issuer, onProblem, ...options }: ViewsParts): View
       readAt,
       pages,
       assets,
+      faultCount: () => faultCount,
       reloaded(settings) {
         const now = Date.now();
+        faultCount = 0;
         const next = reloadAssets(assets, settings);
         return viewsOf(now, pages.reloaded({ ...settings, ...assetsFor(next) }), next);
       },
@@ -52,12 +62,12 @@ export function createViews({ issuer, onProblem, ...options }: ViewsParts): View
       return assets.reloaded(settings);
     } catch (cause) {
       const message = cause instanceof Error ? cause.message : String(cause);
-      onProblem({ file: settings.overrideFolder ?? '', message, cause });
+      report({ file: settings.overrideFolder ?? '', message, cause });
       return assets;
     }
   }
 
   const readAt = Date.now();
   const assets = createAssets(options);
-  return viewsOf(readAt, createPages({ ...options, ...assetsFor(assets), onProblem }), assets);
+  return viewsOf(readAt, createPages({ ...options, ...assetsFor(assets), onProblem: report }), assets);
 }

@@ -15,7 +15,7 @@ type Rules = { readonly groups: readonly { readonly rules: readonly { alert: str
 function metricOfRule(): string {
   const { groups } = parse(readFileSync('deploy/prometheus/alerts.yaml', 'utf8')) as Rules;
   const rule = groups.flatMap(({ rules }) => rules).find(({ alert }) => alert === 'PosternStoreWentBack');
-  const [, metric] = /^increase\((\w+)\[1h\]\) > 0$/.exec(rule?.expr ?? '') ?? [];
+  const [, metric] = /^increase\((\w+)\{job="postern"\}\[1h\]\) > 0$/.exec(rule?.expr ?? '') ?? [];
   if (metric === undefined) throw new Error(`the rule has another form: ${rule?.expr ?? 'there is none'}`);
   return metric;
 }

@@ -347,17 +347,18 @@ describe('two workers of their own', () => {
       );
     const scrape = async () => {
       const text = await (await fetch(`${world.management}/metrics`)).text();
-      const count = (name: string) => Number(new RegExp(`^${name}\\{.*\\} (\\d+)$`, 'm').exec(text)?.[1]);
+      const count = (name: string) => Number(new RegExp(`^${name}.* (\\d+)$`, 'm').exec(text)?.[1]);
       return {
         tokens: count('postern_tokens_issued_total'),
-        requests: count('postern_http_request_duration_seconds_count'),
+        requests: count('postern_http_request_duration_seconds_count\\{route="token",status="200"'),
+        ended: count('postern_workers_ended_total'),
         processes: [...text.matchAll(/^process_resident_memory_bytes\{worker="(\w+)"\}/gm)].map(
           ([, worker]) => worker,
         ),
       };
     };
     await issue();
-    const all = { tokens: 10, requests: 10, processes: ['primary', '1', '2'] };
+    const all = { tokens: 10, requests: 10, ended: 0, processes: ['primary', '1', '2'] };
     expect(await scrape()).toEqual(all);
 
     const [, second] = await workersOf(world);
@@ -369,15 +370,15 @@ describe('two workers of their own', () => {
       const third = configuration.workers?.[1];
       return status === 'ready' && third?.pid !== second?.pid && third;
     });
-    expect(await scrape()).toEqual(all);
+    expect(await scrape()).toEqual({ ...all, ended: 1 });
     await issue();
-    const twice = { ...all, tokens: 20, requests: 20 };
+    const twice = { ...all, tokens: 20, requests: 20, ended: 1 };
     expect(await scrape()).toEqual(twice);
 
     process.kill(another.pid, 'SIGKILL');
     await until('its end', 10, () => Promise.resolve(!isAlive(another.pid)));
-    const { tokens, requests } = await scrape();
-    expect([tokens, requests]).toEqual([20, 20]);
+    const { tokens, requests, ended } = await scrape();
+    expect([tokens, requests, ended]).toEqual([20, 20, 2]);
   });
 });
 

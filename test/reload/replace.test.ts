@@ -1,5 +1,7 @@
 // What a replacement keeps and what a failed one changes, inside this process: the whole is reload.test.ts and rotation.test.ts.
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import http from 'node:http';
+import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import type { KeySet } from '../../src/keys/key-set.ts';
@@ -110,5 +112,22 @@ describe('a replacement that succeeds', () => {
       replace({ views: 'changed' }),
     ]);
     expect(await title()).toContain('Second');
+  });
+
+  it('of the views counts what is broken in them, until it is mended', async () => {
+    world = await startWorld({ config: { views: 'own' } });
+    const faults = async () => {
+      const metrics = await (await fetch(`${world.management}/metrics`)).text();
+      return Number(/^postern_view_faults (\d+)$/m.exec(metrics)?.[1]);
+    };
+    const put = async (text: string) => {
+      await mkdir(path.join(world.folder, 'own'), { recursive: true });
+      await writeFile(path.join(world.folder, 'own/error.ejs'), text);
+      await world.server.replace({ views: 'changed' });
+    };
+    await put('<%= model. %>');
+    expect(await faults()).toBeGreaterThan(0);
+    await put(await readFile('views/error.ejs', 'utf8'));
+    expect(await faults()).toBe(0);
   });
 });
