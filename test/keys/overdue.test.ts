@@ -12,7 +12,8 @@ type Rules = { readonly groups: readonly { readonly rules: readonly { alert: str
 function readRule(): { readonly metric: string; readonly seconds: number } {
   const { groups } = parse(readFileSync('deploy/prometheus/alerts.yaml', 'utf8')) as Rules;
   const rule = groups.flatMap(({ rules }) => rules).find(({ alert }) => alert === 'PosternSigningKeyOverdue');
-  const [, metric, seconds] = /^time\(\) - (\w+)\{job="postern"\} > (\d+)$/.exec(rule?.expr.trim() ?? '') ?? [];
+  const [, metric, seconds] =
+    /^time\(\) - (\w+)\{job="postern"\} > (\d+)$/.exec(rule?.expr.trim() ?? '') ?? [];
   if (metric === undefined) throw new Error(`the rule has another form: ${rule?.expr ?? 'there is none'}`);
   return { metric, seconds: Number(seconds) };
 }
