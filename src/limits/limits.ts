@@ -43,7 +43,9 @@ export type AddressEndpoint = (typeof ADDRESS_ENDPOINTS)[number] | 'userinfo.unk
 /** Every name that `onLimited` may get. */
 export const LIMIT_NAMES: readonly string[] = [
   ...ADDRESS_ENDPOINTS.map((endpoint) => `${endpoint}.address`),
-  ...['userinfo.unknown', 'authorization.network', 'logout.network'],
+  'userinfo.unknown',
+  'authorization.network',
+  'logout.network',
   ...CLIENT_ENDPOINTS.flatMap((endpoint) =>
     ['client', 'unknown', 'failures', 'address_failures'].map((kind) => `${endpoint}.${kind}`),
   ),

@@ -9,102 +9,60 @@ export const OTHER_CLIENTS = 'other';
 
 /** What happens, as it happens. */
 export function createInstruments(registers: Registry[]) {
-  const requests = new Histogram({
-    name: 'postern_http_request_duration_seconds',
-    help: 'Requests by route and status, and how long they took.',
-    labelNames: ['route', 'status'],
-    buckets: SECONDS,
-    registers,
-  });
-  const events = new Counter({
-    name: 'postern_security_events_total',
-    help: 'Security events, as the audit trail has them.',
-    labelNames: ['event', 'outcome'],
-    registers,
-  });
-  const tokens = new Counter({
-    name: 'postern_tokens_issued_total',
-    help: `Successful answers of the token endpoint. Clients after the first ${MAX_CLIENT_LABELS} count as "${OTHER_CLIENTS}".`,
-    labelNames: ['grant_type', 'client_id'],
-    registers,
-  });
-  const limits = new Counter({
-    name: 'postern_limit_hits_total',
-    help: 'Requests beyond a limit, answered with 429 unless rate_limits.dry_run is on.',
-    labelNames: ['limit'],
-    registers,
-  });
-  const store = new Histogram({
-    name: 'postern_store_operation_duration_seconds',
-    help: 'Operations of the store.',
-    labelNames: ['operation'],
-    buckets: SECONDS,
-    registers,
-  });
-  const storeErrors = new Counter({
-    name: 'postern_store_errors_total',
-    help: 'Operations of the store that failed.',
-    labelNames: ['operation'],
-    registers,
-  });
-  const signatures = new Histogram({
-    name: 'postern_signature_duration_seconds',
-    help: 'Signing of access tokens, with the wait for a thread.',
-    buckets: SECONDS,
-    registers,
-  });
-  const reloads = new Counter({
-    name: 'postern_configuration_reloads_total',
-    help: 'Changed configurations by what became of them.',
-    labelNames: ['outcome'],
-    registers,
-  });
-  const rollbacks = new Counter({
-    name: 'postern_store_rollbacks_total',
-    help: 'How often the store was found in an earlier state than it had been left in.',
-    registers,
-  });
-  const workersEnded = new Counter({
-    name: 'postern_workers_ended_total',
-    help: 'Workers that ended without being asked to, before they served or later.',
-    registers,
-  });
+  const counter = <Label extends string = never>(name: string, help: string, labels: Label[] = []) =>
+    new Counter<Label>({ name: `postern_${name}`, help, labelNames: labels, registers });
+  const histogram = <Label extends string = never>(name: string, help: string, labels: Label[] = []) =>
+    new Histogram<Label>({ name: `postern_${name}`, help, labelNames: labels, buckets: SECONDS, registers });
   return {
-    requests,
-    events,
-    tokens,
-    limits,
-    store,
-    storeErrors,
-    rollbacks,
-    signatures,
-    reloads,
-    workersEnded,
+    requests: histogram(
+      'http_request_duration_seconds',
+      'Requests by route and status, and how long they took.',
+      ['route', 'status'],
+    ),
+    events: counter('security_events_total', 'Security events, as the audit trail has them.', [
+      'event',
+      'outcome',
+    ]),
+    tokens: counter(
+      'tokens_issued_total',
+      `Successful answers of the token endpoint. Clients after the first ${MAX_CLIENT_LABELS} count as "${OTHER_CLIENTS}".`,
+      ['grant_type', 'client_id'],
+    ),
+    limits: counter(
+      'limit_hits_total',
+      'Requests beyond a limit, answered with 429 unless rate_limits.dry_run is on.',
+      ['limit'],
+    ),
+    store: histogram('store_operation_duration_seconds', 'Operations of the store.', ['operation']),
+    storeErrors: counter('store_errors_total', 'Operations of the store that failed.', ['operation']),
+    rollbacks: counter(
+      'store_rollbacks_total',
+      'How often the store was found in an earlier state than it had been left in.',
+    ),
+    damaged: counter(
+      'damaged_records_total',
+      'Stored records that could not be read and counted as absent.',
+      ['kind'],
+    ),
+    signatures: histogram(
+      'signature_duration_seconds',
+      'Signing of access tokens, with the wait for a thread.',
+    ),
+    reloads: counter('configuration_reloads_total', 'Changed configurations by what became of them.', [
+      'outcome',
+    ]),
+    workersEnded: counter(
+      'workers_ended_total',
+      'Workers that ended without being asked to, before they served or later.',
+    ),
+    lost: counter('lines_lost_total', 'Lines of the log or the audit trail that could not be written.'),
+    waiting: new Gauge({
+      name: 'postern_lines_waiting_bytes',
+      help: "Lines of the log or the audit trail that aren't written yet. If it stays above 0, they can't be written.",
+      labelNames: ['to'],
+      registers,
+    }),
   };
-}
-
-export function createLineInstruments(registers: Registry[]) {
-  const lost = new Counter({
-    name: 'postern_lines_lost_total',
-    help: 'Lines of the log or the audit trail that could not be written.',
-    registers,
-  });
-  const waiting = new Gauge({
-    name: 'postern_lines_waiting_bytes',
-    help: "Lines of the log or the audit trail that aren't written yet. If it stays above 0, they can't be written.",
-    labelNames: ['to'],
-    registers,
-  });
-  return { lost, waiting };
-}
-
-export function createDamageCounter(registers: Registry[]): Counter<'kind'> {
-  return new Counter({
-    name: 'postern_damaged_records_total',
-    help: 'Stored records that could not be read and counted as absent.',
-    labelNames: ['kind'],
-    registers,
-  });
 }
 
 /** What is known only when somebody asks. `at` is in epoch seconds. */

@@ -3,9 +3,7 @@
 import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client';
 import { AUDIT_EVENTS } from './audit.ts';
 import {
-  createDamageCounter,
   createInstruments,
-  createLineInstruments,
   createSnapshotGauges,
   MAX_CLIENT_LABELS,
   OTHER_CLIENTS,
@@ -56,20 +54,7 @@ export function createMetrics(): Metrics {
   const registers = [register];
   collectDefaultMetrics({ register, eventLoopMonitoringPrecision: 20 });
 
-  const {
-    requests,
-    events,
-    tokens,
-    limits,
-    store,
-    storeErrors,
-    rollbacks,
-    signatures,
-    reloads,
-    workersEnded,
-  } = createInstruments(registers);
-  const { lost, waiting } = createLineInstruments(registers);
-  const damaged = createDamageCounter(registers);
+  const of = createInstruments(registers);
   const snapshots = createSnapshotGauges(registers);
 
   const labelledClients = new Set<string>();
@@ -83,35 +68,35 @@ export function createMetrics(): Metrics {
   const lines = new Map<string, () => number>();
   let snapshot: (() => Promise<Snapshot>) | undefined;
   return {
-    request: (route, status, seconds) => requests.observe({ route, status }, seconds),
-    event: (event, outcome) => events.inc({ event, outcome }),
+    request: (route, status, seconds) => of.requests.observe({ route, status }, seconds),
+    event: (event, outcome) => of.events.inc({ event, outcome }),
     tokenIssued: (grantType, clientId) =>
-      tokens.inc({ grant_type: grantType, client_id: clientLabel(clientId) }),
-    limitHit: (limit) => limits.inc({ limit }),
+      of.tokens.inc({ grant_type: grantType, client_id: clientLabel(clientId) }),
+    limitHit: (limit) => of.limits.inc({ limit }),
     storeOperation(operation, seconds, failed) {
-      store.observe({ operation }, seconds);
-      if (failed) storeErrors.inc({ operation });
+      of.store.observe({ operation }, seconds);
+      if (failed) of.storeErrors.inc({ operation });
     },
-    storeRolledBack: () => rollbacks.inc(),
-    recordDamaged: (kind) => damaged.inc({ kind }),
-    signed: (seconds) => signatures.observe(seconds),
-    reload: (outcome) => reloads.inc({ outcome }),
-    lineLost: () => lost.inc(),
-    workerEnded: () => workersEnded.inc(),
-    startAtZero({ routes, limits: names, storeOperations }) {
-      for (const route of routes) for (const status of FAILURES) requests.zero({ route, status });
-      for (const limit of names) limits.inc({ limit }, 0);
-      for (const operation of storeOperations) storeErrors.inc({ operation }, 0);
+    storeRolledBack: () => of.rollbacks.inc(),
+    recordDamaged: (kind) => of.damaged.inc({ kind }),
+    signed: (seconds) => of.signatures.observe(seconds),
+    reload: (outcome) => of.reloads.inc({ outcome }),
+    lineLost: () => of.lost.inc(),
+    workerEnded: () => of.workersEnded.inc(),
+    startAtZero({ routes, limits, storeOperations }) {
+      for (const route of routes) for (const status of FAILURES) of.requests.zero({ route, status });
+      for (const limit of limits) of.limits.inc({ limit }, 0);
+      for (const operation of storeOperations) of.storeErrors.inc({ operation }, 0);
       for (const event of Object.keys(AUDIT_EVENTS))
-        for (const outcome of ['success', 'failure']) events.inc({ event, outcome }, 0);
-      for (const outcome of ['taken', 'refused']) reloads.inc({ outcome }, 0);
+        for (const outcome of ['success', 'failure']) of.events.inc({ event, outcome }, 0);
+      for (const outcome of ['taken', 'refused']) of.reloads.inc({ outcome }, 0);
     },
     watchLines: (to, bytes) => void lines.set(to, bytes),
     describe(source) {
       snapshot = source;
     },
     async read() {
-      for (const [to, bytes] of lines) waiting.set({ to }, bytes());
+      for (const [to, bytes] of lines) of.waiting.set({ to }, bytes());
       if (snapshot !== undefined) snapshots.set(await snapshot());
       return register.getMetricsAsJSON();
     },

@@ -97,8 +97,9 @@ async function compose(config: Config, { config: wanted, hash = '' }: First, par
   const management = createListener('management', config.management);
 
   // The application that serves, and how it is replaced.
+  const first = { config, views: openViews(config, telemetry), hasNewKeys: keyStore.isNew };
   const { replace, serving } = createReplacing({
-    first: { config, views: openViews(config, telemetry), hasNewKeys: keyStore.isNew },
+    first,
     shared,
     status: configuration,
     async swap(app, next) {
@@ -138,13 +139,11 @@ async function compose(config: Config, { config: wanted, hash = '' }: First, par
 
   metrics.describe(async () =>
     snapshotOf({
-      config: serving()?.config ?? config,
+      ...(serving() ?? first),
+      ...shared,
       status: await status(),
       rotation,
       timing: settings.timing,
-      uses: shared.uses,
-      store,
-      viewFaults: serving()?.views.faultCount() ?? 0,
     }),
   );
   await rotation.start();

@@ -12,6 +12,7 @@ import { type Store, StoreUnavailable, StoreUnfit } from '../store/store.ts';
 import { measured } from '../store/measured.ts';
 import type { Snapshot } from '../observability/instruments.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
+import type { Views } from '../views/views.ts';
 
 /** Why the service isn't ready, one line each; empty when it is. */
 export async function problemsOf(
@@ -118,11 +119,11 @@ export type SnapshotParts = {
   readonly timing: Timing;
   readonly uses: SecretUses;
   readonly store: Store;
-  readonly viewFaults: number;
+  readonly views: Pick<Views, 'faultCount'>;
 };
 
 export function snapshotOf(parts: SnapshotParts): Snapshot {
-  const { config, rotation, timing, uses, store, viewFaults } = parts;
+  const { config, views, rotation, timing, uses, store } = parts;
   const now = store.clock.now();
   const { problems, configuration: status } = parts.status;
   const ring = rotation.ring();
@@ -149,7 +150,7 @@ export function snapshotOf(parts: SnapshotParts): Snapshot {
       ),
     ),
     secretUses: uses.seen(),
-    viewFaults,
+    viewFaults: views.faultCount(),
     storeWarnings: store.warnings?.() ?? [],
   };
 }
