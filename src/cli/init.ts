@@ -31,7 +31,7 @@ export function registerInit(program: Command, io: CliIo): void {
         .argParser(checked(issuerFault)),
     )
     .addOption(
-      new Option('-u, --username <name>', 'the first person').default('admin').argParser(checked(labelFault)),
+      new Option('-u, --username <name>', 'the first person').default('alice').argParser(checked(labelFault)),
     )
     .option('--ask-password', 'take the password from the terminal or stdin instead of making one')
     .addOption(jsonOption())

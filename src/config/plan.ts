@@ -62,7 +62,7 @@ function comparable({ config, folder }: PlanSide): Readonly<Record<string, unkno
     viewsFolder: undefined,
     views: viewsFolder === undefined ? undefined : relative(folder, viewsFolder),
     store: locationOf(store, folder),
-    audit: audit.to === 'file' ? { to: 'file', file: relative(folder, audit.file) } : audit,
+    audit: audit.to === 'file' ? `file:${relative(folder, audit.file)}` : audit.to,
     rateLimits: inNotation(rateLimits),
     clients: config.clients.map((client) => ({
       ...client,

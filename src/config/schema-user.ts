@@ -89,7 +89,7 @@ export function parseClaims(
   return {
     faults: parsed.error.issues.map((issue) =>
       issue.code === 'unrecognized_keys'
-        ? `${issue.keys.join(', ')}: there is no such claim`
+        ? `${issue.keys.join(', ')}: there is no such claim. Known are ${Object.keys(claimsSchema.shape).join(', ')}`
         : `${issue.path.join('.')}: ${issue.message}`,
     ),
   };

@@ -192,7 +192,11 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
       [['add', 'henry'], 'Henry-Postern-2026', 'first that somebody would guess'],
       [['add', 'henry'], 'x'.repeat(1025), 'at most 1024'],
       [['add', 'henry', '--claim', 'email=no'], PASSWORD, 'email: must be an email address'],
-      [['add', 'henry', '--claim', 'sub=usr_x'], PASSWORD, 'sub: there is no such claim'],
+      [
+        ['add', 'henry', '--claim', 'sub=usr_x'],
+        PASSWORD,
+        'sub: there is no such claim. Known are email, email_verified, name, given_name',
+      ],
       [['password', 'carol'], 'passwordpassword', 'first that somebody would guess'],
       [['password', 'alice'], PASSWORD, 'change that file instead'],
       [['delete', 'alice'], '', path.join(world.folder, 'users.json')],

@@ -20,7 +20,7 @@ describe('postern init', () => {
     const file = join(folder, 'config/postern.yaml');
     expect(await postern(['check', '--config', file])).toMatchObject({ code: 0, stderr: '' });
     const { users, clients, encryptionKeys, notices } = await readConfig(file);
-    expect(users.map(({ username }) => username)).toEqual(['admin']);
+    expect(users.map(({ username }) => username)).toEqual(['alice']);
     await expect(verify(users[0]?.passwordHash ?? '', stdout.trim())).resolves.toBe(true);
     expect([clients, notices, encryptionKeys[0]?.length]).toEqual([[], [], 32]);
     expect(stderr).toContain(`postern serve --config ${file}`);
@@ -99,7 +99,7 @@ describe('postern init', () => {
   it('prints JSON', async () => {
     const { stdout, stderr } = await postern(['init', newFolder(), '--json']);
     expect(JSON.parse(stdout)).toMatchObject({
-      username: 'admin',
+      username: 'alice',
       password: expect.any(String),
       files: expect.any(Array),
     });

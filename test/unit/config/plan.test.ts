@@ -226,11 +226,15 @@ describe('a plan', () => {
       'cors: { allowed_origins: [https://app.example] }',
       'features: { client_credentials: false }',
       'management: { port: 4001 }',
+      'audit: file:audit.jsonl',
     ]) {
       const [before, after] = [await side(PUBLIC), await side(`${PUBLIC}${yaml}\n`)];
       expect(toPlan(before, after, NOW).items, yaml).toHaveLength(1);
       expect(toPlan(after, before, NOW).items, yaml).toHaveLength(1);
     }
+    expect(lines(await planOf(PUBLIC, `${PUBLIC}audit: file:audit.jsonl\n`))).toEqual([
+      'change audit: stdout becomes file:audit.jsonl: takes effect at the next start',
+    ]);
     const logo = client({ logo_uri: 'https://app.example/l.svg' });
     expect(lines(await planOf(`${PUBLIC}clients:\n${client()}`, `${PUBLIC}clients:\n${logo}`))).toEqual([
       'change clients[web].logo_uri: nothing becomes https://app.example/l.svg',
