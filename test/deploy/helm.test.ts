@@ -1,0 +1,323 @@
+// The Helm chart, linted and rendered over the three values files of deploy/helm/ci, with a real helm: that of the path, or the
+// one that .ci/helm makes. No cluster is asked.
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { freePort } from '../servers.ts';
+import { startProcess } from '../world/process.ts';
+import { postern } from '../world/terminal.ts';
+import { execForm, parseDockerfile, textsOf } from './dockerfile.ts';
+
+const CHART = 'deploy/helm';
+/** A helm that is made from its module names an old Kubernetes of its own accord. */
+const KUBERNETES = ['--kube-version', '1.31.0'];
+
+type Mount = { readonly name: string; readonly mountPath: string };
+type Source = { readonly secret?: { readonly name: string; readonly items?: readonly { path: string }[] } };
+type Volume = {
+  readonly name: string;
+  readonly projected?: { defaultMode: number; sources: readonly Source[] };
+};
+type Probe = { readonly httpGet: { readonly path: string; readonly port: string } };
+type Container = Record<'startupProbe' | 'readinessProbe' | 'livenessProbe', Probe> & {
+  readonly image: string;
+  readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly securityContext: unknown;
+  readonly volumeMounts: readonly Mount[];
+};
+type Pod = {
+  readonly automountServiceAccountToken: boolean;
+  readonly securityContext: unknown;
+  readonly containers: readonly [Container];
+  readonly volumes: readonly Volume[];
+};
+type Labels = Readonly<Record<string, string>>;
+type Rendered = {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly labels: Labels };
+  readonly data: Readonly<Record<string, string>>;
+  readonly spec: {
+    readonly replicas: number;
+    readonly strategy: { readonly type: string };
+    readonly template: { readonly metadata: { readonly labels: Labels }; readonly spec: Pod };
+    readonly selector: Labels & { readonly matchLabels: Labels };
+    readonly podSelector: { readonly matchLabels: Labels };
+    readonly ingress: unknown;
+    readonly egress: unknown;
+    readonly rules: readonly { host: string; http: { paths: readonly { path: string }[] } }[];
+  };
+};
+type Configuration = {
+  readonly issuer: string;
+  readonly store: string;
+  readonly listen: { readonly port: number };
+  readonly management: { readonly port: number };
+};
+
+const run = promisify(execFile);
+
+async function findHelm(): Promise<string | undefined> {
+  const goPath = process.env['GOPATH'] ?? path.join(homedir(), 'go');
+  const folders = [...(process.env['PATH'] ?? '').split(path.delimiter), path.join(goPath, 'bin')];
+  return folders.map((folder) => path.join(folder, 'helm')).find((file) => existsSync(file));
+}
+
+const helm = await findHelm();
+if (helm === undefined)
+  process.stderr.write('NOT DONE: there is no helm, so the chart is not rendered; .ci/helm makes one\n');
+
+async function render(values: string, ...more: readonly string[]): Promise<readonly Rendered[]> {
+  const file = `${CHART}/ci/${values}-values.yaml`;
+  const { stdout } = await run(helm ?? '', ['template', 'idp', CHART, ...KUBERNETES, '-f', file, ...more]);
+  return parseAllDocuments(stdout).map((document) => document.toJS() as Rendered);
+}
+
+function only(rendered: readonly Rendered[], kind: string): Rendered {
+  const [found, ...others] = rendered.filter((one) => one.kind === kind);
+  if (found === undefined || others.length > 0) throw new Error(`not one ${kind}`);
+  return found;
+}
+
+const configurationOf = (rendered: readonly Rendered[]): string =>
+  only(rendered, 'ConfigMap').data['postern.yaml'] ?? '';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'postern-helm-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+it('the chart has the version of the package', async () => {
+  const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
+  expect(parse(await readFile(`${CHART}/Chart.yaml`, 'utf8'))).toMatchObject({
+    version,
+    appVersion: version,
+  });
+});
+
+describe.skipIf(helm === undefined)('the Helm chart', () => {
+  it('has no complaint from helm lint, and refuses a misspelt value', async () => {
+    const lint = (values: string, ...more: readonly string[]) =>
+      run(helm ?? '', ['lint', '--strict', CHART, ...KUBERNETES, '-f', `${CHART}/ci/${values}`, ...more]);
+    const files = await readdir(`${CHART}/ci`);
+    expect(files).toHaveLength(3);
+    for (const file of files) await lint(file);
+    await expect(lint('embedded-values.yaml', '--set', 'replica=2')).rejects.toMatchObject({
+      stdout: expect.stringContaining("'replica' not allowed") as unknown,
+    });
+  });
+
+  it.each(['embedded', 'redis', 'everything'])(
+    '%s: `postern check` has nothing against the configuration, and all that it names is mounted',
+    async (values) => {
+      const rendered = await render(values);
+      const text = configurationOf(rendered);
+      const own = path.join(folder, values);
+      await mkdir(path.join(own, 'views'), { recursive: true });
+      await writeFile(path.join(own, 'users.yaml'), '[]\n');
+      await writeFile(
+        path.join(own, 'postern.yaml'),
+        text.replace('/etc/postern-views', path.join(own, 'views')),
+      );
+      const { code, stderr } = await postern([
+        'check',
+        '--no-secrets',
+        '--config',
+        path.join(own, 'postern.yaml'),
+      ]);
+      expect([code, stderr]).toEqual([0, '']);
+
+      const { spec: pod } = only(rendered, 'Deployment').spec.template;
+      const [container] = pod.containers;
+      const names = container.volumeMounts.map(({ name }) => name);
+      expect(pod.volumes.map(({ name }) => name).toSorted((a, b) => a.localeCompare(b))).toEqual(
+        names.toSorted((a, b) => a.localeCompare(b)),
+      );
+      const mounted = container.volumeMounts.map(({ mountPath }) => mountPath);
+      expect(mounted).toEqual(expect.arrayContaining(['/etc/postern', '/var/lib/postern', '/tmp']));
+      const paths = [...text.matchAll(/(?:file:|lmdb:|views: )(\/\S+)/g)].map(([, name = '']) => name);
+      for (const name of paths)
+        expect(
+          mounted.some((place) => name === place || path.dirname(name) === place),
+          name,
+        ).toBe(true);
+      for (const { projected } of pod.volumes) expect(projected?.defaultMode ?? 0o440).toBe(0o440);
+      const projected = pod.volumes.flatMap((volume) => volume.projected?.sources ?? []);
+      const items = projected.flatMap(({ secret }) => secret?.items?.map((item) => item.path) ?? []);
+      expect(items.includes('redis.url')).toBe(text.includes('store: file:/run/postern/secrets/redis.url'));
+      expect(items.includes('users.yaml')).toBe(text.includes('users_from: users.yaml'));
+    },
+  );
+
+  it.each(['embedded', 'redis', 'everything'])(
+    '%s: runs as the user of the image, without rights, in the image that is built',
+    async (values) => {
+      const rendered = await render(values);
+      const [user = '', group = ''] = textsOf(await lastStage(), 'USER')[0]?.split(':') ?? [];
+      const { spec: pod } = only(rendered, 'Deployment').spec.template;
+      const [container] = pod.containers;
+      expect(pod.automountServiceAccountToken).toBe(false);
+      expect(pod.securityContext).toMatchObject({
+        runAsNonRoot: true,
+        runAsUser: Number(user),
+        runAsGroup: Number(group),
+        fsGroup: Number(group),
+        seccompProfile: { type: 'RuntimeDefault' },
+      });
+      expect(container.securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+      expect(container.image).toMatch(/postern:0\.1\.0$/);
+      const configuration = parse(configurationOf(rendered)) as Configuration;
+      expect(
+        Object.fromEntries(container.ports.map(({ name, containerPort }) => [name, containerPort])),
+      ).toEqual({
+        http: configuration.listen.port,
+        management: configuration.management.port,
+      });
+    },
+  );
+
+  it.each(['embedded', 'redis', 'everything'])('%s: every selector finds the pods', async (values) => {
+    const rendered = await render(values);
+    const { labels } = only(rendered, 'Deployment').spec.template.metadata;
+    const selectors = rendered.flatMap(({ kind, spec }) => {
+      if (kind === 'Service') return [spec.selector];
+      if (kind === 'NetworkPolicy') return [spec.podSelector.matchLabels];
+      return kind === 'Deployment' || kind === 'PodDisruptionBudget' ? [spec.selector.matchLabels] : [];
+    });
+    expect(selectors.length).toBeGreaterThan(2);
+    for (const selector of selectors) expect(labels).toMatchObject(selector);
+    const monitored = rendered.find(({ kind }) => kind === 'ServiceMonitor')?.spec.selector.matchLabels;
+    const services = rendered.filter(
+      ({ kind, metadata }) =>
+        kind === 'Service' &&
+        Object.entries(monitored ?? { none: '' }).every(([name, value]) => metadata.labels[name] === value),
+    );
+    expect(services.map(({ metadata }) => metadata.name)).toEqual(
+      values === 'everything' ? ['idp-postern-metrics'] : [],
+    );
+  });
+
+  it('asks probes of paths that the service answers', async () => {
+    const rendered = await render('embedded');
+    const [port, management] = [await freePort(), await freePort()];
+    const secrets = path.join(folder, 'secrets');
+    await mkdir(secrets);
+    for (const name of ['encryption', 'cookie']) {
+      const key = Buffer.from(`32 bytes for ${name}`.padEnd(32, 'kqzwvx9J7')).toString('base64url');
+      await writeFile(path.join(secrets, `${name}.key`), key);
+      await chmod(path.join(secrets, `${name}.key`), 0o440);
+    }
+    const config = path.join(folder, 'postern.yaml');
+    await writeFile(
+      config,
+      configurationOf(rendered)
+        .replaceAll('/run/postern/secrets', secrets)
+        .replace('/var/lib/postern', path.join(folder, 'data'))
+        .replace('port: 3000', `port: ${port}`)
+        .replace('port: 3001', `port: ${management}`),
+    );
+    const [container] = only(rendered, 'Deployment').spec.template.spec.containers;
+    const { startupProbe, readinessProbe, livenessProbe } = container;
+    const service = await startProcess(config);
+    try {
+      for (const { httpGet } of [startupProbe, readinessProbe, livenessProbe]) {
+        expect(httpGet.port).toBe('management');
+        // The kubelet asks the pod's address, with it as the Host.
+        expect((await fetch(`http://127.0.0.1:${management}${httpGet.path}`)).status, httpGet.path).toBe(200);
+      }
+    } finally {
+      await service.end();
+    }
+    expect(startupProbe.httpGet.path).toBe('/readyz');
+    expect(livenessProbe.httpGet.path).toBe('/healthz');
+  });
+
+  it('gives one replica the volume to itself, and several a budget and no volume', async () => {
+    const kinds = async (values: string) => (await render(values)).map(({ kind }) => kind);
+    expect(await kinds('embedded')).toContain('PersistentVolumeClaim');
+    expect(await kinds('embedded')).not.toContain('PodDisruptionBudget');
+    expect(await kinds('redis')).toContain('PodDisruptionBudget');
+    expect(await kinds('redis')).not.toContain('PersistentVolumeClaim');
+    expect(only(await render('embedded'), 'Deployment').spec.strategy.type).toBe('Recreate');
+  });
+
+  it('lets in whom the values name, and no one at the management port but Prometheus', async () => {
+    const ingress = async (values: string) => only(await render(values), 'NetworkPolicy').spec.ingress;
+    const namespace = (name: string) => ({
+      namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } },
+    });
+    expect(await ingress('embedded')).toEqual([{ ports: [{ port: 'http' }] }]);
+    expect(await ingress('everything')).toEqual([
+      { ports: [{ port: 'http' }], from: [namespace('ingress-nginx')] },
+      { ports: [{ port: 'management' }], from: [namespace('monitoring')] },
+    ]);
+  });
+
+  it('sends the paths of an issuer with a path to the service, and those that discovery needs', async () => {
+    const rules = async (values: string) =>
+      only(await render(values), 'Ingress').spec.rules.map(({ host, http }) => [
+        host,
+        http.paths.map((one) => one.path),
+      ]);
+    expect(await rules('redis')).toEqual([['id.example.com', ['/']]]);
+    expect(await rules('everything')).toEqual([
+      [
+        'example.com',
+        ['/auth', '/.well-known/openid-configuration/auth', '/.well-known/oauth-authorization-server/auth'],
+      ],
+    ]);
+  });
+
+  it('is installed by the commands that deploy/README.md prints', async () => {
+    const text = await readFile('deploy/README.md', 'utf8');
+    const [, block = ''] = /```sh\n([^`]*helm install[^`]*)```/.exec(text) ?? [];
+    const checkout = path.join(folder, 'checkout');
+    const bin = path.join(folder, 'bin');
+    await cp('deploy', path.join(checkout, 'deploy'), { recursive: true });
+    await mkdir(bin);
+    // No cluster: kubectl's words are kept, and what helm would install is rendered.
+    const made = path.join(folder, 'kubectl');
+    const stub = { mode: 0o755 };
+    await writeFile(path.join(bin, 'kubectl'), `#!/bin/sh\nprintf '%s\\n' "$@" >> ${made}\n`, stub);
+    await writeFile(
+      path.join(bin, 'helm'),
+      `#!/bin/sh\nverb=$1; shift; [ $verb = install ] && verb=template\n${helm} $verb "$@" ${KUBERNETES.join(' ')}\n`,
+      stub,
+    );
+    await run('sh', ['-ec', block.replace(/^\$EDITOR.*$/m, '')], {
+      cwd: checkout,
+      env: { ...process.env, PATH: `${bin}:${process.env['PATH'] ?? ''}` },
+    });
+    const words = await readFile(made, 'utf8');
+    const keys = [...words.matchAll(/^--from-literal=\w+\.key=(.*)$/gm)].map(([, key = '']) => key);
+    expect(keys.map((key) => Buffer.from(key, 'base64url').length)).toEqual([32, 32]);
+    const { metadata } = only(await render('redis'), 'Deployment');
+    expect(words).toContain(`deploy/${metadata.name}\n`);
+  });
+
+  it.each([
+    ['no issuer', ['--set', 'issuer='], /issuer: say the public address/],
+    ['http', ['--set', 'issuer=http://id.example.com'], /issuer/],
+    ['two processes on one volume', ['--set', 'replicas=2'], /needs redis\.existingSecret/],
+    ['a key that follows from values', ['--set', 'config.store=lmdb:/x'], /config\.store: this key/],
+    ['metrics that no one may read', ['--set', 'serviceMonitor.enabled=true'], /metricsFrom/],
+  ])('refuses %s', async (_, more, message) => {
+    await expect(render('embedded', ...more)).rejects.toThrow(message);
+  });
+});
+
+async function lastStage() {
+  const stage = parseDockerfile(await readFile('deploy/Dockerfile', 'utf8')).at(-1);
+  if (stage === undefined) throw new Error('no stage');
+  expect(execForm(textsOf(stage, 'CMD')[0] ?? '')).toEqual(['serve']);
+  return stage;
+}
