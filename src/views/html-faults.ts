@@ -7,15 +7,19 @@ const TAG =
   /<([a-zA-Z][a-zA-Z0-9-]*)((?:\s+[^\s"'<>=/]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>]+))?)*)\s*\/?>/g;
 const ATTRIBUTE = /([^\s"'<>=/]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>]+)))?/g;
 
-/** `token`: the name of the hidden field that every form must have; undefined for a page whose forms need none. */
-export function htmlFaults(html: string, token: string | undefined): string[] {
-  return tagsOf(html).flatMap((tag) => [
-    ...policyFaults(tag),
-    ...(tag.name === 'form' && token !== undefined ? formFaults(tag, token) : []),
-  ]);
+/** What the content security policy would stop. */
+export function policyFaults(html: string): string[] {
+  return tagsOf(html).flatMap(stoppedIn);
 }
 
-function policyFaults({ name, attributes }: Tag): string[] {
+/** Forms of a page that would be refused. Its model names their targets, and has their token where they need one. */
+export function formFaults(html: string, model: object): string[] {
+  const token = ['xsrf', 'csrf'].find((field) => field in model);
+  if (token === undefined) return [];
+  return tagsOf(html).flatMap((tag) => (tag.name === 'form' ? refusedForm(tag, token, model) : []));
+}
+
+function stoppedIn({ name, attributes }: Tag): string[] {
   const faults: string[] = [];
   if (name === 'script' && !attributes.has('src'))
     faults.push('the content security policy stops scripts inside the page: use a file in assets/');
@@ -26,12 +30,15 @@ function policyFaults({ name, attributes }: Tag): string[] {
   return faults;
 }
 
-function formFaults({ attributes, rest }: Tag, token: string): string[] {
+function refusedForm({ attributes, rest }: Tag, token: string, model: object): string[] {
   const action = attributes.get('action') ?? '';
   const [inner = ''] = rest.split(/<\/form/i);
   const faults: string[] = [];
-  if (attributes.get('method')?.toLowerCase() !== 'post')
+  if (attributes.get('method')?.toLowerCase() !== 'post') {
+    // A form to somewhere else may search, for instance.
+    if (!Object.values(model).includes(action)) return [];
     faults.push(`the form to ${action} must be method="post"`);
+  }
   if (!tagsOf(inner).some((field) => field.attributes.get('name') === token))
     faults.push(`the form to ${action} lacks the hidden field ${token}: it would be refused`);
   return faults;

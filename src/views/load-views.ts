@@ -3,6 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Branding } from '../config/config.ts';
 import { COLORS_CSS } from './assets.ts';
+import { formFaults } from './html-faults.ts';
 import { type BrandingModel, PAGE_NAMES, type PageModels, type PageName } from './models.ts';
 import { PAGE_STATES } from './samples.ts';
 import { compileTemplates } from './templates.ts';
@@ -93,7 +94,9 @@ function tryOut(read: LoadedViews, { builtIn, report, render, previous }: Loadin
   for (const page of PAGE_NAMES) {
     try {
       for (const { name, model } of PAGE_STATES) {
-        if (name === page) render(read, whole, page, model);
+        if (name !== page) continue;
+        const [fault] = formFaults(render(read, whole, page, model), model);
+        if (fault !== undefined) throw new Error(fault);
       }
       sets.set(page, whole);
     } catch (cause) {

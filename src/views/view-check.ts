@@ -5,7 +5,8 @@ import path from 'node:path';
 import type { Branding } from '../config/config.ts';
 import { suggest } from '../config/suggestion.ts';
 import { isAssetName } from './assets.ts';
-import { htmlFaults } from './html-faults.ts';
+import { cssFaults } from './css-faults.ts';
+import { formFaults, policyFaults } from './html-faults.ts';
 import { PAGE_MODELS } from './models.ts';
 import { createPages } from './pages.ts';
 import { PAGE_STATES } from './samples.ts';
@@ -38,6 +39,7 @@ export function checkViews(options: ViewCheckOptions): readonly ViewFault[] {
     ...unknownFiles(options, files),
     ...[...files].flatMap(([name, file]) => (name.endsWith('.ejs') ? rawOutput(name, file) : [])),
     ...localeFaults(options, files),
+    ...stylesheetFaults(options, files),
     ...renderFaults(options, files),
     ...outdated(options),
   ];
@@ -85,6 +87,17 @@ function includesOf(name: string, file: string): string[] {
     const full = path.posix.extname(target) === '' ? `${target}.ejs` : target;
     return [path.posix.join(path.posix.dirname(name), full), path.posix.normalize(full).replace(/^\/+/, '')];
   });
+}
+
+function stylesheetFaults({ builtInFolder }: ViewCheckOptions, files: Files): ViewFault[] {
+  const names = new Set([...listViewFiles(builtInFolder).keys(), ...files.keys()]);
+  return [...files].flatMap(([name, file]) =>
+    /^assets\/[^/]+\.css$/.test(name)
+      ? cssFaults(readFileSync(file, 'utf8'), (asset) => names.has(`assets/${asset}`)).map(
+          ({ line, message }) => error(name, message, line),
+        )
+      : [],
+  );
 }
 
 function rawOutput(name: string, file: string): ViewFault[] {
@@ -175,8 +188,7 @@ function renderFaults(
       };
       const strict = toStrictModel(model, PAGE_MODELS[name], 'model', onUnknown) as typeof model;
       const html = pages.render(name, strict, { locale, languageUrl: (tag) => `?lang=${tag}` });
-      const token = ['xsrf', 'csrf'].find((field) => field in model);
-      for (const message of htmlFaults(html, token))
+      for (const message of [...policyFaults(html), ...formFaults(html, model)])
         faults.push(error(`${name}.ejs`, `${message} (as in "${title}")`));
     }
   }

@@ -72,7 +72,12 @@ describe('a folder of views, while the service runs', () => {
       '<h1>Ours</h1><%- include("partials/sentence", { key: "login.lead", values: { client: "x" } }) %>',
     );
     expect(titleOf(await until(openLogin, (page) => titleOf(page) === 'Ours'))).toBe('Ours');
-    for (const broken of ['<% if (', '<%= nope %>', '<%- include("nothing") %>']) {
+    for (const broken of [
+      '<% if (',
+      '<%= nope %>',
+      '<%- include("nothing") %>',
+      '<h1>No token</h1><form method="post" action="<%= model.action %>"></form>',
+    ]) {
       world.told.log.length = 0;
       put('login.ejs', broken);
       await until(
@@ -272,7 +277,31 @@ describe('postern views', () => {
     ['a slip in a name', 'logn.ejs', '', 'did you mean login.ejs?'],
     ['a file in the wrong folder', 'branding.css', '', 'did you mean assets/branding.css?'],
     ['an asset that is not served', 'assets/notes.txt', '', 'is not served'],
-    ['a broken template', 'login.ejs', '<% if (', 'login.ejs'],
+    ['a broken template', 'login.ejs', '\n<% if ( %>', 'login.ejs:2 a { or ( is not closed'],
+    [
+      'a stylesheet of another site',
+      'assets/branding.css',
+      '/* @import "x" */\n@import url("https://fonts.example/inter.css");',
+      'branding.css:2 the content security policy stops stylesheets from https://fonts.example/inter.css',
+    ],
+    [
+      'a font of another site',
+      'assets/branding.css',
+      '@font-face { font-family: x; src: url(//fonts.example/x.woff2) }',
+      'stops fonts from //fonts.example/x.woff2',
+    ],
+    [
+      'an image without https',
+      'assets/branding.css',
+      'a { background: url(http://x.example/a.png) }',
+      'stops images',
+    ],
+    [
+      'an image that is not there',
+      'assets/branding.css',
+      'a { background: url(nope.png) }',
+      'branding.css:1 There is no asset nope.png',
+    ],
     ['an unknown name', 'partials/foot.ejs', '<%= modle.x %>', 'modle is not defined'],
     [
       'an unknown field',
@@ -318,6 +347,10 @@ describe('postern views', () => {
     put('login.ejs', `<%- include('partials/mine') -%>${readFileSync('views/login.ejs', 'utf8')}`);
     put('partials/mine.ejs', '');
     put('assets/font.woff2', 'x');
+    put(
+      'assets/branding.css',
+      '@import "./style.css"; @font-face { src: url(font.woff2) } a { mask: url(#m), url("https://x.example/a.png") }',
+    );
     put('README.md', 'ours');
     expect(await views('check')).toMatchObject({ code: 0, stderr: '' });
   });

@@ -347,6 +347,35 @@ describe('a broken template of an operator', () => {
     expect(problems[0]?.message).toContain('modle is not defined');
   });
 
+  it.each([
+    ['one\n\n<p><%= model. %></p>\nfour', 3, "Unexpected token ')'"],
+    ['one\n<% const a = ; -%>\n<% b() %>', 2, "Unexpected token ';'"],
+    ['<%# fine -%>\n<%_ for (const x of [1]) { _%>\n<%= x %>\n', 4, 'a { or ( is not closed'],
+    ['<%= page %>\n<p>\n<% if (true)\n<%= page %>', 3, '<% without its %>'],
+    ['<%% is text\n<%= "<%% too" %>\n<% let let %>', 3, 'Unexpected strict mode reserved word'],
+  ])('%j is reported with its line and its cause', (text, line, cause) => {
+    pagesWith(override({ 'login.ejs': text }));
+    const file = path.join(folder, 'override', 'login.ejs');
+    expect(problems.map(({ message }) => message)).toEqual([`${file}:${line}\n\n${cause}`]);
+  });
+
+  it('whose form would be refused keeps the last good page; a form to somewhere else may be as it likes', () => {
+    const search = '<form action="https://acme.example/search"><input name="q"></form>';
+    const good = override({ 'login.ejs': `Ours ${search}` });
+    let pages = pagesWith(good);
+    expect(problems).toEqual([]);
+    for (const form of [
+      '<form method="post" action="<%= model.action %>">',
+      '<form action="<%= model.action %>">',
+    ]) {
+      problems = [];
+      write('override', { 'login.ejs': `${form}</form>` });
+      pages = pages.reloaded({ ...good, branding: { name: 'Acme ID' } });
+      expect(pages.render('login', LOGIN, context)).toMatch(/^Ours/);
+      expect(problems).toMatchObject([{ file: 'login.ejs', message: expect.stringContaining(LOGIN.action) }]);
+    }
+  });
+
   it('that is a partial: each page falls back whole', () => {
     const pages = pagesWith(override({ 'partials/head.ejs': '<%= nope.nope %>' }));
     for (const state of PAGE_STATES) expect(renderState(pages, state)).toBe(renderState(pagesWith(), state));
