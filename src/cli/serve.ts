@@ -3,13 +3,13 @@ import cluster from 'node:cluster';
 import { extname } from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
-import { DEMO_CLIENT_SECRET, DEMO_PASSWORD, DEMO_PASSWORD_HASH, DEMO_TRY_PATH } from '../config/demo.ts';
+import { DEMO_CLIENT_SECRET } from '../config/demo.ts';
 import { secretWarnings } from '../config/secret-expiry.ts';
 import { loadInThread } from '../config/load-in-thread.ts';
 import { watchConfig } from '../config/watch.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import { findDemo } from '../http/try-out.ts';
+import { demoPersonOf, findDemo, tryUrlOf } from '../http/try-out.ts';
 import type { Server } from '../server/server.ts';
 import type { Log } from '../observability/log.ts';
 import { isMistake } from '../observability/mistakes.ts';
@@ -168,7 +168,7 @@ async function untilStopped(): Promise<void> {
 }
 
 function welcome(config: Config): string {
-  const { issuer, listen, management, notices, users } = config;
+  const { issuer, listen, management, notices } = config;
   const lines = [
     'Postern is up.',
     '',
@@ -180,9 +180,9 @@ function welcome(config: Config): string {
   const demo = findDemo(config);
   if (demo !== undefined) {
     lines.push('', `  demo client  ${demo.client.clientId}  secret ${DEMO_CLIENT_SECRET}`);
-    const person = users.find(({ passwordHash }) => passwordHash === DEMO_PASSWORD_HASH);
-    if (person !== undefined) lines.push(`  demo person  ${person.username}  password ${DEMO_PASSWORD}`);
-    lines.push(`  try it       ${new URL(DEMO_TRY_PATH, demo.callback).href}`);
+    const person = demoPersonOf(config);
+    if (person !== undefined) lines.push(`  demo person  ${person.username}  password ${person.password}`);
+    lines.push(`  try it       ${tryUrlOf(config)}`);
   }
   if (notices.length > 0) lines.push('', ...notices.map((notice) => `  ${notice}`));
   return `${lines.join('\n')}\n\n`;

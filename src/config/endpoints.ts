@@ -41,6 +41,9 @@ const METADATA = { ...DOCUMENT, route: 'discovery' } as const;
 const BROWSER = { methods: ['GET', 'POST'], caller: 'person', isScriptable: false } as const;
 const PAGE = { ...BROWSER, route: undefined, limit: 'pages' } as const;
 
+/** The issuer itself. */
+export const HOME_PATH = '/';
+
 const SPECIFIED = {
   authorization: { ...BROWSER, path: '/oauth/authorize', route: 'authorization', limit: 'authorization' },
   token: { ...CLIENT, path: '/oauth/token', route: 'token', limit: 'token' },
@@ -61,6 +64,7 @@ const SPECIFIED = {
 
 /** What comes between an authorization or sign-out request and its answer, and what those pages load. */
 const STEPS: readonly Endpoint[] = [
+  { ...PAGE, name: 'home', path: HOME_PATH, methods: ['GET', 'HEAD'] },
   { ...PAGE, name: 'resume', path: '/oauth/authorize/:uid', route: 'resume', methods: ['GET'] },
   { ...PAGE, name: 'logout', path: '/oauth/logout/confirm', route: 'end_session_confirm', methods: ['POST'] },
   { ...PAGE, name: 'logout', path: '/oauth/logout/success', route: 'end_session_success', methods: ['GET'] },
@@ -97,13 +101,13 @@ export function findEndpoint(path: string): Endpoint | undefined {
   return EXACT.get(path) ?? PATTERNS.find(({ pattern }) => pattern.test(path))?.endpoint;
 }
 
-const PAGE_PREFIXES = ENDPOINT_TABLE.filter(({ caller }) => caller === 'person').map(({ path }) =>
-  path.replace(/:.*/, ''),
-);
+const PAGE_PREFIXES = ENDPOINT_TABLE.filter(
+  ({ caller, path }) => caller === 'person' && path !== HOME_PATH,
+).map(({ path }) => path.replace(/:.*/, ''));
 
 /** Whether the path is for people's browsers, also where nothing is served. */
 export function isPagePath(path: string): boolean {
-  return PAGE_PREFIXES.some((prefix) => path.startsWith(prefix));
+  return path === HOME_PATH || PAGE_PREFIXES.some((prefix) => path.startsWith(prefix));
 }
 
 const BY_ROUTE = new Map(ENDPOINT_TABLE.map((endpoint) => [endpoint.route, endpoint]));

@@ -16,6 +16,7 @@ import { admitRequests } from './edge.ts';
 import { answerErrors } from './errors.ts';
 import { sendFormsAsQuery } from './form-as-query.ts';
 import { setSecurityHeaders } from './headers.ts';
+import { showHome } from './home.ts';
 import { setLanguage } from './language.ts';
 import { limitAddresses } from './limit-addresses.ts';
 import { refuseMalformed } from './malformed.ts';
@@ -71,6 +72,7 @@ export function createApp(parts: AppParts): App {
   app.use(refuseMalformed(issuer));
   app.use(documents.serve);
   app.use(serveAssets(assets));
+  app.use(showHome(config, pages));
   app.use(sendFormsAsQuery(issuer));
   app.use(unitOfWork);
   app.use(below('/interaction/', interactions));

@@ -5,7 +5,14 @@ import { createRemoteJWKSet, jwtVerify } from 'jose';
 import type { Context, Middleware } from 'koa';
 import { isDemoSecret } from '../config/client-secrets.ts';
 import type { Client, Config } from '../config/config.ts';
-import { DEMO_CALLBACK_PATH, DEMO_CLIENT_ID, DEMO_CLIENT_SECRET, DEMO_TRY_PATH } from '../config/demo.ts';
+import {
+  DEMO_CALLBACK_PATH,
+  DEMO_CLIENT_ID,
+  DEMO_CLIENT_SECRET,
+  DEMO_PASSWORD,
+  DEMO_PASSWORD_HASH,
+  DEMO_TRY_PATH,
+} from '../config/demo.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import type { PageModels } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
@@ -28,6 +35,7 @@ export function createTryOut({ config, pages }: { config: Config; pages: Pages }
   const demo = findDemo(config);
   if (demo === undefined) return undefined;
   const { issuer } = config;
+  const person = demoPersonOf(config);
 
   function show(ctx: Context, outcome: Outcome): void {
     ctx.set({
@@ -45,9 +53,12 @@ export function createTryOut({ config, pages }: { config: Config; pages: Pages }
 
   return async function tryOut(ctx, next) {
     if (ctx.method !== 'GET') return next();
-    if (ctx.path === DEMO_TRY_PATH) return show(ctx, { outcome: 'ready' });
+    if (ctx.path === DEMO_TRY_PATH) return show(ctx, { outcome: 'ready', person });
     if (ctx.path === START_PATH) return startSignIn(ctx, issuer, demo);
-    if (ctx.path === DEMO_CALLBACK_PATH) return show(ctx, await finishSignIn(ctx, issuer, demo));
+    if (ctx.path === DEMO_CALLBACK_PATH) {
+      const outcome = await finishSignIn(ctx, issuer, demo);
+      return show(ctx, outcome.outcome === 'stale' ? { ...outcome, person } : outcome);
+    }
     return next();
   };
 }
@@ -62,6 +73,18 @@ export function findDemo({ clients, management }: Pick<Config, 'clients' | 'mana
     return pathname === DEMO_CALLBACK_PATH && port === String(management.port);
   });
   return client && callback !== undefined ? { client, callback } : undefined;
+}
+
+/** Where the try-out begins, if there is one. */
+export function tryUrlOf(config: Pick<Config, 'clients' | 'management'>): string | undefined {
+  const demo = findDemo(config);
+  return demo && new URL(DEMO_TRY_PATH, demo.callback).href;
+}
+
+/** The shipped demo person with its public password, if it is still there. */
+export function demoPersonOf({ users }: Pick<Config, 'users'>) {
+  const person = users.find(({ passwordHash }) => passwordHash === DEMO_PASSWORD_HASH);
+  return person && { username: person.username, password: DEMO_PASSWORD };
 }
 
 function startSignIn(ctx: Context, issuer: string, { client, callback }: Demo): void {
@@ -105,7 +128,18 @@ async function finishSignIn(ctx: Context, issuer: string, { client, callback }: 
   });
   const tokens = (await answer.json()) as TokenAnswer;
   if (!answer.ok) return { outcome: 'refused', error: String(tokens.error) };
-  return { outcome: 'signed_in', sections: await readTokens(issuer, tokens, pending.nonce) };
+  const sections = await readTokens(issuer, tokens, pending.nonce);
+  return { outcome: 'signed_in', sections, settings: settingsOf(issuer, { client, callback }) };
+}
+
+function settingsOf(issuer: string, { client, callback }: Demo) {
+  return [
+    { name: 'issuer', text: issuer },
+    { name: 'client_id', text: client.clientId },
+    { name: 'client_secret', text: DEMO_CLIENT_SECRET },
+    { name: 'redirect_uri', text: callback },
+    { name: 'scope', text: client.scopes.join(' ') },
+  ];
 }
 
 /** Verified offline, as an API would: with the published keys alone. */
@@ -119,8 +153,11 @@ async function readTokens(issuer: string, tokens: TokenAnswer, nonce: string) {
     headers: { authorization: `Bearer ${tokens.access_token}` },
   });
   return [
-    { title: 'ID token, verified', text: pretty(id.payload) },
-    { title: 'Access token, verified', text: pretty(access.payload) },
+    { title: 'ID token, verified', text: pretty({ header: id.protectedHeader, claims: id.payload }) },
+    {
+      title: 'Access token, verified',
+      text: pretty({ header: access.protectedHeader, claims: access.payload }),
+    },
     { title: 'Userinfo', text: pretty(await userinfo.json()) },
     { title: 'Token response', text: pretty(tokens) },
   ];

@@ -150,14 +150,29 @@ const error = z.object({
   client: ClientModel.optional(),
 });
 
+/** The page at the issuer itself. */
+const home = z.object({
+  /** Where a newcomer begins; only where the issuer is this machine. */
+  start: z
+    .object({ issuer: url, discoveryUrl: url, /** While the demo client is there. */ tryUrl: url.optional() })
+    .optional(),
+});
+
 /** The try-out of a fresh installation: what the demo app got. `startUrl` begins a sign-in. */
 const tryOut = z.discriminatedUnion('outcome', [
-  z.object({ outcome: z.enum(['ready', 'stale']), startUrl: url }),
+  z.object({
+    outcome: z.enum(['ready', 'stale']),
+    startUrl: url,
+    /** The demo person, while it is there. */
+    person: z.object({ username: text, password: text }).optional(),
+  }),
   z.object({ outcome: z.literal('refused'), startUrl: url, error: text }),
   z.object({
     outcome: z.literal('signed_in'),
     startUrl: url,
     sections: z.array(z.object({ title: text, text })).readonly(),
+    /** The settings of the demo app, to copy, by the names that they have everywhere. */
+    settings: z.array(z.object({ name: text, text })).readonly(),
   }),
 ]);
 
@@ -170,6 +185,7 @@ export const PAGE_MODELS = {
   'logged-out': loggedOut,
   trust,
   error,
+  home,
   try: tryOut,
 };
 

@@ -46,6 +46,11 @@ export const ERROR: PageModels['error'] = {
   requestId: '01JCZW7P4Q8RM0V3X5T9',
 };
 
+const LOCAL = {
+  issuer: 'http://localhost:3000',
+  discoveryUrl: 'http://localhost:3000/.well-known/openid-configuration',
+};
+
 export const CONSENT_SAMPLE: PageModels['consent'] = {
   client: plain,
   action: 'https://id.example/interaction/abc/consent',
@@ -190,7 +195,23 @@ export const PAGE_STATES: readonly PageState[] = [
       client: { ...full, name: longWord },
     },
   },
-  { title: 'try', name: 'try', model: { startUrl: '/try/start', outcome: 'ready' } },
+  { title: 'home', name: 'home', model: {} },
+  {
+    title: 'home on this machine',
+    name: 'home',
+    model: { start: { ...LOCAL, tryUrl: 'http://localhost:3001/try' } },
+  },
+  { title: 'home on this machine, no demo', name: 'home', model: { start: LOCAL } },
+  {
+    title: 'try',
+    name: 'try',
+    model: {
+      startUrl: '/try/start',
+      outcome: 'ready',
+      person: { username: 'demo', password: 'postern-demo' },
+    },
+  },
+  { title: 'try without the demo person', name: 'try', model: { startUrl: '/try/start', outcome: 'ready' } },
   { title: 'try stale', name: 'try', model: { startUrl: '/try/start', outcome: 'stale' } },
   {
     title: 'try refused',
@@ -204,6 +225,10 @@ export const PAGE_STATES: readonly PageState[] = [
       startUrl: '/try/start',
       outcome: 'signed_in',
       sections: [{ title: 'ID token, verified', text: `{\n  "sub": "${longWord}"\n}` }],
+      settings: [
+        { name: 'issuer', text: 'http://localhost:3000' },
+        { name: 'client_secret', text: longWord },
+      ],
     },
   },
 ];

@@ -52,9 +52,12 @@ describe('the shipped configuration in a browser', () => {
 
   async function signIn(): Promise<void> {
     await page.goto(tryLink);
+    // Who to sign in as stands on the page.
+    const person = page.locator('p', { hasText: 'with the password' }).locator('strong');
+    const [username = '', password = ''] = await person.allInnerTexts();
     await page.getByRole('link', { name: 'Sign in' }).click();
-    await page.getByLabel('Username').fill('demo');
-    await page.getByLabel('Password', { exact: true }).fill('postern-demo');
+    await page.getByLabel('Username').fill(username);
+    await page.getByLabel('Password', { exact: true }).fill(password);
     await page.getByRole('button', { name: 'Sign in' }).click();
   }
 
@@ -66,6 +69,23 @@ describe('the shipped configuration in a browser', () => {
     expect(text).toContain('"preferred_username": "demo"');
     expect(text).toContain('"refresh_token"');
     expect(text).toContain('"aud": "demo"');
+    expect(text).toContain('"typ": "at+jwt"');
+    expect(text).toMatch(/"kid": ".+"/);
+    const settings = await page.locator('.facts').innerText();
+    const issuer = /issuer +(\S+)/.exec(service.stdout())?.[1] ?? '';
+    for (const value of [issuer, 'postern-demo-secret-4vXq7Lw2Rk9Tz6Nc8Hb', `${tryLink}/callback`]) {
+      expect(settings).toContain(value);
+    }
+    expect(text).toContain('“Your first app in five minutes” in README.md');
+    expect(faults).toEqual([]);
+  });
+
+  it('begins at the issuer itself, by whatever name of this machine', async () => {
+    const issuer = new URL(/issuer +(\S+)/.exec(service.stdout())?.[1] ?? '');
+    await page.goto(`http://127.0.0.1:${issuer.port}/`);
+    expect(page.url()).toBe(issuer.href);
+    await page.getByRole('link', { name: 'Try it' }).click();
+    expect(page.url()).toBe(tryLink);
     expect(faults).toEqual([]);
   });
 

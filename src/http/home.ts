@@ -1,0 +1,30 @@
+// The page at the issuer itself: where a newcomer begins on this machine, elsewhere the name of the service and nothing else.
+import type { Middleware } from 'koa';
+import type { Config } from '../config/config.ts';
+import { ENDPOINTS, HOME_PATH } from '../config/endpoints.ts';
+import { isLoopbackUrl } from '../config/uri.ts';
+import type { Pages } from '../views/pages.ts';
+import { tryUrlOf } from './try-out.ts';
+
+export function showHome(config: Config, pages: Pages): Middleware {
+  const { issuer } = config;
+  const start = isLoopbackUrl(issuer)
+    ? { issuer, discoveryUrl: `${issuer}${ENDPOINTS.discovery}`, tryUrl: tryUrlOf(config) }
+    : undefined;
+  const languageUrl = (locale: string) => `${issuer}${HOME_PATH}?lang=${locale}`;
+
+  return async function home(ctx, next) {
+    if (ctx.path !== HOME_PATH) {
+      await next();
+      return;
+    }
+    ctx.set('Cache-Control', 'no-store');
+    ctx.type = 'html';
+    // A name needs no translation.
+    ctx.body = pages.render(
+      'home',
+      { start },
+      { locale: String(ctx.state['locale']), languageUrl: start && languageUrl },
+    );
+  };
+}
