@@ -1,18 +1,157 @@
-// Shared by the verbs of `postern keys`: they work on the configured store directly, so that they do the same with
-// and without a running service. Also the output format of keys and times.
+// `postern keys …`. The verbs work on the configured store directly, so that they do the same with and without a running
+// service.
+import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
+import { isReference, resolveArgument } from '../config/secret-reference.ts';
+import { importKey, type KeyMaterial } from '../keys/generate-key.ts';
+import { pepperNeedsRewrap, rewrapPepper } from '../keys/installation.ts';
 import type { KeyStore } from '../keys/key-store.ts';
 import { keyStoreFor } from '../keys/open-keys.ts';
-import type { Ring } from '../keys/ring.ts';
+import { activeKey, scheduledKeys, type Ring } from '../keys/ring.ts';
+import { compromiseKey, importNextKey, rewrapRing, rotateByHand, runDueSteps } from '../keys/ring-actions.ts';
 import { KEYS_COLLECTION, PEPPER_ID, RING_ID } from '../keys/ring-document.ts';
-import { scheduleOf, type KeySchedule } from '../keys/schedule.ts';
+import { nextStep, scheduleOf, type KeySchedule } from '../keys/schedule.ts';
 import { createVault, type Vault } from '../keys/vault.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
-import { readConfig, type VerbOptions } from './configuration.ts';
-import { CommandError } from './io.ts';
+import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
+import { CommandError, counted, print, type CliIo } from './io.ts';
 
-export type KeysContext = {
+/** What a verb found or did, for programs and for people. */
+type Outcome = {
+  readonly value: unknown;
+  readonly text: string;
+  /** For people alone. */
+  readonly note?: string;
+};
+
+export function registerKeys(program: Command, io: CliIo): void {
+  const keys = program.command('keys').description('signing keys');
+  const run = (options: VerbOptions, verb: (context: KeysContext) => Promise<Outcome>) =>
+    withKeys(options, async (context) => {
+      const { note, ...outcome } = await verb(context);
+      print(io, options, outcome);
+      if (note !== undefined && options.json !== true) io.stderr.write(`\n${note}\n`);
+    });
+  addVerb(keys, 'list', 'what each signing key is, what it becomes next, and when').action(
+    (options: VerbOptions) => run(options, list),
+  );
+  addVerb(keys, 'rotate', 'let the next key sign as soon as every verifier can know it')
+    .option('--due', 'only take the steps that are due by the configured times')
+    .action((options: VerbOptions & { readonly due?: boolean }) =>
+      run(options, (context) => rotate(context, options.due === true)),
+    );
+  addVerb(keys, 'compromise', 'take a leaked key out of use everywhere, now')
+    .argument('<kid>', 'the key, as keys list shows it')
+    .action((kid: string, options: VerbOptions) => run(options, (context) => compromise(context, kid)));
+  addVerb(keys, 'rewrap', 'seal everything with the first encryption key').action((options: VerbOptions) =>
+    run(options, rewrap),
+  );
+  // By reference, because other users of the machine can read a command line.
+  addVerb(keys, 'import', 'make an existing private key the next to sign')
+    .argument('<reference>', 'file:PATH or env:NAME of an RSA private key, as PEM or as JWK')
+    .action(async (reference: string, options: VerbOptions) => {
+      // Not repeated in the message: what isn't a reference may be the key itself.
+      if (!isReference(reference)) keys.error('error: the key must be given as file:PATH or env:NAME');
+      const resolved = await resolveArgument(reference);
+      if (resolved.kind === 'fault') throw new CommandError(resolved.message);
+      const material = await importKey(resolved.value);
+      await run(options, (context) => importNext(context, material));
+    });
+}
+
+async function list({ keyStore, now, vault, documents }: KeysContext): Promise<Outcome> {
+  const ring = await keyStore.load();
+  const keys = reportKeys(ring, now(), keyStore);
+  const needsRewrap = (await keyStore.needsRewrap()) || (await pepperNeedsRewrap(documents, vault));
+  return {
+    value: { generation: ring.generation, encryption_key: vault.kekId, needs_rewrap: needsRewrap, keys },
+    text: toTable(keys),
+    ...(needsRewrap && {
+      note: 'Something is sealed with another encryption key than the first one: see "postern keys rewrap".',
+    }),
+  };
+}
+
+function toTable(keys: readonly KeyReport[]): string {
+  const rows = [
+    ['KID', 'STATE', 'NEXT', 'AT'],
+    ...keys.map(({ kid, state, next }) => [kid, state, next?.state ?? '-', next?.at ?? '-']),
+  ];
+  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows
+    .map((row) => `${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}\n`)
+    .join('');
+}
+
+async function rotate(context: KeysContext, isDueOnly: boolean): Promise<Outcome> {
+  const { keyStore, now } = context;
+  const before = await keyStore.load();
+  // A rotation by hand comes first, because what it schedules is no longer due afterwards.
+  const appointed = isDueOnly ? before : await rotateByHand(keyStore, now);
+  const ring = await runDueSteps(keyStore, now, appointed);
+  const changed = ring.generation !== before.generation;
+  return {
+    value: { changed, generation: ring.generation, keys: reportKeys(ring, now(), keyStore) },
+    text: `${changed ? '' : 'Nothing to change. '}${toSentence(ring, context)}\n`,
+  };
+}
+
+function toSentence(ring: Ring, { keyStore, now }: KeysContext): string {
+  const next = scheduledKeys(ring, now())[0];
+  if (next?.activateAt === undefined) {
+    const step = nextStep(ring, now(), keyStore.timing);
+    return step === undefined
+      ? 'Nothing is planned.'
+      : `The next step, ${step.kind}, is due ${toIso(step.at)}.`;
+  }
+  const active = activeKey(ring, now());
+  const until = active?.removeAt === undefined ? '' : `, and verifies until ${toIso(active.removeAt)}`;
+  return `${next.kid} signs from ${toIso(next.activateAt)}. Until then ${active?.kid ?? 'no key'} signs${until}.`;
+}
+
+/** The reserve key signs instead. */
+async function compromise({ keyStore, now }: KeysContext, kid: string): Promise<Outcome> {
+  const before = await keyStore.load();
+  const ring = await compromiseKey(keyStore, kid, now);
+  const { generation } = ring;
+  const changed = generation !== before.generation;
+  const active = activeKey(ring, now())?.kid;
+  const cachedUntil = toIso(now() + keyStore.timing.cache * 1000);
+  const keys = reportKeys(ring, now(), keyStore);
+  return {
+    value: { kid, changed, active, verifier_caches_end: cachedUntil, generation, keys },
+    text: changed
+      ? `${kid} is out. Every node follows within 5 seconds; from then on ${active ?? 'no key'} signs, and tokens of ${kid} ` +
+        `are refused here. APIs that verify offline may take them until their cache of the key set ends, ${cachedUntil} at the latest.\n`
+      : `${kid} was out of use already.\n`,
+  };
+}
+
+/** Safe to end at any moment and to run again: each write leaves what can be read with the configured keys. */
+async function rewrap({ documents, keyStore, vault }: KeysContext): Promise<Outcome> {
+  const count = await rewrapRing(keyStore, vault);
+  const pepper = await rewrapPepper(documents, vault);
+  return {
+    value: { encryption_key: vault.kekId, signing_keys: count, pepper },
+    text:
+      `${counted(count, 'signing key')}${pepper ? ' and the pepper' : ''} sealed anew. ` +
+      `All is under the encryption key ${vault.kekId}: once every node has it first, the others can go.\n`,
+  };
+}
+
+async function importNext({ keyStore, now }: KeysContext, material: KeyMaterial): Promise<Outcome> {
+  const { kid } = material;
+  const ring = await importNextKey(keyStore, material, now);
+  const keys = reportKeys(ring, now(), keyStore);
+  const next = keys.find((key) => key.kid === kid)?.next;
+  return {
+    value: { kid, generation: ring.generation, keys },
+    text: `${kid} is published, and signs from ${next?.at ?? 'the next rotation'} on.\n`,
+  };
+}
+
+type KeysContext = {
   readonly config: Config;
   readonly documents: DocumentStore;
   readonly vault: Vault;
@@ -59,7 +198,7 @@ export type KeyReport = {
   readonly next?: { readonly state: KeySchedule['state']; readonly at: string } | undefined;
 };
 
-export function reportKeys(ring: Ring, now: number, { timing }: KeyStore): readonly KeyReport[] {
+function reportKeys(ring: Ring, now: number, { timing }: KeyStore): readonly KeyReport[] {
   return scheduleOf(ring, now, timing).map(reportKey);
 }
 
@@ -77,7 +216,7 @@ function reportKey({ key, state, next }: KeySchedule): KeyReport {
   };
 }
 
-export function toIso(milliseconds: number): string {
+function toIso(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }
 

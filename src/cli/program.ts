@@ -1,4 +1,4 @@
-// The command line: its verbs, in the order in which help lists them. Each verb has its own file, and
+// The command line: its verbs, in the order in which help lists them. Each verb or group of verbs has its own file, and
 // run.ts turns the end of a verb into an exit code.
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
@@ -10,18 +10,11 @@ import { registerDoctor } from './doctor.ts';
 import { registerHealthcheck } from './healthcheck.ts';
 import { registerInit } from './init.ts';
 import type { CliIo } from './io.ts';
-import { registerKeysCompromise } from './keys-compromise.ts';
-import { registerKeysImport } from './keys-import.ts';
-import { registerKeysList } from './keys-list.ts';
-import { registerKeysRewrap } from './keys-rewrap.ts';
-import { registerKeysRotate } from './keys-rotate.ts';
+import { registerKeys } from './keys.ts';
 import { registerPlan } from './plan.ts';
 import { registerSchema } from './schema.ts';
 import { registerServe } from './serve.ts';
-import { registerStoreBackup } from './store-backup.ts';
-import { registerStoreMigrate } from './store-migrate.ts';
-import { registerStoreSetIssuer } from './store-set-issuer.ts';
-import { registerStoreCheck, registerStoreStats } from './store.ts';
+import { registerStore } from './store.ts';
 import { registerUserAdd } from './user-add.ts';
 import { registerUserHash } from './user-hash.ts';
 import { registerUserPassword } from './user-password.ts';
@@ -44,14 +37,6 @@ const VERBS: readonly Register[] = [
   registerStore,
   registerDoctor,
   registerHealthcheck,
-];
-
-const KEYS_VERBS: readonly Register[] = [
-  registerKeysList,
-  registerKeysRotate,
-  registerKeysCompromise,
-  registerKeysRewrap,
-  registerKeysImport,
 ];
 
 /** The whole command line. It throws CommanderError instead of ending the process. */
@@ -80,20 +65,6 @@ function registerUser(program: Command, io: CliIo): void {
   registerUserPassword(user, io);
   registerUserHash(user, io);
   registerUserState(user, io);
-}
-
-function registerKeys(program: Command, io: CliIo): void {
-  const keys = program.command('keys').description('signing keys');
-  for (const register of KEYS_VERBS) register(keys, io);
-}
-
-function registerStore(program: Command, io: CliIo): void {
-  const store = program.command('store').description('where data is kept');
-  registerStoreCheck(store, io);
-  registerStoreStats(store, io);
-  registerStoreBackup(store, io);
-  registerStoreMigrate(store, io);
-  registerStoreSetIssuer(store, io);
 }
 
 /** package.json lies beside src/ and beside dist/ alike. */

@@ -1,38 +1,46 @@
-// `postern store check` and `store stats`: what is wrong with the settings of the configured store, and what it holds. Nothing
-// is changed, and no URL is printed.
+// `postern store …`. No URL is printed, because it may hold a password.
+import path from 'node:path';
 import type { Command } from 'commander';
-import type { ServerFindings, StoreStats } from '../store/administration.ts';
-import { withAdministration } from '../store/open-administration.ts';
+import { parseRedisUrl, RedisUrlError } from '../config/redis-url.ts';
+import { resolveArgument } from '../config/secret-reference.ts';
+import { hasPassword } from '../config/store-location.ts';
+import type { PlacedDocument, ServerFindings, StoreStats } from '../store/administration.ts';
+import { importDocuments, withAdministration } from '../store/open-administration.ts';
 import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
-import { Ended, print, type CliIo } from './io.ts';
+import { CommandError, Ended, print, printDone, type CliIo } from './io.ts';
+import { withKeys } from './keys.ts';
 
 const REFUSED = 1;
 const MEGABYTE = 1024 * 1024;
 
-export function registerStoreCheck(store: Command, io: CliIo): void {
-  addVerb(store, 'check', 'say what is wrong with the settings of the store').action(
-    async (options: VerbOptions) => {
-      const { store: location } = await readConfig(options.config);
-      const servers = await withAdministration(location, (administration) => administration.findings());
-      const ok = servers.every(({ faults }) => faults.length === 0);
-      print(io, options, { value: { ok, servers }, text: toLines(servers) });
-      if (!ok) throw new Ended(REFUSED);
-    },
+export function registerStore(program: Command, io: CliIo): void {
+  const store = program.command('store').description('where data is kept');
+  addVerb(store, 'check', 'say what is wrong with the settings of the store').action((options: VerbOptions) =>
+    check(options, io),
+  );
+  addVerb(store, 'stats', 'count what the store holds, by kind').action((options: VerbOptions) =>
+    stats(options, io),
+  );
+  addVerb(store, 'backup', 'copy the embedded store while the service runs')
+    .argument('<folder>', 'where to; must not exist yet')
+    .action((folder: string, options: VerbOptions) => backup(path.resolve(folder), options, io));
+  addVerb(store, 'migrate', 'take the documents of the store to a Redis that has none')
+    .requiredOption(
+      '--to <url>',
+      'where to: a redis URL without a password, or env:NAME or file:PATH of one with it',
+    )
+    .action((options: VerbOptions & { readonly to: string }) => migrate(options, io));
+  addVerb(store, 'set-issuer', 'let the store belong to the issuer of the configuration from now on').action(
+    (options: VerbOptions) => setIssuer(options, io),
   );
 }
 
-export function registerStoreStats(store: Command, io: CliIo): void {
-  addVerb(store, 'stats', 'count what the store holds, by kind').action(async (options: VerbOptions) => {
-    const { store: location } = await readConfig(options.config);
-    const { counts, bytes } = await withAdministration(location, (administration) => administration.stats());
-    print(io, options, { value: { counts, bytes }, text: toTable({ counts, bytes }) });
-  });
-}
-
-function toTable({ counts, bytes }: StoreStats): string {
-  const rows = Object.entries(counts).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const lines = [...rows, ['megabytes', (bytes / MEGABYTE).toFixed(1)] as const];
-  return lines.map(([kind, count]) => `${kind.padEnd(24)}${count}\n`).join('');
+async function check(options: VerbOptions, io: CliIo): Promise<void> {
+  const { store: location } = await readConfig(options.config);
+  const servers = await withAdministration(location, (administration) => administration.findings());
+  const ok = servers.every(({ faults }) => faults.length === 0);
+  print(io, options, { value: { ok, servers }, text: toLines(servers) });
+  if (!ok) throw new Ended(REFUSED);
 }
 
 function toLines(servers: readonly ServerFindings[]): string {
@@ -42,4 +50,110 @@ function toLines(servers: readonly ServerFindings[]): string {
     ...(faults.length + warnings.length === 0 ? [`${server}: all is well`] : []),
   ]);
   return `${lines.join('\n')}\n`;
+}
+
+async function stats(options: VerbOptions, io: CliIo): Promise<void> {
+  const { store: location } = await readConfig(options.config);
+  const { counts, bytes } = await withAdministration(location, (administration) => administration.stats());
+  print(io, options, { value: { counts, bytes }, text: toTable({ counts, bytes }) });
+}
+
+function toTable({ counts, bytes }: StoreStats): string {
+  const rows = Object.entries(counts).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const lines = [...rows, ['megabytes', (bytes / MEGABYTE).toFixed(1)] as const];
+  return lines.map(([kind, count]) => `${kind.padEnd(24)}${count}\n`).join('');
+}
+
+async function backup(folder: string, options: VerbOptions, io: CliIo): Promise<void> {
+  const { store: from } = await readConfig(options.config);
+  try {
+    await withAdministration(from, async (administration) => {
+      if (administration.backup === undefined)
+        throw new CommandError('Redis has its own backup: copy its RDB or AOF file, see docs/backup.md');
+      await administration.backup(folder);
+    });
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') {
+      throw new CommandError(`${folder} exists already: nothing is ever put over it`, { cause: error });
+    }
+    throw error;
+  }
+  printDone(io, options, { value: { folder }, text: `copied to ${folder}` });
+}
+
+const STAYS = [
+  'sessions, grants and refresh tokens: everybody signs in and consents again',
+  'codes: sign-ins that are under way start again',
+  'revocations of machine tokens: such a token is called active again until it expires',
+  'rate limit counters: they start at zero',
+];
+
+/** Signing keys, the pepper, what changed about people. The old store stays as it is. */
+async function migrate(options: VerbOptions & { readonly to: string }, io: CliIo): Promise<void> {
+  const to = await resolveTarget(options.to);
+  const { store: from } = await readConfig(options.config);
+  const documents = await withAdministration(from, (source) => source.exportDocuments());
+  if (documents.length === 0)
+    throw new CommandError('there is nothing to move: the service has not been started yet');
+  if (!(await importDocuments(to, documents))) {
+    throw new CommandError('the new store holds documents already: nothing is ever put over them');
+  }
+  const moved = countByCollection(documents);
+  print(io, options, { value: { moved, stays: STAYS }, text: toSummary(moved) });
+}
+
+async function resolveTarget(argument: string): Promise<string> {
+  const resolved = await resolveArgument(argument);
+  if (resolved.kind === 'fault') throw new CommandError(`--to ${resolved.message}`);
+  try {
+    // Other users of the machine can read a command line.
+    if (resolved.value === argument && hasPassword(argument)) {
+      throw new CommandError('--to has a password in plain text: put the URL in env:NAME or file:PATH');
+    }
+    parseRedisUrl(resolved.value);
+    return resolved.value;
+  } catch (error) {
+    if (error instanceof RedisUrlError) throw new CommandError(`--to ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+function countByCollection(documents: readonly PlacedDocument[]): Readonly<Record<string, number>> {
+  const moved: Record<string, number> = {};
+  for (const { collection } of documents) moved[collection] = (moved[collection] ?? 0) + 1;
+  return moved;
+}
+
+function toSummary(moved: Readonly<Record<string, number>>): string {
+  return [
+    'Moved:',
+    ...Object.entries(moved).map(([collection, documents]) => `  ${collection}: ${documents}`),
+    'Not moved:',
+    ...STAYS.map((line) => `  ${line}`),
+    'Next: set `store` to the new URL on every node and start them. Keep the old store until all is well.',
+    '',
+  ].join('\n');
+}
+
+/** For an issuer that has a new URL: a start on the store of another is refused, because two would share keys and tokens. */
+function setIssuer(options: VerbOptions, io: CliIo): Promise<void> {
+  return withKeys(
+    options,
+    async ({ config: { issuer }, keyStore }) => {
+      let before: string | undefined;
+      await keyStore.update((ring) => {
+        before = ring.installation?.issuer;
+        // Where none is recorded, the next start does that.
+        if (ring.installation === undefined || before === issuer) return ring;
+        return { ...ring, installation: { ...ring.installation, issuer } };
+      });
+      const text =
+        before === undefined || before === issuer
+          ? `The store belongs to ${issuer}.\n`
+          : `The store belongs to ${issuer} now. Nodes of ${before} sign nothing any more. APIs and apps must be given the new ` +
+            'issuer; tokens of the old one are refused.\n';
+      print(io, options, { value: { issuer, before: before ?? null }, text });
+    },
+    { anyIssuer: true },
+  );
 }

@@ -48,7 +48,7 @@ function storeFault(location: string): string | undefined {
   }
 }
 
-function hasPassword(url: string): boolean {
+export function hasPassword(url: string): boolean {
   const { password, sentinelPassword } = parseRedisUrl(url);
   return (password ?? sentinelPassword ?? '') !== '';
 }
