@@ -13,7 +13,7 @@ export async function startApp(
   readyPath = '/',
 ): Promise<AppServer> {
   const [program = '', ...args] = command;
-  const child = spawn(program, args, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(program, args, { cwd: folder, stdio: ['ignore', 2, 2] });
   process.once('exit', () => child.kill('SIGKILL'));
   const ended = new Promise<void>((resolve, reject) => {
     child.once('error', reject);

@@ -36,6 +36,7 @@ const pythonModule = (debian: string, name: string): Need => ({
 });
 // Debian's packages belong to Debian's Python, whatever else is in the path.
 const python = (file: string) => ['/usr/bin/python3', file];
+const DOVECOT: Need = { debian: 'dovecot-imapd', file: '/usr/lib/dovecot/imap' };
 const DJANGO = {
   build: ['sh', 'django/build.sh'],
   needs: [{ debian: 'python3-venv', file: '/usr/share/doc/python3-venv' }],
@@ -82,6 +83,13 @@ export const CLIENTS: readonly Client[] = [
     command: ['node', 'mod-oauth2.mjs'],
     port: 3155,
     needs: [...APACHE, apacheModule('libapache2-mod-oauth2', 'mod_oauth2')],
+  },
+  {
+    name: 'dovecot',
+    clientId: 'mail-program',
+    command: ['node', 'dovecot.mjs'],
+    port: 3260,
+    needs: [DOVECOT],
   },
   {
     name: 'authlib',
