@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { settings } from './report.ts';
 
-const READY_MS = 60_000;
+const READY_MS = 120_000;
 
 export type AppServer = { stop(): Promise<void> };
 

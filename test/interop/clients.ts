@@ -92,6 +92,19 @@ export const CLIENTS: readonly Client[] = [
     needs: [DOVECOT],
   },
   {
+    name: 'roundcube',
+    command: ['node', 'roundcube.mjs'],
+    port: 3270,
+    otherPort: 3271,
+    needs: [
+      DOVECOT,
+      { debian: 'php-cli', file: 'php' },
+      { debian: 'php-sqlite3', file: '/usr/share/doc/php-sqlite3' },
+      { debian: 'roundcube-core', file: '/usr/share/roundcube/index.php' },
+      { debian: 'roundcube-sqlite3', file: '/usr/share/doc/roundcube-sqlite3' },
+    ],
+  },
+  {
     name: 'authlib',
     command: python('authlib_client.py'),
     port: 3160,
@@ -120,6 +133,16 @@ export const CLIENTS: readonly Client[] = [
     command: ['node', 'django-allauth.mjs'],
     ...DJANGO,
     port: 3230,
+  },
+  {
+    name: 'spring-security',
+    command: ['node', 'spring-security.mjs'],
+    build: ['mvn', '--quiet', '--batch-mode', '--file', 'spring/pom.xml', 'package'],
+    port: 3240,
+    needs: [
+      { debian: 'maven', file: 'mvn' },
+      { debian: 'default-jdk-headless', file: 'javac' },
+    ],
   },
   {
     name: 'go-oidc',

@@ -10,7 +10,7 @@ import { Person } from './person.ts';
 import { build, prepare } from './prepare.ts';
 import { type Stage, startStage } from './stage.ts';
 
-const CLIENT_MS = 90_000;
+const CLIENT_MS = 180_000;
 /** Tells who form-encodes Basic credentials (RFC 6749 §2.3.1) and who doesn't. Not part of the usual run. */
 const ODD_SECRET = 'odd+fixture/Qm3v%41=T8xZ:5kN1&rB7y~L9wC2 sD6fH4jP0a';
 const API = 'https://api.example.com/reports';
