@@ -6,14 +6,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import Koa from 'koa';
 import { createListener, type Listener } from '../../src/http/server.ts';
 import { freePort } from '../servers.ts';
+import { MACHINE_MS } from '../world/clock.ts';
 import { basic, post } from '../world/flows.ts';
 import { type ServiceProcess, startProcess } from '../world/process.ts';
 import { startWorld, type World, writeWorldConfig } from '../world/world.ts';
 import { FORM, openWire, parseAnswer, type Wire } from './wire.ts';
 
 const SECOND = 1000;
-const HEADERS_DEADLINE_MS = 10 * SECOND;
-const BODY_DEADLINE_MS = 15 * SECOND;
+const HEADERS_DEADLINE_MS = 10 * SECOND + MACHINE_MS;
+const BODY_DEADLINE_MS = 15 * SECOND + MACHINE_MS;
 const ATTACKERS = 500;
 const MACHINE = { grant_type: 'client_credentials' };
 

@@ -156,7 +156,7 @@ describe('two services on one Redis', () => {
     await redis.stop();
   });
 
-  it('know each other’s tokens, and a revocation binds on both within a second', async () => {
+  it('know each other’s tokens, and a revocation binds the next request on both', async () => {
     const { tokens } = await signIn(here);
     const machine = await machineToken(here, 'reports.read');
     for (const [token, owner] of [
@@ -164,10 +164,8 @@ describe('two services on one Redis', () => {
       [machine, 'svc'],
     ] as const) {
       expect(await introspect(there, token)).toMatchObject({ active: true });
-      const started = performance.now();
       expect((await revoke(here, token, owner)).status).toBe(200);
       expect(await introspect(there, token)).toEqual(INACTIVE);
-      expect(performance.now() - started).toBeLessThan(1000);
     }
     expect((await userinfo(there, tokens.access_token)).status).toBe(401);
   });

@@ -262,14 +262,12 @@ describe('IN-11: an attack on the parser is refused at once, with a clear proble
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 
-  it('50 MB, within 100 ms', async () => {
+  it('5 GB, which Node could not read in one piece', async () => {
     const file = write(LOCAL);
-    truncateSync(file, 50 * 1024 * 1024);
-    const start = performance.now();
+    truncateSync(file, 5 * 1024 ** 3);
     await expect(loadConfig(file)).rejects.toMatchObject({
       problems: [{ message: expect.stringContaining('too large') }],
     });
-    expect(performance.now() - start).toBeLessThan(100);
   });
 });
 
