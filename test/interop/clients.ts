@@ -145,6 +145,14 @@ export const CLIENTS: readonly Client[] = [
     ],
   },
   {
+    name: 'rust-openidconnect',
+    folder: 'rust-openidconnect',
+    build: ['sh', 'build.sh'],
+    command: [path.join(CACHE, 'rust-openidconnect/target/debug/rust-openidconnect')],
+    port: 3250,
+    needs: [{ debian: 'cargo', file: 'cargo' }],
+  },
+  {
     name: 'go-oidc',
     command: ['sh', 'run.sh'],
     folder: 'go-oidc',

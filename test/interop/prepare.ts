@@ -9,7 +9,7 @@ import { CACHE, type Client, type Need } from './clients.ts';
 
 const run = promisify(execFile);
 const HERE = import.meta.dirname;
-const BUILD_MS = 15 * 60_000;
+const BUILD_MS = 30 * 60_000;
 
 export async function prepare(clients: readonly Client[]): Promise<void> {
   await ensureServers(['nginx-light', 'openssl', 'chromium']);
