@@ -153,6 +153,17 @@ describe.each([
   });
 });
 
+/** Goes on with Tab until the focus, which shows, is on what says `text`. */
+async function tabTo(page: Page, text: string): Promise<void> {
+  for (let step = 0; step < 20; step += 1) {
+    await page.keyboard.press('Tab');
+    if ((await page.evaluate('document.activeElement.textContent.trim()')) !== text) continue;
+    expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
+    return;
+  }
+  throw new Error(`the keyboard finds no ${text}`);
+}
+
 describe('the keyboard alone', () => {
   it('goes from the app through sign-in and consent and back, and sees the focus all the way', async () => {
     const page = await visit();
@@ -180,6 +191,32 @@ describe('the keyboard alone', () => {
     await page.keyboard.press('Shift+Tab');
     await page.keyboard.press('Enter');
     expect((await atTheApp(page)).get('code')).not.toBeNull();
+  });
+
+  it('chooses a language, goes on with an account, and signs out', async () => {
+    const page = await visit();
+    await page.goto(authorizeUrl());
+    await fillIn(page, 'alice');
+    await page.getByRole('button', { name: 'Allow', exact: true }).click();
+    await atTheApp(page);
+
+    await page.goto(authorizeUrl({ prompt: 'select_account' }));
+    await tabTo(page, 'English');
+    await page.keyboard.press('Enter');
+    await tabTo(page, 'Deutsch');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Konto auswählen' }).waitFor();
+    await tabTo(page, 'Weiter');
+    await page.keyboard.press('Enter');
+    expect((await atTheApp(page)).get('code')).not.toBeNull();
+
+    await page.goto(`${world.issuer}/oauth/logout`);
+    await tabTo(page, 'Abmelden');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Sie sind abgemeldet' }).waitFor();
+    await tabTo(page, 'Zurück zu Web app');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(home);
   });
 });
 

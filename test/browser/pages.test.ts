@@ -62,7 +62,7 @@ const server = createServer((request, response) => {
   } else if (site && state) {
     const rendered = site.pages.render(state.name, state.model, {
       locale,
-      languageUrl: state.name === 'login' ? (tag) => `?lang=${tag}` : undefined,
+      languageUrl: (tag) => `?lang=${tag}`,
     });
     // `?broken`: the logo of the app doesn't load.
     const html = url.searchParams.has('broken')
@@ -176,15 +176,50 @@ describe.each(PAGE_STATES.map(({ title }, index) => ({ title, index })))('$title
 });
 
 describe('other languages', () => {
-  it.each(['de', 'fr', 'ar'])('%s passes as well, at 320 px too', async (locale) => {
-    await measured.goto(`/0/${indexOf('consent with resources')}?lang=${locale}`);
-    await keepPicture(`consent in ${locale}`, 'light', 'desktop');
-    await measured.goto(`/0/${indexOf('login invalid_credentials')}?lang=${locale}`);
-    await keepPicture(`login in ${locale}`, 'light', 'desktop');
-    expect(await axeViolations()).toEqual([]);
-    expect(await measured.locator('html').getAttribute('dir')).toBe(locale === 'ar' ? 'rtl' : 'ltr');
-    await measured.setViewportSize({ width: 320, height: 256 });
-    expect(await measured.evaluate('document.documentElement.scrollWidth')).toBe(320);
+  const locales = ['de', 'es', 'fr', 'ja', 'ar'];
+
+  it.each(locales)('no page in %s scrolls sideways at 320 px, whatever its state', async (locale) => {
+    await measured.setViewportSize({ width: 320, height: 640 });
+    for (const [index, { title }] of PAGE_STATES.entries()) {
+      await measured.goto(`/0/${index}?lang=${locale}`);
+      expect(await measured.evaluate('document.documentElement.scrollWidth'), title).toBe(320);
+    }
+  });
+
+  it.each(locales)('each page in %s passes as well, light and dark', async (locale) => {
+    const firsts = PAGE_STATES.flatMap(({ name }, index) =>
+      PAGE_STATES.findIndex((state) => state.name === name) === index ? [index] : [],
+    );
+    for (const index of firsts) {
+      const title = PAGE_STATES[index]?.title ?? '';
+      await measured.emulateMedia({ colorScheme: 'light' });
+      await measured.goto(`/0/${index}?lang=${locale}`);
+      await keepPicture(`${title} in ${locale}`, 'light', 'desktop');
+      expect(await axeViolations(), title).toEqual([]);
+      expect(await measured.locator('html').getAttribute('dir')).toBe(locale === 'ar' ? 'rtl' : 'ltr');
+      await measured.emulateMedia({ colorScheme: 'dark' });
+      expect(await axeViolations('color-contrast'), title).toEqual([]);
+    }
+  });
+
+  it.each([320, 1280])('the menu of languages passes while it is open, at %s px', async (width) => {
+    await measured.setViewportSize({ width, height: 640 });
+    await measured.goto(`/0/${indexOf('login with everything')}`);
+    await measured.locator('summary').click();
+    for (const colorScheme of SCHEMES) {
+      await measured.emulateMedia({ colorScheme });
+      // What the menu covers can't be measured.
+      const { violations, incomplete } = await new AxeBuilder({ page: measured })
+        .setLegacyMode()
+        .include('.links')
+        .withTags(WCAG)
+        .analyze();
+      expect([...violations, ...incomplete].map(({ id }) => id)).toEqual([]);
+    }
+    expect(await measured.evaluate('document.documentElement.scrollWidth')).toBe(width);
+    const menu = await measured.locator('.languages ul').boundingBox();
+    expect(menu?.x).toBeGreaterThanOrEqual(0);
+    expect(menu?.y).toBeGreaterThanOrEqual(0);
   });
 });
 
