@@ -3,9 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { registerCheck } from './check.ts';
-import { registerClientImport } from './client-import.ts';
-import { registerClientList } from './client-list.ts';
-import { registerClientSecret } from './client-secret.ts';
+import { registerClient } from './client.ts';
 import { registerDoctor } from './doctor.ts';
 import { registerHealthcheck } from './healthcheck.ts';
 import { registerInit } from './init.ts';
@@ -15,14 +13,11 @@ import { registerPlan } from './plan.ts';
 import { registerSchema } from './schema.ts';
 import { registerServe } from './serve.ts';
 import { registerStore } from './store.ts';
-import { registerUserAdd } from './user-add.ts';
-import { registerUserHash } from './user-hash.ts';
-import { registerUserPassword } from './user-password.ts';
-import { registerUserState } from './user-state.ts';
+import { registerUser } from './user.ts';
 import { registerViews } from './views.ts';
 
 /** Adds one verb, or one group of verbs, to the program. */
-export type Register = (program: Command, io: CliIo) => void;
+type Register = (program: Command, io: CliIo) => void;
 
 const VERBS: readonly Register[] = [
   registerServe,
@@ -50,21 +45,6 @@ export function createProgram(io: CliIo): Command {
     .showHelpAfterError('(--help lists what there is)');
   for (const register of VERBS) register(program, io);
   return program;
-}
-
-function registerClient(program: Command, io: CliIo): void {
-  const client = program.command('client').description('clients and their secrets');
-  registerClientSecret(client, io);
-  registerClientList(client, io);
-  registerClientImport(client, io);
-}
-
-function registerUser(program: Command, io: CliIo): void {
-  const user = program.command('user').description('people');
-  registerUserAdd(user, io);
-  registerUserPassword(user, io);
-  registerUserHash(user, io);
-  registerUserState(user, io);
 }
 
 /** package.json lies beside src/ and beside dist/ alike. */

@@ -1,0 +1,156 @@
+// `postern client …`: clients and their secrets. A secret that is made here is shown once and kept nowhere.
+import { randomBytes } from 'node:crypto';
+import { Option, type Command } from 'commander';
+import type { Client, StoreConfig } from '../config/config.ts';
+import { parseInstant } from '../config/instant.ts';
+import { formatInstant, secretState } from '../config/secret-expiry.ts';
+import { secretId } from '../config/secret-id.ts';
+import { digestOf } from '../config/secret-strength.ts';
+import { labelFault } from '../config/text.ts';
+import { readSecretUses } from '../oidc/secret-uses.ts';
+import { isStoreMade, withStore } from '../store/open.ts';
+import {
+  checked,
+  configOption,
+  jsonOption,
+  noSecretsOption,
+  readConfig,
+  type VerbOptions,
+} from './configuration.ts';
+import { IMPORT_FORMATS, importClients, type ImportFormat } from './import/import-clients.ts';
+import { counted, print, type CliIo } from './io.ts';
+
+type ListOptions = VerbOptions & { readonly secrets: boolean };
+type SecretOptions = {
+  readonly name?: string;
+  readonly expires?: string;
+  readonly notBefore?: string;
+  readonly json?: boolean;
+};
+
+const date = (flags: string, description: string) =>
+  new Option(flags, description).argParser(checked(dateFault));
+
+export function registerClient(program: Command, io: CliIo): void {
+  const client = program.command('client').description('clients and their secrets');
+  client
+    .command('secret')
+    .description('make a client secret, and the lines of YAML that accept it')
+    .addOption(new Option('-n, --name <name>', 'what to call it').argParser(checked(labelFault)))
+    .addOption(date('--not-before <date>', 'not accepted before this day or time'))
+    .addOption(date('--expires <date>', 'not accepted from this day or time on'))
+    .addOption(jsonOption())
+    .action((options: SecretOptions) => makeSecret(options, io));
+  client
+    .command('list')
+    .description('the clients and their secrets')
+    .addOption(configOption())
+    .addOption(noSecretsOption())
+    .addOption(jsonOption())
+    .action((options: ListOptions) => list(options, io));
+  client
+    .command('import')
+    .argument('<file>', 'the configuration or export of the other provider')
+    .description('print the clients of another provider as YAML, and what could not be carried over')
+    .addOption(
+      new Option('--from <provider>', 'whose file it is').choices(IMPORT_FORMATS).makeOptionMandatory(),
+    )
+    .action((file: string, { from }: { readonly from: ImportFormat }) => importFrom(file, from, io));
+}
+
+function makeSecret({ json = false, ...options }: SecretOptions, { stdout, stderr }: CliIo): void {
+  // 43 characters, all of them unreserved: no form or Basic encoding changes them.
+  const secret = randomBytes(32).toString('base64url');
+  const hash = `sha256:${digestOf(secret).toString('hex')}`;
+  const yaml = toYaml(hash, options);
+  if (json) {
+    stdout.write(`${JSON.stringify({ secret, hash, yaml }, undefined, 2)}\n`);
+    return;
+  }
+  stderr.write('The secret, for the client. It is not shown again:\n');
+  stdout.write(`${secret}\n`);
+  stderr.write('\nFor the configuration, under the client:\n');
+  stdout.write(yaml);
+}
+
+function toYaml(hash: string, { name, notBefore, expires }: SecretOptions): string {
+  const lines = [
+    `hash: "${hash}"`,
+    ...(name === undefined ? [] : [`name: ${JSON.stringify(name)}`]),
+    ...(notBefore === undefined ? [] : [`not_before: ${notBefore}`]),
+    ...(expires === undefined ? [] : [`expires_at: ${expires}`]),
+  ];
+  return `client_secrets:\n  - ${lines.join('\n    ')}\n`;
+}
+
+function dateFault(text: string): string | undefined {
+  return parseInstant(text) === undefined
+    ? 'must be a day such as 2027-01-01, or a time such as 2027-01-01T12:00:00Z'
+    : undefined;
+}
+
+async function list({ config: file, json, secrets }: ListOptions, io: CliIo): Promise<void> {
+  const config = await readConfig(file, { writeKeys: false, readSecrets: secrets });
+  const lastUses = await readLastUses(config.store);
+  const now = Math.floor(Date.now() / 1000);
+  const rows = config.clients.map((one) => toRow(one, lastUses, now));
+  print(io, { json }, { value: rows, text: rows.map(toText).join('\n') });
+}
+
+/** When a secret last authenticated its client, in epoch seconds; undefined when that isn't known. */
+type LastUses = (clientId: string, secretId: string) => number | undefined;
+
+async function readLastUses(location: StoreConfig): Promise<LastUses> {
+  if (!(await isStoreMade(location))) return () => undefined;
+  return withStore(location, ({ documents }) => readSecretUses(documents));
+}
+
+function toRow(client: Client, lastUses: LastUses, now: number) {
+  return {
+    client_id: client.clientId,
+    ...(client.clientName !== undefined && { client_name: client.clientName }),
+    grant_types: client.grantTypes,
+    token_endpoint_auth_method: client.tokenEndpointAuthMethod,
+    scope: client.scopes.join(' '),
+    secrets: client.secrets.map((secret) => {
+      const id = secretId(secret);
+      const lastUsed = lastUses(client.clientId, id);
+      return {
+        id,
+        ...(secret.name !== undefined && { name: secret.name }),
+        kind: secret.kind,
+        state: secretState(secret, now),
+        ...(secret.notBefore !== undefined && { not_before: formatInstant(secret.notBefore) }),
+        ...(secret.expiresAt !== undefined && { expires_at: formatInstant(secret.expiresAt) }),
+        ...(lastUsed !== undefined && { last_used: formatInstant(lastUsed) }),
+      };
+    }),
+  };
+}
+
+function toText({
+  client_id,
+  grant_types,
+  token_endpoint_auth_method,
+  secrets,
+}: ReturnType<typeof toRow>): string {
+  const grants = grant_types.length === 0 ? 'introspection only' : grant_types.join(' ');
+  const lines = secrets.map(({ id, name, state, not_before, expires_at, last_used }) =>
+    [
+      `  secret ${name ?? id}`,
+      state,
+      `from ${not_before ?? '-'}`,
+      `until ${expires_at ?? '-'}`,
+      `last used ${last_used ?? '-'}`,
+    ].join('  '),
+  );
+  return `${[`${client_id}  ${grants}  ${token_endpoint_auth_method}`, ...lines].join('\n')}\n`;
+}
+
+/** Only the clients go to stdout. */
+async function importFrom(file: string, from: ImportFormat, { stdout, stderr }: CliIo): Promise<void> {
+  const { yaml, count, notes } = await importClients(file, from);
+  stdout.write(yaml);
+  stderr.write(`${counted(count, 'client')}\n`);
+  for (const note of notes) stderr.write(`${note}\n`);
+}

@@ -1,0 +1,220 @@
+// `postern user …`. What may change about a person while the service runs applies from the next request on, in every process.
+import { InvalidArgumentError, type Command } from 'commander';
+import { parseClaims } from '../config/schema-user.ts';
+import { labelFault } from '../config/text.ts';
+import { type AccountState, nextValidAfter } from '../users/account-state.ts';
+import { hashPassword } from '../users/passwords.ts';
+import { trustLinkUrl } from '../users/trust-links.ts';
+import { findShadowed } from '../users/warnings.ts';
+import { addVerb, checked, jsonOption, readConfig, type VerbOptions } from './configuration.ts';
+import { CommandError, print, printDone, type CliIo } from './io.ts';
+import { readPassword } from './password-input.ts';
+import {
+  findInFile,
+  findPerson,
+  findStoredPerson,
+  newPersonId,
+  passwordContext,
+  type SourcedPerson,
+  type UserContext,
+  usualPasswordContext,
+  withPeople,
+} from './user-people.ts';
+
+type AddOptions = VerbOptions & { readonly claim: Readonly<Record<string, unknown>> };
+type HashOptions = { readonly username: string; readonly config?: string; readonly json?: boolean };
+type EnableOptions = VerbOptions & { readonly link?: boolean };
+
+/** A verb for one person. */
+type PersonVerb<Options> = (
+  context: UserContext,
+  username: string,
+  parts: { readonly options: Options; readonly io: CliIo },
+) => Promise<void>;
+
+export function registerUser(program: Command, io: CliIo): void {
+  const user = program.command('user').description('people');
+  const run = <Options extends VerbOptions>(verb: PersonVerb<Options>) => {
+    return (username: string, options: Options) =>
+      withPeople(options, (context) => verb(context, username, { options, io }));
+  };
+  addVerb(user, 'add', 'add a person to the store (password typed, or from stdin)')
+    .argument('<username>', 'what the person types to sign in', checked(labelFault))
+    .option('--claim <name=value>', 'such as email=alice@example.com; as often as you like', addClaim, {})
+    .action(run(add));
+  addVerb(user, 'password', 'give a person of the store a new password, and end all sessions and tokens')
+    .argument('<username>')
+    .action(run(setPassword));
+  addVerb(user, 'delete', 'delete a person of the store; the id is never used again')
+    .argument('<username>')
+    .action(run(remove));
+  user
+    .command('hash')
+    .description('hash a password (typed, or from stdin), and make the entry for the users file')
+    .option('-u, --username <name>', 'who it is for', 'somebody')
+    .option('-c, --config <file>', 'the configuration file whose rules for passwords hold')
+    .addOption(jsonOption())
+    .action((options: HashOptions) => hash(options, io));
+  addVerb(user, 'list', 'who can sign in, and where they come from').action((options: VerbOptions) =>
+    withPeople(options, (context) => list(context, options, io), { mustExist: true }),
+  );
+  addVerb(user, 'disable', 'end all sessions and tokens of a person, now')
+    .argument('<username>')
+    .action(run(disable));
+  addVerb(user, 'enable', 'let a person sign in again, and forget failed sign-ins')
+    .argument('<username>')
+    .option(
+      '--link',
+      'print a link, too, that makes the browser which follows it a trusted one (once, 24 hours)',
+    )
+    .action(run(enable));
+  addVerb(user, 'sign-out', 'end all sessions and tokens of a person, now; they can sign in again')
+    .argument('<username>')
+    .action(run(signOut));
+}
+
+const add: PersonVerb<AddOptions> = async (context, username, { options, io }) => {
+  const { config, people } = context;
+  const parsed = parseClaims(options.claim);
+  if ('faults' in parsed) throw new CommandError(parsed.faults.map((fault) => `--claim ${fault}`).join('\n'));
+  const taken = () => new CommandError(`there is a person ${JSON.stringify(username)} already`);
+  if (findInFile(config, username) !== undefined || (await people.findByUsername(username)) !== undefined) {
+    throw taken();
+  }
+  const passwordHash = await hashPassword(await readPassword(io, passwordContext(config, username)));
+  const id = newPersonId();
+  const { claims } = parsed;
+  if (!(await people.add({ id, username, passwordHash, claims }))) throw taken();
+  await context.changed('add', id);
+  printDone(io, options, {
+    value: { id, username, source: 'store', claims },
+    text: `${username} can sign in now: ${id}`,
+  });
+};
+
+function addClaim(text: string, before: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const at = text.indexOf('=');
+  if (at < 1) throw new InvalidArgumentError('it must be NAME=VALUE');
+  const [name, value] = [text.slice(0, at), text.slice(at + 1)];
+  return { ...before, [name]: toClaim(name, value) };
+}
+
+/** All but these two are text. */
+function toClaim(name: string, value: string): unknown {
+  if (name === 'email_verified' && (value === 'true' || value === 'false')) return value === 'true';
+  return name === 'updated_at' && /^\d{1,12}$/.test(value) ? Number(value) : value;
+}
+
+const setPassword: PersonVerb<VerbOptions> = async (context, typed, { options, io }) => {
+  const { id, username } = await findStoredPerson(context, typed);
+  const password = await readPassword(io, passwordContext(context.config, username));
+  const passwordHash = await hashPassword(password);
+  const changed = await context.people.setPassword(id, passwordHash, context.nextSecond());
+  if (changed === undefined) throw isGone(username);
+  await context.changed('password', id);
+  printDone(io, options, {
+    value: { id, username, valid_after: changed.validAfter },
+    text: `${username} has a new password and is signed out everywhere`,
+  });
+};
+
+const remove: PersonVerb<VerbOptions> = async (context, typed, { options, io }) => {
+  const { id, username } = await findStoredPerson(context, typed);
+  if (!(await context.people.remove(id))) throw isGone(username);
+  await context.changed('delete', id);
+  printDone(io, options, { value: { id, username, deleted: true }, text: `${username} is deleted` });
+};
+
+function isGone(username: string): CommandError {
+  return new CommandError(`${username} was deleted meanwhile`);
+}
+
+async function hash({ username, config: file, json = false }: HashOptions, io: CliIo): Promise<void> {
+  const context =
+    file === undefined
+      ? usualPasswordContext(username)
+      : passwordContext(await readConfig(file, { readSecrets: false, writeKeys: false }), username);
+  const passwordHash = await hashPassword(await readPassword(io, context));
+  const id = newPersonId();
+  const yaml = `- id: ${id}\n  username: ${JSON.stringify(username)}\n  password_hash: ${passwordHash}\n`;
+  if (!json) io.stderr.write('For the users file, under users:\n');
+  print(io, { json }, { value: { id, username, password_hash: passwordHash, yaml }, text: yaml });
+}
+
+const disable: PersonVerb<VerbOptions> = async (context, username, { options, io }) => {
+  // What was issued up to now stays void when the person comes back.
+  const { person } = await endAll(context, username, { disabled: true });
+  await context.changed('disable', person.id);
+  printState(person, true, options, io);
+};
+
+const enable: PersonVerb<EnableOptions> = async (context, username, { options, io }) => {
+  const person = await findPerson(context, username);
+  if (person.disabled) {
+    throw new CommandError(
+      `${person.username} is disabled in ${context.config.usersFrom ?? 'a file'}: change that file`,
+    );
+  }
+  const links = options.link === true ? await context.trustLinks() : undefined;
+  await context.states.update(person.id, { disabled: false, attemptsSince: Date.now() });
+  await context.changed('enable', person.id);
+  const token = await links?.create(person.id);
+  if (token === undefined) return printState(person, false, options, io);
+  await context.changed('link', person.id);
+  const { id, username: name } = person;
+  const link = trustLinkUrl(context.config.issuer, token);
+  const text = `${name} is enabled. For one browser, within 24 hours:\n${link}`;
+  return printDone(io, options, { value: { id, username: name, disabled: false, link }, text });
+};
+
+const signOut: PersonVerb<VerbOptions> = async (context, username, { options, io }) => {
+  const { person, validAfter } = await endAll(context, username);
+  await context.changed('sign-out', person.id);
+  const { id, username: name } = person;
+  const value = { id, username: name, valid_after: validAfter };
+  printDone(io, options, { value, text: `${name} is signed out everywhere` });
+};
+
+async function endAll(
+  context: UserContext,
+  username: string,
+  change: Partial<AccountState> = {},
+): Promise<{ readonly person: SourcedPerson; readonly validAfter: number }> {
+  const person = await findPerson(context, username);
+  const { validAfter } = await context.states.update(person.id, (before) => ({
+    ...change,
+    validAfter: nextValidAfter(before.validAfter, context.nextSecond()),
+  }));
+  return { person, validAfter };
+}
+
+function printState(person: SourcedPerson, disabled: boolean, options: VerbOptions, io: CliIo): void {
+  const { id, username } = person;
+  const text = `${username} is ${disabled ? 'disabled' : 'enabled'}`;
+  printDone(io, options, { value: { id, username, disabled }, text });
+}
+
+async function list({ config, states, people }: UserContext, options: VerbOptions, io: CliIo): Promise<void> {
+  const [stored, known, shadowed] = await Promise.all([
+    people.list(),
+    states.list(),
+    findShadowed(config.users, people),
+  ]);
+  const everybody: readonly SourcedPerson[] = [
+    ...config.users.map((user) => ({ ...user, source: 'file' as const })),
+    ...stored.map((person) => ({ ...person, source: 'store' as const })),
+  ];
+  const rows = everybody.map(({ id, username, source, disabled }) => ({
+    id,
+    username,
+    source,
+    disabled: disabled || known.get(id)?.disabled === true,
+    // A person of the file has the same login name: this one can't sign in.
+    shadowed: source === 'store' && shadowed.some(({ storeId }) => storeId === id),
+  }));
+  const lines = rows.map(({ id, username, source, disabled, shadowed: isShadowed }) => {
+    const remarks = [source, disabled && 'disabled', isShadowed && 'shadowed by the file'];
+    return `${[username, id, ...remarks.filter((one) => one !== false)].join('  ')}\n`;
+  });
+  print(io, options, { value: rows, text: lines.join('') });
+}
