@@ -2,7 +2,7 @@
 // one that .ci/helm makes. No cluster is asked.
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -210,11 +210,14 @@ describe.skipIf(helm === undefined)('the Helm chart', () => {
     const rendered = await render('embedded');
     const [port, management] = [await freePort(), await freePort()];
     const secrets = path.join(folder, 'secrets');
-    await mkdir(secrets);
-    for (const name of ['encryption', 'cookie']) {
+    // As the kubelet mounts a Secret: links to links, to files for the group alone.
+    await mkdir(path.join(secrets, '..2026_11_22'), { recursive: true });
+    await symlink('..2026_11_22', path.join(secrets, '..data'));
+    for (const name of ['encryption.key', 'cookie.key']) {
       const key = Buffer.from(`32 bytes for ${name}`.padEnd(32, 'kqzwvx9J7')).toString('base64url');
-      await writeFile(path.join(secrets, `${name}.key`), key);
-      await chmod(path.join(secrets, `${name}.key`), 0o440);
+      await writeFile(path.join(secrets, '..2026_11_22', name), key);
+      await chmod(path.join(secrets, '..2026_11_22', name), 0o440);
+      await symlink(`..data/${name}`, path.join(secrets, name));
     }
     const config = path.join(folder, 'postern.yaml');
     await writeFile(

@@ -1,6 +1,5 @@
 // Redis as an operator looks at it: what every master says of itself, what is kept there, documents as a whole. The only
 // walk over all keys is here; the service itself never makes one.
-import type { Redis } from 'ioredis';
 import { countOne, type PlacedDocument, type StoreAdministration } from '../administration.ts';
 import { connectRedis, type RedisConnection } from './connection.ts';
 import { readCollection } from './documents.ts';
@@ -78,21 +77,12 @@ async function walk(
 ): Promise<void> {
   const { prefix } = connection;
   for (const master of connection.masters()) {
-    // SCAN knows no prefix: it is asked for with it, and names what it finds with it.
-    await walkOne(master, `${prefix}${match}`, (key) => visit(key.slice(prefix.length)));
+    // SCAN knows no prefix, and may name a key twice while the table of keys grows.
+    const seen = new Set<string>();
+    const pages = master.scanStream({ match: `${prefix}${match}`, count: BATCH }) as AsyncIterable<string[]>;
+    for await (const keys of pages) keys.forEach((key) => seen.add(key));
+    seen.forEach((key) => visit(key.slice(prefix.length)));
   }
-}
-
-async function walkOne(master: Redis, match: string, visit: (key: string) => unknown): Promise<void> {
-  // SCAN may name a key twice while the table of keys grows.
-  const seen = new Set<string>();
-  let cursor = '0';
-  do {
-    const [next, keys] = await master.scan(cursor, 'MATCH', match, 'COUNT', BATCH);
-    for (const key of keys) seen.add(key);
-    cursor = next;
-  } while (cursor !== '0');
-  seen.forEach((key) => visit(key));
 }
 
 /** `postern:record:Session:…` is a Session; `postern:{grant:…}:dead` a tombstone. */
