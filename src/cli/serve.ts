@@ -47,6 +47,7 @@ export function registerServe(program: Command, io: CliIo): void {
 
 async function serveAlone(file: string, loaded: LoadedConfig, onUp: (log: Log) => void): Promise<void> {
   const telemetry = await openTelemetry(loaded.config);
+  logConsole(telemetry.log);
   const { createServer } = await import('../server/server.ts');
   const server = await createServer(loaded, { telemetry });
   await server.start();
@@ -79,6 +80,7 @@ async function serveAsWorker(file: string): Promise<void> {
 
 async function startAsWorker({ worker, loaded, started }: Job): Promise<Started> {
   const telemetry = await openTelemetry({ ...started, worker: String(worker) });
+  logConsole(telemetry.log);
   const { createServer } = await import('../server/server.ts');
   const server = await createServer({ ...loaded, started }, { telemetry, hasManagement: false });
   answerQuestions({
@@ -88,6 +90,17 @@ async function startAsWorker({ worker, loaded, started }: Job): Promise<Started>
   });
   await server.start();
   return { server, telemetry };
+}
+
+/** lmdb prints each commit that fails, and has no option for where: that is a line of JSON like all others. */
+function logConsole(log: Log): void {
+  function error(...said: readonly unknown[]): void {
+    const err = said.find((one) => one instanceof Error);
+    // LMDB's own C code has printed "Write error: …" without a newline; the next line must not begin behind it.
+    process.stderr.write('\n');
+    log.warn({ err, said: said.filter((one) => one !== err).map(String) }, 'a package reports an error');
+  }
+  Object.assign(console, { error });
 }
 
 /** A bug keeps its stack, as in run.ts. */

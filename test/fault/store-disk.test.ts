@@ -123,6 +123,11 @@ describe('RD-10: a code or a token that is used on a full disk', () => {
       await untilRefused(use);
       expect([round, (await use()).status]).toEqual([round, 200]);
     }
+    // What lmdb reports is in lines of the log, and what its C code prints stands apart from them.
+    const lines = (service?.stderr() ?? '').split('\n').filter((line) => line !== '');
+    const isOfLmdb = (line: string) => /^Write error: [^{]+$/.test(line);
+    expect(lines.filter((line) => !line.startsWith('{') && !isOfLmdb(line))).toEqual([]);
+    expect(lines.join('\n')).not.toContain('see commitError');
   }, 60_000);
 
   it('a code whose exchange was answered with 503 is exchanged all the same, five times', async () => {

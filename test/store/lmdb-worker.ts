@@ -24,7 +24,7 @@ if (task === 'consume') {
   const results = await Promise.allSettled(Array.from({ length: 20 }, (_, index) => save(index)));
   for (let index = 20; index < 400; index += 1) results.push(...(await Promise.allSettled([save(index)])));
   const failures = results.filter((result) => result.status === 'rejected');
-  const names = new Set(failures.map(({ reason }) => (reason as Error).name));
+  const names = new Set(failures.map(({ reason }) => String(reason)));
   const first = await store.records.find('AccessToken', 'k0');
   await store.records.destroy('AccessToken', 'k0');
   await store.close();

@@ -1,5 +1,6 @@
 // The embedded store on a real disk: the contract, and what only a folder that processes share can get wrong.
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
 import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -323,7 +324,28 @@ describe('a full disk', () => {
     const child = spawn('/bin/sh', args, { stdio: ['ignore', 'pipe', 'ignore'] });
     const [output, code] = await Promise.all([text(child.stdout), exitOf(child)]);
     expect(code).toBe(0);
-    expect(JSON.parse(output)).toEqual({ names: ['StoreTakesNoWrites'], readable: 9000 });
+    const names = [expect.stringMatching(/^StoreTakesNoWrites: the store takes no writes: \w/)];
+    expect(JSON.parse(output)).toEqual({ names, readable: 9000 });
+  });
+
+  it('is named as such, not as an input/output error', async (context) => {
+    const folder = newFolder();
+    mkdirSync(folder, { recursive: true });
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder], { stdio: 'ignore' });
+    } catch {
+      context.skip('a disk of its own needs the right to mount one');
+    }
+    try {
+      const child = spawn(process.execPath, [WORKER, folder, 'fill'], {
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
+      const [output] = await Promise.all([text(child.stdout), exitOf(child)]);
+      const names = ['StoreTakesNoWrites: the store takes no writes: No space left on device'];
+      expect(JSON.parse(output)).toEqual({ names, readable: 9000 });
+    } finally {
+      execFileSync('umount', [folder]);
+    }
   });
 });
 

@@ -1,6 +1,7 @@
 // The tables of the embedded store, and the only two ways to touch them: `read` and `write`. Errors of lmdb become the store's.
 import { open, type Database } from 'lmdb';
-import { toReason } from './files.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { assertRoom, toReason } from './files.ts';
 import { StoreTakesNoWrites, StoreUnavailable } from '../store.ts';
 
 /** LMDB may still have pages for a small write while every larger one fails, so a failure counts for a while. */
@@ -60,6 +61,15 @@ export function openTables(folder: string): LmdbTables {
     permissionsMode: 0o600,
   } as Parameters<typeof open>[0]);
   let isClosed = false;
+  let explaining: Promise<StoreTakesNoWrites> | undefined;
+  /** LMDB calls a write that a full disk cuts off an input/output error; the disk itself says what it is. */
+  const explain = (cause: unknown) =>
+    (explaining ??= assertRoom(folder)
+      .then(
+        () => new StoreTakesNoWrites(toReason(cause), { cause }),
+        (reason: StoreTakesNoWrites) => reason,
+      )
+      .finally(() => (explaining = undefined)));
   let failure: { readonly error: StoreTakesNoWrites; readonly at: number } | undefined;
 
   return {
@@ -89,7 +99,7 @@ export function openTables(folder: string): LmdbTables {
       } catch (thrown) {
         const cause = await commitErrorOf(thrown);
         if (cause === undefined) throw new StoreUnavailable({ cause: thrown });
-        failure = { error: new StoreTakesNoWrites(toReason(cause), { cause }), at: performance.now() };
+        failure = { error: await explain(cause), at: performance.now() };
         throw failure.error;
       }
     },
@@ -112,9 +122,12 @@ export function openTables(folder: string): LmdbTables {
   };
 }
 
+/** lmdb gives the reason in the same turn of the loop, or when its thread has reported back. */
+const REASON_WITHIN_MS = 1000;
+
 /**
- * Why a commit failed. lmdb hangs the reason on its error as a promise that it rejects in the same turn of the loop, and which
- * would end the process if nobody handled it.
+ * Why a commit failed. lmdb hangs the reason on its error as a promise that it rejects, and which would end the process if nobody
+ * handled it.
  */
 async function commitErrorOf(thrown: unknown): Promise<unknown> {
   if (typeof thrown !== 'object' || thrown === null || !('commitError' in thrown)) return undefined;
@@ -122,5 +135,6 @@ async function commitErrorOf(thrown: unknown): Promise<unknown> {
     () => thrown,
     (cause: unknown) => cause,
   );
-  return Promise.race([reason, new Promise((resolve) => setImmediate(() => resolve(thrown)))]);
+  const none = new Error('lmdb gives no reason');
+  return Promise.race([reason, delay(REASON_WITHIN_MS, none)]);
 }
