@@ -1,7 +1,7 @@
 // docs/troubleshooting.md quotes what is really said: each message stands in the code, each finding of the doctor on the
 // page, and what callers are told is asked for over HTTP.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { FAULTS } from '../../src/doctor/faults.ts';
@@ -24,7 +24,10 @@ function rowsOf(text: string): readonly Row[] {
   }));
 }
 
-const ROWS = rowsOf(MESSAGES).filter(
+/** Said by others, so no source of ours has them. */
+const WORDS = /### Words of Redis and of the system\n[^]*?(?=\n### )/.exec(MESSAGES)?.[0] ?? '';
+
+const ROWS = rowsOf(MESSAGES.replace(WORDS, '')).filter(
   ({ message }) => !/^(error_description|detail|problems|msg)$/.test(message),
 );
 const partsOf = (message: string): readonly string[] =>
@@ -45,6 +48,17 @@ const SOURCES = [
   ...filesIn('node_modules/oidc-provider/lib', /\.js$/),
 ].map((file) => unescape(readFileSync(file, 'utf8')));
 
+/** No operator can bring them about, or they are told in other words. */
+const MISTAKES_OF_OURS = new Set([
+  'the store is closed',
+  // Redis says it itself, and it stands among its words.
+  'LOADING Redis is loading the dataset in memory',
+  'the keys have not been opened',
+  'the rotation job has not started',
+  'not a sealed value',
+  'worker ${number} was stopped before it served',
+]);
+
 describe('docs/troubleshooting.md', () => {
   it('has messages at all', () => {
     expect(ROWS.length).toBeGreaterThan(100);
@@ -63,6 +77,36 @@ describe('docs/troubleshooting.md', () => {
     expect(said).toContain("the audit trail can't be written: its records wait in memory");
     const missing = said.filter((text) => !MESSAGES.includes(text.split(': ')[0] ?? text));
     expect(missing).toEqual([]);
+  });
+
+  it('has every error that ends a command or a start, and every risk at Redis', () => {
+    const errors =
+      /(?:new (?:Store\w+|StartError|CommandError|KeyStoreError|Error)\(\s*(?:'\w+',\s*)?|'(?:warning|fault)',\s*'\w+',\s*)(['"`])((?:\\.|(?!\1).)+)\1/g;
+    const said = ['store', 'keys', 'server', 'cli']
+      .flatMap((folder) => filesIn(path.join('src', folder), /\.ts$/))
+      .flatMap((file) =>
+        [...readFileSync(file, 'utf8').matchAll(errors)].map(([, , text = '']) => unescape(text)),
+      )
+      // One word, or nothing but what another one says.
+      .filter((text) => / \w+ \w+/.test(text.replaceAll(/\$\{[^}]*\}/g, '')));
+    expect(said.length).toBeGreaterThan(60);
+    const isListed = (text: string) =>
+      ROWS.some(
+        ({ message }) => message.length > 10 && partsOf(message).every((part) => text.includes(part)),
+      );
+    expect(said.filter((text) => !isListed(text) && !MISTAKES_OF_OURS.has(text))).toEqual([]);
+  });
+
+  it('has the words of Redis and of the system', () => {
+    const listed = [...WORDS.matchAll(/`([A-Z]+)`/g)].map(([, word = '']) => word);
+    const ofRedis = [...readFileSync('docs/redis.md', 'utf8').matchAll(/`[^`]*\b([A-Z]{6,}|OOM) …`/g)].map(
+      ([, word = '']) => word,
+    );
+    expect(ofRedis.filter((word) => !listed.includes(word))).toEqual([]);
+    expect(ofRedis.length).toBeGreaterThan(4);
+    const ofSystem = listed.filter((word) => word.startsWith('E') && word !== 'ENOTFOUND');
+    expect(ofSystem.filter((word) => !(word in constants.errno))).toEqual([]);
+    expect(ofSystem).toEqual(expect.arrayContaining(['EMFILE', 'ENOSPC']));
   });
 
   it('has every finding of the doctor, and no other', () => {
