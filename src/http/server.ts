@@ -1,6 +1,6 @@
 // A listening socket with the deadlines that keep slow callers from holding it, and a stop that lets requests finish.
-import type { RequestListener, Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { RequestListener } from 'node:http';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { DrainingServer } from './draining-server.ts';
 
@@ -104,6 +104,15 @@ const REASONS: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'this machine does not have that address',
   ENOTFOUND: 'the host name is not known',
 };
+
+/** Throws as `start` would when one of them can't be had, before a store is opened or a key is read. */
+export async function findTakenPort(addresses: Readonly<Record<string, Address>>): Promise<void> {
+  for (const [name, address] of Object.entries(addresses)) {
+    const server = createServer();
+    await listen(server, name, address);
+    await new Promise((resolve) => void server.close(resolve));
+  }
+}
 
 async function listen(server: Server, name: string, { host, port }: Address): Promise<void> {
   await new Promise<void>((resolve, reject) => {

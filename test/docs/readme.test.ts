@@ -1,5 +1,16 @@
 // README.md, followed to the letter in a copy of the checkout. Only ports are changed, and `npm ci` finds its packages there.
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { chromium, type Browser } from 'playwright-core';
@@ -58,6 +69,20 @@ describe('README.md', () => {
     expect(machineToken).toContain('"access_token"');
     expect(checked).toContain('in order');
     expect(shown).toMatchObject({ name: 'Demo Person', email: 'demo@example.com' });
+  });
+
+  it('builds aside: a build that fails leaves the service that is built', async () => {
+    const built = path.join(folder, 'dist/main.js');
+    const before = await stat(built);
+    await appendFile(path.join(folder, 'src/main.ts'), 'const broken: string = 1;\n');
+    const { code } = await runProgram(['npm', 'run', 'build'], { cwd: folder, path: programs });
+    expect(code).not.toBe(0);
+    const { ino, mtimeMs, mode } = await stat(built);
+    expect({ ino, mtimeMs, mode }).toMatchObject({
+      ino: before.ino,
+      mtimeMs: before.mtimeMs,
+      mode: before.mode,
+    });
   });
 
   it('quotes the app as it is in its file', async () => {

@@ -51,7 +51,7 @@ describe('the packed package in an empty folder', () => {
   }, 120_000);
 });
 
-/** Packing builds, and a build begins by deleting the dist/ that other tests run. */
+/** Packing builds, and a build replaces the dist/ that other tests run. */
 async function copyProject(): Promise<string> {
   const copy = await mkdtemp(path.join(tmpdir(), 'postern-copy-'));
   const own = new Set(['node_modules', 'dist', '.git']);

@@ -57,16 +57,23 @@ describe('the service as a process', () => {
     },
   );
 
-  it('says in one line that a port is taken, and exits with 1', async () => {
-    const taken = await listen(ports[0]);
-    const here = await world();
-    const { code, stderr } = await runCli(['serve', '--config', here.configFile]);
-    taken.close();
-    expect(stderr.trimEnd().split('\n').at(-1)).toBe(
-      `listen 127.0.0.1:${ports[0]} can't be used: the port is taken; is Postern running already?`,
-    );
-    expect(code).toBe(1);
-  });
+  it.each([
+    ['listen', 0],
+    ['management', 1],
+  ] as const)(
+    'says in one line that the port of %s is taken, before it opens a store, and exits with 1',
+    async (name, index) => {
+      const taken = await listen(ports[index]);
+      const here = await world();
+      const { code, stdout, stderr } = await runCli(['serve', '--config', here.configFile]);
+      taken.close();
+      expect(stderr).toBe(
+        `${name} 127.0.0.1:${ports[index]} can't be used: the port is taken; is Postern running already?\n`,
+      );
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(await readdir(folder)).not.toContain('data');
+    },
+  );
 
   it("says in one line that the data folder can't be used, and exits with 1", async () => {
     const file = path.join(folder, 'a-file');

@@ -3,7 +3,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import http from 'node:http';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -455,14 +454,11 @@ describe('the end of a process', () => {
 
   it('at the start for a reason is one clear line, and exit code 1', async () => {
     const world = await write({ workers: 2 });
-    const { port } = new URL(world.base);
-    const taken = createServer();
-    await new Promise<void>((resolve) => taken.listen(Number(port), '127.0.0.1', resolve));
+    // What the primary doesn't look into: another issuer has started on this store.
+    const config = await readFile(world.configFile, 'utf8');
+    await writeFile(world.configFile, config.replace(world.issuer, 'https://other.example'));
     const { code, stderr, stdout } = await runCli(['serve', '--config', world.configFile]);
-    taken.close();
-    expect(stderr).toBe(
-      `listen 127.0.0.1:${port} can't be used: the port is taken; is Postern running already?\n`,
-    );
+    expect(stderr).toMatch(/^[^\n]*postern store set-issuer[^\n]*\n$/);
     expect(stdout).not.toContain('is up');
     expect(code).toBe(1);
   });
