@@ -167,6 +167,13 @@ export const CLIENTS: readonly Client[] = [
   },
   { name: 'vault', ...goProgram('vault'), port: 3210 },
   {
+    name: 'oauth2-proxy',
+    build: ['sh', '-c', 'GOBIN="$CACHE" go install github.com/oauth2-proxy/oauth2-proxy/v7@latest'],
+    command: ['node', 'oauth2-proxy.mjs'],
+    port: 3280,
+    needs: [{ debian: 'golang-go', file: 'go' }],
+  },
+  {
     name: 'ruby-openid-connect',
     command: ['/usr/bin/ruby', 'openid_connect.rb'],
     port: 3190,

@@ -1,0 +1,37 @@
+// oauth2-proxy in front of an app that knows nothing of sign-ins.
+import { execFileSync } from 'node:child_process';
+import path from 'node:path';
+import { startApp } from './app-server.ts';
+import { Person } from './person.ts';
+import { check, settings, version } from './report.ts';
+
+const { issuer, clientId, clientSecret, app, folder } = settings;
+const program = path.join(process.env.CACHE, 'oauth2-proxy');
+version(execFileSync(program, ['--version'], { encoding: 'utf8' }).trim());
+const options = {
+  'http-address': new URL(app).host,
+  upstream: 'static://202',
+  provider: 'oidc',
+  'oidc-issuer-url': issuer,
+  'provider-ca-file': path.join(folder, 'tls.crt'),
+  'client-id': clientId,
+  'client-secret': clientSecret,
+  'redirect-url': `${app}/oauth2/callback`,
+  scope: 'openid email profile',
+  'code-challenge-method': 'S256',
+  'cookie-secret': 'fixture-of-the-cookie'.padEnd(32, '-'),
+  'cookie-secure': 'false', // for the test, which has no TLS here
+  'email-domain': '*',
+  'skip-provider-button': 'true',
+};
+const args = Object.entries(options).map(([name, value]) => `--${name}=${value}`);
+const proxy = await startApp([program, ...args], folder, '/ping');
+try {
+  const person = new Person();
+  const page = await person.open(`${app}/`);
+  check(page.status === 202 && page.url.startsWith(app), 'sign-in with PKCE', page);
+  const { email } = JSON.parse((await person.open(`${app}/oauth2/userinfo`)).text);
+  check(email === 'ida@example.com', 'email by userinfo', email);
+} finally {
+  await proxy.stop();
+}
