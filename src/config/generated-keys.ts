@@ -3,36 +3,44 @@ import { randomBytes } from 'node:crypto';
 import { link, mkdir, open, readFile, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openFileFault, type SecretFiles } from './secret-reference.ts';
+import type { KeyName } from './service-keys.ts';
 
-export type GeneratedKey = {
-  readonly value: string;
-  readonly file: string;
-  /** Whether this call made it; otherwise it was there. */
-  readonly isNew: boolean;
+export type KeyTarget = {
+  readonly folder: string;
+  /** false leaves the disk alone: a key that isn't there is only made up. */
+  readonly write: boolean;
+  readonly secretFiles: SecretFiles;
+};
+
+const FILES: Readonly<Record<KeyName, string>> = {
+  encryption_keys: 'encryption.key',
+  cookie_keys: 'cookie.key',
 };
 
 /** What a generated key is: 32 random bytes, base64url. */
 const KEY = /^[A-Za-z0-9_-]{43}$/;
 
-/** The key called `name` in `folder`: the one that is there, or a new one. Safe when many processes start at once. */
-export async function loadOrCreateKey(
-  folder: string,
-  name: string,
-  secretFiles: SecretFiles,
-): Promise<GeneratedKey> {
-  const file = join(folder, name);
-  const existing = await readKey(file, secretFiles);
-  if (existing !== undefined) return { value: existing, file, isNew: false };
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const isNew = await publish(file, randomBytes(32).toString('base64url'));
-  const value = await readKey(file, secretFiles);
-  if (value === undefined) throw new Error(`${file} disappeared while it was being made`);
-  return { value, file, isNew };
+/** One key for each of `names`: the one that is there, or a new one, with a notice. Safe when many processes start at once. */
+export async function generateKeys(names: readonly KeyName[], { folder, write, secretFiles }: KeyTarget) {
+  const keys: Partial<Record<KeyName, readonly string[]>> = {};
+  const notices: string[] = [];
+  for (const name of names) {
+    const file = join(folder, FILES[name]);
+    let value = await readKey(file, secretFiles);
+    if (value === undefined && write) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const isNew = await publish(file, newKey());
+      if (isNew) notices.push(`${name}: generated once, in ${file}. Keep it with the data.`);
+      value = await readKey(file, secretFiles);
+      if (value === undefined) throw new Error(`${file} disappeared while it was being made`);
+    }
+    keys[name] = [value ?? newKey()];
+  }
+  return { keys, notices };
 }
 
-/** The key called `name` in `folder`, or a passing one that is written nowhere: for looking without touching. */
-export async function peekKey(folder: string, name: string, secretFiles: SecretFiles): Promise<string> {
-  return (await readKey(join(folder, name), secretFiles)) ?? randomBytes(32).toString('base64url');
+function newKey(): string {
+  return randomBytes(32).toString('base64url');
 }
 
 async function readKey(file: string, secretFiles: SecretFiles): Promise<string | undefined> {

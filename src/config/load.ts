@@ -7,6 +7,7 @@ import { checkUsers } from './check-users.ts';
 import { resolveClientSecrets } from './client-secrets.ts';
 import { ConfigError, type ClientSecret, type Config, type ConfigSources } from './config.ts';
 import { readDocument, type SourceDocument } from './document.ts';
+import { generateKeys } from './generated-keys.ts';
 import { hashConfig, hashMachine } from './hash.ts';
 import { entriesOf, findFiles, readListing, toEntries, type Listing } from './included-files.ts';
 import { isRecord, parseFields } from './parse-fields.ts';
@@ -17,7 +18,7 @@ import { clientSchema, resourceSchema, type ClientForm, type ResourceForm } from
 import { userSchema, type UserForm } from './schema-user.ts';
 import { configSchema, type ServiceForm } from './schema.ts';
 import type { ReferenceSource, SecretFiles } from './secret-reference.ts';
-import { dataFolder, generateKeys, KEY_NAMES, resolveKeys, type KeyName } from './service-keys.ts';
+import { dataFolder, KEY_NAMES, resolveKeys, type KeyName } from './service-keys.ts';
 import { SourceList } from './source-list.ts';
 import { resolveStore } from './store-location.ts';
 import { isLoopbackUrl } from './uri.ts';

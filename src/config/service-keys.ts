@@ -1,25 +1,13 @@
-// The configured encryption and cookie keys: reads references, refuses weak ones, and has missing ones generated for an
-// issuer on this machine.
+// The configured encryption and cookie keys: reads references and refuses weak ones. Missing ones: generated-keys.ts.
 import { join } from 'node:path';
 import type { StoreConfig } from './config.ts';
-import { loadOrCreateKey, peekKey } from './generated-keys.ts';
 import type { Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
-import {
-  resolveReference,
-  type ReferenceSource,
-  type Resolved,
-  type SecretFiles,
-} from './secret-reference.ts';
+import { resolveReference, type ReferenceSource, type Resolved } from './secret-reference.ts';
 import { weakness } from './secret-strength.ts';
 
 export const KEY_NAMES = ['encryption_keys', 'cookie_keys'] as const;
 export type KeyName = (typeof KEY_NAMES)[number];
-
-const FILES: Readonly<Record<KeyName, string>> = {
-  encryption_keys: 'encryption.key',
-  cookie_keys: 'cookie.key',
-};
 
 const REQUIRED: Readonly<Record<KeyName, string>> = {
   encryption_keys:
@@ -58,34 +46,6 @@ function keyFault(name: KeyName, resolved: Resolved, issuerIsLoopback: boolean):
   return resolved.isPlain && !issuerIsLoopback
     ? 'plain text is only for an issuer on this machine: use env:NAME or file:PATH'
     : undefined;
-}
-
-export type KeyTarget = {
-  readonly folder: string;
-  readonly write: boolean;
-  readonly secretFiles: SecretFiles;
-};
-
-/** One key for each of `names`, and a notice for those that are new. */
-export async function generateKeys(
-  names: readonly KeyName[],
-  { folder, write, secretFiles }: KeyTarget,
-): Promise<{
-  readonly keys: Partial<Record<KeyName, readonly string[]>>;
-  readonly notices: readonly string[];
-}> {
-  const keys: Partial<Record<KeyName, readonly string[]>> = {};
-  const notices: string[] = [];
-  for (const name of names) {
-    if (!write) {
-      keys[name] = [await peekKey(folder, FILES[name], secretFiles)];
-      continue;
-    }
-    const { value, file, isNew } = await loadOrCreateKey(folder, FILES[name], secretFiles);
-    keys[name] = [value];
-    if (isNew) notices.push(`${name}: generated once, in ${file}. Keep it with the data.`);
-  }
-  return { keys, notices };
 }
 
 /** Where data of this installation is kept on this machine. */
