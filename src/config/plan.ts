@@ -9,7 +9,7 @@ import { formatRate } from './rate.ts';
 import { secretWarnings } from './secret-expiry.ts';
 import { secretId } from './secret-id.ts';
 import { withoutCredentials } from './redis-url.ts';
-import type { KeyName } from './service-keys.ts';
+import { KEY_NAMES, type KeyName } from './service-keys.ts';
 
 export type PlanItem = {
   readonly severity: Severity;
@@ -109,38 +109,27 @@ function item(severity: Severity, path: string, message: string): PlanItem {
   return { severity, path, message };
 }
 
+const LOSSES: Readonly<Record<KeyName, string>> = {
+  encryption_keys: "what it encrypted can't be read any more",
+  cookie_keys: 'sessions and sign-ins that it signed end',
+};
+
 function planServiceKeys(current: PlanSide, next: PlanSide): PlanItem[] {
-  const ofFile = (name: KeyName) =>
-    // Generated keys belong to the data folder, which isn't part of the file.
-    !current.generatedKeys.includes(name) || !next.generatedKeys.includes(name);
-  return [
-    ...(ofFile('encryption_keys')
-      ? planKeyList(
-          'encryption_keys',
-          [current, next].map(encryptionKeys),
-          "what it encrypted can't be read any more",
-        )
-      : []),
-    ...(ofFile('cookie_keys')
-      ? planKeyList(
-          'cookie_keys',
-          [current, next].map(({ config }) => config.cookieKeys),
-          'sessions and sign-ins that it signed end',
-        )
-      : []),
-  ];
+  // Generated keys belong to the data folder, which isn't part of the file.
+  return KEY_NAMES.filter(
+    (name) => !current.generatedKeys.includes(name) || !next.generatedKeys.includes(name),
+  ).flatMap((name) => planKeyList(name, keysOf(current, name), keysOf(next, name)));
 }
 
-function encryptionKeys({ config }: PlanSide): readonly string[] {
-  return config.encryptionKeys.map((key) => key.toString('base64url'));
+function keysOf({ config }: PlanSide, name: KeyName): readonly string[] {
+  return name === 'cookie_keys'
+    ? config.cookieKeys
+    : config.encryptionKeys.map((key) => key.toString('base64url'));
 }
 
 /** Never names a key, only its place. */
-function planKeyList(
-  name: KeyName,
-  [current = [], next = []]: readonly (readonly string[])[],
-  loss: string,
-): PlanItem[] {
+function planKeyList(name: KeyName, current: readonly string[], next: readonly string[]): PlanItem[] {
+  const loss = LOSSES[name];
   if (!current.some((key) => next.includes(key))) {
     return [item('breaking', name, `every key is replaced: ${loss}`)];
   }
