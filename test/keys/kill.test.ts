@@ -18,6 +18,7 @@ import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type RedisServer, startRedis } from '../servers.ts';
 import { SECOND, START, TIMING } from '../unit/keys/keys.fixture.ts';
+import { COMPILED } from '../world/process.ts';
 import { type Moment, MOMENTS } from '../unit/keys/moments.fixture.ts';
 import type { Orders } from './fixtures/step.ts';
 import { toStoreConfig } from './store-config.ts';
@@ -36,6 +37,7 @@ const STEP_OF: Readonly<Record<Moment, StepKind>> = {
 
 async function runStep(orders: Orders): Promise<NodeJS.Signals | number | null> {
   const child = spawn(process.execPath, ['--no-warnings', STEP, JSON.stringify(orders)], {
+    env: { ...process.env, ...COMPILED },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   return new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)));
@@ -150,6 +152,10 @@ describe('a process that is killed with SIGKILL', () => {
     pool = await Promise.all(Array.from({ length: 10 }, () => generateKey(2048)));
     await writeFile(poolFile, JSON.stringify(pool));
     redis = await startRedis({ settings: ['--databases', '200'] });
+    // It leaves what it has compiled to those that are killed.
+    const store = freshStore();
+    await (await Installation.open(store, encryptionKeys, pool, START)).close();
+    expect(await runStep({ store, now: START, encryptionKeys, poolFile, work: 'steps' })).toBe(0);
   });
   afterAll(async () => {
     await redis.stop();

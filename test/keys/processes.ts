@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { GENEROUS } from '../attack/attacker.ts';
 import { freePort, startRedis } from '../servers.ts';
+import { COMPILED } from '../world/process.ts';
 import { WORLD_ENV, type World, writeWorldConfig } from '../world/world.ts';
 
 const SERVE = path.join(import.meta.dirname, 'fixtures', 'serve.ts');
@@ -45,7 +46,7 @@ export async function startProcesses(
     const child = spawn(
       process.execPath,
       ['--no-warnings', SERVE, written.configFile, clockFile, String(pollMs)],
-      { env: { PATH: process.env['PATH'], ...WORLD_ENV }, stdio: ['ignore', 'pipe', 'pipe'] },
+      { env: { PATH: process.env['PATH'], ...WORLD_ENV, ...COMPILED }, stdio: ['ignore', 'pipe', 'pipe'] },
     );
     children.push(child);
     child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));

@@ -1,5 +1,6 @@
 // The built service as a process of its own, started as an operator starts it: `node dist/main.js serve --config F`.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { WORLD_ENV } from './world.ts';
 
@@ -8,8 +9,15 @@ const START_TIMEOUT_MS = 90_000;
 
 export type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
 
-/** The folder of a program, and where it looks for others. */
-type Place = { readonly cwd?: string | undefined; readonly path?: string };
+/** Variables with which a process keeps what it has compiled for the next one: a quarter to two thirds of a short life. */
+export const COMPILED = { NODE_COMPILE_CACHE: path.join(tmpdir(), 'postern-tests-compiled') };
+
+/** The folder of a program, where it looks for others, and more variables. */
+type Place = {
+  readonly cwd?: string | undefined;
+  readonly path?: string;
+  readonly env?: Readonly<Record<string, string>>;
+};
 
 export type ServiceProcess = {
   readonly pid: number;
@@ -56,7 +64,7 @@ export async function startUntil(
 
 /** Runs one verb of the command line to its end. */
 export async function runCli(args: readonly string[], input = ''): Promise<Ended> {
-  return runProgram([process.execPath, MAIN, ...args], {}, input);
+  return runProgram([process.execPath, MAIN, ...args], { env: COMPILED }, input);
 }
 
 /** Runs any program to its end. */
@@ -74,10 +82,10 @@ function signalGroup({ pid, exitCode, signalCode }: ChildProcess, signal: NodeJS
   if (pid !== undefined && exitCode === null && signalCode === null) process.kill(-pid, signal);
 }
 
-function launch([program = '', ...args]: readonly string[], { cwd, path: programs }: Place = {}) {
+function launch([program = '', ...args]: readonly string[], { cwd, path: programs, env }: Place = {}) {
   const child = spawn(program, args, {
     cwd,
-    env: { PATH: programs ?? process.env['PATH'], HOME: process.env['HOME'], ...WORLD_ENV },
+    env: { PATH: programs ?? process.env['PATH'], HOME: process.env['HOME'], ...WORLD_ENV, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true, // a process group of its own, to signal as one
   });

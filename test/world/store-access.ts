@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { AccountState } from '../../src/users/account-state.ts';
 import type { StoreConfig } from '../../src/config/config.ts';
+import { COMPILED } from './process.ts';
 
 const SCRIPT = fileURLToPath(new URL('change-account.ts', import.meta.url));
 
@@ -16,5 +17,5 @@ export async function changeAccount(
 ): Promise<void> {
   const location: StoreConfig = { engine: 'lmdb', folder: path.join(world.folder, 'data') };
   const args = ['--no-warnings', SCRIPT, JSON.stringify(location), accountId, JSON.stringify(change)];
-  await promisify(execFile)(process.execPath, args);
+  await promisify(execFile)(process.execPath, args, { env: { ...process.env, ...COMPILED } });
 }
