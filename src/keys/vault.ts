@@ -71,14 +71,28 @@ export class Vault {
   seal(plaintext: Buffer, aad: string): string {
     const dataKey = this.#random(KEY_BYTES);
     const ciphertext = encrypt(dataKey, plaintext, dataAad(aad), this.#random(NONCE_BYTES));
-    const wrapped = this.#wrap(dataKey, aad);
+    const wrapped = encrypt(this.#first, dataKey, wrapAad(this.kekId, aad), this.#random(NONCE_BYTES));
     dataKey.fill(0);
-    return `${wrapped}.${ciphertext}`;
+    return [VERSION, this.kekId, wrapped, ciphertext].join('.');
   }
 
   /** Throws VaultError. The caller zeroes the result when it is done with it. */
   open(sealed: string, aad: string): Buffer {
-    return this.#unseal(sealed, aad, (plaintext) => plaintext);
+    const [version, kekId, wrapped, ciphertext, ...rest] = sealed.split('.');
+    if (version !== VERSION || !kekId || !wrapped || !ciphertext || rest.length > 0) {
+      throw new VaultError('corrupt', aad, kekId);
+    }
+    const kek = this.#pick(kekId, aad);
+    try {
+      const dataKey = decrypt(kek, wrapped, wrapAad(kekId, aad));
+      try {
+        return decrypt(dataKey, ciphertext, dataAad(aad));
+      } finally {
+        dataKey.fill(0);
+      }
+    } catch (error) {
+      throw new VaultError('corrupt', aad, kekId, { cause: error });
+    }
   }
 
   /** True when `sealed` (or a checksum) names another KEK than the one that seals now. */
@@ -86,13 +100,12 @@ export class Vault {
     return sealed.split('.')[1] !== this.kekId;
   }
 
-  /** Wraps the same data key under the current KEK; the ciphertext stays. Throws VaultError. */
+  /** Seals the same plaintext under the current KEK. Throws VaultError. */
   rewrap(sealed: string, aad: string): string {
-    // Opened whole: a rewrap must not carry a broken ciphertext on under a good wrapping.
-    return this.#unseal(sealed, aad, (plaintext, dataKey, ciphertext) => {
-      plaintext.fill(0);
-      return `${this.#wrap(dataKey, aad)}.${ciphertext}`;
-    });
+    const plaintext = this.open(sealed, aad);
+    const resealed = this.seal(plaintext, aad);
+    plaintext.fill(0);
+    return resealed;
   }
 
   /** Keyed checksum of `text`, under a key of its own for each purpose. */
@@ -113,34 +126,6 @@ export class Vault {
     }
   }
 
-  /** `use` gets the plaintext, and the data key for the time of the call. */
-  #unseal<T>(
-    sealed: string,
-    aad: string,
-    use: (plaintext: Buffer, dataKey: Buffer, ciphertext: string) => T,
-  ): T {
-    const [version, kekId, wrapped, ciphertext, ...rest] = sealed.split('.');
-    if (version !== VERSION || !kekId || !wrapped || !ciphertext || rest.length > 0) {
-      throw new VaultError('corrupt', aad, kekId);
-    }
-    const kek = this.#pick(kekId, aad);
-    try {
-      const dataKey = decrypt(kek, wrapped, wrapAad(kekId, aad));
-      try {
-        return use(decrypt(dataKey, ciphertext, dataAad(aad)), dataKey, ciphertext);
-      } finally {
-        dataKey.fill(0);
-      }
-    } catch (error) {
-      throw new VaultError('corrupt', aad, kekId, { cause: error });
-    }
-  }
-
-  #wrap(dataKey: Buffer, aad: string): string {
-    const wrapped = encrypt(this.#first, dataKey, wrapAad(this.kekId, aad), this.#random(NONCE_BYTES));
-    return [VERSION, this.kekId, wrapped].join('.');
-  }
-
   #pick(kekId: string, what: string): Buffer {
     const kek = this.#byId.get(kekId);
     if (kek === undefined) throw new VaultError('unknown_key', what, kekId);
@@ -148,7 +133,6 @@ export class Vault {
   }
 }
 
-// The KEK's id is bound to the wrapping only: were it bound to the data too, a rewrap would have to encrypt anew.
 const wrapAad = (kekId: string, aad: string): Buffer =>
   Buffer.from(JSON.stringify([VERSION, 'key', kekId, aad]));
 const dataAad = (aad: string): Buffer => Buffer.from(JSON.stringify([VERSION, 'data', aad]));
