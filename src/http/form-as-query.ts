@@ -2,19 +2,17 @@
 // same request by GET. The engine serves POST only with SameSite=None cookies; after a redirect the browser sends ours.
 import type { Middleware } from 'koa';
 import { ENDPOINTS } from '../config/endpoints.ts';
-import { readBody } from '../interaction/form.ts';
+import { readFields } from '../interaction/form.ts';
 import { Refusal } from '../views/refusal.ts';
 
 const PATHS = new Set<string>([ENDPOINTS.authorization, ENDPOINTS.logout]);
-const TYPE = 'application/x-www-form-urlencoded';
 /** Becomes a URL, and there the bound of a query holds again: malformed.ts. */
 const MAX_BYTES = 8 * 1024;
 
 export function sendFormsAsQuery(issuer: string): Middleware {
   return async function sendFormAsQuery(ctx, next) {
     if (ctx.method !== 'POST' || !PATHS.has(ctx.path)) return next();
-    if (ctx.is(TYPE) !== TYPE) throw new Refusal(415, 'invalid_request', 'that content type is not accepted');
-    const query = new URLSearchParams(await readBody(ctx, MAX_BYTES)).toString();
+    const query = (await readFields(ctx, MAX_BYTES)).toString();
     // What isn't ASCII grows when it is encoded.
     if (query.length > MAX_BYTES) throw new Refusal(413, 'invalid_request', 'the form is too large');
     ctx.set('Cache-Control', 'no-store');

@@ -2,7 +2,7 @@
 // cookie remembers.
 import type { Context, Middleware } from 'koa';
 import { ENDPOINT_TABLE } from '../config/endpoints.ts';
-import { cookieNames } from '../oidc/cookie-names.ts';
+import { cookieNames, cookieOptions } from '../oidc/cookie-names.ts';
 import type { LanguageWishes } from '../views/locale.ts';
 import type { Pages, RenderContext } from '../views/pages.ts';
 
@@ -14,11 +14,10 @@ const FRESH_MS = 60 * 60 * 1000;
 
 /** Sets `ctx.state.language` (what is known) and `ctx.state.page` (what a page is rendered with, without an app's wish). */
 export function setLanguage(pages: Pages, issuer: string): Middleware {
-  const secure = issuer.startsWith('https:');
   const { language: remembered } = cookieNames(issuer);
   const fresh = `${remembered}_now`;
   const forPrograms = pages.localeFor({});
-  const options = { signed: false, httpOnly: true, sameSite: 'lax', secure } as const;
+  const options = cookieOptions(issuer);
 
   /** `?lang=` of a link on our pages. */
   function choose(ctx: Context): string | undefined {

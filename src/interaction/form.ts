@@ -11,9 +11,7 @@ export type Form = { readonly field: (name: string) => string };
 /** Throws Refusal: 415 for other types, 413 for too much, 403 for another site's form, 400 for a repeated field. */
 export async function readFormBody(ctx: Context, issuer: string): Promise<Form> {
   refuseForeignOrigin(ctx, issuer);
-  // A "simple" cross-site request can be text/plain or multipart; neither is one of our forms.
-  if (ctx.is(TYPE) !== TYPE) throw new Refusal(415, 'invalid_request', 'that content type is not accepted');
-  const fields = new URLSearchParams(await readBody(ctx, MAX_BYTES));
+  const fields = await readFields(ctx, MAX_BYTES);
   return {
     field(name) {
       const values = fields.getAll(name);
@@ -33,8 +31,10 @@ function refuseForeignOrigin(ctx: Context, issuer: string): void {
   if (foreign) throw new Refusal(403, 'forbidden', 'the form was not sent from this site');
 }
 
-/** The body as text. Throws Refusal 413 as soon as it grows over `maxBytes`. */
-export async function readBody(ctx: Context, maxBytes: number): Promise<string> {
+/** The fields of the body. Throws Refusal 415 for other types, 413 as soon as it grows over `maxBytes`. */
+export async function readFields(ctx: Context, maxBytes: number): Promise<URLSearchParams> {
+  // A "simple" cross-site request can be text/plain or multipart; neither is one of our forms.
+  if (ctx.is(TYPE) !== TYPE) throw new Refusal(415, 'invalid_request', 'that content type is not accepted');
   const chunks: Buffer[] = [];
   let size = 0;
   // Leaving the loop early must not destroy the request: its socket would go with it, before the answer.
@@ -46,5 +46,5 @@ export async function readBody(ctx: Context, maxBytes: number): Promise<string> 
     }
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return new URLSearchParams(Buffer.concat(chunks).toString('utf8'));
 }

@@ -2,7 +2,7 @@
 // grants nothing, so it needs no signature.
 import type { Context } from 'koa';
 import { DEVICE_DAYS } from '../users/trusted-browsers.ts';
-import { cookieNames } from '../oidc/cookie-names.ts';
+import { cookieNames, cookieOptions } from '../oidc/cookie-names.ts';
 
 /** Five people in one browser, and more than a browser of ours ever sends. */
 const MAX_LENGTH = 500;
@@ -14,9 +14,8 @@ export interface DeviceCookie {
 }
 
 export function createDeviceCookie(issuer: string): DeviceCookie {
-  const secure = issuer.startsWith('https:');
   const { device: name } = cookieNames(issuer);
-  const options = { signed: false, httpOnly: true, sameSite: 'lax', secure } as const;
+  const options = cookieOptions(issuer);
   return {
     read: (ctx) => (ctx.cookies.get(name, options) ?? '').slice(0, MAX_LENGTH),
     write: (ctx, value) => ctx.cookies.set(name, value, { ...options, maxAge: MAX_AGE_MS }),

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Context } from 'koa';
 import type { KeyedHash } from '../store/keyed-hash.ts';
-import { cookieNames } from './cookie-names.ts';
+import { cookieNames, cookieOptions } from './cookie-names.ts';
 
 const VALUE = /^[\w-]{43}$/;
 
@@ -19,12 +19,7 @@ export interface BrowserBinding {
 
 export function createBrowserBinding(issuer: string, hash: KeyedHash): BrowserBinding {
   const { browser: name } = cookieNames(issuer);
-  const options = {
-    signed: false,
-    httpOnly: true,
-    sameSite: 'lax',
-    secure: issuer.startsWith('https:'),
-  } as const;
+  const options = cookieOptions(issuer);
   const markOf = (value: string) => hash(`browser:${value}`);
 
   function valueOf(ctx: Cookies): string | undefined {

@@ -1,6 +1,6 @@
-// What every cookie of one issuer is called.
+// What every cookie of one issuer is called, and the attributes of those that aren't the engine's.
 
-export type CookieNames = Readonly<
+type CookieNames = Readonly<
   Record<'session' | 'interaction' | 'resume' | 'browser' | 'apps' | 'device' | 'language', string>
 >;
 
@@ -19,6 +19,16 @@ export function cookieNames(issuer: string): CookieNames {
     apps: `${host}postern_apps${own}`,
     device: `${host}postern_device${own}`,
     language: `${host}postern_language${own}`,
+  };
+}
+
+/** Without a signature, for what proves itself or grants nothing. */
+export function cookieOptions(issuer: string) {
+  return {
+    signed: false,
+    httpOnly: true,
+    sameSite: 'lax' as const,
+    secure: issuer.startsWith('https:'),
   };
 }
 

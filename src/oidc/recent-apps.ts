@@ -1,7 +1,7 @@
 // Which app a sign-in page belonged to, for when the sign-in itself is long gone: the browser keeps it, so that a stale
 // page can lead back to its app. The cookie is signed and names clients of the configuration.
 import type { Context } from 'koa';
-import { cookieNames } from './cookie-names.ts';
+import { cookieNames, cookieOptions } from './cookie-names.ts';
 
 const MAX_APPS = 6;
 /** A tab that was left open over a weekend, and more. */
@@ -22,12 +22,7 @@ export interface RecentApps {
 export function createRecentApps(issuer: string): RecentApps {
   const { apps: name } = cookieNames(issuer);
   // Unsigned, it would name any client to any caller that sends its id.
-  const options = {
-    signed: true,
-    httpOnly: true,
-    sameSite: 'lax',
-    secure: issuer.startsWith('https:'),
-  } as const;
+  const options = { ...cookieOptions(issuer), signed: true };
 
   return {
     remember(ctx, uid, clientId) {
