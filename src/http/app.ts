@@ -49,24 +49,17 @@ export function createApp(parts: AppParts): App {
   const maxAges = { discovery: signingKeys.jwksMaxAge, jwks: engine.jwksMaxAge };
   const documents = createCachedDocuments(maxAges);
   const clientAddress = createClientAddress(trustedProxies);
-  const { fastAnswers } = engine;
+  const { fastAnswers, findClient } = engine;
   const fastPath = createFastPath({ config, fastAnswers, documents, clientAddress, metrics, log });
 
   app.use(observeRequests(telemetry));
   app.use(setSecurityHeaders(config));
   app.use(setLanguage(pages, issuer));
-  const lastApp = (ctx: Context) =>
-    toPeoplesClient(engine.findClient(engine.recentApps.find(ctx) ?? ''), issuer);
+  const lastApp = (ctx: Context) => toPeoplesClient(findClient(engine.recentApps.find(ctx) ?? ''), issuer);
   app.use(answerErrors(pages, log, lastApp));
   app.use(admitRequests({ issuer, clientAddress }));
   app.use(sendPagesToOwnHost(issuer));
-  app.use(
-    allowOrigins({
-      allowedOrigins: config.cors.allowedOrigins,
-      clients,
-      findClient: (clientId) => engine.findClient(clientId),
-    }),
-  );
+  app.use(allowOrigins({ allowedOrigins: config.cors.allowedOrigins, clients, findClient }));
   app.use(fastPath.refuseCounted);
   app.use(limitAddresses(limits, async (jwt) => (await engine.tokens.verify(jwt)) !== undefined));
   app.use(refuseMalformed(issuer));

@@ -3,13 +3,14 @@
 import type { Context, Middleware } from 'koa';
 import type { Client } from '../config/config.ts';
 import { findEndpoint } from '../config/endpoints.ts';
+import type { FindClient } from '../oidc/clients.ts';
 
 const PREFLIGHT_SECONDS = 600;
 
 export type CorsParts = {
   readonly allowedOrigins: readonly string[];
   readonly clients: readonly Client[];
-  readonly findClient: (clientId: string) => Client | undefined;
+  readonly findClient: FindClient;
 };
 
 export function allowOrigins({ allowedOrigins, clients, findClient }: CorsParts): Middleware {

@@ -5,6 +5,7 @@ import type { Client, ClientSecret } from '../config/config.ts';
 import { BoundedMap } from '../limits/bounded-map.ts';
 import type { ClientEndpoint, Limits } from '../limits/limits.ts';
 import type { Clock } from '../store/store.ts';
+import type { FindClient } from './clients.ts';
 
 /** Where the secret was shown and from where. */
 export type ClientRequest = { readonly endpoint: ClientEndpoint; readonly address: string };
@@ -13,7 +14,7 @@ export type ClientRequest = { readonly endpoint: ClientEndpoint; readonly addres
 export type VerifySlow = (phc: string, secret: string) => Promise<boolean>;
 
 export type SecretComparisonParts = {
-  readonly findClient: (clientId: string) => Client | undefined;
+  readonly findClient: FindClient;
   readonly limits: Limits;
   readonly now: Clock;
   readonly verifySlow: VerifySlow;

@@ -3,6 +3,8 @@
 import type { ClientMetadata } from 'oidc-provider';
 import type { Client } from '../config/config.ts';
 
+export type FindClient = (clientId: string) => Client | undefined;
+
 /** Never compared: the engine only wants to see that a confidential client has a secret. */
 const PLACEHOLDER_SECRET = 'kept-elsewhere';
 

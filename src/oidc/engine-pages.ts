@@ -1,12 +1,12 @@
 // The engine's own pages (sign out, signed out, error) through our templates. interaction/ has sign-in and consent.
 import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
-import type { Client } from '../config/config.ts';
 import { callerOf, ENDPOINTS } from '../config/endpoints.ts';
 import { isLoopbackUrl } from '../config/uri.ts';
 import type { PageModels } from '../views/models.ts';
 import type { Pages, RenderContext } from '../views/pages.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { clip } from '../observability/log.ts';
+import type { FindClient } from './clients.ts';
 import { toPeoplesClient } from './client-model.ts';
 import type { RecentApps } from './recent-apps.ts';
 
@@ -27,12 +27,12 @@ export type EnginePages = {
 export type EnginePagesParts = {
   readonly pages: Pages;
   readonly issuer: string;
-  readonly clients: ReadonlyMap<string, Client>;
+  readonly findClient: FindClient;
   readonly recentApps: RecentApps;
 };
 
-export function createEnginePages({ pages, issuer, clients, recentApps }: EnginePagesParts): EnginePages {
-  const clientModel = (clientId: string | undefined) => toPeoplesClient(clients.get(clientId ?? ''), issuer);
+export function createEnginePages({ pages, issuer, findClient, recentApps }: EnginePagesParts): EnginePages {
+  const clientModel = (clientId: string | undefined) => toPeoplesClient(findClient(clientId ?? ''), issuer);
 
   function showLoggedOut(ctx: KoaContextWithOIDC, outcome: PageModels['logged-out']['outcome']): void {
     // Only the app that asked is named to a person who stays signed in.

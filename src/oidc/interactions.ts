@@ -7,7 +7,6 @@ import type { Client } from '../config/config.ts';
 import type { ClientModel } from '../views/models.ts';
 import type { Audit } from '../observability/audit.ts';
 import { type AdapterParts } from './adapter.ts';
-import { createBrowserBinding } from './browser-binding.ts';
 import { recordKey } from './record-key.ts';
 import { recordConsent } from './audit-trail.ts';
 import { toClientModel, toPeoplesClient } from './client-model.ts';
@@ -69,14 +68,12 @@ type Details = Awaited<ReturnType<Provider['interactionDetails']>>;
 type Result = Parameters<Provider['interactionResult']>[2];
 
 export function createInteractions(engine: Engine, adapter: AdapterParts, audit: Audit): Interactions {
-  const browsers = createBrowserBinding(engine.provider.issuer, adapter.hash);
-
   async function detailsOf(ctx: Context, uid: string): Promise<Details | undefined> {
     const details = await orGone(engine.provider.interactionDetails(ctx.req, ctx.res));
     // The cookie names the interaction; the path must name the same one.
     if (details?.uid !== uid || details.result !== undefined) return undefined;
     const { browser } = details as Details & { readonly browser?: string };
-    return browsers.isOf(ctx, browser) ? details : undefined;
+    return engine.browsers.isOf(ctx, browser) ? details : undefined;
   }
 
   /** `result` is made by the winner only, so that a loser leaves nothing behind. Everything is durable when this resolves. */

@@ -1,16 +1,16 @@
 // Every engine option, on one screen. What is off is off here; what a later feature turns on, it turns on here.
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import type { Accounts } from '../users/accounts.ts';
-import type { Client, Config } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { ENGINE_PATHS } from '../config/endpoints.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import type { Clock } from '../store/store.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import type { AudienceRules } from '../tokens/audience.ts';
 import { type AdapterParts, createAdapter } from './adapter.ts';
-import { createBrowserBinding } from './browser-binding.ts';
+import type { BrowserBinding } from './browser-binding.ts';
 import { CLAIMS_OF_SCOPE } from './claims.ts';
-import { toClientMetadata } from './clients.ts';
+import { type FindClient, toClientMetadata } from './clients.ts';
 import { createCookieKeys } from './cookie-keys.ts';
 import { cookieNames } from './cookie-names.ts';
 import type { EnginePages } from './engine-pages.ts';
@@ -18,7 +18,7 @@ import { createLoadExistingGrant } from './policies/existing-grant.ts';
 import { createInteractionPolicy } from './policies/interaction-policy.ts';
 import { createLifetimes } from './lifetimes.ts';
 import type { ClientLimits } from './limit-clients.ts';
-import { createStillAllowed, narrowScopes } from './policies/narrowed-scope.ts';
+import { narrowScopes, type StillAllowed } from './policies/narrowed-scope.ts';
 import { createRefreshCheck } from './policies/refreshed-scope.ts';
 import { createOfflineAccess } from './policies/offline-access.ts';
 import type { RememberedConsents } from './policies/remembered-consents.ts';
@@ -33,6 +33,9 @@ export type ConfigurationParts = {
   readonly adapter: AdapterParts;
   readonly accounts: Accounts;
   readonly audiences: AudienceRules;
+  readonly findClient: FindClient;
+  readonly stillAllowed: StillAllowed;
+  readonly browsers: BrowserBinding;
   readonly consents: RememberedConsents;
   readonly enginePages: EnginePages;
   readonly takeBeforeUse: ClientLimits['takeBeforeUse'];
@@ -42,11 +45,8 @@ export type ConfigurationParts = {
 
 export function createConfiguration(parts: ConfigurationParts): Configuration {
   const { config, keySet, adapter, accounts, audiences, consents, enginePages, now } = parts;
+  const { findClient, stillAllowed, browsers } = parts;
   const { issuer } = config;
-  const browsers = createBrowserBinding(issuer, adapter.hash);
-  const clients = new Map(config.clients.map((client) => [client.clientId, client]));
-  const findClient = (clientId: string) => clients.get(clientId);
-  const stillAllowed = createStillAllowed(findClient);
   const scopePolicy = { config, audiences, findClient };
   const offlineAccess = createOfflineAccess(parts.telemetry.log);
   const checkRefresh = createRefreshCheck(scopePolicy);
@@ -66,7 +66,7 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
     enabledJWA: { idTokenSigningAlgValues: ['RS256'] },
     ttl: createLifetimes(config.lifetimes, audiences, now),
     // RFC 9700 §2.1.1: PKCE for every client; only a confidential one can be let off, and only where the file says so.
-    pkce: { required: (_ctx, client) => clients.get(client.clientId)?.requirePkce ?? true },
+    pkce: { required: (_ctx, { clientId }) => findClient(clientId)?.requirePkce ?? true },
     // RFC 9700 §4.14.2: always.
     rotateRefreshToken(ctx) {
       checkRefresh(ctx);
@@ -97,10 +97,10 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
       const account = issued && (await accounts.findLive(id, issued));
       if (account === undefined) return undefined;
       const claims = { ...account.claims, sub: id };
-      const ofIdToken = () => (wantsFullIdToken(ctx, clients) ? claims : { sub: id });
+      const ofIdToken = () => (wantsFullIdToken(ctx, findClient) ? claims : { sub: id });
       return { accountId: id, claims: (use) => (use === 'id_token' ? ofIdToken() : claims) };
     },
-    loadExistingGrant: createLoadExistingGrant({ clients, consents, offlineAccess }),
+    loadExistingGrant: createLoadExistingGrant({ findClient, consents, offlineAccess }),
     extraTokenClaims: authenticationClaims,
     renderError: enginePages.renderError,
     features: featuresOf(parts, { ...scopePolicy, restoreOfflineAccess: offlineAccess.restore }),
@@ -111,8 +111,8 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
  * OIDC Core §5.4: claims of scopes are for userinfo, where an access token is issued that works there; with `resource` none
  * does. And for a client that reads the ID token alone, as it says in the configuration.
  */
-function wantsFullIdToken({ oidc }: KoaContextWithOIDC, clients: ReadonlyMap<string, Client>): boolean {
-  const settings = clients.get(oidc.client?.clientId ?? '');
+function wantsFullIdToken({ oidc }: KoaContextWithOIDC, findClient: FindClient): boolean {
+  const settings = findClient(oidc.client?.clientId ?? '');
   return settings?.idTokenClaims === 'full' || oidc.entities.AccessToken?.aud !== undefined;
 }
 
@@ -141,7 +141,7 @@ function featuresOf(
       enabled: true,
       allowedPolicy: createIntrospectionPolicy({
         audiences,
-        clientExists: (clientId) => scopePolicy.findClient(clientId) !== undefined,
+        findClient: scopePolicy.findClient,
         findLive: (id, issued) => accounts.findLive(id, issued),
       }),
     },

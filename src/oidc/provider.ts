@@ -4,7 +4,6 @@ import compose from 'koa-compose';
 import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import type { Client } from '../config/config.ts';
 import { clientLimitOf, ENDPOINTS } from '../config/endpoints.ts';
 import { jwksMaxAge } from '../keys/timing.ts';
 import type { Limits } from '../limits/limits.ts';
@@ -21,13 +20,14 @@ import { createAudienceRules } from '../tokens/audience.ts';
 import type { RevokedTokens } from '../tokens/revoked-tokens.ts';
 import { adjustAnswers, rememberFaults } from './answers.ts';
 import { recordEvents } from './audit-trail.ts';
-import { createBrowserBinding } from './browser-binding.ts';
+import { type BrowserBinding, createBrowserBinding } from './browser-binding.ts';
 import {
   type ClientRequest,
   createSecretComparison,
   type SecretComparisonParts,
 } from './client-authentication.ts';
 import { type ConfigurationParts, createConfiguration } from './options.ts';
+import type { FindClient } from './clients.ts';
 import { createEnginePages } from './engine-pages.ts';
 import { createClientLimits } from './limit-clients.ts';
 import { createStillAllowed } from './policies/narrowed-scope.ts';
@@ -46,7 +46,7 @@ import { createHearingPolicy } from './policies/token-policies.ts';
 
 export type EngineParts = Omit<
   ConfigurationParts,
-  'audiences' | 'consents' | 'enginePages' | 'takeBeforeUse'
+  'audiences' | 'consents' | 'enginePages' | 'takeBeforeUse' | 'findClient' | 'stillAllowed' | 'browsers'
 > & {
   readonly pages: Pages;
   readonly revoked: RevokedTokens;
@@ -62,7 +62,8 @@ export type Engine = {
   readonly tokens: AccessTokens;
   /** For how many seconds a JWKS answer may be kept. */
   readonly jwksMaxAge: () => number;
-  readonly findClient: (clientId: string) => Client | undefined;
+  readonly findClient: FindClient;
+  readonly browsers: BrowserBinding;
   readonly consents: RememberedConsents;
   readonly recentApps: RecentApps;
   /** What http/fast-path.ts sends without the engine, by path below the issuer. */
@@ -74,9 +75,11 @@ export type Engine = {
 /** Throws when the new instance can't sign what it verifies or would publish a private key. */
 export async function createEngine(parts: EngineParts): Promise<Engine> {
   const { config, keySet, now, limits, revoked, maySign, verifySlow, onSecretUsed, telemetry } = parts;
+  const { adapter, pages } = parts;
+  const { issuer } = config;
   const { audit, log, metrics } = telemetry;
-  const audiences = createAudienceRules(config.issuer, config.resources, config.lifetimes.accessToken);
-  const signer = createAccessTokens(config.issuer, keySet, now);
+  const audiences = createAudienceRules(issuer, config.resources, config.lifetimes.accessToken);
+  const signer = createAccessTokens(issuer, keySet, now);
   await assertSignsAndVerifies(signer, keySet, now);
   // An ID token is only ever signed after an access token, in the same request: this guards both.
   const tokens = signOnlyWhile(maySign, measuredSigning(signer, metrics));
@@ -85,20 +88,20 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   const findClient = (clientId: string) => clients.get(clientId);
   const secrets = createSecretComparison({ findClient, limits, now, verifySlow, onSecretUsed });
 
-  const findMachineToken = createMachineTokenFinder(tokens, revoked, createStillAllowed(findClient));
-  const mayHearOf = createHearingPolicy({ audiences, clientExists: (clientId) => clients.has(clientId) });
+  const stillAllowed = createStillAllowed(findClient);
+  const findMachineToken = createMachineTokenFinder(tokens, revoked, stillAllowed);
+  const mayHearOf = createHearingPolicy({ audiences, findClient });
   const machines = { findClient, secrets, tokens, audiences, audit, findMachineToken, mayHearOf };
   const fastAnswers = createFastAnswers({ ...parts, ...machines });
 
-  const { records, hash } = parts.adapter;
-  const lifetimeSeconds = config.lifetimes.consent;
   const consents = createRememberedConsents({
-    ...parts.adapter,
+    ...adapter,
     findLive: (id, issued) => parts.accounts.findLive(id, issued),
-    lifetimeSeconds,
+    lifetimeSeconds: config.lifetimes.consent,
   });
-  const recentApps = createRecentApps(config.issuer);
-  const enginePages = createEnginePages({ pages: parts.pages, issuer: config.issuer, clients, recentApps });
+  const browsers = createBrowserBinding(issuer, adapter.hash);
+  const recentApps = createRecentApps(issuer);
+  const enginePages = createEnginePages({ pages, issuer, findClient, recentApps });
 
   const clientLimits = createClientLimits(limits);
   async function admitClient(ctx: KoaContextWithOIDC | undefined, clientId: string): Promise<void> {
@@ -107,13 +110,14 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   }
 
   const { takeBeforeUse } = clientLimits;
-  const configuration = createConfiguration({ ...parts, audiences, consents, enginePages, takeBeforeUse });
-  const provider = new PosternProvider(config.issuer, configuration, {
+  const made = { audiences, findClient, stillAllowed, browsers, consents, enginePages, takeBeforeUse };
+  const configuration = createConfiguration({ ...parts, ...made });
+  const provider = new PosternProvider(issuer, configuration, {
     tokens,
     audiences,
     revoked,
     findMachineToken,
-    browsers: createBrowserBinding(config.issuer, hash),
+    browsers,
     isPublicClient: (clientId) => findClient(clientId)?.tokenEndpointAuthMethod === 'none',
     async compareClientSecret(ctx, clientId, secret) {
       const isRight = await secrets.compare(requestOf(ctx), clientId, secret);
@@ -125,20 +129,21 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   });
   rememberFaults(provider);
   logEvents(provider, log);
-  recordEvents(provider, audit, records.afterwards);
+  recordEvents(provider, audit, adapter.records.afterwards);
 
   const handle = compose([
     keepGrants(maySign),
     clientLimits.countAnswers,
-    adjustAnswers(config.issuer),
-    signOutAtOnce(enginePages, parts.adapter, audit),
+    adjustAnswers(issuer),
+    signOutAtOnce(enginePages, adapter, audit),
     ...(provider.middleware as Middleware[]),
   ]);
   return {
     provider,
     tokens,
-    jwksMaxAge: () => jwksMaxAge(keySet, config.signingKeys, parts.adapter.clock.now()),
+    jwksMaxAge: () => jwksMaxAge(keySet, config.signingKeys, adapter.clock.now()),
     findClient,
+    browsers,
     consents,
     recentApps,
     fastAnswers,

@@ -10,13 +10,14 @@ import { recordIssued } from '../audit-trail.ts';
 import type { SecretComparison } from '../client-authentication.ts';
 import type { FindRefusal } from '../policies/scopes.ts';
 import { credentialsOf, type FastAnswer, peekForm, type RequestState } from './plain-request.ts';
+import type { FindClient } from '../clients.ts';
 
 const FIELDS = new Set(['grant_type', 'scope', 'client_id', 'client_secret']);
 /** As the engine's own token ids: 256 bits. */
 const TOKEN_ID_BYTES = 32;
 
 export type FastClientCredentialsParts = {
-  readonly findClient: (clientId: string) => Client | undefined;
+  readonly findClient: FindClient;
   readonly secrets: SecretComparison;
   readonly tokens: AccessTokens;
   readonly audiences: AudienceRules;

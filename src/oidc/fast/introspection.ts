@@ -1,17 +1,17 @@
 // The answer to an API that asks about a live machine token (RFC 7662) and may hear of it. The engine's own answer is the reference,
 // and test/flow/plain-introspection.test.ts compares the two.
-import type { Client } from '../../config/config.ts';
 import type { SecretComparison } from '../client-authentication.ts';
 import type { FindMachineToken, MachineToken } from '../machine-tokens.ts';
 import type { MayHearOf } from '../policies/token-policies.ts';
 import { credentialsOf, type FastAnswer, peekForm } from './plain-request.ts';
+import type { FindClient } from '../clients.ts';
 
 /** A hint is only a hint: what is found is the same with any and with none (RFC 7662 §2.1). */
 const FIELDS = new Set(['token', 'token_type_hint', 'client_id', 'client_secret']);
 
 export type FastIntrospectionParts = {
   readonly issuer: string;
-  readonly findClient: (clientId: string) => Client | undefined;
+  readonly findClient: FindClient;
   readonly secrets: SecretComparison;
   readonly findMachineToken: FindMachineToken;
   readonly mayHearOf: MayHearOf;

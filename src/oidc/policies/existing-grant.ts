@@ -2,14 +2,14 @@
 // person allowed before, or, for a first-party app with `consent: implicit`, one that holds what is asked for.
 import type Provider from 'oidc-provider';
 import type { Grant, KoaContextWithOIDC } from 'oidc-provider';
-import type { Client } from '../../config/config.ts';
 import { WHOLE_API } from './interaction-policy.ts';
+import type { FindClient } from '../clients.ts';
 import type { OfflineAccess } from './offline-access.ts';
 import type { Consent, RememberedConsents } from './remembered-consents.ts';
 import { generationOf } from '../seam/generation.ts';
 
 export type ExistingGrantParts = {
-  readonly clients: ReadonlyMap<string, Client>;
+  readonly findClient: FindClient;
   readonly consents: RememberedConsents;
   readonly offlineAccess: Pick<OfflineAccess, 'decide'>;
 };
@@ -34,13 +34,13 @@ export function newGrant(provider: Provider, { accountId, clientId, generation }
   return Object.assign(new provider.Grant({ accountId, clientId }), { generation });
 }
 
-export function createLoadExistingGrant({ clients, consents, offlineAccess }: ExistingGrantParts) {
+export function createLoadExistingGrant({ findClient, consents, offlineAccess }: ExistingGrantParts) {
   return async function loadExistingGrant(ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
     const { client, session, account, result, provider } = ctx.oidc;
     if (client === undefined || session === undefined || account === undefined) return undefined;
     const { accountId } = account;
     const { clientId } = client;
-    const settings = clients.get(clientId);
+    const settings = findClient(clientId);
     if (settings === undefined) return undefined;
     const grantId = result?.consent?.grantId ?? session.grantIdFor(clientId);
     const of = { accountId, clientId, generation: generationOf(session) };

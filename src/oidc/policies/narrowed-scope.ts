@@ -1,14 +1,14 @@
 // Codes and tokens that were issued before a client's scope was narrowed: from then on they give what the client may
 // still ask for, and no more. The engine looks at a client's scope when it is asked for, not when it is used again.
 import type { Adapter, AdapterPayload } from 'oidc-provider';
-import type { Client } from '../../config/config.ts';
+import type { FindClient } from '../clients.ts';
 
 const MODELS_WITH_SCOPE = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
 
 /** What of a scope its client may still ask for. */
 export type StillAllowed = (clientId: string, scope: string) => string;
 
-export function createStillAllowed(findClient: (clientId: string) => Client | undefined): StillAllowed {
+export function createStillAllowed(findClient: FindClient): StillAllowed {
   return (clientId, scope) => {
     const allowed = findClient(clientId)?.scopes;
     // A client that is gone gets nothing anyway; its look-up says so.

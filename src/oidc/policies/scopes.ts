@@ -3,6 +3,7 @@
 import { errors, type KoaContextWithOIDC, type ResourceServer } from 'oidc-provider';
 import { SPECIFICATION_SCOPES, type Client, type Config, type Resource } from '../../config/config.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
+import type { FindClient } from '../clients.ts';
 
 /** What a token is asked for. */
 export type Asked = {
@@ -19,7 +20,7 @@ export type FindRefusal = (asked: Asked) => errors.OIDCProviderError | undefined
 export type ScopePolicyParts = {
   readonly config: Pick<Config, 'resources'>;
   readonly audiences: AudienceRules;
-  readonly findClient: (clientId: string) => Client | undefined;
+  readonly findClient: FindClient;
 };
 
 export type ResourceHookParts = ScopePolicyParts & {

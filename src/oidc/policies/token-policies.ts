@@ -1,6 +1,7 @@
 // Who may introspect and revoke which token (RFC 7662 §4, RFC 7009 §2.1). A caller that may not learns nothing.
 import { errors, type Client as EngineClient, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Accounts } from '../../users/accounts.ts';
+import type { FindClient } from '../clients.ts';
 import type { ClientLimits } from '../limit-clients.ts';
 import type { RememberedConsents } from './remembered-consents.ts';
 import { issuedByToken, type TokenOfPerson } from '../signed-in-at.ts';
@@ -22,7 +23,7 @@ type PolicedToken = TokenOfPerson & {
 
 export type TokenPolicyParts = {
   readonly audiences: AudienceRules;
-  readonly clientExists: (clientId: string) => boolean;
+  readonly findClient: FindClient;
   readonly findLive: Accounts['findLive'];
 };
 
@@ -35,8 +36,8 @@ export type MayHearOf = (caller: string, token: Pick<PolicedToken, 'kind' | 'cli
  */
 export function createHearingPolicy({
   audiences,
-  clientExists,
-}: Pick<TokenPolicyParts, 'audiences' | 'clientExists'>): MayHearOf {
+  findClient,
+}: Pick<TokenPolicyParts, 'audiences' | 'findClient'>): MayHearOf {
   function isListedFor(aud: PolicedToken['aud'], caller: string): boolean {
     return [aud ?? []]
       .flat()
@@ -47,7 +48,7 @@ export function createHearingPolicy({
     if (aud !== undefined && !audiences.isKnown(aud)) return false;
     const own = clientId === caller;
     if (!own && (kind === 'RefreshToken' || !isListedFor(aud, caller))) return false;
-    return clientId !== undefined && clientExists(clientId);
+    return clientId !== undefined && findClient(clientId) !== undefined;
   };
 }
 

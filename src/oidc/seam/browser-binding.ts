@@ -4,7 +4,6 @@ import type { BrowserBinding } from '../browser-binding.ts';
 
 type Marked = { readonly browser?: string };
 export type BoundInteraction = {
-  readonly IN_PAYLOAD: readonly string[];
   readonly find: (this: BoundInteraction, id: unknown, options?: object) => Promise<Marked | undefined>;
 };
 
@@ -14,15 +13,12 @@ export function bindToBrowser(
   browsers: BrowserBinding,
   current: () => KoaContextWithOIDC | undefined,
 ): void {
-  const { find, IN_PAYLOAD } = model;
-  Object.defineProperties(model, {
-    IN_PAYLOAD: { value: [...IN_PAYLOAD, 'browser'] },
-    find: {
-      async value(this: BoundInteraction, id: unknown, options?: object) {
-        const found = await find.call(this, id, options);
-        const ctx = current();
-        return found && (ctx === undefined || browsers.isOf(ctx, found.browser)) ? found : undefined;
-      },
+  const { find } = model;
+  Object.defineProperty(model, 'find', {
+    async value(this: BoundInteraction, id: unknown, options?: object) {
+      const found = await find.call(this, id, options);
+      const ctx = current();
+      return found && (ctx === undefined || browsers.isOf(ctx, found.browser)) ? found : undefined;
     },
   });
 }

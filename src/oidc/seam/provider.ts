@@ -12,7 +12,7 @@ import { contextClass } from './context.ts';
 import type { ModelClass } from './model.ts';
 import { bindToBrowser, type BoundInteraction } from './browser-binding.ts';
 import { keepGeneration, type SessionClass } from './generation.ts';
-import { keepNewerMembers, type RewrittenModel } from './newer-members.ts';
+import { keepMembers } from './stored-members.ts';
 import { bindToSession, type BoundModel } from './session-binding.ts';
 
 export type SeamParts = {
@@ -72,15 +72,12 @@ export class PosternProvider extends Provider {
       },
     });
 
-    // The adapter hears which session a new one follows.
-    const { IN_PAYLOAD } = this.Session as unknown as RewrittenModel;
-    Object.defineProperty(this.Session, 'IN_PAYLOAD', { value: [...IN_PAYLOAD, 'oldId'] });
     bindToBrowser(this.Interaction as unknown as BoundInteraction, browsers, () => Provider.ctx);
-    keepGeneration(this.Session as unknown as SessionClass, this.Grant, () => Provider.ctx);
-    // Everything else is written once.
-    for (const model of [this.Session, this.Grant, this.Interaction]) {
-      keepNewerMembers(model);
-    }
+    keepGeneration(this.Session as unknown as SessionClass, () => Provider.ctx);
+    // The adapter hears by oldId which session a new one follows. All other models are written once.
+    keepMembers(this.Session, 'oldId', 'generation');
+    keepMembers(this.Grant, 'generation');
+    keepMembers(this.Interaction, 'browser');
 
     // Everything about the code or the token has been checked by then.
     for (const model of [this.AuthorizationCode, this.RefreshToken]) {

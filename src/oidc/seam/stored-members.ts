@@ -1,5 +1,5 @@
-// Members of a stored session, grant or interaction that a newer version added: this version keeps them when it writes the
-// record again. The engine's models drop what they don't know, so it travels through them under one name.
+// Members of a stored session, grant or interaction that the engine doesn't know. Its models drop these, so ours are added to the known
+// ones; what a newer version of this service added travels through them under one name, and is kept when the record is written again.
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 
 const CARRIED = 'newerMembers';
@@ -9,10 +9,10 @@ export type RewrittenModel = { readonly IN_PAYLOAD: readonly string[]; readonly 
 
 type Carrying = AdapterPayload & { readonly [CARRIED]?: Readonly<Record<string, unknown>> };
 
-/** Before the first use of `model`: the engine looks at its members once. */
-export function keepNewerMembers(model: RewrittenModel): void {
+/** Before the first use of `model`: the engine looks at its members once. `own`: those that this version adds. */
+export function keepMembers(model: RewrittenModel, ...own: readonly string[]): void {
   const { adapter } = model;
-  const names = new Set(model.IN_PAYLOAD);
+  const names = new Set([...model.IN_PAYLOAD, ...own]);
   Object.defineProperty(model, 'IN_PAYLOAD', { value: [...names, CARRIED] });
 
   function carry(payload: AdapterPayload | undefined | void): AdapterPayload | undefined {
@@ -21,13 +21,13 @@ export function keepNewerMembers(model: RewrittenModel): void {
     return unknown.length === 0 ? payload : { ...payload, [CARRIED]: Object.fromEntries(unknown) };
   }
 
-  const own = { ...adapter };
+  const base = { ...adapter };
   Object.assign(adapter, {
-    find: async (id) => carry(await own.find(id)),
-    findByUid: async (uid) => carry(await own.findByUid(uid)),
+    find: async (id) => carry(await base.find(id)),
+    findByUid: async (uid) => carry(await base.findByUid(uid)),
     upsert(id, payload: Carrying, expiresIn) {
       const { [CARRIED]: carried, ...known } = payload;
-      return own.upsert(id, { ...carried, ...known }, expiresIn);
+      return base.upsert(id, { ...carried, ...known }, expiresIn);
     },
   } satisfies Partial<Adapter>);
 }
