@@ -27,12 +27,9 @@ export class KeyImportError extends Error {
 
 /**
  * A new RSA key; its kid is its RFC 7638 thumbprint, and never one that a command line would take for an option.
- * `modulus` in bits, at least 2048.
+ * `modulus` in bits; jose takes none below 2048 (RFC 7518 §3.3).
  */
 export async function generateKey(modulus: number): Promise<KeyMaterial> {
-  if (!Number.isInteger(modulus) || modulus < MIN_MODULUS) {
-    throw new TypeError(`an RSA signing key has at least ${MIN_MODULUS} bits`);
-  }
   for (;;) {
     const { privateKey } = await generateKeyPair('RS256', { modulusLength: modulus, extractable: true });
     const material = await toMaterial(await exportJWK(privateKey), undefined);

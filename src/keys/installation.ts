@@ -3,8 +3,8 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { DocumentStore } from '../store/store.ts';
 import type { Installation, Ring } from './ring.ts';
-import { KEYS_COLLECTION, KeyStoreError, PEPPER_ID } from './ring-document.ts';
-import { VaultError, type Vault } from './vault.ts';
+import { KEYS_COLLECTION, KeyStoreError, opening, PEPPER_ID } from './ring-document.ts';
+import type { Vault } from './vault.ts';
 
 const PEPPER_BYTES = 32;
 const SEAL_NAME = 'the pepper';
@@ -44,7 +44,10 @@ export function sealPepper(pepper: Buffer, vault: Vault): string {
 
 /** Throws KeyStoreError `unreadable` or `tampered`. */
 export function openPepper(sealed: string, vault: Vault): Buffer {
-  return translate(() => vault.open(sealed, SEAL_NAME));
+  return opening(
+    () => SEAL_NAME,
+    () => vault.open(sealed, SEAL_NAME),
+  );
 }
 
 /** The pepper is sealed with another encryption key than the first. */
@@ -57,19 +60,12 @@ export async function pepperNeedsRewrap(documents: DocumentStore, vault: Vault):
 export async function rewrapPepper(documents: DocumentStore, vault: Vault): Promise<boolean> {
   const stored = await documents.get(KEYS_COLLECTION, PEPPER_ID);
   if (stored === undefined || !vault.needsRewrap(stored.value)) return false;
-  const rewrapped = translate(() => vault.rewrap(stored.value, SEAL_NAME));
+  const rewrapped = opening(
+    () => SEAL_NAME,
+    () => vault.rewrap(stored.value, SEAL_NAME),
+  );
   // False: another process was first, and it wrote the same.
   return await documents.put(KEYS_COLLECTION, PEPPER_ID, rewrapped, stored.version);
-}
-
-function translate<T>(open: () => T): T {
-  try {
-    return open();
-  } catch (error) {
-    if (!(error instanceof VaultError)) throw error;
-    const code = error.code === 'unknown_key' ? 'unreadable' : 'tampered';
-    throw new KeyStoreError(code, error.message, { cause: error });
-  }
 }
 
 /** Says which pepper it is and gives nothing of it away. */

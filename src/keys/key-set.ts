@@ -12,8 +12,8 @@ import {
   type PublicJwk,
   type Ring,
 } from './ring.ts';
-import { KeyStoreError } from './ring-document.ts';
-import { VaultError, type Vault } from './vault.ts';
+import { KeyStoreError, opening } from './ring-document.ts';
+import type { Vault } from './vault.ts';
 
 type PrivateKey = { readonly kid: string; readonly privateJwk: JWK };
 
@@ -71,25 +71,13 @@ function openKey(key: NewKey, vault: Vault): PrivateKey {
   if (sealed === undefined) {
     throw new KeyStoreError('clock', `the key ${kid} has retired: is the clock of this machine behind?`);
   }
-  try {
-    const plaintext = vault.open(sealed, sealName(key));
-    const privateJwk: JWK = JSON.parse(plaintext.toString('utf8'));
-    plaintext.fill(0);
-    return { kid, privateJwk };
-  } catch (error) {
-    if (!(error instanceof VaultError)) throw error;
-    throw error.code === 'unknown_key'
-      ? new KeyStoreError(
-          'unreadable',
-          `the private part of key ${kid} was sealed with the encryption key ${error.kekId}, which is not configured`,
-          { cause: error },
-        )
-      : new KeyStoreError(
-          'tampered',
-          `the private part of key ${kid} was altered or belongs to another key (encryption key ${error.kekId ?? 'unknown'})`,
-          { cause: error },
-        );
-  }
+  const plaintext = opening(
+    () => `the private part of key ${kid}`,
+    () => vault.open(sealed, sealName(key)),
+  );
+  const privateJwk: JWK = JSON.parse(plaintext.toString('utf8'));
+  plaintext.fill(0);
+  return { kid, privateJwk };
 }
 
 /** Everything about a key that never changes: its sealed private part opens under no other name. */

@@ -58,11 +58,10 @@ export type DecodedRing = {
 /** Throws KeyStoreError `unsupported`, `unreadable`, `tampered` or `empty`, naming keys and the encryption key. */
 export function decodeRing(value: string, version: number, vault: Vault): DecodedRing {
   const { body, checksum } = parseEnvelope(value);
-  try {
-    vault.verify(PURPOSE, body, checksum);
-  } catch (error) {
-    throw error instanceof VaultError ? explain(error, body) : error;
-  }
+  opening(
+    () => ringNameOf(body),
+    () => vault.verify(PURPOSE, body, checksum),
+  );
   // The checksum held, so this is what encodeRing wrote.
   const { ring, writtenAs }: Body = JSON.parse(body);
   if (ring.keys.length === 0) throw new KeyStoreError('empty', 'the key ring in the store has no key');
@@ -83,20 +82,26 @@ function parseEnvelope(value: string): Envelope {
   return { v, body, checksum };
 }
 
-function explain(error: VaultError, body: string): KeyStoreError {
+/** Runs `open` on `what`, and says for operators why the vault can't. Throws KeyStoreError `unreadable` or `tampered`. */
+export function opening<T>(what: () => string, open: () => T): T {
+  try {
+    return open();
+  } catch (error) {
+    if (!(error instanceof VaultError)) throw error;
+    const { code, kekId = 'unknown' } = error;
+    throw code === 'unknown_key'
+      ? new KeyStoreError(
+          'unreadable',
+          `${what()} was sealed with the encryption key ${kekId}, which is not configured`,
+          { cause: error },
+        )
+      : new KeyStoreError('tampered', `${what()} was altered (encryption key ${kekId})`, { cause: error });
+  }
+}
+
+function ringNameOf(body: string): string {
   const kids = claimedKids(body);
-  const keys = kids.length === 0 ? 'its keys' : `the keys ${kids.join(', ')}`;
-  return error.code === 'unknown_key'
-    ? new KeyStoreError(
-        'unreadable',
-        `the key ring can't be read: ${keys} were sealed with the encryption key ${error.kekId}, which is not configured`,
-        { cause: error },
-      )
-    : new KeyStoreError(
-        'tampered',
-        `the key ring was altered: its checksum does not hold for ${keys} (encryption key ${error.kekId ?? 'unknown'})`,
-        { cause: error },
-      );
+  return kids.length === 0 ? 'the key ring' : `the key ring (${kids.join(', ')})`;
 }
 
 /** What a body that failed its check says its kids are: for the error message only. */

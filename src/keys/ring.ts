@@ -121,14 +121,9 @@ export function createRing(
   const empty: Ring = { generation: 0, keys: [], gone: [] };
   assertNew(empty, keys.active);
   // Dated back by the skew, so that no node waits for its own slower clock to have a key.
-  const active = { ...toRingKey(keys.active, now), activateAt: now - ms(timing.skew) };
+  const active = { ...keys.active, publishedAt: now, activateAt: now - ms(timing.skew) };
   assertNew({ ...empty, keys: [active] }, keys.reserve);
-  return { ...empty, generation: 1, keys: [active, toRingKey(keys.reserve, now)] };
-}
-
-/** The same key as a member of the ring: published from now on. */
-export function toRingKey(key: NewKey, now: number): RingKey {
-  return { ...key, publishedAt: now };
+  return { ...empty, generation: 1, keys: [active, { ...keys.reserve, publishedAt: now }] };
 }
 
 /** Throws KeyringError when the ring has, or ever had, this kid or this key. */

@@ -91,7 +91,7 @@ describe('a start on stored keys that are not as they were', () => {
     await start();
     await stop();
     await changeRing((value) => value.replace('"generation\\":1', '"generation\\":2'));
-    expect(await startFails()).toContain('the key ring was altered');
+    expect(await startFails()).toMatch(/the key ring \(.*\) was altered/);
   });
 
   it('KY-16: refuses private parts of two kids that changed places', async () => {
@@ -103,7 +103,7 @@ describe('a start on stored keys that are not as they were', () => {
       );
       return value.replace(a, 'x').replace(b, a).replace('x', b);
     });
-    expect(await startFails()).toContain('the key ring was altered');
+    expect(await startFails()).toMatch(/the key ring \(.*\) was altered/);
   });
 
   it('KY-16: refuses an older ring that was put back through the store', async () => {
