@@ -60,8 +60,7 @@ export function createApp(parts: AppParts): App {
   app.use(admitRequests({ issuer, clientAddress }));
   app.use(sendPagesToOwnHost(issuer));
   app.use(allowOrigins({ allowedOrigins: config.cors.allowedOrigins, clients, findClient }));
-  app.use(fastPath.refuseCounted);
-  app.use(limitAddresses(limits, async (jwt) => (await engine.tokens.verify(jwt)) !== undefined));
+  app.use(limitAddresses(limits, engine.tokens, fastPath));
   app.use(refuseMalformed(issuer));
   app.use(documents.serve);
   app.use(serveAssets(assets));

@@ -2,7 +2,6 @@
 // to what is plain; any other request goes through the middleware as it came.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { Middleware } from 'koa';
 import { CLIENT_ANSWER_HEADERS } from '../oidc/answers.ts';
 import { announcesForm, type FastAnswer } from '../oidc/fast/plain-request.ts';
 import type { Log } from '../observability/log.ts';
@@ -31,8 +30,8 @@ type List = (request: IncomingMessage, response: ServerResponse) => Promise<void
 export interface FastPath {
   /** Answers what it can, and hands the rest to the middleware. */
   inFrontOf(list: List): RequestListener;
-  /** Where the middleware counts: what the fast path has counted and could not answer (429, 503) is thrown here, not counted again. */
-  readonly refuseCounted: Middleware;
+  /** Where the middleware counts: throws what the fast path has counted already and could not answer (429, 503). */
+  readonly assertNotRefused: (request: IncomingMessage) => void;
 }
 
 /** With one of these the answer to a GET may be another: CORS, 304, a body. */
@@ -100,9 +99,8 @@ export function createFastPath(parts: FastPathParts): FastPath {
         // A document needs no promise.
         if (answering !== true) void handOn(answering, request, response, list);
       },
-    async refuseCounted(ctx, next) {
-      if (refusals.has(ctx.req)) throw refusals.get(ctx.req);
-      await next();
+    assertNotRefused(request) {
+      if (refusals.has(request)) throw refusals.get(request);
     },
   };
 }

@@ -4,16 +4,22 @@ import type { Context, Middleware } from 'koa';
 import { findEndpoint } from '../config/endpoints.ts';
 import { hasClient } from '../oidc/limit-clients.ts';
 import type { AddressEndpoint, Limits } from '../limits/limits.ts';
+import type { AccessTokens } from '../tokens/access-token.ts';
+import type { FastPath } from './fast-path.ts';
 
-/** `isValid` looks at an access token without asking the store. */
-export function limitAddresses(limits: Limits, isValid: (jwt: string) => Promise<boolean>): Middleware {
+export function limitAddresses(
+  limits: Limits,
+  tokens: Pick<AccessTokens, 'verify'>,
+  fastPath: Pick<FastPath, 'assertNotRefused'>,
+): Middleware {
   /** Behind the address of an app are its callers, and what they made up must not count against what they were given. */
   async function userinfoOf(ctx: Context): Promise<AddressEndpoint> {
     const [, token = ''] = /^bearer ([^ ]+)$/i.exec(ctx.get('authorization')) ?? [];
-    return (await isValid(token)) ? 'userinfo' : 'userinfo.unknown';
+    return (await tokens.verify(token)) === undefined ? 'userinfo.unknown' : 'userinfo';
   }
 
   return async function limitAddress(ctx, next) {
+    fastPath.assertNotRefused(ctx.req);
     const address = String(ctx.state['clientAddress']);
     const endpoint = findEndpoint(ctx.path);
     if (endpoint?.caller === 'client') {
