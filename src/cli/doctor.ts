@@ -8,6 +8,7 @@ import { ask } from '../doctor/ask.ts';
 import { runCheck, Skipped, type Level, type Result } from '../doctor/check.ts';
 import { checkPublicAddress } from '../doctor/public-address.ts';
 import { checkKeys, checkStore } from '../doctor/store.ts';
+import { checkOwnViews } from '../doctor/views.ts';
 import { configOption, jsonOption, readConfig, type VerbOptions } from './configuration.ts';
 import { counted, Ended, print, CommandError, type CliIo } from './io.ts';
 
@@ -36,6 +37,7 @@ export function registerDoctor(program: Command, io: CliIo): void {
       const results = [
         ...known.results,
         ...(await checkStored(known)),
+        ...(await checkViewsFolder(known)),
         ...(await checkPublic(known, options.url)),
       ];
       printResults(io, options, results);
@@ -84,6 +86,10 @@ async function checkStored({ config, hasSecrets }: Known): Promise<readonly Resu
     ...(await runCheck('store', (report) => checkStore(config.store, report))),
     ...(await runCheck('keys', (report) => checkKeys(config, report))),
   ];
+}
+
+async function checkViewsFolder({ config }: Known): Promise<readonly Result[]> {
+  return config === undefined ? [] : runCheck('views', (report) => checkOwnViews(config, report));
 }
 
 async function checkPublic({ config, issuer }: Known, url: string | undefined): Promise<readonly Result[]> {

@@ -16,6 +16,7 @@ export const FAULTS = {
   'store-unreachable': problem('Is it running, and may this machine reach it?'),
   'store-settings': problem('See docs/redis.md.'),
   'keys-refused': problem('See docs/keys.md.'),
+  'views-broken': problem('Repair it: pages are shown in their last good form. See postern views check.'),
 
   'no-answer': problem('Is the name right, is the proxy running, and does it answer within 10 s?'),
   'bad-gateway': problem('Is Postern running, and does the proxy send requests to its listen address?'),

@@ -1,6 +1,6 @@
 // `postern doctor` against a running service behind a real nginx: one that is set up rightly, and one for each way to get it
 // wrong. Every fault is found by its name.
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
@@ -334,5 +334,20 @@ describe('the file', () => {
     expect(code).toBe(0);
     expect(findings[0]?.name).toBe('secrets-unreadable');
     expect(findings.map(({ name }) => name)).toContain('sign-in');
+  });
+
+  it('names a folder of views, and what is broken in it', async () => {
+    const file = path.join(world.folder, 'with-views.json');
+    const content = JSON.parse(await readFile(world.configFile, 'utf8')) as Record<string, unknown>;
+    await writeFile(file, JSON.stringify({ ...content, views: 'own' }));
+    await mkdir(path.join(world.folder, 'own'));
+    await writeFile(path.join(world.folder, 'own/error.ejs'), '<%= model. %>');
+    await front.serve({ upstream: new URL(world.base).host });
+    const { code, findings } = await diagnose('--config', file);
+    expect(code).toBe(1);
+    const message = expect.stringContaining('error.ejs') as string;
+    expect(findings).toContainEqual(
+      expect.objectContaining({ level: 'problem', name: 'views-broken', message }),
+    );
   });
 });
