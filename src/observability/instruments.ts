@@ -65,6 +65,8 @@ export function createInstruments(registers: Registry[]) {
   };
 }
 
+type SecretTime = { readonly clientId: string; readonly secret: string; readonly at: number };
+
 /** What is known only when somebody asks. `at` is in epoch seconds. */
 export type Snapshot = {
   readonly configurationHash: string;
@@ -76,17 +78,15 @@ export type Snapshot = {
   readonly keys: readonly { readonly kid: string; readonly state: string; readonly createdAt: number }[];
   /** When the next step of the rotation is due; in the past when it is overdue. */
   readonly nextKeyStepAt: number | undefined;
-  readonly secretExpiries: readonly {
-    readonly clientId: string;
-    readonly secret: string;
-    readonly at: number;
-  }[];
-  readonly secretUses: readonly { readonly clientId: string; readonly secret: string; readonly at: number }[];
+  readonly secretExpiries: readonly SecretTime[];
+  readonly secretUses: readonly SecretTime[];
   /** Faults of the operator's views; pages are shown in their last good form. */
   readonly viewFaults: number;
   /** Names of what is less safe at the store than it could be. */
   readonly storeWarnings: readonly string[];
 };
+
+const SECRET = ['client_id', 'secret'] as const;
 
 /** Gauges are what they were when somebody last asked. */
 export function createSnapshotGauges(registers: Registry[]) {
@@ -104,14 +104,8 @@ export function createSnapshotGauges(registers: Registry[]) {
     'signing_key_next_step_timestamp_seconds',
     'When the next step of the rotation is due.',
   );
-  const expiries = gauge('client_secret_expiry_timestamp_seconds', 'When a client secret ends.', [
-    'client_id',
-    'secret',
-  ]);
-  const uses = gauge('client_secret_last_use_timestamp_seconds', 'When a client secret was last right.', [
-    'client_id',
-    'secret',
-  ]);
+  const expiries = gauge('client_secret_expiry_timestamp_seconds', 'When a client secret ends.', SECRET);
+  const uses = gauge('client_secret_last_use_timestamp_seconds', 'When a secret was last right.', SECRET);
   const views = gauge(
     'view_faults',
     "Faults of the operator's views. Pages are shown in their last good form.",
@@ -136,15 +130,15 @@ export function createSnapshotGauges(registers: Registry[]) {
       for (const warning of snapshot.storeWarnings) warnings.set({ warning }, 1);
       // Nothing is later or earlier than that, so no alert is.
       nextStep.set(snapshot.nextKeyStepAt ?? Number.NaN);
-      for (const [metric, times] of [
-        [expiries, snapshot.secretExpiries],
-        [uses, snapshot.secretUses],
-      ] as const) {
-        // The soonest or latest would need a sort: a configuration of thousands of secrets watches some other way.
-        for (const { clientId, secret, at } of times.slice(0, MAX_CLIENT_LABELS)) {
-          metric.set({ client_id: clientId, secret }, at);
-        }
-      }
+      setEach(expiries, snapshot.secretExpiries);
+      setEach(uses, snapshot.secretUses);
     },
   };
+}
+
+/** The soonest or latest would need a sort: a configuration of thousands of secrets watches some other way. */
+function setEach(gauge: Gauge<'client_id' | 'secret'>, times: readonly SecretTime[]): void {
+  for (const { clientId, secret, at } of times.slice(0, MAX_CLIENT_LABELS)) {
+    gauge.set({ client_id: clientId, secret }, at);
+  }
 }

@@ -87,7 +87,7 @@ export function createMetrics(): Metrics {
       for (const route of routes) for (const status of FAILURES) of.requests.zero({ route, status });
       for (const limit of limits) of.limits.inc({ limit }, 0);
       for (const operation of storeOperations) of.storeErrors.inc({ operation }, 0);
-      for (const event of Object.keys(AUDIT_EVENTS))
+      for (const event of AUDIT_EVENTS)
         for (const outcome of ['success', 'failure']) of.events.inc({ event, outcome }, 0);
       for (const outcome of ['taken', 'refused']) of.reloads.inc({ outcome }, 0);
     },
