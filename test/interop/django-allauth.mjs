@@ -6,7 +6,7 @@ import { check, settings, version } from './report.ts';
 
 const { app } = settings;
 version(`${await pythonVersion('django-allauth')}, Django ${await pythonVersion('Django')}`);
-const site = await startApp([djangoPython, 'allauth_site.py'], 'django');
+const site = await startApp([djangoPython, '-B', 'allauth_site.py'], 'django');
 try {
   const person = new Person();
   const page = await person.open(`${app}/accounts/oidc/postern/login/`);

@@ -6,7 +6,7 @@ import { check, settings, version } from './report.ts';
 
 const { app, issuer } = settings;
 version(`${await pythonVersion('mozilla-django-oidc')}, Django ${await pythonVersion('Django')}`);
-const site = await startApp([djangoPython, 'mozilla.py'], 'django');
+const site = await startApp([djangoPython, '-B', 'mozilla.py'], 'django');
 try {
   const person = new Person();
   const page = await person.open(`${app}/oidc/authenticate/`);
