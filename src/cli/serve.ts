@@ -14,7 +14,7 @@ import { demoPersonOf, findDemo, tryUrlOf } from '../http/try-out.ts';
 import type { Server } from '../server/server.ts';
 import type { Log } from '../observability/log.ts';
 import { isMistake } from '../observability/mistakes.ts';
-import { openTelemetry, type OpenTelemetry } from '../observability/telemetry.ts';
+import { auditFileOf, openTelemetry, type OpenTelemetry } from '../observability/telemetry.ts';
 import {
   answerQuestions,
   type Job,
@@ -193,6 +193,8 @@ function welcome(config: Config): string {
     `  listening    http://${listen.host}:${listen.port}`,
     `  management   http://${management.host}:${management.port}/readyz`,
   ];
+  const trail = config.audit.to === 'auto' ? auditFileOf(config.audit) : undefined;
+  if (trail !== undefined) lines.push(`  audit trail  ${trail}`);
   const demo = findDemo(config);
   if (demo !== undefined) {
     lines.push('', `  demo client  ${demo.client.clientId}  secret ${DEMO_CLIENT_SECRET}`);

@@ -19,7 +19,11 @@ export type StoreConfig =
   | { readonly engine: 'redis'; readonly url: string };
 
 /** Where the audit trail goes. */
-export type AuditConfig = { readonly to: 'stdout' | 'off' } | { readonly to: 'file'; readonly file: string };
+export type AuditConfig =
+  | { readonly to: 'stdout' | 'off' }
+  | { readonly to: 'file'; readonly file: string }
+  /** stdout, or in a terminal `file`, if there is a data folder that it can be in. */
+  | { readonly to: 'auto'; readonly file: string | undefined };
 
 /** An API that accepts our tokens (RFC 8707 resource). */
 export type Resource = CamelKeys<ResourceForm>;

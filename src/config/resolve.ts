@@ -35,7 +35,7 @@ export function toConfig(sources: Sources): Config {
   return {
     ...camelKeys(form),
     store: sources.store,
-    audit: toAudit(form.audit, sources.service.folder),
+    audit: toAudit(form.audit, sources),
     encryptionKeys: sources.keys.encryption_keys.map((key) => Buffer.from(key, 'base64url')),
     cookieKeys: sources.keys.cookie_keys,
     resources: sources.resources.map((entry) => camelKeys(complete(entry))),
@@ -49,9 +49,12 @@ export function toConfig(sources: Sources): Config {
   };
 }
 
-function toAudit(audit: string, folder: string): AuditConfig {
+function toAudit(audit: string, { service, store }: Sources): AuditConfig {
   if (audit === 'stdout' || audit === 'off') return { to: audit };
-  return { to: 'file', file: resolve(folder, audit.slice('file:'.length)) };
+  if (audit === 'auto') {
+    return { to: audit, file: store.engine === 'lmdb' ? resolve(store.folder, 'audit.jsonl') : undefined };
+  }
+  return { to: 'file', file: resolve(service.folder, audit.slice('file:'.length)) };
 }
 
 function toClient(form: ClientForm, secrets: readonly ClientSecret[]): Client {

@@ -37,7 +37,7 @@ function colorFault(value: string): string | undefined {
 }
 
 function auditFault(value: string): string | undefined {
-  return /^(stdout|off|file:.+)$/.test(value) ? undefined : 'must be stdout, off or file:PATH';
+  return /^(auto|stdout|off|file:.+)$/.test(value) ? undefined : 'must be auto, stdout, off or file:PATH';
 }
 
 /** More than machines have cores, so that a typing mistake doesn't start a thousand processes. */
@@ -97,9 +97,9 @@ export const configSchema = z.strictObject({
     .prefault({})
     .describe('The log, on standard error.'),
   audit: text(auditFault)
-    .default('stdout')
+    .default('auto')
     .describe(
-      'Where the audit trail goes, one JSON line for each security event: stdout, file:PATH (opened again at SIGHUP, after logrotate), or off.',
+      'Where the audit trail goes, one JSON line for each security event: stdout, file:PATH (opened again at SIGHUP, after logrotate), or off. auto is stdout, but audit.jsonl in the data folder while stdout is a terminal and the store is lmdb.',
     ),
   trusted_proxies: z
     .array(z.string())

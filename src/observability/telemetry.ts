@@ -20,7 +20,10 @@ export interface OpenTelemetry extends Telemetry {
 
 export type TelemetrySettings = {
   readonly log: { readonly level: LogLevel; readonly format: 'auto' | 'json' | 'readable' };
-  readonly audit: { readonly to: 'stdout' | 'off' } | { readonly to: 'file'; readonly file: string };
+  readonly audit:
+    | { readonly to: 'stdout' | 'off' }
+    | { readonly to: 'file'; readonly file: string }
+    | { readonly to: 'auto'; readonly file: string | undefined };
   /** Which of several processes this is. */
   readonly worker?: string | undefined;
 };
@@ -41,10 +44,9 @@ export async function openTelemetry({ log, audit, worker }: TelemetrySettings): 
     log.format === 'readable' || (log.format === 'auto' && isTerminal === true);
   const logWriter = inTerminal(process.stderr.isTTY) ? await readable(logLines, 'msg') : logLines;
   const processLog = createLog(log.level, logWriter, worker);
+  const auditFile = auditFileOf(audit);
   const auditLines =
-    audit.to === 'off'
-      ? undefined
-      : new Lines({ to: audit.to === 'file' ? audit.file : STDOUT, onLost, onChange });
+    audit.to === 'off' ? undefined : new Lines({ to: auditFile ?? STDOUT, onLost, onChange });
   function onChange(error: Error | undefined): void {
     if (error === undefined) return processLog.info('the audit trail is written again');
     processLog.error({ err: error }, "the audit trail can't be written: its records wait in memory");
@@ -53,7 +55,7 @@ export async function openTelemetry({ log, audit, worker }: TelemetrySettings): 
   metrics.watchLines('log', () => logLines.waitingBytes());
   if (auditLines !== undefined) metrics.watchLines('audit', () => auditLines.waitingBytes());
 
-  const isAuditReadable = audit.to === 'stdout' && inTerminal(process.stdout.isTTY);
+  const isAuditReadable = auditFile === undefined && inTerminal(process.stdout.isTTY);
   const auditWriter =
     auditLines !== undefined && isAuditReadable ? await readable(auditLines, 'event') : auditLines;
 
@@ -78,6 +80,13 @@ export async function openTelemetry({ log, audit, worker }: TelemetrySettings): 
       return isWritten;
     },
   };
+}
+
+/** Undefined where the trail goes to stdout, or nowhere. */
+export function auditFileOf(audit: TelemetrySettings['audit']): string | undefined {
+  if (audit.to === 'file') return audit.file;
+  // Between the lines of the log it would be in the way of somebody who reads them.
+  return audit.to === 'auto' && process.stdout.isTTY ? audit.file : undefined;
 }
 
 /** Telemetry that goes where the caller says; for what runs a service inside another process. */

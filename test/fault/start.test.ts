@@ -1,6 +1,6 @@
 // How the process starts, fails to start, and stops, as an operator sees it.
 import { execFile } from 'node:child_process';
-import { chmod, cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { freePort } from '../servers.ts';
 import { machineToken, signIn, userinfo } from '../world/flows.ts';
-import { runCli, startProcess, type ServiceProcess } from '../world/process.ts';
+import { runCli, startProcess, startUntil, type ServiceProcess } from '../world/process.ts';
 import { writeWorldConfig, type World } from '../world/world.ts';
 
 /** Of a start that finds no store: one line of the log, a warning. */
@@ -56,6 +56,24 @@ describe('the service as a process', () => {
       expect(await service.end(signal)).toMatchObject({ code: 0, stderr: ONE_WARNING });
     },
   );
+
+  it('keeps the audit trail out of a terminal, in the data folder', async () => {
+    const here = await world();
+    const command = `${process.execPath} dist/main.js serve --config ${here.configFile}`;
+    service = await startUntil('Postern is up.', ['script', '-qec', command, '/dev/null'], {});
+    await machineToken(here, 'reports.read');
+    const trail = path.join(folder, 'data/audit.jsonl');
+    expect(service.stdout()).toContain(`audit trail  ${trail}`);
+    await expect.poll(() => readFile(trail, 'utf8')).toMatch(/"service_started"[\s\S]*"token_issued"/);
+    expect(service.stdout()).not.toContain('service_started');
+  });
+
+  it('writes the audit trail to stdout where that is no terminal', async () => {
+    const here = await world();
+    service = await startProcess(here.configFile);
+    await expect.poll(() => service?.stdout()).toContain('"event":"service_started"');
+    expect(await readdir(path.join(folder, 'data'))).not.toContain('audit.jsonl');
+  });
 
   it.each([
     ['listen', 0],

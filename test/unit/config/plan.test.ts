@@ -233,7 +233,7 @@ describe('a plan', () => {
       expect(toPlan(after, before, NOW).items, yaml).toHaveLength(1);
     }
     expect(lines(await planOf(PUBLIC, `${PUBLIC}audit: file:audit.jsonl\n`))).toEqual([
-      'change audit: stdout becomes file:audit.jsonl: takes effect at the next start',
+      'change audit: auto becomes file:audit.jsonl: takes effect at the next start',
     ]);
     const logo = client({ logo_uri: 'https://app.example/l.svg' });
     expect(lines(await planOf(`${PUBLIC}clients:\n${client()}`, `${PUBLIC}clients:\n${logo}`))).toEqual([
