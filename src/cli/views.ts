@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { suggest } from '../config/suggestion.ts';
-import { BUILT_IN_FOLDER } from '../views/built-in-folder.ts';
+import { BUILT_IN_FOLDER } from '../views/view-files.ts';
 import { canBeEjected, toEjected } from '../views/ejection.ts';
 import { checkViews, type ViewFault } from '../views/view-check.ts';
 import { listViewFiles } from '../views/view-files.ts';

@@ -1,6 +1,6 @@
 // The result of `postern views check`.
 import type { Config } from '../config/config.ts';
-import { BUILT_IN_FOLDER } from '../views/built-in-folder.ts';
+import { BUILT_IN_FOLDER } from '../views/view-files.ts';
 import { checkViews } from '../views/view-check.ts';
 import type { ReportFault } from './check.ts';
 

@@ -149,7 +149,7 @@ export class Primary {
 async function openTryOut(config: Config) {
   const { issuer, branding, viewsFolder } = config;
   const { createViews } = await import('../views/views.ts');
-  const { BUILT_IN_FOLDER } = await import('../views/built-in-folder.ts');
+  const { BUILT_IN_FOLDER } = await import('../views/view-files.ts');
   const { pages } = createViews({
     builtInFolder: BUILT_IN_FOLDER,
     overrideFolder: viewsFolder,

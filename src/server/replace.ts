@@ -10,7 +10,8 @@ import type { Telemetry } from '../observability/telemetry.ts';
 import { voidChangedCredentials } from '../users/changed-credentials.ts';
 import { createPeople } from '../users/people.ts';
 import { warnOfShadowed, warnOfWeakHashes } from '../users/warnings.ts';
-import type { Views, ViewsSettings } from '../views/views.ts';
+import type { ViewsSettings } from '../views/view-files.ts';
+import type { Views } from '../views/views.ts';
 import { type ApplicationParts, createApplication, type SharedServices } from './application.ts';
 import type { ConfigurationStatus } from './configuration-status.ts';
 

@@ -21,7 +21,7 @@ import { openStore } from '../store/open.ts';
 import type { Clock, Store } from '../store/store.ts';
 import { createAccountStates } from '../users/account-state.ts';
 import { createPasswords } from '../users/passwords.ts';
-import { BUILT_IN_FOLDER } from '../views/built-in-folder.ts';
+import { BUILT_IN_FOLDER } from '../views/view-files.ts';
 import { createViews, type Views } from '../views/views.ts';
 import { createViewsWatch } from '../views/watch-views.ts';
 import type { SharedServices } from './application.ts';

@@ -2,9 +2,8 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Branding } from '../config/config.ts';
 import { brandingCss } from './branding-css.ts';
-import { listViewFiles } from './view-files.ts';
+import { listViewFiles, type ViewsSettings } from './view-files.ts';
 
 export type Asset = {
   readonly body: Buffer;
@@ -14,12 +13,6 @@ export type Asset = {
   readonly immutable: boolean;
 };
 
-export type AssetSettings = {
-  /** Its `assets/` win over the built-in ones, file by file. */
-  readonly overrideFolder?: string | undefined;
-  readonly branding: Branding;
-};
-
 export interface Assets {
   /** `style.css` -> `assets/style.3fa9c1….css`, relative to the issuer. Throws when there is no such asset. */
   url(name: string): string;
@@ -27,10 +20,8 @@ export interface Assets {
   /** `assets/…`, with or without hash; the plain name is what a stylesheet's own `url(…)` asks for. */
   find(path: string): Asset | undefined;
   /** The assets as the files are now; those of before are still found under names with a hash. Throws when one can't be read. */
-  reloaded(settings: AssetSettings): Assets;
+  reloaded(settings: ViewsSettings): Assets;
 }
-
-export type AssetsOptions = AssetSettings & { readonly builtInFolder: string };
 
 /** The operator's colour, made from `branding.color`. */
 export const COLORS_CSS = 'colors.css';
@@ -58,11 +49,14 @@ export function isAssetName(name: string): boolean {
 type Files = { readonly urls: ReadonlyMap<string, string>; readonly found: ReadonlyMap<string, Asset> };
 
 /** Reads all assets now. A path is only ever looked up among them, so none leads to another file. */
-export function createAssets({ builtInFolder, ...settings }: AssetsOptions): Assets {
+export function createAssets({
+  builtInFolder,
+  ...settings
+}: ViewsSettings & { readonly builtInFolder: string }): Assets {
   return assetsOf(builtInFolder, settings);
 }
 
-function assetsOf(builtInFolder: string, settings: AssetSettings, previous?: Files): Assets {
+function assetsOf(builtInFolder: string, settings: ViewsSettings, previous?: Files): Assets {
   const current = loadAssets(builtInFolder, settings);
 
   return {
@@ -83,7 +77,7 @@ function assetsOf(builtInFolder: string, settings: AssetSettings, previous?: Fil
   };
 }
 
-function loadAssets(builtInFolder: string, { overrideFolder, branding }: AssetSettings): Files {
+function loadAssets(builtInFolder: string, { overrideFolder, branding }: ViewsSettings): Files {
   const bodies = new Map<string, Buffer>();
   if (branding.color !== undefined) bodies.set(COLORS_CSS, Buffer.from(brandingCss(branding)));
   for (const folder of [builtInFolder, overrideFolder]) {

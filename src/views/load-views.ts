@@ -1,7 +1,6 @@
 // Reads the built-in views, and the operator's over them. Each file stays in its last good form; a page that can't be rendered
 // keeps the one before. pages.ts renders the result.
 import { existsSync, readFileSync } from 'node:fs';
-import type { Branding } from '../config/config.ts';
 import { COLORS_CSS } from './assets.ts';
 import { formFaults } from './html-faults.ts';
 import { type BrandingModel, PAGE_NAMES, type PageModels, type PageName } from './models.ts';
@@ -9,16 +8,9 @@ import { PAGE_STATES } from './samples.ts';
 import { compileTemplates } from './templates.ts';
 import type { Template, TemplateSet, TemplateSource } from './templates.ts';
 import { createTexts, loadLocaleFiles, type LocaleFiles, type Texts } from './texts.ts';
-import { listViewFiles } from './view-files.ts';
+import { listViewFiles, type ViewsSettings } from './view-files.ts';
 
-/** What may change while the service runs. */
-export type PagesSettings = {
-  /** Its templates and texts win over the built-in ones, file by file and key by key. */
-  readonly overrideFolder?: string | undefined;
-  readonly branding: Branding;
-};
-
-export type ViewsOptions = PagesSettings & {
+export type ViewsOptions = ViewsSettings & {
   readonly builtInFolder: string;
   /** Name of a file in `assets/` -> URL with an absolute path. Throws for a name that it doesn't know. */
   readonly assetUrl: (name: string) => string;

@@ -2,11 +2,12 @@
 // built-in page.
 import { lastResortPage } from './last-resort-page.ts';
 import { loadBuiltIn, loadGeneration } from './load-views.ts';
-import type { BuiltIn, Generation, LoadedViews, PagesSettings, Report, ViewsOptions } from './load-views.ts';
+import type { BuiltIn, Generation, LoadedViews, Report, ViewsOptions } from './load-views.ts';
 import { chooseLocale, DEFAULT_LOCALE, directionOf, type LanguageWishes } from './locale.ts';
 import type { PageContext, PageModels, PageName } from './models.ts';
 import { renderTemplate, type TemplateLocals, type TemplateSet } from './templates.ts';
 import { fill, toParts, type Texts } from './texts.ts';
+import type { ViewsSettings } from './view-files.ts';
 
 /** Something is wrong with a view; people are served its last good form or the built-in page instead. */
 export type ViewProblem = {
@@ -34,7 +35,7 @@ export interface Pages {
   /** A text as the templates get it; undefined for a key that no language has. */
   text(locale: string, key: string): string | undefined;
   /** The pages as the operator's files are now. What is broken keeps its last good form, and is reported. */
-  reloaded(changed: PagesSettings & Partial<Pick<ViewsOptions, 'assetUrl' | 'hasAsset'>>): Pages;
+  reloaded(changed: ViewsSettings & Partial<Pick<ViewsOptions, 'assetUrl' | 'hasAsset'>>): Pages;
 }
 
 // A message can hold what a person typed; this bounds the memory that messages cost, and how often they are logged.

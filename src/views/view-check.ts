@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Branding } from '../config/config.ts';
 import { suggest } from '../config/suggestion.ts';
-import { isAssetName } from './assets.ts';
+import { COLORS_CSS, isAssetName } from './assets.ts';
 import { cssFaults } from './css-faults.ts';
 import { formFaults, policyFaults } from './html-faults.ts';
 import { PAGE_MODELS } from './models.ts';
@@ -56,6 +56,8 @@ function error(file: string, message: string, line?: number): ViewFault {
   return { file, message, severity: 'error', ...(line !== undefined && { line }) };
 }
 
+const hintAt = (hint: string | undefined) => (hint === undefined ? '' : `: did you mean ${hint}?`);
+
 /** A file that nothing reads is a slip in its name. */
 function unknownFiles({ builtInFolder }: ViewCheckOptions, files: Files): ViewFault[] {
   const builtIn = [...listViewFiles(builtInFolder).keys()];
@@ -75,7 +77,7 @@ function unknownFiles({ builtInFolder }: ViewCheckOptions, files: Files): ViewFa
       return error(name, 'is not served: not a kind of file that pages use, or in a folder of its own');
     const hint =
       suggest(name, known) ?? known.find((one) => path.posix.basename(one) === path.posix.basename(name));
-    return error(name, `is used by no page${hint === undefined ? '' : `: did you mean ${hint}?`}`);
+    return error(name, `is used by no page${hintAt(hint)}`);
   });
 }
 
@@ -89,13 +91,17 @@ function includesOf(name: string, file: string): string[] {
   });
 }
 
-function stylesheetFaults({ builtInFolder }: ViewCheckOptions, files: Files): ViewFault[] {
-  const names = new Set([...listViewFiles(builtInFolder).keys(), ...files.keys()]);
+/** Names in `assets/` of either folder. */
+function assetsOf({ builtInFolder }: ViewCheckOptions, files: Files): ReadonlySet<string> {
+  const names = [...listViewFiles(builtInFolder).keys(), ...files.keys()];
+  return new Set(names.flatMap((name) => /^assets\/(.+)$/.exec(name)?.[1] ?? []));
+}
+
+function stylesheetFaults(options: ViewCheckOptions, files: Files): ViewFault[] {
+  const assets = assetsOf(options, files);
   return [...files].flatMap(([name, file]) =>
     /^assets\/[^/]+\.css$/.test(name)
-      ? cssFaults(readFileSync(file, 'utf8'), (asset) => names.has(`assets/${asset}`)).map(
-          ({ line, message }) => error(name, message, line),
-        )
+      ? cssFaults(readFileSync(file, 'utf8'), assets).map(({ line, message }) => error(name, message, line))
       : [],
   );
 }
@@ -122,58 +128,41 @@ function localeFaults({ builtInFolder }: ViewCheckOptions, files: Files): ViewFa
     } catch (cause) {
       return error(name, cause instanceof Error ? cause.message : String(cause));
     }
-    return [...own].flatMap(([key, text]) => keyFaults({ name, key, text, english, texts }));
+    return [...own].flatMap(([key, text]) =>
+      keyFaults({ english, texts }, key, text).map((message) => error(name, message)),
+    );
   });
 }
 
-type Key = {
-  readonly name: string;
-  readonly key: string;
-  readonly text: string;
-  readonly english: LocaleFile;
-  readonly texts: string;
-};
+type Known = { readonly english: LocaleFile; readonly texts: string };
 
-function keyFaults({ name, key, text, english, texts }: Key): ViewFault[] {
+function keyFaults({ english, texts }: Known, key: string, text: string): string[] {
   const original = english.get(key);
   if (original === undefined) {
     // Scopes are the operator's own; so are keys that the operator's templates ask for.
-    if (key.startsWith('scope.') || texts.includes(key)) return [];
-    const hint = suggest(key, [...english.keys()]);
-    return [
-      error(name, `${key} is no text of any page${hint === undefined ? '' : `: did you mean ${hint}?`}`),
-    ];
+    const isTheirs = key.startsWith('scope.') || texts.includes(key);
+    return isTheirs ? [] : [`${key} is no text of any page${hintAt(suggest(key, [...english.keys()]))}`];
   }
   const known = placeholdersOf(original);
-  return placeholdersOf(text).flatMap((placeholder) =>
-    known.includes(placeholder)
-      ? []
-      : error(
-          name,
-          `${key} has {{${placeholder}}}, which it never gets${known.length > 0 ? `: it gets ${known.join(', ')}` : ''}`,
-        ),
-  );
+  const gets = known.length > 0 ? `: it gets ${known.join(', ')}` : '';
+  return placeholdersOf(text)
+    .filter((placeholder) => !known.includes(placeholder))
+    .map((placeholder) => `${key} has {{${placeholder}}}, which it never gets${gets}`);
 }
 
-function renderFaults(
-  { builtInFolder, overrideFolder, branding }: ViewCheckOptions,
-  files: Files,
-): ViewFault[] {
+function renderFaults(options: ViewCheckOptions, files: Files): ViewFault[] {
   const faults: ViewFault[] = [];
-  const assets = new Set([...listViewFiles(builtInFolder).keys(), ...files.keys()]);
+  const assets = assetsOf(options, files);
   const pages = createPages({
-    builtInFolder,
-    overrideFolder,
-    branding,
-    assetUrl: (name) => {
-      if (!assets.has(`assets/${name}`) && name !== 'colors.css')
-        throw new Error(`There is no asset ${name}`);
+    ...options,
+    assetUrl(name) {
+      if (!assets.has(name) && name !== COLORS_CSS) throw new Error(`There is no asset ${name}`);
       return `/assets/${name}`;
     },
-    hasAsset: (name) => assets.has(`assets/${name}`),
+    hasAsset: (name) => assets.has(name),
     onProblem: ({ file, message }) => {
       const [, line] = /\.ejs:(\d+)/.exec(message) ?? [];
-      const name = path.isAbsolute(file) ? path.relative(overrideFolder, file) : file;
+      const name = path.isAbsolute(file) ? path.relative(options.overrideFolder, file) : file;
       faults.push(error(name, lastLine(message), line === undefined ? undefined : Number(line)));
     },
   });
@@ -182,9 +171,7 @@ function renderFaults(
     for (const { name, title, model } of PAGE_STATES) {
       const onUnknown = (field: string, known: readonly string[]) => {
         const hint = suggest(field.split('.').at(-1) ?? '', known);
-        faults.push(
-          error(`${name}.ejs`, `${field} is no field${hint === undefined ? '' : `: did you mean ${hint}?`}`),
-        );
+        faults.push(error(`${name}.ejs`, `${field} is no field${hintAt(hint)}`));
       };
       const strict = toStrictModel(model, PAGE_MODELS[name], 'model', onUnknown) as typeof model;
       const html = pages.render(name, strict, { locale, languageUrl: (tag) => `?lang=${tag}` });

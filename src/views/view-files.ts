@@ -1,6 +1,17 @@
-// Finds the files of a views folder, by name.
+// Where views are: the folder that comes with the service, the operator's, and the files of each by name.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
+import type { Branding } from '../config/config.ts';
+
+/** What a configuration says of views. */
+export type ViewsSettings = {
+  /** Its templates, texts and assets win over the built-in ones, file by file and key by key. */
+  readonly overrideFolder?: string | undefined;
+  readonly branding: Branding;
+};
+
+/** It lies beside src/ and beside dist/ alike. */
+export const BUILT_IN_FOLDER = path.join(import.meta.dirname, '..', '..', 'views');
 
 // A mounted Kubernetes ConfigMap keeps its versions in `..data` and the like: nothing that starts with a dot counts.
 const NAME = /^\w[\w.-]*$/;

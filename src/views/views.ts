@@ -1,13 +1,7 @@
 // The pages of a service and the assets they name, read from the same folders at the same time.
-import type { Branding } from '../config/config.ts';
 import { createAssets, type Assets } from './assets.ts';
 import { createPages, type Pages, type ViewProblem } from './pages.ts';
-
-/** What a configuration says of views. */
-export type ViewsSettings = {
-  readonly overrideFolder?: string | undefined;
-  readonly branding: Branding;
-};
+import type { ViewsSettings } from './view-files.ts';
 
 export type ViewsParts = ViewsSettings & {
   readonly builtInFolder: string;
