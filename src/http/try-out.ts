@@ -99,7 +99,7 @@ function startSignIn(ctx: Context, issuer: string, { client, callback }: Demo): 
     client_id: client.clientId,
     redirect_uri: callback,
     scope: client.scopes.join(' '),
-    prompt: 'consent', // OIDC Core §11: offline_access is granted by consent only
+    prompt: 'consent', // OIDC Core §11: the first time, offline_access is granted by consent only
     state: pending.state,
     nonce: pending.nonce,
     code_challenge: createHash('sha256').update(pending.verifier).digest('base64url'),

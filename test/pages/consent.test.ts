@@ -96,7 +96,7 @@ describe('the words of a consent', () => {
       scope: 'openid email',
     };
     const WORDS = ['Know who you are', 'See your email address'];
-    const lasting = [...WORDS, 'Keep access when you’re not using it'];
+    const lasting = [...WORDS, 'Keep this access when you’re not using the app'];
     expect(wordsOf((await begin(world(), again, { browser })).page)).toEqual(lasting);
     expect(wordsOf((await begin(world(), own, { browser })).page)).toEqual(WORDS);
   });
