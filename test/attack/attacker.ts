@@ -1,7 +1,6 @@
 // What an attacker can do with the service that no client library would: requests made by hand, byte by byte where it
 // matters. Owns no expectation.
 import { changeAccount } from '../world/store-access.ts';
-import { createHash, randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { generateKey } from '../../src/keys/generate-key.ts';
 import { createKeyStore, type KeyStore } from '../../src/keys/key-store.ts';
@@ -194,7 +193,6 @@ export function textOf(answer: Answer, member: string): string {
   return value;
 }
 
-/** The store of a running world, opened a second time, as another process would. */
 /** The store of a running world, or one that nobody has open: LMDB forbids one process to open a folder twice. */
 export async function withStore<T>(
   at: Pick<OpenWorld, 'openedStore'> | { readonly folder: string },
@@ -274,10 +272,4 @@ export async function sendRaw(world: Pick<World, 'base'>, request: string): Prom
     ),
     text: bytes.slice(end + 4),
   };
-}
-
-/** A new verifier with its challenge. */
-export function newPkce(): { readonly verifier: string; readonly challenge: string } {
-  const verifier = randomBytes(32).toString('base64url');
-  return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
 }

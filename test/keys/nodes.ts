@@ -1,6 +1,6 @@
 // Nodes of one installation inside the test's own process: each a whole service with its own clock, its own listeners and a
 // rotation job that turns when the test says so. Owns no expectation.
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { loadConfig } from '../../src/config/load.ts';
@@ -112,16 +112,6 @@ export async function withKeys<Result>(
   } finally {
     await store.close();
   }
-}
-
-/** A folder for an lmdb store that outlives the node which uses it. */
-export async function createStoreFolder(): Promise<{ readonly store: string; remove(): Promise<void> }> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'postern-store-'));
-  await mkdir(path.join(folder, 'data'));
-  return {
-    store: `lmdb:${path.join(folder, 'data')}`,
-    remove: () => rm(folder, { recursive: true, force: true }),
-  };
 }
 
 export async function publishedKids(node: Pick<World, 'base'>): Promise<string[]> {
