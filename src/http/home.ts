@@ -3,7 +3,7 @@ import type { Middleware } from 'koa';
 import type { Config } from '../config/config.ts';
 import { ENDPOINTS, HOME_PATH } from '../config/endpoints.ts';
 import { isLoopbackUrl } from '../config/uri.ts';
-import type { Pages } from '../views/pages.ts';
+import type { Pages, RenderContext } from '../views/pages.ts';
 import { tryUrlOf } from './try-out.ts';
 
 export function showHome(config: Config, pages: Pages): Middleware {
@@ -11,7 +11,6 @@ export function showHome(config: Config, pages: Pages): Middleware {
   const start = isLoopbackUrl(issuer)
     ? { issuer, discoveryUrl: `${issuer}${ENDPOINTS.discovery}`, tryUrl: tryUrlOf(config) }
     : undefined;
-  const languageUrl = (locale: string) => `${issuer}${HOME_PATH}?lang=${locale}`;
 
   return async function home(ctx, next) {
     if (ctx.path !== HOME_PATH) {
@@ -20,11 +19,8 @@ export function showHome(config: Config, pages: Pages): Middleware {
     }
     ctx.set('Cache-Control', 'no-store');
     ctx.type = 'html';
+    const { locale, languageUrl } = ctx.state['page'] as RenderContext;
     // A name needs no translation.
-    ctx.body = pages.render(
-      'home',
-      { start },
-      { locale: String(ctx.state['locale']), languageUrl: start && languageUrl },
-    );
+    ctx.body = pages.render('home', { start }, { locale, languageUrl: start && languageUrl });
   };
 }
