@@ -90,7 +90,8 @@ async function untilWhole(): Promise<void> {
     });
   }
   await until('both replicas are in sync', () => hasReplicas(master, 2), 40_000);
-  // The store has to hear of them, too.
+  // The store has to hear of them, too: it asks once a second, and until then one replica is enough for it.
+  await sleep(1500);
   await until('a write is confirmed', async () => {
     await store.records.save({ ...RECORD, key: uniqueName(), isConfirmed: true });
     return true;
