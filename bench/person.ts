@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { PASSWORD, REDIRECT_URI, WEB_BASIC } from './names.ts';
 import type { Connection, WireAnswer, WireRequest } from './wire.ts';
 
-/** Told of each answer, for whoever counts. */
+/** Recorded of each answer, for whoever counts. */
 export type OnAnswer = (request: WireRequest, answer: WireAnswer) => void;
 
 export type Tokens = { readonly accessToken: string; readonly refreshToken: string };

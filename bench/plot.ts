@@ -14,7 +14,7 @@ const [WIDTH, HEIGHT] = [640, 360];
 const MARGIN = { left: 70, right: 40, top: 36, bottom: 50 };
 /** Below the title, as many in a row as have room. */
 const LEGEND = { inRow: 3, width: 180, height: 16 };
-/** Told apart on white and on black, and by those who see few colors; dashes help where there is no color. */
+/** Recorded apart on white and on black, and by those who see few colors; dashes help where there is no color. */
 const LINES = [
   { color: '#0072b2', dash: '' },
   { color: '#d55e00', dash: '6 3' },

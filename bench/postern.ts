@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { hash } from '@node-rs/argon2';
-import { freePort } from '../test/servers.ts';
+import { freePort } from '../test/world/servers.ts';
 import { PASSWORD, personId, personName, REDIRECT_URI, RESOURCE, SCOPE, SECRET } from './names.ts';
 import { serve, type Served } from './processes.ts';
 

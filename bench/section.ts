@@ -1,6 +1,6 @@
 // What a part of the benchmark is given, and what it hands back. Owns starting and stopping what is measured.
 import path from 'node:path';
-import { freePort, startRedis } from '../test/servers.ts';
+import { freePort, startRedis } from '../test/world/servers.ts';
 import { load, type Request, type Slice } from './load.ts';
 import { BENCH_BASIC, SECRET } from './names.ts';
 import type { Plot } from './plot.ts';

@@ -4,7 +4,7 @@ import { DELAY_MS, startCountingProxy, type CountingProxy, type Heard } from './
 import { Person, type Tokens } from './person.ts';
 import { startPostern } from './postern.ts';
 import { Connection, type WireAnswer, type WireRequest } from './wire.ts';
-import { startRedis } from '../test/servers.ts';
+import { startRedis } from '../test/world/servers.ts';
 import { WEB_BASIC } from './names.ts';
 
 /** One HTTP request. Each wave is what was sent without waiting for one another. */

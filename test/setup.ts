@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { ensureServers } from './servers.ts';
+import { ensureServers } from './world/servers.ts';
 
 /** POSTERN_TEST_NO_BUILD=1 keeps the dist/ that is there, for one test file again and again. */
 export default async function setup(): Promise<void> {

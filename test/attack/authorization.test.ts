@@ -157,7 +157,7 @@ describe('redirect URIs', () => {
     expect(texts[0]).not.toMatch(/evil|Web app/);
     expect(pages.map(({ status }) => status)).toEqual([400, 400, 400]);
     const reasons = pages.map(({ text }) => {
-      const refused = far.told.log
+      const refused = far.recorded.log
         .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
         .find(({ requestId, msg }) => msg === 'authorization refused' && text.includes(String(requestId)));
       return refused?.['error'];

@@ -116,7 +116,7 @@ eachStore(
     });
 
     it('CF-15: are in the audit trail and the metrics, one record for each failure that makes unknown places wait', async () => {
-      const records = world().told.audit('account_lock');
+      const records = world().recorded.audit('account_lock');
       expect(records.map(({ times }) => times)).toEqual(
         Array.from({ length: 61 }, (_none, index) => index + 20),
       );
@@ -405,7 +405,7 @@ eachStore(
       expect((await newBrowser(world()).open(link)).status).toBe(410);
       const silent = await trusted?.request(authorizationUrl(world(), 'web', { prompt: 'none' }));
       expect(silent?.headers.get('location')).toContain('error=login_required');
-      expect(world().told.audit('browser_trusted')).toMatchObject([
+      expect(world().recorded.audit('browser_trusted')).toMatchObject([
         { outcome: 'success', account_id: PEOPLE.alice, address: expect.any(String) },
       ]);
     });

@@ -24,7 +24,7 @@ import {
   takeCode,
   textOf,
 } from './attacker.ts';
-import { startTwoProcesses } from './two-processes.ts';
+import { startTwoProcesses } from '../world/two-processes.ts';
 
 let world: World;
 beforeAll(async () => {

@@ -18,7 +18,7 @@ import { Redis } from 'ioredis';
 import { CompactEncrypt, decodeJwt, decodeProtectedHeader } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PublicJwk } from '../../src/keys/ring.ts';
-import { startRedis } from '../servers.ts';
+import { startRedis } from '../world/servers.ts';
 import { basic, get, introspect, machineToken, post, userinfo } from '../world/flows.ts';
 import { type OpenWorld, startWorld, WORLD_ENV } from '../world/world.ts';
 import { exchangeCode, GENEROUS, keyStoreOf, revoke, takeCode, textOf, withStore } from './attacker.ts';
@@ -272,7 +272,7 @@ describe('forged signatures', () => {
       await writeFile(file, 'x');
       await utimes(file, 1, Date.now() / 1000); // read long before it was written: reading it again is kept
     }
-    const before = world.told.log.length + world.told.auditLines.length;
+    const before = world.recorded.log.length + world.recorded.auditLines.length;
     for (const kid of [
       ...HOSTILE_KIDS,
       `${published.kid}\0`,
@@ -290,7 +290,7 @@ describe('forged signatures', () => {
     // Not on a disk that keeps no times of reading.
     if ((await stat(control)).atimeMs > 1000) expect((await stat(bait)).atimeMs).toBe(1000);
 
-    const lines = [...world.told.log, ...world.told.auditLines];
+    const lines = [...world.recorded.log, ...world.recorded.auditLines];
     expect(lines.length).toBeGreaterThan(before);
     for (const line of lines) {
       expect(line.length).toBeLessThan(2000);

@@ -26,7 +26,7 @@ import {
   VERIFIER,
   withStore,
 } from './attacker.ts';
-import { startTwoProcesses, type TwoProcesses } from './two-processes.ts';
+import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
 
 let world: World;
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { decodeJwt } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { recordKey } from '../../src/oidc/record-key.ts';
-import { startRedis, type RedisServer } from '../servers.ts';
+import { startRedis, type RedisServer } from '../world/servers.ts';
 import { type AuthorizeOptions, introspect, post, userinfo } from '../world/flows.ts';
 import { PEOPLE, startWorld, type StoreName, type World } from '../world/world.ts';
 import {
@@ -23,7 +23,7 @@ import {
   textOf,
   withStore,
 } from './attacker.ts';
-import { startTwoProcesses, type TwoProcesses } from './two-processes.ts';
+import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
 
 let world: World;
 beforeAll(async () => {

@@ -9,7 +9,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { begin as beginSignIn, silently } from '../pages/person.ts';
-import { freePort } from '../servers.ts';
+import { freePort } from '../world/servers.ts';
 import { formOf } from '../world/browser.ts';
 import { moveClock, standingClock } from '../world/clock.ts';
 import {

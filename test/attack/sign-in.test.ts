@@ -23,7 +23,7 @@ import {
   textOf,
   VERIFIER,
 } from './attacker.ts';
-import { startTwoProcesses, type TwoProcesses } from './two-processes.ts';
+import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
 
 let world: World;
 beforeAll(async () => {

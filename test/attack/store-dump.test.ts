@@ -5,7 +5,7 @@ import path from 'node:path';
 import { Redis } from 'ioredis';
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startRedis, type RedisServer } from '../servers.ts';
+import { startRedis, type RedisServer } from '../world/servers.ts';
 import { type StoreName, PASSWORDS, SECRETS, startWorld, WORLD_ENV, type World } from '../world/world.ts';
 import {
   authorizationUrl,

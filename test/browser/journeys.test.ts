@@ -8,7 +8,7 @@ import { AxeBuilder } from '@axe-core/playwright';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { AUTHORIZATION_REQUEST } from '../world/flows.ts';
-import { freePort, requireServer } from '../servers.ts';
+import { freePort, requireServer } from '../world/servers.ts';
 import { PASSWORDS, startWorld, type World } from '../world/world.ts';
 import { clientsWithHome, GENEROUS } from '../pages/person.ts';
 

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { chromium, type Page } from 'playwright-core';
-import { requireServer } from '../servers.ts';
+import { requireServer } from '../world/servers.ts';
 import { AUTHORIZATION_REQUEST } from '../world/flows.ts';
 import { PASSWORDS, startWorld, worldClients } from '../world/world.ts';
 

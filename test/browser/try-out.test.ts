@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { freePort, requireServer } from '../servers.ts';
+import { freePort, requireServer } from '../world/servers.ts';
 import { startProcess, type ServiceProcess } from '../world/process.ts';
 
 describe('the shipped configuration in a browser', () => {

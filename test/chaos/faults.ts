@@ -2,8 +2,8 @@
 // Cluster, and the nodes of the service.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FaultProxy, startProxy } from '../fault/proxy.ts';
-import { ask, type RedisGroup, startCluster, startSentinel, until } from '../redis-groups.ts';
-import { type RedisServer, startRedis } from '../servers.ts';
+import { ask, type RedisGroup, startCluster, startSentinel, until } from '../world/redis-groups.ts';
+import { type RedisServer, startRedis } from '../world/servers.ts';
 import type { Fleet } from './fleet.ts';
 
 export type Faults = Readonly<Record<string, () => Promise<void>>>;

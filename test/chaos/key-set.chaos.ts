@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Redis } from 'ioredis';
 import { expect, it } from 'vitest';
-import { freePort, startRedis } from '../servers.ts';
+import { freePort, startRedis } from '../world/servers.ts';
 import { startProcess } from '../world/process.ts';
 import { writeWorldConfig } from '../world/world.ts';
 

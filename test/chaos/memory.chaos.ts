@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openAdministration } from '../../src/store/open-administration.ts';
-import { type RedisServer, startRedis } from '../servers.ts';
+import { type RedisServer, startRedis } from '../world/servers.ts';
 import { type Fleet, startFleet } from './fleet.ts';
 
 const TOKENS = Number(process.env['POSTERN_CHAOS_TOKENS'] ?? 100_000);

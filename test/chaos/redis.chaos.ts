@@ -2,7 +2,7 @@
 // the other happens to them by chance. POSTERN_CHAOS_MINUTES says for how long in all; 6 when it doesn't.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { findServer } from '../servers.ts';
+import { findServer } from '../world/servers.ts';
 import { Balancer } from './balancer.ts';
 import { createClients } from './clients.ts';
 import {

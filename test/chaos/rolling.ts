@@ -1,7 +1,7 @@
 // A release and an accident under load: each node is stopped in good order and started again in turn, then the Redis master is
 // killed.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type SentinelGroup, startSentinel, until } from '../redis-groups.ts';
+import { type SentinelGroup, startSentinel, until } from '../world/redis-groups.ts';
 import { Balancer } from './balancer.ts';
 import { createClients } from './clients.ts';
 import { type Fleet, startFleet } from './fleet.ts';

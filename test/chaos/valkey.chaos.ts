@@ -1,6 +1,6 @@
 // The store's own suites once more, on Valkey: a single server, Sentinels and a Cluster. Says so where there is no Valkey.
 import { it } from 'vitest';
-import { findServer } from '../servers.ts';
+import { findServer } from '../world/servers.ts';
 
 const valkey = process.env['POSTERN_TEST_REDIS'] ?? findServer('valkey-server');
 

@@ -8,7 +8,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { freePort } from '../servers.ts';
+import { freePort } from '../world/servers.ts';
 import { startProcess } from '../world/process.ts';
 import { postern } from '../world/terminal.ts';
 import { execForm, parseDockerfile, textsOf } from './dockerfile.ts';

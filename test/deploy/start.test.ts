@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort } from '../servers.ts';
+import { freePort } from '../world/servers.ts';
 import { execForm, parseDockerfile, textsOf, type Stage } from './dockerfile.ts';
 
 const run = promisify(execFile);

@@ -5,7 +5,7 @@ import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort } from '../servers.ts';
+import { freePort } from '../world/servers.ts';
 import { startProcess, type ServiceProcess } from '../world/process.ts';
 
 const DOCUMENTS = [

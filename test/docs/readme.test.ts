@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { chromium, type Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort, requireServer } from '../servers.ts';
+import { freePort, requireServer } from '../world/servers.ts';
 import { runProgram } from '../world/process.ts';
 import { APP_FILE, followReadme, ownPath, readReadme } from './newcomer.ts';
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
-import { requireServer } from '../servers.ts';
+import { requireServer } from '../world/servers.ts';
 import { followReadme, ownPath } from './newcomer.ts';
 
 const folder = await mkdtemp(path.join(tmpdir(), 'postern-first-app-'));

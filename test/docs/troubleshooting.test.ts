@@ -231,7 +231,9 @@ describe('what callers are told', () => {
   it('at the token endpoint, with a refresh token that was used', async () => {
     const { body } = await refresh(world(), used);
     expectOnThePage(body);
-    const details = world().told.log.map((line) => (JSON.parse(line) as { detail?: string }).detail ?? '');
+    const details = world().recorded.log.map(
+      (line) => (JSON.parse(line) as { detail?: string }).detail ?? '',
+    );
     const detail = details.find((text) => text.endsWith('already used')) ?? '';
     expect(ROWS.some(({ message }) => isSaid(message, detail))).toBe(true);
   });

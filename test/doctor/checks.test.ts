@@ -9,7 +9,7 @@ import { runCheck, type Check, type ReportFault, type Result, type Target } from
 import { judgeCookies, parseCookie } from '../../src/doctor/cookies.ts';
 import { checkStore } from '../../src/doctor/store.ts';
 import { checkPlainHttp, checkTls } from '../../src/doctor/tls.ts';
-import { freePort, startRedis } from '../servers.ts';
+import { freePort, startRedis } from '../world/servers.ts';
 import { postern } from '../world/terminal.ts';
 import { startWorld, type World } from '../world/world.ts';
 import { makeFront, type Front } from './front.ts';

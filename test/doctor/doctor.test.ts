@@ -6,7 +6,7 @@ import path from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { postern, useEnvironment } from '../world/terminal.ts';
-import { freePort } from '../servers.ts';
+import { freePort } from '../world/servers.ts';
 import { basic } from '../world/flows.ts';
 import { startProcess } from '../world/process.ts';
 import { SPA_ORIGIN, WORLD_ENV, writeWorldConfig } from '../world/world.ts';

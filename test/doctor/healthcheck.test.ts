@@ -5,7 +5,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { freePort, startRedis } from '../servers.ts';
+import { freePort, startRedis } from '../world/servers.ts';
 import { postern } from '../world/terminal.ts';
 import { startWorld, type World } from '../world/world.ts';
 

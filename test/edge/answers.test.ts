@@ -1,6 +1,6 @@
 // Answers that anybody may keep or read: the same for every caller, and CORS on refusals as on everything else.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RedisServer, startRedis } from '../servers.ts';
+import { type RedisServer, startRedis } from '../world/servers.ts';
 import { MACHINE_MS } from '../world/clock.ts';
 import { useWorld } from '../world/each-store.ts';
 import { type Answer, basic, get, post } from '../world/flows.ts';

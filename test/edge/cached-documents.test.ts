@@ -168,7 +168,10 @@ const plain = (target: string, ...headers: string[]) =>
 const headerOf = (answer: string, name: string) => new RegExp(`^${name}: (.*)\r$`, 'm').exec(answer)?.[1];
 
 async function countsOf(world: OpenWorld): Promise<Map<string, number>> {
-  const metrics = (await world.told.telemetry.metrics.read()) as readonly { name: string; values: Values }[];
+  const metrics = (await world.recorded.telemetry.metrics.read()) as readonly {
+    name: string;
+    values: Values;
+  }[];
   const values = metrics.find(({ name }) => name === DURATION)?.values ?? [];
   return new Map(
     values
@@ -187,7 +190,7 @@ async function growth(world: OpenWorld, work: () => Promise<void>): Promise<Reco
 
 /** Lines of the log about a request that went through the middleware. */
 const followed = (world: OpenWorld) =>
-  world.told.log.filter((line) => line.includes('"msg":"request"')).length;
+  world.recorded.log.filter((line) => line.includes('"msg":"request"')).length;
 
 describe.each([
   ['at the root of a host, by http', undefined],
@@ -195,7 +198,7 @@ describe.each([
 ])('discovery and JWKS by the fast path, %s', (_title, issuer) => {
   const world = useWorld({ ...(issuer && { issuer }), config: { cors: { allowed_origins: [ALLOWED] } } });
   const setLevel = (level: Level) => {
-    world().told.telemetry.log.level = level;
+    world().recorded.telemetry.log.level = level;
   };
   const targets = () => targetsOf(world().base).slice(0, 5);
 

@@ -21,7 +21,7 @@ const SEND_AND_RESET = `
   });`;
 
 eachStore('a connection that is reset', (world) => {
-  const guesses = () => world().told.audit('client_authentication');
+  const guesses = () => world().recorded.audit('client_authentication');
 
   /** What was sent before is answered when this is. */
   async function settled(): Promise<void> {

@@ -26,7 +26,7 @@ eachStore('a body that is cut off', (world) => {
 
   it.each(BODIES)('that %s is no error in the log, at no form', async (_name, body) => {
     const { pathname, cookie } = await signInPage();
-    const before = world().told.log.length;
+    const before = world().recorded.log.length;
     for (const path of [
       pathname,
       pathname.replace('/login', '/cancel'),
@@ -51,7 +51,7 @@ eachStore('a body that is cut off', (world) => {
       }
     }
     expect((await get(world(), '/oauth/userinfo')).status).toBe(401);
-    const lines = world().told.log.slice(before);
+    const lines = world().recorded.log.slice(before);
     expect(
       lines.filter((line) => (JSON.parse(line) as { level: number }).level >= 40 || line.includes('stack')),
     ).toEqual([]);

@@ -50,7 +50,7 @@ describe('the table of endpoints', () => {
     for (const method of row.methods) {
       expect((await ask(world(), row, method)).status, method).not.toBe(404);
     }
-    const metrics = JSON.stringify(await world().told.telemetry.metrics.read());
+    const metrics = JSON.stringify(await world().recorded.telemetry.metrics.read());
     expect(metrics).toContain(`"route":"${row.name}"`);
   });
 

@@ -135,7 +135,9 @@ eachStore(
           expect(answer.headers.get('retry-after') !== null, name).toBe(status === 503);
           const reference = referenceOf(answer, request, error);
           const lines = world()
-            .told.log.map((line) => JSON.parse(line) as { level: number; requestId?: string; err?: object })
+            .recorded.log.map(
+              (line) => JSON.parse(line) as { level: number; requestId?: string; err?: object },
+            )
             .filter(({ level, requestId }) => level >= 50 && requestId === reference);
           expect(lines, name).toEqual([
             expect.objectContaining({

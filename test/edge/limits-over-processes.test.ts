@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort, type RedisServer, startRedis } from '../servers.ts';
+import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
 import { MACHINE_MS } from '../world/clock.ts';
 import { Browser } from '../world/browser.ts';
 import { AUTHORIZATION_REQUEST, basic, get, post } from '../world/flows.ts';

@@ -254,7 +254,7 @@ describe('the log', () => {
     await statusesOf(100, async () =>
       post(world(), '/oauth/token', MACHINE, { authorization: basic('svc', 'wrong') }),
     );
-    expect(world().told.log.filter((line) => line.includes('limit reached'))).toHaveLength(1);
+    expect(world().recorded.log.filter((line) => line.includes('limit reached'))).toHaveLength(1);
   });
 
   it('IN-07: is one line of JSON for each event, whatever was sent, and shows no value that came in', async () => {
@@ -277,7 +277,7 @@ describe('the log', () => {
     const browser = new Browser(world().issuer);
     const page = await browser.open(`${world().issuer}${AUTHORIZE}`);
     await browser.submit(page, '/login', { username: evil, password: evil });
-    const { log, auditLines } = world().told;
+    const { log, auditLines } = world().recorded;
     const lines = [...log, ...auditLines];
     for (const line of lines) {
       expect(line.trimEnd()).not.toMatch(/[\r\n\p{Cc}\u2028\u202e]/u);

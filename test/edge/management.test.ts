@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort } from '../servers.ts';
+import { freePort } from '../world/servers.ts';
 import { startProcess, type ServiceProcess } from '../world/process.ts';
 import { raw } from '../world/raw.ts';
 import { writeWorldConfig } from '../world/world.ts';

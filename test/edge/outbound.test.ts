@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { freePort, startRedis } from '../servers.ts';
+import { freePort, startRedis } from '../world/servers.ts';
 import { AUTHORIZATION_REQUEST, basic, get, introspect, machineToken, post } from '../world/flows.ts';
 import { refresh, signIn, userinfo } from '../world/flows.ts';
 import { type ServiceProcess, startProcess } from '../world/process.ts';

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort, requireServer } from '../servers.ts';
+import { freePort, requireServer } from '../world/servers.ts';
 import { formOf } from '../world/browser.ts';
 import { AUTHORIZATION_REQUEST, basic } from '../world/flows.ts';
 import { CALLBACK, PASSWORDS, startWorld, type World } from '../world/world.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import Koa from 'koa';
 import { createListener, type Listener } from '../../src/http/server.ts';
-import { freePort } from '../servers.ts';
+import { freePort } from '../world/servers.ts';
 import { MACHINE_MS } from '../world/clock.ts';
 import { basic, post } from '../world/flows.ts';
 import { type ServiceProcess, startProcess } from '../world/process.ts';

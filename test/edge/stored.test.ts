@@ -2,7 +2,7 @@
 // where nothing was asked for.
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type RedisServer, startRedis } from '../servers.ts';
+import { type RedisServer, startRedis } from '../world/servers.ts';
 import { Browser } from '../world/browser.ts';
 import { AUTHORIZATION_REQUEST, basic, get, post } from '../world/flows.ts';
 import { startWorld, type World } from '../world/world.ts';

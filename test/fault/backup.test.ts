@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort } from '../servers.ts';
+import { freePort } from '../world/servers.ts';
 import { basic, get, machineToken, post, signIn } from '../world/flows.ts';
 import { runCli, startProcess, type ServiceProcess } from '../world/process.ts';
 import { PEOPLE, writeWorldConfig, type World } from '../world/world.ts';

@@ -37,7 +37,7 @@ describe('a clock that is set while the service runs, on lmdb', () => {
     await setClock(-HOUR);
     const answer = await refresh(world, token);
     expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_grant']);
-    expect(world.told.log.join('')).toContain('was set back by 3600 s');
+    expect(world.recorded.log.join('')).toContain('was set back by 3600 s');
     // People go on signing in, and what they get then lives as long as it should.
     const later = await newToken();
     await passes(29 * MINUTE);

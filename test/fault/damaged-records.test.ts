@@ -120,7 +120,7 @@ eachStore(
         expect(again.callback.searchParams.get('code')).not.toBeNull();
         expect(redirectOf(await browser.request(silent)).query).toHaveProperty('code');
 
-        const lines = world.told.log
+        const lines = world.recorded.log
           .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
           .filter(({ hash }) => hash === key);
         expect(lines.length).toBeGreaterThan(0);

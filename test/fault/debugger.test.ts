@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { freePort } from '../servers.ts';
+import { freePort } from '../world/servers.ts';
 import { machineToken } from '../world/flows.ts';
 import { startProcess, type ServiceProcess } from '../world/process.ts';
 import { writeWorldConfig, type World } from '../world/world.ts';

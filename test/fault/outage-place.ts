@@ -2,7 +2,7 @@
 // in and a machine token. Owns building and ending them.
 import { Redis } from 'ioredis';
 import { expect, vi } from 'vitest';
-import { type RedisServer, startRedis } from '../servers.ts';
+import { type RedisServer, startRedis } from '../world/servers.ts';
 import { machineToken, signIn, type SignedIn } from '../world/flows.ts';
 import { type OpenWorld, startWorld, type World } from '../world/world.ts';
 import { readiness, RECOVERY_MS } from './asking.ts';
@@ -49,8 +49,8 @@ export async function startOutagePlace(): Promise<OutagePlace> {
 }
 
 /** What the log says of whether the store can be used, oldest first. */
-export function storeLines({ told }: OpenWorld): readonly string[] {
-  const lines = told.log.map((line) => (JSON.parse(line) as { readonly msg?: string }).msg ?? '');
+export function storeLines({ recorded }: OpenWorld): readonly string[] {
+  const lines = recorded.log.map((line) => (JSON.parse(line) as { readonly msg?: string }).msg ?? '');
   return lines.filter((line) => /^(can't reach )?the store( answers| takes| is not| can be|:)/.test(line));
 }
 

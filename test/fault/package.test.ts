@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort } from '../servers.ts';
+import { freePort } from '../world/servers.ts';
 import { get, machineToken, signIn } from '../world/flows.ts';
 import { startProcess } from '../world/process.ts';
 import { writeWorldConfig, type World } from '../world/world.ts';

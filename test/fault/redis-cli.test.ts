@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { freePort, type RedisServer, startRedis } from '../servers.ts';
+import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
 import { get, introspect, refresh, signIn } from '../world/flows.ts';
 import { postern as runHere, useEnvironment } from '../world/terminal.ts';
 import { startWorld, WORLD_ENV, writeWorldConfig } from '../world/world.ts';

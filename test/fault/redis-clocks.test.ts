@@ -9,7 +9,7 @@ import { type Command, type Fleet, startFleet } from '../chaos/fleet.ts';
 import { History } from '../chaos/history.ts';
 import { describeHistory } from '../chaos/rolling.ts';
 import { publishedKids } from '../keys/nodes.ts';
-import { type RedisServer, startRedis } from '../servers.ts';
+import { type RedisServer, startRedis } from '../world/servers.ts';
 import { Browser } from '../world/browser.ts';
 import {
   type Answer,

@@ -2,8 +2,8 @@
 // code works twice whatever is lost.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { type SentinelGroup, startSentinel, until } from '../redis-groups.ts';
-import type { RedisServer } from '../servers.ts';
+import { type SentinelGroup, startSentinel, until } from '../world/redis-groups.ts';
+import type { RedisServer } from '../world/servers.ts';
 import { authorize, introspect, machineToken, post, basic, redeem, refresh, signIn } from '../world/flows.ts';
 import { type OpenWorld, startWorld } from '../world/world.ts';
 import { expectStateless, expectUnavailable, introspection, RECOVERY_MS, revoke, timed } from './asking.ts';

@@ -8,7 +8,7 @@ import { createClients } from '../chaos/clients.ts';
 import { startFleet } from '../chaos/fleet.ts';
 import { History } from '../chaos/history.ts';
 import { describeHistory } from '../chaos/rolling.ts';
-import { startRedis } from '../servers.ts';
+import { startRedis } from '../world/servers.ts';
 
 const PREVIOUS = process.env['POSTERN_PREVIOUS'] ?? '';
 const PAUSE_MS = 2000;

@@ -5,9 +5,9 @@ import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { type Node, readiness, startNode } from '../keys/nodes.ts';
-import { type RedisServer, startRedis } from '../servers.ts';
+import { type RedisServer, startRedis } from '../world/servers.ts';
 import { basic, introspect, machineToken, post } from '../world/flows.ts';
-import { listen, type Told } from '../world/told.ts';
+import { listen, type Recorded } from '../world/recorded-telemetry.ts';
 
 type Rules = { readonly groups: readonly { readonly rules: readonly { alert: string; expr: string }[] }[] };
 
@@ -23,7 +23,7 @@ function metricOfRule(): string {
 describe('a running node', () => {
   let redis: RedisServer;
   let node: Node;
-  let told: Told;
+  let recorded: Recorded;
   afterEach(async () => {
     await node.stop();
     await redis.stop();
@@ -31,8 +31,8 @@ describe('a running node', () => {
 
   async function start(settings: readonly string[]): Promise<void> {
     redis = await startRedis({ settings });
-    told = listen();
-    node = await startNode({ store: redis.url, telemetry: told.telemetry });
+    recorded = listen();
+    node = await startNode({ store: redis.url, telemetry: recorded.telemetry });
     await node.turn();
   }
 
@@ -41,7 +41,7 @@ describe('a running node', () => {
     return Number(new RegExp(`^${metricOfRule()} (.+)$`, 'm').exec(text)?.[1]);
   }
 
-  const lines = () => told.log.filter((line) => /"level":50.*the store went back/.test(line));
+  const lines = () => recorded.log.filter((line) => /"level":50.*the store went back/.test(line));
   const isActive = async (token: string) => (await introspect(node, token))['active'];
 
   async function isBack(): Promise<boolean> {

@@ -2,7 +2,7 @@
 import { beforeEach, expect, it, vi } from 'vitest';
 import { runCheck } from '../../src/doctor/check.ts';
 import { checkStore } from '../../src/doctor/store.ts';
-import { ask, type SentinelGroup, startSentinel } from '../redis-groups.ts';
+import { ask, type SentinelGroup, startSentinel } from '../world/redis-groups.ts';
 import { signIn } from '../world/flows.ts';
 import { type OpenWorld, startWorld } from '../world/world.ts';
 import { readiness } from './asking.ts';
@@ -35,7 +35,7 @@ it('a lost quorum is a line of the log, a metric and a finding of the doctor, an
   await vi.waitFor(async () => expect(await warnings()).toEqual(['sentinel_silent']), SOON);
   await end(second);
   await vi.waitFor(async () => expect(await warnings()).toEqual(['sentinel_quorum']), SOON);
-  const lines = world.told.log.filter((line) =>
+  const lines = world.recorded.log.filter((line) =>
     line.includes("its Sentinels can't replace a master that dies"),
   );
   expect(lines).toEqual([expect.stringContaining('NOQUORUM')]);

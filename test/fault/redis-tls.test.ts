@@ -6,8 +6,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Certificate, type RedisGroup, startCluster, startSentinel, until } from '../redis-groups.ts';
-import { freePort, type RedisServer, requireServer, startRedis } from '../servers.ts';
+import {
+  type Certificate,
+  type RedisGroup,
+  startCluster,
+  startSentinel,
+  until,
+} from '../world/redis-groups.ts';
+import { freePort, type RedisServer, requireServer, startRedis } from '../world/servers.ts';
 import { introspect, refresh, signIn } from '../world/flows.ts';
 import { type ServiceProcess, startProcess } from '../world/process.ts';
 import { type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { freePort } from '../servers.ts';
+import { freePort } from '../world/servers.ts';
 import { postern } from '../world/terminal.ts';
 import { machineToken } from '../world/flows.ts';
 import { runCli, startProcess, type ServiceProcess } from '../world/process.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { freePort } from '../servers.ts';
+import { freePort } from '../world/servers.ts';
 import { machineToken, signIn, userinfo } from '../world/flows.ts';
 import { runCli, startProcess, startUntil, type ServiceProcess } from '../world/process.ts';
 import { writeWorldConfig, type World } from '../world/world.ts';

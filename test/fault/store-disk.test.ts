@@ -5,7 +5,7 @@ import { chmod, chown, cp, mkdtemp, readdir, rename, rm, stat, truncate } from '
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { freePort } from '../servers.ts';
+import { freePort } from '../world/servers.ts';
 import { type Answer, authorize, machineToken, redeem, refresh, signIn } from '../world/flows.ts';
 import { runCli, startProcess, type ServiceProcess } from '../world/process.ts';
 import { writeWorldConfig, type World } from '../world/world.ts';

@@ -1,7 +1,7 @@
 // Answers that speak of something which could then not be stored: they aren't given, and nobody is told that it happened.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type NewRecord, type Store, StoreUnavailable } from '../../src/store/store.ts';
-import { type RedisServer, startRedis } from '../servers.ts';
+import { type RedisServer, startRedis } from '../world/servers.ts';
 import { begin } from '../pages/person.ts';
 import { Browser } from '../world/browser.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
@@ -26,10 +26,10 @@ async function withoutSaving<T>(kinds: readonly string[], act: () => Promise<T>)
 }
 
 async function eventsOf(act: () => Promise<unknown>): Promise<readonly string[]> {
-  const before = world().told.audit().length;
+  const before = world().recorded.audit().length;
   await act();
   return world()
-    .told.audit()
+    .recorded.audit()
     .slice(before)
     .map(({ event, outcome }) => `${event} ${outcome}`);
 }

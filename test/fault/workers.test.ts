@@ -8,7 +8,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { GENEROUS } from '../attack/attacker.ts';
-import { freePort } from '../servers.ts';
+import { freePort } from '../world/servers.ts';
 import { authorize, basic, machineToken, refresh, signIn, VERIFIER } from '../world/flows.ts';
 import { MACHINE_MS } from '../world/clock.ts';
 import { startLoad } from '../world/load.ts';

@@ -2,7 +2,7 @@ import { decodeJwt, decodeProtectedHeader } from 'jose';
 import * as oidc from 'openid-client';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RedisServer, startRedis } from '../servers.ts';
+import { type RedisServer, startRedis } from '../world/servers.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 import { basic, clientCredentials, connect, introspect, post, userinfo } from '../world/flows.ts';
 import { API, OTHER_API, SECRETS, startWorld, type World } from '../world/world.ts';

@@ -23,7 +23,7 @@ describe('an app that asks for offline_access without prompt=consent', () => {
     await signIn(world(), asked);
     expect(tokens.refresh_token).toBeUndefined();
     expect(tokens.scope?.split(' ')).not.toContain('offline_access');
-    const lines = world().told.log.filter((line) => line.includes('prompt=consent'));
+    const lines = world().recorded.log.filter((line) => line.includes('prompt=consent'));
     expect(lines.map((line) => (JSON.parse(line) as { clientId: string }).clientId)).toEqual(['web']);
   });
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { SignJWT, UnsecuredJWT, decodeJwt, generateKeyPair } from 'jose';
 import { tokenIntrospection } from 'openid-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort, type RedisServer, startRedis } from '../servers.ts';
+import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
 import { standingClock, moveClock } from '../world/clock.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 import { basic, connect, introspect, machineToken, post, signIn, userinfo } from '../world/flows.ts';

@@ -64,7 +64,7 @@ async function signInForm(world: OpenWorld) {
 eachStore(
   'offline_access without prompt=consent',
   (world) => {
-    const log = () => world().told.log.filter((line) => line.includes('prompt=consent'));
+    const log = () => world().recorded.log.filter((line) => line.includes('prompt=consent'));
 
     it('AC-31: gives the operator’s own app a refresh token, silently too', async () => {
       const asked = { client: 'first-party', scope: LASTING } as const;

@@ -48,7 +48,7 @@ describe('a plain client_credentials request', () => {
   beforeAll(async () => {
     world = await startWorld();
     // As in production: at debug everything goes through the middleware.
-    world.told.telemetry.log.level = 'info';
+    world.recorded.telemetry.log.level = 'info';
     // A client that isn't known at its address yet goes to the engine.
     await post(world, '/oauth/token', PLAIN, { authorization: basic('svc') });
   });
@@ -203,7 +203,7 @@ describe('a plain request for a machine token', () => {
 
   it('is answered by itself, in its turn, however its bytes come', async () => {
     const world = await startWorld();
-    world.told.telemetry.log.level = 'info';
+    world.recorded.telemetry.log.level = 'info';
     const form = 'grant_type=client_credentials&scope=reports.read';
     const request = (authorization: string, body: string, connection = 'keep-alive') =>
       [

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { hashPassword } from '../../src/users/passwords.ts';
-import { type RedisServer, startRedis } from '../servers.ts';
+import { type RedisServer, startRedis } from '../world/servers.ts';
 import { Browser } from '../world/browser.ts';
 import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
@@ -529,18 +529,18 @@ describe('rate_limits.dry_run', () => {
       expect((await post(world(), '/oauth/token', MACHINE)).status).toBe(401);
     }
     const limits = world()
-      .told.audit('limit_reached')
+      .recorded.audit('limit_reached')
       .map(({ limit }) => limit);
     expect(new Set(limits)).toEqual(new Set(['token.address', 'token.client']));
   });
 
   it('names the limit, the client and the address, in the log and in the audit trail', () => {
     const logged = world()
-      .told.log.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
+      .recorded.log.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
       .find(({ msg, limit }) => msg === 'limit reached' && limit === 'token.client');
     expect(logged).toMatchObject({ clientId: 'svc', address: '127.0.0.1', times: 1 });
     const recorded = world()
-      .told.audit('limit_reached')
+      .recorded.audit('limit_reached')
       .find(({ limit }) => limit === 'token.client');
     expect(recorded).toMatchObject({ client_id: 'svc', address: '127.0.0.1', times: 1 });
   });

@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose';
 import { tokenRevocation } from 'openid-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RedisServer, startRedis } from '../servers.ts';
+import { type RedisServer, startRedis } from '../world/servers.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 import { basic, introspect, machineToken, post, refresh, signIn, userinfo } from '../world/flows.ts';
 import { type SECRETS, startWorld, type World } from '../world/world.ts';

@@ -2,7 +2,7 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DocumentStore, RecordStore, Store } from '../../src/store/store.ts';
-import { type RedisServer, startRedis } from '../servers.ts';
+import { type RedisServer, startRedis } from '../world/servers.ts';
 import { authorize, clientCredentials, exchange, introspect, refresh, userinfo } from '../world/flows.ts';
 import { type OpenWorld, startWorld, type World } from '../world/world.ts';
 

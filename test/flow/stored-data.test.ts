@@ -4,7 +4,7 @@ import path from 'node:path';
 import { decodeJwt } from 'jose';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RedisServer, startRedis } from '../servers.ts';
+import { type RedisServer, startRedis } from '../world/servers.ts';
 import { Browser } from '../world/browser.ts';
 import {
   AUTHORIZATION_REQUEST,

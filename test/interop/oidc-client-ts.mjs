@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { chromium } from 'playwright-core';
-import { requireServer } from '../servers.ts';
+import { requireServer } from '../world/servers.ts';
 import { check, settings, version, versionOf } from './report.ts';
 
 const { issuer, clientId, app, folder } = settings;

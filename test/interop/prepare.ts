@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { ensureServers } from '../servers.ts';
+import { ensureServers } from '../world/servers.ts';
 import { CACHE, type Client, type Need } from './clients.ts';
 
 const run = promisify(execFile);

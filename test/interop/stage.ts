@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import tls from 'node:tls';
 import { promisify } from 'node:util';
-import { freePort, requireServer } from '../servers.ts';
+import { freePort, requireServer } from '../world/servers.ts';
 
 const HERE = import.meta.dirname;
 const READY_MS = 30_000;

@@ -18,10 +18,10 @@ eachStore(
 
     /** The records that come of `act` and the next look at the ring. */
     async function recordsOf(act: () => unknown) {
-      const before = world().told.audit('keys_changed').length;
+      const before = world().recorded.audit('keys_changed').length;
       await act();
       await turns.turn();
-      const records = world().told.audit('keys_changed').slice(before);
+      const records = world().recorded.audit('keys_changed').slice(before);
       return records.map(({ outcome, kid, published }) => ({ outcome, kid, published }));
     }
 

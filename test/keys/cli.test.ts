@@ -6,7 +6,7 @@ import path from 'node:path';
 import { calculateJwkThumbprint } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KeyReport } from '../../src/cli/keys.ts';
-import { freePort } from '../servers.ts';
+import { freePort } from '../world/servers.ts';
 import { postern } from '../world/terminal.ts';
 import { runCli, type ServiceProcess, startProcess } from '../world/process.ts';
 import { WORLD_ENV, writeWorldConfig } from '../world/world.ts';

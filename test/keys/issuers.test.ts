@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { decodeRing, encodeRing, KEYS_COLLECTION, RING_ID } from '../../src/keys/ring-document.ts';
 import { createVault } from '../../src/keys/vault.ts';
 import { openStore } from '../../src/store/open.ts';
-import { type RedisServer, freePort, startRedis } from '../servers.ts';
+import { type RedisServer, freePort, startRedis } from '../world/servers.ts';
 import { introspect, machineToken, refresh, signIn } from '../world/flows.ts';
 import { runCli, startProcess } from '../world/process.ts';
 import { WORLD_ENV, writeWorldConfig } from '../world/world.ts';

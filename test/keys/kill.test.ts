@@ -16,7 +16,7 @@ import { nextStep, type StepKind } from '../../src/keys/schedule.ts';
 import { createVault } from '../../src/keys/vault.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
-import { type RedisServer, startRedis } from '../servers.ts';
+import { type RedisServer, startRedis } from '../world/servers.ts';
 import { SECOND, START, TIMING } from '../unit/keys/keys.fixture.ts';
 import { COMPILED } from '../world/process.ts';
 import { type Moment, MOMENTS } from '../unit/keys/moments.fixture.ts';

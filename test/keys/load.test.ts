@@ -7,7 +7,7 @@ import { decodeProtectedHeader } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rotateByHand } from '../../src/keys/ring-actions.ts';
 import { GENEROUS } from '../attack/attacker.ts';
-import { type RedisServer, startRedis } from '../servers.ts';
+import { type RedisServer, startRedis } from '../world/servers.ts';
 import { HOUR, moveClock, standingClock } from '../world/clock.ts';
 import { basic, get, machineToken, signIn } from '../world/flows.ts';
 import { type Node, startNode, withKeys } from './nodes.ts';

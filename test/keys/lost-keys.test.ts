@@ -11,11 +11,11 @@ import { createVault } from '../../src/keys/vault.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { DocumentStore, StoredDocument } from '../../src/store/store.ts';
 import { createTurns, keyStoreOf } from '../attack/attacker.ts';
-import { freePort, type RedisServer, startRedis } from '../servers.ts';
+import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
 import { eachStore } from '../world/each-store.ts';
 import { basic, clientCredentials, get, introspect, machineToken, post } from '../world/flows.ts';
 import { type Ended, runCli, type ServiceProcess, startProcess } from '../world/process.ts';
-import { listen } from '../world/told.ts';
+import { listen } from '../world/recorded-telemetry.ts';
 import { WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { type Node, publishedKids, readiness, startNode } from './nodes.ts';
 import { toStoreConfig } from './store-config.ts';
@@ -262,11 +262,13 @@ describe.each(['lmdb', 'redis'] as const)('new signing keys, on %s', (engine) =>
     const said: [number, number][] = [];
     let issuer: string | undefined;
     for (let start = 0; start < 2; start += 1) {
-      const told = listen();
-      const node = await startNode({ store, telemetry: told.telemetry, ...(issuer && { issuer }) });
+      const recorded = listen();
+      const node = await startNode({ store, telemetry: recorded.telemetry, ...(issuer && { issuer }) });
       issuer = node.issuer;
-      const warnings = told.log.filter((line) => /"level":40.*new signing keys were made.*void/.test(line));
-      const records = told.audit('keys_created');
+      const warnings = recorded.log.filter((line) =>
+        /"level":40.*new signing keys were made.*void/.test(line),
+      );
+      const records = recorded.audit('keys_created');
       for (const record of records) expect(await publishedKids(node)).toContain(record['kid']);
       said.push([warnings.length, records.length]);
       await node.stop();

@@ -13,7 +13,7 @@ import { createServer } from '../../src/server/server.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Telemetry } from '../../src/observability/telemetry.ts';
-import { freePort } from '../servers.ts';
+import { freePort } from '../world/servers.ts';
 import { get } from '../world/flows.ts';
 import { WORLD_ENV, type World, writeWorldConfig } from '../world/world.ts';
 

@@ -2,7 +2,7 @@
 import { decodeProtectedHeader } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rotateByHand } from '../../src/keys/ring-actions.ts';
-import { type RedisServer, startRedis } from '../servers.ts';
+import { type RedisServer, startRedis } from '../world/servers.ts';
 import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { clientCredentials, get, introspect, machineToken, refresh, signIn } from '../world/flows.ts';
 import { type Node, publishedKids, readiness, startNode, withKeys } from './nodes.ts';

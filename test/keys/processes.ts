@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { GENEROUS } from '../attack/attacker.ts';
-import { freePort, startRedis } from '../servers.ts';
+import { freePort, startRedis } from '../world/servers.ts';
 import { COMPILED } from '../world/process.ts';
 import { WORLD_ENV, type World, writeWorldConfig } from '../world/world.ts';
 

@@ -4,7 +4,7 @@ import { compactVerify, decodeProtectedHeader, jwtVerify } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { activeKey } from '../../src/keys/ring.ts';
 import { compromiseKey, rotateByHand } from '../../src/keys/ring-actions.ts';
-import { type RedisServer, startRedis } from '../servers.ts';
+import { type RedisServer, startRedis } from '../world/servers.ts';
 import { GENEROUS } from '../attack/attacker.ts';
 import { HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { get, introspect, machineToken, refresh, signIn, userinfo } from '../world/flows.ts';

@@ -9,7 +9,7 @@ import { KEYS_COLLECTION, RING_ID } from '../../src/keys/ring-document.ts';
 import { toKekId } from '../../src/keys/vault.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
-import { freePort } from '../servers.ts';
+import { freePort } from '../world/servers.ts';
 import type { Browser } from '../world/browser.ts';
 import { authorize, introspect, machineToken, refresh, signIn } from '../world/flows.ts';
 import { runCli, type ServiceProcess, startProcess } from '../world/process.ts';

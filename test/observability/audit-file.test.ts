@@ -4,10 +4,10 @@ import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { freePort } from '../servers.ts';
+import { freePort } from '../world/servers.ts';
 import { basic, machineToken, post, signIn } from '../world/flows.ts';
 import { runCli, startProcess } from '../world/process.ts';
-import type { AuditRecord } from '../world/told.ts';
+import type { AuditRecord } from '../world/recorded-telemetry.ts';
 import { PASSWORDS, PEOPLE, WORLD_ENV, writeWorldConfig, type World } from '../world/world.ts';
 
 let folder: string;

@@ -10,16 +10,16 @@ import { authorize, basic, connect, machineToken, post, signIn } from '../world/
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { formOf } from '../world/browser.ts';
 import { begin, signInAs } from '../pages/person.ts';
-import { listen, assertNoSecrets, type AuditRecord } from '../world/told.ts';
+import { listen, assertNoSecrets, type AuditRecord } from '../world/recorded-telemetry.ts';
 import { PASSWORDS, PEOPLE, SECRETS } from '../world/world.ts';
 
 const world = useWorld();
 
 /** The records that `act` made. */
 async function recordsOf(act: () => Promise<unknown>): Promise<AuditRecord[]> {
-  const before = world().told.audit().length;
+  const before = world().recorded.audit().length;
   await act();
-  return world().told.audit().slice(before);
+  return world().recorded.audit().slice(before);
 }
 
 const shapeOf = ({ event, outcome }: AuditRecord) => `${event} ${outcome}`;
@@ -95,7 +95,7 @@ describe('CF-15: the audit trail', () => {
 
     await machineToken(world(), 'reports.read');
     const form = { grant_type: 'client_credentials', scope: 'reports.read' };
-    const { log } = world().told.telemetry;
+    const { log } = world().recorded.telemetry;
     const before = log.level;
     // As in production: at debug everything goes through the middleware.
     log.level = 'info';
@@ -222,7 +222,7 @@ describe('CF-15: the audit trail', () => {
   });
 
   it('begins with the start of the process and its keys', () => {
-    const records = world().told.audit();
+    const records = world().recorded.audit();
     expect(records.find(({ event }) => event === 'keys_changed')?.['kid']).toMatch(/^[\w-]{43}$/);
     expect(records.find(({ event }) => event === 'service_started')).toBeDefined();
   });
@@ -237,9 +237,9 @@ describe('CF-15: a sign-in that was not decided, in the audit trail', () => {
   const limited = useWorld({ config: { rate_limits: { sign_in: { account_failures: '1/1m' } } } });
 
   async function recordsIn(act: () => Promise<unknown>): Promise<AuditRecord[]> {
-    const before = limited().told.audit('sign_in').length;
+    const before = limited().recorded.audit('sign_in').length;
     await act();
-    return limited().told.audit('sign_in').slice(before);
+    return limited().recorded.audit('sign_in').slice(before);
   }
 
   it('names who was meant when there were too many attempts, and nobody for a name that nobody has', async () => {
@@ -306,7 +306,7 @@ describe('IN-08: the search for secrets in what was told', () => {
   it.each([
     [
       'a client secret',
-      (told: ReturnType<typeof listen>) => told.telemetry.log.info({ note: SECRETS.web }, 'x'),
+      (recorded: ReturnType<typeof listen>) => recorded.telemetry.log.info({ note: SECRETS.web }, 'x'),
     ],
     [
       'a token',
@@ -326,11 +326,11 @@ describe('IN-08: the search for secrets in what was told', () => {
         }),
     ],
   ])('finds %s', (_what, tell) => {
-    const told = listen();
-    told.telemetry.log.info({ requestId: crypto.randomUUID(), clientId: 'web' }, 'nothing to see');
-    expect(() => assertNoSecrets(told, Object.values(SECRETS))).not.toThrow();
-    tell(told);
-    expect(() => assertNoSecrets(told, Object.values(SECRETS))).toThrow('IN-08');
+    const recorded = listen();
+    recorded.telemetry.log.info({ requestId: crypto.randomUUID(), clientId: 'web' }, 'nothing to see');
+    expect(() => assertNoSecrets(recorded, Object.values(SECRETS))).not.toThrow();
+    tell(recorded);
+    expect(() => assertNoSecrets(recorded, Object.values(SECRETS))).toThrow('IN-08');
   });
 
   it('and the log hides what is named like a secret, whoever passes it', () => {
@@ -344,7 +344,7 @@ describe('IN-08: the search for secrets in what was told', () => {
 describe('IN-08: a client that nobody knows', () => {
   it('is named in the log by the beginning of its name, which may be a token in the wrong place', async () => {
     const token = await machineToken(world());
-    const before = world().told.log.length;
+    const before = world().recorded.log.length;
     for (const client_id of [token, 'wep']) {
       await post(world(), '/oauth/token', {
         grant_type: 'client_credentials',
@@ -353,7 +353,7 @@ describe('IN-08: a client that nobody knows', () => {
       });
     }
     const named = world()
-      .told.log.slice(before)
+      .recorded.log.slice(before)
       .map((line) => (JSON.parse(line) as { clientId?: string }).clientId)
       .filter((clientId) => clientId !== undefined);
     expect(named).toEqual([token.slice(0, 12), 'wep']);

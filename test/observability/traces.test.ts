@@ -61,7 +61,7 @@ describe('a trace', () => {
   });
 
   it('has each request for a document that many ask for', async () => {
-    const { log } = world.told.telemetry;
+    const { log } = world.recorded.telemetry;
     const before = log.level;
     // As in production: at level debug everything goes through the middleware.
     log.level = 'info';

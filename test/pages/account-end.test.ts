@@ -1,6 +1,6 @@
 // Ending everything of a person from the command line, while two processes serve: RT-10, and the page that follows.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startTwoProcesses, type TwoProcesses } from '../attack/two-processes.ts';
+import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
 import { introspect, refresh, signIn, userinfo } from '../world/flows.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
 import { WORLD_ENV } from '../world/world.ts';

@@ -80,7 +80,7 @@ describe('a weak hash in the users file', () => {
     const world = await startWorld({ config: { users_from: users } });
     try {
       expect((await submit(world, 'tina', PASSWORD)).answer.status).toBe(200);
-      const warnings = () => world.told.log.filter((line) => line.includes('weaker than the policy'));
+      const warnings = () => world.recorded.log.filter((line) => line.includes('weaker than the policy'));
       expect(warnings()).toHaveLength(1);
       expect(JSON.parse(warnings()[0] ?? '')).toMatchObject({ people: 1, ids: [id] });
       await world.reload({ users_from: users });

@@ -19,7 +19,7 @@ describe('the reference on an error page leads to a line of the log', () => {
     expect(response.status).toBe(status);
     const [, reference = ''] = /<dd><code>([\w-]+)<\/code>/.exec(await response.text()) ?? [];
     expect(reference).toMatch(/^[\w-]{20,}$/);
-    const lines = world().told.log.map((line) => JSON.parse(line) as Record<string, unknown>);
+    const lines = world().recorded.log.map((line) => JSON.parse(line) as Record<string, unknown>);
     const own = lines.filter((line) => line['requestId'] === reference && Number(line['level']) >= INFO);
     expect(own.map((line) => line['error'])).toEqual([error]);
   }

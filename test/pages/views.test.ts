@@ -78,15 +78,15 @@ describe('a folder of views, while the service runs', () => {
       '<%- include("nothing") %>',
       '<h1>No token</h1><form method="post" action="<%= model.action %>"></form>',
     ]) {
-      world.told.log.length = 0;
+      world.recorded.log.length = 0;
       put('login.ejs', broken);
       await until(
-        () => Promise.resolve(world.told.log.join('')),
+        () => Promise.resolve(world.recorded.log.join('')),
         (text) => text.includes('views were read again'),
       );
       const page = await openLogin();
       expect([page.status, titleOf(page)], broken).toEqual([200, 'Ours']);
-      expect(world.told.log.filter((line) => line.includes('login.ejs'))).toHaveLength(1);
+      expect(world.recorded.log.filter((line) => line.includes('login.ejs'))).toHaveLength(1);
     }
     rmSync(path.join(folder, 'views/login.ejs'));
     expect(titleOf(await until(openLogin, (page) => titleOf(page) === 'Welcome'))).toBe('Welcome');
@@ -174,7 +174,7 @@ describe('a folder of views, while the service runs', () => {
   });
 
   it("LO-10, LO-13: the pages of a sign-out can't be framed, follow the issuer alone, and write no hint anywhere", async () => {
-    world.told.log.length = 0;
+    world.recorded.log.length = 0;
     const { browser, page } = await begin(world);
     const consent = await signInAs(browser, page, 'alice');
     await browser.submit(consent, '/consent');
@@ -191,8 +191,8 @@ describe('a folder of views, while the service runs', () => {
       for (const [, action = ''] of one.text.matchAll(/<form[^>]*action="([^"]*)"/g))
         expect(action.startsWith(`${world.issuer}/`)).toBe(true);
     }
-    expect(world.told.log.join('')).not.toContain('canary');
-    expect(world.told.log.join('')).not.toContain(PASSWORDS.alice);
+    expect(world.recorded.log.join('')).not.toContain('canary');
+    expect(world.recorded.log.join('')).not.toContain(PASSWORDS.alice);
   });
 });
 

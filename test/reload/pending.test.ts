@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { freePort, type RedisServer, startRedis } from '../servers.ts';
+import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
 import { runCli, type ServiceProcess, startProcess } from '../world/process.ts';
 import { writeWorldConfig } from '../world/world.ts';
 

@@ -5,11 +5,11 @@ import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { freePort, startRedis, type RedisServer } from '../servers.ts';
+import { freePort, startRedis, type RedisServer } from '../world/servers.ts';
 import { MACHINE_MS } from '../world/clock.ts';
 import { authorize, basic, introspect, machineToken, post, signIn, userinfo } from '../world/flows.ts';
 import { runCli, startProcess, type ServiceProcess } from '../world/process.ts';
-import type { AuditRecord } from '../world/told.ts';
+import type { AuditRecord } from '../world/recorded-telemetry.ts';
 import { PEOPLE, SECRETS, writeWorldConfig, type World } from '../world/world.ts';
 
 /** The contract: in force on every process this long after the file is there. */

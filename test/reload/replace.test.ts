@@ -47,11 +47,11 @@ describe('a replacement that fails', () => {
     await expect(world.server.replace({ keySet: leaking as KeySet })).rejects.toThrow(/more than its public/);
     expect((await get(world, '/oauth/jwks.json')).text).toBe(before.text);
     expect(await machineToken(world)).toMatch(/^ey/);
-    expect(world.told.audit('keys_changed')).toHaveLength(1);
+    expect(world.recorded.audit('keys_changed')).toHaveLength(1);
 
     await world.server.replace({ keySet: { ...leaking, published: [publicJwk] } });
     expect((await get(world, '/oauth/jwks.json')).text).toContain(kid);
-    expect(world.told.audit('keys_changed')).toHaveLength(2);
+    expect(world.recorded.audit('keys_changed')).toHaveLength(2);
   });
 
   it('of the configuration: it is recorded once, however often it is tried, and the old one serves', async () => {
@@ -62,11 +62,13 @@ describe('a replacement that fails', () => {
     }
     expect(await problem()).toBe("the configuration could not be taken over: can't reach the store");
     expect(await machineToken(world)).toMatch(/^ey/);
-    expect(world.told.audit('configuration_changed').map(({ outcome }) => outcome)).toEqual(['failure']);
+    expect(world.recorded.audit('configuration_changed').map(({ outcome }) => outcome)).toEqual(['failure']);
     const metrics = await (await fetch(`${world.management}/metrics`)).text();
     expect(metrics).toContain('postern_configuration_reloads_total{outcome="refused"} 1\n');
     expect(metrics).toContain('postern_configuration_current 0\n');
-    const lines = world.told.log.filter((line) => line.includes('the configuration could not be taken over'));
+    const lines = world.recorded.log.filter((line) =>
+      line.includes('the configuration could not be taken over'),
+    );
     expect(lines).toHaveLength(1);
 
     isStoreAway = false;

@@ -183,7 +183,7 @@ eachStore(
         const answer = await ask();
         expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2']);
         expect(await read(place)).toEqual(before);
-        expect(told(world())).toContain(`${place.kind} in the store was written in form 2`);
+        expect(logOf(world())).toContain(`${place.kind} in the store was written in form 2`);
       }
 
       it('of a code or a token is 503, spends nothing and writes nothing', async () => {
@@ -219,19 +219,19 @@ eachStore(
         await documents.put('account-state', PEOPLE.bob, text, found?.version ?? 0);
         expect((await refresh(world(), person.tokens.refresh_token)).status).toBe(503);
         expect((await authorize(world(), { person: 'bob' })).callback.pathname).toContain('/login');
-        expect(told(world())).toContain('the state of a person in the store was written in form 2');
+        expect(logOf(world())).toContain('the state of a person in the store was written in form 2');
         await documents.put('account-state', PEOPLE.bob, found?.value ?? '{}', (found?.version ?? 0) + 1);
         expect((await refresh(world(), person.tokens.refresh_token)).status).toBe(200);
       });
 
-      it('of the key ring is told, and the keys that are known go on', async () => {
+      it('of the key ring is logged, and the keys that are known go on', async () => {
         const { documents } = world().openedStore;
         const found = await documents.get(KEYS_COLLECTION, RING_ID);
         const form = JSON.parse(found?.value ?? '{}') as object;
         const text = JSON.stringify({ ...form, ...NEXT_FORM });
         await documents.put(KEYS_COLLECTION, RING_ID, text, found?.version ?? 0);
         await turns.turn();
-        expect(told(world())).toContain('the key ring in the store was written by a newer version');
+        expect(logOf(world())).toContain('the key ring in the store was written by a newer version');
         expect((await get(world(), '/oauth/jwks.json')).status).toBe(200);
         expect((await introspect(world(), await machineToken(world(), 'reports.read')))['active']).toBe(true);
         expect(JSON.parse((await documents.get(KEYS_COLLECTION, RING_ID))?.value ?? '{}')).toMatchObject(
@@ -243,4 +243,4 @@ eachStore(
   OPTIONS,
 );
 
-const told = ({ told: { log } }: OpenWorld) => log.join('\n');
+const logOf = ({ recorded: { log } }: OpenWorld) => log.join('\n');

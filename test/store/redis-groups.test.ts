@@ -5,8 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { slotOf } from '../../src/store/redis/slots.ts';
 import { openRedis } from '../../src/store/redis/redis-store.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
-import { type RedisGroup, startCluster, startSentinel, until } from '../redis-groups.ts';
-import type { RedisServer } from '../servers.ts';
+import { type RedisGroup, startCluster, startSentinel, until } from '../world/redis-groups.ts';
+import type { RedisServer } from '../world/servers.ts';
 import { testStore, uniqueName } from './conformance.ts';
 
 describe.each([

@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openRedis } from '../../src/store/redis/redis-store.ts';
 import { StoreUnavailable, type Store } from '../../src/store/store.ts';
-import { ask, until } from '../redis-groups.ts';
-import { type RedisServer, startRedis } from '../servers.ts';
+import { ask, until } from '../world/redis-groups.ts';
+import { type RedisServer, startRedis } from '../world/servers.ts';
 import { uniqueName } from './conformance.ts';
 import { FixtureSentinel } from './fixtures/sentinel.ts';
 

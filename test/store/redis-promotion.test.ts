@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openRedis } from '../../src/store/redis/redis-store.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
-import { ask, type SentinelGroup, startSentinel, until } from '../redis-groups.ts';
-import type { RedisServer } from '../servers.ts';
+import { ask, type SentinelGroup, startSentinel, until } from '../world/redis-groups.ts';
+import type { RedisServer } from '../world/servers.ts';
 import { uniqueName } from './conformance.ts';
 
 const LIFE = 3600;

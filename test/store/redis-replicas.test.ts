@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openRedis } from '../../src/store/redis/redis-store.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
-import { ask, until } from '../redis-groups.ts';
-import { type RedisServer, startRedis } from '../servers.ts';
+import { ask, until } from '../world/redis-groups.ts';
+import { type RedisServer, startRedis } from '../world/servers.ts';
 import { uniqueName } from './conformance.ts';
 
 /** The service reads INFO once a second. */

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { openRedis } from '../../src/store/redis/redis-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { ask, type SentinelGroup, startSentinel } from '../redis-groups.ts';
+import { ask, type SentinelGroup, startSentinel } from '../world/redis-groups.ts';
 import { uniqueName } from './conformance.ts';
 
 let group: SentinelGroup;

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseRedisUrl } from '../../src/config/redis-url.ts';
 import { createRedisClient, type RedisClient } from '../../src/store/redis/client.ts';
-import { ask, until } from '../redis-groups.ts';
-import { type RedisServer, startRedis } from '../servers.ts';
+import { ask, until } from '../world/redis-groups.ts';
+import { type RedisServer, startRedis } from '../world/servers.ts';
 import { FixtureSentinel } from './fixtures/sentinel.ts';
 
 let servers: readonly [RedisServer, RedisServer];

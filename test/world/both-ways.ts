@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import Provider from 'oidc-provider';
 import { expect, vi } from 'vitest';
-import { freePort } from '../servers.ts';
+import { freePort } from './servers.ts';
 import { MINUTE, moveClock } from './clock.ts';
 import { type Random, seededRandom } from './generated-requests.ts';
 import { API, type OpenWorld, OTHER_API, SECRETS, startWorld, worldClients } from './world.ts';
@@ -96,7 +96,7 @@ class Side {
     this.world = world;
     this.#way = way;
     // As in production: at debug everything goes through the middleware.
-    world.told.telemetry.log.level = 'info';
+    world.recorded.telemetry.log.level = 'info';
     const { counters } = world.openedStore;
     for (const name of ['increment', 'set', 'remove'] as const) {
       const own = counters[name].bind(counters) as (key: string, ...rest: unknown[]) => Promise<unknown>;
@@ -116,7 +116,7 @@ class Side {
   }
 
   #news(): Pick<Seen, 'audit' | 'log'> {
-    const { auditLines, log } = this.world.told;
+    const { auditLines, log } = this.world.recorded;
     const [audited = 0, logged = 0] = this.#told;
     this.#told = [auditLines.length, log.length];
     return { audit: auditLines.slice(audited).map(withoutIds), log: log.slice(logged).map(withoutIds) };
@@ -135,7 +135,7 @@ class Side {
 
   /** What of the metrics doesn't depend on time, or on how often the store was asked. */
   async metrics(): Promise<string[]> {
-    const metrics = (await this.world.told.telemetry.metrics.read()) as readonly {
+    const metrics = (await this.world.recorded.telemetry.metrics.read()) as readonly {
       name: string;
       values: readonly { labels: object; metricName?: string; value: number }[];
     }[];

@@ -1,7 +1,7 @@
 // Runs the same flows on both stores: lmdb in a fresh folder, and a real Redis of its own; in `npm run chaos:flows` on a Cluster.
 import { afterAll, beforeAll, describe } from 'vitest';
-import { startCluster } from '../redis-groups.ts';
-import { startRedis } from '../servers.ts';
+import { startCluster } from './redis-groups.ts';
+import { startRedis } from './servers.ts';
 import { startWorld, type OpenWorld, type WorldOptions } from './world.ts';
 
 type Server = { readonly url: string; stop(): Promise<void> };

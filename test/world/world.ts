@@ -8,9 +8,9 @@ import type { Timer } from '../../src/keys/rotation.ts';
 import { createServer, type Server } from '../../src/server/server.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
-import { freePort } from '../servers.ts';
+import { freePort } from './servers.ts';
 import { seedKeys } from './seed-keys.ts';
-import { assertNoSecrets, listen, type Told } from './told.ts';
+import { assertNoSecrets, listen, type Recorded } from './recorded-telemetry.ts';
 
 export const SECRETS = {
   web: 'web-secret-Qm3vT8xZ5kN1rB7yL9wC2sD6fH4jP0a',
@@ -120,7 +120,7 @@ export async function seedStore(configFile: string): Promise<void> {
 export type OpenWorld = World & {
   /** What the service uses: LMDB forbids one process to open a folder twice. */
   readonly openedStore: Store;
-  readonly told: Told;
+  readonly recorded: Recorded;
   readonly server: Server;
   /** The service takes another configuration over, as after a change of its file. */
   readonly reload: (config: Readonly<Record<string, unknown>>) => Promise<void>;
@@ -133,13 +133,13 @@ export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld>
   const config = await loadConfig(written.configFile, { env: WORLD_ENV });
   // Looked up at each call, so that it follows a clock that a test moves later.
   const now = options.now ?? (() => Date.now());
-  const told = listen();
-  const openedStore = await openStore(config.store, now, told.telemetry.log);
+  const recorded = listen();
+  const openedStore = await openStore(config.store, now, recorded.telemetry.log);
   if (options.hasOwnKeys !== true) await seedKeys(config, openedStore);
   const server = await createServer(
     { config },
     {
-      telemetry: told.telemetry,
+      telemetry: recorded.telemetry,
       store: options.handStore?.(openedStore) ?? openedStore,
       now,
       ...(options.rotationTimer && { rotationTimer: options.rotationTimer }),
@@ -151,7 +151,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld>
     folder,
     management: `http://127.0.0.1:${ports[1]}`,
     openedStore,
-    told,
+    recorded,
     server,
     async reload(changed) {
       await writeWorldConfig(folder, { ...options, config: changed }, ports);
@@ -160,7 +160,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld>
     },
     async stop() {
       await server.stop();
-      assertNoSecrets(told, [...Object.values(WORLD_ENV), ...Object.values(PASSWORDS)]);
+      assertNoSecrets(recorded, [...Object.values(WORLD_ENV), ...Object.values(PASSWORDS)]);
       await rm(folder, { recursive: true, force: true });
     },
   };

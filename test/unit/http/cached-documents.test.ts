@@ -3,7 +3,7 @@ import Koa from 'koa';
 import { describe, expect, it } from 'vitest';
 import { createCachedDocuments } from '../../../src/http/cached-documents.ts';
 import { createListener } from '../../../src/http/server.ts';
-import { freePort } from '../../servers.ts';
+import { freePort } from '../../world/servers.ts';
 import { raw } from '../../world/raw.ts';
 
 const JWKS = '/oauth/jwks.json';

@@ -9,7 +9,7 @@ export type AuditRecord = Readonly<Record<string, unknown>> & {
   readonly outcome: string;
 };
 
-export type Told = {
+export type Recorded = {
   readonly telemetry: Telemetry;
   /** Lines of the log, as they were written. */
   readonly log: string[];
@@ -18,7 +18,7 @@ export type Told = {
   audit(event?: string): AuditRecord[];
 };
 
-export function listen(): Told {
+export function listen(): Recorded {
   const log: string[] = [];
   const auditLines: string[] = [];
   const keep = (lines: string[]) => ({ write: (line: string) => void lines.push(line) });
@@ -60,7 +60,7 @@ export function findSecrets(lines: readonly string[], secrets: readonly string[]
 }
 
 /** Throws when something that was told holds a secret. */
-export function assertNoSecrets({ log, auditLines }: Told, secrets: readonly string[]): void {
+export function assertNoSecrets({ log, auditLines }: Recorded, secrets: readonly string[]): void {
   const found = findSecrets([...log, ...auditLines], secrets);
   if (found.length > 0) throw new Error(`IN-08: secrets were told:\n${found.slice(0, 5).join('')}`);
 }

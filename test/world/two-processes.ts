@@ -2,10 +2,10 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { freePort, startRedis } from '../servers.ts';
-import { type ServiceProcess, startProcess } from '../world/process.ts';
-import { seedStore, writeWorldConfig, type StoreName, type World } from '../world/world.ts';
-import { GENEROUS } from './attacker.ts';
+import { freePort, startRedis } from './servers.ts';
+import { type ServiceProcess, startProcess } from './process.ts';
+import { seedStore, writeWorldConfig, type StoreName, type World } from './world.ts';
+import { GENEROUS } from '../attack/attacker.ts';
 
 export type TwoProcesses = {
   /** The same issuer behind each; only `base` differs. */
