@@ -11,7 +11,7 @@ import { checked, jsonOption } from './configuration.ts';
 import { CommandError, type CliIo } from './io.ts';
 import { readPassword } from './password-input.ts';
 import { newPersonId, usualPasswordContext } from './user-people.ts';
-import { starterFiles, type StarterFile } from './starter-files.ts';
+import { starterFiles, starterTryUrl, type StarterFile } from './starter-files.ts';
 
 type InitOptions = {
   readonly issuer: string;
@@ -100,4 +100,6 @@ function report({ stdout, stderr }: CliIo, { folder, files, options, password }:
   }
   const config = join(folder, 'config', 'postern.yaml');
   stderr.write(`\nNext:\n  postern check --config ${config}\n  postern serve --config ${config}\n`);
+  const tryUrl = starterTryUrl(options);
+  if (tryUrl !== undefined) stderr.write(`\nThen open ${tryUrl} and sign in as ${username}.\n`);
 }

@@ -1,4 +1,5 @@
 // The files of a new installation, as text; init.ts writes them.
+import { DEMO_CALLBACK_PATH, DEMO_CLIENT_ID, DEMO_CLIENT_SECRET, DEMO_TRY_PATH } from '../config/demo.ts';
 import { toJsonSchema } from '../config/json-schema.ts';
 
 export type StarterFile = {
@@ -18,9 +19,11 @@ export type Starter = {
 };
 
 export function starterFiles(starter: Starter): StarterFile[] {
+  const tryUrl = starterTryUrl(starter);
   return [
     open('config/postern.yaml', mainFile(starter)),
     open('config/clients.d/example.yaml', CLIENTS),
+    ...(tryUrl === undefined ? [] : [open('config/clients.d/demo.yaml', demoFile(tryUrl))]),
     open('config/users.yaml', peopleFile(starter)),
     open('config/postern.schema.json', `${JSON.stringify(toJsonSchema(), undefined, 2)}\n`),
     secret('config/secrets/encryption.key', `${starter.newKey()}\n`),
@@ -35,9 +38,22 @@ const secret = (name: string, content: string): StarterFile => ({ name, content,
 
 const IGNORE_ALL = '# Nothing in here belongs in git.\n*\n';
 
-function mainFile({ issuer }: Starter): string {
+type Address = Pick<Starter, 'issuer'>;
+
+/** Where the new service can be tried: on this machine only, which alone may have an http issuer. */
+export function starterTryUrl({ issuer }: Address): string | undefined {
+  if (new URL(issuer).protocol !== 'http:') return undefined;
+  return `http://localhost:${portsOf({ issuer }).management}${DEMO_TRY_PATH}`;
+}
+
+function portsOf({ issuer }: Address) {
   const { port, protocol } = new URL(issuer);
-  const listenPort = protocol === 'http:' ? port || '80' : '3000';
+  const listen = protocol === 'http:' ? port || '80' : '3000';
+  return { listen, management: listen === '3001' ? '3002' : '3001' };
+}
+
+function mainFile({ issuer }: Starter): string {
+  const ports = portsOf({ issuer });
   return `# yaml-language-server: $schema=./postern.schema.json
 #
 # The configuration of Postern. Everything that is not here has a default: "postern schema --markdown" lists every key.
@@ -50,11 +66,11 @@ function mainFile({ issuer }: Starter): string {
 issuer: ${issuer}
 
 # Where the service listens; a TLS proxy may stand in front of it.
-listen: { host: 127.0.0.1, port: ${listenPort} }
+listen: { host: 127.0.0.1, port: ${ports.listen} }
 # trusted_proxies: [10.0.0.0/8]
 
 # /healthz, /readyz and /metrics. Keep it off the internet.
-management: { host: 127.0.0.1, port: ${listenPort === '3001' ? 3002 : 3001} }
+management: { host: 127.0.0.1, port: ${ports.management} }
 
 # Everything on this machine. For many machines: redis://HOST, or env:NAME of a URL with a password.
 store: lmdb:../data
@@ -106,6 +122,20 @@ const CLIENTS = `# Clients: a list, in as many files of this folder as you like.
 #   grant_types: [client_credentials]
 #   scope: reports.read
 `;
+
+function demoFile(tryUrl: string): string {
+  const { origin } = new URL(tryUrl);
+  return `# The client of ${tryUrl}, where you can try a sign-in. Its secret is public and is refused as soon as the
+# issuer is not this machine: then delete this file. The port is that of management.
+- client_id: ${DEMO_CLIENT_ID}
+  client_name: Demo app
+  client_secret: ${DEMO_CLIENT_SECRET}
+  redirect_uris: [${origin}${DEMO_CALLBACK_PATH}]
+  post_logout_redirect_uris: [${tryUrl}]
+  grant_types: [authorization_code, refresh_token]
+  scope: openid email profile offline_access
+`;
+}
 
 function peopleFile({ personId, username, passwordHash }: Starter): string {
   return `# People who may sign in. "postern user hash" makes an entry.

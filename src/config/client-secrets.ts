@@ -29,7 +29,7 @@ export async function resolveClientSecrets(
       const id = entry.value.client_id ?? '';
       entry.report(
         path,
-        `client ${id} has the demo secret that everybody knows: it is only for an issuer on this machine`,
+        `client ${id} has the demo secret that everybody knows: it is only for an issuer on this machine. Remove the client, or give it another secret`,
       );
     }
     secrets.push({ ...hash, name: form.name, notBefore: form.notBefore, expiresAt: form.expiresAt });

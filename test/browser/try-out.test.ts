@@ -6,6 +6,7 @@ import { chromium, type Browser, type Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { freePort, requireServer } from '../world/servers.ts';
 import { startProcess, type ServiceProcess } from '../world/process.ts';
+import { postern } from '../world/terminal.ts';
 
 describe('the shipped configuration in a browser', () => {
   let folder: string;
@@ -78,6 +79,38 @@ describe('the shipped configuration in a browser', () => {
     }
     expect(text).toContain('“Your first app in five minutes” in README.md');
     expect(faults).toEqual([]);
+  });
+
+  it('signs in the person of a configuration that `postern init` made, with the password that it printed', async () => {
+    const made = path.join(folder, 'made');
+    const [port, management] = [await freePort(), await freePort()];
+    const issuer = `http://localhost:${port}`;
+    const { stdout } = await postern(['init', made, '--issuer', issuer, '--json']);
+    const { username, password } = JSON.parse(stdout) as Record<'username' | 'password', string>;
+    for (const name of ['config/postern.yaml', 'config/clients.d/demo.yaml']) {
+      const text = await readFile(path.join(made, name), 'utf8');
+      await writeFile(path.join(made, name), text.replaceAll('3001', String(management)));
+    }
+    const own = await startProcess(path.join(made, 'config/postern.yaml'));
+    try {
+      expect(own.stdout()).toContain(`try it       http://localhost:${management}/try`);
+      await page.goto(issuer);
+      await page.getByRole('link', { name: 'Try it' }).click();
+      // Nobody here has the public password.
+      expect(await page.locator('main').innerText()).not.toContain('with the password');
+      await page.getByRole('link', { name: 'Sign in' }).click();
+      await page.getByLabel('Username').fill(username);
+      await page.getByLabel('Password', { exact: true }).fill(password);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('button', { name: 'Allow', exact: true }).click();
+      await page.getByRole('heading', { name: 'It works' }).waitFor();
+      const text = await page.locator('main').innerText();
+      expect(text).toContain('"preferred_username": "alice"');
+      expect(text).toContain('"refresh_token"');
+      expect(faults).toEqual([]);
+    } finally {
+      await own.end();
+    }
   });
 
   it('begins at the issuer itself, by whatever name of this machine', async () => {

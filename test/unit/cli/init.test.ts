@@ -22,14 +22,32 @@ describe('postern init', () => {
     const { users, clients, encryptionKeys, notices } = await readConfig(file);
     expect(users.map(({ username }) => username)).toEqual(['alice']);
     await expect(verify(users[0]?.passwordHash ?? '', stdout.trim())).resolves.toBe(true);
-    expect([clients, notices, encryptionKeys[0]?.length]).toEqual([[], [], 32]);
-    expect(stderr).toContain(`postern serve --config ${file}`);
+    expect(clients.map(({ clientId }) => clientId)).toEqual(['demo']);
+    expect([notices, encryptionKeys[0]?.length]).toEqual([[], 32]);
+    expect(stderr).toContain(`\n  postern serve --config ${file}\n`);
+    expect(stderr).toContain('Then open http://localhost:3001/try and sign in as alice.');
     const written = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
       entry.isFile(),
     );
     for (const { parentPath, name } of written) {
       expect(readFileSync(join(parentPath, name), 'utf8')).not.toContain(stdout.trim());
     }
+  });
+
+  it('says what has to go when the issuer is no longer this machine, and then all is in order', async () => {
+    const folder = newFolder();
+    await postern(['init', folder]);
+    const file = join(folder, 'config/postern.yaml');
+    const local = readFileSync(file, 'utf8');
+    writeFileSync(file, local.replace('issuer: http://localhost:3000', 'issuer: https://id.example'));
+    const { code, stderr } = await postern(['check', '--config', file]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/clients\.d\/demo\.yaml:\d+:\d+ .*the demo secret .*Remove the client/);
+    for (const line of stderr.match(/\S+:\d+:\d+ /g) ?? []) expect(line).toContain('demo.yaml');
+    const demo = join(folder, 'config/clients.d/demo.yaml');
+    expect(readFileSync(demo, 'utf8')).toContain('delete this file');
+    rmSync(demo);
+    expect(await postern(['check', '--config', file])).toMatchObject({ code: 0, stderr: '' });
   });
 
   it('keeps keys from other users and from git', async () => {
@@ -79,12 +97,15 @@ describe('postern init', () => {
     const args = ['init', folder, '--issuer', 'https://id.example/auth', '-u', 'ann: "a"', '--ask-password'];
     const { code, stdout } = await postern(args, 'correct horse battery\n');
     expect([code, stdout]).toEqual([0, '']);
-    const { issuer, users } = await readConfig(join(folder, 'config/postern.yaml'));
+    const { issuer, users, clients } = await readConfig(join(folder, 'config/postern.yaml'));
     expect([issuer, users[0]?.username]).toEqual(['https://id.example/auth', 'ann: "a"']);
+    expect(clients).toEqual([]);
     await expect(verify(users[0]?.passwordHash ?? '', 'correct horse battery')).resolves.toBe(true);
     const local = newFolder();
     await postern(['init', local, '--issuer', 'http://localhost:3001']);
-    expect((await readConfig(join(local, 'config/postern.yaml'))).listen.port).toBe(3001);
+    const { listen, management, clients: demo } = await readConfig(join(local, 'config/postern.yaml'));
+    expect([listen.port, management.port]).toEqual([3001, 3002]);
+    expect(demo[0]?.redirectUris).toEqual(['http://localhost:3002/try/callback']);
   });
 
   it('refuses what could not run, before it writes', async () => {
