@@ -5,6 +5,7 @@ import { lstat, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Option, type Command } from 'commander';
 import { hashPassword } from '../users/passwords.ts';
+import { commandName } from '../config/command-name.ts';
 import { labelFault } from '../config/text.ts';
 import { issuerFault } from '../config/uri.ts';
 import { checked, jsonOption } from './configuration.ts';
@@ -99,7 +100,8 @@ function report({ stdout, stderr }: CliIo, { folder, files, options, password }:
     stdout.write(`${password}\n`);
   }
   const config = join(folder, 'config', 'postern.yaml');
-  stderr.write(`\nNext:\n  postern check --config ${config}\n  postern serve --config ${config}\n`);
+  const postern = commandName();
+  stderr.write(`\nNext:\n  ${postern} check --config ${config}\n  ${postern} serve --config ${config}\n`);
   const tryUrl = starterTryUrl(options);
   if (tryUrl !== undefined) stderr.write(`\nThen open ${tryUrl} and sign in as ${username}.\n`);
 }

@@ -2,6 +2,7 @@
 // run.ts turns the end of a verb into an exit code.
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { commandName } from '../config/command-name.ts';
 import { registerCheck } from './check.ts';
 import { registerClient } from './client.ts';
 import { registerDoctor } from './doctor.ts';
@@ -37,7 +38,7 @@ const VERBS: readonly Register[] = [
 /** The whole command line. It throws CommanderError instead of ending the process. */
 export function createProgram(io: CliIo): Command {
   // Before the verbs, which inherit these settings.
-  const program = new Command('postern')
+  const program = new Command(commandName())
     .description('A hosted OpenID Connect provider that is run from one file.')
     .version(readVersion(), '-V, --version')
     .exitOverride()

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { verify } from '@node-rs/argon2';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../../src/cli/configuration.ts';
+import { runProgram } from '../../world/process.ts';
 import { postern } from '../../world/terminal.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'postern-init-'));
@@ -48,6 +49,17 @@ describe('postern init', () => {
     expect(readFileSync(demo, 'utf8')).toContain('delete this file');
     rmSync(demo);
     expect(await postern(['check', '--config', file])).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('prints commands that run as they stand in a checkout, where postern is a script and not a program', async () => {
+    const folder = newFolder();
+    const program = ['npm', 'run', '-s', 'postern', '--'];
+    const { stderr } = await runProgram([...program, 'init', folder], {});
+    const check = /^ +(\S.* check .*)$/m.exec(stderr)?.[1] ?? '';
+    expect(check).toBe(`npm run postern -- check --config ${join(folder, 'config/postern.yaml')}`);
+    expect(await runProgram(check.split(' '), {})).toMatchObject({ code: 0 });
+    const help = await runProgram([...program, 'client', 'secret', '--help'], {});
+    expect(help.stdout).toContain('Usage: npm run postern -- client secret ');
   });
 
   it('keeps keys from other users and from git', async () => {
