@@ -41,6 +41,7 @@ const DJANGO = {
   build: ['sh', 'django/build.sh'],
   needs: [{ debian: 'python3-venv', file: '/usr/share/doc/python3-venv' }],
 };
+const OAUTH2_PROXY = 'github.com/oauth2-proxy/oauth2-proxy/v7';
 const goProgram = (folder: string) => ({
   folder,
   build: ['go', 'build', '-o', path.join(CACHE, folder), '.'],
@@ -168,7 +169,13 @@ export const CLIENTS: readonly Client[] = [
   { name: 'vault', ...goProgram('vault'), port: 3210 },
   {
     name: 'oauth2-proxy',
-    build: ['sh', '-c', 'GOBIN="$CACHE" go install github.com/oauth2-proxy/oauth2-proxy/v7@latest'],
+    // `go install` would ask for the list of versions, which not every module proxy has.
+    build: [
+      'sh',
+      '-c',
+      `mkdir -p "$CACHE/oauth2-proxy" && cd "$CACHE/oauth2-proxy" &&
+      printf 'module built\\ngo 1.23\\nrequire ${OAUTH2_PROXY} v7.8.1\\n' > go.mod && go build -mod=mod -o oauth2-proxy ${OAUTH2_PROXY}`,
+    ],
     command: ['node', 'oauth2-proxy.mjs'],
     port: 3280,
     needs: [{ debian: 'golang-go', file: 'go' }],

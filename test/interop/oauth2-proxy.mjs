@@ -1,13 +1,15 @@
 // oauth2-proxy in front of an app that knows nothing of sign-ins.
-import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { startApp } from './app-server.ts';
 import { Person } from './person.ts';
 import { check, settings, version } from './report.ts';
 
 const { issuer, clientId, clientSecret, app, folder } = settings;
-const program = path.join(process.env.CACHE, 'oauth2-proxy');
-version(execFileSync(program, ['--version'], { encoding: 'utf8' }).trim());
+const built = path.join(process.env.CACHE, 'oauth2-proxy');
+const program = path.join(built, 'oauth2-proxy');
+// The program itself only says `undefined`.
+version(/oauth2-proxy\/v7 v(\S+)/.exec(readFileSync(path.join(built, 'go.mod'), 'utf8'))[1]);
 const options = {
   'http-address': new URL(app).host,
   upstream: 'static://202',
