@@ -5,10 +5,11 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
-import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { launchChromium } from '../world/chromium.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { AUTHORIZATION_REQUEST } from '../world/flows.ts';
-import { freePort, requireServer } from '../world/servers.ts';
+import { freePort } from '../world/servers.ts';
 import { PASSWORDS, startWorld, type World } from '../world/world.ts';
 import { clientsWithHome, GENEROUS } from '../pages/person.ts';
 
@@ -34,10 +35,7 @@ beforeAll(async () => {
   home = `http://127.0.0.1:${port}/`;
   const clients = clientsWithHome({ client_uri: home, redirect_uris: [`${home}cb`] });
   world = await startWorld({ config: { ...GENEROUS, clients, views } });
-  browser = await chromium.launch({
-    executablePath: requireServer('chromium'),
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-  });
+  browser = await launchChromium();
 });
 afterAll(async () => {
   await browser?.close();

@@ -4,8 +4,8 @@
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
-import { chromium } from 'playwright-core';
 import type { Browser, Page } from 'playwright-core';
+import { launchChromium } from '../world/chromium.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createAssets } from '../../src/views/assets.ts';
 import { createPages } from '../../src/views/pages.ts';
@@ -86,10 +86,7 @@ beforeAll(async () => {
   const address = server.address();
   if (typeof address !== 'object' || address === null) throw new Error('no port');
   const baseURL = `http://127.0.0.1:${address.port}`;
-  browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-  });
+  browser = await launchChromium();
   measured = await (await browser.newContext({ baseURL, bypassCSP: true })).newPage();
   scriptless = await (await browser.newContext({ baseURL, javaScriptEnabled: false })).newPage();
   for (const page of [measured, scriptless]) {

@@ -3,8 +3,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { chromium, type Page } from 'playwright-core';
-import { requireServer } from '../world/servers.ts';
+import type { Page } from 'playwright-core';
+import { launchChromium } from '../world/chromium.ts';
 import { AUTHORIZATION_REQUEST } from '../world/flows.ts';
 import { PASSWORDS, startWorld, worldClients } from '../world/world.ts';
 
@@ -26,9 +26,7 @@ const branding = {
 const folder = await mkdtemp(path.join(tmpdir(), 'postern-pictures-'));
 await writeFile(path.join(folder, 'fonts.conf'), FONTS);
 const world = await startWorld({ config: { clients, branding } });
-const browser = await chromium.launch({
-  executablePath: requireServer('chromium'),
-  args: ['--no-sandbox', '--disable-gpu'],
+const browser = await launchChromium({
   env: { ...process.env, FONTCONFIG_FILE: path.join(folder, 'fonts.conf') },
 });
 try {

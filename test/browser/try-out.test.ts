@@ -2,9 +2,10 @@
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
+import { launchChromium } from '../world/chromium.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { freePort, requireServer } from '../world/servers.ts';
+import { freePort } from '../world/servers.ts';
 import { startProcess, type ServiceProcess } from '../world/process.ts';
 import { postern } from '../world/terminal.ts';
 
@@ -27,15 +28,7 @@ describe('the shipped configuration in a browser', () => {
     await copyFile('config/users.yaml', path.join(folder, 'users.yaml'));
     service = await startProcess(path.join(folder, 'postern.yaml'));
     tryLink = /try it +(\S+)/.exec(service.stdout())?.[1] ?? '';
-    browser = await chromium.launch({
-      executablePath: requireServer('chromium'),
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-background-networking',
-        '--disable-component-update',
-      ],
-    });
+    browser = await launchChromium();
   });
   afterAll(async () => {
     await browser.close();

@@ -13,9 +13,10 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { chromium, type Browser } from 'playwright-core';
+import type { Browser } from 'playwright-core';
+import { launchChromium } from '../world/chromium.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort, requireServer } from '../world/servers.ts';
+import { freePort } from '../world/servers.ts';
 import { runProgram } from '../world/process.ts';
 import { APP_FILE, followReadme, ownPath, readReadme } from './newcomer.ts';
 
@@ -37,15 +38,7 @@ describe('README.md', () => {
     await mkdir(path.join(folder, 'bin'));
     await writeFile(path.join(folder, 'bin/npm'), npm, { mode: 0o755 });
     programs = `${folder}/bin:${ownPath()}`;
-    browser = await chromium.launch({
-      executablePath: requireServer('chromium'),
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-background-networking',
-        '--disable-component-update',
-      ],
-    });
+    browser = await launchChromium();
   });
   afterAll(async () => {
     await browser.close();

@@ -5,15 +5,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { chromium } from 'playwright-core';
-import { requireServer } from '../world/servers.ts';
+import { launchChromium } from '../world/chromium.ts';
 import { followReadme, ownPath } from './newcomer.ts';
 
 const folder = await mkdtemp(path.join(tmpdir(), 'postern-first-app-'));
-const browser = await chromium.launch({
-  executablePath: requireServer('chromium'),
-  args: ['--no-sandbox', '--disable-gpu'],
-});
+const browser = await launchChromium();
 const startedAt = performance.now();
 let last = startedAt;
 

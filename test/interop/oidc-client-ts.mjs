@@ -3,8 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { chromium } from 'playwright-core';
-import { requireServer } from '../world/servers.ts';
+import { launchChromium } from '../world/chromium.ts';
 import { check, settings, version, versionOf } from './report.ts';
 
 const { issuer, clientId, app, folder } = settings;
@@ -43,10 +42,7 @@ const servers = [
 ];
 await Promise.all(servers.map((server) => once(server, 'listening')));
 
-const browser = await chromium.launch({
-  executablePath: requireServer('chromium'),
-  args: ['--no-sandbox'],
-});
+const browser = await launchChromium();
 try {
   const context = await browser.newContext({ ignoreHTTPSErrors: true });
   const page = await context.newPage();
