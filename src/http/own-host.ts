@@ -10,9 +10,10 @@ export function sendPagesToOwnHost(issuer: string): Middleware {
   if (!isLoopbackHost(hostname)) return (_ctx, next) => next();
 
   return async function sendPage(ctx, next) {
-    const asked = URL.parse(`http://${ctx.req.headers.host}`)?.hostname ?? hostname;
     const isPage = ctx.method === 'GET' && findEndpoint(ctx.path)?.caller === 'person';
-    if (!isPage || asked === hostname || !isLoopbackHost(asked)) {
+    // Of programs, and so of most requests, the host isn't even parsed.
+    const asked = isPage ? URL.parse(`http://${ctx.req.headers.host}`)?.hostname : undefined;
+    if (asked === undefined || asked === hostname || !isLoopbackHost(asked)) {
       await next();
       return;
     }
