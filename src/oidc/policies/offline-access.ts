@@ -33,10 +33,10 @@ export function createOfflineAccess(log: Log): OfflineAccess {
   return {
     restore({ query, oidc }, client) {
       const { route, prompts, params = {} } = oidc;
-      const wasAsked = scopesIn(query['scope']).includes(OFFLINE_ACCESS);
-      if (route !== 'authorization' || prompts.has('consent') || !wasAsked) return;
-      const others = scopesIn(params['scope']);
-      if (isProven(client) && others.length > 0) params['scope'] = [...others, OFFLINE_ACCESS].join(' ');
+      if (route !== 'authorization' || prompts.has('consent')) return;
+      const left = scopesIn(params['scope']);
+      if (!scopesIn(query['scope']).includes(OFFLINE_ACCESS) || left.includes(OFFLINE_ACCESS)) return;
+      if (isProven(client) && left.length > 0) params['scope'] = [...left, OFFLINE_ACCESS].join(' ');
       else logOnce(client);
     },
 
