@@ -9,7 +9,7 @@ import { loadInThread } from '../config/load-in-thread.ts';
 import { watchConfig } from '../config/watch.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import { findTakenPort } from '../http/server.ts';
+import { assertPortsFree } from '../http/server.ts';
 import { demoPersonOf, findDemo, tryUrlOf } from '../http/try-out.ts';
 import type { Server } from '../server/server.ts';
 import type { Log } from '../observability/log.ts';
@@ -38,7 +38,7 @@ export function registerServe(program: Command, io: CliIo): void {
       if (cluster.isWorker) return serveAsWorker(file);
       const loaded = await readLoaded(file);
       const { listen, management } = loaded.config;
-      await findTakenPort({ listen, management });
+      await assertPortsFree({ listen, management });
       const onUp = (log: Log): void => {
         for (const { message } of secretWarnings(loaded.config.clients, Date.now() / 1000)) log.warn(message);
         io.stdout.write(welcome(loaded.config));

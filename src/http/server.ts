@@ -105,8 +105,8 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the host name is not known',
 };
 
-/** Throws as `start` would when one of them can't be had, before a store is opened or a key is read. */
-export async function findTakenPort(addresses: Readonly<Record<string, Address>>): Promise<void> {
+/** Throws as `start` would when one of them can't be listened at, before a store is opened or a key is read. */
+export async function assertPortsFree(addresses: Readonly<Record<string, Address>>): Promise<void> {
   for (const [name, address] of Object.entries(addresses)) {
     const server = createServer();
     await listen(server, name, address);
