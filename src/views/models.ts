@@ -117,6 +117,18 @@ const consent = z.object({
   otherAccountUrl: url,
 });
 
+/** The signed-in person may not use the app. Sent with status 403. */
+const noAccess = z.object({
+  client: ClientModel,
+  /** Form target of "back to …": the app gets access_denied. */
+  cancelAction: url,
+  csrf: text,
+  /** The person who is signed in. */
+  username: text,
+  /** The sign-in for another person. */
+  otherAccountUrl: url,
+});
+
 const logout = z.object({
   /** The engine's confirm route, absolute. */
   action: url,
@@ -181,6 +193,7 @@ export const PAGE_MODELS = {
   login,
   'select-account': selectAccount,
   consent,
+  'no-access': noAccess,
   logout,
   'logged-out': loggedOut,
   trust,

@@ -75,6 +75,14 @@ const reports = {
   ],
 };
 
+const NO_ACCESS: PageModels['no-access'] = {
+  client: plain,
+  cancelAction: 'https://id.example/interaction/abc/cancel',
+  csrf: 'csrf-token',
+  username: 'bob',
+  otherAccountUrl: 'https://id.example/interaction/abc?account=other',
+};
+
 export const PAGE_STATES: readonly PageState[] = [
   { title: 'login', name: 'login', model: LOGIN },
   { title: 'login with everything', name: 'login', model: { ...LOGIN, client: full, username: 'alice' } },
@@ -137,6 +145,12 @@ export const PAGE_STATES: readonly PageState[] = [
         },
       ],
     },
+  },
+  { title: 'no-access', name: 'no-access', model: NO_ACCESS },
+  {
+    title: 'no-access with long words',
+    name: 'no-access',
+    model: { ...NO_ACCESS, client: { ...full, name: longWord }, username: longWord },
   },
   {
     title: 'logout',
