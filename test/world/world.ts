@@ -37,6 +37,8 @@ export type WorldOptions = {
   readonly now?: () => number;
   /** When the service looks at its key ring; by itself every few seconds. For clocks that a test moves far. */
   readonly rotationTimer?: Timer;
+  /** What Alice and Bob have besides: groups, claims. */
+  readonly people?: Readonly<Partial<Record<keyof typeof PEOPLE, object>>>;
   /** So many more people: `person1` and so on, each with Alice's password. */
   readonly crowd?: number;
   /** The service makes its keys itself; else it finds those of an earlier world in its store. */
@@ -71,7 +73,7 @@ export async function writeWorldConfig(
 ) {
   const [port, managementPort] = ports;
   const issuer = options.issuer ?? `http://127.0.0.1:${port}`;
-  await writeFile(path.join(folder, 'users.json'), JSON.stringify({ users: people(options.crowd) }));
+  await writeFile(path.join(folder, 'users.json'), JSON.stringify({ users: people(options) }));
   const file = {
     issuer,
     listen: { host: '127.0.0.1', port },
@@ -123,7 +125,10 @@ export type OpenWorld = World & {
   readonly recorded: Recorded;
   readonly server: Server;
   /** The service takes another configuration over, as after a change of its file. */
-  readonly reload: (config: Readonly<Record<string, unknown>>) => Promise<void>;
+  readonly reload: (
+    config: Readonly<Record<string, unknown>>,
+    people?: WorldOptions['people'],
+  ) => Promise<void>;
 };
 
 export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld> {
@@ -153,8 +158,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld>
     openedStore,
     recorded,
     server,
-    async reload(changed) {
-      await writeWorldConfig(folder, { ...options, config: changed }, ports);
+    async reload(changed, changedPeople = options.people) {
+      await writeWorldConfig(folder, { ...options, config: changed, people: changedPeople ?? {} }, ports);
       const next = await loadConfig(written.configFile, { env: WORLD_ENV });
       await server.replace({ config: next, hash: `after a reload at ${performance.now()}` });
     },
@@ -230,7 +235,7 @@ function clients() {
   ];
 }
 
-function people(crowd = 0) {
+function people({ crowd = 0, people: more }: WorldOptions) {
   return [
     {
       id: PEOPLE.alice,
@@ -241,8 +246,15 @@ function people(crowd = 0) {
       name: 'Alice Example',
       given_name: 'Alice',
       family_name: 'Example',
+      ...more?.alice,
     },
-    { id: PEOPLE.bob, username: 'bob', password_hash: PASSWORD_HASHES.bob, email: 'bob@example.com' },
+    {
+      id: PEOPLE.bob,
+      username: 'bob',
+      password_hash: PASSWORD_HASHES.bob,
+      email: 'bob@example.com',
+      ...more?.bob,
+    },
     ...Array.from({ length: crowd }, (_, index) => ({
       id: `usr_${String(index + 1).padStart(20, '0')}`,
       username: `person${index + 1}`,
