@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { freePort, startRedis } from '../test/world/servers.ts';
 import { load, type Request, type Slice } from './load.ts';
-import { BENCH_BASIC, SECRET } from './names.ts';
+import { BENCH_BASIC } from './names.ts';
 import type { Plot } from './plot.ts';
 import { type Postern, type PosternOptions, startPostern } from './postern.ts';
 import { serve, type Served } from './processes.ts';
@@ -45,6 +45,8 @@ export type Findings = {
 
 export type Section = (stage: Stage) => Promise<Findings>;
 
+export const BARE = 'bare engine';
+export const OPAQUE = 'bare engine, opaque';
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 const TOKEN_FORM = 'grant_type=client_credentials&scope=reports.read';
 
@@ -91,9 +93,11 @@ export class Stage {
     return { ...served, url: `http://127.0.0.1:${port}` };
   }
 
-  async bareEngine(): Promise<Served & { url: string }> {
-    const redis = await this.redis();
-    return this.serveSubject('bare-engine.ts', (port) => [redis, port, SECRET]);
+  /** A service like ours for the load generators. */
+  async bareEngine(tokens: 'jwt' | 'opaque' = 'jwt'): Promise<Postern & { url: string }> {
+    const served = await this.serveSubject('bare-engine.ts', (port) => [port, tokens]);
+    const name = tokens === 'jwt' ? BARE : OPAQUE;
+    return { ...served, name, issuer: served.url, management: '', configFile: '', clientsFile: '' };
   }
 
   /** Ends everything that was started so far. */
@@ -188,6 +192,16 @@ export async function onBothStores(
 
 /** Nothing to show in that cell. */
 export const NONE: Spread = { median: Number.NaN, least: Number.NaN, most: Number.NaN };
+
+/** CPU of a request less that of its signatures, made in the same round, against the bare engine's less as many. */
+export function besideRatio(rounds: readonly Round[], name: string, of: string, signatures: number): Spread {
+  const beside = (round: Round, one: string) =>
+    withoutHash(sliceOf(round, one)) - signatures * sliceOf(round, S1).cpuMicroseconds;
+  return over(rounds, (round) => beside(round, name) / beside(round, of));
+}
+
+export const withoutHash = ({ cpuMicroseconds, backgroundMicroseconds = 0 }: Slice): number =>
+  cpuMicroseconds - backgroundMicroseconds;
 
 /** Plain data for the JSON file. */
 export function plain(rounds: readonly Round[]): unknown {

@@ -3,7 +3,6 @@ import { SECRET } from '../names.ts';
 import { cpuRatio, measureRounds, over, rateRatio, sliceOf } from '../rounds.ts';
 import * as section from '../section.ts';
 
-const BARE = 'B: bare engine';
 const PEER = '@node-oauth/oauth2-server';
 
 export async function tokens(stage: section.Stage): Promise<section.Findings> {
@@ -14,7 +13,7 @@ export async function tokens(stage: section.Stage): Promise<section.Findings> {
   const subjects = [
     section.signing(1),
     section.signing(2),
-    section.loaded(BARE, bare.pid, section.tokenRequest(`${bare.url}/token`)),
+    section.loaded(section.BARE, bare.pid, section.tokenRequest(`${bare.url}/oauth/token`)),
     section.loaded(PEER, peer.pid, section.tokenRequest(peer.url)),
     ...[...services, two].map(({ name, pid, issuer }) =>
       section.loaded(name, pid, section.tokenRequest(`${issuer}/oauth/token`)),
@@ -30,14 +29,14 @@ export async function tokens(stage: section.Stage): Promise<section.Findings> {
   const { atLeast, atMost } = section;
   const targets = services.flatMap(({ name }) => [
     atLeast(`token rate / S1: ${name}`, rateRatio(rounds, name, section.S1), 1.25, 1.45),
-    atLeast(`token rate / B: ${name}`, rateRatio(rounds, name, BARE), 1.7),
+    atLeast(`token rate / B: ${name}`, rateRatio(rounds, name, section.BARE), 1.7),
     atLeast(`token rate / ${PEER}: ${name}`, rateRatio(rounds, name, PEER), 1),
     atMost(`CPU of a token / signature: ${name}`, cpuRatio(rounds, name, section.S1), 1.35, 1.25),
     atMost(`CPU µs of a token beside its signature: ${name}`, beside(name), 75),
   ]);
   const table = section.tableOf('Machine tokens (client_credentials)', rounds, {
     '× S1': (name) => rateRatio(rounds, name, section.S1),
-    '× B': (name) => rateRatio(rounds, name, BARE),
+    '× B': (name) => rateRatio(rounds, name, section.BARE),
     'CPU / signature': (name) => cpuRatio(rounds, name, section.S1),
     'CPU µs beside the signature': (name) => (isLimit(name) ? section.NONE : beside(name)),
   });

@@ -1,55 +1,146 @@
-// B: the engine alone, with its own JWT access tokens and its client in Redis; no limits, no logs, no host. With
-// resource=urn:example:opaque the token is an opaque one, which is all that the engine by itself introspects.
-import { Redis } from 'ioredis';
-import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider';
+// The engine alone: its own JWT access tokens, static clients, records in a Map as JSON text, plain pages; no limits, no log, no host.
+// Its settings of the protocol are the service's (PKCE, consent, a new refresh token with each refresh), so it answers the same requests.
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { exportJWK, generateKeyPair } from 'jose';
+import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider';
+import { REDIRECT_URI, RESOURCE, SCOPE, SECRET } from '../names.ts';
 
-const [url = '', port = '0', secret = ''] = process.argv.slice(2);
-const redis = new Redis(url);
-const issuer = `http://127.0.0.1:${port}`;
-const client = {
-  client_id: 'bench',
-  client_secret: secret,
-  grant_types: ['client_credentials'],
-  redirect_uris: [],
-  response_types: [],
+/** `opaque`: the only access tokens that it introspects by itself. */
+const [port = '0', format = 'jwt'] = process.argv.slice(2);
+const HOUR = 3600;
+
+const records = new Map<string, string>();
+const keysOfGrant = new Map<string, Set<string>>();
+
+const adapter = (model: string): Adapter => {
+  const keyOf = (id: string) => `${model}:${id}`;
+  const read = (key: string) => {
+    const text = records.get(key);
+    return text === undefined ? undefined : (JSON.parse(text) as AdapterPayload);
+  };
+  return {
+    upsert: async (id, payload) => {
+      records.set(keyOf(id), JSON.stringify(payload));
+      if (model === 'Session') records.set(`uid:${payload.uid}`, id);
+      if (payload.grantId === undefined || model === 'Session' || model === 'Interaction') return;
+      const keys = keysOfGrant.get(payload.grantId) ?? new Set();
+      keysOfGrant.set(payload.grantId, keys.add(keyOf(id)));
+    },
+    find: async (id) => read(keyOf(id)),
+    findByUid: async (uid) => read(keyOf(records.get(`uid:${uid}`) ?? '')),
+    findByUserCode: async () => undefined,
+    consume: async (id) => {
+      const consumed = Math.floor(Date.now() / 1000);
+      records.set(keyOf(id), JSON.stringify({ ...read(keyOf(id)), consumed }));
+    },
+    destroy: async (id) => void records.delete(keyOf(id)),
+    revokeByGrantId: async (grantId) => {
+      keysOfGrant.get(grantId)?.forEach((key) => records.delete(key));
+      keysOfGrant.delete(grantId);
+    },
+  };
 };
-await redis.set('Client:bench', JSON.stringify(client));
+
 const { privateKey } = await generateKeyPair('RS256', { extractable: true });
+const machine = { grant_types: ['client_credentials'], redirect_uris: [], response_types: [], scope: SCOPE };
+const app = {
+  grant_types: ['authorization_code', 'refresh_token'],
+  redirect_uris: [REDIRECT_URI],
+  scope: `openid email profile offline_access ${SCOPE}`,
+};
 
-const adapter = (model: string): Adapter => ({
-  async upsert(id, payload, expiresIn) {
-    await redis.set(`${model}:${id}`, JSON.stringify(payload), 'EX', expiresIn ?? 60);
-  },
-  async find(id) {
-    const found = await redis.get(`${model}:${id}`);
-    return found === null ? undefined : (JSON.parse(found) as AdapterPayload);
-  },
-  findByUid: () => Promise.resolve(undefined),
-  findByUserCode: () => Promise.resolve(undefined),
-  consume: () => Promise.resolve(),
-  destroy: () => Promise.resolve(),
-  revokeByGrantId: () => Promise.resolve(),
-});
-
-const provider = new Provider(issuer, {
+const provider = new Provider(`http://127.0.0.1:${port}`, {
   adapter,
+  clients: [
+    { ...machine, client_id: 'bench', client_secret: SECRET },
+    { ...app, client_id: 'web', client_secret: SECRET },
+  ],
   jwks: { keys: [{ ...(await exportJWK(privateKey)), alg: 'RS256', use: 'sig' }] },
+  cookies: { keys: ['a key of the benchmark'] },
+  routes: { authorization: '/oauth/authorize', token: '/oauth/token', introspection: '/oauth/introspect' },
+  scopes: ['openid', 'offline_access', SCOPE],
+  claims: { email: ['email'], profile: ['name'] },
+  pkce: { required: () => true },
+  rotateRefreshToken: true,
+  expiresWithSession: () => false,
+  findAccount: (_ctx, accountId) => ({
+    accountId,
+    claims: () => ({ sub: accountId, email: `${accountId}@example.com`, name: accountId }),
+  }),
+  interactions: { url: (_ctx, { uid }) => `/interaction/${uid}` },
   features: {
     devInteractions: { enabled: false },
     clientCredentials: { enabled: true },
-    introspection: { enabled: true },
+    introspection: { enabled: true, allowedPolicy: () => true },
     resourceIndicators: {
       enabled: true,
-      defaultResource: () => 'urn:example:api',
+      defaultResource: () => RESOURCE,
       useGrantedResource: () => true,
-      getResourceServerInfo: (_ctx, resource) => ({
-        scope: 'reports.read',
-        accessTokenFormat: resource === 'urn:example:opaque' ? ('opaque' as const) : ('jwt' as const),
+      getResourceServerInfo: () => ({
+        scope: SCOPE,
+        accessTokenFormat: format === 'opaque' ? 'opaque' : 'jwt',
       }),
     },
   },
-  ttl: { ClientCredentials: 600 },
+  ttl: {
+    AccessToken: HOUR,
+    AuthorizationCode: 60,
+    ClientCredentials: HOUR,
+    Grant: 14 * 24 * HOUR,
+    IdToken: HOUR,
+    Interaction: HOUR,
+    RefreshToken: 14 * 24 * HOUR,
+    Session: 14 * 24 * HOUR,
+  },
+});
+
+/** The least that an application of the engine has to write: a form with a name, a form with a button. */
+async function interact(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
+  const details = await provider.interactionDetails(request, response);
+  if (request.method === 'GET') {
+    const action = `/interaction/${details.uid}/${details.prompt.name}`;
+    const page = `<!doctype html><form method="post" action="${action}"><input name="username"><button>Go on</button></form>`;
+    response.setHeader('content-type', 'text/html; charset=utf-8');
+    response.end(page);
+    return;
+  }
+  const form = new URLSearchParams(await textOf(request));
+  const result = path.endsWith('/login')
+    ? { login: { accountId: form.get('username') ?? '' } }
+    : { consent: { grantId: await consentTo(details) } };
+  await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: true });
+}
+
+async function consentTo(details: Awaited<ReturnType<Provider['interactionDetails']>>): Promise<string> {
+  const { grantId, session, params, prompt } = details;
+  const found = grantId === undefined ? undefined : await provider.Grant.find(grantId);
+  const grant =
+    found ??
+    new provider.Grant({ accountId: session?.accountId ?? '', clientId: String(params['client_id']) });
+  const { missingOIDCScope = [], missingResourceScopes = {} } = prompt.details as {
+    readonly missingOIDCScope?: string[];
+    readonly missingResourceScopes?: Readonly<Record<string, string[]>>;
+  };
+  grant.addOIDCScope(missingOIDCScope.join(' '));
+  for (const [resource, scopes] of Object.entries(missingResourceScopes)) {
+    grant.addResourceScope(resource, scopes.join(' '));
+  }
+  return grant.save();
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of request) text += String(chunk);
+  return text;
+}
+
+provider.use(async (ctx, next) => {
+  if (!ctx.path.startsWith('/interaction/')) {
+    await next();
+    return;
+  }
+  ctx.respond = false;
+  await interact(ctx.req, ctx.res, ctx.path);
 });
 provider.listen(Number(port), '127.0.0.1', () => process.stdout.write('ready\n'));
 process.once('SIGTERM', () => process.exit(0));
