@@ -23,7 +23,7 @@ export function hasClient({ state }: Pick<Context, 'state'>): boolean {
 
 export interface ClientLimits {
   /** The client has authenticated, or is a public one that named itself. */
-  admit(ctx: KoaContextWithOIDC, client: Client): Promise<void>;
+  readonly admit: (ctx: KoaContextWithOIDC, client: Client) => Promise<void>;
   /** A code or a token is real and about to be used up. A refusal leaves it as it is. */
   readonly takeBeforeUse: (ctx: Pick<Context, 'state'> | undefined) => Promise<void>;
   /** Counts by the answer what wasn't counted before. */

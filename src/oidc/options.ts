@@ -25,7 +25,7 @@ import type { RememberedConsents } from './policies/remembered-consents.ts';
 import { createResourceHooks, knownScopes, type ResourceHookParts } from './policies/scopes.ts';
 import { issuedBySession, issuedByToken } from './signed-in-at.ts';
 import { toEngineKeys } from './signing-keys.ts';
-import { createIntrospectionPolicy, createRevocationPolicy } from './policies/token-policies.ts';
+import { createIntrospectionPolicy, createRevocationPolicy, type TellOf } from './policies/token-policies.ts';
 
 export type ConfigurationParts = {
   readonly config: Config;
@@ -35,6 +35,7 @@ export type ConfigurationParts = {
   readonly audiences: AudienceRules;
   readonly findClient: FindClient;
   readonly stillAllowed: StillAllowed;
+  readonly tellOf: TellOf;
   readonly browsers: BrowserBinding;
   readonly consents: RememberedConsents;
   readonly enginePages: EnginePages;
@@ -118,16 +119,7 @@ function wantsFullIdToken({ oidc }: KoaContextWithOIDC, findClient: FindClient):
 
 /** What is offered besides the core; everything that is not named is off. */
 function featuresOf(
-  {
-    config,
-    adapter,
-    audiences,
-    accounts,
-    consents,
-    enginePages,
-    takeBeforeUse,
-    telemetry,
-  }: ConfigurationParts,
+  { config, adapter, tellOf, consents, enginePages, takeBeforeUse, telemetry }: ConfigurationParts,
   scopePolicy: ResourceHookParts,
 ): NonNullable<Configuration['features']> {
   return {
@@ -139,11 +131,7 @@ function featuresOf(
     externalSigningSupport: { enabled: true, ack: 'experimental-01' },
     introspection: {
       enabled: true,
-      allowedPolicy: createIntrospectionPolicy({
-        audiences,
-        findClient: scopePolicy.findClient,
-        findLive: (id, issued) => accounts.findLive(id, issued),
-      }),
+      allowedPolicy: createIntrospectionPolicy(tellOf),
     },
     revocation: {
       enabled: true,

@@ -18,18 +18,20 @@ import { inSpan } from '../observability/trace.ts';
 import type { Pages } from '../views/pages.ts';
 import { createAudienceRules } from '../tokens/audience.ts';
 import type { RevokedTokens } from '../tokens/revoked-tokens.ts';
+import type { Accounts } from '../users/accounts.ts';
 import { adjustAnswers, rememberFaults } from './answers.ts';
 import { recordEvents } from './audit-trail.ts';
 import { type BrowserBinding, createBrowserBinding } from './browser-binding.ts';
 import {
   type ClientRequest,
   createSecretComparison,
+  type SecretComparison,
   type SecretComparisonParts,
 } from './client-authentication.ts';
 import { type ConfigurationParts, createConfiguration } from './options.ts';
 import type { FindClient } from './clients.ts';
 import { createEnginePages } from './engine-pages.ts';
-import { createClientLimits } from './limit-clients.ts';
+import { type ClientLimits, createClientLimits } from './limit-clients.ts';
 import { createStillAllowed } from './policies/narrowed-scope.ts';
 import { createRecentApps, type RecentApps } from './recent-apps.ts';
 import { createRememberedConsents, type RememberedConsents } from './policies/remembered-consents.ts';
@@ -38,15 +40,22 @@ import { fastClientCredentials, type FastClientCredentialsParts } from './fast/c
 import { fastIntrospection, type FastIntrospectionParts } from './fast/introspection.ts';
 import { logEvents } from './event-log.ts';
 import { createFindRefusal } from './policies/scopes.ts';
-import { PosternProvider } from './seam/provider.ts';
+import { PosternProvider, type SeamParts } from './seam/provider.ts';
 import type { FastAnswer } from './fast/plain-request.ts';
 import { assertSignsAndVerifies } from './self-test.ts';
 import { signOutAtOnce } from './sign-out-at-once.ts';
-import { createHearingPolicy } from './policies/token-policies.ts';
+import { createTellOf } from './policies/token-policies.ts';
 
 export type EngineParts = Omit<
   ConfigurationParts,
-  'audiences' | 'consents' | 'enginePages' | 'takeBeforeUse' | 'findClient' | 'stillAllowed' | 'browsers'
+  | 'audiences'
+  | 'consents'
+  | 'enginePages'
+  | 'takeBeforeUse'
+  | 'findClient'
+  | 'stillAllowed'
+  | 'tellOf'
+  | 'browsers'
 > & {
   readonly pages: Pages;
   readonly revoked: RevokedTokens;
@@ -90,13 +99,14 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
 
   const stillAllowed = createStillAllowed(findClient);
   const findMachineToken = createMachineTokenFinder(tokens, revoked, stillAllowed);
-  const mayHearOf = createHearingPolicy({ audiences, findClient });
-  const machines = { findClient, secrets, tokens, audiences, audit, findMachineToken, mayHearOf };
+  const findLive: Accounts['findLive'] = (id, issued) => parts.accounts.findLive(id, issued);
+  const tellOf = createTellOf({ audiences, findClient, findLive });
+  const machines = { findClient, secrets, tokens, audiences, audit, findMachineToken, tellOf };
   const fastAnswers = createFastAnswers({ ...parts, ...machines });
 
   const consents = createRememberedConsents({
     ...adapter,
-    findLive: (id, issued) => parts.accounts.findLive(id, issued),
+    findLive,
     lifetimeSeconds: config.lifetimes.consent,
   });
   const browsers = createBrowserBinding(issuer, adapter.hash);
@@ -104,28 +114,16 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   const enginePages = createEnginePages({ pages, issuer, findClient, recentApps });
 
   const clientLimits = createClientLimits(limits);
-  async function admitClient(ctx: KoaContextWithOIDC | undefined, clientId: string): Promise<void> {
-    const client = findClient(clientId);
-    if (ctx !== undefined && client !== undefined) await clientLimits.admit(ctx, client);
-  }
-
   const { takeBeforeUse } = clientLimits;
-  const made = { audiences, findClient, stillAllowed, browsers, consents, enginePages, takeBeforeUse };
-  const configuration = createConfiguration({ ...parts, ...made });
+  const made = { audiences, findClient, stillAllowed, tellOf, browsers, consents, enginePages };
+  const configuration = createConfiguration({ ...parts, ...made, takeBeforeUse });
   const provider = new PosternProvider(issuer, configuration, {
     tokens,
     audiences,
     revoked,
     findMachineToken,
     browsers,
-    isPublicClient: (clientId) => findClient(clientId)?.tokenEndpointAuthMethod === 'none',
-    async compareClientSecret(ctx, clientId, secret) {
-      const isRight = await secrets.compare(requestOf(ctx), clientId, secret);
-      if (isRight) await admitClient(ctx, clientId);
-      return isRight;
-    },
-    admitPublicClient: admitClient,
-    takeBeforeUse,
+    ...clientHooks(findClient, secrets, clientLimits),
   });
   rememberFaults(provider);
   logEvents(provider, log);
@@ -163,6 +161,29 @@ function createFastAnswers({ config, ...parts }: FastAnswersParts): ReadonlyMap<
     [ENDPOINTS.token, fastClientCredentials({ ...parts, findRefusal })],
     [ENDPOINTS.introspection, fastIntrospection({ ...parts, issuer: config.issuer })],
   ]);
+}
+
+/** What the engine's client does when it says who it is, and before its code or token is used up. */
+function clientHooks(
+  findClient: FindClient,
+  secrets: SecretComparison,
+  { admit, takeBeforeUse }: ClientLimits,
+): Pick<SeamParts, 'isPublicClient' | 'compareClientSecret' | 'admitPublicClient' | 'takeBeforeUse'> {
+  async function admitClient(ctx: KoaContextWithOIDC | undefined, clientId: string): Promise<void> {
+    const client = findClient(clientId);
+    if (ctx !== undefined && client !== undefined) await admit(ctx, client);
+  }
+
+  return {
+    isPublicClient: (clientId) => findClient(clientId)?.tokenEndpointAuthMethod === 'none',
+    async compareClientSecret(ctx, clientId, secret) {
+      const isRight = await secrets.compare(requestOf(ctx), clientId, secret);
+      if (isRight) await admitClient(ctx, clientId);
+      return isRight;
+    },
+    admitPublicClient: admitClient,
+    takeBeforeUse,
+  };
 }
 
 /** Where and from where a client says who it is. */

@@ -21,6 +21,10 @@ export function issuedBySession(session: Session): Issued {
 /** The engine asks for the grant of each token anyway: within a request it is read once. */
 export async function issuedByToken(provider: Provider, token: TokenOfPerson): Promise<Issued> {
   const grant = token.grantId === undefined ? undefined : await provider.Grant.find(token.grantId);
+  return issuedWithGrant(grant, token);
+}
+
+export function issuedWithGrant(grant: object | undefined, token: TokenOfPerson): Issued {
   return { generation: grant && generationOf(grant), at: signedInAt(token) };
 }
 

@@ -2,7 +2,7 @@
 // and test/flow/plain-introspection.test.ts compares the two.
 import type { SecretComparison } from '../client-authentication.ts';
 import type { FindMachineToken, MachineToken } from '../machine-tokens.ts';
-import type { MayHearOf } from '../policies/token-policies.ts';
+import type { TellOf } from '../policies/token-policies.ts';
 import { credentialsOf, type FastAnswer, peekForm } from './plain-request.ts';
 import type { FindClient } from '../clients.ts';
 
@@ -14,11 +14,11 @@ export type FastIntrospectionParts = {
   readonly findClient: FindClient;
   readonly secrets: SecretComparison;
   readonly findMachineToken: FindMachineToken;
-  readonly mayHearOf: MayHearOf;
+  readonly tellOf: TellOf;
 };
 
 export function fastIntrospection(parts: FastIntrospectionParts): FastAnswer {
-  const { issuer, findClient, secrets, mayHearOf } = parts;
+  const { issuer, findClient, secrets, tellOf } = parts;
 
   /** An outage is the engine's to answer. */
   const findToken: FindMachineToken = (jwt) => parts.findMachineToken(jwt).catch(() => undefined);
@@ -32,8 +32,8 @@ export function fastIntrospection(parts: FastIntrospectionParts): FastAnswer {
     const count = secrets.comparePlain({ endpoint: 'introspection', address }, caller, credentials.secret);
     const token = count && (await findToken(jwt));
     if (count === undefined || token === undefined) return undefined;
-    const { clientId, aud } = token;
-    if (!mayHearOf(caller.clientId, { kind: 'ClientCredentials', clientId, aud })) return undefined;
+    const told = await tellOf(caller.clientId, { kind: 'ClientCredentials', ...token }, undefined);
+    if (told === undefined) return undefined;
     await count();
     return describe(token, issuer);
   };

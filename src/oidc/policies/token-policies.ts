@@ -4,7 +4,7 @@ import type { Accounts } from '../../users/accounts.ts';
 import type { FindClient } from '../clients.ts';
 import type { ClientLimits } from '../limit-clients.ts';
 import type { RememberedConsents } from './remembered-consents.ts';
-import { issuedByToken, type TokenOfPerson } from '../signed-in-at.ts';
+import { issuedWithGrant, type TokenOfPerson } from '../signed-in-at.ts';
 import { type Audit, originOf } from '../../observability/audit.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 
@@ -27,55 +27,61 @@ export type TokenPolicyParts = {
   readonly findLive: Accounts['findLive'];
 };
 
-/** Whether the client `caller` may hear of a token at all, whatever became of its person. */
-export type MayHearOf = (caller: string, token: Pick<PolicedToken, 'kind' | 'clientId' | 'aud'>) => boolean;
+/** What an API hears of a token beside what stands in the token. */
+type Told = { readonly username?: string };
 
 /**
- * The caller's own tokens, and access tokens for an API that lists it; of clients and APIs that are still there, which the engine
- * doesn't ask again.
+ * Decides about a live token for both ways of introspection: undefined where `caller` may not hear of it, or its person may not be
+ * signed in any more. `grant`: the token's own, as the engine found it; a client's own token has none.
  */
-export function createHearingPolicy({
-  audiences,
-  findClient,
-}: Pick<TokenPolicyParts, 'audiences' | 'findClient'>): MayHearOf {
-  function isListedFor(aud: PolicedToken['aud'], caller: string): boolean {
-    return [aud ?? []]
-      .flat()
-      .some((one) => audiences.findResource(one)?.introspectionClients.includes(caller));
+export type TellOf = (
+  caller: string,
+  token: PolicedToken,
+  grant: object | undefined,
+) => Promise<Told | undefined>;
+
+export function createTellOf({ audiences, findClient, findLive }: TokenPolicyParts): TellOf {
+  const apisOf = (aud: PolicedToken['aud']) => [aud ?? []].flat().map(audiences.findResource);
+
+  /**
+   * The caller's own tokens, and access tokens for an API that lists it; of clients and APIs that are still there, which the engine
+   * doesn't ask again.
+   */
+  function mayHearOf(caller: string, { kind, clientId, aud }: PolicedToken): boolean {
+    if (aud !== undefined && !audiences.isKnown(aud)) return false;
+    const isListed = () => apisOf(aud).some((api) => api?.introspectionClients.includes(caller));
+    if (clientId !== caller && (kind === 'RefreshToken' || !isListed())) return false;
+    return clientId !== undefined && findClient(clientId) !== undefined;
   }
 
-  return function mayHearOf(caller, { kind, clientId, aud }) {
-    if (aud !== undefined && !audiences.isKnown(aud)) return false;
-    const own = clientId === caller;
-    if (!own && (kind === 'RefreshToken' || !isListedFor(aud, caller))) return false;
-    return clientId !== undefined && findClient(clientId) !== undefined;
-  };
-}
-
-export function createIntrospectionPolicy({ findLive, ...parts }: TokenPolicyParts) {
-  const { audiences } = parts;
-  const mayHearOf = createHearingPolicy(parts);
-
   /** Whether the person allowed it, or the API that asks is configured to see it. */
-  function mayHearName({ scope, aud }: PolicedToken, caller: string): boolean {
+  function mayHearName(caller: string, { scope, aud }: PolicedToken): boolean {
     if (scope?.split(' ').includes('profile') === true) return true;
-    const apis = [aud ?? []].flat().map(audiences.findResource);
-    return apis.some(
+    return apisOf(aud).some(
       (api) => api?.introspectionUsername === true && api.introspectionClients.includes(caller),
     );
   }
 
+  return async function tellOf(caller, token, grant) {
+    if (!mayHearOf(caller, token)) return undefined;
+    if (token.accountId === undefined) return {};
+    const account = await findLive(token.accountId, issuedWithGrant(grant, token));
+    if (account === undefined) return undefined;
+    // RFC 7662 §2.2
+    return mayHearName(caller, token) ? { username: account.username } : {};
+  };
+}
+
+/** The engine's way to ask. */
+export function createIntrospectionPolicy(tellOf: TellOf) {
   return async function mayIntrospect(
-    { oidc: { provider } }: KoaContextWithOIDC,
+    { oidc: { entities } }: KoaContextWithOIDC,
     { clientId }: EngineClient,
     token: PolicedToken,
   ): Promise<boolean> {
-    if (!mayHearOf(clientId, token)) return false;
-    if (token.accountId === undefined) return true;
-    const account = await findLive(token.accountId, await issuedByToken(provider, token));
-    if (account === undefined) return false;
-    // RFC 7662 §2.2
-    if (mayHearName(token, clientId)) token.extra = { ...token.extra, username: account.username };
+    const told = await tellOf(clientId, token, entities.Grant);
+    if (told === undefined) return false;
+    token.extra = { ...token.extra, ...told };
     return true;
   };
 }
