@@ -1,5 +1,4 @@
 // The rules between the fields of a client, between clients, and between a client and the service.
-import { SPECIFICATION_SCOPES } from './config.ts';
 import { applyRules, earlier, ruleFor, understood, type Entry } from './rules.ts';
 import type { ClientForm } from './schema-client.ts';
 import { isLoopbackUrl, isNativeRedirect } from './uri.ts';
@@ -11,9 +10,10 @@ export type ClientContext = {
   readonly pkcePerClient: boolean;
   /** Scopes of the configured resources. */
   readonly resourceScopes: ReadonlySet<string>;
+  /** All the others. */
+  readonly personScopes: readonly string[];
 };
 
-const PERSON_SCOPES: readonly string[] = SPECIFICATION_SCOPES;
 const rule = ruleFor<ClientForm, ClientContext>();
 
 const isMachine = ({ grant_types }: Pick<ClientForm, 'grant_types'>): boolean =>
@@ -24,14 +24,14 @@ const RULES = [
   rule(['scope', 'grant_types'], ({ scope, grant_types }) =>
     grant_types.length > 0 && scope.length === 0 ? 'must name at least one scope' : undefined,
   ),
-  rule(['scope'], ({ scope }, { resourceScopes }) => {
-    const unknown = scope.filter((token) => !PERSON_SCOPES.includes(token) && !resourceScopes.has(token));
+  rule(['scope'], ({ scope }, { resourceScopes, personScopes }) => {
+    const unknown = scope.filter((token) => !personScopes.includes(token) && !resourceScopes.has(token));
     return unknown.length === 0
       ? undefined
       : `has scopes that no resource owns: ${unknown.join(', ')}. Add them to an entry of resources, or remove them`;
   }),
-  rule(['scope', 'grant_types'], (client) => {
-    const personal = client.scope.filter((token) => PERSON_SCOPES.includes(token));
+  rule(['scope', 'grant_types'], (client, { personScopes }) => {
+    const personal = client.scope.filter((token) => personScopes.includes(token));
     return isMachine(client) && personal.length > 0
       ? `a client_credentials client acts for no person: remove ${personal.join(', ')}`
       : undefined;

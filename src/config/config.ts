@@ -38,16 +38,18 @@ export type ClientSecret = SecretHash & {
 /** A client, with its scope as a list and with what is kept of its secrets. */
 export type Client = Omit<
   CamelKeys<ClientForm>,
-  'scope' | 'applicationType' | 'clientSecret' | 'clientSecrets'
+  'scope' | 'defaultScope' | 'applicationType' | 'clientSecret' | 'clientSecrets'
 > & {
   readonly scopes: readonly string[];
+  /** What a request without scope gets. */
+  readonly defaultScopes?: readonly string[] | undefined;
   readonly applicationType: 'web' | 'native';
   readonly secrets: readonly ClientSecret[];
 };
 
 export type GrantType = Client['grantTypes'][number];
 
-/** A person from `users_from`. Claims have their OIDC Core §5.1 names. */
+/** A person from `users_from`. Standard claims have their OIDC Core §5.1 names; custom ones are beside them. */
 export type User = {
   /** `usr_` and at least 16 random characters: the `sub` of this person, for ever. */
   readonly id: string;
@@ -55,6 +57,8 @@ export type User = {
   /** argon2id, PHC string. */
   readonly passwordHash: string;
   readonly disabled: boolean;
+  /** Sorted, each once. For people of the store also names that the file doesn't define, which give nothing. */
+  readonly groups: readonly string[];
   readonly claims: Readonly<Record<string, unknown>>;
 };
 
@@ -78,6 +82,18 @@ export type Config = Omit<
 
 /** The scopes of the issuer itself; all others belong to a resource. */
 export const SPECIFICATION_SCOPES = ['openid', 'email', 'profile', 'offline_access'] as const;
+
+/** Every scope that is about a person and of no API: the specification's, and those that the file switches on. */
+export function personScopes({
+  groups = {},
+  scopes = {},
+}: {
+  readonly groups?: Config['groups'] | undefined;
+  readonly scopes?: Config['scopes'] | undefined;
+}): readonly string[] {
+  const ofGroups = Object.keys(groups).length > 0 ? ['groups'] : [];
+  return [...new Set([...SPECIFICATION_SCOPES, ...ofGroups, ...Object.keys(scopes)])];
+}
 
 /** One thing that is wrong with the configuration, in the words of the person who must repair it. */
 export type ConfigProblem = {

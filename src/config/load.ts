@@ -5,7 +5,7 @@ import { checkResources, scopesOf } from './check-resources.ts';
 import { addressNotices, checkService } from './check-service.ts';
 import { checkUsers } from './check-users.ts';
 import { resolveClientSecrets } from './client-secrets.ts';
-import { ConfigError, type ClientSecret, type Config, type ConfigSources } from './config.ts';
+import { ConfigError, personScopes, type ClientSecret, type Config, type ConfigSources } from './config.ts';
 import { readDocument, type SourceDocument } from './document.ts';
 import { generateKeys } from './generated-keys.ts';
 import { hashConfig, hashMachine } from './hash.ts';
@@ -195,6 +195,7 @@ function checkParts({ service, clients, resources, users, clientsAreKnown, issue
     clientCredentials: features?.clientCredentials ?? true,
     pkcePerClient: features === undefined || features.pkce === 'per_client',
     resourceScopes: scopesOf(resources),
+    personScopes: personScopes(service.value),
   });
   checkResources(resources, { issuer, clients, clientsAreKnown });
   checkUsers(users, issuerIsLoopback);

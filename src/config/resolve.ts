@@ -58,11 +58,19 @@ function toAudit(audit: string, { service, store }: Sources): AuditConfig {
 }
 
 function toClient(form: ClientForm, secrets: readonly ClientSecret[]): Client {
-  const { scope: scopes, client_secret: _one, client_secrets: _many, ...fields } = form;
-  return { ...camelKeys(fields), scopes, applicationType: applicationTypeOf(form), secrets };
+  const {
+    scope: scopes,
+    default_scope: defaultScopes,
+    client_secret: _one,
+    client_secrets: _many,
+    ...fields
+  } = form;
+  return { ...camelKeys(fields), scopes, defaultScopes, applicationType: applicationTypeOf(form), secrets };
 }
 
-function toUser({ id, username, password_hash: passwordHash, disabled, ...claims }: UserForm): User {
-  const known = Object.entries(claims).filter(([, value]) => value !== undefined);
-  return { id, username, passwordHash, disabled, claims: Object.fromEntries(known) };
+function toUser(form: UserForm): User {
+  const { id, username, password_hash: passwordHash, disabled, groups, claims: custom, ...standard } = form;
+  const known = Object.entries(standard).filter(([, value]) => value !== undefined);
+  const claims = { ...custom, ...Object.fromEntries(known) };
+  return { id, username, passwordHash, disabled, groups: [...new Set(groups)].toSorted(), claims };
 }

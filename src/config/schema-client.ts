@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { camelKeys } from './camel-keys.ts';
 import { instant } from './instant.ts';
 import { named } from './notation.ts';
+import { accessSchema } from './schema-access.ts';
 import { accessTokenDuration, clientRateLimitsSchema } from './schema-limits.ts';
 import { hashFault } from './secret-strength.ts';
 import { emptyFault, labelFault, scopeTokenFault, splitScope, text } from './text.ts';
@@ -98,6 +99,19 @@ export const clientSchema = z.strictObject({
   scope: text(scopeFault)
     .transform(splitScope)
     .describe('Every scope the client may ask for, separated by spaces. Has no default.'),
+  default_scope: text(scopeFault)
+    .transform(splitScope)
+    .optional()
+    .describe(
+      'Scopes of a request that names none, where the API that it asks for has no default_scopes. Part of scope.',
+    ),
+  access: accessSchema.optional().describe('Who may use this app. Absent: everybody who can sign in.'),
+  groups_claim: z
+    .array(z.string())
+    .optional()
+    .describe(
+      "The groups that this app is told of, where it has the scope groups. Default: all of a person's.",
+    ),
   require_pkce: z
     .boolean()
     .default(true)
@@ -152,6 +166,21 @@ export const resourceSchema = z.strictObject({
     .default([])
     .describe(
       'client_ids that may get tokens for this API. Only for an API without scopes; of any other a client needs one of the scopes.',
+    ),
+  default_scopes: z
+    .array(text(scopeTokenFault))
+    .default([])
+    .describe('Scopes of this API that a request for it without scope gets.'),
+  access: accessSchema.optional().describe('Who may have tokens for this API. Absent: everybody.'),
+  scope_groups: z
+    .record(z.string(), accessSchema.shape.groups)
+    .default({})
+    .describe('Scope: the groups whose people may have it. A scope that is not here is for everybody.'),
+  access_token_claims: z
+    .array(z.string())
+    .default([])
+    .describe(
+      "Claims about the person that this API's access tokens and their introspection have too, each only where its scope was granted: groups, standard and custom ones.",
     ),
   introspection_clients: z
     .array(z.string())

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { group } from './camel-keys.ts';
 import { phcFault } from './phc.ts';
+import { customClaimsSchema } from './schema-access.ts';
 import { labelFault, text } from './text.ts';
 import { webUriFault } from './uri.ts';
 
@@ -35,6 +36,12 @@ export const userSchema = z.strictObject({
   username: text(labelFault).describe('What the person types to sign in. Upper and lower case are the same.'),
   password_hash: text(passwordHashFault).describe('argon2id hash of the password, from "postern user hash".'),
   disabled: z.boolean().default(false).describe('true ends every session and token of this person.'),
+  groups: z.array(z.string()).default([]).describe('The groups that the person is in, of those in groups.'),
+  claims: customClaimsSchema
+    .default({})
+    .describe(
+      'Custom claims, told to apps that have a scope of scopes which gives them: text, numbers, true or false, and lists of those.',
+    ),
   email: text(emailFault).optional().describe('Email address (scope email).'),
   email_verified: z
     .boolean()
@@ -75,7 +82,14 @@ export const passwordsSchema = group({
 });
 
 // `omit` keeps it strict: an unknown name is a fault.
-const claimsSchema = userSchema.omit({ id: true, username: true, password_hash: true, disabled: true });
+const claimsSchema = userSchema.omit({
+  id: true,
+  username: true,
+  password_hash: true,
+  disabled: true,
+  groups: true,
+  claims: true,
+});
 
 /** The claims of one person, or what is wrong with them. */
 export function parseClaims(

@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import * as z from 'zod';
 import { group } from './camel-keys.ts';
 import { named } from './notation.ts';
+import { groupsSchema, scopesSchema } from './schema-access.ts';
 import { clientSchema, resourceSchema } from './schema-client.ts';
 import { lifetimesSchema, rateLimitsSchema, signingKeysSchema } from './schema-limits.ts';
 import { passwordsSchema } from './schema-user.ts';
@@ -147,6 +148,14 @@ export const configSchema = z.strictObject({
     .describe('Limits, as a number for a time: 6000/1m. On excess the answer is 429.'),
   lifetimes: lifetimesSchema.prefault({}).describe('How long tokens, codes and sessions live.'),
   signing_keys: signingKeysSchema.prefault({}).describe('The RS256 keys and their rotation.'),
+  groups: groupsSchema
+    .default({})
+    .describe('Every group that a person may be in, and what it is. Switches on the scope groups.'),
+  scopes: scopesSchema
+    .default({})
+    .describe(
+      'What a scope tells an app about a person, besides the standard claims: a scope of your own, or more for email and profile.',
+    ),
   resources: z.array(resourceSchema).default([]).describe('The APIs that accept our tokens.'),
   clients_from: z
     .array(text(emptyFault))

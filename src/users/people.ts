@@ -21,10 +21,14 @@ export type StoredPerson = User & {
   readonly validAfter: number;
 };
 
+type NewPerson = Pick<User, 'id' | 'username' | 'passwordHash' | 'claims'> & Partial<Pick<User, 'groups'>>;
+
 type PersonForm = {
   readonly v: number;
   readonly username: string;
   readonly password_hash: string;
+  /** Absent: written before there were groups. */
+  readonly groups?: readonly string[];
   readonly claims: Readonly<Record<string, unknown>>;
   readonly valid_after: number;
 };
@@ -42,7 +46,7 @@ export interface People {
   findByUsername(typed: string): Promise<StoredPerson | undefined>;
   list(): Promise<readonly StoredPerson[]>;
   /** False: the login name is taken by another person of the store. */
-  add(person: Pick<User, 'id' | 'username' | 'passwordHash' | 'claims'>): Promise<boolean>;
+  add(person: NewPerson): Promise<boolean>;
   /** Ends every session and token of the person. Undefined: there is no such person any more. */
   setPassword(id: string, passwordHash: string, after: number): Promise<StoredPerson | undefined>;
   /** The same password, hashed anew. Nothing happens where `from` is not what is stored any more. */
@@ -99,8 +103,8 @@ export function createPeople(documents: DocumentStore): People {
         .filter((person) => person !== undefined)
         .filter(({ id }) => reachable.has(id));
     },
-    async add({ id, username, passwordHash, claims }) {
-      const form = JSON.stringify(toForm({ username, passwordHash, claims, validAfter: 0 }));
+    async add({ id, username, passwordHash, groups = [], claims }) {
+      const form = JSON.stringify(toForm({ username, passwordHash, groups, claims, validAfter: 0 }));
       // The id is random: a second one of it is a mistake, and never somebody's place to take.
       if (!(await documents.put(PEOPLE, id, form, 0))) throw new Error(`the id ${id} is taken`);
       if (await claimName(username, id)) return true;
@@ -135,11 +139,12 @@ export function createPeople(documents: DocumentStore): People {
 const TOMBSTONE = { v: FORM_VERSION, deleted: true };
 
 function toForm(person: Omit<StoredPerson, 'id' | 'disabled'>): PersonForm {
-  const { username, passwordHash, claims, validAfter } = person;
+  const { username, passwordHash, groups, claims, validAfter } = person;
   return {
     v: FORM_VERSION,
     username,
     password_hash: passwordHash,
+    groups,
     claims,
     valid_after: validAfter,
   };
@@ -148,6 +153,12 @@ function toForm(person: Omit<StoredPerson, 'id' | 'disabled'>): PersonForm {
 /** Undefined for who was deleted. */
 function toPerson(id: string, form: StoredForm): StoredPerson | undefined {
   if ('deleted' in form) return undefined;
-  const { username, password_hash: passwordHash, claims, valid_after: validAfter } = form as PersonForm;
-  return { id, username, passwordHash, disabled: false, claims, validAfter };
+  const {
+    username,
+    password_hash: passwordHash,
+    groups = [],
+    claims,
+    valid_after: validAfter,
+  } = form as PersonForm;
+  return { id, username, passwordHash, disabled: false, groups, claims, validAfter };
 }

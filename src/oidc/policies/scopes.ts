@@ -1,7 +1,7 @@
 // Which scopes and which resource a request may name (RFC 6749 §3.3, RFC 8707). The engine drops what it doesn't know and takes any
 // resource, so all of it is refused here. Which audience a token has is in tokens/audience.ts; a refresh is in refreshed-scope.ts.
 import { errors, type KoaContextWithOIDC, type ResourceServer } from 'oidc-provider';
-import { SPECIFICATION_SCOPES, type Client, type Config, type Resource } from '../../config/config.ts';
+import { personScopes, type Client, type Config, type Resource } from '../../config/config.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import type { FindClient } from '../clients.ts';
 
@@ -18,7 +18,7 @@ export type Asked = {
 export type FindRefusal = (asked: Asked) => errors.OIDCProviderError | undefined;
 
 export type ScopePolicyParts = {
-  readonly config: Pick<Config, 'resources'>;
+  readonly config: Pick<Config, 'groups' | 'scopes' | 'resources'>;
   readonly audiences: AudienceRules;
   readonly findClient: FindClient;
 };
@@ -82,9 +82,9 @@ function mayHave(client: Client, { scopes, clients }: Resource): boolean {
     : scopes.some((scope) => client.scopes.includes(scope));
 }
 
-/** Every scope that exists: the specification's and those of the resources. */
-export function knownScopes({ resources }: Pick<Config, 'resources'>): ReadonlySet<string> {
-  return new Set([...SPECIFICATION_SCOPES, ...resources.flatMap(({ scopes }) => scopes)]);
+/** Every scope that exists: those about a person and those of the resources. */
+export function knownScopes(config: Pick<Config, 'groups' | 'scopes' | 'resources'>): ReadonlySet<string> {
+  return new Set([...personScopes(config), ...config.resources.flatMap(({ scopes }) => scopes)]);
 }
 
 type EngineClient = { readonly clientId: string };

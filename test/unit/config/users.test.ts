@@ -31,6 +31,7 @@ describe('people', () => {
         username: 'alice',
         passwordHash: HASH,
         disabled: false,
+        groups: [],
         claims: {
           email: 'a@example.com',
           email_verified: true,

@@ -4,6 +4,7 @@ import { createAudienceRules } from '../../../src/tokens/audience.ts';
 
 const ISSUER = 'https://id.example';
 const REPORTS = 'https://api.example/reports';
+const NO_RULES = { defaultScopes: [], scopeGroups: {}, accessTokenClaims: [] };
 const rules = createAudienceRules(
   ISSUER,
   [
@@ -14,6 +15,7 @@ const rules = createAudienceRules(
       introspectionClients: ['api'],
       introspectionUsername: false,
       scopeDescriptions: {},
+      ...NO_RULES,
     },
     {
       resource: 'urn:mail',
@@ -23,6 +25,7 @@ const rules = createAudienceRules(
       introspectionClients: [],
       introspectionUsername: false,
       scopeDescriptions: {},
+      ...NO_RULES,
     },
     {
       resource: 'urn:slow',
@@ -32,6 +35,7 @@ const rules = createAudienceRules(
       introspectionClients: [],
       introspectionUsername: false,
       scopeDescriptions: {},
+      ...NO_RULES,
     },
   ],
   600,

@@ -34,6 +34,7 @@ beforeAll(async () => {
     id: IDS.store,
     username: 'stored',
     passwordHash: await hashPassword(PASSWORD),
+    groups: [],
     claims: {},
   };
   await createPeople(store.documents).add(stored);
@@ -56,6 +57,7 @@ function setUp({ ofFile = [], countAttempt = COUNTED, passwords = createPassword
     username: index === 0 ? 'filed' : `other${index}`,
     passwordHash,
     disabled: false,
+    groups: [],
     claims: {},
   }));
   const costs: string[] = [];

@@ -24,6 +24,7 @@ const person = (id: string, username: string) => ({
   username,
   passwordHash: '',
   disabled: false,
+  groups: [],
   claims: {},
 });
 

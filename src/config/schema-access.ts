@@ -1,0 +1,31 @@
+// The schemas of who may do what: groups, rules that name them, and what a scope tells an app about a person.
+import * as z from 'zod';
+import { labelFault, text } from './text.ts';
+
+/** Group: what it is. */
+export const groupsSchema = z.record(z.string(), text(labelFault));
+
+/** The people that a rule lets in. */
+export const accessSchema = z.strictObject({
+  groups: z
+    .array(z.string())
+    .min(1, 'must name at least one group')
+    .describe('People in one of these groups; everybody else is refused. Default: everybody.'),
+});
+
+/** Scope: what it tells, besides what OpenID Connect says of it. */
+export const scopesSchema = z.record(
+  z.string(),
+  z.strictObject({
+    claims: z.array(z.string()).describe('Custom claims that the scope gives.'),
+    description: text(labelFault).optional().describe('What the scope is, for the consent page.'),
+  }),
+);
+
+const simpleClaim = z.union([z.string(), z.number(), z.boolean()]);
+
+/** The values of custom claims. */
+export const customClaimsSchema = z.record(
+  z.string(),
+  z.union([simpleClaim, z.array(simpleClaim)], 'must be text, a number, true or false, or a list of those'),
+);
