@@ -1,0 +1,79 @@
+// Who may do what, compiled when the file is read: a question costs what the person's own groups cost, however many people and
+// groups there are. About people only; a service has the scopes that its entry says.
+import type { Client, Config, Resource, User } from './config.ts';
+
+/** Groups that the file doesn't define, which a person of the store may have, give nothing. */
+export type Grouped = Pick<User, 'groups'>;
+
+export interface AccessRules {
+  /** False also for a client that isn't in the file. */
+  mayUseClient(person: Grouped, client: Pick<Client, 'clientId'>): boolean;
+  /** Whether the person may have tokens for this API at all. False also for an API that isn't in the file. */
+  mayUseResource(person: Grouped, resource: Pick<Resource, 'resource'>): boolean;
+  /**
+   * `scopes` without those that `scope_groups` of `resource` keeps from the person, in the same order. Scopes that aren't of
+   * this API stay. It doesn't look at `access`: that is mayUseResource.
+   */
+  scopesLeft(
+    person: Grouped,
+    resource: Pick<Resource, 'resource'>,
+    scopes: readonly string[],
+  ): readonly string[];
+  /** What the claim `groups` says of the person to this client: defined groups, sorted, cut to `groups_claim`. */
+  groupsFor(person: Grouped, client: Pick<Client, 'clientId'>): readonly string[];
+}
+
+type Names = ReadonlySet<string> | undefined;
+
+export function createAccessRules({
+  groups,
+  clients,
+  resources,
+}: Pick<Config, 'groups' | 'clients' | 'resources'>): AccessRules {
+  const defined: ReadonlySet<string> = new Set(Object.keys(groups));
+  const ofClient = new Map(
+    clients.map(({ clientId, access, groupsClaim }) => [
+      clientId,
+      { access: namesOf(access?.groups), told: namesOf(groupsClaim) },
+    ]),
+  );
+  const ofResource = new Map(
+    resources.map(({ resource, access, scopeGroups }) => [
+      resource,
+      {
+        access: namesOf(access?.groups),
+        scopes: new Map(Object.entries(scopeGroups).map(([scope, names]) => [scope, new Set(names)])),
+      },
+    ]),
+  );
+
+  return {
+    mayUseClient(person, { clientId }) {
+      const rule = ofClient.get(clientId);
+      return rule !== undefined && isIn(person, rule.access);
+    },
+    mayUseResource(person, { resource }) {
+      const rule = ofResource.get(resource);
+      return rule !== undefined && isIn(person, rule.access);
+    },
+    scopesLeft(person, { resource }, scopes) {
+      const rules = ofResource.get(resource)?.scopes;
+      return rules === undefined || rules.size === 0
+        ? scopes
+        : scopes.filter((scope) => isIn(person, rules.get(scope)));
+    },
+    groupsFor(person, { clientId }) {
+      const rule = ofClient.get(clientId);
+      if (rule === undefined) return [];
+      const told = person.groups.filter((name) => defined.has(name) && (rule.told?.has(name) ?? true));
+      return [...new Set(told)].toSorted();
+    },
+  };
+}
+
+const namesOf = (names: readonly string[] | undefined): Names => names && new Set(names);
+
+/** No rule lets everybody in. */
+function isIn({ groups }: Grouped, names: Names): boolean {
+  return names === undefined || groups.some((name) => names.has(name));
+}
