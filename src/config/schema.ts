@@ -9,7 +9,6 @@ import { clientSchema, resourceSchema } from './schema-client.ts';
 import { lifetimesSchema, rateLimitsSchema, signingKeysSchema } from './schema-limits.ts';
 import { passwordsSchema } from './schema-user.ts';
 import { emptyFault, labelFault, text } from './text.ts';
-import { processesOf } from './threads.ts';
 import {
   hostNameFault,
   imageFault,
@@ -79,10 +78,10 @@ export const configSchema = z.strictObject({
       ],
       `must be a whole number from 1 to ${MOST_WORKERS}, or auto`,
     )
-    .transform((workers) => (workers === 'auto' ? processesOf(availableParallelism()) : workers))
+    .transform((workers) => (workers === 'auto' ? Math.min(availableParallelism(), MOST_WORKERS) : workers))
     .prefault(1)
     .describe(
-      'Processes that serve requests, on one port and one store; auto is one for every two cores, which one keeps busy by itself. With more than one, another process watches over them and has the management listener.',
+      'Processes that serve requests, on one port and one store; auto is one for each core, because introspection and sign-ins are the work of one core in a process. With more than one, another process watches over them and has the management listener.',
     ),
   log: z
     .strictObject({

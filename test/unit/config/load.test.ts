@@ -3,7 +3,6 @@ import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ConfigError } from '../../../src/config/config.ts';
-import { processesOf } from '../../../src/config/threads.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import {
   client,
@@ -313,10 +312,9 @@ describe('settings of the service', () => {
     expect(problems).toEqual([expect.stringContaining(words)]);
   });
 
-  it('workers: auto is one for every two cores', async () => {
+  it('workers: auto is one for each core', async () => {
     const { workers } = await loadConfig(write(`${LOCAL}workers: auto\n`), { env: {} });
-    expect(workers).toBe(Math.ceil(availableParallelism() / 2));
-    expect([1, 2, 3, 8].map(processesOf)).toEqual([1, 1, 2, 4]);
+    expect(workers).toBe(availableParallelism());
   });
 
   it.each([
