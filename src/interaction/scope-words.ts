@@ -1,6 +1,6 @@
 // Scopes in plain words for the consent page, sorted by whom they belong to. A text of the page's language wins
 // (`scope.NAME`), then the words of the configuration, then the scope itself.
-import type { Resource } from '../config/config.ts';
+import { type Config, SPECIFICATION_SCOPES } from '../config/config.ts';
 import type { OpenInteraction } from '../oidc/interactions.ts';
 import type { PageModels, ScopeModel } from '../views/models.ts';
 
@@ -12,13 +12,19 @@ export type FindText = (key: string) => string | undefined;
 /** Of ours what is still to be granted; of an API everything that is asked for, so that each token's API is on the page. */
 export function toScopeModels(
   { asked, missing }: Pick<OpenInteraction, 'asked' | 'missing'>,
-  resources: readonly Resource[],
+  { resources, scopes: configured }: Pick<Config, 'resources' | 'scopes'>,
   findText: FindText,
 ): Requested {
-  const describe = (name: string, configured?: string): ScopeModel => ({
+  const describe = (name: string, words?: string): ScopeModel => ({
     name,
-    description: findText(`scope.${name}`) ?? configured ?? name,
+    description: findText(`scope.${name}`) ?? words ?? name,
   });
+  const describeOwn = (name: string): ScopeModel => {
+    const words = configured[name]?.description;
+    // The built-in text doesn't know what the configuration adds to this scope.
+    const isWidened = words !== undefined && SPECIFICATION_SCOPES.some((one) => one === name);
+    return isWidened ? { name, description: words } : describe(name, words);
+  };
   const apis = resources.filter(({ resource, scopes }) =>
     asked.resource === undefined
       ? scopes.some((scope) => asked.scopes.includes(scope))
@@ -27,7 +33,7 @@ export function toScopeModels(
   return {
     scopes: missing.scopes
       .filter((name) => resources.every(({ scopes }) => !scopes.includes(name)))
-      .map((name) => describe(name)),
+      .map(describeOwn),
     resources: apis.map(({ resource, name, scopes, scopeDescriptions }) => ({
       resource,
       name: name ?? resource,

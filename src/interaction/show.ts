@@ -96,7 +96,7 @@ export function createShow({ config, accounts, pages, csrf }: ShowParts): Show {
         client: interaction.client,
         action: `${urlOf(interaction)}/consent`,
         ...cancel(interaction),
-        ...toScopeModels(interaction, config.resources, (key) => pages.text(locale, key)),
+        ...toScopeModels(interaction, config, (key) => pages.text(locale, key)),
         username: account.username,
         otherAccountUrl: otherAccountUrl(interaction),
       };

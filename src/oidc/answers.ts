@@ -4,7 +4,7 @@ import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { callerOf } from '../config/endpoints.ts';
-import { SPECIFICATION_SCOPES } from '../config/config.ts';
+import { personScopes, type Config } from '../config/config.ts';
 
 /** RFC 6749 §5.1 wants both on token answers; the other answers to clients are as private. */
 export const CLIENT_ANSWER_HEADERS = { 'Cache-Control': 'no-store', Pragma: 'no-cache' } as const;
@@ -19,7 +19,8 @@ export function rememberFaults(provider: Provider): void {
 }
 
 /** Faults leave as exceptions; http/errors.ts turns them into 503, 429 or 500. */
-export function adjustAnswers(issuer: string): Middleware {
+export function adjustAnswers(config: Pick<Config, 'issuer' | 'groups' | 'scopes'>): Middleware {
+  const scopes = personScopes(config);
   return async function adjustAnswer(ctx, next) {
     await next();
     const fault: unknown = ctx.state['fault'];
@@ -28,11 +29,11 @@ export function adjustAnswers(issuer: string): Middleware {
     const engineCtx = ctx as unknown as EngineContext;
     const route = engineCtx['_matchedRouteName'] as string | undefined;
     if (route === undefined) return;
-    if (route === 'discovery' && ctx.status === 200) ctx.body = toDiscovery(ctx.body as Metadata);
+    if (route === 'discovery' && ctx.status === 200) ctx.body = toDiscovery(ctx.body as Metadata, scopes);
     if (callerOf(route) === 'client') {
       if (isUnauthenticated(engineCtx)) answerUnauthenticated(engineCtx);
       if (tokenErrorOf(engineCtx, errorOf(engineCtx)) === FOREIGN_GRANT) answerForeignGrant(engineCtx);
-      challenge(engineCtx, issuer);
+      challenge(engineCtx, config.issuer);
       if (route === 'introspection') nameSubject(engineCtx);
       if (route === 'revocation') answerRevoked(engineCtx);
       ctx.set(CLIENT_ANSWER_HEADERS);
@@ -46,11 +47,11 @@ type Metadata = Record<string, unknown>;
  * RFC 8414 §2: what is offered. The engine names response modes that aren't, members that are defaults, and the scopes of all
  * resources, which needn't be advertised.
  */
-function toDiscovery(metadata: Metadata): Metadata {
+function toDiscovery(metadata: Metadata, scopes: readonly string[]): Metadata {
   const { claims_parameter_supported: _notOffered, claim_types_supported: _default, ...offered } = metadata;
   return {
     ...offered,
-    scopes_supported: [...SPECIFICATION_SCOPES],
+    scopes_supported: scopes,
     response_modes_supported: ['query'],
   };
 }

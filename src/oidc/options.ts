@@ -1,5 +1,5 @@
 // Every engine option, on one screen. What is off is off here; what a later feature turns on, it turns on here.
-import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
+import type { AccessToken, ClientCredentials, Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import type { Accounts } from '../users/accounts.ts';
 import type { Config } from '../config/config.ts';
 import { ENGINE_PATHS } from '../config/endpoints.ts';
@@ -9,7 +9,7 @@ import type { Telemetry } from '../observability/telemetry.ts';
 import type { AudienceRules } from '../tokens/audience.ts';
 import { type AdapterParts, createAdapter } from './adapter.ts';
 import type { BrowserBinding } from './browser-binding.ts';
-import { CLAIMS_OF_SCOPE } from './claims.ts';
+import type { Claims } from './claims.ts';
 import { type FindClient, toClientMetadata } from './clients.ts';
 import { createCookieKeys } from './cookie-keys.ts';
 import { cookieNames } from './cookie-names.ts';
@@ -22,7 +22,7 @@ import { narrowScopes, type StillAllowed } from './policies/narrowed-scope.ts';
 import { createRefreshCheck } from './policies/refreshed-scope.ts';
 import { createOfflineAccess } from './policies/offline-access.ts';
 import type { RememberedConsents } from './policies/remembered-consents.ts';
-import { createResourceHooks, knownScopes, type ResourceHookParts } from './policies/scopes.ts';
+import { createResourceHooks, knownScopes, type ResourceHookParts, scopesIn } from './policies/scopes.ts';
 import { issuedBySession, issuedByToken } from './signed-in-at.ts';
 import { toEngineKeys } from './signing-keys.ts';
 import { createIntrospectionPolicy, createRevocationPolicy, type TellOf } from './policies/token-policies.ts';
@@ -33,6 +33,7 @@ export type ConfigurationParts = {
   readonly adapter: AdapterParts;
   readonly accounts: Accounts;
   readonly audiences: AudienceRules;
+  readonly claims: Claims;
   readonly findClient: FindClient;
   readonly stillAllowed: StillAllowed;
   readonly tellOf: TellOf;
@@ -45,7 +46,7 @@ export type ConfigurationParts = {
 };
 
 export function createConfiguration(parts: ConfigurationParts): Configuration {
-  const { config, keySet, adapter, accounts, audiences, consents, enginePages, now } = parts;
+  const { config, keySet, adapter, accounts, audiences, claims, consents, enginePages, now } = parts;
   const { findClient, stillAllowed, browsers } = parts;
   const { issuer } = config;
   const scopePolicy = { config, audiences, findClient };
@@ -58,7 +59,7 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
     jwks: toEngineKeys(keySet),
     cookies: cookies(config),
     routes: ENGINE_PATHS,
-    claims: CLAIMS_OF_SCOPE,
+    claims: claims.byScope,
     // What an ID token holds is decided for each client, below.
     conformIdTokenClaims: false,
     scopes: [...knownScopes(config)],
@@ -97,12 +98,21 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
         token === undefined ? session && issuedBySession(session) : await issuedByToken(provider, token);
       const account = issued && (await accounts.findLive(id, issued));
       if (account === undefined) return undefined;
-      const claims = { ...account.claims, sub: id };
-      const ofIdToken = () => (wantsFullIdToken(ctx, findClient) ? claims : { sub: id });
-      return { accountId: id, claims: (use) => (use === 'id_token' ? ofIdToken() : claims) };
+      const told = () => claims.told(account, ctx.oidc.client?.clientId);
+      const ofIdToken = (scope: string) =>
+        wantsFullIdToken(ctx, findClient) ? claims.inIdToken(told(), scope) : { sub: id };
+      return {
+        accountId: id,
+        claims: (use, scope) => ({ sub: id, ...(use === 'id_token' ? ofIdToken(scope) : told()) }),
+      };
     },
     loadExistingGrant: createLoadExistingGrant({ findClient, consents, offlineAccess }),
-    extraTokenClaims: authenticationClaims,
+    extraTokenClaims: config.resources.some(({ accessTokenClaims }) => accessTokenClaims.length > 0)
+      ? async (ctx, token) => ({
+          ...authenticationClaims(ctx),
+          ...(await claimsForApi(ctx, token, parts)),
+        })
+      : authenticationClaims,
     renderError: enginePages.renderError,
     features: featuresOf(parts, { ...scopePolicy, restoreOfflineAccess: offlineAccess.restore }),
   };
@@ -163,6 +173,22 @@ function cookies({ issuer, cookieKeys }: Config): NonNullable<Configuration['coo
     short: options,
     keys: createCookieKeys(cookieKeys),
   };
+}
+
+/** What the API asks to be told of the person, where that was granted. */
+async function claimsForApi(
+  { oidc }: KoaContextWithOIDC,
+  token: AccessToken | ClientCredentials,
+  { audiences, claims }: Pick<ConfigurationParts, 'audiences' | 'claims'>,
+): Promise<Readonly<Record<string, unknown>>> {
+  const source = oidc?.entities.AuthorizationCode ?? oidc?.entities.RefreshToken;
+  if (token.kind !== 'AccessToken' || source === undefined) return {};
+  // RFC 6749 §6: fewer scopes may be asked for at a refresh.
+  const asked = scopesIn(oidc.params?.['scope']);
+  const granted = asked.length > 0 ? asked : [...source.scopes];
+  const audience = token.aud ?? audiences.audienceOf(token.scopes);
+  const all = await oidc.account?.claims('userinfo', granted.join(' '), {}, []);
+  return claims.inAccessToken(audience, granted, all ?? {});
 }
 
 /** RFC 9068 §2.2.1: when and how the person signed in, where the code or the refresh token knows it. */

@@ -4,6 +4,7 @@ import compose from 'koa-compose';
 import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { createAccessRules } from '../config/access-rules.ts';
 import { clientLimitOf, ENDPOINTS } from '../config/endpoints.ts';
 import { jwksMaxAge } from '../keys/timing.ts';
 import type { Limits } from '../limits/limits.ts';
@@ -21,6 +22,7 @@ import type { RevokedTokens } from '../tokens/revoked-tokens.ts';
 import type { Accounts } from '../users/accounts.ts';
 import { adjustAnswers, rememberFaults } from './answers.ts';
 import { recordEvents } from './audit-trail.ts';
+import { createClaims } from './claims.ts';
 import { type BrowserBinding, createBrowserBinding } from './browser-binding.ts';
 import {
   type ClientRequest,
@@ -39,6 +41,7 @@ import { createMachineTokenFinder } from './machine-tokens.ts';
 import { fastClientCredentials, type FastClientCredentialsParts } from './fast/client-credentials.ts';
 import { fastIntrospection, type FastIntrospectionParts } from './fast/introspection.ts';
 import { logEvents } from './event-log.ts';
+import { createFindDefault } from './policies/default-scopes.ts';
 import { createFindRefusal } from './policies/scopes.ts';
 import { PosternProvider, type SeamParts } from './seam/provider.ts';
 import type { FastAnswer } from './fast/plain-request.ts';
@@ -49,6 +52,7 @@ import { createTellOf } from './policies/token-policies.ts';
 export type EngineParts = Omit<
   ConfigurationParts,
   | 'audiences'
+  | 'claims'
   | 'consents'
   | 'enginePages'
   | 'takeBeforeUse'
@@ -97,10 +101,12 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   const findClient = (clientId: string) => clients.get(clientId);
   const secrets = createSecretComparison({ findClient, limits, now, verifySlow, onSecretUsed });
 
+  const rules = createAccessRules(config);
+  const claims = createClaims({ config, audiences, findClient, rules });
   const stillAllowed = createStillAllowed(findClient);
   const findMachineToken = createMachineTokenFinder(tokens, revoked, stillAllowed);
   const findLive: Accounts['findLive'] = (id, issued) => parts.accounts.findLive(id, issued);
-  const tellOf = createTellOf({ audiences, findClient, findLive });
+  const tellOf = createTellOf({ audiences, claims, findClient, findLive });
   const machines = { findClient, secrets, tokens, audiences, audit, findMachineToken, tellOf };
   const fastAnswers = createFastAnswers({ ...parts, ...machines });
 
@@ -115,14 +121,19 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
 
   const clientLimits = createClientLimits(limits);
   const { takeBeforeUse } = clientLimits;
-  const made = { audiences, findClient, stillAllowed, tellOf, browsers, consents, enginePages };
+  const made = { audiences, claims, findClient, stillAllowed, tellOf, browsers, consents, enginePages };
   const configuration = createConfiguration({ ...parts, ...made, takeBeforeUse });
+  const findDefault = createFindDefault(audiences);
   const provider = new PosternProvider(issuer, configuration, {
     tokens,
     audiences,
     revoked,
     findMachineToken,
     browsers,
+    defaultScopeOf(clientId, resource) {
+      const client = findClient(clientId);
+      return client && findDefault({ client, resource, isForPerson: true }).join(' ');
+    },
     ...clientHooks(findClient, secrets, clientLimits),
   });
   rememberFaults(provider);
@@ -132,7 +143,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   const handle = compose([
     keepGrants(maySign),
     clientLimits.countAnswers,
-    adjustAnswers(issuer),
+    adjustAnswers(config),
     signOutAtOnce(enginePages, adapter, audit),
     ...(provider.middleware as Middleware[]),
   ]);
@@ -149,7 +160,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   };
 }
 
-type FastAnswersParts = Omit<FastClientCredentialsParts, 'findRefusal'> &
+type FastAnswersParts = Omit<FastClientCredentialsParts, 'findRefusal' | 'findDefault'> &
   Omit<FastIntrospectionParts, 'issuer'> &
   Pick<EngineParts, 'config'>;
 
@@ -157,8 +168,9 @@ function createFastAnswers({ config, ...parts }: FastAnswersParts): ReadonlyMap<
   // Without the grant, the engine knows no machine token either.
   if (!config.features.clientCredentials) return new Map();
   const findRefusal = createFindRefusal({ config, audiences: parts.audiences });
+  const findDefault = createFindDefault(parts.audiences);
   return new Map([
-    [ENDPOINTS.token, fastClientCredentials({ ...parts, findRefusal })],
+    [ENDPOINTS.token, fastClientCredentials({ ...parts, findRefusal, findDefault })],
     [ENDPOINTS.introspection, fastIntrospection({ ...parts, issuer: config.issuer })],
   ]);
 }

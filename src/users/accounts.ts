@@ -10,7 +10,9 @@ import type { People } from './people.ts';
 export type Account = {
   readonly id: string;
   readonly username: string;
-  /** OIDC Core §5.1 names, without `sub`. */
+  /** As User has them. */
+  readonly groups: readonly string[];
+  /** OIDC Core §5.1 names and custom ones, without `sub`. */
   readonly claims: Readonly<Record<string, unknown>>;
 };
 
@@ -88,7 +90,7 @@ export function createAccounts({ users, states, people, remembered, clock }: Acc
     const [person, state] = await Promise.all([remembered.people.findById(id), remembered.states.get(id)]);
     if (person === undefined || state.disabled) return undefined;
     if (isVoid(issued, [person.validAfter, state.validAfter])) return undefined;
-    return { id, username: person.username, claims: person.claims };
+    return { id, username: person.username, groups: person.groups, claims: person.claims };
   }
 
   return {
@@ -105,7 +107,7 @@ export function createAccounts({ users, states, people, remembered, clock }: Acc
       if (user.disabled) return undefined;
       const { disabled, validAfter } = await remembered.states.get(id);
       if (disabled || isVoid(issued, [0, validAfter])) return undefined;
-      return { id, username: user.username, claims: user.claims };
+      return { id, username: user.username, groups: user.groups, claims: user.claims };
     },
     async findByUsername(typed) {
       const fromFile = byUsername.get(canonicalUsername(typed));

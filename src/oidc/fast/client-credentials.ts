@@ -8,6 +8,7 @@ import type { AccessTokens } from '../../tokens/access-token.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import { recordIssued } from '../audit-trail.ts';
 import type { SecretComparison } from '../client-authentication.ts';
+import type { FindDefault } from '../policies/default-scopes.ts';
 import type { FindRefusal } from '../policies/scopes.ts';
 import { credentialsOf, type FastAnswer, peekForm, type RequestState } from './plain-request.ts';
 import type { FindClient } from '../clients.ts';
@@ -22,16 +23,17 @@ export type FastClientCredentialsParts = {
   readonly tokens: AccessTokens;
   readonly audiences: AudienceRules;
   readonly findRefusal: FindRefusal;
+  readonly findDefault: FindDefault;
   readonly now: Clock;
   readonly audit: Audit;
   readonly maySign: () => boolean;
 };
 
 export function fastClientCredentials(parts: FastClientCredentialsParts): FastAnswer {
-  const { findClient, findRefusal, secrets, tokens, audiences, now, audit, maySign } = parts;
+  const { findClient, findRefusal, findDefault, secrets, tokens, audiences, now, audit, maySign } = parts;
 
   async function issue(clientId: string, scopes: readonly string[], state: RequestState) {
-    const scope = scopes.length > 0 ? scopes.join(' ') : undefined;
+    const scope = scopes.join(' ');
     const aud = audiences.audienceOf(scopes);
     const lifetime = audiences.lifetimeOf(aud);
     const iat = Math.floor(now() / 1000);
@@ -48,9 +50,10 @@ export function fastClientCredentials(parts: FastClientCredentialsParts): FastAn
     if (form?.['grant_type'] !== 'client_credentials') return undefined;
     const credentials = credentialsOf(request, form);
     const client = credentials && findClient(credentials.clientId);
-    const scopes = plainScopes(form['scope']);
-    if (credentials === undefined || client === undefined || scopes === undefined) return undefined;
+    const named = plainScopes(form['scope']);
+    if (credentials === undefined || client === undefined || named === undefined) return undefined;
     if (!mayAskForItself(client)) return undefined;
+    const scopes = named.length > 0 ? named : findDefault({ client, isForPerson: false });
     if (findRefusal({ client, scopes, isForPerson: false }) !== undefined) return undefined;
     const address = state.clientAddress;
     const count = secrets.comparePlain({ endpoint: 'token', address }, client, credentials.secret);

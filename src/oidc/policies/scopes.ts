@@ -4,6 +4,7 @@ import { errors, type KoaContextWithOIDC, type ResourceServer } from 'oidc-provi
 import { personScopes, type Client, type Config, type Resource } from '../../config/config.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import type { FindClient } from '../clients.ts';
+import { createFindDefault } from './default-scopes.ts';
 
 /** What a token is asked for. */
 export type Asked = {
@@ -46,8 +47,8 @@ export function createFindRefusal({ config, audiences }: Omit<ScopePolicyParts, 
   }
 
   function refusalWithout(asked: Asked) {
-    const { scopes, isForPerson } = asked;
-    if (scopes.length === 0 && isForPerson) return missingScope();
+    const { scopes } = asked;
+    if (scopes.length === 0) return missingScope();
     // RFC 9068 §3: a token for two resources would let each use it at the other.
     return (
       scopeRefusal(asked, undefined) ??
@@ -107,17 +108,22 @@ export type ResourceHooks = {
 export function createResourceHooks(parts: ResourceHookParts): ResourceHooks {
   const { audiences, findClient, restoreOfflineAccess } = parts;
   const findRefusal = createFindRefusal(parts);
+  const findDefault = createFindDefault(audiences);
 
   function check(ctx: KoaContextWithOIDC, { clientId }: EngineClient, resource?: string): Client {
     refuseRemovedRedirectUri(ctx);
     const client = findClient(clientId);
     if (client === undefined) throw new errors.InvalidClient();
     restoreOfflineAccess(ctx, client);
-    const { params, entities } = ctx.oidc;
+    const { params = {}, entities } = ctx.oidc;
     const granted = (entities.AuthorizationCode ?? entities.RefreshToken)?.scopes;
+    const isForPerson = params['grant_type'] !== 'client_credentials';
+    // Of a person's request it was filled in before the engine looked at it.
+    if (!isForPerson && params['scope'] === undefined) {
+      params['scope'] = findDefault({ client, resource, isForPerson }).join(' ') || undefined;
+    }
     const scopes =
-      granted === undefined ? scopesIn(params?.['scope']) : scopesBeside(audiences, granted, resource);
-    const isForPerson = params?.['grant_type'] !== 'client_credentials';
+      granted === undefined ? scopesIn(params['scope']) : scopesBeside(audiences, granted, resource);
     const refusal = findRefusal({ client, scopes, resource, isForPerson });
     if (refusal !== undefined) throw refusal;
     return client;

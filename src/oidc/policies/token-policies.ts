@@ -1,6 +1,7 @@
 // Who may introspect and revoke which token (RFC 7662 §4, RFC 7009 §2.1). A caller that may not learns nothing.
 import { errors, type Client as EngineClient, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Accounts } from '../../users/accounts.ts';
+import type { Claims } from '../claims.ts';
 import type { FindClient } from '../clients.ts';
 import type { ClientLimits } from '../limit-clients.ts';
 import type { RememberedConsents } from './remembered-consents.ts';
@@ -23,12 +24,13 @@ type PolicedToken = TokenOfPerson & {
 
 export type TokenPolicyParts = {
   readonly audiences: AudienceRules;
+  readonly claims: Pick<Claims, 'now'>;
   readonly findClient: FindClient;
   readonly findLive: Accounts['findLive'];
 };
 
-/** What an API hears of a token beside what stands in the token. */
-type Told = { readonly username?: string };
+/** What an API hears of a token beside what stands in the token; what is undefined it doesn't hear. */
+type Told = Readonly<Record<string, unknown>>;
 
 /**
  * Decides about a live token for both ways of introspection: undefined where `caller` may not hear of it, or its person may not be
@@ -40,7 +42,7 @@ export type TellOf = (
   grant: object | undefined,
 ) => Promise<Told | undefined>;
 
-export function createTellOf({ audiences, findClient, findLive }: TokenPolicyParts): TellOf {
+export function createTellOf({ audiences, claims, findClient, findLive }: TokenPolicyParts): TellOf {
   const apisOf = (aud: PolicedToken['aud']) => [aud ?? []].flat().map(audiences.findResource);
 
   /**
@@ -68,7 +70,8 @@ export function createTellOf({ audiences, findClient, findLive }: TokenPolicyPar
     const account = await findLive(token.accountId, issuedWithGrant(grant, token));
     if (account === undefined) return undefined;
     // RFC 7662 §2.2
-    return mayHearName(caller, token) ? { username: account.username } : {};
+    const name = mayHearName(caller, token) ? { username: account.username } : {};
+    return { ...claims.now(token, account), ...name };
   };
 }
 

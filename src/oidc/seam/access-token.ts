@@ -39,7 +39,8 @@ export function accessTokenModel(
           // RFC 6749 §3.3: at least one token; a resource without scopes leaves none.
           scope: scope === '' ? undefined : scope,
         },
-        extra,
+        // null: see inAccessToken in claims.ts.
+        Object.fromEntries(Object.entries(extra ?? {}).filter(([, claim]) => claim !== null)),
       );
       return { value, payload };
     }

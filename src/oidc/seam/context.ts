@@ -7,7 +7,9 @@ import { callerOf } from '../../config/endpoints.ts';
 import { PresentedJwt } from './presented-jwt.ts';
 
 type Params = {
-  [name in 'token' | 'response_type' | 'resource' | 'scope' | 'client_id' | 'client_secret']?: unknown;
+  [
+    name in 'token' | 'response_type' | 'resource' | 'scope' | 'nonce' | 'client_id' | 'client_secret'
+  ]?: unknown;
 };
 type UrlOptions = Parameters<Provider['urlFor']>[1];
 /** OIDCContext without `params`, which the engine assigns once and its types declare as a property. */
@@ -55,6 +57,17 @@ function wrapJwt(params: Params): void {
   if (typeof token === 'string' && token.includes('.')) params.token = new PresentedJwt(token);
 }
 
+/** Before the engine looks at anything: its hooks run after the first checks of the scope. */
+function fillIn(params: Params, { defaultScopeOf }: ContextParts): void {
+  const { client_id: clientId, resource } = params;
+  if (params.scope !== undefined || typeof clientId !== 'string') return;
+  const scope = defaultScopeOf(clientId, typeof resource === 'string' ? resource : undefined);
+  if (scope === undefined || scope === '') return;
+  params.scope = scope;
+  // Many send one with each request. It is for an ID token, of which there is none; the engine would refuse it.
+  if (!scope.split(' ').includes('openid')) params.nonce = undefined;
+}
+
 /** Has the engine say what is wrong with a request, where by itself it would say something else. */
 function tellApart(params: Params): void {
   if (wantsToken(params.response_type)) params.response_type = NOT_OFFERED;
@@ -67,6 +80,8 @@ export type ContextParts = {
   /** Gives a resource the spelling of the configuration. */
   readonly spell: (resource: string) => string;
   readonly isPublicClient: (clientId: string) => boolean;
+  /** What an authorization request without a scope asks for; empty where there is nothing to fill in. */
+  readonly defaultScopeOf: (clientId: string, resource: string | undefined) => string | undefined;
 };
 
 /** The class must be called OIDCContext. */
@@ -83,7 +98,10 @@ export function contextClass(Base: ContextClass, provider: Provider, parts: Cont
       this.#params = params;
       if (params === undefined) return;
       if (ROUTES_TAKING_A_TOKEN.has(this.route)) wrapJwt(params);
-      if (this.route === 'authorization') tellApart(params);
+      if (this.route === 'authorization') {
+        fillIn(params, parts);
+        tellApart(params);
+      }
       if (callerOf(this.route) === 'client') namePublicClient(this.ctx.req, params, parts);
       // Codes, refresh tokens and grants are kept by this name.
       if (typeof params.resource === 'string') params.resource = parts.spell(params.resource);

@@ -8,7 +8,7 @@ import type { BrowserBinding } from '../browser-binding.ts';
 import type { FindMachineToken } from '../machine-tokens.ts';
 import { accessTokenModel } from './access-token.ts';
 import { clientCredentialsModel } from './client-credentials.ts';
-import { contextClass } from './context.ts';
+import { contextClass, type ContextParts } from './context.ts';
 import type { ModelClass } from './model.ts';
 import { bindToBrowser, type BoundInteraction } from './browser-binding.ts';
 import { keepGeneration, type SessionClass } from './generation.ts';
@@ -22,6 +22,7 @@ export type SeamParts = {
   readonly findMachineToken: FindMachineToken;
   readonly browsers: BrowserBinding;
   readonly isPublicClient: (clientId: string) => boolean;
+  readonly defaultScopeOf: ContextParts['defaultScopeOf'];
   /** Resolves true when `secret` is one of the client's live secrets; may throw what the host answers (429, 503). */
   readonly compareClientSecret: (
     ctx: KoaContextWithOIDC | undefined,
@@ -45,7 +46,7 @@ export class PosternProvider extends Provider {
   constructor(issuer: string, configuration: Configuration, parts: SeamParts) {
     super(issuer, configuration);
     const { tokens, audiences, revoked, findMachineToken, browsers } = parts;
-    const { isPublicClient, compareClientSecret, admitPublicClient, takeBeforeUse } = parts;
+    const { isPublicClient, defaultScopeOf, compareClientSecret, admitPublicClient, takeBeforeUse } = parts;
 
     for (const model of [this.AccessToken, this.AuthorizationCode, this.RefreshToken]) {
       bindToSession(model as unknown as BoundModel, this);
@@ -68,6 +69,7 @@ export class PosternProvider extends Provider {
         value: contextClass(this.OIDCContext as unknown as Parameters<typeof contextClass>[0], this, {
           spell: (resource) => audiences.findResource(resource)?.resource ?? resource,
           isPublicClient,
+          defaultScopeOf,
         }),
       },
     });

@@ -1,0 +1,329 @@
+// What an app and an API are told of a person: groups and the configuration's own claims, where their scope was granted and nowhere else.
+import { decodeJwt } from 'jose';
+import { describe, expect, it, vi } from 'vitest';
+import { begin, GENEROUS, signInAs } from '../pages/person.ts';
+import { eachStore, useWorld } from '../world/each-store.ts';
+import {
+  type AuthorizeOptions,
+  type ClientId,
+  get,
+  introspect,
+  refresh,
+  signIn,
+  userinfo,
+} from '../world/flows.ts';
+import { API, type OpenWorld, OTHER_API, type SECRETS, worldClients } from '../world/world.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+const EVERYTHING = 'openid email profile groups storage offline_access reports.read';
+const CLIENTS = worldClients().map((client) => {
+  const more: Members =
+    {
+      web: { scope: EVERYTHING, id_token_claims: 'full' },
+      post: { scope: `${EVERYTHING} other.read`, groups_claim: ['wiki', 'managers'] },
+      web2: { id_token_claims: 'full' },
+    }[client.client_id] ?? {};
+  return { ...client, ...more };
+});
+const CONFIG = {
+  ...GENEROUS,
+  groups: { staff: 'Employees', wiki: 'Wiki editors', managers: 'Managers' },
+  scopes: {
+    storage: { claims: ['quota', 'shares', 'external'], description: 'See your storage quota' },
+    profile: { claims: ['department'] },
+  },
+  resources: [
+    {
+      resource: API,
+      scopes: ['reports.read', 'reports.write'],
+      introspection_clients: ['rs1'],
+      access_token_claims: ['groups', 'quota', 'email'],
+    },
+    { resource: OTHER_API, scopes: ['other.read'], introspection_clients: ['rs1'] },
+  ],
+  clients: CLIENTS,
+};
+const ALICE = {
+  groups: ['wiki', 'staff'],
+  claims: { department: 'Research', quota: 5, shares: ['a', 'b'], external: false },
+};
+const PEOPLE = { alice: ALICE };
+
+type Told = {
+  readonly idToken: Members;
+  readonly userinfo: Members;
+  readonly accessToken: Members;
+  readonly introspection: Members;
+};
+const PLACES = ['idToken', 'userinfo', 'accessToken', 'introspection'] as const;
+
+async function told(world: OpenWorld, tokens: Members): Promise<Told> {
+  const accessToken = String(tokens['access_token']);
+  return {
+    idToken: decodeJwt(String(tokens['id_token'])),
+    userinfo: (await userinfo(world, accessToken)).body,
+    accessToken: decodeJwt(accessToken),
+    introspection: await introspect(world, accessToken),
+  };
+}
+
+/** What is told after a sign-in, and what after a refresh. */
+async function tellAll(world: OpenWorld, options: AuthorizeOptions & { readonly client: ClientId }) {
+  const { tokens } = await signIn(world, options);
+  const first = await told(world, tokens);
+  const id = options.client as keyof typeof SECRETS;
+  const renewed =
+    id === 'post'
+      ? await refreshInForm(world, tokens.refresh_token)
+      : (await refresh(world, tokens.refresh_token, {}, id)).body;
+  return { tokens, first, second: await told(world, renewed) };
+}
+
+const refreshInForm = async (world: OpenWorld, token = '') =>
+  (
+    await fetch(`${world.base}/oauth/token`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        grant_type: 'refresh_token',
+        refresh_token: token,
+        client_id: 'post',
+        client_secret: 'post-secret-Xo5tR0zB7mL3pD9aJ1yE4uF8hK6hN2c',
+      }),
+    })
+  ).json() as Promise<Members>;
+
+const pick = (members: Told, name: string) => Object.fromEntries(PLACES.map((at) => [at, members[at][name]]));
+const everywhere = (value: unknown) => Object.fromEntries(PLACES.map((at) => [at, value]));
+
+eachStore(
+  'groups',
+  (world) => {
+    it('AC-15: are told nowhere without their scope', async () => {
+      const scope = 'openid profile offline_access reports.read';
+      for (const client of ['web', 'web2'] as const) {
+        const { first, second } = await tellAll(world(), { client, scope });
+        expect([pick(first, 'groups'), pick(second, 'groups')]).toEqual([
+          everywhere(undefined),
+          everywhere(undefined),
+        ]);
+      }
+    });
+
+    it('AC-15: are a sorted array wherever their scope was granted and the place is one for them', async () => {
+      const scope = 'openid groups offline_access reports.read';
+      for (const [person, groups] of [
+        ['alice', ['staff', 'wiki']],
+        ['bob', []],
+      ] as const) {
+        const { first, second } = await tellAll(world(), { client: 'web', person, scope });
+        expect([pick(first, 'groups'), pick(second, 'groups')]).toEqual([
+          everywhere(groups),
+          everywhere(groups),
+        ]);
+      }
+    });
+
+    it('AC-15: are in no ID token without id_token_claims, and cut for the client that holds the token, also for an API', async () => {
+      const { first, second } = await tellAll(world(), {
+        client: 'post',
+        scope: 'openid groups offline_access reports.read',
+      });
+      const cut = { ...everywhere(['wiki']), idToken: undefined };
+      expect([pick(first, 'groups'), pick(second, 'groups')]).toEqual([cut, cut]);
+    });
+
+    it('are told to no API that does not ask for them', async () => {
+      const { first } = await tellAll(world(), {
+        client: 'post',
+        scope: 'openid groups offline_access other.read',
+      });
+      expect(pick(first, 'groups')).toEqual({
+        ...everywhere(undefined),
+        userinfo: ['wiki'],
+      });
+    });
+
+    it('are told to an API that is named, and in the ID token, where userinfo has no say', async () => {
+      const { tokens } = await signIn(world(), {
+        client: 'web2',
+        scope: 'openid reports.read',
+        parameters: { resource: API },
+      });
+      expect(decodeJwt(tokens.access_token)).not.toHaveProperty('groups');
+      const named = await signIn(world(), {
+        client: 'web',
+        scope: 'openid groups offline_access reports.read',
+        parameters: { resource: API },
+      });
+      const claims = decodeJwt(named.tokens.access_token);
+      expect([claims['scope'], claims['groups']]).toEqual(['reports.read', ['staff', 'wiki']]);
+      expect(await introspect(world(), named.tokens.access_token)).toMatchObject({
+        groups: ['staff', 'wiki'],
+      });
+      const fewer = await refresh(world(), named.tokens.refresh_token, { scope: 'reports.read' });
+      const { access_token: jwt } = fewer.body;
+      expect(decodeJwt(String(jwt))).not.toHaveProperty('groups');
+      expect(await introspect(world(), String(jwt))).not.toHaveProperty('groups');
+    });
+  },
+  { config: CONFIG, people: PEOPLE },
+);
+
+eachStore(
+  'a claim of the configuration',
+  (world) => {
+    it('AC-17: is told by its scope alone, of whatever kind it is', async () => {
+      const { first, second } = await tellAll(world(), {
+        client: 'web',
+        scope: 'openid storage offline_access reports.read',
+      });
+      for (const all of [first, second]) {
+        expect(pick(all, 'quota')).toEqual(everywhere(5));
+        expect(all.userinfo).toMatchObject({ shares: ['a', 'b'], external: false });
+        expect(pick(all, 'shares')).toMatchObject({ accessToken: undefined, introspection: undefined });
+        expect(pick(all, 'department')).toEqual(everywhere(undefined));
+      }
+    });
+
+    it('AC-17: leaks to no app and no API that has another scope', async () => {
+      const scope = 'openid email profile groups offline_access reports.read';
+      const { first, second } = await tellAll(world(), { client: 'web', scope });
+      for (const all of [first, second]) {
+        expect(pick(all, 'quota')).toEqual(everywhere(undefined));
+        expect(all.userinfo).toMatchObject({ name: 'Alice Example', department: 'Research' });
+        expect(pick(all, 'email')).toEqual(everywhere('alice@example.com'));
+      }
+    });
+
+    it('AC-36: is named on the consent page in the words of the configuration, and groups in those of the language', async () => {
+      const parameters = { scope: 'openid groups storage', ui_locales: 'de' };
+      const { browser, page } = await begin(world(), parameters);
+      const consent = await signInAs(browser, page, 'alice');
+      const words = [...consent.text.matchAll(/<li>([^<]+)<\/li>/g)].map(([, text]) => text);
+      expect(words.slice(1)).toEqual(['Sehen, welchen Gruppen Sie angehören', 'See your storage quota']);
+    });
+
+    it('AC-36: the consent page lists what is granted, each line of it, and nothing else is granted', async () => {
+      const save = vi.spyOn(world().openedStore.records, 'save');
+      const parameters = { scope: 'openid email offline_access reports.read storage', prompt: 'consent' };
+      const { browser, page } = await begin(world(), { ...parameters, resource: API });
+      const consent = await signInAs(browser, page, 'alice');
+      expect(consent.text).toContain(`<bdi>${API}</bdi>`);
+      expect([...consent.text.matchAll(/<li>([^<]+)<\/li>/g)].map(([, text]) => text)).toEqual([
+        'Know who you are',
+        'See your email address',
+        'Keep this access when you’re not using the app',
+        'See your storage quota',
+        'reports.read',
+      ]);
+      await browser.submit(consent, '/consent');
+      const grant = save.mock.calls.findLast(([{ kind }]) => kind === 'Grant')?.[0].payload ?? '{}';
+      vi.restoreAllMocks();
+      expect(JSON.parse(grant)).toMatchObject({
+        openid: { scope: 'openid email offline_access reports.read storage' },
+        resources: { [API]: 'reports.read' },
+      });
+    });
+
+    it('is in discovery, with its scope', async () => {
+      const { body } = await get(world(), '/.well-known/openid-configuration');
+      expect(body['scopes_supported']).toEqual([
+        'openid',
+        'email',
+        'profile',
+        'offline_access',
+        'groups',
+        'storage',
+      ]);
+      expect(body['claims_supported']).toEqual(expect.arrayContaining(['groups', 'quota', 'department']));
+    });
+  },
+  { config: CONFIG, people: PEOPLE },
+);
+
+describe('after the file has changed', () => {
+  const world = useWorld({ config: CONFIG, people: PEOPLE });
+
+  it('userinfo, introspection and a refreshed ID token have the claims of now', async () => {
+    const { tokens } = await signIn(world(), { scope: EVERYTHING });
+    const bob = await signIn(world(), { scope: EVERYTHING, person: 'bob' });
+    await world().reload(CONFIG, {
+      alice: { groups: ['managers'], claims: {} },
+      bob: { groups: ['wiki'], claims: { quota: 1 } },
+    });
+    const old = await told(world(), tokens);
+    expect(pick(old, 'groups')).toEqual({
+      ...everywhere(['staff', 'wiki']),
+      userinfo: ['managers'],
+      introspection: ['managers'],
+    });
+    expect(old.introspection).not.toHaveProperty('quota');
+    expect(await introspect(world(), bob.tokens.access_token)).toMatchObject({ groups: ['wiki'], quota: 1 });
+    const { body } = await refresh(world(), tokens.refresh_token);
+    expect(pick(await told(world(), body), 'groups')).toEqual(everywhere(['managers']));
+  });
+
+  it('an API and a client that may no longer be told hear nothing more', async () => {
+    await world().reload(CONFIG, PEOPLE);
+    const { tokens } = await signIn(world(), { scope: EVERYTHING });
+    const [api, ...others] = CONFIG.resources;
+    await world().reload(
+      { ...CONFIG, resources: [{ ...api, access_token_claims: ['quota'] }, ...others] },
+      PEOPLE,
+    );
+    const heard = await introspect(world(), tokens.access_token);
+    expect([heard['groups'], heard['quota'], heard['email']]).toEqual([undefined, 5, undefined]);
+    const clients = CLIENTS.map((client) =>
+      client.client_id === 'web' ? { ...client, scope: 'openid email offline_access reports.read' } : client,
+    );
+    await world().reload({ ...CONFIG, clients }, PEOPLE);
+    const less = await told(world(), tokens);
+    expect([less.userinfo['groups'], less.introspection['groups'], less.introspection['quota']]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(less.introspection).toMatchObject({ active: true, email: 'alice@example.com' });
+  });
+});
+
+describe('a person in very many groups', () => {
+  const MANY = Array.from({ length: 400 }, (_, index) => `group-${String(index).padStart(34, '0')}`);
+  const groups = Object.fromEntries(MANY.map((name) => [name, 'A group']));
+  const clients = CLIENTS.map((client) => ({ ...client, groups_claim: undefined }));
+  const resources = [
+    { resource: API, scopes: ['reports.read', 'reports.write'], introspection_clients: ['rs1'] },
+    ...CONFIG.resources.slice(1),
+  ];
+
+  eachStore(
+    'signs in',
+    (world) => {
+      it('AC-29: with an ID token that passes a proxy, groups at userinfo, and no cookie that is too large', async () => {
+        const scope = 'openid groups offline_access reports.read';
+        const { tokens, browser } = await signIn(world(), { scope });
+        const renewed = (await refresh(world(), tokens.refresh_token)).body;
+        for (const answer of [tokens, renewed]) {
+          const idToken = String(answer['id_token']);
+          expect(idToken.length).toBeLessThan(8 * 1024);
+          expect(decodeJwt(idToken)).not.toHaveProperty('groups');
+          expect(String(answer['access_token']).length).toBeLessThan(2 * 1024);
+          expect((await userinfo(world(), String(answer['access_token']))).body['groups']).toEqual(MANY);
+        }
+        for (const { name, value } of browser.cookies) {
+          expect(name.length + value.length, name).toBeLessThan(4 * 1024);
+        }
+      });
+
+      it('AC-29: and one whose ID token is short enough still has them', async () => {
+        const { tokens } = await signIn(world(), { person: 'bob', scope: 'openid groups' });
+        expect(decodeJwt(String(tokens.id_token))['groups']).toEqual(MANY.slice(0, 80));
+      });
+    },
+    {
+      config: { ...GENEROUS, groups, scopes: CONFIG.scopes, resources, clients },
+      people: { alice: { groups: MANY }, bob: { groups: MANY.slice(0, 80) } },
+    },
+  );
+});
