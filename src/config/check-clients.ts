@@ -8,8 +8,8 @@ export type ClientContext = {
   readonly issuerIsLoopback: boolean;
   readonly clientCredentials: boolean;
   readonly pkcePerClient: boolean;
-  /** Scopes of the configured resources. */
-  readonly resourceScopes: ReadonlySet<string>;
+  /** The resource that owns a scope. */
+  readonly apiOf: (scope: string) => unknown;
   /** All the others. */
   readonly personScopes: readonly string[];
 };
@@ -24,12 +24,32 @@ const RULES = [
   rule(['scope', 'grant_types'], ({ scope, grant_types }) =>
     grant_types.length > 0 && scope.length === 0 ? 'must name at least one scope' : undefined,
   ),
-  rule(['scope'], ({ scope }, { resourceScopes, personScopes }) => {
-    const unknown = scope.filter((token) => !personScopes.includes(token) && !resourceScopes.has(token));
+  rule(['scope'], ({ scope }, { apiOf, personScopes }) => {
+    const unknown = scope.filter((token) => !personScopes.includes(token) && apiOf(token) === undefined);
+    if (unknown.includes('groups')) return 'has the scope groups, but there are none: define them in groups';
     return unknown.length === 0
       ? undefined
       : `has scopes that no resource owns: ${unknown.join(', ')}. Add them to an entry of resources, or remove them`;
   }),
+  rule(['default_scope', 'scope'], ({ default_scope: defaults, scope }, { apiOf }) => {
+    if (defaults === undefined) return undefined;
+    if (defaults.length === 0) return 'must name at least one scope';
+    const foreign = defaults.filter((token) => !scope.includes(token));
+    if (foreign.length > 0) return `has scopes that scope doesn't have: ${foreign.join(', ')}`;
+    // OIDC Core §11: lasting access is asked for, with prompt=consent.
+    if (defaults.includes('offline_access'))
+      return 'must not have offline_access: an app asks for that itself';
+    const apis = new Set(defaults.map(apiOf).filter((api) => api !== undefined));
+    // RFC 9068 §3: a token for two APIs would let each use it at the other.
+    return apis.size > 1 ? 'has scopes of several resources: no token can be for more than one' : undefined;
+  }),
+  ...(['access', 'groups_claim'] as const).map((key) =>
+    rule([key, 'grant_types'], (client) =>
+      client[key] !== undefined && isMachine(client)
+        ? 'is about people, and a client_credentials client acts for no person: remove it'
+        : undefined,
+    ),
+  ),
   rule(['scope', 'grant_types'], (client, { personScopes }) => {
     const personal = client.scope.filter((token) => personScopes.includes(token));
     return isMachine(client) && personal.length > 0

@@ -1,9 +1,8 @@
 // The rules between resources, and between a resource and the issuer or the clients.
-import { SPECIFICATION_SCOPES } from './config.ts';
 import { isRecord } from './parse-fields.ts';
 import { earlier, type Entry } from './rules.ts';
 import type { ClientForm, ResourceForm } from './schema-client.ts';
-import { suggest } from './suggestion.ts';
+import { didYouMean } from './suggestion.ts';
 import { resourceKey } from './uri.ts';
 
 /** What the rules know of the rest of the configuration. */
@@ -11,13 +10,17 @@ export type ResourceContext = {
   /** Normalized; undefined when it wasn't understood. */
   readonly issuer: string | undefined;
   readonly clients: readonly Entry<ClientForm>[];
+  /** Scopes that no resource can own. */
+  readonly personScopes: readonly string[];
   /** Whether every file with clients could be read, so that a client that isn't there doesn't exist. */
   readonly clientsAreKnown: boolean;
 };
 
-/** Every scope that a resource lists, even in an entry with other mistakes. */
-export function scopesOf(resources: readonly Entry<ResourceForm>[]): Set<string> {
-  return new Set(resources.flatMap(claimedScopes));
+/** Every scope that a resource lists, even in an entry with other mistakes, and that resource. */
+export function ownersOf(
+  resources: readonly Entry<ResourceForm>[],
+): ReadonlyMap<string, Entry<ResourceForm>> {
+  return new Map(resources.flatMap((entry) => claimedScopes(entry).map((scope) => [scope, entry] as const)));
 }
 
 function claimedScopes({ value, node }: Entry<ResourceForm>): readonly string[] {
@@ -32,8 +35,9 @@ export function checkResources(resources: readonly Entry<ResourceForm>[], contex
   const clients = new Map(context.clients.map((client) => [client.value.client_id, client]));
   for (const entry of resources) {
     checkIdentifier(entry, places, context.issuer);
-    checkScopes(entry, owners);
+    checkScopes(entry, owners, context.personScopes);
     checkDescriptions(entry);
+    checkOwnScopes(entry);
     checkClients(entry, context.clientsAreKnown ? clients : undefined);
     if (context.clientsAreKnown) checkIntrospectionClients(entry, clients);
   }
@@ -54,12 +58,15 @@ function checkIdentifier(
   if (first !== undefined) entry.report(path, `is already described at ${first.place}`);
 }
 
-function checkScopes(entry: Entry<ResourceForm>, owners: Map<string, Entry<ResourceForm>>): void {
-  const specified: readonly string[] = SPECIFICATION_SCOPES;
+function checkScopes(
+  entry: Entry<ResourceForm>,
+  owners: Map<string, Entry<ResourceForm>>,
+  personScopes: readonly string[],
+): void {
   for (const [index, scope] of (entry.value.scopes ?? []).entries()) {
     const path = [...entry.path, 'scopes', index];
     const owner = earlier(owners, scope, entry);
-    if (specified.includes(scope))
+    if (personScopes.includes(scope))
       entry.report(path, `${scope} belongs to the issuer, no resource can own it`);
     // The audience of a token follows from its scopes, so each must lead to one API.
     else if (owner !== undefined)
@@ -72,9 +79,23 @@ function checkDescriptions(entry: Entry<ResourceForm>): void {
   if (scopes === undefined) return;
   for (const scope of Object.keys(descriptions)) {
     if (scopes.includes(scope)) continue;
-    const suggestion = suggest(scope, scopes);
-    const hint = suggestion === undefined ? '' : `: did you mean ${suggestion}?`;
-    entry.report([...entry.path, 'scope_descriptions', scope], `is no scope of this resource${hint}`);
+    entry.report(
+      [...entry.path, 'scope_descriptions', scope],
+      `is no scope of this resource${didYouMean(scope, scopes)}`,
+    );
+  }
+}
+
+/** What a request for an API gets by itself, and what a rule keeps from some people, is the API's own. */
+function checkOwnScopes({ value, path, report }: Entry<ResourceForm>): void {
+  const { scopes, default_scopes: defaults = [], scope_groups: rules = {} } = value;
+  if (scopes === undefined) return;
+  const fault = (scope: string) => `${scope} is no scope of this resource${didYouMean(scope, scopes)}`;
+  for (const [index, scope] of defaults.entries()) {
+    if (!scopes.includes(scope)) report([...path, 'default_scopes', index], fault(scope));
+  }
+  for (const scope of Object.keys(rules)) {
+    if (!scopes.includes(scope)) report([...path, 'scope_groups', scope], fault(scope), 'key');
   }
 }
 

@@ -1,11 +1,12 @@
 // Reads the configuration file and everything it names, and gives either the whole configuration or every problem at once.
 import * as z from 'zod';
+import { checkAccess, claimedPersonScopes } from './check-access.ts';
 import { checkClients } from './check-clients.ts';
-import { checkResources, scopesOf } from './check-resources.ts';
+import { checkResources, ownersOf } from './check-resources.ts';
 import { addressNotices, checkService } from './check-service.ts';
 import { checkUsers } from './check-users.ts';
 import { resolveClientSecrets } from './client-secrets.ts';
-import { ConfigError, personScopes, type ClientSecret, type Config, type ConfigSources } from './config.ts';
+import { ConfigError, type ClientSecret, type Config, type ConfigSources } from './config.ts';
 import { readDocument, type SourceDocument } from './document.ts';
 import { generateKeys } from './generated-keys.ts';
 import { hashConfig, hashMachine } from './hash.ts';
@@ -190,15 +191,18 @@ function looksLoopback(issuer: unknown): boolean {
 function checkParts({ service, clients, resources, users, clientsAreKnown, issuerIsLoopback }: Parts): void {
   checkService(service);
   const { features, issuer } = service.value;
+  const owners = ownersOf(resources);
+  const personScopes = claimedPersonScopes(service);
   checkClients(clients, {
     issuerIsLoopback,
     clientCredentials: features?.clientCredentials ?? true,
     pkcePerClient: features === undefined || features.pkce === 'per_client',
-    resourceScopes: scopesOf(resources),
-    personScopes: personScopes(service.value),
+    apiOf: (scope) => owners.get(scope),
+    personScopes,
   });
-  checkResources(resources, { issuer, clients, clientsAreKnown });
+  checkResources(resources, { issuer, clients, clientsAreKnown, personScopes });
   checkUsers(users, issuerIsLoopback);
+  checkAccess({ service, clients, resources, users });
 }
 
 type Secrets = Pick<Sources, 'clientSecrets' | 'keys'> & {

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { quoted } from './plain.ts';
 import type { Path, Report } from './problems.ts';
-import { suggest } from './suggestion.ts';
+import { didYouMean } from './suggestion.ts';
 
 /** What could be understood of an object, and the keys that couldn't. */
 export type Parsed<S extends z.ZodObject> = {
@@ -70,9 +70,7 @@ function reportUnknown(keys: readonly string[], { known, path, report }: Known):
       report([...path, name], 'misses the space after the colon');
       continue;
     }
-    const suggestion = suggest(key, known);
-    const hint = suggestion === undefined ? '' : `: did you mean ${suggestion}?`;
-    report([...path, key], `unknown key ${quoted(key)}${hint}`, 'key');
+    report([...path, key], `unknown key ${quoted(key)}${didYouMean(key, known)}`, 'key');
   }
   if (keys.length > MOST_UNKNOWN_KEYS)
     report(path, `has ${keys.length - MOST_UNKNOWN_KEYS} more unknown keys`);
@@ -83,6 +81,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   boolean: 'true or false',
   array: 'a list',
   object: 'keys and values',
+  record: 'keys and values',
   int: 'a whole number',
   number: 'a number',
 };
@@ -94,8 +93,7 @@ function describe(issue: z.core.$ZodRawIssue): string | undefined {
   if (input === null) return 'is empty: give it a value, or remove the key';
   if (issue.code === 'invalid_value') {
     const known = issue.values.map(String);
-    const suggestion = typeof input === 'string' ? suggest(input, known) : undefined;
-    return `must be one of ${known.join(', ')}${suggestion === undefined ? '' : `: did you mean ${suggestion}?`}`;
+    return `must be one of ${known.join(', ')}${typeof input === 'string' ? didYouMean(input, known) : ''}`;
   }
   if (issue.code !== 'invalid_type') return undefined;
   if (issue.expected === 'string' && (typeof input === 'number' || typeof input === 'boolean')) {

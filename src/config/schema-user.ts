@@ -91,6 +91,9 @@ const claimsSchema = userSchema.omit({
   claims: true,
 });
 
+/** The claims of OpenID Connect Core §5.1 that a person can have. */
+export const STANDARD_CLAIMS: readonly string[] = Object.keys(claimsSchema.shape);
+
 /** The claims of one person, or what is wrong with them. */
 export function parseClaims(
   claims: Readonly<Record<string, unknown>>,

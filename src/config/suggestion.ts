@@ -14,6 +14,12 @@ export function suggest(word: string, candidates: readonly string[]): string | u
     : undefined;
 }
 
+/** `: did you mean staff?`, or nothing. */
+export function didYouMean(word: string, candidates: readonly string[]): string {
+  const suggestion = suggest(word, candidates);
+  return suggestion === undefined ? '' : `: did you mean ${suggestion}?`;
+}
+
 /** Levenshtein distance. */
 function distance(left: string, right: string): number {
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);

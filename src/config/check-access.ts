@@ -1,0 +1,140 @@
+// The rules of who may do what: groups and those who name them, what a scope tells, defaults.
+import { isRecord } from './parse-fields.ts';
+import type { Path } from './problems.ts';
+import type { Entry } from './rules.ts';
+import type { ClientForm, ResourceForm } from './schema-client.ts';
+import { STANDARD_CLAIMS, type UserForm } from './schema-user.ts';
+import type { ServiceForm } from './schema.ts';
+import { didYouMean } from './suggestion.ts';
+import { labelFault, scopeTokenFault } from './text.ts';
+import { personScopes } from './config.ts';
+
+export type AccessParts = {
+  readonly service: Entry<ServiceForm>;
+  readonly clients: readonly Entry<ClientForm>[];
+  readonly resources: readonly Entry<ResourceForm>[];
+  readonly users: readonly Entry<UserForm>[];
+};
+
+/** The scopes about a person, also those of entries with other mistakes. */
+export function claimedPersonScopes({ value, broken, node }: Entry<ServiceForm>): readonly string[] {
+  const said = isRecord(node) && isRecord(node['scopes']) ? Object.keys(node['scopes']) : [];
+  return [...new Set([...personScopes(value), ...said, ...(broken.has('groups') ? ['groups'] : [])])];
+}
+
+/** Reports every name of a group, claim or scope that the rules of access can't take. */
+export function checkAccess({ service, clients, resources, users }: AccessParts): void {
+  checkGroups(service);
+  checkScopes(service);
+  const reportGroups = groupReporter(service);
+  for (const client of clients) {
+    const { access, groups_claim: told } = client.value;
+    reportGroups(client, ['access', 'groups'], access?.groups);
+    reportGroups(client, ['groups_claim'], told);
+  }
+  for (const resource of resources) {
+    const { access, scope_groups: rules = {} } = resource.value;
+    reportGroups(resource, ['access', 'groups'], access?.groups);
+    for (const [scope, names] of Object.entries(rules)) {
+      reportGroups(resource, ['scope_groups', scope], names);
+    }
+    checkTokenClaims(resource, service);
+  }
+  for (const user of users) {
+    reportGroups(user, ['groups'], user.value.groups);
+    for (const name of Object.keys(user.value.claims ?? {})) {
+      const fault = customClaimFault(name);
+      if (fault !== undefined) user.report([...user.path, 'claims', name], fault, 'key');
+    }
+  }
+}
+
+function checkGroups({ value, path, report }: Entry<ServiceForm>): void {
+  for (const name of Object.keys(value.groups ?? {})) {
+    const fault = groupNameFault(name);
+    if (fault !== undefined) report([...path, 'groups', name], `the name ${fault}`, 'key');
+  }
+}
+
+/** What is wrong with the name of a group. Apps and proxies join groups by commas, in headers too. */
+export function groupNameFault(name: string): string | undefined {
+  return (
+    labelFault(name) ??
+    (name.includes(',') || name.trim() !== name ? 'must have no commas, and no spaces around it' : undefined)
+  );
+}
+
+type ReportGroups = (entry: Entry<object>, key: Path, names: readonly string[] | undefined) => void;
+
+/** Where the groups weren't understood, nobody can say which of them exist. */
+function groupReporter({ value, broken }: Entry<ServiceForm>): ReportGroups {
+  if (broken.has('groups')) return () => undefined;
+  const defined = Object.keys(value.groups ?? {});
+  const known = new Set(defined);
+  // One wrong name may be in thousands of entries.
+  const hints = new Map<string, string>();
+  return ({ report, path }, key, names = []) => {
+    for (const [index, name] of names.entries()) {
+      if (known.has(name)) continue;
+      const hint = hints.get(name) ?? (didYouMean(name, defined) || ': add it to groups, or remove it here');
+      hints.set(name, hint);
+      report([...path, ...key, index], `there is no group ${name}${hint}`);
+    }
+  };
+}
+
+/** Scopes with a meaning that no file can add to. `groups` is switched on by groups. */
+const TAKEN_SCOPES = ['openid', 'offline_access', 'groups', 'address', 'phone'];
+
+function checkScopes({ value, path, report }: Entry<ServiceForm>): void {
+  for (const [scope, { claims }] of Object.entries(value.scopes ?? {})) {
+    const place = [...path, 'scopes', scope];
+    const fault = TAKEN_SCOPES.includes(scope) ? 'has a meaning of its own' : scopeTokenFault(scope);
+    if (fault !== undefined) report(place, `the scope ${fault}`, 'key');
+    for (const [index, name] of claims.entries()) {
+      const wrong = customClaimFault(name);
+      if (wrong !== undefined) report([...place, 'claims', index], wrong);
+    }
+  }
+}
+
+function checkTokenClaims(resource: Entry<ResourceForm>, { value, broken }: Entry<ServiceForm>): void {
+  if (broken.has('scopes')) return;
+  const custom = Object.values(value.scopes ?? {}).flatMap(({ claims }) => claims);
+  const known = ['groups', ...STANDARD_CLAIMS, ...custom];
+  for (const [index, name] of (resource.value.access_token_claims ?? []).entries()) {
+    if (known.includes(name)) continue;
+    const fault = PROTOCOL_CLAIMS.has(name)
+      ? `${name} is a claim of the protocol: the service gives it`
+      : `no scope gives the claim ${name}${didYouMean(name, known)}`;
+    resource.report([...resource.path, 'access_token_claims', index], fault);
+  }
+}
+
+/**
+ * What tokens, introspection and userinfo say of themselves: RFC 7519 §4.1, RFC 9068 §2.2, RFC 7662 §2.2, RFC 8693 §4, RFC 7800 §3,
+ * RFC 8417 §2.2, OpenID Connect Core §2, §3.1.3.6, §5.6.2, and its logout and FAPI extensions.
+ */
+const PROTOCOL_CLAIMS: ReadonlySet<string> = new Set(
+  [
+    'iss sub aud exp nbf iat jti client_id scope active username token_type',
+    'nonce acr amr auth_time azp sid at_hash c_hash s_hash rt_hash sub_jwk _claim_names _claim_sources',
+    'cnf act may_act events toe txn sub_id authorization_details grant_id extra typ',
+  ].flatMap((names) => names.split(' ')),
+);
+
+/** Claims of OpenID Connect Core §5.1 that no person has here. */
+const OTHER_STANDARD_CLAIMS = ['address', 'phone_number', 'phone_number_verified'];
+
+/** What is wrong with the name of a custom claim. */
+export function customClaimFault(name: string): string | undefined {
+  if (PROTOCOL_CLAIMS.has(name)) return `${name} is a claim of the protocol: take another name`;
+  if (name === 'groups')
+    return 'groups follows from the groups of the person, and is told by the scope groups';
+  if (STANDARD_CLAIMS.includes(name) || OTHER_STANDARD_CLAIMS.includes(name)) {
+    return `${name} is a standard claim: it has a key of its own, or none, and its own scope`;
+  }
+  return /^[A-Za-z0-9_][\w.:/-]{0,199}$/.test(name) && name !== '__proto__'
+    ? undefined
+    : 'the name of a claim has letters, digits and _ . : / - only, at most 200';
+}

@@ -1,0 +1,275 @@
+import { describe, expect, it } from 'vitest';
+import { client, load, LOCAL, machine, problemsOf } from './config-files.ts';
+
+const HASH =
+  '$argon2id$v=19$m=19456,t=2,p=1$ps9143tS47zlDbRF2wbzKQ$qEUQEy7qYWUXUeNFjn7fIzTZjvYjeDcc1C1wUTUvnZc';
+const GROUPS = 'groups: { staff: Employees, wiki: Wiki editors }\n';
+const A = 'https://api.example/a';
+
+const api = (keys: string) => `resources:\n  - { resource: ${A}, scopes: [a.read, a.write], ${keys} }\n`;
+const app = (keys: Record<string, string>) =>
+  `clients:\n${client({ redirect_uris: '[http://localhost/cb]', ...keys })}`;
+const people = (...users: string[]) => ({
+  'users.yaml': users
+    .map((keys, index) => `- { id: usr_000000000000000${index}, username: person${index}, ${keys} }\n`)
+    .join('')
+    .replaceAll(' }\n', `, password_hash: "${HASH}" }\n`),
+});
+const withPeople = (main: string) => `${LOCAL}users_from: users.yaml\n${main}`;
+
+describe('a file that says who may do what', () => {
+  it('comes out with its rules, and without them with nothing', async () => {
+    const config = await load(
+      withPeople(
+        `${GROUPS}scopes:\n  storage: { claims: [quota], description: Your storage }\n  profile: { claims: [department] }\n` +
+          api(
+            'default_scopes: [a.read], access: { groups: [staff] }, scope_groups: { a.write: [wiki] }, access_token_claims: [groups, quota, email]',
+          ) +
+          app({
+            scope: 'openid groups storage a.read',
+            default_scope: 'openid a.read',
+            access: '{ groups: [staff] }',
+            groups_claim: '[wiki]',
+          }),
+      ),
+      people(
+        'groups: [wiki, staff, wiki], claims: { department: R&D, quota: 5, tags: [a, 1, true] }, name: P',
+        'disabled: false',
+      ),
+    );
+    expect(config).toMatchObject({
+      groups: { staff: 'Employees', wiki: 'Wiki editors' },
+      scopes: {
+        storage: { claims: ['quota'], description: 'Your storage' },
+        profile: { claims: ['department'] },
+      },
+      resources: [
+        {
+          defaultScopes: ['a.read'],
+          access: { groups: ['staff'] },
+          scopeGroups: { 'a.write': ['wiki'] },
+          accessTokenClaims: ['groups', 'quota', 'email'],
+        },
+      ],
+      clients: [
+        { defaultScopes: ['openid', 'a.read'], access: { groups: ['staff'] }, groupsClaim: ['wiki'] },
+      ],
+      users: [
+        {
+          groups: ['staff', 'wiki'],
+          claims: { department: 'R&D', quota: 5, tags: ['a', 1, true], name: 'P' },
+        },
+        { groups: [], claims: {} },
+      ],
+    });
+    const without = await load(`${LOCAL}${api('')}${app({})}`);
+    expect(without).toMatchObject({ groups: {}, scopes: {} });
+    expect(without.resources[0]).toMatchObject({
+      defaultScopes: [],
+      scopeGroups: {},
+      accessTokenClaims: [],
+    });
+    const [web] = without.clients;
+    expect([web?.defaultScopes, web?.access, web?.groupsClaim]).toEqual([undefined, undefined, undefined]);
+  });
+
+  it('AC-27: names a group that does not exist, with the one that was meant', async () => {
+    const file = withPeople(
+      GROUPS +
+        api('access: { groups: [wikki] }, scope_groups: { a.read: [staff, saff] }') +
+        app({ access: '{ groups: [staf] }', groups_claim: '[Wiki, accounting]' }),
+    );
+    const users = people('groups: [staff, stafff]');
+    expect(await problemsOf(file, users)).toEqual([
+      'postern.yaml:5:86 resources[0].access.groups[0]: there is no group wikki: did you mean wiki?',
+      'postern.yaml:5:128 resources[0].scope_groups.a.read[1]: there is no group saff: did you mean staff?',
+      'postern.yaml:12:24 clients[0].access.groups[0]: there is no group staf: did you mean staff? (client_id web)',
+      'postern.yaml:13:20 clients[0].groups_claim[0]: there is no group Wiki: did you mean wiki? (client_id web)',
+      'postern.yaml:13:26 clients[0].groups_claim[1]: there is no group accounting: add it to groups, or remove it here (client_id web)',
+      'users.yaml:1:66 [0].groups[1]: there is no group stafff: did you mean staff? (username person0)',
+    ]);
+  });
+
+  it('AC-27: names each use of a group that has been deleted, and all of them without groups', async () => {
+    const rest = api('access: { groups: [wiki] }') + app({ access: '{ groups: [wiki] }' });
+    for (const groups of ['groups: { staff: Employees }\n', '', 'groups: {}\n']) {
+      const problems = await problemsOf(withPeople(groups + rest), people('groups: [wiki]'));
+      expect(problems.map((problem) => problem.replace(/^\S+ /, ''))).toEqual([
+        'resources[0].access.groups[0]: there is no group wiki: add it to groups, or remove it here',
+        'clients[0].access.groups[0]: there is no group wiki: add it to groups, or remove it here (client_id web)',
+        '[0].groups[0]: there is no group wiki: add it to groups, or remove it here (username person0)',
+      ]);
+    }
+    expect(await problemsOf(LOCAL + app({ scope: 'openid groups' }))).toEqual([
+      'postern.yaml:7:12 clients[0].scope: has the scope groups, but there are none: define them in groups (client_id web)',
+    ]);
+  });
+
+  it('reports groups that are not well written once, and not who names them', async () => {
+    const rest = app({ scope: 'openid groups', access: '{ groups: [staff] }' });
+    expect(await problemsOf(`${LOCAL}groups: [staff]\n${rest}`)).toEqual([
+      'postern.yaml:2:9 groups: must be keys and values, not a list',
+    ]);
+    expect(await problemsOf(`${LOCAL}groups: { staff: }\n${rest}`)).toEqual([
+      expect.stringMatching(/^postern\.yaml:2:\d+ groups\.staff: is empty/),
+    ]);
+    expect(await problemsOf(`${LOCAL}groups: { "a,b": AB, " c": C }\n`)).toEqual([
+      'postern.yaml:2:11 groups.a,b: the name must have no commas, and no spaces around it',
+      'postern.yaml:2:22 groups. c: the name must have no commas, and no spaces around it',
+    ]);
+  });
+
+  it.each([
+    ['access: staff', 'access: must be keys and values, not text'],
+    ['access: [staff]', 'access: must be keys and values, not a list'],
+    ['access: {}', 'access.groups: is required'],
+    ['access: { group: [staff] }', 'access.group: unknown key "group": did you mean groups?'],
+    ['access: { groups: staff }', 'access.groups: must be a list, not text'],
+    ['access: { groups: [] }', 'access.groups: must name at least one group'],
+    [
+      'access: { groups: [5] }',
+      'access.groups[0]: must be text, but YAML reads it as a number: put it in quotes',
+    ],
+    ['scope_groups: [a.read]', 'scope_groups: must be keys and values, not a list'],
+    ['scope_groups: { a.read: staff }', 'scope_groups.a.read: must be a list, not text'],
+    ['scope_groups: { a.read: [] }', 'scope_groups.a.read: must name at least one group'],
+    [
+      'scope_groups: { a.reed: [staff] }',
+      'scope_groups.a.reed: a.reed is no scope of this resource: did you mean a.read?',
+    ],
+    ['default_scopes: a.read', 'default_scopes: must be a list, not text'],
+    [
+      'access_token_claims: [sub]',
+      'access_token_claims[0]: sub is a claim of the protocol: the service gives it',
+    ],
+    [
+      'access_token_claims: [qouta]',
+      'access_token_claims[0]: no scope gives the claim qouta: did you mean quota?',
+    ],
+  ])('refuses %s', async (keys, problem) => {
+    const scopes = 'scopes: { storage: { claims: [quota] } }\n';
+    const problems = await problemsOf(LOCAL + GROUPS + scopes + api(keys));
+    expect(problems).toContainEqual(expect.stringMatching(/^postern\.yaml:5:\d+ /));
+    expect(problems.map((one) => one.replace(/^\S+ resources\[0\]\./, ''))).toContain(problem);
+  });
+
+  it('AC-11: refuses defaults that an API does not own, all at once', async () => {
+    const file = `${LOCAL}resources:
+  - resource: ${A}
+    scopes: [a.read]
+    default_scopes:
+      - openid
+      - offline_access
+      - b.read
+      - nope
+  - { resource: https://api.example/b, scopes: [b.read] }
+`;
+    expect(await problemsOf(file)).toEqual([
+      'postern.yaml:6:9 resources[0].default_scopes[0]: openid is no scope of this resource',
+      'postern.yaml:7:9 resources[0].default_scopes[1]: offline_access is no scope of this resource',
+      'postern.yaml:8:9 resources[0].default_scopes[2]: b.read is no scope of this resource: did you mean a.read?',
+      'postern.yaml:9:9 resources[0].default_scopes[3]: nope is no scope of this resource',
+    ]);
+  });
+
+  it.each([
+    ['openid email', "has scopes that scope doesn't have: email"],
+    ['openid nope a.write', "has scopes that scope doesn't have: nope, a.write"],
+    ['openid offline_access', 'must not have offline_access: an app asks for that itself'],
+    ['a.read b.read', 'has scopes of several resources: no token can be for more than one'],
+    ['""', 'must name at least one scope'],
+  ])('AC-11: refuses the default_scope %s of a client', async (defaults, problem) => {
+    const apis = `resources:\n  - { resource: ${A}, scopes: [a.read] }\n  - { resource: urn:b, scopes: [b.read] }\n`;
+    const keys = { scope: 'openid offline_access a.read b.read', default_scope: defaults };
+    const grants = { grant_types: '[authorization_code, refresh_token]' };
+    expect(await problemsOf(LOCAL + apis + app({ ...keys, ...grants }))).toEqual([
+      `postern.yaml:11:20 clients[0].default_scope: ${problem} (client_id web)`,
+    ]);
+  });
+
+  it('refuses rules about people for a service, but not its default', async () => {
+    const service = machine({ access: '{ groups: [staff] }', groups_claim: '[staff]', scope: 'a.read' });
+    const problem =
+      'is about people, and a client_credentials client acts for no person: remove it (client_id svc)';
+    const problems = await problemsOf(`${LOCAL}${GROUPS}${api('')}clients:\n${service}`);
+    expect(problems.map((one) => one.replace(/^\S+ /, ''))).toEqual([
+      `clients[0].access: ${problem}`,
+      `clients[0].groups_claim: ${problem}`,
+    ]);
+    const other = machine({ scope: 'a.read', default_scope: 'a.read' });
+    expect(await problemsOf(`${LOCAL}${api('')}clients:\n${other}`)).toEqual([]);
+    const personal = `clients:\n${machine({ scope: 'a.read storage groups' })}`;
+    const scopes = `${GROUPS}scopes: { storage: { claims: [quota] } }\n`;
+    expect(await problemsOf(LOCAL + scopes + api('') + personal)).toContainEqual(
+      expect.stringContaining('acts for no person: remove storage, groups'),
+    );
+  });
+
+  it('AC-19: refuses claims that a protocol owns, all at once', async () => {
+    const reserved =
+      'sub iss aud exp nbf iat jti nonce acr amr auth_time azp sid cnf act client_id scope at_hash events active token_type';
+    const claims = reserved.split(' ').map((name) => `${name}: 1`);
+    const problems = await problemsOf(
+      withPeople(''),
+      people(
+        `claims: { ${claims.join(', ')} }`,
+        'claims: { email: a@b.example, phone_number: 1, groups: [a] }',
+      ),
+    );
+    expect(
+      problems.map((problem) =>
+        /claims\.(\w+): (?:\w+) (is a \w+ claim|is a claim of|follows)/.exec(problem)?.slice(1),
+      ),
+    ).toEqual([
+      ...reserved.split(' ').map((name) => [name, 'is a claim of']),
+      ['email', 'is a standard claim'],
+      ['phone_number', 'is a standard claim'],
+      ['groups', 'follows'],
+    ]);
+    expect(problems[0]).toMatch(/^users\.yaml:1:\d+ /);
+  });
+
+  it('AC-19: refuses them in scopes, too', async () => {
+    const file = `${LOCAL}scopes:
+  storage: { claims: [quota, sub, name, groups, "a b"] }
+  groups: { claims: [quota] }
+  openid: { claims: [quota] }
+  offline_access: { claims: [] }
+  "a b": { claims: [] }
+  profile: { claims: department }
+`;
+    const rest = `  profile: { claims: [department] }\n`;
+    expect(await problemsOf(file.replace(/ {2}profile.*\n/, rest))).toEqual([
+      expect.stringContaining('scopes.storage.claims[1]: sub is a claim of the protocol'),
+      expect.stringContaining('scopes.storage.claims[2]: name is a standard claim'),
+      expect.stringContaining('scopes.storage.claims[3]: groups follows from'),
+      expect.stringContaining('scopes.storage.claims[4]: the name of a claim has'),
+      'postern.yaml:4:3 scopes.groups: the scope has a meaning of its own',
+      'postern.yaml:5:3 scopes.openid: the scope has a meaning of its own',
+      'postern.yaml:6:3 scopes.offline_access: the scope has a meaning of its own',
+      expect.stringContaining('postern.yaml:7:3 scopes.a b: the scope must be a scope'),
+    ]);
+    expect(await problemsOf(file)).toEqual([
+      'postern.yaml:8:22 scopes.profile.claims: must be a list, not text',
+    ]);
+  });
+
+  it.each(['{ a: { b: 1 } }', '{ a: [[1]] }', '{ a: [{ b: 1 }] }', '{ a: .inf }', '{ a: null }'])(
+    'refuses the claims %s',
+    async (claims) => {
+      expect(await problemsOf(withPeople(''), people(`claims: ${claims}`))).toEqual([
+        expect.stringMatching(/^users\.yaml:1:\d+ \[0\]\.claims\.a: (must be text, a number|is empty)/),
+      ]);
+    },
+  );
+
+  it('lets no API own a scope that is about people', async () => {
+    const file = `${GROUPS}scopes: { storage: { claims: [quota] } }\nresources: [{ resource: urn:a, scopes: [groups, storage] }]\n`;
+    expect(await problemsOf(LOCAL + file)).toEqual([
+      expect.stringContaining('groups belongs to the issuer'),
+      expect.stringContaining('storage belongs to the issuer'),
+    ]);
+    // As before, where there are no groups.
+    expect(await problemsOf(`${LOCAL}resources: [{ resource: urn:a, scopes: [groups] }]\n`)).toEqual([]);
+  });
+});
