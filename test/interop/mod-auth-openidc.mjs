@@ -16,7 +16,7 @@ OIDCClientSecret "${clientSecret}"
 OIDCProviderTokenEndpointAuth client_secret_basic
 OIDCRedirectURI ${app}/private/callback
 OIDCCryptoPassphrase fixture-of-the-session-cookie
-OIDCScope "openid email profile offline_access"
+OIDCScope "openid email profile groups offline_access"
 OIDCAuthRequestParams prompt=consent
 OIDCPKCEMethod S256
 OIDCRemoteUserClaim preferred_username
@@ -31,7 +31,7 @@ OIDCOAuthRemoteUserClaim sub
 
 <Location /private>
   AuthType openid-connect
-  Require valid-user
+  Require claim groups:staff
   Header always set X-User expr=%{REMOTE_USER}
 </Location>
 <Location /api>
@@ -46,6 +46,9 @@ try {
   const page = await person.open(`${app}/private/`);
   check(page.text === 'private/index.html', 'sign-in with PKCE', page);
   check(page.headers.get('x-user') === 'ida', 'REMOTE_USER by userinfo', page.headers.get('x-user'));
+
+  const other = await new Person('otto').open(`${app}/private/`);
+  check(other.status === 401, 'lets a group in and keeps others out', other);
 
   const info = async () => JSON.parse((await person.open(`${app}/private/callback?info=json`)).text);
   const before = await info();

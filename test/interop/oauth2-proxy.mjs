@@ -19,7 +19,8 @@ const options = {
   'client-id': clientId,
   'client-secret': clientSecret,
   'redirect-url': `${app}/oauth2/callback`,
-  scope: 'openid email profile',
+  scope: 'openid email profile groups',
+  'allowed-group': 'staff',
   'code-challenge-method': 'S256',
   'cookie-secret': 'fixture-of-the-cookie'.padEnd(32, '-'),
   'cookie-secure': 'false', // for the test, which has no TLS here
@@ -34,6 +35,10 @@ try {
   check(page.status === 202 && page.url.startsWith(app), 'sign-in with PKCE', page);
   const { email } = JSON.parse((await person.open(`${app}/oauth2/userinfo`)).text);
   check(email === 'ida@example.com', 'email by userinfo', email);
+  const { groups } = JSON.parse((await person.open(`${app}/oauth2/userinfo`)).text);
+  check(String(groups) === 'admins,staff', 'lets a group in', groups);
+  const other = await new Person('otto').open(`${app}/`);
+  check(other.status === 403, 'and keeps others out', other);
 } finally {
   await proxy.stop();
 }

@@ -1,5 +1,5 @@
 // A person at a browser without JavaScript: keeps cookies of every host, follows redirects from app to service and back,
-// signs in, consents and signs out where asked. Knows the fixture person and the forms of the built-in pages.
+// signs in, consents and signs out where asked. Knows the fixture people and the forms of the built-in pages.
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { formOf, type Page } from '../world/browser.ts';
@@ -7,10 +7,15 @@ import { formOf, type Page } from '../world/browser.ts';
 const MAX_STEPS = 30;
 /** What browsers send with a page that a person opens. */
 const NAVIGATION = { accept: 'text/html', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
-const FIXTURE_PERSON = { username: 'ida', password: 'fixture-password-of-ida' };
+const FIXTURE_PASSWORD = 'fixture-password-of-ida';
 
 export class Person {
   readonly #cookies = new Map<string, { readonly value: string; readonly path: string }>();
+  readonly #username: string;
+
+  constructor(username: 'ida' | 'otto' = 'ida') {
+    this.#username = username;
+  }
 
   /** Ends on a page that asks nothing, or, without requesting it, on the first address that begins with `stopAt`. */
   async open(address: string, stopAt?: string): Promise<Page> {
@@ -44,7 +49,9 @@ export class Person {
       return this.#post(new URL(form.action, page.url).href, { ...form.fields, ...fields });
     };
     if (page.status !== 200) return undefined;
-    if (page.text.includes('name="password"')) return fill('/login', FIXTURE_PERSON);
+    if (page.text.includes('name="password"')) {
+      return fill('/login', { username: this.#username, password: FIXTURE_PASSWORD });
+    }
     if (page.text.includes('/consent"')) return fill('/consent');
     if (page.text.includes('/oauth/logout/confirm"')) return fill('/oauth/logout/confirm', { logout: 'yes' });
     return undefined;

@@ -43,13 +43,14 @@ func visit(address string) url.Values {
 	return callback.Query()
 }
 
-// As the flags --oidc-issuer-url, --oidc-client-id, --oidc-username-claim and --oidc-username-prefix have it.
+// As the flags --oidc-issuer-url, --oidc-client-id, --oidc-username-claim, --oidc-groups-claim and their prefixes have it.
 func newAuthenticator(audience, usernameClaim string) authenticator.Token {
 	prefix := "postern:"
 	made, err := oidc.New(ctx, oidc.Options{JWTAuthenticator: apiserver.JWTAuthenticator{
 		Issuer: apiserver.Issuer{URL: os.Getenv("ISSUER"), Audiences: []string{audience}},
 		ClaimMappings: apiserver.ClaimMappings{
 			Username: apiserver.PrefixedClaimOrExpression{Claim: usernameClaim, Prefix: &prefix},
+			Groups:   apiserver.PrefixedClaimOrExpression{Claim: "groups", Prefix: &prefix},
 		},
 	}})
 	must(err, "authenticator")
@@ -67,6 +68,14 @@ func nameIn(authenticate authenticator.Token, token string) string {
 	return response.User.GetName()
 }
 
+func groupsIn(authenticate authenticator.Token, token string) string {
+	response, found, err := authenticate.AuthenticateToken(ctx, token)
+	if err != nil || !found {
+		return fmt.Sprint("refused: ", err)
+	}
+	return strings.Join(response.User.GetGroups(), " ")
+}
+
 func main() {
 	info, _ := debug.ReadBuildInfo()
 	for _, module := range info.Deps {
@@ -78,7 +87,7 @@ func main() {
 	helper := oauth2.Config{
 		ClientID:    clientID,
 		RedirectURL: os.Getenv("APP"),
-		Scopes:      []string{"openid", "email", "offline_access"},
+		Scopes:      []string{"openid", "email", "groups", "offline_access"},
 		Endpoint: oauth2.Endpoint{
 			AuthURL:   issuer + "/oauth/authorize",
 			TokenURL:  issuer + "/oauth/token",
@@ -97,6 +106,9 @@ func main() {
 	ok(name == "postern:usr_fixture_person_ida", "verifies an ID token, user by sub", name)
 	name = nameIn(byEmail, idToken)
 	ok(name == "postern:ida@example.com", "user by verified email", name)
+
+	groups := groupsIn(bySub, idToken)
+	ok(groups == "postern:admins postern:staff", "groups", groups)
 
 	parts := strings.Split(idToken, ".")
 	first := "A"
@@ -117,4 +129,6 @@ func main() {
 	idToken, _ = fresh.Extra("id_token").(string)
 	name = nameIn(byEmail, idToken)
 	ok(name == "postern:ida@example.com", "verifies the ID token of a refresh", name)
+	groups = groupsIn(byEmail, idToken)
+	ok(groups == "postern:admins postern:staff", "groups in that", groups)
 }
