@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { formOf, type Browser, type Page } from '../world/browser.ts';
 import { DAY, HOUR, moveClock, standingClock } from '../world/clock.ts';
-import { eachStore } from '../world/each-store.ts';
+import { eachStore, useWorld } from '../world/each-store.ts';
 import { runCli } from '../world/process.ts';
 import { PASSWORDS, PEOPLE, type World } from '../world/world.ts';
 import { createAccountStates } from '../../src/users/account-state.ts';
@@ -16,7 +16,7 @@ const FAR = {
     sign_in: { account_failures: '100000/1m', address_failures: '100000/1m' },
   },
 };
-const OPTIONS = { config: FAR, rotationTimer: NEVER };
+const OPTIONS = { config: { ...FAR, lifetimes: { interaction: '1d' } }, rotationTimer: NEVER };
 const UNKNOWN_MAY = 80;
 
 const from = (address: string) => ({ 'x-forwarded-for': address });
@@ -52,11 +52,14 @@ const right = (world: World, more: Guess = {}) => guess(world, { password: PASSW
 const waitOf = ({ headers }: Page) => Number(headers.get('retry-after'));
 const isIn = (page: Page) => page.status === 200 && !page.text.includes('name="password"');
 
-/** Fails so often from unknown places, waiting as long as it takes. */
+/** Fails so often from unknown places, waiting as long as it takes. A sign-in page lasts for a day. */
 async function failElsewhere(world: World, times: number, username = 'alice'): Promise<void> {
-  for (let count = 0; count < times; count += 1) {
+  let { browser, page } = await open(world);
+  for (let count = 1; count <= times; count += 1) {
     moveClock(HOUR);
-    expect((await guess(world, { username })).status, `failure ${count + 1}`).toBe(401);
+    page = await browser.submit(page, '/login', { username, password: 'wrong' }, from(elsewhere()));
+    expect(page.status, `failure ${count}`).toBe(401);
+    if (count % 20 === 0) ({ browser, page } = await open(world));
   }
 }
 
@@ -199,66 +202,63 @@ eachStore(
   OPTIONS,
 );
 
-eachStore(
-  "LG-25: a stranger can't keep somebody out",
-  (world) => {
-    standingClock();
+describe("LG-25: a stranger can't keep somebody out", () => {
+  const world = useWorld(OPTIONS);
+  standingClock();
 
-    it('who signed in before from the browser, wherever it is now', async () => {
-      const laptop = newBrowser(world());
-      expect(isIn(await right(world(), { browser: laptop, address: '198.51.100.1' }))).toBe(true);
-      await failElsewhere(world(), UNKNOWN_MAY);
-      expect((await guess(world())).status).toBe(429);
-      // A device cookie of somebody else, one that was altered, and one that was made up help nobody.
-      const cookie = laptop.cookies.find(({ name }) => name === 'postern_device');
-      expect(cookie?.value).toMatch(/^[\w-]{22}\.\d+\.[\w-]{43}$/);
-      const bobs = newBrowser(world());
-      await guess(world(), { username: 'bob', password: PASSWORDS.bob, browser: bobs });
-      const planted = [
-        bobs.cookies.find(({ name }) => name === 'postern_device')?.value ?? '',
-        `${cookie?.value.slice(0, -1)}${cookie?.value.endsWith('A') ? 'B' : 'A'}`.replace(/^./, 'x'),
-        `${'A'.repeat(22)}.9999999999.${'A'.repeat(43)}`,
-        'x'.repeat(3000),
-      ];
-      for (const value of planted) {
-        const thief = newBrowser(world());
-        thief.setCookie({ name: 'postern_device', value, path: '/' });
-        expect((await right(world(), { browser: thief })).status, value.slice(0, 20)).toBe(429);
-      }
-      expect(isIn(await right(world(), { browser: laptop, address: elsewhere() }))).toBe(true);
-      // And with that the strangers' failures are over, too.
-      expect((await guess(world())).status).toBe(401);
-    });
+  it('who signed in before from the browser, wherever it is now', async () => {
+    const laptop = newBrowser(world());
+    expect(isIn(await right(world(), { browser: laptop, address: '198.51.100.1' }))).toBe(true);
+    await failElsewhere(world(), UNKNOWN_MAY);
+    expect((await guess(world())).status).toBe(429);
+    // A device cookie of somebody else, one that was altered, and one that was made up help nobody.
+    const cookie = laptop.cookies.find(({ name }) => name === 'postern_device');
+    expect(cookie?.value).toMatch(/^[\w-]{22}\.\d+\.[\w-]{43}$/);
+    const bobs = newBrowser(world());
+    await guess(world(), { username: 'bob', password: PASSWORDS.bob, browser: bobs });
+    const planted = [
+      bobs.cookies.find(({ name }) => name === 'postern_device')?.value ?? '',
+      `${cookie?.value.slice(0, -1)}${cookie?.value.endsWith('A') ? 'B' : 'A'}`.replace(/^./, 'x'),
+      `${'A'.repeat(22)}.9999999999.${'A'.repeat(43)}`,
+      'x'.repeat(3000),
+    ];
+    for (const value of planted) {
+      const thief = newBrowser(world());
+      thief.setCookie({ name: 'postern_device', value, path: '/' });
+      expect((await right(world(), { browser: thief })).status, value.slice(0, 20)).toBe(429);
+    }
+    expect(isIn(await right(world(), { browser: laptop, address: elsewhere() }))).toBe(true);
+    // And with that the strangers' failures are over, too.
+    expect((await guess(world())).status).toBe(401);
+  });
 
-    it('not even from the same address, beyond what it may fail with', async () => {
-      const laptop = newBrowser(world());
-      const address = '198.51.100.3';
-      expect(isIn(await right(world(), { browser: laptop, address }))).toBe(true);
-      for (let count = 0; count < 60; count += 1) await guess(world(), { address });
-      expect((await right(world(), { address })).status).toBe(429);
-      expect(isIn(await right(world(), { browser: laptop, address }))).toBe(true);
-    });
+  it('not even from the same address, beyond what it may fail with', async () => {
+    const laptop = newBrowser(world());
+    const address = '198.51.100.3';
+    expect(isIn(await right(world(), { browser: laptop, address }))).toBe(true);
+    for (let count = 0; count < 60; count += 1) await guess(world(), { address });
+    expect((await right(world(), { address })).status).toBe(429);
+    expect(isIn(await right(world(), { browser: laptop, address }))).toBe(true);
+  });
 
-    it('and a known browser is no place to guess from: ten failures, and it is a stranger’s; from a known address a new one is in', async () => {
-      const laptop = newBrowser(world());
-      const address = '198.51.100.2';
-      expect(isIn(await right(world(), { browser: laptop }))).toBe(true);
-      expect(isIn(await right(world(), { address }))).toBe(true);
-      await failElsewhere(world(), UNKNOWN_MAY);
-      expect((await right(world())).status).toBe(429);
-      for (let count = 0; count < 10; count += 1) {
-        expect((await guess(world(), { browser: laptop })).status, `guess ${count + 1}`).toBe(401);
-      }
-      expect((await right(world(), { browser: laptop })).status).toBe(429);
-      expect(isIn(await right(world(), { address }))).toBe(true);
-      await createAccountStates(world().openedStore.documents).update(PEOPLE.alice, {
-        attemptsSince: Date.now(),
-      });
-      expect(isIn(await right(world(), { browser: laptop }))).toBe(true);
+  it('and a known browser is no place to guess from: ten failures, and it is a stranger’s; from a known address a new one is in', async () => {
+    const laptop = newBrowser(world());
+    const address = '198.51.100.2';
+    expect(isIn(await right(world(), { browser: laptop }))).toBe(true);
+    expect(isIn(await right(world(), { address }))).toBe(true);
+    await failElsewhere(world(), UNKNOWN_MAY);
+    expect((await right(world())).status).toBe(429);
+    for (let count = 0; count < 10; count += 1) {
+      expect((await guess(world(), { browser: laptop })).status, `guess ${count + 1}`).toBe(401);
+    }
+    expect((await right(world(), { browser: laptop })).status).toBe(429);
+    expect(isIn(await right(world(), { address }))).toBe(true);
+    await createAccountStates(world().openedStore.documents).update(PEOPLE.alice, {
+      attemptsSince: Date.now(),
     });
-  },
-  OPTIONS,
-);
+    expect(isIn(await right(world(), { browser: laptop }))).toBe(true);
+  });
+});
 
 eachStore(
   'one password on many accounts',
@@ -299,147 +299,138 @@ eachStore(
   },
 );
 
-eachStore(
-  'LG-31: a crowd of unknown browsers',
-  (world) => {
-    it('is told that the service is busy, and trusted browsers sign in meanwhile', async () => {
-      const trusted = Array.from({ length: 10 }, () => newBrowser(world()));
-      for (const browser of trusted) expect(isIn(await right(world(), { browser }))).toBe(true);
-      const crowd: Awaited<ReturnType<typeof open>>[] = [];
-      while (crowd.length < 300) {
-        crowd.push(...(await Promise.all(Array.from({ length: 20 }, () => open(world())))));
-      }
-      const laptops = await Promise.all(trusted.map((browser) => open(world(), browser)));
-      const refused = crowd.map(async ({ browser, page }, index) =>
-        browser.submit(page, '/login', { username: `name ${index}`, password: 'wrong' }, from(elsewhere())),
-      );
-      const own = laptops.map(({ browser, page }) =>
-        browser.submit(page, '/login', { username: 'alice', password: PASSWORDS.alice }, from(elsewhere())),
-      );
-      const [answers, others] = await Promise.all([Promise.all(own), Promise.all(refused)]);
-      expect(answers.map(isIn)).toEqual(own.map(() => true));
-      expect(others.map(({ status }) => status)).toContain(503);
-    }, 120_000);
-  },
-  OPTIONS,
-);
-
-eachStore(
-  'LG-06: what was planted in a browser before a sign-in',
-  (world) => {
-    it('is worth nothing after it: the device is named anew, and the token of the form is for one step of one sign-in', async () => {
-      const attacker = newBrowser(world());
-      expect(
-        isIn(await guess(world(), { username: 'bob', password: PASSWORDS.bob, browser: attacker })),
-      ).toBe(true);
-      const planted = attacker.cookies.find(({ name }) => name === 'postern_device');
-      if (planted === undefined) throw new Error('no device cookie');
-      const before = newBrowser(world());
-      await right(world(), { browser: before });
-      const own = before.cookies.find(({ name }) => name === 'postern_device')?.value ?? '';
-
-      const victim = newBrowser(world());
-      victim.setCookie({ ...planted, value: `${own}~${planted.value}` });
-      const { page } = await open(world(), victim);
-      const loginToken = formOf(page, '/login').fields['csrf'] ?? '';
-      const consent = await victim.submit(
-        page,
-        '/login',
-        { username: 'alice', password: PASSWORDS.alice },
-        from(elsewhere()),
-      );
-      expect(isIn(consent)).toBe(true);
-      const entries = (victim.cookies.find(({ name }) => name === 'postern_device')?.value ?? '').split('~');
-      // A fresh name for alice, and what bob's browser had of bob.
-      expect(entries).toHaveLength(2);
-      expect(entries[0]).not.toBe(own);
-      expect(entries).not.toContain(own);
-      expect(entries[1]).toBe(planted.value);
-      const forged = await victim.submit(consent, '/consent', { csrf: loginToken });
-      expect(forged.status).toBe(403);
-      expect((await victim.submit(consent, '/consent')).url).toContain('code=');
-    });
-
-    it("can't be what the device cookie says after a failure, which says nothing", async () => {
-      const answer = await guess(world());
-      expect(answer.status).toBe(401);
-      expect(answer.headers.getSetCookie().filter((cookie) => cookie.includes('postern_device'))).toEqual([]);
-    });
-  },
-  OPTIONS,
-);
-
-eachStore(
-  'LG-25: the link of postern user enable --link',
-  (world) => {
-    standingClock();
-    const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
-
-    /** By the machine's own clock, so before a test moves the one of the world. */
-    async function linkFor(name: string): Promise<string> {
-      const done = await runCli(['user', 'enable', name, '--link', '--json', '--config', world().configFile]);
-      expect([done.code, done.stderr]).toEqual([0, '']);
-      const { link } = JSON.parse(done.stdout) as { readonly link: string };
-      expect(link).toMatch(/\/interaction\/trust\/[\w-]{43}$/);
-      expect(link.startsWith(`${world().issuer}/`)).toBe(true);
-      return link;
+describe('LG-31: a crowd of unknown browsers', () => {
+  const world = useWorld(OPTIONS);
+  it('is told that the service is busy, and trusted browsers sign in meanwhile', async () => {
+    const trusted = Array.from({ length: 10 }, () => newBrowser(world()));
+    for (const browser of trusted) expect(isIn(await right(world(), { browser }))).toBe(true);
+    const crowd: Awaited<ReturnType<typeof open>>[] = [];
+    while (crowd.length < 260) {
+      crowd.push(...(await Promise.all(Array.from({ length: 20 }, () => open(world())))));
     }
-    const isTrusted = ({ cookies }: Browser) => cookies.some(({ name }) => name === 'postern_device');
-    const tokenOf = (link: string) => link.slice(-43);
+    const laptops = await Promise.all(trusted.map((browser) => open(world(), browser)));
+    const refused = crowd.map(async ({ browser, page }, index) =>
+      browser.submit(page, '/login', { username: `name ${index}`, password: 'wrong' }, from(elsewhere())),
+    );
+    const own = laptops.map(({ browser, page }) =>
+      browser.submit(page, '/login', { username: 'alice', password: PASSWORDS.alice }, from(elsewhere())),
+    );
+    const [answers, others] = await Promise.all([Promise.all(own), Promise.all(refused)]);
+    expect(answers.map(isIn)).toEqual(own.map(() => true));
+    expect(others.map(({ status }) => status)).toContain(503);
+  }, 120_000);
+});
 
-    it('makes one browser of several at once a trusted one, and signs nobody in', async () => {
-      const link = await linkFor('alice');
-      const browsers = Array.from({ length: 6 }, () => newBrowser(world()));
-      const pages = await Promise.all(browsers.map((browser) => browser.open(link)));
-      for (const page of pages) {
-        expect([page.status, page.headers.get('cache-control')]).toEqual([200, 'no-store']);
-      }
-      expect(browsers.some(isTrusted)).toBe(false);
-      const answers = await Promise.all(
-        browsers.map((browser, index) => browser.submit(pages[index] as Page, tokenOf(link))),
-      );
-      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-      expect(answers.filter(({ status }) => status === 410)).toHaveLength(5);
-      const [trusted, ...more] = browsers.filter(isTrusted);
-      expect(more).toEqual([]);
-      expect((await newBrowser(world()).open(link)).status).toBe(410);
-      const silent = await trusted?.request(authorizationUrl(world(), 'web', { prompt: 'none' }));
-      expect(silent?.headers.get('location')).toContain('error=login_required');
-      expect(world().recorded.audit('browser_trusted')).toMatchObject([
-        { outcome: 'success', account_id: PEOPLE.alice, address: expect.any(String) },
-      ]);
-    });
+describe('LG-06: what was planted in a browser before a sign-in', () => {
+  const world = useWorld(OPTIONS);
+  it('is worth nothing after it: the device is named anew, and the token of the form is for one step of one sign-in', async () => {
+    const attacker = newBrowser(world());
+    expect(isIn(await guess(world(), { username: 'bob', password: PASSWORDS.bob, browser: attacker }))).toBe(
+      true,
+    );
+    const planted = attacker.cookies.find(({ name }) => name === 'postern_device');
+    if (planted === undefined) throw new Error('no device cookie');
+    const before = newBrowser(world());
+    await right(world(), { browser: before });
+    const own = before.cookies.find(({ name }) => name === 'postern_device')?.value ?? '';
 
-    it('is not used by another site, without the token of its page, or where it was made up', async () => {
-      const link = await linkFor('alice');
-      const browser = newBrowser(world());
-      const { action, fields } = formOf(await browser.open(link), tokenOf(link));
-      const send = (body: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>>) =>
-        browser.request(action, { method: 'POST', headers, body: new URLSearchParams(body).toString() });
-      expect((await send({}, FORM)).status).toBe(403);
-      expect((await send(fields, { ...FORM, origin: 'https://evil.example' })).status).toBe(403);
-      expect((await send(fields, { 'content-type': 'text/plain' })).status).toBe(415);
-      expect(isTrusted(browser)).toBe(false);
-      const made = `${world().issuer}/interaction/trust/${'A'.repeat(43)}`;
-      expect((await browser.open(made)).status).toBe(410);
-      expect((await send(fields, FORM)).status).toBe(200);
-      expect(isTrusted(browser)).toBe(true);
-    });
+    const victim = newBrowser(world());
+    victim.setCookie({ ...planted, value: `${own}~${planted.value}` });
+    const { page } = await open(world(), victim);
+    const loginToken = formOf(page, '/login').fields['csrf'] ?? '';
+    const consent = await victim.submit(
+      page,
+      '/login',
+      { username: 'alice', password: PASSWORDS.alice },
+      from(elsewhere()),
+    );
+    expect(isIn(consent)).toBe(true);
+    const entries = (victim.cookies.find(({ name }) => name === 'postern_device')?.value ?? '').split('~');
+    // A fresh name for alice, and what bob's browser had of bob.
+    expect(entries).toHaveLength(2);
+    expect(entries[0]).not.toBe(own);
+    expect(entries).not.toContain(own);
+    expect(entries[1]).toBe(planted.value);
+    const forged = await victim.submit(consent, '/consent', { csrf: loginToken });
+    expect(forged.status).toBe(403);
+    expect((await victim.submit(consent, '/consent')).url).toContain('code=');
+  });
 
-    it('lets a person in who has signed in nowhere yet, while unknown places are shut out; after a day it is dead', async () => {
-      const [link, late] = [await linkFor('bob'), await linkFor('alice')];
-      const laptop = newBrowser(world());
-      await laptop.submit(await laptop.open(link), tokenOf(link));
-      await failElsewhere(world(), UNKNOWN_MAY, 'bob');
-      moveClock(HOUR);
-      const own = { username: 'bob', password: PASSWORDS.bob };
-      expect((await guess(world(), own)).status).toBe(429);
-      expect(isIn(await guess(world(), { ...own, browser: laptop }))).toBe(true);
-      expect((await newBrowser(world()).open(late)).status).toBe(410);
-    });
-  },
-  OPTIONS,
-);
+  it("can't be what the device cookie says after a failure, which says nothing", async () => {
+    const answer = await guess(world());
+    expect(answer.status).toBe(401);
+    expect(answer.headers.getSetCookie().filter((cookie) => cookie.includes('postern_device'))).toEqual([]);
+  });
+});
+
+describe('LG-25: the link of postern user enable --link', () => {
+  const world = useWorld(OPTIONS);
+  standingClock();
+  const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+
+  /** By the machine's own clock, so before a test moves the one of the world. */
+  async function linkFor(name: string): Promise<string> {
+    const done = await runCli(['user', 'enable', name, '--link', '--json', '--config', world().configFile]);
+    expect([done.code, done.stderr]).toEqual([0, '']);
+    const { link } = JSON.parse(done.stdout) as { readonly link: string };
+    expect(link).toMatch(/\/interaction\/trust\/[\w-]{43}$/);
+    expect(link.startsWith(`${world().issuer}/`)).toBe(true);
+    return link;
+  }
+  const isTrusted = ({ cookies }: Browser) => cookies.some(({ name }) => name === 'postern_device');
+  const tokenOf = (link: string) => link.slice(-43);
+
+  it('makes one browser of several at once a trusted one, and signs nobody in', async () => {
+    const link = await linkFor('alice');
+    const browsers = Array.from({ length: 6 }, () => newBrowser(world()));
+    const pages = await Promise.all(browsers.map((browser) => browser.open(link)));
+    for (const page of pages) {
+      expect([page.status, page.headers.get('cache-control')]).toEqual([200, 'no-store']);
+    }
+    expect(browsers.some(isTrusted)).toBe(false);
+    const answers = await Promise.all(
+      browsers.map((browser, index) => browser.submit(pages[index] as Page, tokenOf(link))),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 410)).toHaveLength(5);
+    const [trusted, ...more] = browsers.filter(isTrusted);
+    expect(more).toEqual([]);
+    expect((await newBrowser(world()).open(link)).status).toBe(410);
+    const silent = await trusted?.request(authorizationUrl(world(), 'web', { prompt: 'none' }));
+    expect(silent?.headers.get('location')).toContain('error=login_required');
+    expect(world().recorded.audit('browser_trusted')).toMatchObject([
+      { outcome: 'success', account_id: PEOPLE.alice, address: expect.any(String) },
+    ]);
+  });
+
+  it('is not used by another site, without the token of its page, or where it was made up', async () => {
+    const link = await linkFor('alice');
+    const browser = newBrowser(world());
+    const { action, fields } = formOf(await browser.open(link), tokenOf(link));
+    const send = (body: Readonly<Record<string, string>>, headers: Readonly<Record<string, string>>) =>
+      browser.request(action, { method: 'POST', headers, body: new URLSearchParams(body).toString() });
+    expect((await send({}, FORM)).status).toBe(403);
+    expect((await send(fields, { ...FORM, origin: 'https://evil.example' })).status).toBe(403);
+    expect((await send(fields, { 'content-type': 'text/plain' })).status).toBe(415);
+    expect(isTrusted(browser)).toBe(false);
+    const made = `${world().issuer}/interaction/trust/${'A'.repeat(43)}`;
+    expect((await browser.open(made)).status).toBe(410);
+    expect((await send(fields, FORM)).status).toBe(200);
+    expect(isTrusted(browser)).toBe(true);
+  });
+
+  it('lets a person in who has signed in nowhere yet, while unknown places are shut out; after a day it is dead', async () => {
+    const [link, late] = [await linkFor('bob'), await linkFor('alice')];
+    const laptop = newBrowser(world());
+    await laptop.submit(await laptop.open(link), tokenOf(link));
+    await failElsewhere(world(), UNKNOWN_MAY, 'bob');
+    moveClock(HOUR);
+    const own = { username: 'bob', password: PASSWORDS.bob };
+    expect((await guess(world(), own)).status).toBe(429);
+    expect(isIn(await guess(world(), { ...own, browser: laptop }))).toBe(true);
+    expect((await newBrowser(world()).open(late)).status).toBe(410);
+  });
+});
 
 describe('the numbers', () => {
   it('LG-23: keep an account below a hundred failures in a row with one browser and one address known', async () => {

@@ -7,8 +7,9 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { freePort } from '../world/servers.ts';
 import { type Answer, authorize, machineToken, redeem, refresh, signIn } from '../world/flows.ts';
-import { runCli, startProcess, type ServiceProcess } from '../world/process.ts';
-import { writeWorldConfig, type World } from '../world/world.ts';
+import { startProcess, type ServiceProcess } from '../world/process.ts';
+import { postern, useEnvironment } from '../world/terminal.ts';
+import { seedStore, WORLD_ENV, writeWorldConfig, type World } from '../world/world.ts';
 
 const MAIN = path.resolve('dist/main.js');
 const UNLIMITED = 'unlimited';
@@ -17,12 +18,14 @@ let world: World;
 let service: ServiceProcess | undefined;
 const at = (...names: string[]) => path.join(world.folder, ...names);
 
+useEnvironment(() => WORLD_ENV);
 beforeEach(async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'postern-disk-'));
   const ports = [await freePort(), await freePort()] as const;
   const written = await writeWorldConfig(folder, {}, ports);
   const management = `http://127.0.0.1:${ports[1]}`;
   world = { ...written, folder, management, stop: () => Promise.resolve() };
+  await seedStore(world.configFile);
   service = await startProcess(world.configFile);
 });
 afterEach(async () => {
@@ -57,7 +60,7 @@ describe('a store whose disk is full', () => {
     });
     // Machine tokens need no write.
     await machineToken(world);
-    const diagnosis = await runCli(['doctor', '--json', '--config', world.configFile]);
+    const diagnosis = await postern(['doctor', '--json', '--config', world.configFile]);
     const { findings } = JSON.parse(diagnosis.stdout) as { readonly findings: readonly object[] };
     expect(findings.filter((one) => 'advice' in one)).toEqual([
       expect.objectContaining({
@@ -149,7 +152,7 @@ describe('RD-10: a code or a token that is used on a full disk', () => {
 
 describe('a store whose files are not those that the service has open', () => {
   it('is not ready when a backup is put in its place', async () => {
-    await runCli(['store', 'backup', at('copy'), '--config', world.configFile]);
+    await postern(['store', 'backup', at('copy'), '--config', world.configFile]);
     await rename(at('data'), at('lost'));
     await cp(at('copy'), at('data'), { recursive: true });
     expect(await readiness()).toEqual(notReady(REPLACED));
@@ -159,7 +162,7 @@ describe('a store whose files are not those that the service has open', () => {
   });
 
   it('is not ready when an older copy is written over its file', async () => {
-    await runCli(['store', 'backup', at('copy'), '--config', world.configFile]);
+    await postern(['store', 'backup', at('copy'), '--config', world.configFile]);
     await signIn(world);
     expect(await readiness()).toEqual(READY);
     await cp(at('copy', 'data.mdb'), at('data', 'data.mdb'));
@@ -176,7 +179,7 @@ describe('a store whose files are not those that the service has open', () => {
       ['store', 'stats'],
       ['client', 'list'],
     ]) {
-      codes.push((await runCli([...verb, '--config', world.configFile])).code);
+      codes.push((await postern([...verb, '--config', world.configFile])).code);
     }
     expect(codes).toEqual([1, 1, 1, 0]);
     await expect(rename(at('data'), at('made'))).rejects.toThrow('ENOENT');
@@ -224,12 +227,12 @@ describe('a lock file that the service may not open', () => {
   });
 
   it.runIf(isRoot)('is not left behind by a command that root runs after a restore', async () => {
-    await runCli(['store', 'backup', at('copy'), '--config', world.configFile]);
+    await postern(['store', 'backup', at('copy'), '--config', world.configFile]);
     await service?.end();
     await rm(at('data'), { recursive: true });
     await cp(at('copy'), at('data'), { recursive: true });
     await giveToNobody(world.folder);
-    expect((await runCli(['store', 'stats', '--config', world.configFile])).code).toBe(0);
+    expect((await postern(['store', 'stats', '--config', world.configFile])).code).toBe(0);
     expect((await stat(at('data', 'lock.mdb'))).uid).toBe(NOBODY);
     service = await startProcess(world.configFile, [...asNobody, process.execPath, MAIN]);
     expect(await readiness()).toEqual(READY);

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { KEYS_COLLECTION, RING_ID } from '../../src/keys/ring-document.ts';
 import { toKekId } from '../../src/keys/vault.ts';
 import { openStore } from '../../src/store/open.ts';
@@ -13,20 +13,34 @@ import { freePort } from '../world/servers.ts';
 import type { Browser } from '../world/browser.ts';
 import { authorize, introspect, machineToken, refresh, signIn } from '../world/flows.ts';
 import { runCli, type ServiceProcess, startProcess } from '../world/process.ts';
-import { WORLD_ENV, type World, writeWorldConfig } from '../world/world.ts';
+import { postern, useEnvironment } from '../world/terminal.ts';
+import { seedStore, WORLD_ENV, type World, writeWorldConfig } from '../world/world.ts';
 import { publishedKids, withKeys } from './nodes.ts';
 
+let sample: string;
 let folder: string;
 let ports: readonly [number, number];
 let running: ServiceProcess | undefined;
+useEnvironment(() => WORLD_ENV);
+beforeAll(async () => {
+  sample = await mkdtemp(path.join(tmpdir(), 'postern-sealed-sample-'));
+  ports = [await freePort(), await freePort()];
+  await seedStore((await writeWorldConfig(sample, {}, ports)).configFile);
+});
+afterAll(() => rm(sample, { recursive: true, force: true }));
 beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'postern-sealed-'));
-  ports = [await freePort(), await freePort()];
 });
 afterEach(async () => {
   await stop();
   await rm(folder, { recursive: true, force: true });
 });
+
+/** A store as a first start leaves it, and its configuration file. */
+async function copyStore(): Promise<string> {
+  await cp(path.join(sample, 'data'), path.join(folder, 'data'), { recursive: true });
+  return (await writeWorldConfig(folder, {}, ports)).configFile;
+}
 
 /** Ends what runs, and starts the same installation with these settings. */
 async function start(config: Readonly<Record<string, unknown>> = {}): Promise<World> {
@@ -76,6 +90,7 @@ function changeRing(change: (value: string) => string): Promise<boolean> {
 
 describe('a start on stored keys that are not as they were', () => {
   it('KY-15: refuses a wrong encryption key by name, makes no new key, and starts with the right one', async () => {
+    await copyStore();
     const kids = await publishedKids(await start());
     await stop();
     const before = await storedRing();
@@ -88,15 +103,13 @@ describe('a start on stored keys that are not as they were', () => {
   });
 
   it('KY-16: refuses a ring with one character changed', async () => {
-    await start();
-    await stop();
+    await copyStore();
     await changeRing((value) => value.replace('"generation\\":1', '"generation\\":2'));
     expect(await startFails()).toMatch(/the key ring \(.*\) was altered/);
   });
 
   it('KY-16: refuses private parts of two kids that changed places', async () => {
-    await start();
-    await stop();
+    await copyStore();
     await changeRing((value) => {
       const [a = '', b = ''] = [...value.matchAll(/\\"sealed\\":\\"([^\\]+)\\"/g)].map(
         ([, sealed]) => sealed,
@@ -107,17 +120,15 @@ describe('a start on stored keys that are not as they were', () => {
   });
 
   it('KY-16: refuses an older ring that was put back through the store', async () => {
-    const { configFile } = await start();
-    await stop();
+    const configFile = await copyStore();
     const old = (await storedRing())?.value ?? '';
-    expect((await runCli(['keys', 'rotate', '--config', configFile])).code).toBe(0);
+    expect((await postern(['keys', 'rotate', '--config', configFile])).code).toBe(0);
     await changeRing(() => old);
     expect(await startFails()).toContain('an older key ring was put back');
   });
 
   it('KY-09: refuses a store that lost its ring, and never publishes an empty set', async () => {
-    await start();
-    await stop();
+    await copyStore();
     await withStore(async ({ documents }) => {
       const { version = 0 } = (await documents.get(KEYS_COLLECTION, RING_ID)) ?? {};
       return documents.remove(KEYS_COLLECTION, RING_ID, version);
@@ -129,22 +140,24 @@ describe('a start on stored keys that are not as they were', () => {
 
 describe('a backup of the whole store', () => {
   it('is taken by the next start, when nothing ran while it was put back', async () => {
-    const { configFile, base } = await start();
+    const configFile = await copyStore();
+    const { base } = await start();
     const kids = await publishedKids({ base });
     await stop();
     await cp(path.join(folder, 'data'), path.join(folder, 'backup'), { recursive: true });
-    expect((await runCli(['keys', 'rotate', '--config', configFile])).code).toBe(0);
+    expect((await postern(['keys', 'rotate', '--config', configFile])).code).toBe(0);
     expect(await publishedKids(await start())).toHaveLength(3);
     await stop();
     await rm(path.join(folder, 'data'), { recursive: true });
     await cp(path.join(folder, 'backup'), path.join(folder, 'data'), { recursive: true });
     expect(await publishedKids(await start())).toEqual(kids);
-    expect((await runCli(['keys', 'rotate', '--config', configFile])).code).toBe(0);
+    expect((await postern(['keys', 'rotate', '--config', configFile])).code).toBe(0);
   });
 });
 
 describe('the files of the store', () => {
   it('KY-18: hold no private part in the clear, nor any encryption key', async () => {
+    await copyStore();
     const world = await start();
     await machineToken(world, 'reports.read');
     const keySet = await withKeys(world, async ({ keyStore }) => keyStore.toKeySet(await keyStore.load()));
@@ -188,11 +201,11 @@ describe('a change of the encryption key', () => {
       await holds();
     }
     const list = async () => {
-      const { stdout } = await runCli(['keys', 'list', '--json', '--config', world.configFile]);
+      const { stdout } = await postern(['keys', 'list', '--json', '--config', world.configFile]);
       return JSON.parse(stdout) as { readonly needs_rewrap: boolean; readonly encryption_key: string };
     };
     expect(await list()).toMatchObject({ needs_rewrap: true });
-    const rewrap = () => runCli(['keys', 'rewrap', '--json', '--config', world.configFile]);
+    const rewrap = () => postern(['keys', 'rewrap', '--json', '--config', world.configFile]);
     expect(JSON.parse((await rewrap()).stdout)).toMatchObject({ signing_keys: 2, pepper: true });
     expect(JSON.parse((await rewrap()).stdout)).toMatchObject({ signing_keys: 0, pepper: false });
     const after = await list();

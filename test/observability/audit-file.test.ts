@@ -6,21 +6,24 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { freePort } from '../world/servers.ts';
 import { basic, machineToken, post, signIn } from '../world/flows.ts';
-import { runCli, startProcess } from '../world/process.ts';
+import { startProcess } from '../world/process.ts';
 import type { AuditRecord } from '../world/recorded-telemetry.ts';
-import { PASSWORDS, PEOPLE, WORLD_ENV, writeWorldConfig, type World } from '../world/world.ts';
+import { postern, useEnvironment } from '../world/terminal.ts';
+import { PASSWORDS, PEOPLE, seedStore, WORLD_ENV, writeWorldConfig, type World } from '../world/world.ts';
 
 let folder: string;
 let world: World;
 let managementPort: number;
 
-async function configure(config: Readonly<Record<string, unknown>>): Promise<void> {
+async function configure(config: Readonly<Record<string, unknown>>, hasKeys = true): Promise<void> {
   const ports = [await freePort(), await freePort()] as const;
   managementPort = ports[1];
   const written = await writeWorldConfig(folder, { config }, ports);
   world = { ...written, folder, management: '', stop: () => Promise.resolve() };
+  if (hasKeys) await seedStore(written.configFile);
 }
 
+useEnvironment(() => WORLD_ENV);
 beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'postern-audit-'));
 });
@@ -34,13 +37,13 @@ const recordsIn = async (file: string): Promise<AuditRecord[]> =>
 
 describe('CF-15: the audit trail in a file', () => {
   it('survives restarts, has what postern user does, and goes to a new file after logrotate', async () => {
-    await configure({ audit: 'file:audit/trail.jsonl' });
+    await configure({ audit: 'file:audit/trail.jsonl' }, false);
     const file = path.join(folder, 'audit', 'trail.jsonl');
     for (let start = 1; start <= 2; start += 1) {
       const service = await startProcess(world.configFile);
       await machineToken(world);
-      await runCli(['user', 'disable', 'bob', '--config', world.configFile]);
-      await runCli(['user', 'enable', 'bob', '--config', world.configFile]);
+      await postern(['user', 'disable', 'bob', '--config', world.configFile]);
+      await postern(['user', 'enable', 'bob', '--config', world.configFile]);
       expect((await service.end()).code).toBe(0);
     }
     const events = (await recordsIn(file)).map(({ event, action }) =>
@@ -138,7 +141,7 @@ describe('CF-15: the audit trail in a file', () => {
   it('says at its end that what waits is lost, and so does postern user', async () => {
     await configure({ audit: 'file:/dev/full' });
     const service = await startProcess(world.configFile);
-    const done = await runCli(['user', 'disable', 'bob', '--config', world.configFile]);
+    const done = await postern(['user', 'disable', 'bob', '--config', world.configFile]);
     expect([done.code, done.stderr]).toEqual([
       1,
       'it is done, but its audit record could not be written to /dev/full\n',
