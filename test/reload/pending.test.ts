@@ -5,11 +5,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
-import { runCli, type ServiceProcess, startProcess } from '../world/process.ts';
-import { writeWorldConfig } from '../world/world.ts';
+import { type ServiceProcess, startProcess } from '../world/process.ts';
+import { postern, useEnvironment } from '../world/terminal.ts';
+import { seedStore, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 
 type Pending = readonly { readonly setting: string; readonly problem?: string }[];
 type Finding = { readonly level: string; readonly name: string; readonly message: string };
+
+useEnvironment(() => WORLD_ENV);
 
 const LOST = /sealed with the encryption key [0-9a-f]{16}, which is not configured$/;
 
@@ -46,6 +49,7 @@ describe.each([
       ports,
     );
     const original = JSON.parse(await readFile(configFile, 'utf8')) as object;
+    await seedStore(configFile);
     service = await startProcess(configFile);
 
     async function change(settings: object): Promise<void> {
@@ -68,12 +72,12 @@ describe.each([
     }
 
     async function findings(): Promise<readonly string[]> {
-      const { stdout } = await runCli(['doctor', '--json', '--config', configFile]);
+      const { stdout } = await postern(['doctor', '--json', '--config', configFile]);
       const { findings: all } = JSON.parse(stdout) as { findings: readonly Finding[] };
       return all.filter(({ name }) => name === 'keys-refused').map(({ level, name }) => `${level} ${name}`);
     }
 
-    const check = () => runCli(['check', '--config', configFile]);
+    const check = () => postern(['check', '--config', configFile]);
     const seen = { timeout: 10_000, interval: 200 };
 
     expect(await pending()).toBeUndefined();

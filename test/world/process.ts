@@ -33,7 +33,7 @@ export async function startProcess(
   command: readonly string[] = [process.execPath, MAIN],
   cwd?: string,
 ): Promise<ServiceProcess> {
-  return startUntil('Postern is up.', [...command, 'serve', '--config', configFile], { cwd });
+  return startUntil('Postern is up.', [...command, 'serve', '--config', configFile], { cwd, env: COMPILED });
 }
 
 /** Any program, once it has printed `ready`. */
