@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/longest-first.ts';
 
 export default defineConfig({
   test: {
@@ -8,8 +9,8 @@ export default defineConfig({
         test: {
           name: 'suite',
           include: ['test/**/*.test.ts'],
-          // Two cores, and many tests that wait for servers: a third file at once fills the gaps.
-          maxWorkers: 3,
+          // Two cores, and half of the time waits for servers and deadlines: four files at once fill the gaps.
+          maxWorkers: 4,
           // A process takes one file after the other, with the modules that it has: importing them anew is a sixth of the work.
           isolate: false,
         },
@@ -26,6 +27,7 @@ export default defineConfig({
       },
     ],
     globalSetup: ['test/setup.ts'],
+    sequence: { sequencer: LongestFirst },
     // No test asserts speed by these: they end one that hangs, also on a busy machine.
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -63,9 +63,10 @@ export async function ensureServers(
 
 /**
  * Below those that the system gives to whoever connects, so that nobody takes one while its server restarts. A slice for each file
- * that runs at the same time. A Redis Cluster takes those 10,000 above, too.
+ * that runs at the same time. A Redis Cluster takes those 10,000 above,
+ * too, which end below 32,768.
  */
-const [FIRST_PORT, SLICE, SLICES] = [11_000, 3000, 3];
+const [FIRST_PORT, SLICE, SLICES] = [11_000, 2500, 4];
 
 /** Nothing listens on them yet, so they look free. */
 const named = new Set<number>();
