@@ -1,4 +1,4 @@
-// `postern keys`, as an operator runs it: the built command beside a running service on the embedded store.
+// `postern keys`, as an operator runs it, beside a running service on the embedded store.
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { calculateJwkThumbprint } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KeyReport } from '../../src/cli/keys.ts';
 import { freePort } from '../world/servers.ts';
-import { postern } from '../world/terminal.ts';
+import { postern, useEnvironment } from '../world/terminal.ts';
 import { runCli, type ServiceProcess, startProcess } from '../world/process.ts';
 import { WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { publishedKids } from './nodes.ts';
@@ -23,6 +23,7 @@ describe('postern keys', () => {
   let service: ServiceProcess;
   let output = '';
 
+  useEnvironment(() => WORLD_ENV);
   beforeAll(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'postern-keys-cli-'));
     ({ configFile, base } = await writeWorldConfig(folder, {}, [await freePort(), await freePort()]));
@@ -33,7 +34,7 @@ describe('postern keys', () => {
   });
 
   async function keys(...args: readonly string[]) {
-    const ended = await runCli(['keys', ...args, '--config', configFile]);
+    const ended = await postern(['keys', ...args, '--config', configFile]);
     output += ended.stdout + ended.stderr;
     return ended;
   }
@@ -60,7 +61,8 @@ describe('postern keys', () => {
   });
 
   it('list: says what each key is, what comes next, and when', async () => {
-    const { code, stdout, stderr } = await keys('list');
+    // Once as a process, as all verbs start.
+    const { code, stdout, stderr } = await runCli(['keys', 'list', '--config', configFile]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const [head = '', ...rows] = stdout.trimEnd().split('\n');
     expect(head.split(/ +/)).toEqual(['KID', 'STATE', 'NEXT', 'AT']);

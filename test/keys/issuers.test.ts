@@ -10,12 +10,14 @@ import { createVault } from '../../src/keys/vault.ts';
 import { openStore } from '../../src/store/open.ts';
 import { type RedisServer, freePort, startRedis } from '../world/servers.ts';
 import { introspect, machineToken, refresh, signIn } from '../world/flows.ts';
-import { runCli, startProcess } from '../world/process.ts';
+import { postern, useEnvironment } from '../world/terminal.ts';
 import { WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { type Node, publishedKids, readiness, startNode } from './nodes.ts';
 import { toStoreConfig } from './store-config.ts';
 
 const [OLD, NEW] = ['http://127.0.0.1:1/old', 'http://127.0.0.1:1/new'];
+
+useEnvironment(() => WORLD_ENV);
 
 describe.each(['lmdb', 'redis'] as const)('a store, on %s', (engine) => {
   let folder: string;
@@ -37,24 +39,22 @@ describe.each(['lmdb', 'redis'] as const)('a store, on %s', (engine) => {
   }
 
   async function startsOnce(issuer: string): Promise<void> {
-    const service = await startProcess(await write(issuer));
-    expect((await service.end()).code).toBe(0);
+    await (await startNode({ store, issuer })).stop();
   }
 
   async function isRefused(issuer: string, owner: string): Promise<void> {
-    const configFile = await write(issuer);
-    for (const args of [['serve'], ['keys', 'rotate']]) {
-      const { code, stdout, stderr } = await runCli([...args, '--config', configFile]);
-      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-      expect(stderr).toContain(`the store belongs to the issuer ${owner}, not to ${issuer}`);
-    }
+    const refusal = `the store belongs to the issuer ${owner}, not to ${issuer}`;
+    await expect(startNode({ store, issuer })).rejects.toThrow(refusal);
+    const { code, stdout, stderr } = await postern(['keys', 'rotate', '--config', await write(issuer)]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain(refusal);
   }
 
   it('belongs to the issuer that started first, and to another one once an operator says so', async () => {
     await startsOnce(OLD);
     await isRefused(NEW, OLD);
     await startsOnce(OLD);
-    const set = await runCli(['store', 'set-issuer', '--json', '--config', await write(NEW)]);
+    const set = await postern(['store', 'set-issuer', '--json', '--config', await write(NEW)]);
     expect([set.code, JSON.parse(set.stdout)]).toEqual([0, { issuer: NEW, before: OLD }]);
     await startsOnce(NEW);
     await isRefused(OLD, NEW);
@@ -105,7 +105,7 @@ describe('two issuers on one Redis', () => {
     await client.quit();
     expect(keys.filter((key) => !/^[ab]:postern:/.test(key))).toEqual([]);
     const stats = async (node: Node) =>
-      JSON.parse((await runCli(['store', 'stats', '--json', '--config', node.configFile])).stdout) as {
+      JSON.parse((await postern(['store', 'stats', '--json', '--config', node.configFile])).stdout) as {
         readonly counts: Readonly<Record<string, number>>;
       };
     expect((await stats(a)).counts).toMatchObject({ RefreshToken: 2 });

@@ -14,9 +14,9 @@ import { createTurns, keyStoreOf } from '../attack/attacker.ts';
 import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
 import { eachStore } from '../world/each-store.ts';
 import { basic, clientCredentials, get, introspect, machineToken, post } from '../world/flows.ts';
-import { type Ended, runCli, type ServiceProcess, startProcess } from '../world/process.ts';
+import { type Ended, runCli } from '../world/process.ts';
 import { listen } from '../world/recorded-telemetry.ts';
-import { WORLD_ENV, writeWorldConfig } from '../world/world.ts';
+import { seedStore, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { type Node, publishedKids, readiness, startNode } from './nodes.ts';
 import { toStoreConfig } from './store-config.ts';
 
@@ -32,7 +32,6 @@ describe.each(['lmdb', 'redis'] as const)('a start on part of the keys, on %s', 
   let folder: string;
   let ports: readonly [number, number];
   let redis: RedisServer | undefined;
-  let running: ServiceProcess | undefined;
   let store: string;
   beforeEach(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'postern-lost-'));
@@ -41,8 +40,6 @@ describe.each(['lmdb', 'redis'] as const)('a start on part of the keys, on %s', 
     store = redis?.url ?? `lmdb:${path.join(folder, 'data')}`;
   });
   afterEach(async () => {
-    await running?.end();
-    running = undefined;
     await redis?.stop();
     await rm(folder, { recursive: true, force: true });
   });
@@ -56,9 +53,9 @@ describe.each(['lmdb', 'redis'] as const)('a start on part of the keys, on %s', 
     return configFile;
   }
 
-  async function startOnce(which: 'own' | 'other' = 'own'): Promise<void> {
-    running = await startProcess(await write(which));
-    await running.end();
+  /** As a first start leaves it. */
+  async function fill(which: 'own' | 'other' = 'own'): Promise<void> {
+    await seedStore(await write(which));
   }
 
   async function startFails(): Promise<string> {
@@ -86,7 +83,7 @@ describe.each(['lmdb', 'redis'] as const)('a start on part of the keys, on %s', 
     withDocuments((opened) => opened.list(KEYS_COLLECTION), which);
 
   it('KY-27: refuses a ring without its pepper, and a pepper without its ring, and makes neither', async () => {
-    await startOnce();
+    await fill();
     const [pepper] = (await documents()).filter(({ id }) => id === PEPPER_ID);
     await withDocuments((opened) => remove(opened, PEPPER_ID));
     expect(await startFails()).toContain('the pepper is gone from the store');
@@ -98,8 +95,8 @@ describe.each(['lmdb', 'redis'] as const)('a start on part of the keys, on %s', 
   });
 
   it('KY-27: refuses a ring and a pepper that do not belong together', async () => {
-    await startOnce();
-    await startOnce('other');
+    await fill();
+    await fill('other');
     const foreign = (await documents('other')).find(({ id }) => id === PEPPER_ID);
     await withDocuments(async (opened) => {
       await remove(opened, PEPPER_ID);
@@ -109,7 +106,7 @@ describe.each(['lmdb', 'redis'] as const)('a start on part of the keys, on %s', 
   });
 
   it('KY-27: takes a store of the last version, and knows from then on what belongs together', async () => {
-    await startOnce();
+    await fill();
     await withDocuments(async (opened) => {
       const vault = createVault([Buffer.from(WORLD_ENV.TEST_ENCRYPTION_KEY, 'base64url')]);
       const found = await opened.get(KEYS_COLLECTION, RING_ID);
@@ -117,8 +114,9 @@ describe.each(['lmdb', 'redis'] as const)('a start on part of the keys, on %s', 
       await remove(opened, RING_ID);
       await opened.put(KEYS_COLLECTION, RING_ID, encodeRing(ring, 1, vault), 0);
     });
-    await startOnce();
-    await startOnce('other');
+    const issuer = `http://127.0.0.1:${ports[0]}`;
+    await (await startNode({ store, issuer, hasOwnKeys: true })).stop();
+    await fill('other');
     const foreign = (await documents('other')).find(({ id }) => id === PEPPER_ID);
     await withDocuments(async (opened) => {
       const { version = 0 } = (await opened.get(KEYS_COLLECTION, PEPPER_ID)) ?? {};
@@ -263,7 +261,8 @@ describe.each(['lmdb', 'redis'] as const)('new signing keys, on %s', (engine) =>
     let issuer: string | undefined;
     for (let start = 0; start < 2; start += 1) {
       const recorded = listen();
-      const node = await startNode({ store, telemetry: recorded.telemetry, ...(issuer && { issuer }) });
+      const telemetry = recorded.telemetry;
+      const node = await startNode({ store, telemetry, hasOwnKeys: true, ...(issuer && { issuer }) });
       issuer = node.issuer;
       const warnings = recorded.log.filter((line) =>
         /"level":40.*new signing keys were made.*void/.test(line),

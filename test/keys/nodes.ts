@@ -14,6 +14,7 @@ import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Telemetry } from '../../src/observability/telemetry.ts';
 import { freePort } from '../world/servers.ts';
+import { seedKeys } from '../world/seed-keys.ts';
 import { get } from '../world/flows.ts';
 import { WORLD_ENV, type World, writeWorldConfig } from '../world/world.ts';
 
@@ -26,6 +27,8 @@ export type NodeOptions = {
   readonly telemetry?: Telemetry;
   readonly env?: NodeJS.ProcessEnv;
   readonly config?: Readonly<Record<string, unknown>>;
+  /** It makes its keys itself; else an empty store gets some that this process has. */
+  readonly hasOwnKeys?: boolean;
 };
 
 export type Node = World & {
@@ -44,6 +47,11 @@ export async function startNode(options: NodeOptions = {}): Promise<Node> {
   const ports = [await freePort(), await freePort()] as const;
   const written = await writeWorldConfig(folder, options, ports);
   const config = await loadConfig(written.configFile, { env: { ...WORLD_ENV, ...options.env } });
+  if (options.hasOwnKeys !== true) {
+    const store = await openStore(config.store, options.now ?? now);
+    await seedKeys(config, store);
+    await store.close();
+  }
   const hand = handTimer();
   const service = await createServer(
     { config },
