@@ -31,5 +31,6 @@ export default defineConfig({
     // No test asserts speed by these: they end one that hangs, also on a busy machine.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000 } },
   },
 });

@@ -197,7 +197,7 @@ eachStore(
       expect((await guess(world(), { username: 'nobody-at-all' })).status).toBe(401);
       const locked = await right(world());
       expect([locked.status, waitOf(locked)]).toEqual([429, DAY]);
-    }, 120_000);
+    });
   },
   OPTIONS,
 );
@@ -318,7 +318,7 @@ describe('LG-31: a crowd of unknown browsers', () => {
     const [answers, others] = await Promise.all([Promise.all(own), Promise.all(refused)]);
     expect(answers.map(isIn)).toEqual(own.map(() => true));
     expect(others.map(({ status }) => status)).toContain(503);
-  }, 120_000);
+  });
 });
 
 describe('LG-06: what was planted in a browser before a sign-in', () => {

@@ -274,7 +274,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
       }
       expect(await isAlive(first, family)).toEqual(DEAD);
     }
-  }, 60_000);
+  });
 
   const RACES = rounds(500, 60);
 

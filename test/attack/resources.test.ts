@@ -240,7 +240,6 @@ eachStore(
         const browser = new Browser(world().issuer, world().base);
         await tryAll(client, true, (fields) => asPerson(world(), browser, client, fields));
       },
-      60_000,
     );
   },
   { config: { ...GENEROUS, resources: RESOURCES, clients: CLIENTS } },

@@ -118,7 +118,7 @@ describe('the store', () => {
       await flooded.stop();
       await server.stop();
     }
-  }, 60_000);
+  });
 
   it('AZ-30: keeps no long hint', async () => {
     const keys = await newKeys(async () => {

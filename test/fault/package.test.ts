@@ -48,7 +48,7 @@ describe('the packed package in an empty folder', () => {
       .filter((line) => line !== '' && !line.startsWith('npm '));
     // The one warning of a first start.
     expect(lines).toEqual([expect.stringContaining('new signing keys were made')]);
-  }, 120_000);
+  });
 });
 
 /** Packing builds, and a build replaces the dist/ that other tests run. */

@@ -30,4 +30,4 @@ it('keeps the order of bytes, however late they are', async () => {
   await proxy.close();
   server.close();
   expect(text.trim().split('\n').map(Number)).toEqual(Array.from({ length: COUNT }, (_, index) => index));
-}, 20_000);
+});

@@ -68,7 +68,7 @@ describe('nodes whose clocks are four minutes apart', () => {
     for (const name of ['sign in', 'redeem', 'refresh', 'revoke', 'introspect', 'machine token']) {
       expect(history.counts[`${name} done`], text).toBeGreaterThan(0);
     }
-  }, 30_000);
+  });
 
   it('RD-28: agree on what came before a person was signed out everywhere, and on what came after', async () => {
     const before = await Promise.all(fleet.worlds.map(signInAt));
@@ -84,7 +84,7 @@ describe('nodes whose clocks are four minutes apart', () => {
     for (const { access_token: token } of after) {
       for (const world of fleet.worlds) expect((await userinfo(world, String(token))).status).toBe(200);
     }
-  }, 30_000);
+  });
 
   it('RD-28: agree on which key signs, also right after one was taken out of use', async () => {
     const signers = async () =>
@@ -100,7 +100,7 @@ describe('nodes whose clocks are four minutes apart', () => {
     expect(fresh).not.toBe(leaked);
     expect(await signers()).toEqual([fresh, fresh, fresh]);
     for (const world of fleet.worlds) expect((await publishedKids(world))[0]).toBe(fresh);
-  }, 30_000);
+  });
 
   it('RD-28: each of them says by how much it is off', () => {
     const said = fleet.nodes.map(

@@ -55,5 +55,4 @@ it.skipIf(PREVIOUS === '')(
       expect(history.counts[`${name} done`], text).toBeGreaterThan(0);
     }
   },
-  90_000,
 );

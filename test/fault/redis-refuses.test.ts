@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { MACHINE_MS } from '../world/clock.ts';
 import { ask, until } from '../world/redis-groups.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import { signIn } from '../world/flows.ts';
@@ -69,7 +70,7 @@ describe('a Redis that takes no writes is not ready', () => {
     await place.raw.bgsave();
     await vi.waitFor(async () => {
       expect(await place.raw.info('persistence')).toContain('rdb_last_bgsave_status:ok');
-    });
+    }, MACHINE_MS);
     await expectOver(problem);
     await rm(path.join(tmpdir(), `${path.basename(folder)}.rdb`));
   });
@@ -110,7 +111,7 @@ describe('a Redis that answers with an error', () => {
     await raw.bgrewriteaof();
     await vi.waitFor(async () => {
       expect(await raw.info('persistence')).toMatch(/aof_base_size:\d{6}/);
-    });
+    }, MACHINE_MS);
     await server.kill();
     await server.restart(['--key-load-delay', '20000']);
     await vi.waitFor(
@@ -168,5 +169,5 @@ describe('a Redis whose writes must be confirmed', () => {
     expect(await gauge(world)).toBe('0');
     await replica.restart();
     await vi.waitFor(async () => expect((await readiness(world)).status).toBe(200), { timeout: 30_000 });
-  }, 60_000);
+  });
 });

@@ -47,4 +47,4 @@ it('a lost quorum is a line of the log, a metric and a finding of the doctor, an
   );
   expect((await readiness(world)).status).toBe(200);
   await signIn(world);
-}, 60_000);
+});

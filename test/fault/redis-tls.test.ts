@@ -105,7 +105,7 @@ describe.each([
         () => false,
       ),
     );
-  }, 60_000);
+  });
 });
 
 async function killMaster(group: RedisGroup): Promise<RedisServer> {

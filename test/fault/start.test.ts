@@ -145,7 +145,7 @@ describe('the service as a process', () => {
     expect(lines).toEqual([
       expect.stringMatching(/^postern needs Node.js 22.18 .* this is 20.19.0; .* install it$/),
     ]);
-  }, 120_000);
+  });
 
   it('refuses to start with another encryption key than the one its keys are sealed with', async () => {
     const here = await world();

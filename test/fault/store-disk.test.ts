@@ -131,7 +131,7 @@ describe('RD-10: a code or a token that is used on a full disk', () => {
     const isOfLmdb = (line: string) => /^Write error: [^{]+$/.test(line);
     expect(lines.filter((line) => !line.startsWith('{') && !isOfLmdb(line))).toEqual([]);
     expect(lines.join('\n')).not.toContain('see commitError');
-  }, 60_000);
+  });
 
   it('a code whose exchange was answered with 503 is exchanged all the same, five times', async () => {
     let authorized = await authorize(world);
@@ -147,7 +147,7 @@ describe('RD-10: a code or a token that is used on a full disk', () => {
       expect((await redeem(world, authorized)).body['error']).toBe('invalid_grant');
       authorized = await authorize(world);
     }
-  }, 60_000);
+  });
 });
 
 describe('a store whose files are not those that the service has open', () => {

@@ -86,7 +86,7 @@ describe('on Redis, commands', () => {
       userinfo: 5,
       refresh: 10,
     });
-  }, 60_000);
+  });
 });
 
 describe('on lmdb', () => {
@@ -135,7 +135,7 @@ describe('on lmdb', () => {
       userinfo: 0,
       refresh: 1,
     });
-  }, 60_000);
+  });
 
   it('reads are no more than these', async () => {
     const count: Count = async (act) => {
@@ -151,5 +151,5 @@ describe('on lmdb', () => {
       userinfo: 3,
       refresh: 3,
     });
-  }, 60_000);
+  });
 });

@@ -42,7 +42,7 @@ eachStore(
         await expectCode(world, pages[1], right, round);
         await tabs.expectIntact(round);
       }
-    }, 120_000);
+    });
 
     it('two tabs of a new browser both get a code that works, whatever they ask to allow first', async () => {
       const world = running();
@@ -56,7 +56,7 @@ eachStore(
         const pages = await Promise.all(urls.map((url) => browser.request(url)));
         for (const [index, client] of clients.entries()) await expectCode(world, pages[index], client, round);
       }
-    }, 120_000);
+    });
 
     it('a page that comes back twice at once gives one code that works, in 100 rounds', async () => {
       const world = running();
@@ -72,7 +72,7 @@ eachStore(
         await expectCode(world, won[0], 'web', round);
         await tabs.expectIntact(round);
       }
-    }, 120_000);
+    });
   },
   { config: GENEROUS },
 );

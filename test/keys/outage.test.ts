@@ -3,7 +3,7 @@ import { decodeProtectedHeader } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rotateByHand } from '../../src/keys/ring-actions.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
-import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
+import { MACHINE_MS, MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { clientCredentials, get, introspect, machineToken, refresh, signIn } from '../world/flows.ts';
 import { type Node, publishedKids, readiness, startNode, withKeys } from './nodes.ts';
 
@@ -47,13 +47,17 @@ describe('a node without its store', () => {
     expect((await readiness(node)).problems).toContain(UNSURE);
 
     redis.resume();
-    await expect.poll(() => introspect(node, before), { timeout: 5000 }).toEqual({ active: false });
+    await expect
+      .poll(() => introspect(node, before), { timeout: 5000 + MACHINE_MS })
+      .toEqual({ active: false });
     async function recovers(): Promise<number> {
       await node.turn();
       return (await clientCredentials(node, { scope: 'reports.read' })).status;
     }
-    await expect.poll(recovers, { timeout: 5000 }).toBe(200);
-    await expect.poll(() => readiness(node), { timeout: 5000 }).toEqual({ status: 200, problems: [] });
+    await expect.poll(recovers, { timeout: 5000 + MACHINE_MS }).toBe(200);
+    await expect
+      .poll(() => readiness(node), { timeout: 5000 + MACHINE_MS })
+      .toEqual({ status: 200, problems: [] });
   });
 });
 

@@ -141,7 +141,7 @@ describe('deploy/prometheus/alerts.yaml', () => {
   beforeAll(async () => {
     metrics = await (await fetch(`${world().management}/metrics`)).text();
     promtool = await findPromtool();
-  }, 120_000);
+  });
 
   async function run(tests: readonly object[]): Promise<string> {
     const folder = mkdtempSync(path.join(tmpdir(), 'postern-alerts-'));

@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { MACHINE_MS } from '../world/clock.ts';
 import { freePort } from '../world/servers.ts';
 import { basic, machineToken, post, signIn } from '../world/flows.ts';
 import { startProcess } from '../world/process.ts';
@@ -66,7 +67,7 @@ describe('CF-15: the audit trail in a file', () => {
     const service = await startProcess(world.configFile);
     await rename(file, `${file}.1`);
     process.kill(service.pid, 'SIGHUP');
-    await vi.waitFor(async () => expect(await readFile(file, 'utf8')).toBe(''));
+    await vi.waitFor(async () => expect(await readFile(file, 'utf8')).toBe(''), MACHINE_MS);
     await machineToken(world);
     await service.end();
     expect((await recordsIn(file)).map(({ event }) => event)).toEqual(['token_issued', 'service_stopped']);
@@ -81,7 +82,7 @@ describe('CF-15: the audit trail in a file', () => {
       await rename(path.join(folder, 'audit'), old);
       await writeFile(path.join(folder, 'audit'), 'in the way');
       process.kill(service.pid, 'SIGHUP');
-      await vi.waitFor(() => expect(service.stderr()).toContain('could not be opened again'), 5000);
+      await vi.waitFor(() => expect(service.stderr()).toContain('could not be opened again'), MACHINE_MS);
       await machineToken(world);
       expect((await service.end()).code).toBe(0);
       const events = (await recordsIn(path.join(old, 'trail.jsonl'))).map(({ event }) => event);
@@ -121,18 +122,21 @@ describe('CF-15: the audit trail in a file', () => {
       const metrics = await (await fetch(`http://127.0.0.1:${managementPort}/metrics`)).text();
       return Number(/^postern_lines_waiting_bytes\{to="audit"\} (\d+)/m.exec(metrics)?.[1]);
     };
-    await vi.waitFor(async () => expect(await waiting()).toBe(0));
+    await vi.waitFor(async () => expect(await waiting()).toBe(0), MACHINE_MS);
     // Every user may limit their own process; for a file it is as a full disk.
     limitFiles('0');
     for (let count = 0; count < 3; count += 1) await machineToken(world);
     const failure = "the audit trail can't be written: its records wait in memory";
-    await vi.waitFor(() => expect(service.stderr()).toContain(failure), 5000);
+    await vi.waitFor(() => expect(service.stderr()).toContain(failure), MACHINE_MS);
     expect(service.stderr()).toContain('EFBIG');
     expect(service.stderr().split(failure)).toHaveLength(2);
     expect(await waiting()).toBeGreaterThan(700);
     limitFiles('unlimited');
-    await vi.waitFor(() => expect(service.stderr()).toContain('the audit trail is written again'), 5000);
-    expect(await waiting()).toBe(0);
+    await vi.waitFor(
+      () => expect(service.stderr()).toContain('the audit trail is written again'),
+      MACHINE_MS,
+    );
+    await vi.waitFor(async () => expect(await waiting()).toBe(0), MACHINE_MS);
     await service.end();
     const events = (await recordsIn(file)).map(({ event }) => event);
     expect(events.filter((event) => event === 'token_issued')).toHaveLength(3);
@@ -158,8 +162,9 @@ describe('CF-15: the audit trail in a file', () => {
     for (const gone of [file, path.dirname(file)]) {
       await rm(gone, { recursive: true });
       await machineToken(world);
-      await vi.waitFor(async () =>
-        expect((await recordsIn(file)).map(({ event }) => event)).toEqual(['token_issued']),
+      await vi.waitFor(
+        async () => expect((await recordsIn(file)).map(({ event }) => event)).toEqual(['token_issued']),
+        MACHINE_MS,
       );
     }
     await service.end();

@@ -78,5 +78,4 @@ it.each([
       await group.stop();
     }
   },
-  60_000,
 );

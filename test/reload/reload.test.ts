@@ -64,7 +64,7 @@ describe('a changed configuration', () => {
     }
     baseline = await Promise.all(worlds.map(async (world) => (await status(world)).hash));
     original = JSON.parse(await readFile(worlds[0]?.configFile ?? '', 'utf8')) as File;
-  }, 60_000);
+  });
   afterAll(async () => {
     await Promise.all(services.map((service) => service.end()));
     await redis.stop();
@@ -427,5 +427,5 @@ describe('a changed configuration', () => {
       expect(new Set(added().at(-1)?.['published'] as string[])).toEqual(new Set(keys.map(({ kid }) => kid)));
       expect(keys.map(({ kid }) => kid)).toContain(added().at(-1)?.['kid']);
     }
-  }, 60_000);
+  });
 });

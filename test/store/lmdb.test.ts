@@ -8,6 +8,7 @@ import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { MACHINE_MS } from '../world/clock.ts';
 import { openLmdb } from '../../src/store/lmdb/lmdb-store.ts';
 import { openTables } from '../../src/store/lmdb/tables.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
@@ -186,12 +187,12 @@ describe('the sweep of the lmdb store', () => {
     const none = { records: 0, aliases: 0, grants: 0, counters: 0 };
     await vi.waitFor(
       () => expect(rowsOf()).toEqual({ ...none, tombstones: 1, expiry: 1, documents: 1 }),
-      5000,
+      MACHINE_MS,
     );
     clock.forward(60_000);
     await vi.waitFor(
       () => expect(rowsOf()).toEqual({ ...none, tombstones: 0, expiry: 0, documents: 1 }),
-      5000,
+      MACHINE_MS,
     );
     await beside.close();
     await store.close();
@@ -211,7 +212,7 @@ describe('the sweep of the lmdb store', () => {
         ),
       );
       clock.forward(10_000);
-      await vi.waitFor(() => expect(members()).toBe(0), 5000);
+      await vi.waitFor(() => expect(members()).toBe(0), MACHINE_MS);
     }
     await beside.close();
     await store.close();
@@ -311,7 +312,7 @@ describe('a data file that ends before its last pages, which are free', () => {
     await Promise.all(writers.map(exitOf));
     await (await openLmdb({ folder, now: Date.now })).close();
     await store.close();
-  }, 60_000);
+  });
 });
 
 describe('a full disk', () => {

@@ -104,7 +104,7 @@ describe('the redis store on a Cluster', () => {
     await replica.restart();
     await until('it is back', async () => (await use(await save())) === 'consumed');
     expect(new Set(await Promise.all(keys.map(use)))).toEqual(new Set(['consumed']));
-  }, 60_000);
+  });
 });
 
 /** Nobody knows whether it was done. */

@@ -61,7 +61,7 @@ it('RD-18: a replica that joined must confirm too', async () => {
   await sleep(LOOKED_MS);
   joined.pause();
   await expect(store.records.revokeGrant(uniqueName(), 600)).rejects.toBeInstanceOf(StoreUnavailable);
-}, 30_000);
+});
 
 it('RD-18: nothing is used up while a replica is frozen and still connected', async () => {
   const replica = await addReplica();
@@ -74,7 +74,7 @@ it('RD-18: nothing is used up while a replica is frozen and still connected', as
   await expect(use(key)).rejects.toBeInstanceOf(StoreUnavailable);
   replica.resume();
   await isUsed(key);
-}, 30_000);
+});
 
 it('RD-18: nothing is used up while there are fewer replicas than the URL asks for', async () => {
   await addReplica();
@@ -83,4 +83,4 @@ it('RD-18: nothing is used up while there are fewer replicas than the URL asks f
   await expect(use(key)).rejects.toBeInstanceOf(StoreUnavailable);
   await addReplica();
   await isUsed(key);
-}, 30_000);
+});

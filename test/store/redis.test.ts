@@ -292,7 +292,7 @@ describe('the redis store in an outage', () => {
         () => certain++,
         () => uncertain++,
       );
-      await vi.waitFor(() => far.ping(), { timeout: 2000, interval: 5 });
+      await vi.waitFor(() => far.ping(), { timeout: 2000 + MACHINE_MS, interval: 5 });
     }
     const counted = (await store.counters.read('n'))?.count ?? 0;
     expect(certain).toBeGreaterThan(0);

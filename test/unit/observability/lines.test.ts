@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { MACHINE_MS } from '../../world/clock.ts';
 import { Lines } from '../../../src/observability/lines.ts';
 
 let folder: string;
@@ -37,10 +38,10 @@ describe('lines in a file', () => {
     const to = path.join(folder, 'audit.jsonl');
     const lines = new Lines({ to, onLost: () => undefined });
     lines.write('before\n');
-    await vi.waitFor(() => expect(readFileSync(to, 'utf8')).toBe('before\n'));
+    await vi.waitFor(() => expect(readFileSync(to, 'utf8')).toBe('before\n'), MACHINE_MS);
     renameSync(to, `${to}.1`);
     lines.write('between\n');
-    await vi.waitFor(() => expect(readFileSync(`${to}.1`, 'utf8')).toBe('before\nbetween\n'));
+    await vi.waitFor(() => expect(readFileSync(`${to}.1`, 'utf8')).toBe('before\nbetween\n'), MACHINE_MS);
     lines.reopen();
     lines.write('after\n');
     await lines.close();

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { MACHINE_MS } from '../../world/clock.ts';
 import { createViewsWatch } from '../../../src/views/watch-views.ts';
 
 it('views that changed after they were read and before they are watched are read again, once', async () => {
@@ -17,7 +18,7 @@ it('views that changed after they were read and before they are watched are read
   const watch = createViewsWatch({ onChange, onError: (error) => expect.fail(String(error)) });
   onTestFinished(() => watch.stop());
   await watch.follow(folder, readAt);
-  await vi.waitFor(() => expect(onChange).toHaveBeenCalledOnce(), { timeout: 4000 });
+  await vi.waitFor(() => expect(onChange).toHaveBeenCalledOnce(), 4000 + MACHINE_MS);
   await delay(1000);
   expect(onChange).toHaveBeenCalledOnce();
 });
