@@ -1,6 +1,6 @@
 // Which machine tokens are active, for the engine's model of them and for the fast path of introspection.
 // policies/token-policies.ts decides which caller may know.
-import type { AccessTokens } from '../tokens/access-token.ts';
+import { type AccessTokens, isMachines } from '../tokens/access-token.ts';
 import type { Audience } from '../tokens/audience.ts';
 import type { RevokedTokens } from '../tokens/revoked-tokens.ts';
 import type { StillAllowed } from './policies/narrowed-scope.ts';
@@ -29,7 +29,7 @@ export function createMachineTokenFinder(
 ): FindMachineToken {
   return async function findMachineToken(jwt) {
     const claims = await tokens.verify(jwt);
-    if (claims === undefined || claims.sub !== claims.client_id) return undefined;
+    if (claims === undefined || !isMachines(claims)) return undefined;
     const { jti, client_id: clientId, scope, aud, iat, exp } = claims;
     if (await revoked.has(jti)) return undefined;
     const narrowed = scope === undefined ? undefined : stillAllowed(clientId, scope);

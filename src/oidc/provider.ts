@@ -38,6 +38,7 @@ import { createStillAllowed } from './policies/narrowed-scope.ts';
 import { createRecentApps, type RecentApps } from './recent-apps.ts';
 import { createRememberedConsents, type RememberedConsents } from './policies/remembered-consents.ts';
 import { createMachineTokenFinder } from './machine-tokens.ts';
+import { createPersonTokens } from './person-tokens.ts';
 import { fastClientCredentials, type FastClientCredentialsParts } from './fast/client-credentials.ts';
 import { fastIntrospection, type FastIntrospectionParts } from './fast/introspection.ts';
 import { logEvents } from './event-log.ts';
@@ -107,9 +108,6 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   const findMachineToken = createMachineTokenFinder(tokens, revoked, stillAllowed);
   const findLive: Accounts['findLive'] = (id, issued) => parts.accounts.findLive(id, issued);
   const tellOf = createTellOf({ audiences, claims, findClient, findLive });
-  const machines = { findClient, secrets, tokens, audiences, audit, findMachineToken, tellOf };
-  const fastAnswers = createFastAnswers({ ...parts, ...machines });
-
   const consents = createRememberedConsents({
     ...adapter,
     findLive,
@@ -155,23 +153,31 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     browsers,
     consents,
     recentApps,
-    fastAnswers,
+    fastAnswers: createFastAnswers({ ...parts, ...made, secrets, tokens, audit, findMachineToken }, provider),
     handle: (ctx, next) => inSpan('engine', {}, async () => handle(ctx, next)),
   };
 }
 
 type FastAnswersParts = Omit<FastClientCredentialsParts, 'findRefusal' | 'findDefault'> &
-  Omit<FastIntrospectionParts, 'issuer'> &
-  Pick<EngineParts, 'config'>;
+  Omit<FastIntrospectionParts, 'withPersonToken'> &
+  Pick<EngineParts, 'config' | 'adapter'>;
 
-function createFastAnswers({ config, ...parts }: FastAnswersParts): ReadonlyMap<string, FastAnswer> {
-  // Without the grant, the engine knows no machine token either.
-  if (!config.features.clientCredentials) return new Map();
+function createFastAnswers(
+  { config, adapter, ...parts }: FastAnswersParts,
+  provider: Provider,
+): ReadonlyMap<string, FastAnswer> {
+  const withPersonToken = createPersonTokens(provider, adapter.records);
+  const introspection = { ...parts, withPersonToken };
+  if (!config.features.clientCredentials) {
+    // Without the grant, the engine knows no machine token either.
+    const ofPeople = { ...introspection, findMachineToken: async () => undefined };
+    return new Map([[ENDPOINTS.introspection, fastIntrospection(ofPeople)]]);
+  }
   const findRefusal = createFindRefusal({ config, audiences: parts.audiences });
   const findDefault = createFindDefault(parts.audiences);
   return new Map([
     [ENDPOINTS.token, fastClientCredentials({ ...parts, findRefusal, findDefault })],
-    [ENDPOINTS.introspection, fastIntrospection({ ...parts, issuer: config.issuer })],
+    [ENDPOINTS.introspection, fastIntrospection(introspection)],
   ]);
 }
 

@@ -2,7 +2,7 @@
 // accounts and grants are checked elsewhere.
 import { createPrivateKey, sign as signData, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
-import { createLocalJWKSet, decodeJwt, errors, jwtVerify, type JWK } from 'jose';
+import { createLocalJWKSet, errors, jwtVerify, type JWK } from 'jose';
 import type { KeySet } from '../keys/key-set.ts';
 import { StoreUnavailable, type Clock } from '../store/store.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -55,10 +55,19 @@ export function createAccessTokens(issuer: string, keySet: KeySet, now: Clock): 
   // keys make another instance. Only time passes, which is asked each time; whether a token is still wanted isn't asked here at all.
   const verified = new Remembered<AccessTokenClaims>();
 
+  /** Each model of the engine asks about the same token at the same time. */
+  const verifying = new Map<string, Promise<AccessTokenClaims | undefined>>();
+
   async function verify(jwt: string): Promise<AccessTokenClaims | undefined> {
     const time = now();
     const known = verified.get(jwt);
     if (known !== undefined) return isCurrent(known, time) ? known : undefined;
+    const asked = verifying.get(jwt) ?? verifyAnew(jwt, time).finally(() => verifying.delete(jwt));
+    verifying.set(jwt, asked);
+    return asked;
+  }
+
+  async function verifyAnew(jwt: string, time: number): Promise<AccessTokenClaims | undefined> {
     if (!hasOneSpelling(jwt)) return undefined;
     try {
       const { payload } = await jwtVerify(jwt, verificationKeys, {
@@ -146,15 +155,7 @@ function hasOneSpelling(jwt: string): boolean {
   return Buffer.from(signature, 'base64url').toString('base64url') === signature;
 }
 
-/**
- * Whether an unverified token claims to be a client's own (`sub` is the client). Only picks the model that will verify
- * it; safe because a person's id (`usr_…`) is never a client_id.
- */
-export function claimsToBeMachineToken(jwt: string): boolean {
-  try {
-    const { sub, ['client_id']: clientId } = decodeJwt(jwt);
-    return sub !== undefined && sub === clientId;
-  } catch {
-    return false;
-  }
+/** Whether the token is a client's own: its subject is the client, whose id is never a person's (`usr_…`). */
+export function isMachines({ sub, client_id: clientId }: AccessTokenClaims): boolean {
+  return sub === clientId;
 }

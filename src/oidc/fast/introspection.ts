@@ -1,27 +1,48 @@
-// The answer to an API that asks about a live machine token (RFC 7662) and may hear of it. The engine's own answer is the reference,
+// The answer to an API that asks about a live access token (RFC 7662) and may hear of it. The engine's own answer is the reference,
 // and test/flow/plain-introspection.test.ts compares the two.
 import type { SecretComparison } from '../client-authentication.ts';
-import type { FindMachineToken, MachineToken } from '../machine-tokens.ts';
+import type { FindMachineToken } from '../machine-tokens.ts';
+import type { WithPersonToken } from '../person-tokens.ts';
 import type { TellOf } from '../policies/token-policies.ts';
 import { credentialsOf, type FastAnswer, peekForm } from './plain-request.ts';
 import type { FindClient } from '../clients.ts';
+import { type AccessTokens, isMachines } from '../../tokens/access-token.ts';
 
 /** A hint is only a hint: what is found is the same with any and with none (RFC 7662 §2.1). */
 const FIELDS = new Set(['token', 'token_type_hint', 'client_id', 'client_secret']);
 
 export type FastIntrospectionParts = {
-  readonly issuer: string;
   readonly findClient: FindClient;
   readonly secrets: SecretComparison;
+  readonly tokens: Pick<AccessTokens, 'issuer' | 'verify'>;
   readonly findMachineToken: FindMachineToken;
+  readonly withPersonToken: WithPersonToken;
   readonly tellOf: TellOf;
 };
 
 export function fastIntrospection(parts: FastIntrospectionParts): FastAnswer {
-  const { issuer, findClient, secrets, tellOf } = parts;
+  const { findClient, secrets, tokens, findMachineToken, withPersonToken, tellOf } = parts;
+  const { issuer } = tokens;
 
-  /** An outage is the engine's to answer. */
-  const findToken: FindMachineToken = (jwt) => parts.findMachineToken(jwt).catch(() => undefined);
+  async function describeMachines(jwt: string, caller: string) {
+    const token = await findMachineToken(jwt);
+    const told = token && (await tellOf(caller, { kind: 'ClientCredentials', ...token }, undefined));
+    // RFC 9068 §2.2: the subject of a client's own token is the client.
+    return token && told && { ...told, ...membersOf(token, issuer), sub: token.clientId };
+  }
+
+  const describePersons = (jwt: string, caller: string) =>
+    withPersonToken(jwt, async ({ token, grant }) => {
+      const told = await tellOf(caller, token, grant);
+      const subject = { active: true, sub: token.accountId };
+      return told && Object.assign(subject, token.extra, told, membersOf(token, issuer));
+    });
+
+  async function describe(jwt: string, caller: string) {
+    const claims = await tokens.verify(jwt);
+    if (claims === undefined) return undefined;
+    return isMachines(claims) ? describeMachines(jwt, caller) : describePersons(jwt, caller);
+  }
 
   return async function answerIntrospection(request, { clientAddress: address }) {
     const form = peekForm(request, FIELDS);
@@ -30,28 +51,35 @@ export function fastIntrospection(parts: FastIntrospectionParts): FastAnswer {
     const jwt = form?.['token'];
     if (credentials === undefined || caller === undefined || jwt === undefined) return undefined;
     const count = secrets.comparePlain({ endpoint: 'introspection', address }, caller, credentials.secret);
-    const token = count && (await findToken(jwt));
-    if (count === undefined || token === undefined) return undefined;
-    const told = await tellOf(caller.clientId, { kind: 'ClientCredentials', ...token }, undefined);
-    if (told === undefined) return undefined;
-    await count();
-    return describe(token, issuer);
+    // An outage is the engine's to answer.
+    const answer = count && (await describe(jwt, caller.clientId).catch(() => undefined));
+    if (answer !== undefined) await count?.();
+    return answer;
   };
 }
 
+type Members = {
+  readonly jti: string;
+  readonly clientId?: string | undefined;
+  readonly aud?: string | readonly string[] | undefined;
+  readonly scope?: string | undefined;
+  readonly iat: number;
+  readonly exp?: number | undefined;
+  readonly sid?: string | undefined;
+};
+
 /** RFC 7662 §2.2 */
-function describe({ clientId, jti, aud, scope, iat, exp }: MachineToken, issuer: string) {
+function membersOf({ clientId, jti, aud, scope, iat, exp, sid }: Members, issuer: string) {
   return {
     active: true,
     client_id: clientId,
     exp,
     iat,
+    sid,
     iss: issuer,
     jti,
     aud,
     scope: scope === '' ? undefined : scope,
     token_type: 'Bearer',
-    // RFC 9068 §2.2: the subject of a client's own token is the client.
-    sub: clientId,
   };
 }

@@ -2,7 +2,7 @@
 // code replay and refresh reuse stay the engine's own code, because the record is the engine's own.
 import { errors } from 'oidc-provider';
 import type { AccessTokens } from '../../tokens/access-token.ts';
-import { claimsToBeMachineToken } from '../../tokens/access-token.ts';
+import { isMachines } from '../../tokens/access-token.ts';
 import type { Audience, AudienceRules } from '../../tokens/audience.ts';
 import type { ModelClass } from './model.ts';
 import { jwtOf } from './presented-jwt.ts';
@@ -47,9 +47,9 @@ export function accessTokenModel(
 
     static override async find(value: unknown, options?: object) {
       const jwt = jwtOf(value);
-      if (jwt === undefined || claimsToBeMachineToken(jwt)) return undefined;
-      const claims = await tokens.verify(jwt);
-      const found = claims && (await super.find(claims.jti, options));
+      const claims = jwt === undefined ? undefined : await tokens.verify(jwt);
+      if (claims === undefined || isMachines(claims)) return undefined;
+      const found = await super.find(claims.jti, options);
       if (!found || found.clientId !== claims.client_id || found.accountId !== claims.sub) return undefined;
       found.aud = atUserinfo(claims.aud) ? undefined : claims.aud;
       return found;

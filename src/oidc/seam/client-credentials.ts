@@ -1,6 +1,5 @@
 // Machine tokens: a signed JWT and nothing stored. Issuing one asks the store nothing; revoking one writes a deny record.
 import type { AccessTokens } from '../../tokens/access-token.ts';
-import { claimsToBeMachineToken } from '../../tokens/access-token.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import type { RevokedTokens } from '../../tokens/revoked-tokens.ts';
 import type { FindMachineToken } from '../machine-tokens.ts';
@@ -38,8 +37,7 @@ export function clientCredentialsModel(
 
     static override async find(value: unknown) {
       const jwt = jwtOf(value);
-      if (jwt === undefined || !claimsToBeMachineToken(jwt)) return undefined;
-      const found = await findMachineToken(jwt);
+      const found = jwt === undefined ? undefined : await findMachineToken(jwt);
       return found && new this(found);
     }
 

@@ -2,11 +2,7 @@ import { createPublicKey } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, importJWK, SignJWT } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { KeySet } from '../../../src/keys/key-set.ts';
-import {
-  type AccessTokens,
-  claimsToBeMachineToken,
-  createAccessTokens,
-} from '../../../src/tokens/access-token.ts';
+import { type AccessTokens, createAccessTokens } from '../../../src/tokens/access-token.ts';
 import { realKeys } from '../keys/keys.fixture.ts';
 
 const ISSUER = 'https://id.example';
@@ -107,23 +103,6 @@ describe('an access token', () => {
       createAccessTokens(ISSUER, keySet, () => NOW + seconds * 1000).verify(jwt);
     expect(await at(599)).toMatchObject({ jti: 'jti-1' });
     expect(await at(600)).toBeUndefined();
-  });
-});
-
-describe('a token before it is verified', () => {
-  it.each([
-    [{ sub: 'svc', client_id: 'svc' }, true],
-    [{ sub: 'usr_1', client_id: 'svc' }, false],
-    [{ sub: 'svc' }, false],
-    [{ client_id: 'svc' }, false],
-    [{}, false],
-  ])('with %j claims to be a machine’s: %s', async (claims, expected) => {
-    const jwt = await new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.alloc(32));
-    expect(claimsToBeMachineToken(jwt)).toBe(expected);
-  });
-
-  it.each(['', 'x', 'a.b.c', '..'])('that is "%s" claims nothing', (text) => {
-    expect(claimsToBeMachineToken(text)).toBe(false);
   });
 });
 
