@@ -16,7 +16,7 @@ import { isStoreMade, withStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { openTelemetry } from '../observability/telemetry.ts';
 import { readConfig, type VerbOptions } from './configuration.ts';
-import { CommandError } from './io.ts';
+import { CommandError, type CliIo } from './io.ts';
 
 export type UserContext = {
   readonly config: Config;
@@ -29,6 +29,13 @@ export type UserContext = {
   /** Writes to the audit trail where that is a file; otherwise the verb's own output is the record. */
   readonly changed: (action: string, accountId: string) => Promise<void>;
 };
+
+/** A verb for one person. */
+export type PersonVerb<Options> = (
+  context: UserContext,
+  username: string,
+  parts: { readonly options: Options; readonly io: CliIo },
+) => Promise<void>;
 
 export type SourcedPerson = User & { readonly source: PersonSource };
 

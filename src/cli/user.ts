@@ -1,6 +1,5 @@
 // `postern user …`. What may change about a person while the service runs applies from the next request on, in every process.
-import { InvalidArgumentError, type Command } from 'commander';
-import { parseClaims } from '../config/schema-user.ts';
+import type { Command } from 'commander';
 import { labelFault } from '../config/text.ts';
 import { type AccountState, nextValidAfter } from '../users/account-state.ts';
 import { hashPassword } from '../users/passwords.ts';
@@ -9,28 +8,23 @@ import { findShadowed } from '../users/warnings.ts';
 import { addVerb, checked, jsonOption, readConfig, type VerbOptions } from './configuration.ts';
 import { CommandError, print, printDone, type CliIo } from './io.ts';
 import { readPassword } from './password-input.ts';
+import { addGrantedOptions, checkGranted, type GrantedOptions, registerUserAccess } from './user-access.ts';
 import {
   findInFile,
   findPerson,
   findStoredPerson,
   newPersonId,
   passwordContext,
+  type PersonVerb,
   type SourcedPerson,
   type UserContext,
   usualPasswordContext,
   withPeople,
 } from './user-people.ts';
 
-type AddOptions = VerbOptions & { readonly claim: Readonly<Record<string, unknown>> };
+type AddOptions = VerbOptions & GrantedOptions;
 type HashOptions = { readonly username: string; readonly config?: string; readonly json?: boolean };
 type EnableOptions = VerbOptions & { readonly link?: boolean };
-
-/** A verb for one person. */
-type PersonVerb<Options> = (
-  context: UserContext,
-  username: string,
-  parts: { readonly options: Options; readonly io: CliIo },
-) => Promise<void>;
 
 export function registerUser(program: Command, io: CliIo): void {
   const user = program.command('user').description('people');
@@ -38,10 +32,13 @@ export function registerUser(program: Command, io: CliIo): void {
     return (username: string, options: Options) =>
       withPeople(options, (context) => verb(context, username, { options, io }));
   };
-  addVerb(user, 'add', 'add a person to the store (password typed, or from stdin)')
-    .argument('<username>', 'what the person types to sign in', checked(labelFault))
-    .option('--claim <name=value>', 'such as email=alice@example.com; as often as you like', addClaim, {})
-    .action(run(add));
+  const added = addVerb(user, 'add', 'add a person to the store (password typed, or from stdin)').argument(
+    '<username>',
+    'what the person types to sign in',
+    checked(labelFault),
+  );
+  addGrantedOptions(added).action(run(add));
+  registerUserAccess(user, run);
   addVerb(user, 'password', 'give a person of the store a new password, and end all sessions and tokens')
     .argument('<username>')
     .action(run(setPassword));
@@ -75,35 +72,20 @@ export function registerUser(program: Command, io: CliIo): void {
 
 const add: PersonVerb<AddOptions> = async (context, username, { options, io }) => {
   const { config, people } = context;
-  const parsed = parseClaims(options.claim);
-  if ('faults' in parsed) throw new CommandError(parsed.faults.map((fault) => `--claim ${fault}`).join('\n'));
+  const { claims, groups } = checkGranted(config, options);
   const taken = () => new CommandError(`there is a person ${JSON.stringify(username)} already`);
   if (findInFile(config, username) !== undefined || (await people.findByUsername(username)) !== undefined) {
     throw taken();
   }
   const passwordHash = await hashPassword(await readPassword(io, passwordContext(config, username)));
   const id = newPersonId();
-  const { claims } = parsed;
-  if (!(await people.add({ id, username, passwordHash, claims }))) throw taken();
+  if (!(await people.add({ id, username, passwordHash, groups, claims }))) throw taken();
   await context.changed('add', id);
   printDone(io, options, {
-    value: { id, username, source: 'store', claims },
+    value: { id, username, source: 'store', groups, claims },
     text: `${username} can sign in now: ${id}`,
   });
 };
-
-function addClaim(text: string, before: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const at = text.indexOf('=');
-  if (at < 1) throw new InvalidArgumentError('it must be NAME=VALUE');
-  const [name, value] = [text.slice(0, at), text.slice(at + 1)];
-  return { ...before, [name]: toClaim(name, value) };
-}
-
-/** All but these two are text. */
-function toClaim(name: string, value: string): unknown {
-  if (name === 'email_verified' && (value === 'true' || value === 'false')) return value === 'true';
-  return name === 'updated_at' && /^\d{1,12}$/.test(value) ? Number(value) : value;
-}
 
 const setPassword: PersonVerb<VerbOptions> = async (context, typed, { options, io }) => {
   const { id, username } = await findStoredPerson(context, typed);

@@ -94,19 +94,25 @@ const claimsSchema = userSchema.omit({
 /** The claims of OpenID Connect Core §5.1 that a person can have. */
 export const STANDARD_CLAIMS: readonly string[] = Object.keys(claimsSchema.shape);
 
-/** The claims of one person, or what is wrong with them. */
+/** The claims of one person, `custom` ones among them, or what is wrong with them. */
 export function parseClaims(
   claims: Readonly<Record<string, unknown>>,
+  custom: readonly string[],
 ): { readonly claims: Readonly<Record<string, unknown>> } | { readonly faults: readonly string[] } {
-  const parsed = claimsSchema.safeParse(claims);
-  if (parsed.success) {
+  const [own = [], standard = []] = [true, false].map((isCustom) =>
+    Object.entries(claims).filter(([name]) => custom.includes(name) === isCustom),
+  );
+  const parsed = claimsSchema.safeParse(Object.fromEntries(standard));
+  const parsedOwn = customClaimsSchema.safeParse(Object.fromEntries(own));
+  if (parsed.success && parsedOwn.success) {
     const known = Object.entries(parsed.data).filter(([, value]) => value !== undefined);
-    return { claims: Object.fromEntries(known) };
+    return { claims: { ...parsedOwn.data, ...Object.fromEntries(known) } };
   }
+  const known = [...STANDARD_CLAIMS, ...custom];
   return {
-    faults: parsed.error.issues.map((issue) =>
+    faults: [...(parsed.error?.issues ?? []), ...(parsedOwn.error?.issues ?? [])].map((issue) =>
       issue.code === 'unrecognized_keys'
-        ? `${issue.keys.join(', ')}: there is no such claim. Known are ${Object.keys(claimsSchema.shape).join(', ')}`
+        ? `${issue.keys.join(', ')}: there is no such claim. Known are ${known.join(', ')}`
         : `${issue.path.join('.')}: ${issue.message}`,
     ),
   };

@@ -21,6 +21,7 @@ export type StoredPerson = User & {
   readonly validAfter: number;
 };
 
+type Granted = Pick<User, 'groups' | 'claims'>;
 type NewPerson = Pick<User, 'id' | 'username' | 'passwordHash' | 'claims'> & Partial<Pick<User, 'groups'>>;
 
 type PersonForm = {
@@ -49,19 +50,23 @@ export interface People {
   add(person: NewPerson): Promise<boolean>;
   /** Ends every session and token of the person. Undefined: there is no such person any more. */
   setPassword(id: string, passwordHash: string, after: number): Promise<StoredPerson | undefined>;
+  /** Undefined: there is no such person any more. */
+  setGranted(id: string, to: (before: Granted) => Granted): Promise<StoredPerson | undefined>;
   /** The same password, hashed anew. Nothing happens where `from` is not what is stored any more. */
   renewHash(id: string, from: string, to: string): Promise<void>;
   /** Ends everything of the person and frees the login name for somebody else. False: there is no such person. */
   remove(id: string): Promise<boolean>;
 }
 
+async function readPerson(documents: DocumentStore, id: string): Promise<Read | undefined> {
+  const document = await documents.get(PEOPLE, id);
+  const form = document && parseForm(document.value, WHAT);
+  const person = form && toPerson(id, form);
+  return document && person && { person, form, version: document.version };
+}
+
 export function createPeople(documents: DocumentStore): People {
-  async function read(id: string): Promise<Read | undefined> {
-    const document = await documents.get(PEOPLE, id);
-    const form = document && parseForm(document.value, WHAT);
-    const person = form && toPerson(id, form);
-    return document && person && { person, form, version: document.version };
-  }
+  const read = (id: string) => readPerson(documents, id);
 
   async function idOf(typed: string): Promise<string | undefined> {
     const claimed = await documents.get(NAMES, canonicalUsername(typed));
@@ -81,6 +86,17 @@ export function createPeople(documents: DocumentStore): People {
       if (found === undefined || next === undefined) return undefined;
       if (await documents.put(PEOPLE, id, JSON.stringify(next), found.version)) return next;
     }
+  }
+
+  async function update(
+    id: string,
+    to: (before: StoredPerson) => Partial<StoredPerson> | undefined,
+  ): Promise<StoredPerson | undefined> {
+    const changed = await change(id, ({ person, form }) => {
+      const next = to(person);
+      return next && { ...form, ...toForm({ ...person, ...next }) };
+    });
+    return changed && toPerson(id, changed);
   }
 
   /** A name that leads to no person, because a removal ended half way, is free: that person never comes back. */
@@ -111,17 +127,11 @@ export function createPeople(documents: DocumentStore): People {
       await documents.remove(PEOPLE, id, 1);
       return false;
     },
-    async setPassword(id, passwordHash, after) {
-      const changed = await change(id, ({ person, form }) => {
-        const validAfter = nextValidAfter(person.validAfter, after);
-        return { ...form, ...toForm({ ...person, passwordHash, validAfter }) };
-      });
-      return changed && toPerson(id, changed);
-    },
+    setPassword: (id, passwordHash, after) =>
+      update(id, ({ validAfter }) => ({ passwordHash, validAfter: nextValidAfter(validAfter, after) })),
+    setGranted: update,
     async renewHash(id, from, to) {
-      await change(id, ({ person, form }) =>
-        person.passwordHash === from ? { ...form, ...toForm({ ...person, passwordHash: to }) } : undefined,
-      );
+      await update(id, ({ passwordHash }) => (passwordHash === from ? { passwordHash: to } : undefined));
     },
     async remove(id) {
       const found = await read(id);

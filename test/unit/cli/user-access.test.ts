@@ -1,0 +1,167 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { postern } from '../../world/terminal.ts';
+
+const HASH =
+  '$argon2id$v=19$m=19456,t=2,p=1$ps9143tS47zlDbRF2wbzKQ$qEUQEy7qYWUXUeNFjn7fIzTZjvYjeDcc1C1wUTUvnZc';
+const GROUPS = 'groups: { staff: Employees, wiki: Editors, managers: Managers }\n';
+const web = (id: string, more = '') =>
+  `  - { client_id: ${id}, token_endpoint_auth_method: none, redirect_uris: [http://localhost/cb], scope: openid storage${more} }\n`;
+const FILE = `issuer: http://localhost:3000
+users_from: users.yaml
+${GROUPS}scopes: { storage: { claims: [quota, tags, room] } }
+resources:
+  - resource: urn:reports
+    scopes: [reports.read, reports.write]
+    access: { groups: [staff] }
+    scope_groups: { reports.write: [managers], reports.read: [staff, managers] }
+  - { resource: urn:open, scopes: [open.write], scope_groups: { open.write: [managers] } }
+clients:
+${web('wiki', ', access: { groups: [staff, wiki] }')}${web('open')}${web('admin', ', access: { groups: [managers] }')}`;
+
+let folder = '';
+let config = '';
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'postern-user-'));
+  config = join(folder, 'postern.yaml');
+  await writeFile(config, `store: lmdb:data\n${FILE}`);
+  const bob = `{ id: usr_bob0000000000000002, username: bob, password_hash: "${HASH}", groups: [wiki], name: Bob }`;
+  await writeFile(join(folder, 'users.yaml'), `- ${bob}\n`);
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+async function user(verb: string, ...args: string[]) {
+  const { code, stdout, stderr } = await postern(
+    ['user', verb, ...args, '--config', config],
+    'river otter jazz 47\n',
+  );
+  return { code, stdout, stderr };
+}
+
+async function shown(name: string): Promise<Record<string, unknown>> {
+  const { stdout } = await user('show', name, '--json');
+  return JSON.parse(stdout) as Record<string, unknown>;
+}
+
+describe('the groups and claims of a person of the store', () => {
+  beforeAll(async () => {
+    const granted = ['--group', 'wiki', '--group', 'staff', '--group', 'wiki'];
+    const claims = [
+      '--claim',
+      'quota=5',
+      '--claim',
+      'tags=["a",1]',
+      '--claim',
+      'room=B 12',
+      '--claim',
+      'name=42',
+    ];
+    const { code, stderr } = await user('add', 'alice', ...granted, ...claims);
+    expect([code, stderr]).toEqual([0, '']);
+  });
+
+  it('are stored, and shown', async () => {
+    expect(await shown('alice')).toMatchObject({
+      username: 'alice',
+      source: 'store',
+      groups: ['staff', 'wiki'],
+      undefined_groups: [],
+      claims: { quota: 5, tags: ['a', 1], room: 'B 12', name: '42' },
+    });
+  });
+
+  it('change, without a new password', async () => {
+    const { code, stdout } = await user(
+      'set',
+      'alice',
+      '--group',
+      'managers',
+      '--remove-group',
+      'wiki',
+      '--claim',
+      'quota=7',
+      '--remove-claim',
+      'tags',
+    );
+    expect([code, stdout]).toEqual([0, 'alice is in managers, staff\n']);
+    expect(await shown('alice')).toMatchObject({
+      groups: ['managers', 'staff'],
+      claims: { quota: 7, room: 'B 12', name: '42' },
+    });
+    const list = await user('set', 'alice', '--remove-group', 'managers', '--remove-group', 'staff');
+    expect(list.stdout).toBe('alice is in no group\n');
+    await user('set', 'alice', '--group', 'staff', '--group', 'managers');
+  });
+
+  it('are refused where the file does not define them, all at once', async () => {
+    for (const verb of ['add', 'set']) {
+      const { code, stderr } = await user(
+        verb,
+        verb === 'add' ? 'carol' : 'alice',
+        '--group',
+        'staf',
+        '--claim',
+        'qouta=1',
+        '--claim',
+        'sub=x',
+        '--group',
+        'x',
+      );
+      expect(code).toBe(1);
+      expect(stderr).toContain('--group staf: the file defines no such group: did you mean staff?');
+      expect(stderr).toContain('--group x: the file defines no such group');
+      expect(stderr).toContain('--claim qouta, sub: there is no such claim. Known are email,');
+    }
+    const { stderr } = await user('set', 'alice', '--claim', 'quota={"a":1}');
+    expect(stderr).toContain('--claim quota: must be text, a number, true or false, or a list of those');
+    expect(await shown('alice')).toMatchObject({ groups: ['managers', 'staff'], claims: { quota: 7 } });
+  });
+
+  it('are changed in the file for people of the file', async () => {
+    const { code, stderr } = await user('set', 'bob', '--group', 'staff');
+    expect(code).toBe(1);
+    expect(stderr).toContain('bob is in ');
+  });
+
+  it('say what the person may use, and why', async () => {
+    const { stdout } = await user('show', 'bob');
+    expect(stdout).toBe(`bob  usr_bob0000000000000002  file
+groups: wiki
+claims: name
+apps:
+  yes  wiki: in wiki
+  yes  open: for everybody
+  no   admin: only for managers
+APIs:
+  no   urn:reports: only for staff
+    no   reports.write: only for managers
+    no   reports.read: only for staff, managers
+  yes  urn:open: for everybody
+    no   open.write: only for managers
+`);
+    expect(await shown('alice')).toMatchObject({
+      apps: [{ name: 'wiki', allowed: true, why: 'in staff' }, { allowed: true }, { why: 'in managers' }],
+      apis: [{ allowed: true, scopes: [{ allowed: true }, { why: 'in staff, managers' }] }, {}],
+    });
+  });
+
+  it('give nothing where the file no longer defines the group', async () => {
+    const rest = FILE.replace(GROUPS, 'groups: { staff: Employees, wiki: Editors }\n').replaceAll(
+      'managers',
+      'staff',
+    );
+    await writeFile(config, `store: lmdb:data\n${rest}`);
+    const { stdout } = await user('show', 'alice');
+    expect(stdout).toContain(
+      'groups: staff\n        managers is not defined in the file, and gives nothing\n',
+    );
+    expect(await shown('alice')).toMatchObject({
+      groups: ['managers', 'staff'],
+      undefined_groups: ['managers'],
+    });
+    await writeFile(config, `store: lmdb:data\n${FILE}`);
+  });
+});
