@@ -162,7 +162,7 @@ describe('the service as a process', () => {
 
 /** The project in a folder of its own, where npm has brought no Node.js along, and the machine's is too old. */
 async function projectWithOldNode(target: string): Promise<void> {
-  for (const name of ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'src', 'config'])
+  for (const name of ['package.json', 'tsconfig.json', 'rolldown.config.ts', 'src', 'config'])
     await cp(name, path.join(target, name), { recursive: true });
   const packages = path.join(target, 'node_modules');
   await mkdir(packages);
