@@ -2,8 +2,12 @@
 // for CI: 0 nothing changes, 10 something changes, 11 something that works now stops working.
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
+import type { StoreConfig } from '../config/config.ts';
+import { rulesDiffer } from '../config/plan-people.ts';
 import { needsRestart } from '../config/restart.ts';
 import { toPlan, type Plan, type PlanSide } from '../config/plan.ts';
+import { isStoreMade, withStore } from '../store/open.ts';
+import { createPeople } from '../users/people.ts';
 import { configOption, jsonOption, noSecretsOption, readLoaded, type VerbOptions } from './configuration.ts';
 import { Ended, print, type CliIo } from './io.ts';
 
@@ -25,7 +29,10 @@ export function registerPlan(program: Command, io: CliIo): void {
     .action(async (file: string, { config, json, secrets }: PlanOptions) => {
       const current = await readSide(config, secrets);
       const next = await readSide(file, secrets);
-      const plan = toPlan(current, next, Math.floor(Date.now() / 1000));
+      const storePeople = rulesDiffer(current.config, next.config)
+        ? await readPeople(current.config.store, secrets)
+        : undefined;
+      const plan = toPlan({ ...current, storePeople }, next, Math.floor(Date.now() / 1000));
       const restart = [...new Set(plan.items.map(({ path }) => path).filter(needsRestart))];
       print(io, { json }, { value: { ok: true, ...plan, restart }, text: toText(plan) });
       if (plan.result !== 'nothing') throw new Ended(EXIT_CODES[plan.result]);
@@ -35,6 +42,17 @@ export function registerPlan(program: Command, io: CliIo): void {
 async function readSide(file: string, readSecrets: boolean): Promise<PlanSide> {
   const { config, generatedKeys } = await readLoaded(file, { writeKeys: false, readSecrets });
   return { config, generatedKeys, folder: dirname(resolve(file)) };
+}
+
+/** Those of the store, or why they couldn't be read. */
+async function readPeople(store: StoreConfig, hasSecrets: boolean): Promise<PlanSide['storePeople']> {
+  if (!hasSecrets) return { unknown: 'it is not opened with --no-secrets' };
+  if (!(await isStoreMade(store))) return [];
+  try {
+    return await withStore(store, ({ documents }) => createPeople(documents).list());
+  } catch (error) {
+    return { unknown: error instanceof Error ? error.message : String(error) };
+  }
 }
 
 const MARKS = { info: 'info', change: 'change', breaking: 'BREAKING' } as const;

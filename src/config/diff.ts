@@ -73,9 +73,18 @@ function compareEntries(
   ];
 }
 
+/** Their keys are names of the file itself. */
+const MAPS = [
+  'groups',
+  'scopes',
+  'resources[].scope_descriptions',
+  'resources[].scope_groups',
+  'users[].claims',
+];
+
 /** `clientName` as the file has it: `client_name`. */
 function below({ path, rule }: Place, key: string): Place {
-  const name = key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const name = MAPS.includes(rule) ? key : key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   const dot = path === '' ? '' : '.';
   return { path: `${path}${dot}${name}`, rule: `${rule}${dot}${name}` };
 }

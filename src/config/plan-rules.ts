@@ -7,6 +7,14 @@ import { formatInstant } from './secret-expiry.ts';
 /** info: worth knowing, nothing changes. change: something changes. breaking: something that works now stops working. */
 export type Severity = 'info' | 'change' | 'breaking';
 
+export type PlanItem = {
+  readonly severity: Severity;
+  /** Where, as `clients[web].redirect_uris`. */
+  readonly path: string;
+  /** What changes, and its consequence. Never a secret. */
+  readonly message: string;
+};
+
 type Meaning = readonly [severity: Severity, message: string];
 export type PlanContext = { readonly current: Config; readonly next: Config; readonly now: number };
 type Rule = (difference: Difference, context: PlanContext) => Meaning;
@@ -130,6 +138,18 @@ const secretBeginning: Rule = ({ from, to }, { now }) => {
   return [Number(from) <= now ? 'breaking' : 'change', `is not accepted before ${formatInstant(beginning)}`];
 };
 
+/** Of a rule, or of one scope of scope_groups. */
+function groupsOf(value: unknown): string {
+  const names = typeof value === 'object' && value !== null && 'groups' in value ? value.groups : value;
+  return Array.isArray(names) ? names.join(', ') : 'everybody';
+}
+
+/** Who loses and gains by it is said of each person. */
+const forGroups: Rule = (difference) => {
+  if (difference.kind !== 'changed') return ['change', change(difference)];
+  return ['change', `is for ${groupsOf(difference.to)} now, not for ${groupsOf(difference.from)}`];
+};
+
 const AT_START = 'takes effect at the next start';
 
 const RULES: Readonly<Record<string, Rule>> = {
@@ -164,7 +184,14 @@ const RULES: Readonly<Record<string, Rule>> = {
     'chains of refresh tokens may go on for longer',
   ),
   signing_keys: becomes('for keys that are made from now on'),
+  groups: ({ to }) =>
+    to === undefined
+      ? ['change', 'is dropped: people of the store who are in it get nothing by it']
+      : ['change', `is ${show(to, '')}`],
   'resources[]': api,
+  'resources[].access': forGroups,
+  'resources[].scope_groups': forGroups,
+  'resources[].default_scopes': dropped('requests without scope go without it'),
   'resources[].scopes': apiScope,
   'resources[].clients': dropped('it gets no more tokens for this API'),
   'resources[].introspection_clients': dropped('it sees every token of this API as inactive'),
@@ -175,6 +202,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   'clients[].grant_types': (difference, context) =>
     dropped(GRANT_LOST[String(difference.from)] ?? 'requests for it are refused')(difference, context),
   'clients[].scope': dropped('requests for it are refused, and refresh tokens that have it lose it'),
+  'clients[].access': forGroups,
+  'clients[].default_scope': dropped('requests without scope go without it'),
   'clients[].client_secrets[]': secretEntry,
   'clients[].client_secrets[].label': says('change', 'has another name'),
   'clients[].client_secrets[].expires_at': secretEnd,

@@ -1,23 +1,16 @@
 // What another configuration would change, and what that means for the people and apps that use the service. Both sides are
 // loaded already; the sentences are in plan-rules.ts.
 import { relative } from 'node:path';
-import type { ClientSecret, Rate, StoreConfig } from './config.ts';
+import type { ClientSecret, Rate, StoreConfig, User } from './config.ts';
 import { type Difference, differences } from './diff.ts';
 import type { LoadedConfig } from './load.ts';
-import { type PlanContext, planRuleFor, type Severity } from './plan-rules.ts';
+import { planFilePeople, planStorePeople } from './plan-people.ts';
+import { type PlanContext, type PlanItem, planRuleFor, type Severity } from './plan-rules.ts';
 import { formatRate } from './rate.ts';
 import { secretWarnings } from './secret-expiry.ts';
 import { secretId } from './secret-id.ts';
 import { withoutCredentials } from './redis-url.ts';
 import { KEY_NAMES, type KeyName } from './service-keys.ts';
-
-export type PlanItem = {
-  readonly severity: Severity;
-  /** Where, as `clients[web].redirect_uris`. */
-  readonly path: string;
-  /** What changes, and its consequence. Never a secret. */
-  readonly message: string;
-};
 
 export type Plan = {
   readonly result: 'nothing' | 'changes' | 'breaking';
@@ -28,6 +21,8 @@ export type Plan = {
 export type PlanSide = Pick<LoadedConfig, 'config' | 'generatedKeys'> & {
   /** The folder of its file: relative paths that are the same on both sides are no difference. */
   readonly folder: string;
+  /** Of the current side. Undefined where no rule changes; a reason where they couldn't be asked. */
+  readonly storePeople?: readonly User[] | { readonly unknown: string } | undefined;
 };
 
 /** What would happen if `next` took the place of `current` at `now`, in epoch seconds. */
@@ -35,6 +30,8 @@ export function toPlan(current: PlanSide, next: PlanSide, now: number): Plan {
   const context = { current: current.config, next: next.config, now };
   const items = [
     ...differences(comparable(current), comparable(next)).map((difference) => explain(difference, context)),
+    ...planFilePeople(current.config, next.config),
+    ...planStored(current, next),
     ...planServiceKeys(current, next),
     ...secretWarnings(next.config.clients, now).map(({ clientId, message }) => ({
       severity: 'info' as const,
@@ -43,6 +40,18 @@ export function toPlan(current: PlanSide, next: PlanSide, now: number): Plan {
     })),
   ];
   return { result: resultOf(items), items };
+}
+
+function planStored({ config, storePeople = [] }: PlanSide, next: PlanSide): PlanItem[] {
+  return 'unknown' in storePeople
+    ? [
+        item(
+          'info',
+          'store',
+          `who of its people loses or gains something is not known: ${storePeople.unknown}`,
+        ),
+      ]
+    : planStorePeople(config, next.config, storePeople);
 }
 
 function resultOf(items: readonly PlanItem[]): Plan['result'] {
@@ -68,6 +77,8 @@ function comparable({ config, folder }: PlanSide): Readonly<Record<string, unkno
       ...client,
       scopes: undefined,
       scope: client.scopes,
+      defaultScopes: undefined,
+      defaultScope: client.defaultScopes,
       secrets: undefined,
       clientSecrets: client.secrets.map(comparableSecret),
       rateLimits: inNotation(client.rateLimits),

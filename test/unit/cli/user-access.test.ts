@@ -148,6 +148,24 @@ APIs:
     });
   });
 
+  it('are looked at by plan', async () => {
+    const next = join(folder, 'next.yaml');
+    const rules = FILE.replace('groups: [staff, wiki]', 'groups: [managers]').replace(
+      'client_id: admin, token_endpoint_auth_method: none, redirect_uris: [http://localhost/cb], scope: openid storage, access: { groups: [managers] }',
+      'client_id: admin, token_endpoint_auth_method: none, redirect_uris: [http://localhost/cb], scope: openid storage, access: { groups: [wiki] }',
+    );
+    await writeFile(next, `store: lmdb:data\n${rules}`);
+    const plan = await postern(['plan', next, '--config', config]);
+    expect(plan.stdout).toContain('BREAKING  clients[wiki].access: bob loses wiki\n');
+    expect(plan.stdout).toContain('BREAKING  clients[admin].access: alice of the store loses admin\n');
+    expect(plan.stdout).toContain('change    clients[admin].access: bob gains admin\n');
+    const blind = await postern(['plan', next, '--config', config, '--no-secrets']);
+    expect(blind.stdout).toContain(
+      'info      store: who of its people loses or gains something is not known: ',
+    );
+    expect(blind.stdout).not.toContain('alice');
+  });
+
   it('give nothing where the file no longer defines the group', async () => {
     const rest = FILE.replace(GROUPS, 'groups: { staff: Employees, wiki: Editors }\n').replaceAll(
       'managers',

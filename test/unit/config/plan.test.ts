@@ -299,3 +299,90 @@ describe('TK-10: a plan for secrets', () => {
     for (const secret of [SECRET, OTHER_SECRET]) expect(JSON.stringify(plan)).not.toContain(secret);
   });
 });
+
+describe('a plan of who may do what', () => {
+  const HASH =
+    '$argon2id$v=19$m=19456,t=2,p=1$ps9143tS47zlDbRF2wbzKQ$qEUQEy7qYWUXUeNFjn7fIzTZjvYjeDcc1C1wUTUvnZc';
+  const person = (name: string, groups: string) =>
+    `- { id: usr_${name.padEnd(16, 'x')}, username: ${name}, password_hash: "${HASH}", groups: [${groups}] }\n`;
+  const file = (access: string, scopeGroups: string) =>
+    `${PUBLIC}groups: { staff: Employees, managers: Managers }
+resources:
+  - { resource: urn:reports, scopes: [reports.read, reports.write], scope_groups: { reports.write: [${scopeGroups}] } }
+clients:
+${client({ client_id: 'wiki', ...(access !== '' && { access }) })}`;
+  const STAFF = '{ groups: [staff] }';
+
+  it('names who loses and who gains', async () => {
+    const before = ['alice', 'bob', 'carol', 'dan'].map((name) => person(name, 'staff')).join('');
+    const after = `${person('alice', 'staff, managers')}${person('bob', '')}${person('carol', '')}${person('dan', '')}${person('eve', '')}`;
+    const plan = toPlan(
+      await side(file(STAFF, 'managers'), before),
+      await side(file(STAFF, 'managers'), after),
+      NOW,
+    );
+    expect(lines(plan)).toEqual(
+      expect.arrayContaining([
+        'breaking clients[wiki].access: 3 people of the file lose wiki (bob, carol, dan)',
+        'change resources[urn:reports].scope_groups.reports.write: alice gains reports.write',
+        'change users[bob].groups: staff is dropped',
+      ]),
+    );
+    expect(lines(plan).join('\n')).not.toMatch(/eve.*(loses|gains)/);
+    expect(plan.result).toBe('breaking');
+  });
+
+  it('cuts long lists, and says what the rule becomes', async () => {
+    const many = Array.from({ length: 47 }, (_, index) => person(`p${index}`, '')).join('');
+    const plan = toPlan(await side(file('', 'staff'), many), await side(file(STAFF, 'staff'), many), NOW);
+    expect(lines(plan)).toEqual([
+      'change clients[wiki].access: is for staff now, not for everybody',
+      'breaking clients[wiki].access: 47 people of the file lose wiki (p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, and 37 more)',
+    ]);
+  });
+
+  it('counts people of the store, or says why it could not', async () => {
+    const [current, next] = [await side(file('', 'staff')), await side(file(STAFF, 'staff, managers'))];
+    const stored = (id: string, username: string, groups: string[]) => ({
+      id,
+      username,
+      groups,
+      disabled: false,
+      passwordHash: HASH,
+      claims: {},
+    });
+    const storePeople = [stored('usr_1', 'zoe', ['managers', 'gone']), stored('usr_2', 'yan', ['staff'])];
+    expect(lines(toPlan({ ...current, storePeople }, next, NOW))).toEqual([
+      'change resources[urn:reports].scope_groups.reports.write: managers is new',
+      'change clients[wiki].access: is for staff now, not for everybody',
+      'breaking clients[wiki].access: zoe of the store loses wiki',
+      'change resources[urn:reports].scope_groups.reports.write: zoe of the store gains reports.write',
+    ]);
+    const unknown = { ...current, storePeople: { unknown: "can't reach it" } };
+    expect(lines(toPlan(unknown, next, NOW))).toContainEqual(
+      "info store: who of its people loses or gains something is not known: can't reach it",
+    );
+  });
+
+  it('shows the names of the file as they are', async () => {
+    const groups = (name: string) =>
+      `${PUBLIC}groups: { ${name}: Employees }\nscopes: { Disk: { claims: [quotaMb] } }\n`;
+    const plan = toPlan(await side(groups('StaffEU')), await side(groups('StaffUS')), NOW);
+    expect(lines(plan)).toEqual([
+      'change groups.StaffEU: is dropped: people of the store who are in it get nothing by it',
+      'change groups.StaffUS: is Employees',
+    ]);
+    const keys = ['groups', 'scopes', 'resources[a].access', 'clients[a].default_scope', 'users[a].groups'];
+    expect(keys.filter(needsRestart)).toEqual([]);
+  });
+
+  it('calls a default that goes breaking', async () => {
+    const plan = await planOf(
+      withWeb({ default_scope: 'openid email' }),
+      withWeb({ default_scope: 'openid' }),
+    );
+    expect(lines(plan)).toEqual([
+      'breaking clients[web].default_scope: email is dropped: requests without scope go without it',
+    ]);
+  });
+});
