@@ -34,8 +34,10 @@ export interface FastPath {
   readonly assertNotRefused: (request: IncomingMessage) => void;
 }
 
-/** With one of these the answer to a GET may be another: CORS, 304, a body. */
-const UNUSUAL_HEADERS = new Set(['origin', 'if-none-match', 'content-length', 'transfer-encoding']);
+/** With one of these the answer to a GET may be another: CORS, a body. */
+const UNUSUAL_HEADERS = new Set(['origin', 'content-length', 'transfer-encoding']);
+/** With one of these, a condition may mean something else. */
+const WITH_CONDITION = new Set(['cache-control', 'if-modified-since']);
 
 export function createFastPath(parts: FastPathParts): FastPath {
   const { config, fastAnswers, documents, clientAddress, metrics, log } = parts;
@@ -45,11 +47,13 @@ export function createFastPath(parts: FastPathParts): FastPath {
 
   function createSend(path: string, response: ServerResponse, requestId: string) {
     const startedAt = performance.now();
-    return (own: Headers, body: string): void => {
-      const length = String(Buffer.byteLength(body));
-      const all = { ...common, ...scriptableHeaders(requestId), ...own, 'Content-Length': length };
-      response.writeHead(200, all).end(body);
-      metrics.request(routeName({ path, status: 200 }), 200, (performance.now() - startedAt) / 1000);
+    /** Without a body it is a 304. */
+    return (own: Headers, body?: string): void => {
+      const status = body === undefined ? 304 : 200;
+      const length = body !== undefined && { 'Content-Length': String(Buffer.byteLength(body)) };
+      const all = { ...common, ...scriptableHeaders(requestId), ...own, ...length };
+      response.writeHead(status, all).end(body);
+      metrics.request(routeName({ path, status }), status, (performance.now() - startedAt) / 1000);
     };
   }
 
@@ -57,10 +61,12 @@ export function createFastPath(parts: FastPathParts): FastPath {
   function sendDocument(path: string, request: IncomingMessage, response: ServerResponse): boolean {
     const document = documents.find(path);
     if (document === undefined || !isPlain(request)) return false;
-    // `headers` would make Node parse all of them into an object first.
-    if (request.rawHeaders.some((one, index) => index % 2 === 0 && UNUSUAL_HEADERS.has(one.toLowerCase())))
-      return false;
-    createSend(path, response, randomUUID())(documents.headers(path, document), document.body);
+    const isKnown = isKnownTo(request, document.etag);
+    if (isKnown === undefined) return false;
+    const { 'Content-Type': type = '', ...kept } = documents.headers(path, document);
+    const send = createSend(path, response, randomUUID());
+    if (isKnown) send(kept);
+    else send({ 'Content-Type': type, ...kept }, document.body);
     return true;
   }
 
@@ -88,7 +94,7 @@ export function createFastPath(parts: FastPathParts): FastPath {
     const path = ownPath(request.url ?? '', prefix);
     // At debug the log follows each request through the middleware, and so does a trace.
     if (path === undefined || isTracing() || log.isLevelEnabled('debug')) return false;
-    if (request.method === 'GET') return sendDocument(path, request, response);
+    if (request.method === 'GET' || request.method === 'HEAD') return sendDocument(path, request, response);
     return request.method === 'POST' && sendAnswer(path, request, response);
   }
 
@@ -115,6 +121,21 @@ async function handOn(
 }
 
 const isPlain = (request: IncomingMessage) => hasOneHost(request) && headerFault(request) === undefined;
+
+/** Whether the caller has what is named so (RFC 9110 §13.1.2); undefined where the middleware has to say. */
+function isKnownTo({ rawHeaders }: IncomingMessage, etag: string): boolean | undefined {
+  let [isKnown, isDoubtful] = [false, false];
+  // `headers` would make Node parse all of them into an object first.
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]?.toLowerCase() ?? '';
+    if (UNUSUAL_HEADERS.has(name)) return undefined;
+    if (WITH_CONDITION.has(name)) isDoubtful = true;
+    if (name !== 'if-none-match') continue;
+    if (isKnown || rawHeaders[index + 1] !== etag) return undefined;
+    isKnown = true;
+  }
+  return isKnown && isDoubtful ? undefined : isKnown;
+}
 
 /** A body is in one packet with its head, or a moment behind it. Resolves as well when there will be none. */
 async function beginningOfBody(request: IncomingMessage): Promise<void> {

@@ -1,6 +1,7 @@
 // Discovery and JWKS by the fast path and through the middleware, byte by byte, over requests that are made up. At level debug the log
 // follows each request through the middleware, so the level says which way a request goes.
-import { describe, expect, it } from 'vitest';
+import Koa from 'koa';
+import { describe, expect, it, vi } from 'vitest';
 import { useWorld } from '../world/each-store.ts';
 import { SPA_ORIGIN, type OpenWorld } from '../world/world.ts';
 import { openWire } from './wire.ts';
@@ -40,6 +41,11 @@ const EXTRAS = (etag: string): string[][] => [
   ['If-None-Match: "other"'],
   ['If-None-Match:'],
   [`If-None-Match: ${etag}`, 'Cache-Control: no-cache'],
+  [`If-None-Match: ${etag}`, 'Cache-Control: max-age=0'],
+  [`If-None-Match: ${etag}`, 'If-Modified-Since: Wed, 21 Oct 2037 07:28:00 GMT'],
+  [`If-None-Match: ${etag}`, `If-None-Match: ${etag}`],
+  [`If-None-Match: ${etag}`, `If-None-Match: "other"`],
+  [`If-None-Match: ${etag}`, `Origin: ${ALLOWED}`],
   ['If-Modified-Since: Wed, 21 Oct 2037 07:28:00 GMT'],
   [`Origin: ${ALLOWED}`],
   [`origin: ${SPA_ORIGIN}`],
@@ -229,6 +235,24 @@ describe.each([
     const statuses = new Set(long.map((answer) => Number(/HTTP\/1\.1 (?!100)(\d+)/.exec(answer)?.[1])));
     expect([...statuses]).toEqual(expect.arrayContaining([200, 204, 304, 400, 404, 405, 431]));
     expect(longCounts['discovery 200']).toBeGreaterThan(100);
+  });
+
+  it.each([
+    ['a plain GET', 'GET', 200],
+    ['a HEAD', 'HEAD', 200],
+    ['a GET of who has it already', 'GET', 304],
+    ['a HEAD of who has it already', 'HEAD', 304],
+  ])('need no middleware for %s', async (_what, method, status) => {
+    setLevel('info');
+    const contexts = vi.spyOn(Koa.prototype, 'createContext');
+    for (const target of targets()) {
+      const etag = headerOf(await exchange(world().base, plain(target)), 'ETag') ?? '';
+      contexts.mockClear();
+      const condition = status === 304 ? [`If-None-Match: ${etag}`] : [];
+      const answer = await exchange(world().base, plain(target, ...condition).replace('GET', method));
+      expect([answer.slice(0, 13), contexts.mock.calls.length], target).toEqual([`HTTP/1.1 ${status} `, 0]);
+    }
+    contexts.mockRestore();
   });
 
   it('are the same on a connection that goes on, and when the next request is there already', async () => {
