@@ -53,6 +53,7 @@ export function interactionRoutes(parts: InteractionParts): Middleware {
     const interaction = await open.byLink(ctx);
     const wantsOther = ctx.query[OTHER_ACCOUNT.name] === OTHER_ACCOUNT.value;
     if (interaction.prompt === 'consent' && !wantsOther) return show.consent(ctx, interaction);
+    if (interaction.prompt === 'access' && !wantsOther) return show.noAccess(ctx, interaction);
     if (interaction.prompt === 'select_account' && !wantsOther) {
       if ((await show.selectAccount(ctx, interaction)) === 'shown') return undefined;
     }
@@ -64,7 +65,9 @@ export function interactionRoutes(parts: InteractionParts): Middleware {
     signInFrom(ctx, await open.byForm(ctx, ['login', 'select_account'])),
   );
 
-  router.post('/:uid/switch', async (ctx) => signInFrom(ctx, await open.byForm(ctx, ['consent'], 'switch')));
+  router.post('/:uid/switch', async (ctx) =>
+    signInFrom(ctx, await open.byForm(ctx, ['consent', 'access'], 'switch')),
+  );
 
   router.post('/:uid/continue', async (ctx) => {
     const { interaction } = await open.byForm(ctx, ['select_account']);
@@ -79,7 +82,7 @@ export function interactionRoutes(parts: InteractionParts): Middleware {
   });
 
   router.post('/:uid/cancel', async (ctx) => {
-    const { interaction } = await open.byForm(ctx, ['login', 'select_account', 'consent']);
+    const { interaction } = await open.byForm(ctx, ['login', 'select_account', 'access', 'consent']);
     goOn(ctx, interaction, await interactions.deny(ctx, interaction));
   });
 

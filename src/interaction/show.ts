@@ -27,6 +27,8 @@ export interface Show {
   selectAccount(ctx: Context, interaction: OpenInteraction): Promise<'shown' | undefined>;
   /** Throws Refusal when the person is not available any more. */
   consent(ctx: Context, interaction: OpenInteraction): Promise<void>;
+  /** Status 403. Throws as well. */
+  noAccess(ctx: Context, interaction: OpenInteraction): Promise<void>;
   /** The signed-in person of an interaction, if they still may be. */
   signedIn(interaction: OpenInteraction): Promise<Account | undefined>;
 }
@@ -46,6 +48,12 @@ export function createShow({ config, accounts, pages, csrf }: ShowParts): Show {
     return { cancelAction: `${urlOf(interaction)}/cancel`, csrf: csrf.token(uid, prompt) };
   }
 
+  /** What every page for a signed-in person has. */
+  function signedInModel(interaction: OpenInteraction, { username }: Account) {
+    const { client } = interaction;
+    return { client, ...cancel(interaction), username, otherAccountUrl: otherAccountUrl(interaction) };
+  }
+
   async function signedIn({ accountId, issued }: OpenInteraction): Promise<Account | undefined> {
     if (accountId === undefined || issued === undefined) return undefined;
     return accounts.findLive(accountId, issued);
@@ -53,8 +61,8 @@ export function createShow({ config, accounts, pages, csrf }: ShowParts): Show {
 
   function showLogin(ctx: Context, interaction: OpenInteraction, shown: Shown): void {
     const { uid, prompt, client } = interaction;
-    // A consent that somebody else should give is a step of its own, with a token of its own.
-    const isSwitch = prompt === 'consent';
+    // Going on as somebody else, who may give the consent or has access, is a step of its own, with a token of its own.
+    const isSwitch = prompt === 'consent' || prompt === 'access';
     const isOther = isSwitch || (prompt === 'select_account' && interaction.accountId !== undefined);
     const { cancelAction, csrf: cancelCsrf } = cancel(interaction);
     const model = {
@@ -77,12 +85,9 @@ export function createShow({ config, accounts, pages, csrf }: ShowParts): Show {
       if (account === undefined) return undefined;
       const { name } = account.claims;
       const model = {
-        client: interaction.client,
+        ...signedInModel(interaction, account),
         action: `${urlOf(interaction)}/continue`,
-        ...cancel(interaction),
-        username: account.username,
         displayName: typeof name === 'string' ? name : undefined,
-        otherAccountUrl: otherAccountUrl(interaction),
       };
       html(ctx, interaction, ['select-account', model, urlOf(interaction)]);
       return 'shown';
@@ -93,14 +98,18 @@ export function createShow({ config, accounts, pages, csrf }: ShowParts): Show {
       if (account === undefined) throw expired(ctx, interaction.client);
       const locale = localeOf(ctx, interaction);
       const model = {
-        client: interaction.client,
+        ...signedInModel(interaction, account),
         action: `${urlOf(interaction)}/consent`,
-        ...cancel(interaction),
         ...toScopeModels(interaction, config, (key) => pages.text(locale, key)),
-        username: account.username,
-        otherAccountUrl: otherAccountUrl(interaction),
       };
       html(ctx, interaction, ['consent', model, urlOf(interaction)]);
+    },
+
+    async noAccess(ctx, interaction) {
+      const account = await signedIn(interaction);
+      if (account === undefined) throw expired(ctx, interaction.client);
+      html(ctx, interaction, ['no-access', signedInModel(interaction, account), urlOf(interaction)]);
+      ctx.status = 403;
     },
 
     signedIn,

@@ -7,6 +7,7 @@ export const AUDIT_EVENTS = [
   'sign_in',
   'consent',
   'consent_withdrawn',
+  'access_denied',
   'sign_out',
   'client_authentication',
   'token_issued',
@@ -41,6 +42,8 @@ export type AuditFields = Origin & {
   readonly reason?: string | undefined;
   readonly action?: string | undefined;
   readonly endpoint?: string | undefined;
+  /** Of the file, as `clients[wiki].access`. */
+  readonly rule?: string | undefined;
   readonly limit?: string | undefined;
   readonly times?: number | undefined;
   readonly kid?: string | undefined;

@@ -28,6 +28,11 @@ export function createInstruments(registers: Registry[]) {
       `Successful answers of the token endpoint. Clients after the first ${MAX_CLIENT_LABELS} count as "${OTHER_CLIENTS}".`,
       ['grant_type', 'client_id'],
     ),
+    accessDenied: counter(
+      'access_denied_total',
+      `Requests of people whom a rule of the file keeps out. Clients after the first ${MAX_CLIENT_LABELS} count as "${OTHER_CLIENTS}".`,
+      ['client_id'],
+    ),
     limits: counter(
       'limit_hits_total',
       'Requests beyond a limit, answered with 429 unless rate_limits.dry_run is on.',

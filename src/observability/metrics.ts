@@ -15,6 +15,7 @@ export interface Metrics {
   /** Whatever the audit trail has a record of. */
   readonly event: (event: string, outcome: string) => void;
   readonly tokenIssued: (grantType: string, clientId: string) => void;
+  readonly accessDenied: (clientId: string) => void;
   readonly limitHit: (limit: string) => void;
   readonly storeOperation: (operation: string, seconds: number, failed: boolean) => void;
   readonly storeRolledBack: () => void;
@@ -72,6 +73,7 @@ export function createMetrics(): Metrics {
     event: (event, outcome) => of.events.inc({ event, outcome }),
     tokenIssued: (grantType, clientId) =>
       of.tokens.inc({ grant_type: grantType, client_id: clientLabel(clientId) }),
+    accessDenied: (clientId) => of.accessDenied.inc({ client_id: clientLabel(clientId) }),
     limitHit: (limit) => of.limits.inc({ limit }),
     storeOperation(operation, seconds, failed) {
       of.store.observe({ operation }, seconds);

@@ -113,6 +113,7 @@ export function combine(parts: {
 function count(metrics: Metrics, event: AuditEvent, outcome: Outcome, fields: AuditFields): void {
   metrics.event(event, outcome);
   const { grant_type: grantType, client_id: clientId } = fields;
+  if (event === 'access_denied' && clientId !== undefined) metrics.accessDenied(clientId);
   if (
     event === 'token_issued' &&
     outcome === 'success' &&

@@ -11,13 +11,15 @@ import { recordKey } from './record-key.ts';
 import { recordConsent } from './audit-trail.ts';
 import { toClientModel, toPeoplesClient } from './client-model.ts';
 import { findGrant, newGrant } from './policies/existing-grant.ts';
-import { WHOLE_API } from './policies/interaction-policy.ts';
+import { NO_ACCESS, WHOLE_API } from './policies/interaction-policy.ts';
 import type { Engine } from './provider.ts';
 import { lastingOf } from './policies/offline-access.ts';
 import { scopesIn } from './policies/scopes.ts';
 import { issuedBySession } from './signed-in-at.ts';
 
-const PROMPTS = ['login', 'select_account', 'consent'] as const;
+const DECLINED = 'the person declined the request';
+
+const PROMPTS = ['login', 'select_account', 'access', 'consent'] as const;
 /** What the person is asked for. */
 export type Prompt = (typeof PROMPTS)[number];
 
@@ -126,6 +128,7 @@ export function createInteractions(engine: Engine, adapter: AdapterParts, audit:
     async finishConsent(ctx, interaction) {
       const { uid, accountId, issued, grantId, settings, asked, missing } = interaction;
       if (accountId === undefined || issued === undefined) return undefined;
+      if (await hasLostAccess(engine, adapter, interaction)) return finish(ctx, uid, { access: {} });
       const { provider, consents } = engine;
       const of = { accountId, clientId: settings.clientId, generation: issued.generation };
       const grant = (await findGrant(provider, grantId, of)) ?? newGrant(provider, of);
@@ -142,13 +145,26 @@ export function createInteractions(engine: Engine, adapter: AdapterParts, audit:
     },
 
     async deny(ctx, interaction) {
-      const denied = { error: 'access_denied', error_description: 'the person declined the request' };
+      // That they had none was recorded when it was decided.
+      const hadAccess = interaction.prompt !== 'access';
+      const denied = { error: 'access_denied', error_description: hadAccess ? DECLINED : NO_ACCESS };
       const destination = await finish(ctx, interaction.uid, denied);
-      if (destination !== undefined)
+      if (destination !== undefined && hadAccess)
         recordConsent(audit, ctx.state, 'failure', interaction, { reason: 'declined' });
       return destination;
     },
   };
+}
+
+/** While the page was open: nothing is stored then, and the way back says so. */
+async function hasLostAccess(
+  { access }: Engine,
+  { accounts }: AdapterParts,
+  { accountId = '', issued, settings: { clientId }, asked }: OpenInteraction,
+): Promise<boolean> {
+  const account = access && (await accounts.findLive(accountId, issued));
+  const request = { clientId, scope: asked.scopes.join(' '), resource: asked.resource };
+  return access !== undefined && account !== undefined && 'rule' in access.decide(account, request);
 }
 
 /** Undefined where the interaction is not there any more, or its session is another one. */

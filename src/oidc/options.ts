@@ -14,13 +14,14 @@ import { type FindClient, toClientMetadata } from './clients.ts';
 import { createCookieKeys } from './cookie-keys.ts';
 import { cookieNames } from './cookie-names.ts';
 import type { EnginePages } from './engine-pages.ts';
+import type { AccessPolicy } from './policies/access.ts';
 import { createLoadExistingGrant } from './policies/existing-grant.ts';
 import { createInteractionPolicy } from './policies/interaction-policy.ts';
 import { createLifetimes } from './lifetimes.ts';
 import type { ClientLimits } from './limit-clients.ts';
 import { narrowScopes, type StillAllowed } from './policies/narrowed-scope.ts';
 import { createRefreshCheck } from './policies/refreshed-scope.ts';
-import { createOfflineAccess } from './policies/offline-access.ts';
+import { createOfflineAccess, type OfflineAccess } from './policies/offline-access.ts';
 import type { RememberedConsents } from './policies/remembered-consents.ts';
 import { createResourceHooks, knownScopes, type ResourceHookParts, scopesIn } from './policies/scopes.ts';
 import { issuedBySession, issuedByToken } from './signed-in-at.ts';
@@ -37,6 +38,8 @@ export type ConfigurationParts = {
   readonly findClient: FindClient;
   readonly stillAllowed: StillAllowed;
   readonly tellOf: TellOf;
+  /** Undefined where the file has no such rules. */
+  readonly access: AccessPolicy | undefined;
   readonly browsers: BrowserBinding;
   readonly consents: RememberedConsents;
   readonly enginePages: EnginePages;
@@ -47,7 +50,7 @@ export type ConfigurationParts = {
 
 export function createConfiguration(parts: ConfigurationParts): Configuration {
   const { config, keySet, adapter, accounts, audiences, claims, consents, enginePages, now } = parts;
-  const { findClient, stillAllowed, browsers } = parts;
+  const { findClient, stillAllowed, browsers, access } = parts;
   const { issuer } = config;
   const scopePolicy = { config, audiences, findClient };
   const offlineAccess = createOfflineAccess(parts.telemetry.log);
@@ -87,10 +90,10 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
     interactions: {
       async url(ctx, interaction) {
         // The engine has just saved it; what a request saves goes out at its end.
-        await Object.assign(interaction, { browser: browsers.bind(ctx) }).persist();
+        await Object.assign(interaction, { browser: browsers.bind(ctx), ...access?.kept(ctx) }).persist();
         return `${issuer}/interaction/${interaction.uid}`;
       },
-      policy: createInteractionPolicy(),
+      policy: createInteractionPolicy(access),
     },
     findAccount: async (ctx, id, token) => {
       const { provider, session } = ctx.oidc;
@@ -98,15 +101,17 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
         token === undefined ? session && issuedBySession(session) : await issuedByToken(provider, token);
       const account = issued && (await accounts.findLive(id, issued));
       if (account === undefined) return undefined;
+      if (token !== undefined && (await access?.admit(ctx, account, token)) === false) return undefined;
       const told = () => claims.told(account, ctx.oidc.client?.clientId);
       const ofIdToken = (scope: string) =>
         wantsFullIdToken(ctx, findClient) ? claims.inIdToken(told(), scope) : { sub: id };
       return {
         accountId: id,
+        groups: account.groups,
         claims: (use, scope) => ({ sub: id, ...(use === 'id_token' ? ofIdToken(scope) : told()) }),
       };
     },
-    loadExistingGrant: createLoadExistingGrant({ findClient, consents, offlineAccess }),
+    loadExistingGrant: createLoadExistingGrant({ findClient, consents, offlineAccess, access }),
     extraTokenClaims: config.resources.some(({ accessTokenClaims }) => accessTokenClaims.length > 0)
       ? async (ctx, token) => ({
           ...authenticationClaims(ctx),
@@ -114,7 +119,7 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
         })
       : authenticationClaims,
     renderError: enginePages.renderError,
-    features: featuresOf(parts, { ...scopePolicy, restoreOfflineAccess: offlineAccess.restore }),
+    features: featuresOf(parts, { ...scopePolicy, restoreScope: restoreScope(offlineAccess, access) }),
   };
 }
 
@@ -125,6 +130,16 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
 function wantsFullIdToken({ oidc }: KoaContextWithOIDC, findClient: FindClient): boolean {
   const settings = findClient(oidc.client?.clientId ?? '');
   return settings?.idTokenClaims === 'full' || oidc.entities.AccessToken?.aud !== undefined;
+}
+
+function restoreScope(
+  offlineAccess: OfflineAccess,
+  access: AccessPolicy | undefined,
+): ResourceHookParts['restoreScope'] {
+  return (ctx, client) => {
+    access?.restore(ctx);
+    offlineAccess.restore(ctx, client);
+  };
 }
 
 /** What is offered besides the core; everything that is not named is off. */

@@ -17,7 +17,7 @@ import {
 } from '../tokens/access-token.ts';
 import { inSpan } from '../observability/trace.ts';
 import type { Pages } from '../views/pages.ts';
-import { createAudienceRules } from '../tokens/audience.ts';
+import { type AudienceRules, createAudienceRules } from '../tokens/audience.ts';
 import type { RevokedTokens } from '../tokens/revoked-tokens.ts';
 import type { Accounts } from '../users/accounts.ts';
 import { adjustAnswers, rememberFaults } from './answers.ts';
@@ -34,6 +34,7 @@ import { type ConfigurationParts, createConfiguration } from './options.ts';
 import type { FindClient } from './clients.ts';
 import { createEnginePages } from './engine-pages.ts';
 import { type ClientLimits, createClientLimits } from './limit-clients.ts';
+import { type AccessPolicy, createAccessPolicy } from './policies/access.ts';
 import { createStillAllowed } from './policies/narrowed-scope.ts';
 import { createRecentApps, type RecentApps } from './recent-apps.ts';
 import { createRememberedConsents, type RememberedConsents } from './policies/remembered-consents.ts';
@@ -61,6 +62,7 @@ export type EngineParts = Omit<
   | 'stillAllowed'
   | 'tellOf'
   | 'browsers'
+  | 'access'
 > & {
   readonly pages: Pages;
   readonly revoked: RevokedTokens;
@@ -79,6 +81,7 @@ export type Engine = {
   readonly findClient: FindClient;
   readonly browsers: BrowserBinding;
   readonly consents: RememberedConsents;
+  readonly access: AccessPolicy | undefined;
   readonly recentApps: RecentApps;
   /** What http/fast-path.ts sends without the engine, by path below the issuer. */
   readonly fastAnswers: ReadonlyMap<string, FastAnswer>;
@@ -102,15 +105,12 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   const findClient = (clientId: string) => clients.get(clientId);
   const secrets = createSecretComparison({ findClient, limits, now, verifySlow, onSecretUsed });
 
-  const rules = createAccessRules(config);
-  const claims = createClaims({ config, audiences, findClient, rules });
+  const ofPeople = policiesOfPeople(parts, audiences, findClient);
   const stillAllowed = createStillAllowed(findClient);
   const findMachineToken = createMachineTokenFinder(tokens, revoked, stillAllowed);
-  const findLive: Accounts['findLive'] = (id, issued) => parts.accounts.findLive(id, issued);
-  const tellOf = createTellOf({ audiences, claims, findClient, findLive });
   const consents = createRememberedConsents({
     ...adapter,
-    findLive,
+    findLive: ofPeople.findLive,
     lifetimeSeconds: config.lifetimes.consent,
   });
   const browsers = createBrowserBinding(issuer, adapter.hash);
@@ -119,7 +119,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
 
   const clientLimits = createClientLimits(limits);
   const { takeBeforeUse } = clientLimits;
-  const made = { audiences, claims, findClient, stillAllowed, tellOf, browsers, consents, enginePages };
+  const made = { ...ofPeople, audiences, findClient, stillAllowed, browsers, consents, enginePages };
   const configuration = createConfiguration({ ...parts, ...made, takeBeforeUse });
   const findDefault = createFindDefault(audiences);
   const provider = new PosternProvider(issuer, configuration, {
@@ -152,9 +152,28 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     findClient,
     browsers,
     consents,
+    access: ofPeople.access,
     recentApps,
     fastAnswers: createFastAnswers({ ...parts, ...made, secrets, tokens, audit, findMachineToken }, provider),
     handle: (ctx, next) => inSpan('engine', {}, async () => handle(ctx, next)),
+  };
+}
+
+/** What apps and APIs are told of people and their tokens, and who may use which. */
+function policiesOfPeople(
+  { config, accounts, telemetry: { audit } }: EngineParts,
+  audiences: AudienceRules,
+  findClient: FindClient,
+) {
+  const rules = createAccessRules(config);
+  const findLive: Accounts['findLive'] = (id, issued) => accounts.findLive(id, issued);
+  const claims = createClaims({ config, audiences, findClient, rules });
+  const access = createAccessPolicy({ config, rules, audiences, audit });
+  return {
+    findLive,
+    claims,
+    access,
+    tellOf: createTellOf({ audiences, claims, findClient, findLive, access }),
   };
 }
 

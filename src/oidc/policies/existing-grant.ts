@@ -4,6 +4,7 @@ import type Provider from 'oidc-provider';
 import type { Grant, KoaContextWithOIDC } from 'oidc-provider';
 import { WHOLE_API } from './interaction-policy.ts';
 import type { FindClient } from '../clients.ts';
+import type { AccessPolicy } from './access.ts';
 import type { OfflineAccess } from './offline-access.ts';
 import type { Consent, RememberedConsents } from './remembered-consents.ts';
 import { generationOf } from '../seam/generation.ts';
@@ -12,6 +13,8 @@ export type ExistingGrantParts = {
   readonly findClient: FindClient;
   readonly consents: RememberedConsents;
   readonly offlineAccess: Pick<OfflineAccess, 'decide'>;
+  /** Undefined where the file has no such rules. */
+  readonly access: Pick<AccessPolicy, 'narrow'> | undefined;
 };
 
 /** Of whom and for which app, and of which sign-in: what is in a grant of another one has ended, or goes by the second. */
@@ -34,8 +37,9 @@ export function newGrant(provider: Provider, { accountId, clientId, generation }
   return Object.assign(new provider.Grant({ accountId, clientId }), { generation });
 }
 
-export function createLoadExistingGrant({ findClient, consents, offlineAccess }: ExistingGrantParts) {
-  return async function loadExistingGrant(ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
+export function createLoadExistingGrant(parts: ExistingGrantParts) {
+  const { findClient, consents, offlineAccess, access } = parts;
+  async function load(ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
     const { client, session, account, result, provider } = ctx.oidc;
     if (client === undefined || session === undefined || account === undefined) return undefined;
     const { accountId } = account;
@@ -61,6 +65,11 @@ export function createLoadExistingGrant({ findClient, consents, offlineAccess }:
     grantRemembered(grant, consent);
     await grant.save();
     return grant;
+  }
+
+  return async function loadExistingGrant(ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
+    // Nothing is stored for a person without access; interaction-policy.ts tells them so.
+    return access?.narrow(ctx) === false ? undefined : load(ctx);
   };
 }
 

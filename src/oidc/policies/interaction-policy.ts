@@ -1,11 +1,17 @@
-// When a person must be asked something: the engine's own policy, the choice of an account, and two checks that it lacks.
+// When a person must be asked something: the engine's own policy, the choice of an account, and the checks that it lacks.
 import { interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import type { AccessPolicy } from './access.ts';
 
 /** In a grant: the person allowed an API that has no scopes. No scope can have quotes (RFC 6749 §3.3), so none is granted by it. */
 export const WHOLE_API = '"whole"';
 
-/** The prompts `select_account`, `login` and `consent`, in this order. */
-export function createInteractionPolicy(): interactionPolicy.DefaultPolicy {
+/** What the app reads of a person without access, be it from the engine or from the page. */
+export const NO_ACCESS = 'the person may not use this app';
+
+/** The prompts `select_account`, `login`, `access` and `consent`, in this order. `access` is undefined where the file has no such rules. */
+export function createInteractionPolicy(
+  access: Pick<AccessPolicy, 'isDenied'> | undefined,
+): interactionPolicy.DefaultPolicy {
   const policy = interactionPolicy.base();
   // OIDC Core §3.1.2.1: only when the app asks for it; the engine's `requestable` is the whole check.
   policy.add(new interactionPolicy.Prompt({ name: 'select_account', requestable: true }), 0);
@@ -22,6 +28,8 @@ export function createInteractionPolicy(): interactionPolicy.DefaultPolicy {
           ctx.oidc.session?.accountId !== undefined && ctx.oidc.account === undefined,
       ),
     );
+  const beforeConsent = policy.length - 1;
+  if (access !== undefined) policy.add(accessPrompt(access), beforeConsent);
   // The engine asks for scopes alone; the person wouldn't be asked about an API that has none.
   policy.get('consent')?.checks.add(
     new interactionPolicy.Check(
@@ -33,6 +41,12 @@ export function createInteractionPolicy(): interactionPolicy.DefaultPolicy {
     ),
   );
   return policy;
+}
+
+/** A person who is known and may not use the app. RFC 6749 §4.1.2.1: with prompt=none the app gets the error at once. */
+function accessPrompt({ isDenied }: Pick<AccessPolicy, 'isDenied'>): interactionPolicy.Prompt {
+  const check = new interactionPolicy.Check('access_denied', NO_ACCESS, 'access_denied', isDenied);
+  return new interactionPolicy.Prompt({ name: 'access' }, check);
 }
 
 function missingApis({ oidc: { resourceServers = {}, entities } }: KoaContextWithOIDC): string[] {

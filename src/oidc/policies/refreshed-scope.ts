@@ -37,17 +37,23 @@ export function createRefreshCheck(parts: ScopePolicyParts): (ctx: KoaContextWit
     const client = findClient(engineClient?.clientId ?? '');
     const token = entities.RefreshToken;
     if (client === undefined || token === undefined) throw new errors.InvalidGrant();
-    const asked = params['scope'] === undefined ? undefined : scopesIn(params['scope']);
+    const asked = askedOf(params['scope'], token);
     const resource = resourceOf(params['resource'], token, asked ?? [...token.scopes]);
     const scopes = asked ?? scopesBeside(audiences, token.scopes, resource);
     const refusal = findRefusal({ client, scopes, resource, isForPerson: true });
     if (refusal !== undefined) throw refusal;
     params['resource'] = resource;
+    params['scope'] = asked?.join(' ');
     if (resource === undefined || token.resource !== undefined) return;
     // Without a resource at the beginning, the engine knows none, and one that is named now means its scopes alone.
     params['resource'] = undefined;
     params['scope'] = scopes.filter((scope) => audiences.ownersOf([scope]).length > 0).join(' ');
   };
+}
+
+/** The engine compared the two before the person's groups took scopes from the token. */
+function askedOf(scope: unknown, token: RefreshToken): readonly string[] | undefined {
+  return scope === undefined ? undefined : scopesIn(scope).filter((one) => token.scopes.has(one));
 }
 
 /** What may be named at a refresh: what was at the beginning, or one of several APIs that an earlier version gave scopes of. */

@@ -26,7 +26,7 @@ export type ScopePolicyParts = {
 
 export type ResourceHookParts = ScopePolicyParts & {
   /** Called for each request with the engine's own view of its scope. */
-  readonly restoreOfflineAccess: (ctx: KoaContextWithOIDC, client: Client) => void;
+  readonly restoreScope: (ctx: KoaContextWithOIDC, client: Client) => void;
 };
 
 export function createFindRefusal({ config, audiences }: Omit<ScopePolicyParts, 'findClient'>): FindRefusal {
@@ -106,7 +106,7 @@ export type ResourceHooks = {
 };
 
 export function createResourceHooks(parts: ResourceHookParts): ResourceHooks {
-  const { audiences, findClient, restoreOfflineAccess } = parts;
+  const { audiences, findClient, restoreScope } = parts;
   const findRefusal = createFindRefusal(parts);
   const findDefault = createFindDefault(audiences);
 
@@ -114,7 +114,7 @@ export function createResourceHooks(parts: ResourceHookParts): ResourceHooks {
     refuseRemovedRedirectUri(ctx);
     const client = findClient(clientId);
     if (client === undefined) throw new errors.InvalidClient();
-    restoreOfflineAccess(ctx, client);
+    restoreScope(ctx, client);
     const { params = {}, entities } = ctx.oidc;
     const granted = (entities.AuthorizationCode ?? entities.RefreshToken)?.scopes;
     const isForPerson = params['grant_type'] !== 'client_credentials';

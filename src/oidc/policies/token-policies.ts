@@ -4,6 +4,7 @@ import type { Accounts } from '../../users/accounts.ts';
 import type { Claims } from '../claims.ts';
 import type { FindClient } from '../clients.ts';
 import type { ClientLimits } from '../limit-clients.ts';
+import type { AccessPolicy, Decision } from './access.ts';
 import type { RememberedConsents } from './remembered-consents.ts';
 import { issuedWithGrant, type TokenOfPerson } from '../signed-in-at.ts';
 import { type Audit, originOf } from '../../observability/audit.ts';
@@ -17,7 +18,7 @@ type PolicedToken = TokenOfPerson & {
   readonly clientId?: string | undefined;
   readonly accountId?: string | undefined;
   readonly aud?: string | readonly string[] | undefined;
-  readonly scope?: string | undefined;
+  scope?: string | undefined;
   /** Shown at introspection as it is. */
   extra?: Readonly<Record<string, unknown>> | undefined;
 };
@@ -27,6 +28,8 @@ export type TokenPolicyParts = {
   readonly claims: Pick<Claims, 'now'>;
   readonly findClient: FindClient;
   readonly findLive: Accounts['findLive'];
+  /** Undefined where the file has no such rules. */
+  readonly access: Pick<AccessPolicy, 'decide'> | undefined;
 };
 
 /** What an API hears of a token beside what stands in the token; what is undefined it doesn't hear. */
@@ -34,7 +37,7 @@ type Told = Readonly<Record<string, unknown>>;
 
 /**
  * Decides about a live token for both ways of introspection: undefined where `caller` may not hear of it, or its person may not be
- * signed in any more. `grant`: the token's own, as the engine found it; a client's own token has none.
+ * signed in any more, or may not have what it holds. `grant`: the token's own, as the engine found it; a client's own token has none.
  */
 export type TellOf = (
   caller: string,
@@ -42,7 +45,8 @@ export type TellOf = (
   grant: object | undefined,
 ) => Promise<Told | undefined>;
 
-export function createTellOf({ audiences, claims, findClient, findLive }: TokenPolicyParts): TellOf {
+export function createTellOf(parts: TokenPolicyParts): TellOf {
+  const { audiences, claims, findClient, findLive, access } = parts;
   const apisOf = (aud: PolicedToken['aud']) => [aud ?? []].flat().map(audiences.findResource);
 
   /**
@@ -69,6 +73,7 @@ export function createTellOf({ audiences, claims, findClient, findLive }: TokenP
     if (token.accountId === undefined) return {};
     const account = await findLive(token.accountId, issuedWithGrant(grant, token));
     if (account === undefined) return undefined;
+    if (access !== undefined && !isLeft(token, access.decide(account, token))) return undefined;
     // RFC 7662 §2.2
     const name = mayHearName(caller, token) ? { username: account.username } : {};
     return { ...claims.now(token, account), ...name };
@@ -87,6 +92,17 @@ export function createIntrospectionPolicy(tellOf: TellOf) {
     token.extra = { ...token.extra, ...told };
     return true;
   };
+}
+
+/**
+ * An access token that holds a scope which its person has lost is dead: an API may read its scopes from the JWT. A refresh token goes on
+ * with what is left.
+ */
+function isLeft(token: PolicedToken, decision: Decision): boolean {
+  if ('rule' in decision) return false;
+  const scope = decision.left.join(' ');
+  if (token.kind === 'RefreshToken') token.scope = scope;
+  return (token.scope ?? '') === scope;
 }
 
 export type RevocationPolicyParts = Pick<ClientLimits, 'takeBeforeUse'> & {

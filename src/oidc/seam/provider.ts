@@ -79,7 +79,7 @@ export class PosternProvider extends Provider {
     // The adapter hears by oldId which session a new one follows. All other models are written once.
     keepMembers(this.Session, 'oldId', 'generation');
     keepMembers(this.Grant, 'generation');
-    keepMembers(this.Interaction, 'browser');
+    keepMembers(this.Interaction, 'browser', 'askedScope');
 
     // Everything about the code or the token has been checked by then.
     for (const model of [this.AuthorizationCode, this.RefreshToken]) {

@@ -1,0 +1,141 @@
+// Who may use which app and API, and which scopes are left to a person (`access` and `scope_groups` of the file): decided by the groups
+// that the person has now, wherever a request of theirs, or what came of one, is looked at.
+import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import type { AccessRules, Grouped } from '../../config/access-rules.ts';
+import type { Config, Resource } from '../../config/config.ts';
+import { type Audit, originOf } from '../../observability/audit.ts';
+import type { AudienceRules } from '../../tokens/audience.ts';
+import { scopesIn } from './scopes.ts';
+
+/** A request, or a code or a token that came of one. */
+export type Wanted = {
+  readonly clientId?: string | undefined;
+  readonly scope?: unknown;
+  readonly resource?: unknown;
+  readonly aud?: unknown;
+};
+
+/** What of the scopes is left; or which rule of the file denies all of it, and whether it is the app's own. */
+export type Decision =
+  { readonly left: readonly string[] } | { readonly rule: string; readonly isOfApp: boolean };
+
+export type AccessPolicy = {
+  readonly decide: (person: Grouped, wanted: Wanted) => Decision;
+  /** Gives a request that goes on the scope that it began with: another person may have signed in since. */
+  readonly restore: (ctx: KoaContextWithOIDC) => void;
+  /** Takes from a request what the signed-in person may not have. False: nothing is left, or they may not use the app. */
+  readonly narrow: (ctx: KoaContextWithOIDC) => boolean;
+  /** What an interaction keeps for `restore`. */
+  readonly kept: (ctx: KoaContextWithOIDC) => { readonly askedScope?: string | undefined };
+  /** Whether the signed-in person may not use the app. Throws where they may, though not the API, or nothing of it. */
+  readonly isDenied: (ctx: KoaContextWithOIDC) => boolean;
+  /**
+   * Whether `token` may still be used. Takes scopes from a code or a refresh token; where nothing is left, ends the grant, for good, and
+   * throws.
+   */
+  readonly admit: (ctx: KoaContextWithOIDC, person: Grouped, token: Wanted) => Promise<boolean>;
+};
+
+export type AccessPolicyParts = {
+  readonly config: Pick<Config, 'clients' | 'resources'>;
+  readonly rules: AccessRules;
+  readonly audiences: AudienceRules;
+  readonly audit: Audit;
+};
+
+function createDecide({ rules, audiences }: Pick<AccessPolicyParts, 'rules' | 'audiences'>) {
+  /** What denies the person this API. `isNamed`: by the request itself or the token, not by one of the scopes alone. */
+  function denialAt(
+    person: Grouped,
+    api: Resource,
+    { left, isNamed }: { left: readonly string[]; isNamed: boolean },
+  ) {
+    const rule = `resources[${api.resource}]`;
+    if (!rules.mayUseResource(person, api)) return `${rule}.access`;
+    const isLeft = api.scopes.length === 0 || left.some((one) => api.scopes.includes(one));
+    return isLeft || (left.length > 0 && !isNamed) ? undefined : `${rule}.scope_groups`;
+  }
+
+  return function decide(person: Grouped, { clientId = '', scope, resource, aud }: Wanted): Decision {
+    if (!rules.mayUseClient(person, { clientId }))
+      return { rule: `clients[${clientId}].access`, isOfApp: true };
+    const scopes = scopesIn(scope);
+    const named = new Set([resource ?? aud ?? []].flat().map(String).map(audiences.findResource));
+    const owners = audiences.ownersOf(scopes).map(audiences.findResource);
+    const apis = [...new Set([...named, ...owners])].filter((one) => one !== undefined);
+    const left = apis.reduce((some, api) => rules.scopesLeft(person, api, some), scopes);
+    for (const api of apis) {
+      const rule = denialAt(person, api, { left, isNamed: named.has(api) });
+      if (rule !== undefined) return { rule, isOfApp: false };
+    }
+    return { left };
+  };
+}
+
+/** Undefined where the file has no such rules. */
+export function createAccessPolicy(parts: AccessPolicyParts): AccessPolicy | undefined {
+  const { config, audit } = parts;
+  const hasRules =
+    config.clients.some(({ access }) => access !== undefined) ||
+    config.resources.some(
+      ({ access, scopeGroups }) => access !== undefined || Object.keys(scopeGroups).length > 0,
+    );
+  if (!hasRules) return undefined;
+  const decide = createDecide(parts);
+  const askedScopes = new WeakMap<KoaContextWithOIDC, string>();
+
+  function decideRequest({ oidc: { account, client, params = {} } }: KoaContextWithOIDC): Decision {
+    const { scope, resource } = params;
+    return decide(account as unknown as Grouped, { clientId: client?.clientId, scope, resource });
+  }
+
+  function record({ state, oidc }: KoaContextWithOIDC, accountId: string | undefined, rule: string): void {
+    const who = { client_id: oidc.client?.clientId, account_id: accountId };
+    audit.record('access_denied', 'failure', { ...originOf(state), ...who, endpoint: oidc.route, rule });
+  }
+
+  return {
+    decide,
+
+    restore({ oidc: { entities, params = {} } }) {
+      const { askedScope } = (entities.Interaction ?? {}) as { readonly askedScope?: unknown };
+      if (typeof askedScope === 'string') params['scope'] = askedScope;
+    },
+
+    narrow(ctx) {
+      const { params = {} } = ctx.oidc;
+      const decision = decideRequest(ctx);
+      if ('rule' in decision) return false;
+      const narrowed = decision.left.join(' ');
+      if (decision.left.length < scopesIn(params['scope']).length) {
+        askedScopes.set(ctx, String(params['scope']));
+        params['scope'] = narrowed;
+      }
+      return true;
+    },
+
+    kept: (ctx) => ({ askedScope: askedScopes.get(ctx) }),
+
+    isDenied(ctx) {
+      const decision = decideRequest(ctx);
+      if ('left' in decision) return false;
+      record(ctx, ctx.oidc.account?.accountId, decision.rule);
+      if (!decision.isOfApp) throw new errors.AccessDenied('the person may not use this API');
+      return true;
+    },
+
+    async admit(ctx, person, token) {
+      const decision = decide(person, token);
+      if (ctx.oidc.route !== 'token') return 'left' in decision;
+      if ('left' in decision) {
+        Object.assign(token, { scope: decision.left.join(' ') });
+        return true;
+      }
+      const { Grant: grant } = ctx.oidc.entities;
+      await grant?.destroy();
+      ctx.oidc.provider.emit('grant.revoked', ctx, grant?.jti ?? '');
+      record(ctx, grant?.accountId, decision.rule);
+      throw new errors.InvalidGrant('the person may not use this client or API any more');
+    },
+  };
+}

@@ -1,0 +1,363 @@
+// Apps and APIs for some people only, and scopes that some people don't get: by the sign-in, by what came of an earlier one, and by every
+// detour that a person or an app can take.
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { decodeJwt } from 'jose';
+import { expect, it, vi } from 'vitest';
+import { createPeople } from '../../src/users/people.ts';
+import {
+  authorizeUrl,
+  begin,
+  complete,
+  newBrowser,
+  type Person,
+  signInAs,
+  silently,
+  titleOf,
+} from '../pages/person.ts';
+import type { Page } from '../world/browser.ts';
+import { eachStore } from '../world/each-store.ts';
+import {
+  authorize,
+  clientCredentials,
+  introspect,
+  redeem,
+  refresh,
+  signIn,
+  userinfo,
+} from '../world/flows.ts';
+import {
+  API,
+  CALLBACK,
+  OTHER_API,
+  type OpenWorld,
+  PASSWORDS,
+  PEOPLE,
+  type World,
+  worldClients,
+} from '../world/world.ts';
+import { GENEROUS } from './attacker.ts';
+
+const WIKI = { client_id: 'web2', redirect_uri: 'https://app2.example/cb' };
+const OWN = { client_id: 'first-party', redirect_uri: 'https://own.example/cb' };
+const STAFF = { access: { groups: ['staff'] } };
+const APIS = 'reports.read reports.write other.read other.write';
+
+const CLIENTS = worldClients().map((client) => {
+  if (client.client_id === 'web') return { ...client, scope: `openid email profile offline_access ${APIS}` };
+  if (client.client_id === 'web2') return { ...client, client_name: 'Wiki', ...STAFF };
+  return client.client_id === 'first-party' ? { ...client, ...STAFF } : client;
+});
+
+const CONFIG = {
+  ...GENEROUS,
+  groups: { staff: 'Employees', managers: 'Managers' },
+  branding: { support_uri: 'https://help.example/' },
+  resources: [
+    { resource: API, scopes: ['reports.read', 'reports.write'], introspection_clients: ['rs1'], ...STAFF },
+    {
+      resource: OTHER_API,
+      name: 'Other API',
+      scopes: ['other.read', 'other.write'],
+      scope_groups: { 'other.write': ['managers'] },
+      introspection_clients: ['rs1'],
+    },
+  ],
+  clients: CLIENTS,
+  lifetimes: { consent: '30d' },
+};
+const PEOPLE_OF_FILE = { alice: { groups: ['staff', 'managers'] } };
+
+/** What the app gets. */
+function answerOf({ url }: Page): Readonly<Record<string, string>> {
+  const { origin, pathname, searchParams } = new URL(url);
+  return { to: `${origin}${pathname}`, ...Object.fromEntries(searchParams) };
+}
+
+type Saved = { readonly kind: string; readonly payload: string };
+
+/** What the store was given while `action` ran. */
+async function savedWhile(world: OpenWorld, action: () => Promise<unknown>): Promise<readonly Saved[]> {
+  const save = vi.spyOn(world.openedStore.records, 'save');
+  try {
+    await action();
+    return save.mock.calls.map(([record]) => record);
+  } finally {
+    save.mockRestore();
+  }
+}
+
+/** Carol, of the store, with Alice's password. */
+async function addPerson({ openedStore, folder }: OpenWorld, id: string, groups: readonly string[]) {
+  const { users } = JSON.parse(await readFile(path.join(folder, 'users.json'), 'utf8')) as {
+    users: { password_hash: string }[];
+  };
+  const passwordHash = users[0]?.password_hash ?? '';
+  await createPeople(openedStore.documents).add({ id, username: 'carol', passwordHash, groups, claims: {} });
+}
+
+async function openAs(world: World, person: Person, request: Readonly<Record<string, string>>) {
+  const { browser, page } = await begin(world, request);
+  return { browser, page: await signInAs(browser, page, person) };
+}
+
+const wordsOf = ({ text }: Page) => [...text.matchAll(/<li>([^<]+)<\/li>/g)].map(([, words]) => words);
+const NO_ACCESS = 'You don’t have access to Wiki';
+const SCOPE = 'openid offline_access';
+
+eachStore(
+  'access',
+  (world) => {
+    const denied = (to: string) => ({
+      to,
+      error: 'access_denied',
+      state: 'state-of-the-client',
+      iss: world().issuer,
+    });
+    const expectNothingGiven = (saved: readonly Saved[]) => {
+      const kinds = saved.map(({ kind }) => kind);
+      for (const kind of ['Grant', 'Consent', 'AuthorizationCode']) expect(kinds).not.toContain(kind);
+    };
+    const change = (people: Parameters<OpenWorld['reload']>[1]) => world().reload(CONFIG, people);
+    const restore = () => change(PEOPLE_OF_FILE);
+
+    it('AC-21: a page tells a person outside that they may not use the app, and leads back to it', async () => {
+      const { browser, page: first } = await begin(world(), WIKI);
+      expect(first.text).not.toMatch(/staff|Employees/);
+      const before = world().recorded.audit('access_denied').length;
+      const pages: Page[] = [];
+      const saved = await savedWhile(world(), async () => {
+        const page = await signInAs(browser, first, 'bob');
+        pages.push(page, await browser.submit(page, '/cancel'));
+      });
+      const [page, back] = pages as [Page, Page];
+      expect([page.status, titleOf(page)]).toEqual([403, NO_ACCESS]);
+      expect(page.text).toContain('href="https://help.example/"');
+      expect(page.text).not.toMatch(/staff|Employees/);
+      expect(answerOf(back)).toMatchObject(denied(WIKI.redirect_uri));
+      expectNothingGiven(saved);
+      const sessions = saved.filter(({ kind }) => kind === 'Session');
+      expect(sessions.length).toBeGreaterThan(0);
+      for (const { payload } of sessions) expect(payload).not.toContain('web2');
+      expect(world().recorded.audit('access_denied').slice(before)).toMatchObject([
+        { outcome: 'failure', client_id: 'web2', account_id: PEOPLE.bob, rule: 'clients[web2].access' },
+      ]);
+      const metrics = await (await fetch(`${world().management}/metrics`)).text();
+      expect(metrics).toMatch(/^postern_access_denied_total\{client_id="web2"\} [1-9]/m);
+    });
+
+    it('AC-21: prompt=none sends a person outside back at once, and tells a stranger nothing', async () => {
+      const { browser } = await complete(world(), 'bob');
+      expect(await silently(world(), newBrowser(world()), WIKI)).toBe('login_required');
+      const pages: Page[] = [];
+      const saved = await savedWhile(world(), async () => {
+        pages.push(await browser.open(authorizeUrl(world(), { ...WIKI, prompt: 'none' })));
+      });
+      expect(pages.map(answerOf)).toMatchObject([denied(WIKI.redirect_uri)]);
+      expectNothingGiven(saved);
+    });
+
+    it('AC-22: a closed app stays closed to a person who is signed in, through every other door', async () => {
+      const { browser } = await complete(world(), 'bob');
+      const saved = await savedWhile(world(), async () => {
+        const { page } = await begin(world(), WIKI, { browser });
+        expect(titleOf(page)).toBe(NO_ACCESS);
+
+        const csrf = /name="csrf" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
+        const byHand = await browser.open(`${page.url}/consent`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/x-www-form-urlencoded' },
+          body: new URLSearchParams({ csrf }).toString(),
+        });
+        expect(byHand.status).toBe(400);
+
+        const other = await browser.open(`${page.url}?account=other`);
+        const again = await signInAs(browser, other, 'bob', '/switch');
+        expect([again.status, titleOf(again)]).toEqual([403, NO_ACCESS]);
+
+        const own = await begin(world(), { ...OWN, scope: 'openid email' }, { browser });
+        expect([own.page.status, titleOf(own.page)]).toEqual([403, 'You don’t have access to first-party']);
+      });
+      expectNothingGiven(saved);
+
+      const { page } = await begin(world(), WIKI, { browser });
+      const other = await browser.open(`${page.url}?account=other`);
+      const alice = await browser.submit(await signInAs(browser, other, 'alice', '/switch'), '/consent');
+      expect(answerOf(alice)).toMatchObject({ to: WIKI.redirect_uri, state: 'state-of-the-client' });
+      expect(alice.url).toContain('code=');
+    });
+
+    it('AC-22: a consent that is answered after the group is gone is none', async () => {
+      const { browser, page } = await openAs(world(), 'alice', { ...WIKI, prompt: 'consent' });
+      expect(page.text).toContain('/consent"');
+      await change({});
+      const saved = await savedWhile(world(), async () => {
+        expect(titleOf(await browser.submit(page, '/consent'))).toBe(NO_ACCESS);
+      });
+      await restore();
+      expectNothingGiven(saved);
+    });
+
+    it.each([
+      ['by resource', { scope: 'openid reports.read', resource: API }],
+      ['by its scope', { scope: 'openid reports.read' }],
+    ])('AC-13: an API for some people, asked for %s, is refused before consent', async (_how, request) => {
+      const { browser, page } = await begin(world(), request);
+      const pages: Page[] = [];
+      const saved = await savedWhile(world(), async () => {
+        pages.push(await signInAs(browser, page, 'bob'));
+        pages.push(await browser.open(authorizeUrl(world(), { ...request, prompt: 'none' })));
+      });
+      for (const one of pages) expect(answerOf(one)).toMatchObject(denied(CALLBACK));
+      expectNothingGiven(saved);
+      expect(world().recorded.audit('access_denied').at(-1)).toMatchObject({
+        client_id: 'web',
+        account_id: PEOPLE.bob,
+        rule: `resources[${API}].access`,
+      });
+      const { answer } = await complete(world(), 'alice', request);
+      expect(answer.searchParams.has('code')).toBe(true);
+    });
+
+    it('AC-25: a refresh without the group ends the family for good', async () => {
+      const { tokens } = await signIn(world(), { client: 'web2', scope: SCOPE });
+      const { tokens: others } = await signIn(world(), { scope: SCOPE });
+      await change({});
+      const lost = await refresh(world(), tokens.refresh_token, {}, 'web2');
+      expect([lost.status, lost.body['error']]).toEqual([400, 'invalid_grant']);
+      expect(world().recorded.audit('access_denied').at(-1)).toMatchObject({
+        client_id: 'web2',
+        account_id: PEOPLE.alice,
+        rule: 'clients[web2].access',
+      });
+      await restore();
+      const late = await refresh(world(), tokens.refresh_token, {}, 'web2');
+      expect([late.status, late.body['error']]).toEqual([400, 'invalid_grant']);
+      expect((await refresh(world(), others.refresh_token)).status).toBe(200);
+      expect((await signIn(world(), { client: 'web2', scope: SCOPE })).tokens.refresh_token).toBeTruthy();
+    });
+
+    it('AC-25: a code is worth nothing once the group is gone, also when it comes back', async () => {
+      const open = await authorize(world(), { client: 'web2', scope: SCOPE });
+      await change({});
+      const lost = await redeem(world(), open, {}, 'web2');
+      expect([lost.status, lost.body['error']]).toEqual([400, 'invalid_grant']);
+      await restore();
+      expect((await redeem(world(), open, {}, 'web2')).status).toBe(400);
+    });
+
+    it('AC-26: an access token is dead while the group is gone; other apps are untouched', async () => {
+      const { tokens } = await signIn(world(), { client: 'web2', scope: 'openid' });
+      const { tokens: forApi } = await signIn(world(), {
+        scope: 'openid reports.read',
+        parameters: { resource: API },
+      });
+      const { tokens: others } = await signIn(world(), { scope: 'openid' });
+      expect(await introspect(world(), forApi.access_token)).toMatchObject({ active: true });
+      await change({});
+      const answer = await userinfo(world(), tokens.access_token);
+      expect([answer.status, answer.body['error']]).toEqual([401, 'invalid_token']);
+      expect(await introspect(world(), tokens.access_token, 'web2')).toEqual({ active: false });
+      expect(await introspect(world(), forApi.access_token)).toEqual({ active: false });
+      expect((await userinfo(world(), others.access_token)).status).toBe(200);
+      expect(await introspect(world(), others.access_token, 'web')).toMatchObject({ active: true });
+      await restore();
+    });
+
+    it('AC-26: a person of the store gains and loses with the next request', async () => {
+      const { documents } = world().openedStore;
+      const id = 'usr_carol0000000000000003';
+      await addPerson(world(), id, ['staff']);
+      async function setGroups(groups: readonly string[]) {
+        const document = await documents.get('people', id);
+        const form = JSON.stringify({ ...JSON.parse(document?.value ?? ''), groups });
+        expect(await documents.put('people', id, form, document?.version ?? 0)).toBe(true);
+      }
+      const browser = newBrowser(world());
+      const first = await begin(world(), { ...WIKI, scope: 'openid' }, { browser });
+      const consent = await browser.submit(first.page, '/login', {
+        username: 'carol',
+        password: PASSWORDS.alice,
+      });
+      expect((await browser.submit(consent, '/consent')).url).toContain('code=');
+      await setGroups([]);
+      expect(await silently(world(), browser, { ...WIKI, scope: 'openid' })).toBe('access_denied');
+      await setGroups(['staff']);
+      expect(await silently(world(), browser, { ...WIKI, scope: 'openid' })).toBe('signed in');
+    });
+
+    const OTHERS = { scope: 'openid offline_access other.read other.write', resource: OTHER_API };
+
+    it('AC-36: a scope that a person may not have is neither shown nor granted nor remembered', async () => {
+      const { browser, page } = await openAs(world(), 'bob', {
+        scope: 'openid other.read other.write',
+        prompt: 'consent',
+      });
+      expect(wordsOf(page)).toEqual(['Know who you are', 'other.read']);
+      const saved = await savedWhile(world(), async () => browser.submit(page, '/consent'));
+      for (const { payload } of saved.filter(({ kind }) =>
+        ['Grant', 'Consent', 'AuthorizationCode'].includes(kind),
+      ))
+        expect(payload).not.toContain('other.write');
+      expect(saved.map(({ kind }) => kind)).toContain('Consent');
+      const request = { scope: OTHERS.scope, parameters: { resource: OTHER_API } };
+      const { tokens } = await signIn(world(), { person: 'bob', ...request });
+      expect([tokens.scope, decodeJwt(tokens.access_token)['scope']]).toEqual(['other.read', 'other.read']);
+      const { tokens: whole } = await signIn(world(), request);
+      expect(whole.scope).toBe('other.read other.write');
+    });
+
+    it('AC-13: a request that names an API of which nothing is left is refused, also when openid is', async () => {
+      const { page } = await openAs(world(), 'bob', { scope: 'openid other.write', resource: OTHER_API });
+      expect(answerOf(page)).toMatchObject(denied(CALLBACK));
+      const bare = await authorize(world(), { person: 'bob', scope: 'other.write' });
+      expect(bare.callback.searchParams.get('error')).toBe('access_denied');
+      expect(world().recorded.audit('access_denied').at(-1)).toMatchObject({
+        rule: `resources[${OTHER_API}].scope_groups`,
+      });
+    });
+
+    it('AC-36: another person who signs in at the page gets what was asked for, not what was left to the first', async () => {
+      const request = { scope: 'openid other.read other.write', prompt: 'consent' };
+      const { browser, page } = await openAs(world(), 'bob', request);
+      expect(wordsOf(page)).not.toContain('other.write');
+      const other = await browser.open(`${page.url}?account=other`);
+      const alice = await signInAs(browser, other, 'alice', '/switch');
+      expect(wordsOf(alice)).toEqual(['Know who you are', 'other.read', 'other.write']);
+    });
+
+    it('AC-26: a scope that a person lost is gone at the next refresh, and the older token with it', async () => {
+      const { tokens } = await signIn(world(), { scope: OTHERS.scope, parameters: { resource: OTHER_API } });
+      const { tokens: byScope } = await signIn(world(), { scope: OTHERS.scope });
+      const open = await authorize(world(), { scope: OTHERS.scope });
+      await change({ alice: { groups: ['staff'] } });
+      expect(await introspect(world(), tokens.access_token)).toEqual({ active: false });
+      expect((await userinfo(world(), byScope.access_token)).status).toBe(200);
+      expect(await introspect(world(), tokens.refresh_token ?? '', 'web')).toMatchObject({
+        active: true,
+        scope: 'openid offline_access other.read',
+      });
+      expect((await redeem(world(), open)).body['scope']).toBe('openid offline_access other.read');
+      const none = await refresh(world(), byScope.refresh_token, { scope: 'other.write' });
+      expect([none.status, none.body['error']]).toEqual([400, 'invalid_scope']);
+      const asked = await refresh(world(), byScope.refresh_token, { scope: 'openid other.read other.write' });
+      expect(asked.body['scope']).toBe('openid other.read');
+      const { body } = await refresh(world(), tokens.refresh_token);
+      expect([body['scope'], decodeJwt(String(body['access_token']))['scope']]).toEqual([
+        'other.read',
+        'other.read',
+      ]);
+      expect(await introspect(world(), String(body['access_token']))).toMatchObject({ active: true });
+      await restore();
+      const later = await refresh(world(), String(body['refresh_token']));
+      expect(later.body['scope']).toBe('other.read');
+    });
+
+    it('AC-12: rules about people are none about services', async () => {
+      const answer = await clientCredentials(world(), { scope: 'reports.write', resource: API });
+      expect([answer.status, answer.body['scope']]).toEqual([200, 'reports.write']);
+      expect(await introspect(world(), String(answer.body['access_token']))).toMatchObject({ active: true });
+    });
+  },
+  { config: CONFIG, people: PEOPLE_OF_FILE },
+);
