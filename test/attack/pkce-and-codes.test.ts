@@ -356,7 +356,7 @@ describe('who may not have it any more', () => {
 });
 
 describe('what a code and its ID token look like', () => {
-  const CODES = rounds(10_000, 500);
+  const CODES = rounds(10_000, 250);
 
   it(`PK-20: ${CODES} real codes are 43 characters of base64url each, all different`, async () => {
     const { browser } = await takeCode(world, { scope: 'openid' });
