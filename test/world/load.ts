@@ -1,12 +1,13 @@
 // A moderate load of machine token requests from callers that keep their connections, and what became of each request.
 import http from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { MACHINE_MS } from './clock.ts';
 import { basic } from './flows.ts';
 import type { World } from './world.ts';
 
 const BODY = 'grant_type=client_credentials';
 /** What a patient caller waits for an answer. */
-const PATIENCE_MS = 5000;
+const PATIENCE_MS = 5000 + MACHINE_MS;
 
 /** refused: there was no connection, so no request either. Anything but 200 and that is a request that was lost. */
 type Fate = '200' | 'refused' | (string & {});
