@@ -110,6 +110,16 @@ eachStore(
       }
     });
 
+    it('AC-15: are told nowhere without their scope, also to an app that had it before', async () => {
+      const { browser } = await signIn(world(), { scope: EVERYTHING });
+      const { tokens } = await signIn(world(), { browser, scope: 'openid offline_access reports.read' });
+      const again = await refresh(world(), tokens.refresh_token);
+      for (const answer of [tokens, again.body]) {
+        expect(pick(await told(world(), answer), 'groups')).toEqual(everywhere(undefined));
+        expect(pick(await told(world(), answer), 'quota')).toEqual(everywhere(undefined));
+      }
+    });
+
     it('AC-15: are a sorted array wherever their scope was granted and the place is one for them', async () => {
       const scope = 'openid groups offline_access reports.read';
       for (const [person, groups] of [
@@ -259,6 +269,10 @@ describe('after the file has changed', () => {
       introspection: ['managers'],
     });
     expect(old.introspection).not.toHaveProperty('quota');
+    // As in production: at debug everything goes through the middleware.
+    world().recorded.telemetry.log.level = 'info';
+    expect(await introspect(world(), tokens.access_token)).toEqual(old.introspection);
+    world().recorded.telemetry.log.level = 'debug';
     expect(await introspect(world(), bob.tokens.access_token)).toMatchObject({ groups: ['wiki'], quota: 1 });
     const { body } = await refresh(world(), tokens.refresh_token);
     expect(pick(await told(world(), body), 'groups')).toEqual(everywhere(['managers']));

@@ -60,6 +60,7 @@ describe('a plain client_credentials request', () => {
     ['two scopes of one API', '&scope=reports.read%20reports.write', svc],
     ['scopes of two APIs', '&scope=reports.read+other.read', svc],
     ['no scope', '', svc],
+    ['no scope, and no default but its only one', '', { authorization: basic('rs1') }],
     ['the client named in the form, too', '&client_id=svc&scope=reports.read', svc],
     ['client_secret_post', `&client_id=svc&client_secret=${SECRETS.svc}&scope=other.read`, {}],
     ['an empty scope', '&scope=', svc],
@@ -185,11 +186,11 @@ describe('generated requests for machine tokens', () => {
 
 describe('a plain request for a machine token', () => {
   it.each([
-    ['', ''],
-    [' below a path', '/id'],
-  ])('is answered without the engine%s, and with a cookie by the engine', async (_where, path) => {
+    ['', '', '&scope=reports.read'],
+    [' below a path', '/id', ''],
+  ])('is answered without the engine%s, and with a cookie by the engine', async (_where, path, scope) => {
     const both = await startBothWays(GENERATED_WORLD, path);
-    const body = Buffer.from('grant_type=client_credentials&scope=reports.read');
+    const body = Buffer.from(`grant_type=client_credentials${scope}`);
     const headers = ['Authorization', basic('svc'), ...formHeaders(body)];
     const ask = (isLate = false) =>
       both.ask(() => ({ method: 'POST', target: `${path}/oauth/token`, headers, body, isLate }));
