@@ -1,6 +1,7 @@
 // `postern check`: prints every problem of a configuration, and changes nothing.
 import type { Command } from 'commander';
 import { ConfigError, type Config } from '../config/config.ts';
+import { accessWarnings } from '../config/access-warnings.ts';
 import { secretWarnings } from '../config/secret-expiry.ts';
 import { judgeStoredKeys } from '../keys/stored-keys.ts';
 import { configOption, jsonOption, noSecretsOption, readLoaded, type VerbOptions } from './configuration.ts';
@@ -26,6 +27,7 @@ export function registerCheck(program: Command, io: CliIo): void {
         throw new ConfigError([{ file, message: `the next start would be refused: ${fault}` }]);
       const warnings = [
         ...config.notices,
+        ...accessWarnings(config),
         ...secretWarnings(config.clients, Math.floor(Date.now() / 1000)).map(({ message }) => message),
         ...(unknown === undefined ? [] : [`the keys in the store were not tried: ${unknown}`]),
       ];

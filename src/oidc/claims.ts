@@ -1,6 +1,7 @@
 // Which claims each scope gives (OIDC Core §5.4), and where else a client or an API is told one.
 import type { AccessRules } from '../config/access-rules.ts';
 import { personScopes, type Config } from '../config/config.ts';
+import { isTooLong } from '../config/id-token-size.ts';
 import type { Account } from '../users/accounts.ts';
 import type { Audience, AudienceRules } from '../tokens/audience.ts';
 import type { FindClient } from './clients.ts';
@@ -110,14 +111,4 @@ export function createClaims({ config, audiences, findClient, rules }: ClaimsPar
       return { ...extra, ...Object.fromEntries(current) };
     },
   };
-}
-
-/** What proxies pass in a header at most. */
-const MAX_ID_TOKEN = 8 * 1024;
-/** Of its signature, its header and what is no claim of the person. */
-const REST_OF_ID_TOKEN = 1024;
-
-function isTooLong(claims: Values): boolean {
-  // Base64 makes four bytes of three.
-  return (Buffer.byteLength(JSON.stringify(claims)) * 4) / 3 + REST_OF_ID_TOKEN > MAX_ID_TOKEN;
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { accessWarnings } from '../../../src/config/access-warnings.ts';
 import { client, load, LOCAL, machine, problemsOf } from './config-files.ts';
 
 const HASH =
@@ -11,7 +12,10 @@ const app = (keys: Record<string, string>) =>
   `clients:\n${client({ redirect_uris: '[http://localhost/cb]', ...keys })}`;
 const people = (...users: string[]) => ({
   'users.yaml': users
-    .map((keys, index) => `- { id: usr_000000000000000${index}, username: person${index}, ${keys} }\n`)
+    .map(
+      (keys, index) =>
+        `- { id: usr_${String(index).padStart(16, '0')}, username: person${index}, ${keys} }\n`,
+    )
     .join('')
     .replaceAll(' }\n', `, password_hash: "${HASH}" }\n`),
 });
@@ -271,5 +275,46 @@ describe('a file that says who may do what', () => {
     ]);
     // As before, where there are no groups.
     expect(await problemsOf(`${LOCAL}resources: [{ resource: urn:a, scopes: [groups] }]\n`)).toEqual([]);
+  });
+});
+
+describe('warnings', () => {
+  const warningsOf = async (main: string, files: Record<string, string>) =>
+    accessWarnings(await load(withPeople(main), files));
+
+  it('name a claim that no app is told', async () => {
+    const scopes =
+      'scopes: { storage: { claims: [quota] }, disk: { claims: [quota] }, team: { claims: [department] } }\n';
+    const users = people('claims: { quota: 1, departement: R }', 'claims: { departement: R, shoe: 44 }');
+    expect(await warningsOf(scopes + app({ scope: 'openid team' }), users)).toEqual([
+      'no app is told the claim quota: no client has the scope storage or disk',
+      'no scope gives the claim departement, which 2 people have: did you mean department?',
+      'no scope gives the claim shoe, which 1 person has',
+    ]);
+    expect(
+      await warningsOf(scopes + app({ scope: 'openid team disk' }), people('claims: { quota: 1 }')),
+    ).toEqual([]);
+  });
+
+  it('AC-29: name people whose ID token has no room for their groups', async () => {
+    const names = Array.from({ length: 200 }, (_, index) => `group-${String(index).padStart(34, '0')}`);
+    const groups = `groups: { ${names.map((name) => `${name}: G`).join(', ')} }\n`;
+    const some = (count: number) => `groups: [${names.slice(0, count).join(', ')}]`;
+    const users = people(some(200), some(100), ...Array.from({ length: 11 }, () => some(150)));
+    const full = app({ scope: 'openid groups', id_token_claims: 'full' });
+    const warnings = await warningsOf(groups + full, users);
+    expect(warnings).toHaveLength(11);
+    expect(warnings[0]).toBe(
+      'the ID token of person0 for web would be above 8 KB, so it has no groups; userinfo has them',
+    );
+    expect(warnings.join('\n')).not.toContain('person1 ');
+    expect(warnings[10]).toBe('the ID tokens of 2 more people would be above 8 KB, too');
+    const few =
+      groups + app({ scope: 'openid groups', id_token_claims: 'full', groups_claim: `[${names[0]}]` });
+    expect(await warningsOf(few, users)).toEqual([]);
+    expect(await warningsOf(groups + app({ scope: 'openid groups' }), users)).toEqual([]);
+    expect(await warningsOf(groups + api('') + app({ scope: 'openid groups a.read' }), users)).toHaveLength(
+      11,
+    );
   });
 });
