@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { freePort, startRedis } from './servers.ts';
 import { type ServiceProcess, startProcess } from './process.ts';
-import { seedStore, writeWorldConfig, type StoreName, type World } from './world.ts';
+import { seedStore, writeWorldConfig, type StoreName, type World, type WorldOptions } from './world.ts';
 import { GENEROUS } from '../attack/attacker.ts';
 
 export type TwoProcesses = {
@@ -20,6 +20,7 @@ export type TwoProcesses = {
 export async function startTwoProcesses(
   storeName: StoreName,
   config: Readonly<Record<string, unknown>> = {},
+  people: WorldOptions['people'] = {},
 ): Promise<TwoProcesses> {
   const folder = await mkdtemp(path.join(tmpdir(), 'postern-two-'));
   const redis = storeName === 'redis' ? await startRedis() : undefined;
@@ -31,7 +32,7 @@ export async function startTwoProcesses(
   async function startNode(name: string, port: number): Promise<World> {
     const own = path.join(folder, name);
     await mkdir(own);
-    const options = { store, issuer, config: { ...GENEROUS, log: { level: 'error' }, ...config } };
+    const options = { store, issuer, config: { ...GENEROUS, log: { level: 'error' }, ...config }, people };
     // The management listener is on a port of its own choice, which no test needs.
     const written = await writeWorldConfig(own, options, [port, 0]);
     if (running.length === 0) await seedStore(written.configFile);

@@ -1,0 +1,80 @@
+// Somebody leaves a group in the users file, under two processes of two workers each that share one store: what the group opened is shut at
+// every worker within five seconds, and what ended stays ended when the person is back in it.
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MACHINE_MS } from '../world/clock.ts';
+import { introspect, refresh, signIn, userinfo } from '../world/flows.ts';
+import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
+import { PEOPLE, type World, worldClients } from '../world/world.ts';
+
+/** The contract: in force at every worker this long after the file is there. */
+const DEADLINE_MS = 5000 + MACHINE_MS;
+/** At once, over as many connections: more than one for each worker of a process. */
+const AT_ONCE = 8;
+
+const CONFIG = {
+  workers: 2,
+  groups: { staff: 'Employees' },
+  clients: worldClients().map((client) =>
+    client.client_id === 'web2' ? { ...client, access: { groups: ['staff'] } } : client,
+  ),
+};
+const SCOPE = 'openid offline_access';
+
+type UsersFile = { readonly users: readonly { readonly id: string; readonly groups?: readonly string[] }[] };
+
+describe.each(['lmdb', 'redis'] as const)('a person who leaves a group, with four workers on %s', (store) => {
+  let processes: TwoProcesses | undefined;
+  beforeAll(async () => {
+    processes = await startTwoProcesses(store, CONFIG, { alice: { groups: ['staff'] } });
+  });
+  afterAll(() => processes?.stop());
+  const nodes = (): readonly World[] => processes?.nodes ?? [];
+
+  async function setGroups(groups: readonly string[]): Promise<void> {
+    for (const { folder } of nodes()) {
+      const file = path.join(folder, 'users.json');
+      const { users } = JSON.parse(await readFile(file, 'utf8')) as UsersFile;
+      const changed = users.map((user) => (user.id === PEOPLE.alice ? { ...user, groups } : user));
+      await writeFile(`${file}.draft`, JSON.stringify({ users: changed }));
+      await rename(`${file}.draft`, file);
+    }
+  }
+
+  async function everywhere(ask: (node: World) => Promise<unknown>, answer: unknown): Promise<void> {
+    const expected = nodes().flatMap(() => Array.from({ length: AT_ONCE }, () => answer));
+    const askAll = async () =>
+      Promise.all(nodes().flatMap((node) => Array.from({ length: AT_ONCE }, async () => ask(node))));
+    await expect.poll(askAll, { timeout: DEADLINE_MS }).toEqual(expected);
+  }
+
+  it('AC-25, AC-26: everything of the app is refused at every worker, other apps go on, and families stay ended', async () => {
+    const [node] = nodes() as [World];
+    const wiki = await Promise.all(nodes().map(async () => signIn(node, { client: 'web2', scope: SCOPE })));
+    const { tokens: kept } = await signIn(node, { client: 'web2', scope: SCOPE });
+    const { tokens: other } = await signIn(node, { scope: SCOPE });
+    const isActive = async (at: World, token: string, caller: 'web' | 'web2') =>
+      (await introspect(at, token, caller))['active'];
+
+    await setGroups([]);
+    await everywhere(async (at) => isActive(at, kept.access_token, 'web2'), false);
+    await everywhere(async (at) => (await userinfo(at, kept.access_token)).status, 401);
+    await everywhere(async (at) => isActive(at, other.access_token, 'web'), true);
+    for (const [index, at] of nodes().entries()) {
+      const lost = await refresh(at, wiki[index]?.tokens.refresh_token, {}, 'web2');
+      expect([lost.status, lost.body['error']]).toEqual([400, 'invalid_grant']);
+    }
+
+    await setGroups(['staff']);
+    await everywhere(async (at) => isActive(at, kept.access_token, 'web2'), true);
+    for (const at of nodes()) {
+      for (const { tokens } of wiki) {
+        const late = await refresh(at, tokens.refresh_token, {}, 'web2');
+        expect([late.status, late.body['error']]).toEqual([400, 'invalid_grant']);
+        expect(await isActive(at, tokens.access_token, 'web2')).toBe(false);
+      }
+    }
+    expect((await refresh(node, other.refresh_token)).status).toBe(200);
+  });
+});
