@@ -5,9 +5,23 @@ import { createHmac, createSecretKey } from 'node:crypto';
 /** HMAC-SHA-256 of `value` under the installation's pepper, base64url, always 43 characters. */
 export type KeyedHash = (value: string) => string;
 
+/** More than is asked for in one moment, and some hundred kilobytes. */
+const MAX_KNOWN = 1000;
+/** No name of ours is longer; what a stranger sends may be. */
+const MAX_KNOWN_LENGTH = 128;
+
 /** `pepper`: 32 random bytes of this installation. */
 export function createKeyedHash(pepper: Buffer): KeyedHash {
   // As a key object: with plain bytes Node 24 makes and catches an error at each call, 13 us instead of 2.
   const key = createSecretKey(pepper);
-  return (value) => createHmac('sha256', key).update(value).digest('base64url');
+  // The requests of a sign-in name the same records again and again: a flow has 22 names and asked for 88 hashes.
+  const known = new Map<string, string>();
+  return (value) => {
+    const before = known.get(value);
+    if (before !== undefined) return before;
+    const hashed = createHmac('sha256', key).update(value).digest('base64url');
+    if (known.size >= MAX_KNOWN) known.clear();
+    if (value.length <= MAX_KNOWN_LENGTH) known.set(value, hashed);
+    return hashed;
+  };
 }
