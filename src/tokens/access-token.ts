@@ -1,6 +1,6 @@
 // The access token as a JWT (RFC 9068): signs and verifies with one fixed key set. New keys make a new instance. Revocation,
 // accounts and grants are checked elsewhere.
-import { createPrivateKey, sign as signData, type KeyObject } from 'node:crypto';
+import { createPrivateKey, sign, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { createLocalJWKSet, errors, jwtVerify, type JWK } from 'jose';
 import type { KeySet } from '../keys/key-set.ts';
@@ -47,7 +47,7 @@ function isCurrent({ iat, exp }: AccessTokenClaims, time: number): boolean {
 
 export function createAccessTokens(issuer: string, keySet: KeySet, now: Clock): AccessTokens {
   const { kid, privateJwk } = keySet.active;
-  const sign = createSigner({ alg: 'RS256', typ: TYPE, kid }, privateJwk);
+  const signPayload = createSigner({ alg: 'RS256', typ: TYPE, kid }, privateJwk);
   // A local set: a header's jwk, jku or x5u is never read, and no kid causes a look-up anywhere (RFC 8725 §3.10).
   const verificationKeys = createLocalJWKSet({ keys: [...keySet.published] });
 
@@ -91,7 +91,7 @@ export function createAccessTokens(issuer: string, keySet: KeySet, now: Clock): 
 
   return {
     issuer,
-    sign: (claims, extra) => sign({ ...extra, iss: issuer, ...claims }),
+    sign: (claims, extra) => signPayload({ ...extra, iss: issuer, ...claims }),
     verify,
   };
 }
@@ -111,18 +111,26 @@ export function signOnlyWhile(maySign: () => boolean, tokens: AccessTokens): Acc
 }
 
 const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
-const signAsync = promisify<string, Buffer, KeyObject, Buffer>(signData);
+const signAsync = promisify<string, Uint8Array, KeyObject, Buffer>(sign);
+
+/** The signature alone, RS256. Made in a thread of Node's pool. */
+export type SignData = (data: Uint8Array) => Promise<Buffer>;
+
+export function createRs256(privateJwk: JWK): SignData {
+  const key = createPrivateKey({ key: { ...privateJwk }, format: 'jwk' });
+  return (data) => signAsync('sha256', data, key);
+}
 
 /**
  * RFC 7515 §7.1, compact. jose makes the same text and everything else here is jose's; but it copies and encodes the header and
  * the claims anew each time, which with 35 us a token is the largest cost after the signature itself (0.41 ms on the same machine).
  */
 function createSigner(header: object, privateJwk: JWK) {
-  const key = createPrivateKey({ key: { ...privateJwk }, format: 'jwk' });
+  const signData = createRs256(privateJwk);
   const encodedHeader = encode(header);
-  return async function sign(payload: object): Promise<string> {
+  return async function signPayload(payload: object): Promise<string> {
     const input = `${encodedHeader}.${encode(payload)}`;
-    const signature = await signAsync('sha256', Buffer.from(input), key);
+    const signature = await signData(Buffer.from(input));
     return `${input}.${signature.toString('base64url')}`;
   };
 }
