@@ -68,6 +68,8 @@ export interface Interactions {
 
 type Details = Awaited<ReturnType<Provider['interactionDetails']>>;
 type Result = Parameters<Provider['interactionResult']>[2];
+/** Made only where it counts. */
+type GivenResult = Result | (() => Promise<Result>);
 
 export function createInteractions(engine: Engine, adapter: AdapterParts, audit: Audit): Interactions {
   async function detailsOf(ctx: Context, uid: string): Promise<Details | undefined> {
@@ -78,22 +80,8 @@ export function createInteractions(engine: Engine, adapter: AdapterParts, audit:
     return engine.browsers.isOf(ctx, browser) ? details : undefined;
   }
 
-  /** `result` is made by the winner only, so that a loser leaves nothing behind. Everything is durable when this resolves. */
-  async function finish(
-    ctx: Context,
-    uid: string,
-    result: Result | (() => Promise<Result>),
-  ): Promise<string | undefined> {
-    // One answer per interaction: of parallel posts the store picks the winner.
-    const won = await adapter.records.consume('Interaction', recordKey(adapter.hash, 'Interaction', uid));
-    if (won !== 'consumed') return undefined;
-    const made = typeof result === 'function' ? await result() : result;
-    const merge = { mergeWithLastSubmission: true };
-    // Its session may have ended since it was found.
-    const destination = await orGone(engine.provider.interactionResult(ctx.req, ctx.res, made, merge));
-    await adapter.records.flush();
-    return destination;
-  }
+  const finish = (ctx: Context, uid: string, result: GivenResult) =>
+    orGone(finishOnce({ engine, adapter }, ctx, uid, result));
 
   return {
     async find(ctx, uid) {
@@ -166,6 +154,26 @@ async function hasLostAccess(
   const request = { clientId, scope: asked.scopes.join(' '), resource: asked.resource };
   return access !== undefined && account !== undefined && 'rule' in access.decide(account, request);
 }
+
+/**
+ * Resolves the URL to go on with when everything is durable. Of parallel posts the store picks the winner; a loser leaves nothing
+ * behind. Rejects with SessionNotFound where the interaction was finished before, or its session has ended since it was found.
+ */
+async function finishOnce(
+  { engine, adapter: { records, hash } }: { readonly engine: Engine; readonly adapter: AdapterParts },
+  ctx: Context,
+  uid: string,
+  result: GivenResult,
+): Promise<string> {
+  await records.use('Interaction', recordKey(hash, 'Interaction', uid), finishedBefore);
+  const made = typeof result === 'function' ? await result() : result;
+  const merge = { mergeWithLastSubmission: true };
+  const destination = await engine.provider.interactionResult(ctx.req, ctx.res, made, merge);
+  await records.flush();
+  return destination;
+}
+
+const finishedBefore = () => Promise.reject(new errors.SessionNotFound('interaction session not found'));
 
 /** Undefined where the interaction is not there any more, or its session is another one. */
 async function orGone<T>(asked: Promise<T>): Promise<T | undefined> {

@@ -24,8 +24,8 @@ export interface UnitOfWork extends RecordStore {
    */
   run(work: () => Promise<unknown>): Promise<ReadonlySet<string>>;
   /**
-   * Consumes a code or a token. A store with transactions does it with what the request saves, at its end; any other at once.
-   * `lose` is called, and throws, when another request was first.
+   * Consumes a code, a token or an interaction. A store with transactions does it with what the request saves, at its end; any
+   * other at once. `lose` is called, and throws, when another request was first.
    */
   use(kind: string, key: string, lose: Lose): Promise<void>;
   /** What was saved so far is durable when this resolves. */
@@ -139,7 +139,7 @@ class Unit implements RecordStore {
       // One that ended has left its alias to the next.
       if (record?.alias === alias && record.consumedAt === undefined) return record;
     }
-    await this.#saveAll();
+    await this.flush();
     return this.#store.findByAlias(kind, alias);
   }
 
@@ -154,7 +154,7 @@ class Unit implements RecordStore {
 
   async consume(kind: string, key: string): Promise<ConsumeResult> {
     const id = idOf(kind, key);
-    if (this.#unsaved.has(id)) await this.#saveAll();
+    if (this.#unsaved.has(id)) await this.flush();
     const found = await this.#found.get(id);
     const result = await this.#store.consume(kind, key, found);
     this.#found.delete(id);

@@ -130,7 +130,7 @@ describe('on lmdb', () => {
     expectAtMost(await countAll(world, count), {
       'machine token': 0,
       'introspection, machine': 0,
-      'code flow with sign-in and consent': 16,
+      'code flow with sign-in and consent': 12,
       'introspection, person': 0,
       userinfo: 0,
       refresh: 1,

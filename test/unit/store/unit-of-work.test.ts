@@ -80,6 +80,19 @@ describe('in one request', () => {
     expect(await store.records.consume('Session', `k${next}`)).toBe('already_consumed');
   });
 
+  it('who is late for a record that is used with what is saved has saved nothing of it, by a second name either', async () => {
+    await store.records.save(session());
+    const whole = createUnitOfWork(store, () => NOW);
+    const late = whole.run(async () => {
+      await whole.use('Session', `k${next}`, (result) => Promise.reject(new Error(result)));
+      await whole.save({ ...session(), key: `follows${next}` });
+      await store.records.consume('Session', `k${next}`);
+      await whole.findByAlias('Session', 'of nobody');
+    });
+    await expect(late).rejects.toThrow('already_consumed');
+    expect(await store.records.find('Session', `follows${next}`)).toBeUndefined();
+  });
+
   it('who loses the race for a record asks the store again', async () => {
     await store.records.save(session());
     await records.run(async () => {
