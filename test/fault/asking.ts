@@ -1,7 +1,18 @@
 // What the outage tests ask of a running service, and the deadlines that they hold it to.
 import { expect, vi } from 'vitest';
 import { MACHINE_MS } from '../world/clock.ts';
-import { type Answer, basic, get, introspect, post, refresh, type SignedIn } from '../world/flows.ts';
+import {
+  type Answer,
+  authorize,
+  type Authorized,
+  basic,
+  get,
+  introspect,
+  post,
+  refresh,
+  type SignedIn,
+  signIn,
+} from '../world/flows.ts';
 import type { World } from '../world/world.ts';
 
 /** An answer must come within this, whatever the store does. */
@@ -24,6 +35,23 @@ export function expectUnavailable({ answer, ms }: Timed): void {
   expect(answer.headers.get('cache-control')).toContain('no-store');
   expect(answer.text).not.toMatch(/access_token|"active":true|Redis|ECONN/);
   expect(ms).toBeLessThan(DEADLINE_MS);
+}
+
+const PATIENCE = { timeout: 30_000, interval: 100 };
+
+/** Before the fault: on a busy machine a group of servers may not confirm the first writes in time, which is a 503. */
+export async function untilSignedIn(world: World): Promise<SignedIn> {
+  return vi.waitFor(() => signIn(world), PATIENCE);
+}
+
+/** A code that waits. */
+export async function untilAuthorized(world: World): Promise<Authorized> {
+  return vi.waitFor(async () => {
+    const authorized = await authorize(world);
+    if (!authorized.callback.searchParams.has('code'))
+      throw new Error(`no code: ${authorized.callback.href}`);
+    return authorized;
+  }, PATIENCE);
 }
 
 export const revoke = (world: World, token: string | undefined) =>

@@ -4,9 +4,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { type SentinelGroup, startSentinel, until } from '../world/redis-groups.ts';
 import type { RedisServer } from '../world/servers.ts';
-import { authorize, introspect, machineToken, post, basic, redeem, refresh, signIn } from '../world/flows.ts';
+import { introspect, machineToken, post, basic, redeem, refresh } from '../world/flows.ts';
 import { type OpenWorld, startWorld } from '../world/world.ts';
-import { expectStateless, expectUnavailable, introspection, RECOVERY_MS, revoke, timed } from './asking.ts';
+import {
+  expectStateless,
+  expectUnavailable,
+  introspection,
+  RECOVERY_MS,
+  revoke,
+  timed,
+  untilAuthorized,
+  untilSignedIn,
+} from './asking.ts';
 
 let group: SentinelGroup;
 let world: OpenWorld;
@@ -57,7 +66,7 @@ async function untilAnswered<T extends { readonly status: number }>(
 
 describe('a failover', () => {
   it('RD-18: that loses the use of a code has had no 200 for it before', async () => {
-    const [pending, other] = [await authorize(world), await authorize(world)];
+    const [pending, other] = [await untilAuthorized(world), await untilAuthorized(world)];
     const master = await cutReplicas();
     expectUnavailable(await timed(redeem(world, pending)));
     await expectStateless(world);
@@ -69,7 +78,7 @@ describe('a failover', () => {
   });
 
   it('RD-18: that loses a new refresh token has had no 200 for it before, so nobody revokes it in vain', async () => {
-    const { tokens } = await signIn(world);
+    const { tokens } = await untilSignedIn(world);
     const { records } = world.openedStore;
     const consume = records.consume.bind(records);
     let master: RedisServer | undefined;
@@ -88,7 +97,7 @@ describe('a failover', () => {
   });
 
   it('RD-18: that loses a revocation has had no 200 for it before, not even for its repeat', async () => {
-    const { tokens } = await signIn(world);
+    const { tokens } = await untilSignedIn(world);
     const machine = await machineToken(world, 'reports.read');
     const revokeMachine = () =>
       post(world, '/oauth/revoke', { token: machine }, { authorization: basic('svc') });
@@ -112,7 +121,11 @@ describe('a failover', () => {
   });
 
   it('takes nothing from anybody while a replica is known to be missed: what was answered with 503 works afterwards', async () => {
-    const [pending, used, revoked] = [await authorize(world), await signIn(world), await signIn(world)];
+    const [pending, used, revoked] = [
+      await untilAuthorized(world),
+      await untilSignedIn(world),
+      await untilSignedIn(world),
+    ];
     await cutReplicas();
     // Until the service has looked for them, which it does twice a second.
     await sleep(1600);
@@ -132,7 +145,7 @@ describe('a failover', () => {
   });
 
   it('RD-19: that loses a code is a new sign-in for its owner', async () => {
-    const pending = await authorize(world);
+    const pending = await untilAuthorized(world);
     for (const replica of await group.replicas()) {
       await group.ask(replica, async (redis) => {
         await redis.config('SET', 'replica-read-only', 'no');
@@ -144,12 +157,12 @@ describe('a failover', () => {
       status: 400,
       body: { error: 'invalid_grant' },
     });
-    await signIn(world);
+    await untilSignedIn(world);
   });
 
   it('keeps everything that was acknowledged, and the service is back in time', async () => {
-    const [kept, revoked] = [await signIn(world), await signIn(world)];
-    const code = await authorize(world);
+    const [kept, revoked] = [await untilSignedIn(world), await untilSignedIn(world)];
+    const code = await untilAuthorized(world);
     expect((await redeem(world, code)).status).toBe(200);
     expect((await revoke(world, revoked.tokens.access_token)).status).toBe(200);
     await failOver(await group.master());
@@ -162,7 +175,7 @@ describe('a failover', () => {
   });
 
   it('RD-20: leaves nothing to a master that was frozen meanwhile and comes back', async () => {
-    const { tokens } = await signIn(world);
+    const { tokens } = await untilSignedIn(world);
     const old = await group.master();
     old.pause();
     expectUnavailable(await timed(introspection(world, tokens.access_token)));
@@ -177,7 +190,7 @@ describe('a failover', () => {
   });
 
   it('RD-20: is not needed by a master without replicas to stop taking writes', async () => {
-    const { tokens } = await signIn(world);
+    const { tokens } = await untilSignedIn(world);
     const master = await group.master();
     await group.ask(master, (redis) => redis.config('SET', 'min-replicas-to-write', '1'));
     await cutReplicas();

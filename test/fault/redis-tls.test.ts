@@ -14,9 +14,10 @@ import {
   until,
 } from '../world/redis-groups.ts';
 import { freePort, type RedisServer, requireServer, startRedis } from '../world/servers.ts';
-import { introspect, refresh, signIn } from '../world/flows.ts';
+import { introspect, refresh } from '../world/flows.ts';
 import { type ServiceProcess, startProcess } from '../world/process.ts';
 import { type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
+import { untilSignedIn } from './asking.ts';
 
 const run = promisify(execFile);
 const MAIN = path.resolve('dist/main.js');
@@ -82,7 +83,7 @@ describe.each([
     const world = await writeConfig(group.url);
     const trusting = ['env', `NODE_EXTRA_CA_CERTS=${certificate.cert}`, process.execPath, MAIN];
     service = await startProcess(world.configFile, trusting);
-    const people = await Promise.all([1, 2, 3, 4].map(() => signIn(world)));
+    const people = await Promise.all([1, 2, 3, 4].map(() => untilSignedIn(world)));
     const killed = await killMaster(group);
     await until('all of it is answered again', async () => {
       const answers = await Promise.all(people.map(({ tokens }) => introspect(world, tokens.access_token)));
@@ -99,12 +100,7 @@ describe.each([
     for (const { tokens } of people) {
       await until('a refresh', async () => (await refresh(world, tokens.refresh_token)).status === 200);
     }
-    await until('a sign-in', () =>
-      signIn(world).then(
-        () => true,
-        () => false,
-      ),
-    );
+    await untilSignedIn(world);
   });
 });
 
