@@ -6,6 +6,7 @@ import { readListenAddresses } from '../config/listen-addresses.ts';
 import { normalizeIssuer } from '../config/uri.ts';
 import { ask } from '../doctor/ask.ts';
 import { runCheck, Skipped, type Level, type Result } from '../doctor/check.ts';
+import { checkPeople } from '../doctor/people.ts';
 import { checkPublicAddress } from '../doctor/public-address.ts';
 import { checkKeys, checkStore } from '../doctor/store.ts';
 import { checkOwnViews } from '../doctor/views.ts';
@@ -85,6 +86,7 @@ async function checkStored({ config, hasSecrets }: Known): Promise<readonly Resu
   return [
     ...(await runCheck('store', (report) => checkStore(config.store, report))),
     ...(await runCheck('keys', (report) => checkKeys(config, report))),
+    ...(await runCheck('people', (report) => checkPeople(config, report))),
   ];
 }
 

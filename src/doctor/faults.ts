@@ -16,6 +16,9 @@ export const FAULTS = {
   'store-unreachable': problem('Is it running, and may this machine reach it?'),
   'store-settings': problem('See docs/redis.md.'),
   'keys-refused': problem('See docs/keys.md.'),
+  'group-undefined': warning(
+    'Define it in groups, or take it from them: postern user set NAME --remove-group.',
+  ),
   'views-broken': problem('Repair it: pages are shown in their last good form. See postern views check.'),
 
   'no-answer': problem('Is the name right, is the proxy running, and does it answer within 10 s?'),

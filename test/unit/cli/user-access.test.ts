@@ -180,6 +180,12 @@ APIs:
       groups: ['managers', 'staff'],
       undefined_groups: ['managers'],
     });
+    const doctor = await postern(['doctor', '--config', config, '--url', 'http://127.0.0.1:9']);
+    expect(doctor.stdout).toContain(
+      'warning  group-undefined: people of the store are in managers, which gives nothing: alice\n',
+    );
     await writeFile(config, `store: lmdb:data\n${FILE}`);
+    const again = await postern(['doctor', '--config', config, '--url', 'http://127.0.0.1:9']);
+    expect(again.stdout).not.toContain('group-undefined');
   });
 });
