@@ -8,6 +8,7 @@ import {
   type Fields,
   type ImportedSecret,
 } from './client-draft.ts';
+import { isRecord } from '../../config/parse-fields.ts';
 
 const GRANTS = ['authorization_code', 'refresh_token', 'client_credentials'];
 const KNOWN = [
@@ -20,6 +21,7 @@ const KNOWN = [
   'scopes',
   'token_endpoint_auth_method',
   'consent_mode',
+  'authorization_policy',
   // Postern always does these.
   'response_types',
   'response_modes',
@@ -28,10 +30,51 @@ const KNOWN = [
 ];
 
 export function importAuthelia(content: unknown): ClientDraft[] | undefined {
-  return objectsAt(content, ['identity_providers', 'oidc', 'clients'])?.map(toDraft);
+  const policies = policiesOf(content);
+  return objectsAt(content, ['identity_providers', 'oidc', 'clients'])?.map((fields) =>
+    toDraft(fields, policies),
+  );
 }
 
-function toDraft(fields: Fields): ClientDraft {
+type Policies = Readonly<Record<string, unknown>>;
+
+function policiesOf(content: unknown): Policies {
+  let node = content;
+  for (const key of ['identity_providers', 'oidc', 'authorization_policies']) {
+    node = isRecord(node) ? node[key] : undefined;
+  }
+  return isRecord(node) ? node : {};
+}
+
+/** The groups of a policy that lets nobody else in; undefined for one that says anything else. */
+function groupsOf(policy: unknown): string[] | undefined {
+  if (!isRecord(policy) || policy['default_policy'] !== 'deny' || !Array.isArray(policy['rules'])) {
+    return undefined;
+  }
+  const subjects = policy['rules'].flatMap((rule: unknown): unknown[] =>
+    isRecord(rule) && rule['policy'] !== 'deny' && !('networks' in rule)
+      ? [rule['subject']].flat()
+      : [undefined],
+  );
+  const groups = subjects.map((subject) =>
+    typeof subject === 'string' && subject.startsWith('group:') ? subject.slice('group:'.length) : undefined,
+  );
+  return groups.length > 0 && groups.every((name) => name !== undefined) ? groups : undefined;
+}
+
+function toAccess(
+  name: string | undefined,
+  policies: Policies,
+): { readonly groups?: readonly string[] | undefined; readonly notes: readonly string[] } {
+  if (name === undefined || name === 'one_factor') return { notes: [] };
+  if (name === 'two_factor') return { notes: ['not carried over: authorization_policy'] };
+  const groups = groupsOf(policies[name]);
+  const note = `its authorization_policy ${name} is not carried over, so everybody may use it: see access`;
+  return { groups, notes: groups === undefined ? [note] : [] };
+}
+
+function toDraft(fields: Fields, policies: Policies): ClientDraft {
+  const access = toAccess(textOf(fields, 'authorization_policy'), policies);
   const scopes = listOf(fields, 'scopes');
   const grants = listOf(fields, 'grant_types');
   const refreshes = scopes.includes('offline_access') ? ['refresh_token'] : [];
@@ -50,7 +93,9 @@ function toDraft(fields: Fields): ClientDraft {
     authMethod: isPublic ? 'none' : method === 'client_secret_post' ? method : 'client_secret_basic',
     scopes: scopes.length === 0 ? ['openid', 'profile', 'email'] : scopes,
     consent: textOf(fields, 'consent_mode') === 'implicit' ? 'implicit' : 'explicit',
+    accessGroups: access.groups,
     notes: [
+      ...access.notes,
       ...wanted
         .filter((grant) => !GRANTS.includes(grant))
         .map((grant) => `grant ${grant} does not exist here`),

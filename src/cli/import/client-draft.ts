@@ -17,6 +17,8 @@ export type ClientDraft = {
   readonly authMethod: 'client_secret_basic' | 'client_secret_post' | 'none';
   readonly scopes: readonly string[];
   readonly consent: 'explicit' | 'implicit';
+  /** The only people who may use it, where the source says so by groups alone. */
+  readonly accessGroups?: readonly string[] | undefined;
   /** What could not be imported, and why. */
   readonly notes: readonly string[];
 };

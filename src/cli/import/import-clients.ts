@@ -72,7 +72,18 @@ function toForm(draft: ClientDraft, note: Note): Record<string, unknown> {
     ...(draft.authMethod !== 'client_secret_basic' && { token_endpoint_auth_method: draft.authMethod }),
     scope: scopes.join(' '),
     ...toConsent(draft, note),
+    ...toAccess(draft, isMachineOnly, note),
   };
+}
+
+function toAccess(
+  { accessGroups: groups }: ClientDraft,
+  isMachine: boolean,
+  note: Note,
+): Record<string, unknown> {
+  if (groups === undefined || isMachine) return {};
+  note(`is for people in ${groups.join(', ')}: define them in groups`);
+  return { access: { groups } };
 }
 
 /** RFC 8252 §8.6: without a secret, any app can claim to be this one. */
@@ -107,12 +118,15 @@ function toScopes(
   note: Note,
 ): string[] {
   const personal: readonly string[] = SPECIFICATION_SCOPES;
-  const wanted = new Set(scopes.filter((scope) => !isMachine || !personal.includes(scope)));
+  const wanted = new Set(
+    scopes.filter((scope) => !isMachine || (!personal.includes(scope) && scope !== 'groups')),
+  );
   if (!isMachine) wanted.add('openid');
   // Refresh tokens are issued for that scope only.
   if (grants.includes('refresh_token')) wanted.add('offline_access');
   else wanted.delete('offline_access');
-  const own = [...wanted].filter((scope) => !personal.includes(scope));
+  const own = [...wanted].filter((scope) => !personal.includes(scope) && scope !== 'groups');
+  if (wanted.has('groups')) note('has the scope groups: define them in groups');
   if (own.length > 0) note(`scopes that an entry of resources must own: ${own.join(', ')}`);
   if (wanted.size === 0) note('has no scope: name at least one');
   return [...wanted];

@@ -27,7 +27,7 @@ async function imported(
   const main = join(folder, 'postern.yaml');
   writeFileSync(
     main,
-    'issuer: http://localhost:3000\nclients_from: [clients.yaml]\nresources: [{ resource: urn:a, scopes: [groups, read, phone, address] }]\n',
+    'issuer: http://localhost:3000\nclients_from: [clients.yaml]\ngroups: { staff: S, ops: O }\nresources: [{ resource: urn:a, scopes: [read, phone, address] }]\n',
   );
   const { clients } = await loadConfig(main, { writeKeys: false, env: { DEX_SECRET: SECRET } });
   return { clients, stderr };
@@ -88,6 +88,17 @@ staticClients:
         public: true
         redirect_uris: [https://spa.example/]
         consent_mode: implicit
+      - client_id: vault
+        public: true
+        redirect_uris: [https://vault.example/]
+        authorization_policy: team
+      - client_id: odd
+        public: true
+        redirect_uris: [https://odd.example/]
+        authorization_policy: mixed
+    authorization_policies:
+      team: { default_policy: deny, rules: [{ policy: one_factor, subject: 'group:staff' }, { policy: two_factor, subject: ['group:ops'] }] }
+      mixed: { default_policy: deny, rules: [{ policy: one_factor, subject: [['group:staff', 'user:x']] }] }
 `,
     );
     expect(clients).toMatchObject([
@@ -105,10 +116,17 @@ staticClients:
         grantTypes: ['authorization_code'],
         consent: 'explicit',
       },
+      { clientId: 'vault', access: { groups: ['staff', 'ops'] } },
+      { clientId: 'odd' },
     ]);
+    expect(clients[3]?.access).toBeUndefined();
+    expect(stderr).toContain('vault: is for people in staff, ops: define them in groups');
+    expect(stderr).toContain(
+      'odd: its authorization_policy mixed is not carried over, so everybody may use it',
+    );
     expect(stderr).toContain("spa: is public, so people are asked here, which they aren't there");
     expect(stderr).toContain('wiki: not carried over: authorization_policy');
-    expect(stderr).toContain('wiki: scopes that an entry of resources must own: groups');
+    expect(stderr).toContain('wiki: has the scope groups: define them in groups');
   });
 
   it('takes the clients of a Keycloak realm, without its own and without wildcards', async () => {
