@@ -26,7 +26,9 @@ export function createAudienceRules(
   defaultLifetime: number,
 ): AudienceRules {
   const byKey = new Map(resources.map((resource) => [resourceKey(resource.resource), resource]));
-  const findResource = (identifier: string) => byKey.get(resourceKey(identifier));
+  // As the file spells it, and so every token.
+  const byName = new Map(resources.map((resource) => [resource.resource, resource]));
+  const findResource = (identifier: string) => byName.get(identifier) ?? byKey.get(resourceKey(identifier));
   const ownerOfScope = new Map(
     resources.flatMap(({ resource, scopes }) => scopes.map((scope) => [scope, resource] as const)),
   );
