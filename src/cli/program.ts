@@ -3,40 +3,29 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { commandName } from '../config/command-name.ts';
-import { registerCheck } from './check.ts';
-import { registerClient } from './client.ts';
-import { registerDoctor } from './doctor.ts';
-import { registerHealthcheck } from './healthcheck.ts';
-import { registerInit } from './init.ts';
 import type { CliIo } from './io.ts';
-import { registerKeys } from './keys.ts';
-import { registerPlan } from './plan.ts';
-import { registerSchema } from './schema.ts';
-import { registerServe } from './serve.ts';
-import { registerStore } from './store.ts';
-import { registerUser } from './user.ts';
-import { registerViews } from './views.ts';
 
 /** Adds one verb, or one group of verbs, to the program. */
 type Register = (program: Command, io: CliIo) => void;
 
-const VERBS: readonly Register[] = [
-  registerServe,
-  registerInit,
-  registerCheck,
-  registerPlan,
-  registerSchema,
-  registerClient,
-  registerUser,
-  registerKeys,
-  registerViews,
-  registerStore,
-  registerDoctor,
-  registerHealthcheck,
-];
+/** Each is imported when it is asked for: loading all takes longer than most take to run, and a service would keep them in memory. */
+const VERBS: Readonly<Record<string, () => Promise<Register>>> = {
+  serve: async () => (await import('./serve.ts')).registerServe,
+  init: async () => (await import('./init.ts')).registerInit,
+  check: async () => (await import('./check.ts')).registerCheck,
+  plan: async () => (await import('./plan.ts')).registerPlan,
+  schema: async () => (await import('./schema.ts')).registerSchema,
+  client: async () => (await import('./client.ts')).registerClient,
+  user: async () => (await import('./user.ts')).registerUser,
+  keys: async () => (await import('./keys.ts')).registerKeys,
+  views: async () => (await import('./views.ts')).registerViews,
+  store: async () => (await import('./store.ts')).registerStore,
+  doctor: async () => (await import('./doctor.ts')).registerDoctor,
+  healthcheck: async () => (await import('./healthcheck.ts')).registerHealthcheck,
+};
 
-/** The whole command line. It throws CommanderError instead of ending the process. */
-export function createProgram(io: CliIo): Command {
+/** The command line: all of it, unless `verb` is one of its verbs. It throws CommanderError instead of ending the process. */
+export async function createProgram(io: CliIo, verb = ''): Promise<Command> {
   // Before the verbs, which inherit these settings.
   const program = new Command(commandName())
     .description('A hosted OpenID Connect provider that is run from one file.')
@@ -44,7 +33,8 @@ export function createProgram(io: CliIo): Command {
     .exitOverride()
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) })
     .showHelpAfterError('(--help lists what there is)');
-  for (const register of VERBS) register(program, io);
+  const verbs = Object.hasOwn(VERBS, verb) ? [VERBS[verb]] : Object.values(VERBS);
+  for (const load of verbs) (await load?.())?.(program, io);
   return program;
 }
 

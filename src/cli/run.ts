@@ -14,7 +14,8 @@ const MISUSE = 2;
 /** The exit code of `argv`, as the process got it. */
 export async function run(argv: readonly string[], io: CliIo = process): Promise<number> {
   try {
-    await createProgram(io).parseAsync(argv);
+    const program = await createProgram(io, argv[2]);
+    await program.parseAsync(argv);
     return DONE;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? DONE : MISUSE;

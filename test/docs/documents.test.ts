@@ -28,10 +28,10 @@ describe('the documents', () => {
     expect(named.filter((name) => !(name in scripts))).toEqual([]);
   });
 
-  it('README.md has every command', () => {
+  it('README.md has every command', async () => {
     const [, section = ''] = readFileSync('README.md', 'utf8').split('\n## Commands\n');
     const [table = ''] = section.split('\n## ');
-    const { commands } = createProgram(process);
+    const { commands } = await createProgram(process);
     const verbs = commands.flatMap((command) => [command, ...command.commands]).map((one) => one.name());
     const said = new Set([...table.matchAll(/[a-z-]+/g)].map(([word]) => word));
     expect(verbs.filter((verb) => !said.has(verb))).toEqual([]);
