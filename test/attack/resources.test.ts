@@ -40,6 +40,8 @@ type FileResource = {
   readonly scopes?: readonly string[];
   readonly default_scopes?: readonly string[];
   readonly clients?: string[];
+  readonly access?: { readonly groups: readonly string[] };
+  readonly scope_groups?: Readonly<Record<string, readonly string[]>>;
 };
 
 const SHIPPED = parse(readFileSync('config/postern.yaml', 'utf8')) as {
@@ -52,7 +54,14 @@ const BARE = 'https://api.example/bare';
 
 const RESOURCES: readonly FileResource[] = [
   ...SHIPPED.resources,
-  { resource: B, scopes: ['b.read', 'b.write'], default_scopes: ['b.read'] },
+  // Services have it all the same: rules of groups are about people.
+  {
+    resource: B,
+    scopes: ['b.read', 'b.write'],
+    default_scopes: ['b.read'],
+    access: { groups: ['managers'] },
+    scope_groups: { 'b.write': ['managers'] },
+  },
   { resource: BARE, scopes: [], clients: ['spa', 'svc'] },
 ];
 const CLIENTS: readonly FileClient[] = [
@@ -134,12 +143,14 @@ function expected(
   const owners = new Set(scopes.map(ownerOf).filter((owner) => owner !== undefined));
   if (api === undefined) {
     if (owners.size > 1 || scopes.length === 0) return 'invalid_scope';
+    if (isPerson && owners.has(B)) return 'access_denied'; // Alice is no manager
     return [...owners, ...(owners.size === 0 || scopes.includes('openid') ? ['issuer'] : [])].join(' ');
   }
   if (scopes.some((scope) => ownerOf(scope) !== api.resource && (!isPerson || ownerOf(scope) !== undefined)))
     return 'invalid_scope';
   if (scopes.length === 0 && (isPerson || api.scopes?.length !== 0)) return 'invalid_scope';
   if (api.scopes?.length !== 0 && !owners.has(api.resource)) return 'invalid_target';
+  if (isPerson && api.resource === B) return 'access_denied';
   return api.resource;
 }
 
@@ -242,7 +253,15 @@ eachStore(
       },
     );
   },
-  { config: { ...GENEROUS, resources: RESOURCES, clients: CLIENTS } },
+  {
+    config: {
+      ...GENEROUS,
+      groups: { staff: 'Employees', managers: 'Managers' },
+      resources: RESOURCES,
+      clients: CLIENTS,
+    },
+    people: { alice: { groups: ['staff'] } },
+  },
 );
 
 const OTHERS = 'openid offline_access reports.read other.read';
