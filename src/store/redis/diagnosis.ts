@@ -27,7 +27,8 @@ function attempt(connect: () => Socket): Promise<string | undefined> {
       resolve(reason);
     };
     socket.setTimeout(CONNECT_MS, () => end('no answer'));
-    socket.once('error', (error: NodeJS.ErrnoException) => end(error.message || error.code));
+    // A TLS connection may fail twice: by our look at its certificate, and by what the server answers to that.
+    socket.on('error', (error: NodeJS.ErrnoException) => end(error.message || error.code));
     socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => end());
   });
 }
