@@ -1,92 +1,139 @@
-// One slice of load by wrk, and what it found. wrk is a process of its own, and its CPU isn't counted.
+// Load, and what the service used meanwhile: wrk where requests are all alike, loops of this process where one follows from another.
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import http from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { cpuSeconds } from './processes.ts';
+import type { Figures } from './measure.ts';
+import { cpuSeconds, hashSeconds } from './processes.ts';
 
 export type Request = {
   readonly url: string;
-  readonly method?: 'GET' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
   /** One after the other, in place of the one in `headers`. */
   readonly authorizations?: readonly string[];
+  /** A form; without one the request is a GET. */
   readonly body?: string;
 };
 
-/** What a slice of load found; of a loop without requests, only the first two. */
-export type Slice = {
-  readonly perSecond: number;
-  /** CPU of all served processes for one request. */
-  readonly cpuMicroseconds: number;
-  /** Of that, CPU of threads that let others go first: of comparing passwords. */
-  readonly backgroundMicroseconds?: number;
-  readonly p50Ms?: number;
-  readonly p99Ms?: number;
-  /** Answered, but not with what was asked for. */
-  readonly refused?: number;
-  /** A second, of what else went on meanwhile. */
-  readonly beside?: number;
-};
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+/** A store that is late on a busy machine is answered with 503, once in a while. More is no result. */
+const FEW = 0.02;
+const agent = new http.Agent({ keepAlive: true });
 
-const run = promisify(execFile);
+/** One request; throws unless it is answered with 200. */
+export async function ask({ url, headers, body }: Request): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const method = body === undefined ? 'GET' : 'POST';
+    const length = { 'content-length': String(body?.length ?? 0) };
+    const sent = http.request(
+      url,
+      { method, agent, headers: { ...FORM, ...length, ...headers } },
+      (answer) => {
+        let text = '';
+        answer.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+        answer.on('end', () => {
+          if (answer.statusCode === 200) resolve(text);
+          else reject(new Error(`${url} answered ${answer.statusCode}: ${text.slice(0, 200)}`));
+        });
+      },
+    );
+    sent.on('error', reject).end(body);
+  });
+}
 
-/** A store that is late on a busy machine is answered with 503, once in a while. */
-const FEW = 0.001;
+export async function wrk(pid: number, request: Request, seconds: number): Promise<Figures> {
+  const before = cpuSeconds(pid);
+  const { rate, requests, failed } = await runWrk(request, seconds);
+  if (failed > requests * FEW) throw new Error(`${failed} of ${requests} requests to ${request.url} failed`);
+  return { rate, cpu: ((cpuSeconds(pid) - before) / requests) * 1e6 };
+}
 
-/** Throws when answers are neither 2xx nor 3xx: a fast refusal is no result. */
-export async function load(request: Request, pid: number, seconds: number, connections = 32): Promise<Slice> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'postern-bench-'));
+/** `failed`: answered, but neither 2xx nor 3xx. */
+export async function runWrk(request: Request, seconds: number) {
+  const folder = await mkdtemp(path.join(tmpdir(), 'postern-wrk-'));
   try {
     const script = path.join(folder, 'request.lua');
     await writeFile(script, toLua(request));
-    const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--latency', '-s', script, request.url];
-    const before = cpuSeconds(pid);
-    const { stdout } = await run('wrk', args, { timeout: (seconds + 30) * 1000 });
-    return toSlice(request, stdout, cpuSeconds(pid) - before);
+    const args = ['-t1', '-c32', `-d${seconds}s`, '-s', script, request.url];
+    const { stdout } = await promisify(execFile)('wrk', args, { timeout: (seconds + 30) * 1000 });
+    const number = (pattern: RegExp) => Number(pattern.exec(stdout)?.[1] ?? 0);
+    return {
+      rate: number(/Requests\/sec:\s+([\d.]+)/),
+      requests: number(/(\d+) requests in/),
+      failed: number(/Non-2xx or 3xx responses: (\d+)/),
+    };
   } finally {
     await rm(folder, { recursive: true });
   }
 }
 
-function toSlice({ url }: Request, stdout: string, cpu: number): Slice {
-  const failed = Number(/Non-2xx or 3xx responses: (\d+)/.exec(stdout)?.[1] ?? 0);
-  const requests = Number(/(\d+) requests in/.exec(stdout)?.[1]);
-  if (failed > requests * FEW) throw new Error(`${failed} of ${requests} requests to ${url} failed`);
+function toLua({ headers = {}, authorizations = [], body }: Request): string {
+  const text = JSON.stringify;
+  const all = body === undefined ? headers : { ...FORM, ...headers };
+  return [
+    ...Object.entries(all).map(([name, value]) => `wrk.headers[${text(name)}] = ${text(value)}`),
+    ...(body === undefined ? [] : ['wrk.method = "POST"', `wrk.body = ${text(body)}`]),
+    ...(authorizations.length === 0
+      ? []
+      : [
+          `local all, turn = {${authorizations.map((one) => text(one)).join(',')}}, 0`,
+          'request = function()',
+          '  turn = turn % #all + 1',
+          '  wrk.headers["authorization"] = all[turn]',
+          '  return wrk.format()',
+          'end',
+        ]),
+  ].join('\n');
+}
+
+/** `step` in `parallel` endless loops. */
+export async function inLoops(
+  pid: number,
+  parallel: number,
+  seconds: number,
+  step: (loop: number) => Promise<unknown>,
+): Promise<Figures> {
+  const used = () => ({ cpu: cpuSeconds(pid), hash: hashSeconds(pid) });
+  const [before, startedAt] = [used(), performance.now()];
+  let [done, failed, reason] = [0, 0, ''];
+  const loop = async (_: unknown, index: number) => {
+    while (performance.now() < startedAt + seconds * 1000) {
+      try {
+        await step(index);
+        done += 1;
+      } catch (error) {
+        failed += 1;
+        reason = String(error).slice(0, 300);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: parallel }, loop));
+  if (failed > 1 + done * FEW) throw new Error(`${failed} of ${done + failed} failed, the last: ${reason}`);
+  const [after, elapsed] = [used(), (performance.now() - startedAt) / 1000];
   return {
-    perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1]),
-    cpuMicroseconds: (cpu / requests) * 1e6,
-    // Lines of their own: the table above them has percentages that may end alike.
-    p50Ms: toMs(/^\s+50%\s+(\S+)/m.exec(stdout)?.[1]),
-    p99Ms: toMs(/^\s+99%\s+(\S+)/m.exec(stdout)?.[1]),
+    rate: done / elapsed,
+    cpu: ((after.cpu - before.cpu) / done) * 1e6,
+    hash: ((after.hash - before.hash) / done) * 1e6,
   };
 }
 
-function toLua({ method = 'GET', headers = {}, authorizations = [], body }: Request): string {
-  const lines = [
-    `wrk.method = ${JSON.stringify(method)}`,
-    ...Object.entries(headers).map(
-      ([name, value]) => `wrk.headers[${JSON.stringify(name)}] = ${JSON.stringify(value)}`,
-    ),
-    ...(body === undefined ? [] : [`wrk.body = ${JSON.stringify(body)}`]),
-  ];
-  if (authorizations.length > 0) {
-    lines.push(
-      `local all = {${authorizations.map((one) => JSON.stringify(one)).join(',')}}`,
-      'local turn = 0',
-      'request = function()',
-      '  turn = turn % #all + 1',
-      '  wrk.headers["authorization"] = all[turn]',
-      '  return wrk.format()',
-      'end',
-    );
+/** `rate` requests a second, however long they take; each is timed from when it was due. */
+export async function paced(request: Request, rate: number, seconds: number): Promise<Figures> {
+  const startedAt = performance.now();
+  const times: number[] = [];
+  const sent: Promise<unknown>[] = [];
+  for (let count = 0; count < rate * seconds; count += 1) {
+    const due = startedAt + (count * 1000) / rate;
+    await sleep(Math.max(0, due - performance.now()));
+    // Timers of this process are early or late by a millisecond, which isn't the service's doing.
+    const from = Math.min(performance.now(), Math.max(due, performance.now() - 1));
+    sent.push(ask(request).then(() => times.push(performance.now() - from)));
   }
-  return lines.join('\n');
-}
-
-function toMs(text = ''): number {
-  const value = Number.parseFloat(text);
-  if (text.endsWith('us')) return value / 1000;
-  return text.endsWith('ms') ? value : value * 1000;
+  await Promise.all(sent);
+  const sorted = times.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
+  return { p50: at(0.5), p99: at(0.99) };
 }

@@ -1,113 +1,173 @@
-// What was found, on disk: results/SECTION.json for each section with its own date, and results.md and the pictures made of all of
-// them. A section that wasn't measured this time keeps what it had. Owns no figure.
+// What was found, on disk: results.json with every section's own date and commit, and results.md and the charts made of it. A
+// section that wasn't measured this time keeps what it had.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { cpus, release, totalmem } from 'node:os';
+import { availableParallelism, cpus, release } from 'node:os';
 import path from 'node:path';
+import { figure, type Measured, spread, type Spread } from './measure.ts';
 import { toSvg } from './plot.ts';
-import { reasonOf } from './reasons.ts';
-import type { Findings, Options, Table, Target } from './section.ts';
+import { type Chart, judge, type Section, type Verdict } from './section.ts';
 
-type About = Readonly<Record<string, string>>;
-type Kept = Findings & { readonly section: string; readonly about: About };
+type Curves = { readonly name: string; readonly points: readonly (readonly [number, number])[] };
+type Kept = {
+  readonly about: Readonly<Record<string, string>>;
+  readonly verdicts: readonly Verdict[];
+  readonly subjects: Readonly<Record<string, Readonly<Record<string, Spread>>>>;
+  readonly chart?: Omit<Chart, 'curves'> & { readonly curves: readonly Curves[] };
+};
+export type Results = Readonly<Record<string, Kept>>;
 
-/** Into `folder`/results/SECTION.json. */
-export async function keep(
-  folder: string,
-  section: string,
-  { findings, options, seconds }: { findings: Findings; options: Options; seconds: number },
-): Promise<void> {
-  const about = { ...(await aboutThisRun(options)), took: `${seconds.toFixed(0)} s` };
-  await mkdir(path.join(folder, 'results'), { recursive: true });
-  const kept: Kept = { section, about, ...findings };
-  await writeFile(fileOf(folder, section), `${JSON.stringify(kept, undefined, 1)}\n`);
+export async function readResults(file: string): Promise<Results> {
+  return existsSync(file) ? (JSON.parse(await readFile(file, 'utf8')) as Results) : {};
 }
 
-/** `folder`/results.md and its pictures, from what is kept; `sections` in their order. */
-export async function render(folder: string, sections: readonly string[]): Promise<void> {
-  const files = sections.map((section) => fileOf(folder, section)).filter((file) => existsSync(file));
-  const all = await Promise.all(files.map(async (file) => JSON.parse(await readFile(file, 'utf8')) as Kept));
-  await mkdir(path.join(folder, 'results'), { recursive: true });
-  for (const [name, drawing] of all.flatMap(({ pictures = {} }) => Object.entries(pictures))) {
-    await writeFile(path.join(folder, 'results', `${name}.svg`), toSvg(drawing));
-  }
-  await writeFile(path.join(folder, 'results.md'), toMarkdown(all));
-  const written = [path.join(folder, 'results.md'), path.join(folder, 'results')];
-  execFileSync('node_modules/.bin/prettier', ['--write', '--log-level', 'warn', ...written]);
-}
-
-function fileOf(folder: string, section: string): string {
-  return path.join(folder, 'results', `${section}.json`);
-}
-
-async function aboutThisRun({ rounds, seconds, isQuick, isFull }: Options): Promise<About> {
-  const { dependencies } = JSON.parse(await readFile('package.json', 'utf8')) as {
-    readonly dependencies: Readonly<Record<string, string>>;
-  };
-  const versions = ['oidc-provider', 'koa', 'jose', 'ioredis', 'lmdb', '@node-rs/argon2'];
-  const [cpu] = cpus();
-  const redis = execFileSync('redis-server', ['--version'], { encoding: 'utf8' });
+/** Of one section. */
+export function keep(
+  { subjects, targets, chart }: Awaited<ReturnType<Section>>,
+  measured: Measured,
+  took: number,
+): Kept {
+  const { rounds, spoilt, isQuiet } = measured;
+  const names = subjects.map(({ name }) => name);
+  const figuresOf = (name: string) => Object.keys(rounds[0]?.(name) ?? {});
+  const spreadOf = (name: string, of: string) => spread(rounds.map(figure(name, of)));
+  const table = (name: string) =>
+    Object.fromEntries(figuresOf(name).map((of) => [of, spreadOf(name, of)] as const));
   return {
-    CPU: `${cpus().length} × ${cpu?.model ?? 'unknown'}`,
-    memory: `${(totalmem() / 2 ** 30).toFixed(0)} GB`,
-    kernel: release(),
-    Node: `${process.version}, OpenSSL ${process.versions.openssl}`,
-    Redis: /v=(\S+)/.exec(redis)?.[1] ?? 'unknown',
-    packages: versions.map((name) => `${name} ${dependencies[name]}`).join(', '),
-    date: new Date().toISOString().slice(0, 16).replace('T', ' '),
-    run: `${rounds} rounds of ${seconds} s${isQuick ? ', quick' : ''}${isFull ? ', full' : ''}`,
+    about: {
+      ...aboutThisMachine(),
+      rounds: String(rounds.length),
+      'rounds spoilt by foreign load': `${spoilt}${isQuiet ? '' : ' (too many: not to be believed)'}`,
+      took: `${took.toFixed(0)} s`,
+    },
+    verdicts: targets.map((target) => judge(measured, target)),
+    subjects: Object.fromEntries(names.map((name) => [name, table(name)] as const)),
+    ...(chart !== undefined && {
+      chart: {
+        ...chart,
+        curves: chart.curves.map(({ name, points }) => ({
+          name,
+          points: points.map(([x, subject]) => [x, spreadOf(subject, 'cpu').median] as const),
+        })),
+      },
+    }),
   };
 }
 
-/** Of the machine, as against one run of one section. */
-const MACHINE = ['CPU', 'memory', 'kernel', 'Node', 'Redis', 'packages'];
+function aboutThisMachine() {
+  const run = (command: string, ...args: readonly string[]) => {
+    try {
+      return execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+    } catch {
+      return 'unknown';
+    }
+  };
+  const list = run('npm', 'ls', '--json', '--depth=0', 'oidc-provider');
+  const engine = /"oidc-provider": \{\s*"version": "([^"]+)/.exec(list)?.[1] ?? 'unknown';
+  return {
+    'measured (UTC)': new Date().toISOString().slice(0, 16).replace('T', ' '),
+    Postern: run('git', 'describe', '--always', '--dirty'),
+    'oidc-provider': engine,
+    Node: process.version,
+    OpenSSL: process.versions.openssl,
+    Redis: /v=(\S+)/.exec(run('redis-server', '--version'))?.[1] ?? 'unknown',
+    CPU: `${availableParallelism()} × ${cpus()[0]?.model ?? 'unknown'}`,
+    kernel: release(),
+  };
+}
 
-function toMarkdown(all: readonly Kept[]): string {
-  const machines = MACHINE.map((name) => [
-    name,
-    [...new Set(all.map(({ about }) => about[name] ?? ''))].join('; '),
-  ]);
+/** results.json, results.md and the charts. */
+export async function write(folder: string, results: Results): Promise<void> {
+  await mkdir(path.join(folder, 'results'), { recursive: true });
+  const json = path.join(folder, 'results.json');
+  const markdown = path.join(folder, 'results.md');
+  await writeFile(
+    json,
+    JSON.stringify(results, (_key, value: unknown) => shortened(value)),
+  );
+  await writeFile(markdown, toMarkdown(results));
+  for (const [name, { chart }] of Object.entries(results)) {
+    if (chart !== undefined) await writeFile(path.join(folder, 'results', `${name}.svg`), toSvg(chart));
+  }
+  execFileSync('node_modules/.bin/prettier', ['--write', '--log-level', 'warn', json, markdown]);
+}
+
+const shortened = (value: unknown) => (typeof value === 'number' ? Number(value.toPrecision(4)) : value);
+
+function toMarkdown(results: Results): string {
+  const all = Object.entries(results);
+  const abouts = all.map(([section, { about }]) => ({ section, ...about }));
+  const columns = [...new Set(abouts.flatMap((about) => Object.keys(about)))];
+  const verdicts = all.flatMap(([, kept]) => kept.verdicts);
   return [
     '# Benchmark results',
     '',
-    'Written by `npm run bench`; how it measures is in [README.md](README.md). Median of all rounds, and from least to most. Read the',
-    'ratios: they are made within a round. Load generators and Redis run on the same cores.',
+    'Written by `npm run bench`; how it measures is in [README.md](README.md). Medians, and quartiles in parentheses, of ratios within a round.',
     '',
-    ...toRows({ title: '', columns: ['', ''], rows: machines }),
+    ...toRows(
+      ['what', 'target', 'stretch', 'found', 'verdict', 'where the rest goes'],
+      verdicts.map((one) => [
+        one.what,
+        one.goal,
+        one.stretch,
+        format(one.found),
+        one.isMet ? 'met' : '**missed**',
+        one.isMet ? '' : (one.reason ?? ''),
+      ]),
+    ),
+    '## Runs',
     '',
-    ...toRows({
-      title: '',
-      columns: ['section', 'measured (UTC)', 'run', 'took'],
-      rows: all.map(({ section, about: { date = '', run = '', took = '' } }) => [section, date, run, took]),
-    }),
-    '',
-    '## Targets',
-    '',
-    ...toRows({
-      title: '',
-      columns: ['target', 'goal', 'found', 'met', 'where the rest goes'],
-      rows: all.flatMap(({ targets }) => targets.map(targetRow)),
-    }),
-    '',
+    ...toRows(
+      columns,
+      abouts.map((about: Readonly<Record<string, string>>) => columns.map((column) => about[column] ?? '')),
+    ),
     ...all.flatMap(toPart),
   ].join('\n');
 }
 
-function toPart({ tables, pictures = {}, notes = [] }: Kept): string[] {
+/** `cpu` and `hash` are µs a request, `rate` is requests a second, p50 and p99 are ms. */
+function toPart([section, { subjects, chart }]: readonly [string, Kept]): string[] {
+  const columns = [...new Set(Object.values(subjects).flatMap((figures) => Object.keys(figures)))];
+  const cell = (found: Spread | undefined) => (found === undefined ? '' : format(found));
   return [
-    ...tables.flatMap((table) => [`## ${table.title}`, '', ...toRows(table), '']),
-    ...Object.entries(pictures).flatMap(([name, { title }]) => [`![${title}](results/${name}.svg)`, '']),
-    ...notes.flatMap((note) => [note, '']),
+    `## ${section}`,
+    '',
+    ...toRows(
+      ['subject', ...columns.map((name) => UNITS[name] ?? name)],
+      Object.entries(subjects).map(([name, of]) => [name, ...columns.map((column) => cell(of[column]))]),
+    ),
+    ...(chart === undefined ? [] : [`![${chart.title}](results/${section}.svg)`, '']),
   ];
 }
 
-function targetRow({ what, goal, found, isMet }: Target): string[] {
-  return [what, goal, found, isMet ? 'yes' : '**no**', isMet ? '' : reasonOf(what)];
+const UNITS: Readonly<Record<string, string>> = {
+  rate: 'a second',
+  cpu: 'CPU µs each',
+  hash: 'of that, password hash',
+  p50: 'p50 ms',
+  p99: 'p99 ms',
+};
+
+function toRows(columns: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
+  return [line(columns), line(columns.map(() => '---')), ...rows.map(line), ''];
 }
 
-function toRows({ columns, rows }: Table): string[] {
-  const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
-  return [line(columns), line(columns.map(() => '---')), ...rows.map(line)];
+export function format({ low, median, high }: Spread): string {
+  const [from, middle, to] = [low, median, high].map((one) =>
+    Number.isInteger(one) ? String(one) : Math.abs(one) >= 100 ? one.toFixed(0) : one.toFixed(2),
+  );
+  return from === to ? String(middle) : `${middle} (${from}–${to})`;
+}
+
+/** Targets with another verdict than in `others`; those that only one of them has don't count. */
+export function differences(results: Results, others: Results): string[] {
+  const listed = (all: Results) => Object.values(all).flatMap(({ verdicts }) => verdicts);
+  const before = new Map(listed(others).map((one) => [one.what, one]));
+  return listed(results).flatMap((one) => {
+    const other = before.get(one.what);
+    if (other === undefined || other.isMet === one.isMet) return [];
+    return [`${one.what} ${one.goal}: ${format(one.found)} here, ${format(other.found)} there`];
+  });
 }

@@ -1,34 +1,32 @@
-// `npm run bench`: measures section by section, then prints and writes what it found. See README.md in this folder.
+// `npm run bench`: measures section by section, prints and writes what it found. See README.md in this folder.
 import { execFileSync } from 'node:child_process';
-import { existsSync, rmSync } from 'node:fs';
-import { mkdtemp } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { keep, render } from './results.ts';
-import { type Findings, type Options, type Section, Stage } from './section.ts';
-import { documents } from './sections/documents.ts';
-import { flow } from './sections/flow.ts';
-import { growth } from './sections/growth.ts';
-import { introspection } from './sections/introspection.ts';
-import { refresh } from './sections/refresh.ts';
-import { signIn } from './sections/sign-in.ts';
-import { soak } from './sections/soak.ts';
-import { start } from './sections/start.ts';
-import { tokens } from './sections/token.ts';
-import { trips } from './sections/trips.ts';
+import { measure, type Pace } from './measure.ts';
+import { differences, format, keep, readResults, write } from './results.ts';
+import type { Section } from './section.ts';
+import { clients, grants, people, resources } from './sections/growth.ts';
+import { crowd, stall, start, trips } from './sections/process.ts';
+import { documents, flow, introspection, refresh, token, workers } from './sections/ratios.ts';
+import { Stage } from './service.ts';
 
 const SECTIONS: Readonly<Record<string, Section>> = {
-  token: tokens,
+  token,
   introspection,
+  workers,
   documents,
   refresh,
   flow,
-  'sign-in': signIn,
+  crowd,
   trips,
+  stall,
   start,
-  growth,
-  soak,
+  'growth-clients': clients,
+  'growth-people': people,
+  'growth-grants': grants,
+  'growth-resources': resources,
 };
 const PEER = 'bench/peers/node_modules/@node-oauth/oauth2-server';
 
@@ -36,91 +34,84 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string' },
     rounds: { type: 'string' },
-    seconds: { type: 'string' },
-    'warm-flows': { type: 'string' },
-    soak: { type: 'boolean', default: false },
-    minutes: { type: 'string', default: '10' },
     quick: { type: 'boolean', default: false },
     full: { type: 'boolean', default: false },
-    render: { type: 'boolean', default: false },
     out: { type: 'string' },
+    render: { type: 'boolean', default: false },
+    verdicts: { type: 'string' },
   },
 });
-const options: Options = {
-  rounds: Number(values.rounds ?? (values.quick ? 2 : 5)),
-  seconds: Number(values.seconds ?? (values.quick ? 1 : 2)),
-  isQuick: values.quick,
-  isFull: values.full,
-  soakMinutes: Number(values.minutes),
-  warmFlows: Number(values['warm-flows'] ?? (values.quick ? 100 : 800)),
+const { quick: isQuick, full: isFull } = values;
+const pace: Pace = {
+  rounds: Number(values.rounds ?? (isQuick ? 2 : 8)),
+  seconds: 1,
+  warmSeconds: isQuick ? 2 : 60,
 };
 /** A quick run isn't to be believed, so it doesn't replace one that is. */
-const out = values.out ?? (values.quick ? path.join(tmpdir(), 'postern-bench-quick') : 'bench');
+const out = values.out ?? (isQuick ? path.join(tmpdir(), 'postern-bench-quick') : 'bench');
+const file = path.join(out, 'results.json');
 
-function chosenSections(): string[] {
-  const usual = Object.keys(SECTIONS).filter((name) => name !== 'soak' || values.soak);
-  const chosen = values.only === undefined ? usual : values.only.split(',');
-  const unknown = chosen.find((name) => SECTIONS[name] === undefined);
-  if (unknown === undefined) return chosen;
-  throw new Error(`there is no section ${unknown}: choose of ${Object.keys(SECTIONS).join(', ')}`);
+/** `growth` stands for all whose names begin so. */
+function chosen(): string[] {
+  if (values.render) return [];
+  const names = Object.keys(SECTIONS);
+  return (values.only?.split(',') ?? ['']).flatMap((only) => {
+    const found = names.filter((name) => only === '' || name === only || name.startsWith(`${only}-`));
+    if (found.length === 0) throw new Error(`there is no section ${only}: choose of ${names.join(', ')}`);
+    return found;
+  });
 }
 
-function requireTools(): void {
+/** False: others used the machine, or something failed. */
+async function run(name: string, section: Section): Promise<boolean> {
+  const stage = new Stage(pace, { isQuick, isFull });
+  const startedAt = performance.now();
+  try {
+    const made = await section(stage);
+    const measured = await measure(made.subjects, stage.pace);
+    const kept = keep(made, measured, (performance.now() - startedAt) / 1000);
+    // After each section, so that a run that is broken off keeps what it has.
+    const results = await readResults(file);
+    const order = Object.keys(SECTIONS).filter((one) => one === name || results[one] !== undefined);
+    await write(
+      out,
+      Object.fromEntries(order.map((one) => [one, one === name ? kept : (results[one] ?? kept)])),
+    );
+    process.stdout.write(`\n${name}: ${kept.about['took']}, spoilt rounds: ${measured.spoilt}\n`);
+    for (const { what, goal, found, isMet } of kept.verdicts) {
+      process.stdout.write(`${isMet ? 'met   ' : 'MISSED'} ${what} ${goal}: ${format(found)}\n`);
+    }
+    if (!measured.isQuiet) process.stdout.write(`SPOILT ${name}: something else used the machine\n`);
+    return measured.isQuiet;
+  } catch (error) {
+    process.stdout.write(`FAILED ${name}: ${error instanceof Error ? (error.stack ?? '') : String(error)}\n`);
+    return false;
+  } finally {
+    await stage.end();
+  }
+}
+
+// What is being measured is killed at the end of this process, which a signal alone doesn't bring about.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+
+const names = chosen();
+if (names.length > 0) {
   if (!existsSync('/usr/bin/wrk')) throw new Error('this needs wrk: install the package and run it again');
   if (!existsSync(PEER)) execFileSync('npm', ['ci', '--prefix', 'bench/peers'], { stdio: 'ignore' });
 }
-
-async function measure(name: string, section: Section): Promise<void> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'postern-bench-'));
-  const stage = new Stage(options, folder);
-  // A run that is broken off may leave gigabytes.
-  const clear = () => rmSync(folder, { recursive: true, force: true });
-  process.once('exit', clear);
-  const startedAt = performance.now();
-  try {
-    const findings = await section(stage);
-    const seconds = (performance.now() - startedAt) / 1000;
-    process.stderr.write(`${name}: ${seconds.toFixed(0)} s\n`);
-    print(findings);
-    await keep(out, name, { findings, options, seconds });
-    // After each, so that a run that is broken off keeps what it has.
-    await render(out, Object.keys(SECTIONS));
-  } finally {
-    await stage.end();
-    clear();
-    process.off('exit', clear);
-  }
-}
-
-function print({ tables, targets }: Findings): void {
-  for (const { title, columns, rows } of tables) {
-    process.stdout.write(`\n${title}\n`);
-    // oxlint-disable-next-line no-console
-    console.table(
-      rows.map((row) => Object.fromEntries(columns.map((column, index) => [column, row[index]]))),
-    );
-  }
-  for (const { what, goal, found, isMet } of targets) {
-    process.stdout.write(`${isMet ? 'met   ' : 'MISSED'} ${what} ${goal}: ${found}\n`);
-  }
-}
-
-// Processes that are being measured are killed at the end of this one, which a signal alone doesn't bring about.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
-
-const failed: string[] = [];
-const chosen = values.render ? [] : chosenSections();
-if (values.render) await render(out, Object.keys(SECTIONS));
-else requireTools();
-for (const name of chosen) {
+let isGood = true;
+for (const name of names) {
   const section = SECTIONS[name];
-  try {
-    if (section !== undefined) await measure(name, section);
-  } catch (error) {
-    // What the others found isn't lost.
-    failed.push(name);
-    process.stderr.write(`${name} failed: ${error instanceof Error ? (error.stack ?? '') : String(error)}\n`);
-  }
+  if (section !== undefined && !(await run(name, section))) isGood = false;
 }
-process.stdout.write(`\nwritten: ${out}/results.md, ${out}/results/\n`);
-process.exit(failed.length > 0 ? 1 : 0);
+const results = await readResults(file);
+if (values.render) await write(out, results);
+if (values.verdicts !== undefined) {
+  const others = differences(results, await readResults(values.verdicts));
+  process.stdout.write(
+    others.length === 0 ? 'the same verdicts\n' : `other verdicts:\n${others.join('\n')}\n`,
+  );
+  if (others.length > 0) isGood = false;
+}
+process.stdout.write(`written: ${out}/results.md\n`);
+process.exit(isGood ? 0 : 1);

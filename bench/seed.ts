@@ -3,9 +3,8 @@
 // grant, access token, refresh token.
 import { randomBytes } from 'node:crypto';
 import { hash as hashPassword } from '@node-rs/argon2';
-import { Redis } from 'ioredis';
 import { createPeople } from '../src/users/people.ts';
-import type { StoreConfig } from '../src/config/config.ts';
+import type { Config } from '../src/config/config.ts';
 import { loadConfig } from '../src/config/load.ts';
 import { createAdapter } from '../src/oidc/adapter.ts';
 import { openKeys } from '../src/keys/open-keys.ts';
@@ -13,28 +12,22 @@ import { createLmdbDocuments } from '../src/store/lmdb/documents.ts';
 import { createLmdbRecords } from '../src/store/lmdb/records.ts';
 import { openFolder } from '../src/store/lmdb/lmdb-store.ts';
 import { openStore } from '../src/store/open.ts';
-import type { RedisConnection } from '../src/store/redis/connection.ts';
-import { createRedisDocuments } from '../src/store/redis/documents.ts';
-import { createRedisRecords } from '../src/store/redis/records.ts';
-import { SCRIPTS } from '../src/store/redis/scripts.ts';
 import type { DocumentStore, RecordStore } from '../src/store/store.ts';
 import { createUnitOfWork } from '../src/store/unit-of-work.ts';
-import { PASSWORD, personId, personName, RESOURCE, SCOPE } from './names.ts';
-import { claimsOf, FULL_HASH, POSTERN_ENV } from './postern.ts';
+import { claimsOf, PASSWORD, personId, personName, RESOURCE, SCOPE } from './names.ts';
+import { ENV, FULL_HASH } from './service.ts';
 
-/** In one transaction of LMDB, each of which waits for the disk; on the way to Redis at once. */
+/** In one transaction of LMDB, each of which waits for the disk. */
 const AT_ONCE = 4000;
 const DAY = 86_400;
 const OIDC_SCOPE = 'openid email profile offline_access';
 
-/** Resolves how many seconds it took. */
-export async function seedGrants(configFile: string, count: number): Promise<number> {
-  const startedAt = performance.now();
+export async function seedGrants(configFile: string, count: number): Promise<void> {
   const config = await load(configFile);
   const store = await openStore(config.store);
   const { hash } = await openKeys(config, store);
   await store.close();
-  const bulk = await openBulk(config.store);
+  const bulk = await openBulk(config);
   const parts = {
     records: createUnitOfWork(bulk, Date.now),
     hash,
@@ -58,13 +51,11 @@ export async function seedGrants(configFile: string, count: number): Promise<num
   } finally {
     await bulk.close();
   }
-  return (performance.now() - startedAt) / 1000;
 }
 
-/** All with one password and one hash of it. Resolves how many seconds it took. */
-export async function seedPeople(configFile: string, count: number): Promise<number> {
-  const startedAt = performance.now();
-  const bulk = await openBulk((await load(configFile)).store);
+/** All with one password and one hash of it. */
+export async function seedPeople(configFile: string, count: number): Promise<void> {
+  const bulk = await openBulk(await load(configFile));
   const people = createPeople(bulk.documents);
   const passwordHash = await hashPassword(PASSWORD, FULL_HASH);
   const add = (index: number) =>
@@ -74,10 +65,9 @@ export async function seedPeople(configFile: string, count: number): Promise<num
   } finally {
     await bulk.close();
   }
-  return (performance.now() - startedAt) / 1000;
 }
 
-const load = (configFile: string) => loadConfig(configFile, { env: { ...process.env, ...POSTERN_ENV } });
+const load = (configFile: string) => loadConfig(configFile, { env: { ...process.env, ...ENV } });
 
 async function inBatches(count: number, write: (indexes: readonly number[]) => Promise<unknown>) {
   for (let start = 0; start < count; start += AT_ONCE) {
@@ -86,7 +76,7 @@ async function inBatches(count: number, write: (indexes: readonly number[]) => P
   }
 }
 
-/** A store that is filled: what the service's own has, without the deadline of its commands and in fewer transactions. */
+/** A store that is filled: what the service's own has, in fewer transactions. */
 type Bulk = {
   readonly records: RecordStore;
   readonly documents: DocumentStore;
@@ -95,46 +85,15 @@ type Bulk = {
   close(): Promise<unknown>;
 };
 
-async function openBulk(config: StoreConfig): Promise<Bulk> {
-  if (config.engine === 'redis') {
-    const redis = new Redis(config.url, { enableAutoPipelining: true, scripts: { ...SCRIPTS } });
-    const connection = unhurried(redis);
-    return {
-      records: createRedisRecords(connection, Date.now),
-      documents: createRedisDocuments(connection),
-      write: (begin) => Promise.all(begin()),
-      close: () => redis.quit(),
-    };
-  }
-  const tables = await openFolder(config.folder);
+async function openBulk({ store }: Config): Promise<Bulk> {
+  if (store.engine !== 'lmdb') throw new TypeError('only lmdb is filled');
+  const tables = await openFolder(store.folder);
   return {
     // One transaction around all of a batch, in place of one for each record.
     records: createLmdbRecords({ ...tables, write: async (action) => action() }, Date.now),
     documents: createLmdbDocuments(tables),
     write: async (begin) => Promise.all(await tables.write(begin)),
     close: () => tables.close(),
-  };
-}
-
-/** The service gives up on a command after 300 ms, which is right for a request and wrong for thousands at once. */
-function unhurried(redis: Redis): RedisConnection {
-  type Scripted = Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>;
-  const run: RedisConnection['run'] = async (script, keys, args) =>
-    (redis as unknown as Scripted)[script]?.(...keys, ...args);
-  const notHere = () => Promise.reject(new Error('not while a store is being filled'));
-  return {
-    ask: (_key, command) => command(redis),
-    run,
-    confirm: ({ script, keys, args }) => run(script, keys, args),
-    inspect: notHere,
-    check: notHere,
-    checkWrites: notHere,
-    judgeSentinels: notHere,
-    masters: () => [redis],
-    label: 'filled',
-    prefix: '',
-    isConfirmed: false,
-    close: notHere,
   };
 }
 

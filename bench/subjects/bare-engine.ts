@@ -98,7 +98,7 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
 async function interact(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
   const details = await provider.interactionDetails(request, response);
   if (request.method === 'GET') {
-    const action = `/interaction/${details.uid}/${details.prompt.name}`;
+    const action = `${provider.issuer}/interaction/${details.uid}/${details.prompt.name}`;
     const page = `<!doctype html><form method="post" action="${action}"><input name="username"><button>Go on</button></form>`;
     response.setHeader('content-type', 'text/html; charset=utf-8');
     response.end(page);

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { generateKeyPair, SignJWT } from 'jose';
+import { RESOURCE, SECRET } from '../names.ts';
 
 type Answer = { readonly status: number; readonly headers: Record<string, string>; readonly body: object };
 type Library = {
@@ -17,7 +18,7 @@ type Library = {
 const require = createRequire(new URL('../peers/package.json', import.meta.url));
 const OAuth2Server = require('@node-oauth/oauth2-server') as Library;
 
-const [port = '0', secret = ''] = process.argv.slice(2);
+const [port = '0'] = process.argv.slice(2);
 const issuer = `http://127.0.0.1:${port}`;
 const { privateKey } = await generateKeyPair('RS256');
 const client = { id: 'bench', grants: ['client_credentials'] };
@@ -25,7 +26,7 @@ const client = { id: 'bench', grants: ['client_credentials'] };
 const server = new OAuth2Server({
   accessTokenLifetime: 600,
   model: {
-    getClient: (id: string, given: string) => (id === client.id && given === secret ? client : undefined),
+    getClient: (id: string, given: string) => (id === client.id && given === SECRET ? client : undefined),
     getUserFromClient: () => ({ id: client.id }),
     validateScope: (_user: object, _client: object, scope: string[]) => scope,
     saveToken: (token: object, to: object, user: object) => ({ ...token, client: to, user }),
@@ -38,7 +39,7 @@ const server = new OAuth2Server({
         .setProtectedHeader({ alg: 'RS256', kid: 'bench', typ: 'at+jwt' })
         .setIssuer(issuer)
         .setSubject(client.id)
-        .setAudience('urn:example:api')
+        .setAudience(RESOURCE)
         .setIssuedAt()
         .setExpirationTime('10m')
         .sign(privateKey),

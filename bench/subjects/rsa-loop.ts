@@ -16,4 +16,4 @@ while (performance.now() - started < seconds * 1000) {
 }
 const { user, system } = process.cpuUsage(cpuBefore);
 const elapsed = (performance.now() - started) / 1000;
-process.stdout.write(JSON.stringify({ perSecond: done / elapsed, cpuMicroseconds: (user + system) / done }));
+process.stdout.write(JSON.stringify({ rate: done / elapsed, cpu: (user + system) / done }));
