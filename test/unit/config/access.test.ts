@@ -278,6 +278,12 @@ describe('a file that says who may do what', () => {
   });
 });
 
+it('a file of people may have 5 MB, which 10,000 with 20 groups each need', async () => {
+  const { 'users.yaml': one } = people('groups: [staff]');
+  const config = await load(withPeople(GROUPS), { 'users.yaml': `# ${'x'.repeat(5_000_000)}\n${one}` });
+  expect(config.users.map(({ groups }) => groups)).toEqual([['staff']]);
+});
+
 describe('warnings', () => {
   const warningsOf = async (main: string, files: Record<string, string>) =>
     accessWarnings(await load(withPeople(main), files));
