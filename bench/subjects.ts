@@ -66,7 +66,7 @@ export function refresh(service: Service, people = 100): Subject {
   const chains: (string | undefined)[] = [];
   const stride = Math.max(1, Math.floor(people / LOOPS));
   const step = async (loop: number) => {
-    const last = chains[loop] ?? (await new Person(service, loop * stride).flow()).refresh_token;
+    const last = chains[loop] ?? (await new Person(service, (loop * stride) % people).flow()).refresh_token;
     // After a failure nobody knows whether the token is spent.
     chains[loop] = undefined;
     chains[loop] = (await refreshed(service.issuer, last)).refresh_token;
