@@ -1,7 +1,7 @@
 // Slices of each subject in turn, round after round, so that whatever slows the machine slows all of them; medians and quartiles of
 // figures and of ratios within a round; and whether anything else was at work on the machine.
 import { availableParallelism } from 'node:os';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { cpuSeconds, machineSeconds } from './processes.ts';
 
 /** `cpu` in µs a request, `rate` a second, times in ms. */
@@ -54,7 +54,9 @@ async function warm({ slice }: Subject, { seconds, warmSeconds }: Pace): Promise
 
 /** From now on. Everything measured was started by this process; kernel threads write to the disk for whoever asked. */
 function foreignShare(): () => number {
-  const kernel = readFileSync('/proc/2/stat', 'utf8').includes('(kthreadd)') ? [2] : [];
+  // A container doesn't have them.
+  const stat = '/proc/2/stat';
+  const kernel = existsSync(stat) && readFileSync(stat, 'utf8').includes('(kthreadd)') ? [2] : [];
   const foreign = () =>
     [process.pid, ...kernel].reduce((rest, pid) => rest - cpuSeconds(pid), machineSeconds());
   const [before, startedAt] = [foreign(), performance.now()];

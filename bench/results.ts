@@ -155,6 +155,8 @@ function toRows(columns: readonly string[], rows: readonly (readonly string[])[]
 }
 
 export function format({ low, median, high }: Spread): string {
+  // What can't be worked out is null in JSON.
+  if (!Number.isFinite(median)) return '–';
   const [from, middle, to] = [low, median, high].map((one) =>
     Number.isInteger(one) ? String(one) : Math.abs(one) >= 100 ? one.toFixed(0) : one.toFixed(2),
   );
