@@ -7,7 +7,7 @@ import { createLog } from '../../src/observability/log.ts';
 import { Browser } from '../world/browser.ts';
 import { useWorld } from '../world/each-store.ts';
 import { authorize, basic, connect, machineToken, post, signIn } from '../world/flows.ts';
-import { StoreUnavailable } from '../../src/store/store.ts';
+import { type Store, StoreUnavailable } from '../../src/store/store.ts';
 import { formOf } from '../world/browser.ts';
 import { begin, signInAs } from '../pages/person.ts';
 import { listen, assertNoSecrets, type AuditRecord } from '../world/recorded-telemetry.ts';
@@ -234,7 +234,19 @@ describe('CF-15: the audit trail', () => {
 });
 
 describe('CF-15: a sign-in that was not decided, in the audit trail', () => {
-  const limited = useWorld({ config: { rate_limits: { sign_in: { account_failures: '1/1m' } } } });
+  let canFinish = true;
+  /** What finishes an interaction, with all that it leads to, can fail. */
+  function fragile(store: Store): Store {
+    const { exchange } = store.records;
+    if (exchange === undefined) throw new TypeError('this store has no transactions');
+    const finish: typeof exchange = (...claim) =>
+      canFinish ? exchange(...claim) : Promise.reject(new StoreUnavailable());
+    return Object.assign(store, { records: { ...store.records, exchange: finish } });
+  }
+  const limited = useWorld({
+    config: { rate_limits: { sign_in: { account_failures: '1/1m' } } },
+    handStore: fragile,
+  });
 
   async function recordsIn(act: () => Promise<unknown>): Promise<AuditRecord[]> {
     const before = limited().recorded.audit('sign_in').length;
@@ -264,9 +276,8 @@ describe('CF-15: a sign-in that was not decided, in the audit trail', () => {
   });
 
   it('says unavailable when the store could not be asked before the password or after it', async () => {
-    const { documents, records: stored } = limited().openedStore;
+    const { documents } = limited().openedStore;
     const get = documents.get.bind(documents);
-    const consume = stored.consume.bind(stored);
     const fail = () => Promise.reject(new StoreUnavailable());
     const away = await begin(limited());
     const first = await recordsIn(async () => {
@@ -276,9 +287,9 @@ describe('CF-15: a sign-in that was not decided, in the audit trail', () => {
     });
     expect(first).toMatchObject([{ outcome: 'failure', reason: 'unavailable', client_id: 'web' }]);
     const last = await recordsIn(async () => {
-      stored.consume = fail;
+      canFinish = false;
       expect((await signInAs(away.browser, away.page, 'alice')).status).toBe(503);
-      stored.consume = consume;
+      canFinish = true;
     });
     expect(last).toMatchObject([{ outcome: 'failure', reason: 'unavailable', account_id: PEOPLE.alice }]);
   });
