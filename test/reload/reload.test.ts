@@ -152,6 +152,13 @@ describe('a changed configuration', () => {
     clients: file.clients.map((client) => (client['client_id'] === id ? edit(client) : client)),
   });
 
+  const narrowed = (file: File) =>
+    withClient(file, 'svc', (client) => ({
+      ...client,
+      scope: 'reports.write',
+      default_scope: 'reports.write',
+    }));
+
   function tokenAnswer(world: World, secret: string) {
     const form = { grant_type: 'client_credentials', scope: 'reports.read' };
     return post(world, '/oauth/token', form, { authorization: basic('svc', secret) });
@@ -183,7 +190,7 @@ describe('a changed configuration', () => {
   });
 
   it('CF-05: a removed grant type and a narrowed scope bind everywhere', async () => {
-    await change((file) => withClient(file, 'svc', (client) => ({ ...client, scope: 'reports.write' })));
+    await change(narrowed);
     await everywhere(async (node) => {
       expect(await tokenAnswer(node, SECRETS.svc)).toMatchObject({
         status: 400,
@@ -335,7 +342,7 @@ describe('a changed configuration', () => {
       await sleep(5);
     }
     const last = await Promise.all(worlds.map(async (node) => status(node)));
-    await change((file) => withClient(file, 'svc', (client) => ({ ...client, scope: 'reports.write' })));
+    await change(narrowed);
     running = false;
     await Promise.all(load);
     expect(new Set(statuses)).toEqual(new Set([200]));
