@@ -67,7 +67,7 @@ describe('README.md', () => {
   it('builds aside: a build that fails leaves the service that is built', async () => {
     const built = path.join(folder, 'dist/main.js');
     const before = await stat(built);
-    await appendFile(path.join(folder, 'src/main.ts'), 'const broken: string = 1;\n');
+    await appendFile(path.join(folder, 'src/main.ts'), 'const broken = ;\n');
     const { code } = await runProgram(['npm', 'run', 'build'], { cwd: folder, path: programs });
     expect(code).not.toBe(0);
     const { ino, mtimeMs, mode } = await stat(built);
