@@ -54,6 +54,12 @@ const ASK_MS = COMMAND_MS + 100;
 /** Rejects with one line without the password when the first connection fails. `isForLooking`: takes any server. */
 export async function connectRedis(url: string, { isForLooking = false } = {}): Promise<RedisConnection> {
   const place = toPlace(url);
+  const refuse = (reason: string, cause?: unknown) =>
+    new Error(`the store at ${place.label} can't be used: ${reason}`, { cause });
+  const isGroup = place.kind !== 'single';
+  // A TLS connection that is refused can fail twice, and ioredis listens for one error: the second would end the process.
+  const refused = isGroup && place.isTls ? await findObstacle(place) : undefined;
+  if (refused !== undefined) throw refuse(refused);
   const connection = toConnection(place);
   try {
     await connection.open();
@@ -61,10 +67,7 @@ export async function connectRedis(url: string, { isForLooking = false } = {}): 
     return connection;
   } catch (error) {
     await connection.close();
-    const obstacle = place.kind === 'single' ? undefined : await findObstacle(place);
-    throw new Error(`the store at ${place.label} can't be used: ${obstacle ?? reasonOf(error)}`, {
-      cause: error,
-    });
+    throw refuse((isGroup ? await findObstacle(place) : undefined) ?? reasonOf(error), error);
   }
 }
 

@@ -1,6 +1,6 @@
-// Why none of the servers of a URL could be used, by one more attempt to connect: behind Sentinels and on a Cluster the client only
-// knows that it was none of them.
-import { connect as connectPlain, type Socket } from 'node:net';
+// Why none of the servers of a URL can be used, by an attempt to connect: behind Sentinels and on a Cluster the client only knows that it
+// was none of them.
+import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { RedisPlace } from '../../config/redis-url.ts';
 
@@ -11,13 +11,16 @@ export async function findObstacle({ nodes, isTls }: RedisPlace): Promise<string
   const found = await Promise.all(
     nodes.map(async ({ host, port }) => {
       const reason = await attempt(() =>
-        isTls ? connectTls({ host, port, servername: host }) : connectPlain({ host, port }),
+        isTls ? connectTls({ host, port, ...nameOf(host) }) : connectPlain({ host, port }),
       );
       return reason && `${host}:${port}: ${reason}`;
     }),
   );
   return found.includes(undefined) ? undefined : found[0];
 }
+
+/** RFC 6066 §3: an address is no server name. */
+const nameOf = (host: string) => (isIP(host) === 0 ? { servername: host } : {});
 
 function attempt(connect: () => Socket): Promise<string | undefined> {
   return new Promise((resolve) => {
