@@ -6,8 +6,7 @@ import type { StoreConfig } from '../config/config.ts';
 import { rulesDiffer } from '../config/plan-people.ts';
 import { needsRestart } from '../config/restart.ts';
 import { toPlan, type Plan, type PlanSide } from '../config/plan.ts';
-import { isStoreMade, withStore } from '../store/open.ts';
-import { createPeople } from '../users/people.ts';
+import { listStoredPeople } from '../users/people.ts';
 import { configOption, jsonOption, noSecretsOption, readLoaded, type VerbOptions } from './configuration.ts';
 import { Ended, print, type CliIo } from './io.ts';
 
@@ -47,9 +46,8 @@ async function readSide(file: string, readSecrets: boolean): Promise<PlanSide> {
 /** Those of the store, or why they couldn't be read. */
 async function readPeople(store: StoreConfig, hasSecrets: boolean): Promise<PlanSide['storePeople']> {
   if (!hasSecrets) return { unknown: 'it is not opened with --no-secrets' };
-  if (!(await isStoreMade(store))) return [];
   try {
-    return await withStore(store, ({ documents }) => createPeople(documents).list());
+    return await listStoredPeople(store);
   } catch (error) {
     return { unknown: error instanceof Error ? error.message : String(error) };
   }

@@ -34,7 +34,7 @@ export function createAccessRules({
   const ofClient = new Map(
     clients.map(({ clientId, access, groupsClaim }) => [
       clientId,
-      { access: namesOf(access?.groups), told: namesOf(groupsClaim) },
+      { access: namesOf(access?.groups), visible: namesOf(groupsClaim) },
     ]),
   );
   const ofResource = new Map(
@@ -65,8 +65,8 @@ export function createAccessRules({
     groupsFor(person, { clientId }) {
       const rule = ofClient.get(clientId);
       if (rule === undefined) return [];
-      const told = person.groups.filter((name) => defined.has(name) && (rule.told?.has(name) ?? true));
-      return [...new Set(told)].toSorted();
+      const visible = person.groups.filter((name) => defined.has(name) && (rule.visible?.has(name) ?? true));
+      return [...new Set(visible)].toSorted();
     },
   };
 }

@@ -1,5 +1,6 @@
 // What a file with groups and claims may mean otherwise than its author thinks, and what is no fault.
 import { createAccessRules, type AccessRules } from './access-rules.ts';
+import { claimsOfScopes } from './claims-of-scopes.ts';
 import { personScopes, type Client, type Config, type User } from './config.ts';
 import { isTooLong } from './id-token-size.ts';
 import { STANDARD_CLAIMS } from './schema-user.ts';
@@ -11,11 +12,11 @@ const MAX_NAMED = 10;
 type Ruled = Pick<Config, 'groups' | 'scopes' | 'clients' | 'resources' | 'users'>;
 
 export function accessWarnings(config: Ruled): string[] {
-  return [...untoldClaims(config), ...claimsWithoutScope(config), ...longIdTokens(config)];
+  return [...unusedClaims(config), ...claimsWithoutScope(config), ...longIdTokens(config)];
 }
 
 /** A claim that no client can get. */
-function untoldClaims({ scopes, clients }: Ruled): string[] {
+function unusedClaims({ scopes, clients }: Ruled): string[] {
   const asked = new Set(clients.flatMap((client) => client.scopes));
   const given = Object.entries(scopes).flatMap(([scope, { claims }]) =>
     claims.map((claim) => [claim, scope] as const),
@@ -24,7 +25,7 @@ function untoldClaims({ scopes, clients }: Ruled): string[] {
     const names = pairs.map(([, scope]) => scope);
     return names.some((scope) => asked.has(scope))
       ? []
-      : [`no app is told the claim ${claim}: no client has the scope ${names.join(' or ')}`];
+      : [`no app gets the claim ${claim}: no client has the scope ${names.join(' or ')}`];
   });
 }
 
@@ -50,11 +51,11 @@ function longIdTokens(config: Ruled): string[] {
       scopes.includes('groups') &&
       (idTokenClaims === 'full' || scopes.some((scope) => !ownScopes.has(scope))),
   );
-  const rules = createAccessRules(config);
+  const [rules, byScope] = [createAccessRules(config), claimsOfScopes(config)];
   const long = config.users
     .filter(({ groups, claims }) => groups.length > 0 && isTooLong({ ...claims, groups }))
     .flatMap((user) => {
-      const some = clients.filter((client) => isTooLong(claimsFor(user, client, { config, rules })));
+      const some = clients.filter((client) => isTooLong(claimsFor(user, client, { byScope, rules })));
       const [first] = some;
       if (first === undefined) return [];
       const more = some.length > 1 ? ` and ${some.length - 1} more` : '';
@@ -71,13 +72,9 @@ function longIdTokens(config: Ruled): string[] {
 function claimsFor(
   user: User,
   client: Client,
-  { config, rules }: { readonly config: Ruled; readonly rules: AccessRules },
+  { byScope, rules }: { readonly byScope: ReturnType<typeof claimsOfScopes>; readonly rules: AccessRules },
 ): Readonly<Record<string, unknown>> {
-  const custom = new Set(client.scopes.flatMap((scope) => config.scopes[scope]?.claims ?? []));
-  const isTold = (name: string) =>
-    STANDARD_CLAIMS.includes(name)
-      ? client.scopes.includes(name.startsWith('email') ? 'email' : 'profile')
-      : custom.has(name);
-  const told = Object.entries(user.claims).filter(([name]) => isTold(name));
-  return { ...Object.fromEntries(told), groups: rules.groupsFor(user, client) };
+  const given = new Set(client.scopes.flatMap((scope) => byScope[scope] ?? []));
+  const claims = Object.entries(user.claims).filter(([name]) => given.has(name));
+  return { ...Object.fromEntries(claims), groups: rules.groupsFor(user, client) };
 }

@@ -1,4 +1,4 @@
-// The rules of who may do what: groups and those who name them, what a scope tells, defaults.
+// The rules of who may do what: groups and those who name them, the claims of scopes.
 import { isRecord } from './parse-fields.ts';
 import type { Path } from './problems.ts';
 import type { Entry } from './rules.ts';
@@ -28,9 +28,9 @@ export function checkAccess({ service, clients, resources, users }: AccessParts)
   checkScopes(service);
   const reportGroups = groupReporter(service);
   for (const client of clients) {
-    const { access, groups_claim: told } = client.value;
+    const { access, groups_claim: visible } = client.value;
     reportGroups(client, ['access', 'groups'], access?.groups);
-    reportGroups(client, ['groups_claim'], told);
+    reportGroups(client, ['groups_claim'], visible);
   }
   for (const resource of resources) {
     const { access, scope_groups: rules = {} } = resource.value;
@@ -130,7 +130,7 @@ const OTHER_STANDARD_CLAIMS = ['address', 'phone_number', 'phone_number_verified
 export function customClaimFault(name: string): string | undefined {
   if (PROTOCOL_CLAIMS.has(name)) return `${name} is a claim of the protocol: take another name`;
   if (name === 'groups')
-    return 'groups follows from the groups of the person, and is told by the scope groups';
+    return 'groups follows from the groups of the person, and comes with the scope groups';
   if (STANDARD_CLAIMS.includes(name) || OTHER_STANDARD_CLAIMS.includes(name)) {
     return `${name} is a standard claim: it has a key of its own, or none, and its own scope`;
   }

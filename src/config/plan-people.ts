@@ -1,14 +1,13 @@
 // Who loses and who gains an app, an API or a scope when another configuration takes over: people and things that are in both.
 import { createAccessRules, type Grouped } from './access-rules.ts';
 import type { Config, User } from './config.ts';
+import { listedNames } from './listed-names.ts';
 import type { PlanItem } from './plan-rules.ts';
 
 type Ruled = Pick<Config, 'groups' | 'clients' | 'resources'>;
 type Named = Grouped & Pick<User, 'id' | 'username'>;
 type Thing = { readonly path: string; readonly name: string; readonly isFor: (person: Grouped) => boolean };
 
-/** In one line. */
-const MAX_NAMED = 10;
 const OF_FILE = 'of the file';
 
 /** People of the file, with their groups of each side. */
@@ -102,7 +101,6 @@ function say(
   if (first === undefined) return [];
   const who = where === OF_FILE ? first : `${first} ${where}`;
   if (names.length === 1) return [{ severity, path, message: `${who} ${one} ${name}` }];
-  const more = names.length - MAX_NAMED;
-  const named = [...names.slice(0, MAX_NAMED), ...(more > 0 ? [`and ${more} more`] : [])].join(', ');
-  return [{ severity, path, message: `${names.length} people ${where} ${many} ${name} (${named})` }];
+  const message = `${names.length} people ${where} ${many} ${name} (${listedNames(names)})`;
+  return [{ severity, path, message }];
 }

@@ -1,4 +1,4 @@
-// The schemas of who may do what: groups, rules that name them, and what a scope tells an app about a person.
+// The schemas of who may do what: groups, rules that name them, and the claims of scopes.
 import * as z from 'zod';
 import { labelFault, text } from './text.ts';
 
@@ -13,7 +13,7 @@ export const accessSchema = z.strictObject({
     .describe('People in one of these groups; everybody else is refused. Default: everybody.'),
 });
 
-/** Scope: what it tells, besides what OpenID Connect says of it. */
+/** Scope: the claims that it gives, besides those of OpenID Connect. */
 export const scopesSchema = z.record(
   z.string(),
   z.strictObject({

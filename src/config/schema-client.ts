@@ -109,9 +109,7 @@ export const clientSchema = z.strictObject({
   groups_claim: z
     .array(z.string())
     .optional()
-    .describe(
-      "The groups that this app is told of, where it has the scope groups. Default: all of a person's.",
-    ),
+    .describe('The groups that this app sees in the claim groups. Default: all.'),
   require_pkce: z
     .boolean()
     .default(true)

@@ -40,7 +40,7 @@ export const userSchema = z.strictObject({
   claims: customClaimsSchema
     .default({})
     .describe(
-      'Custom claims, told to apps that have a scope of scopes which gives them: text, numbers, true or false, and lists of those.',
+      'Custom claims, for apps with a scope that gives them (scopes): text, numbers, true or false, and lists of those.',
     ),
   email: text(emailFault).optional().describe('Email address (scope email).'),
   email_verified: z

@@ -153,7 +153,7 @@ export const configSchema = z.strictObject({
   scopes: scopesSchema
     .default({})
     .describe(
-      'What a scope tells an app about a person, besides the standard claims: a scope of your own, or more for email and profile.',
+      'Claims of a person that a scope gives, besides the standard ones: a scope of your own, or more for email and profile.',
     ),
   resources: z.array(resourceSchema).default([]).describe('The APIs that accept our tokens.'),
   clients_from: z

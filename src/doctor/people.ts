@@ -1,11 +1,8 @@
 // Whether people of the store are in groups that the file doesn't define, which give nothing.
 import type { Config } from '../config/config.ts';
-import { isStoreMade, withStore } from '../store/open.ts';
-import { createPeople, type StoredPerson } from '../users/people.ts';
+import { listedNames } from '../config/listed-names.ts';
+import { listStoredPeople, type StoredPerson } from '../users/people.ts';
 import { Skipped, type ReportFault } from './check.ts';
-
-/** In one line. */
-const MAX_NAMED = 10;
 
 export async function checkPeople(
   { store, groups }: Pick<Config, 'store' | 'groups'>,
@@ -16,18 +13,15 @@ export async function checkPeople(
     names.filter((name) => !Object.hasOwn(groups, name)).map((name) => ({ name, username })),
   );
   for (const [name, members] of Map.groupBy(undefinedOnes, (one) => one.name)) {
-    const named = members.slice(0, MAX_NAMED).map(({ username }) => username);
-    const more = members.length - named.length;
-    const list = [...named, ...(more > 0 ? [`and ${more} more`] : [])].join(', ');
+    const list = listedNames(members.map(({ username }) => username));
     report('group-undefined', `people of the store are in ${name}, which gives nothing: ${list}`);
   }
   return undefined;
 }
 
 async function readPeople(store: Config['store']): Promise<readonly StoredPerson[]> {
-  if (!(await isStoreMade(store))) return [];
   try {
-    return await withStore(store, ({ documents }) => createPeople(documents).list());
+    return await listStoredPeople(store);
   } catch (error) {
     throw new Skipped(
       `the groups of its people were not looked at: ${error instanceof Error ? error.message : String(error)}`,

@@ -1,6 +1,7 @@
-// Which claims each scope gives (OIDC Core §5.4), and where else a client or an API is told one.
+// Which claims of a person a client and an API get: by scope (OIDC Core §5.4), in access tokens and at introspection.
 import type { AccessRules } from '../config/access-rules.ts';
-import { personScopes, type Config } from '../config/config.ts';
+import { claimsOfScopes } from '../config/claims-of-scopes.ts';
+import type { Config } from '../config/config.ts';
 import { isTooLong } from '../config/id-token-size.ts';
 import type { Account } from '../users/accounts.ts';
 import type { Audience, AudienceRules } from '../tokens/audience.ts';
@@ -9,42 +10,10 @@ import type { FindClient } from './clients.ts';
 /** A scope and its one claim. */
 const GROUPS = 'groups';
 
-const PROFILE = [
-  'name',
-  'family_name',
-  'given_name',
-  'middle_name',
-  'nickname',
-  'preferred_username',
-  'profile',
-  'picture',
-  'website',
-  'gender',
-  'birthdate',
-  'zoneinfo',
-  'locale',
-  'updated_at',
-];
-const STANDARD: ReadonlyMap<string, readonly string[]> = new Map([
-  ['openid', ['sub']],
-  ['email', ['email', 'email_verified']],
-  ['profile', PROFILE],
-  [GROUPS, [GROUPS]],
-]);
-
-type Switches = Pick<Config, 'groups' | 'scopes'>;
 type Values = Readonly<Record<string, unknown>>;
 
-function claimsOfScopes(config: Switches): Readonly<Record<string, string[]>> {
-  const given = personScopes(config).map((scope): [string, string[]] => [
-    scope,
-    [...(STANDARD.get(scope) ?? []), ...(config.scopes[scope]?.claims ?? [])],
-  ]);
-  return Object.fromEntries(given.filter(([, claims]) => claims.length > 0));
-}
-
 export type ClaimsParts = {
-  readonly config: Switches;
+  readonly config: Pick<Config, 'groups' | 'scopes'>;
   readonly audiences: Pick<AudienceRules, 'findResource'>;
   readonly findClient: FindClient;
   readonly rules: Pick<AccessRules, 'groupsFor'>;
@@ -52,16 +21,16 @@ export type ClaimsParts = {
 
 export interface Claims {
   readonly byScope: Readonly<Record<string, string[]>>;
-  /** Everything that this client may be told of a person, where a scope gives it. */
-  told(account: Account, clientId: string | undefined): Values;
+  /** All claims of the person, with the groups that this client may see. Scopes decide which of them it gets. */
+  forClient(account: Account, clientId: string | undefined): Values;
   /** The same, without the groups where the ID token would be too long with them; userinfo has them then. */
-  inIdToken(told: Values, scope: string): Values;
+  inIdToken(all: Values, scope: string): Values;
   /**
-   * What an access token for this audience has besides (RFC 9068 §2.2.3.1). null: the person has no such claim now, and introspection tells one
-   * that they get later.
+   * The claims that an access token for this audience has besides its own (RFC 9068 §2.2.3.1). null: the person has no such claim yet;
+   * introspection shows it as soon as they do.
    */
-  inAccessToken(audience: Audience, scopes: Iterable<string>, told: Values): Values;
-  /** What introspection tells of the same token now, with what else was put into it. */
+  inAccessToken(audience: Audience, scopes: Iterable<string>, all: Values): Values;
+  /** What introspection shows of these claims: as they are now, with what else was put into the token. */
   now(token: TokenWithClaims, account: Account): Values;
 }
 
@@ -79,7 +48,7 @@ export function createClaims({ config, audiences, findClient, rules }: ClaimsPar
   const hasGroups = GROUPS in byScope;
   const given = (scopes: Iterable<string>) => new Set([...scopes].flatMap((scope) => byScope[scope] ?? []));
 
-  function told(account: Account, clientId: string | undefined): Values {
+  function forClient(account: Account, clientId: string | undefined): Values {
     const groups = hasGroups && clientId !== undefined ? rules.groupsFor(account, { clientId }) : undefined;
     return { ...account.claims, sub: account.id, ...(groups && { [GROUPS]: groups }) };
   }
@@ -93,7 +62,7 @@ export function createClaims({ config, audiences, findClient, rules }: ClaimsPar
 
   return {
     byScope,
-    told,
+    forClient,
     inIdToken(all, scope) {
       const names = given(scope.split(' '));
       if (!names.has(GROUPS)) return all;
@@ -106,7 +75,7 @@ export function createClaims({ config, audiences, findClient, rules }: ClaimsPar
       const names = Object.keys(extra).filter((name) => !OF_SIGN_IN.has(name));
       if (names.length === 0) return extra;
       const wanted = wantedAt(aud, findClient(clientId ?? '')?.scopes ?? []);
-      const all = told(account, clientId);
+      const all = forClient(account, clientId);
       const current = names.map((name) => [name, wanted.includes(name) ? all[name] : undefined]);
       return { ...extra, ...Object.fromEntries(current) };
     },

@@ -26,7 +26,11 @@ import type { RememberedConsents } from './policies/remembered-consents.ts';
 import { createResourceHooks, knownScopes, type ResourceHookParts, scopesIn } from './policies/scopes.ts';
 import { issuedBySession, issuedByToken } from './signed-in-at.ts';
 import { toEngineKeys } from './signing-keys.ts';
-import { createIntrospectionPolicy, createRevocationPolicy, type TellOf } from './policies/token-policies.ts';
+import {
+  createIntrospectionPolicy,
+  createRevocationPolicy,
+  type Disclose,
+} from './policies/token-policies.ts';
 
 export type ConfigurationParts = {
   readonly config: Config;
@@ -37,7 +41,7 @@ export type ConfigurationParts = {
   readonly claims: Claims;
   readonly findClient: FindClient;
   readonly stillAllowed: StillAllowed;
-  readonly tellOf: TellOf;
+  readonly disclose: Disclose;
   /** Undefined where the file has no such rules. */
   readonly access: AccessPolicy | undefined;
   readonly browsers: BrowserBinding;
@@ -102,13 +106,13 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
       const account = issued && (await accounts.findLive(id, issued));
       if (account === undefined) return undefined;
       if (token !== undefined && (await access?.admit(ctx, account, token)) === false) return undefined;
-      const told = () => claims.told(account, ctx.oidc.client?.clientId);
+      const all = () => claims.forClient(account, ctx.oidc.client?.clientId);
       const ofIdToken = (scope: string) =>
-        wantsFullIdToken(ctx, findClient) ? claims.inIdToken(told(), scope) : { sub: id };
+        wantsFullIdToken(ctx, findClient) ? claims.inIdToken(all(), scope) : { sub: id };
       return {
         accountId: id,
         groups: account.groups,
-        claims: (use, scope) => ({ sub: id, ...(use === 'id_token' ? ofIdToken(scope) : told()) }),
+        claims: (use, scope) => ({ sub: id, ...(use === 'id_token' ? ofIdToken(scope) : all()) }),
       };
     },
     loadExistingGrant: createLoadExistingGrant({ findClient, consents, offlineAccess, access }),
@@ -144,7 +148,7 @@ function restoreScope(
 
 /** What is offered besides the core; everything that is not named is off. */
 function featuresOf(
-  { config, adapter, tellOf, consents, enginePages, takeBeforeUse, telemetry }: ConfigurationParts,
+  { config, adapter, disclose, consents, enginePages, takeBeforeUse, telemetry }: ConfigurationParts,
   scopePolicy: ResourceHookParts,
 ): NonNullable<Configuration['features']> {
   return {
@@ -156,7 +160,7 @@ function featuresOf(
     externalSigningSupport: { enabled: true, ack: 'experimental-01' },
     introspection: {
       enabled: true,
-      allowedPolicy: createIntrospectionPolicy(tellOf),
+      allowedPolicy: createIntrospectionPolicy(disclose),
     },
     revocation: {
       enabled: true,
@@ -190,7 +194,7 @@ function cookies({ issuer, cookieKeys }: Config): NonNullable<Configuration['coo
   };
 }
 
-/** What the API asks to be told of the person, where that was granted. */
+/** The claims of `access_token_claims`, where their scope was granted. */
 async function claimsForApi(
   { oidc }: KoaContextWithOIDC,
   token: AccessToken | ClientCredentials,

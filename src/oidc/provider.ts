@@ -49,7 +49,7 @@ import { PosternProvider, type SeamParts } from './seam/provider.ts';
 import type { FastAnswer } from './fast/plain-request.ts';
 import { assertSignsAndVerifies } from './self-test.ts';
 import { signOutAtOnce } from './sign-out-at-once.ts';
-import { createTellOf } from './policies/token-policies.ts';
+import { createDisclose } from './policies/token-policies.ts';
 
 export type EngineParts = Omit<
   ConfigurationParts,
@@ -60,7 +60,7 @@ export type EngineParts = Omit<
   | 'takeBeforeUse'
   | 'findClient'
   | 'stillAllowed'
-  | 'tellOf'
+  | 'disclose'
   | 'browsers'
   | 'access'
 > & {
@@ -154,12 +154,15 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     consents,
     access: ofPeople.access,
     recentApps,
-    fastAnswers: createFastAnswers({ ...parts, ...made, secrets, tokens, audit, findMachineToken }, provider),
+    fastAnswers: createFastAnswers(
+      { ...parts, ...made, secrets, tokens, audit, findDefault, findMachineToken },
+      provider,
+    ),
     handle: (ctx, next) => inSpan('engine', {}, async () => handle(ctx, next)),
   };
 }
 
-/** What apps and APIs are told of people and their tokens, and who may use which. */
+/** Which claims of people apps and APIs get, who may use which, and who may introspect. */
 function policiesOfPeople(
   { config, accounts, telemetry: { audit } }: EngineParts,
   audiences: AudienceRules,
@@ -173,11 +176,11 @@ function policiesOfPeople(
     findLive,
     claims,
     access,
-    tellOf: createTellOf({ audiences, claims, findClient, findLive, access }),
+    disclose: createDisclose({ audiences, claims, findClient, findLive, access }),
   };
 }
 
-type FastAnswersParts = Omit<FastClientCredentialsParts, 'findRefusal' | 'findDefault'> &
+type FastAnswersParts = Omit<FastClientCredentialsParts, 'findRefusal'> &
   Omit<FastIntrospectionParts, 'withPersonToken'> &
   Pick<EngineParts, 'config' | 'adapter'>;
 
@@ -193,9 +196,8 @@ function createFastAnswers(
     return new Map([[ENDPOINTS.introspection, fastIntrospection(ofPeople)]]);
   }
   const findRefusal = createFindRefusal({ config, audiences: parts.audiences });
-  const findDefault = createFindDefault(parts.audiences);
   return new Map([
-    [ENDPOINTS.token, fastClientCredentials({ ...parts, findRefusal, findDefault })],
+    [ENDPOINTS.token, fastClientCredentials({ ...parts, findRefusal })],
     [ENDPOINTS.introspection, fastIntrospection(introspection)],
   ]);
 }

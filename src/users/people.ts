@@ -3,9 +3,10 @@
 //
 // No write spans two documents. The person is written first and the name last, so the name's compare-and-set decides which write
 // wins, and a crash leaves behind at most a person whom no name leads to. Deleting leaves a tombstone under the id.
-import type { User } from '../config/config.ts';
+import type { StoreConfig, User } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
 import { FORM_VERSION, parseForm, type StoredForm } from '../store/form.ts';
+import { isStoreMade, withStore } from '../store/open.ts';
 import type { DocumentStore } from '../store/store.ts';
 import { nextValidAfter } from './account-state.ts';
 
@@ -56,6 +57,13 @@ export interface People {
   renewHash(id: string, from: string, to: string): Promise<void>;
   /** Ends everything of the person and frees the login name for somebody else. False: there is no such person. */
   remove(id: string): Promise<boolean>;
+}
+
+/** For the command line. Rejects when the store can't be opened. */
+export async function listStoredPeople(store: StoreConfig): Promise<readonly StoredPerson[]> {
+  // Looking makes no store.
+  if (!(await isStoreMade(store))) return [];
+  return withStore(store, ({ documents }) => createPeople(documents).list());
 }
 
 async function readPerson(documents: DocumentStore, id: string): Promise<Read | undefined> {

@@ -1,4 +1,4 @@
-// What an app and an API are told of a person: groups and the configuration's own claims, where their scope was granted and nowhere else.
+// What an app and an API see of a person: groups and the configuration's own claims, where their scope was granted and nowhere else.
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { begin, GENEROUS, signInAs } from '../pages/person.ts';
@@ -53,7 +53,7 @@ const ALICE = {
 };
 const PEOPLE = { alice: ALICE };
 
-type Told = {
+type Seen = {
   readonly idToken: Members;
   readonly userinfo: Members;
   readonly accessToken: Members;
@@ -61,7 +61,7 @@ type Told = {
 };
 const PLACES = ['idToken', 'userinfo', 'accessToken', 'introspection'] as const;
 
-async function told(world: OpenWorld, tokens: Members): Promise<Told> {
+async function seenBy(world: OpenWorld, tokens: Members): Promise<Seen> {
   const accessToken = String(tokens['access_token']);
   return {
     idToken: decodeJwt(String(tokens['id_token'])),
@@ -71,16 +71,16 @@ async function told(world: OpenWorld, tokens: Members): Promise<Told> {
   };
 }
 
-/** What is told after a sign-in, and what after a refresh. */
-async function tellAll(world: OpenWorld, options: AuthorizeOptions & { readonly client: ClientId }) {
+/** What is seen after a sign-in, and what after a refresh. */
+async function seenByAll(world: OpenWorld, options: AuthorizeOptions & { readonly client: ClientId }) {
   const { tokens } = await signIn(world, options);
-  const first = await told(world, tokens);
+  const first = await seenBy(world, tokens);
   const id = options.client as keyof typeof SECRETS;
   const renewed =
     id === 'post'
       ? await refreshInForm(world, tokens.refresh_token)
       : (await refresh(world, tokens.refresh_token, {}, id)).body;
-  return { tokens, first, second: await told(world, renewed) };
+  return { tokens, first, second: await seenBy(world, renewed) };
 }
 
 const refreshInForm = async (world: OpenWorld, token = '') =>
@@ -96,16 +96,16 @@ const refreshInForm = async (world: OpenWorld, token = '') =>
     })
   ).json() as Promise<Members>;
 
-const pick = (members: Told, name: string) => Object.fromEntries(PLACES.map((at) => [at, members[at][name]]));
+const pick = (members: Seen, name: string) => Object.fromEntries(PLACES.map((at) => [at, members[at][name]]));
 const everywhere = (value: unknown) => Object.fromEntries(PLACES.map((at) => [at, value]));
 
 eachStore(
   'groups',
   (world) => {
-    it('AC-15: are told nowhere without their scope', async () => {
+    it('AC-15: appear nowhere without their scope', async () => {
       const scope = 'openid profile offline_access reports.read';
       for (const client of ['web', 'web2'] as const) {
-        const { first, second } = await tellAll(world(), { client, scope });
+        const { first, second } = await seenByAll(world(), { client, scope });
         expect([pick(first, 'groups'), pick(second, 'groups')]).toEqual([
           everywhere(undefined),
           everywhere(undefined),
@@ -113,13 +113,13 @@ eachStore(
       }
     });
 
-    it('AC-15: are told nowhere without their scope, also to an app that had it before', async () => {
+    it('AC-15: appear nowhere without their scope, also to an app that had it before', async () => {
       const { browser } = await signIn(world(), { scope: EVERYTHING });
       const { tokens } = await signIn(world(), { browser, scope: 'openid offline_access reports.read' });
       const again = await refresh(world(), tokens.refresh_token);
       for (const answer of [tokens, again.body]) {
-        expect(pick(await told(world(), answer), 'groups')).toEqual(everywhere(undefined));
-        expect(pick(await told(world(), answer), 'quota')).toEqual(everywhere(undefined));
+        expect(pick(await seenBy(world(), answer), 'groups')).toEqual(everywhere(undefined));
+        expect(pick(await seenBy(world(), answer), 'quota')).toEqual(everywhere(undefined));
       }
     });
 
@@ -129,7 +129,7 @@ eachStore(
         ['alice', ['staff', 'wiki']],
         ['bob', []],
       ] as const) {
-        const { first, second } = await tellAll(world(), { client: 'web', person, scope });
+        const { first, second } = await seenByAll(world(), { client: 'web', person, scope });
         expect([pick(first, 'groups'), pick(second, 'groups')]).toEqual([
           everywhere(groups),
           everywhere(groups),
@@ -138,7 +138,7 @@ eachStore(
     });
 
     it('AC-15: are in no ID token without id_token_claims, and cut for the client that holds the token, also for an API', async () => {
-      const { first, second } = await tellAll(world(), {
+      const { first, second } = await seenByAll(world(), {
         client: 'post',
         scope: 'openid groups offline_access reports.read',
       });
@@ -146,8 +146,8 @@ eachStore(
       expect([pick(first, 'groups'), pick(second, 'groups')]).toEqual([cut, cut]);
     });
 
-    it('are told to no API that does not ask for them', async () => {
-      const { first } = await tellAll(world(), {
+    it('go to no API that does not ask for them', async () => {
+      const { first } = await seenByAll(world(), {
         client: 'post',
         scope: 'openid groups offline_access other.read',
       });
@@ -157,7 +157,7 @@ eachStore(
       });
     });
 
-    it('are told to an API that is named, and in the ID token, where userinfo has no say', async () => {
+    it('go to an API that is named, and in the ID token, where userinfo has no say', async () => {
       const { tokens } = await signIn(world(), {
         client: 'web2',
         scope: 'openid reports.read',
@@ -186,8 +186,8 @@ eachStore(
 eachStore(
   'a claim of the configuration',
   (world) => {
-    it('AC-17: is told by its scope alone, of whatever kind it is', async () => {
-      const { first, second } = await tellAll(world(), {
+    it('AC-17: comes with its scope alone, of whatever kind it is', async () => {
+      const { first, second } = await seenByAll(world(), {
         client: 'web',
         scope: 'openid storage offline_access reports.read',
       });
@@ -201,7 +201,7 @@ eachStore(
 
     it('AC-17: leaks to no app and no API that has another scope', async () => {
       const scope = 'openid email profile groups offline_access reports.read';
-      const { first, second } = await tellAll(world(), { client: 'web', scope });
+      const { first, second } = await seenByAll(world(), { client: 'web', scope });
       for (const all of [first, second]) {
         expect(pick(all, 'quota')).toEqual(everywhere(undefined));
         expect(all.userinfo).toMatchObject({ name: 'Alice Example', department: 'Research' });
@@ -268,7 +268,7 @@ describe('after the file has changed', () => {
       alice: { groups: ['managers'], claims: {} },
       bob: { groups: ['wiki'], claims: { quota: 1 } },
     });
-    const old = await told(world(), tokens);
+    const old = await seenBy(world(), tokens);
     expect(pick(old, 'groups')).toEqual({
       ...everywhere(['staff', 'wiki']),
       userinfo: ['managers'],
@@ -281,10 +281,10 @@ describe('after the file has changed', () => {
     world().recorded.telemetry.log.level = 'debug';
     expect(await introspect(world(), bob.tokens.access_token)).toMatchObject({ groups: ['wiki'], quota: 1 });
     const { body } = await refresh(world(), tokens.refresh_token);
-    expect(pick(await told(world(), body), 'groups')).toEqual(everywhere(['managers']));
+    expect(pick(await seenBy(world(), body), 'groups')).toEqual(everywhere(['managers']));
   });
 
-  it('an API and a client that may no longer be told hear nothing more', async () => {
+  it('an API and a client that lost the right see nothing more', async () => {
     await world().reload(CONFIG, PEOPLE);
     const { tokens } = await signIn(world(), { scope: EVERYTHING });
     const [api, ...others] = CONFIG.resources;
@@ -292,13 +292,13 @@ describe('after the file has changed', () => {
       { ...CONFIG, resources: [{ ...api, access_token_claims: ['quota'] }, ...others] },
       PEOPLE,
     );
-    const heard = await introspect(world(), tokens.access_token);
-    expect([heard['groups'], heard['quota'], heard['email']]).toEqual([undefined, 5, undefined]);
+    const left = await introspect(world(), tokens.access_token);
+    expect([left['groups'], left['quota'], left['email']]).toEqual([undefined, 5, undefined]);
     const clients = CLIENTS.map((client) =>
       client.client_id === 'web' ? { ...client, scope: 'openid email offline_access reports.read' } : client,
     );
     await world().reload({ ...CONFIG, clients }, PEOPLE);
-    const less = await told(world(), tokens);
+    const less = await seenBy(world(), tokens);
     expect([less.userinfo['groups'], less.introspection['groups'], less.introspection['quota']]).toEqual([
       undefined,
       undefined,

@@ -1,9 +1,9 @@
-// The answer to an API that asks about a live access token (RFC 7662) and may hear of it. The engine's own answer is the reference,
+// The answer to an API that asks about a live access token (RFC 7662) and may see it. The engine's own answer is the reference,
 // and test/flow/plain-introspection.test.ts compares the two.
 import type { SecretComparison } from '../client-authentication.ts';
 import type { FindMachineToken } from '../machine-tokens.ts';
 import type { WithPersonToken } from '../person-tokens.ts';
-import type { TellOf } from '../policies/token-policies.ts';
+import type { Disclose } from '../policies/token-policies.ts';
 import { credentialsOf, type FastAnswer, peekForm } from './plain-request.ts';
 import type { FindClient } from '../clients.ts';
 import { type AccessTokens, isMachines } from '../../tokens/access-token.ts';
@@ -17,25 +17,25 @@ export type FastIntrospectionParts = {
   readonly tokens: Pick<AccessTokens, 'issuer' | 'verify'>;
   readonly findMachineToken: FindMachineToken;
   readonly withPersonToken: WithPersonToken;
-  readonly tellOf: TellOf;
+  readonly disclose: Disclose;
 };
 
 export function fastIntrospection(parts: FastIntrospectionParts): FastAnswer {
-  const { findClient, secrets, tokens, findMachineToken, withPersonToken, tellOf } = parts;
+  const { findClient, secrets, tokens, findMachineToken, withPersonToken, disclose } = parts;
   const { issuer } = tokens;
 
   async function describeMachines(jwt: string, caller: string) {
     const token = await findMachineToken(jwt);
-    const told = token && (await tellOf(caller, { kind: 'ClientCredentials', ...token }, undefined));
+    const disclosed = token && (await disclose(caller, { kind: 'ClientCredentials', ...token }, undefined));
     // RFC 9068 §2.2: the subject of a client's own token is the client.
-    return token && told && { ...told, ...membersOf(token, issuer), sub: token.clientId };
+    return token && disclosed && { ...disclosed, ...membersOf(token, issuer), sub: token.clientId };
   }
 
   const describePersons = (jwt: string, caller: string) =>
     withPersonToken(jwt, async ({ token, grant }) => {
-      const told = await tellOf(caller, token, grant);
+      const disclosed = await disclose(caller, token, grant);
       const subject = { active: true, sub: token.accountId };
-      return told && Object.assign(subject, token.extra, told, membersOf(token, issuer));
+      return disclosed && Object.assign(subject, token.extra, disclosed, membersOf(token, issuer));
     });
 
   async function describe(jwt: string, caller: string) {

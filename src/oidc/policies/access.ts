@@ -1,6 +1,6 @@
 // Who may use which app and API, and which scopes are left to a person (`access` and `scope_groups` of the file): decided by the groups
 // that the person has now, wherever a request of theirs, or what came of one, is looked at.
-import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { type Account, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { AccessRules, Grouped } from '../../config/access-rules.ts';
 import type { Config, Resource } from '../../config/config.ts';
 import { type Audit, originOf } from '../../observability/audit.ts';
@@ -86,7 +86,8 @@ export function createAccessPolicy(parts: AccessPolicyParts): AccessPolicy | und
 
   function decideRequest({ oidc: { account, client, params = {} } }: KoaContextWithOIDC): Decision {
     const { scope, resource } = params;
-    return decide(account as unknown as Grouped, { clientId: client?.clientId, scope, resource });
+    // Ours, of findAccount.
+    return decide(account as Account & Grouped, { clientId: client?.clientId, scope, resource });
   }
 
   function record({ state, oidc }: KoaContextWithOIDC, accountId: string | undefined, rule: string): void {

@@ -68,7 +68,7 @@ export function createLoadExistingGrant(parts: ExistingGrantParts) {
   }
 
   return async function loadExistingGrant(ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
-    // Nothing is stored for a person without access; interaction-policy.ts tells them so.
+    // Nothing is stored for a person without access; interaction-policy.ts shows them the page.
     return access?.narrow(ctx) === false ? undefined : load(ctx);
   };
 }

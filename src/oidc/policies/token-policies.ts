@@ -32,20 +32,20 @@ export type TokenPolicyParts = {
   readonly access: Pick<AccessPolicy, 'decide'> | undefined;
 };
 
-/** What an API hears of a token beside what stands in the token; what is undefined it doesn't hear. */
-type Told = Readonly<Record<string, unknown>>;
+/** What introspection answers besides what is in the token; what is undefined is left out. */
+type Disclosed = Readonly<Record<string, unknown>>;
 
 /**
- * Decides about a live token for both ways of introspection: undefined where `caller` may not hear of it, or its person may not be
- * signed in any more, or may not have what it holds. `grant`: the token's own, as the engine found it; a client's own token has none.
+ * Decides about a live token for both ways of introspection: undefined where `caller` may not see it, or its person may not be
+ * signed in any more, or may not have what it has. `grant`: the token's own, as the engine found it; a client's own token has none.
  */
-export type TellOf = (
+export type Disclose = (
   caller: string,
   token: PolicedToken,
   grant: object | undefined,
-) => Promise<Told | undefined>;
+) => Promise<Disclosed | undefined>;
 
-export function createTellOf(parts: TokenPolicyParts): TellOf {
+export function createDisclose(parts: TokenPolicyParts): Disclose {
   const { audiences, claims, findClient, findLive, access } = parts;
   const apisOf = (aud: PolicedToken['aud']) => [aud ?? []].flat().map(audiences.findResource);
 
@@ -53,7 +53,7 @@ export function createTellOf(parts: TokenPolicyParts): TellOf {
    * The caller's own tokens, and access tokens for an API that lists it; of clients and APIs that are still there, which the engine
    * doesn't ask again.
    */
-  function mayHearOf(caller: string, { kind, clientId, aud }: PolicedToken): boolean {
+  function maySee(caller: string, { kind, clientId, aud }: PolicedToken): boolean {
     if (aud !== undefined && !audiences.isKnown(aud)) return false;
     const isListed = () => apisOf(aud).some((api) => api?.introspectionClients.includes(caller));
     if (clientId !== caller && (kind === 'RefreshToken' || !isListed())) return false;
@@ -61,35 +61,35 @@ export function createTellOf(parts: TokenPolicyParts): TellOf {
   }
 
   /** Whether the person allowed it, or the API that asks is configured to see it. */
-  function mayHearName(caller: string, { scope, aud }: PolicedToken): boolean {
+  function maySeeName(caller: string, { scope, aud }: PolicedToken): boolean {
     if (scope?.split(' ').includes('profile') === true) return true;
     return apisOf(aud).some(
       (api) => api?.introspectionUsername === true && api.introspectionClients.includes(caller),
     );
   }
 
-  return async function tellOf(caller, token, grant) {
-    if (!mayHearOf(caller, token)) return undefined;
+  return async function disclose(caller, token, grant) {
+    if (!maySee(caller, token)) return undefined;
     if (token.accountId === undefined) return {};
     const account = await findLive(token.accountId, issuedWithGrant(grant, token));
     if (account === undefined) return undefined;
     if (access !== undefined && !isLeft(token, access.decide(account, token))) return undefined;
     // RFC 7662 §2.2
-    const name = mayHearName(caller, token) ? { username: account.username } : {};
+    const name = maySeeName(caller, token) ? { username: account.username } : {};
     return { ...claims.now(token, account), ...name };
   };
 }
 
 /** The engine's way to ask. */
-export function createIntrospectionPolicy(tellOf: TellOf) {
+export function createIntrospectionPolicy(disclose: Disclose) {
   return async function mayIntrospect(
     { oidc: { entities } }: KoaContextWithOIDC,
     { clientId }: EngineClient,
     token: PolicedToken,
   ): Promise<boolean> {
-    const told = await tellOf(clientId, token, entities.Grant);
-    if (told === undefined) return false;
-    token.extra = { ...token.extra, ...told };
+    const disclosed = await disclose(clientId, token, entities.Grant);
+    if (disclosed === undefined) return false;
+    token.extra = { ...token.extra, ...disclosed };
     return true;
   };
 }

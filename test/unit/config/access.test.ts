@@ -288,12 +288,12 @@ describe('warnings', () => {
   const warningsOf = async (main: string, files: Record<string, string>) =>
     accessWarnings(await load(withPeople(main), files));
 
-  it('name a claim that no app is told', async () => {
+  it('name a claim that no app gets', async () => {
     const scopes =
       'scopes: { storage: { claims: [quota] }, disk: { claims: [quota] }, team: { claims: [department] } }\n';
     const users = people('claims: { quota: 1, departement: R }', 'claims: { departement: R, shoe: 44 }');
     expect(await warningsOf(scopes + app({ scope: 'openid team' }), users)).toEqual([
-      'no app is told the claim quota: no client has the scope storage or disk',
+      'no app gets the claim quota: no client has the scope storage or disk',
       'no scope gives the claim departement, which 2 people have: did you mean department?',
       'no scope gives the claim shoe, which 1 person has',
     ]);
