@@ -162,13 +162,20 @@ async function tabTo(page: Page, text: string): Promise<void> {
   throw new Error(`the keyboard finds no ${text}`);
 }
 
+/** Types into what has the focus. Chromium drops keys until a page's first frame, as no person would press them before. */
+async function typeIn(page: Page, text: string): Promise<void> {
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+  await page.keyboard.type(text);
+  expect(await page.evaluate('document.activeElement.value')).toBe(text);
+}
+
 describe('the keyboard alone', () => {
   it('goes from the app through sign-in and consent and back, and sees the focus all the way', async () => {
     const page = await visit();
     await page.goto(authorizeUrl());
-    await page.keyboard.type('alice');
+    await typeIn(page, 'alice');
     await page.keyboard.press('Tab');
-    await page.keyboard.type('wrong');
+    await typeIn(page, 'wrong');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').waitFor();
     // Where typing goes on, with the error as its description.
@@ -176,7 +183,7 @@ describe('the keyboard alone', () => {
     expect(await page.evaluate('document.activeElement.getAttribute("aria-describedby")')).toContain(
       'sign-in-error',
     );
-    await page.keyboard.type(PASSWORDS.alice);
+    await typeIn(page, PASSWORDS.alice);
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Allow', exact: true }).waitFor();
     const seen: unknown[] = [];
