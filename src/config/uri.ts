@@ -129,9 +129,11 @@ export const resourceFault = withUrl([
   [hasUserInfo, 'must not contain a user name or password'],
 ]);
 
-/** How resources are compared: the scheme and the host without case (RFC 3986 §6.2.2.1), everything else as it is written. */
+/** How resources are compared: the scheme and the host without case and `/` as no path (RFC 3986 §6.2.2.1, §6.2.3), else as written. */
 export function resourceKey(identifier: string): string {
-  return identifier.replace(/^[a-z][a-z0-9+.-]*:(\/\/[^/?#]*)?/i, (start) => start.toLowerCase());
+  return identifier
+    .replace(/^[a-z][a-z0-9+.-]*:(\/\/[^/?#]*)?/i, (start) => start.toLowerCase())
+    .replace(/^(https?:\/\/[^/?#]+)\/$/, '$1');
 }
 
 /** An origin exactly as a browser sends it (RFC 6454 §7). */

@@ -354,7 +354,9 @@ describe('resources', () => {
     ['[{ resource: urn:a, clients: [ghost] }]', 'clients[0]: there is no client ghost'],
     ['[{ resource: urn:a, scopes: [x], clients: [ghost] }]', 'clients: is for a resource without scopes'],
     ['[{ resource: https://a.example/x }, { resource: HTTPS://A.example/x }]', 'already described'],
+    ['[{ resource: https://a.example }, { resource: https://a.example/ }]', 'already described'],
     ['[{ resource: HTTPS://ID.example }]', 'must not be the issuer'],
+    ['[{ resource: https://id.example/ }]', 'must not be the issuer'],
   ];
 
   it.each(cases)('%s is refused', async (yaml, words) => {

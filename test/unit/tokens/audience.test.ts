@@ -28,6 +28,15 @@ const rules = createAudienceRules(
       ...NO_RULES,
     },
     {
+      resource: 'https://root.example/',
+      scopes: ['root.read'],
+      clients: [],
+      introspectionClients: [],
+      introspectionUsername: false,
+      scopeDescriptions: {},
+      ...NO_RULES,
+    },
+    {
       resource: 'urn:slow',
       scopes: ['slow'],
       accessToken: 7200,
@@ -97,6 +106,16 @@ describe('a resource', () => {
   it.each([REPORTS, 'HTTPS://API.Example/reports'])('MC-40: is found as %s', (identifier) => {
     expect(rules.findResource(identifier)?.introspectionClients).toEqual(['api']);
   });
+
+  it.each(['https://root.example', 'https://root.example/', 'HTTPS://Root.Example/'])(
+    'MC-40: without a path is found as %s',
+    (identifier) => expect(rules.findResource(identifier)?.resource).toBe('https://root.example/'),
+  );
+
+  it.each(['https://root.example//', 'https://root.example:443', 'https://root.example/?', 'urn:mail/'])(
+    'MC-40: without a path is not found as %s',
+    (identifier) => expect(rules.findResource(identifier)).toBeUndefined(),
+  );
 
   it.each([`${REPORTS}/`, 'https://api.example/Reports', `${REPORTS}?x`, 'urn:MAIL', 'api.example/reports'])(
     'MC-40: is not found as %s',
