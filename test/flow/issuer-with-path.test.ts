@@ -26,17 +26,28 @@ const FORGED = [
 
 const attributesAt = (path: string) => ['httponly', `path=${path.toLowerCase()}`, 'samesite=lax', 'secure'];
 
+const ORIGIN = 'https://inspector.example';
+
 describe('an issuer with a path', () => {
-  const world = useWorld({ issuer: ISSUER });
+  const world = useWorld({ issuer: ISSUER, config: { cors: { allowed_origins: [ORIGIN] } } });
 
   it.each([
     '/auth/.well-known/openid-configuration',
     '/auth/.well-known/oauth-authorization-server',
     '/.well-known/openid-configuration/auth',
     '/.well-known/oauth-authorization-server/auth',
-  ])('has its discovery document at %s', async (target) => {
-    const answer = await raw(world().base, { target });
+  ])('MC-42: has its discovery document at %s, cached and open to scripts alike', async (target) => {
+    const answer = await raw(world().base, { target, headers: { origin: ORIGIN } });
+    const usual = await raw(world().base, {
+      target: '/auth/.well-known/openid-configuration',
+      headers: { origin: ORIGIN },
+    });
     expect(answer.status).toBe(200);
+    expect(answer.text).toBe(usual.text);
+    const named = ['etag', 'cache-control', 'content-type', 'access-control-allow-origin', 'vary'];
+    expect(named.map((name) => [name, answer.headers[name]])).toEqual(
+      named.map((name) => [name, usual.headers[name] ?? 'a header']),
+    );
     const document = JSON.parse(answer.text) as Record<string, string>;
     expect(document['issuer']).toBe(ISSUER);
     expect(document['authorization_endpoint']).toBe(`${ISSUER}/oauth/authorize`);
@@ -84,6 +95,30 @@ describe('an issuer with a path', () => {
     expect(formOf(ask, '/confirm').action).toBe(`${ISSUER}/oauth/logout/confirm`);
     const left = await browser.submit(ask, '/confirm', { logout: 'yes' });
     expect(left.url).toBe('https://app.example/out?state=s');
+  });
+
+  it('MC-38: names the issuer in each answer to an app, byte for byte as discovery does', async () => {
+    const { callback, browser } = await signIn(world());
+    const silent = { prompt: 'none' };
+    const stranger = new Browser(world().issuer, world().base);
+    const url = (changes: object) =>
+      `${ISSUER}/oauth/authorize?${new URLSearchParams({ ...AUTHORIZATION_REQUEST, ...changes }).toString()}`;
+    const login = await stranger.open(url({}));
+    const answers = {
+      code: callback,
+      login_required: new URL((await stranger.open(url(silent))).url),
+      invalid_scope: new URL((await browser.open(url({ scope: 'openid nobodys' }))).url),
+      invalid_target: new URL((await browser.open(url({ resource: 'https://nobodys.example' }))).url),
+      access_denied: new URL((await stranger.submit(login, '/cancel')).url),
+    };
+    const { code, ...errors } = answers;
+    const got = Object.values(errors).map(({ searchParams }) => searchParams.get('error'));
+    expect(got).toEqual(Object.keys(errors));
+    const document = (await get(world(), '/.well-known/openid-configuration')).body;
+    expect(document['authorization_response_iss_parameter_supported']).toBe(true);
+    for (const answer of [code, ...Object.values(errors)]) {
+      expect(answer.searchParams.getAll('iss')).toEqual([document['issuer']]);
+    }
   });
 
   it('gives machine tokens of that issuer', async () => {
