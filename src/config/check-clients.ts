@@ -1,4 +1,5 @@
 // The rules between the fields of a client, between clients, and between a client and the service.
+import { isDocumentClient } from './client-id-url.ts';
 import { applyRules, earlier, ruleFor, understood, type Entry } from './rules.ts';
 import type { ClientForm } from './schema-client.ts';
 import { isLoopbackUrl, isNativeRedirect } from './uri.ts';
@@ -24,13 +25,7 @@ const RULES = [
   rule(['scope', 'grant_types'], ({ scope, grant_types }) =>
     grant_types.length > 0 && scope.length === 0 ? 'must name at least one scope' : undefined,
   ),
-  rule(['scope'], ({ scope }, { apiOf, personScopes }) => {
-    const unknown = scope.filter((token) => !personScopes.includes(token) && apiOf(token) === undefined);
-    if (unknown.includes('groups')) return 'has the scope groups, but there are none: define them in groups';
-    return unknown.length === 0
-      ? undefined
-      : `has scopes that no resource owns: ${unknown.join(', ')}. Add them to an entry of resources, or remove them`;
-  }),
+  rule(['scope'], ({ scope }, context) => foreignScopesFault(scope, context)),
   rule(['default_scope', 'scope'], ({ default_scope: defaults, scope }, { apiOf }) => {
     if (defaults === undefined) return undefined;
     if (defaults.length === 0) return 'must name at least one scope';
@@ -63,8 +58,8 @@ const RULES = [
       ? 'offline_access needs refresh_token in grant_types'
       : undefined,
   ),
-  rule(['grant_types', 'scope'], ({ grant_types, scope }) =>
-    grant_types.includes('refresh_token') && !scope.includes('offline_access')
+  rule(['grant_types', 'scope', 'client_id'], ({ grant_types, scope, client_id }) =>
+    grant_types.includes('refresh_token') && !scope.includes('offline_access') && !isDocumentClient(client_id)
       ? 'refresh_token needs offline_access in scope: refresh tokens are issued for that scope only (OIDC Core §11)'
       : undefined,
   ),
@@ -104,6 +99,11 @@ const RULES = [
       ? 'must have either client_secret or client_secrets'
       : undefined;
   }),
+  rule(['client_id', 'token_endpoint_auth_method'], (client) =>
+    isDocumentClient(client.client_id) && client.token_endpoint_auth_method !== 'none'
+      ? 'a URL is for a client without a secret: token_endpoint_auth_method: none'
+      : undefined,
+  ),
   // RFC 8252 §8.6: without a secret, anybody can claim to be this client.
   rule(['consent', 'token_endpoint_auth_method'], (client) =>
     client.consent === 'implicit' && client.token_endpoint_auth_method === 'none'
@@ -119,6 +119,18 @@ const RULES = [
       : undefined;
   }),
 ];
+
+/** Scopes of a client, or of all clients by document, that belong to nobody. */
+export function foreignScopesFault(
+  scope: readonly string[],
+  { apiOf, personScopes }: Pick<ClientContext, 'apiOf' | 'personScopes'>,
+): string | undefined {
+  const unknown = scope.filter((token) => !personScopes.includes(token) && apiOf(token) === undefined);
+  if (unknown.includes('groups')) return 'has the scope groups, but there are none: define them in groups';
+  return unknown.length === 0
+    ? undefined
+    : `has scopes that no resource owns: ${unknown.join(', ')}. Add them to an entry of resources, or remove them`;
+}
 
 function redirectsFault(
   client: Pick<ClientForm, 'grant_types'>,
@@ -151,8 +163,8 @@ export function checkClients(clients: readonly Entry<ClientForm>[], context: Cli
     checkRedirectUris(client, context);
     const id = client.value.client_id;
     if (id === undefined) continue;
-    // Two ids that people, logs or databases could take for one. None is a URL, whose path would have a case.
-    const first = earlier(owners, id.toLowerCase(), client);
+    // Two ids that people, logs or databases could take for one. The path of a URL has a case.
+    const first = earlier(owners, isDocumentClient(id) ? id : id.toLowerCase(), client);
     if (first !== undefined) {
       const firstId = first.value.client_id ?? id;
       const fault = firstId === id ? 'is already used' : `differs in case only from ${firstId}`;

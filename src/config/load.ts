@@ -1,7 +1,7 @@
 // Reads the configuration file and everything it names, and gives either the whole configuration or every problem at once.
 import * as z from 'zod';
 import { checkAccess, claimedPersonScopes } from './check-access.ts';
-import { checkClients } from './check-clients.ts';
+import { checkClients, foreignScopesFault } from './check-clients.ts';
 import { checkResources, ownersOf } from './check-resources.ts';
 import { addressNotices, checkService } from './check-service.ts';
 import { checkUsers } from './check-users.ts';
@@ -193,16 +193,28 @@ function checkParts({ service, clients, resources, users, clientsAreKnown, issue
   const { features, issuer } = service.value;
   const owners = ownersOf(resources);
   const personScopes = claimedPersonScopes(service);
+  const apiOf = (scope: string) => owners.get(scope);
   checkClients(clients, {
     issuerIsLoopback,
     clientCredentials: features?.clientCredentials ?? true,
     pkcePerClient: features === undefined || features.pkce === 'per_client',
-    apiOf: (scope) => owners.get(scope),
+    apiOf,
     personScopes,
   });
+  checkDocumentScope(service, { apiOf, personScopes });
   checkResources(resources, { issuer, clients, clientsAreKnown, personScopes });
   checkUsers(users, issuerIsLoopback);
   checkAccess({ service, clients, resources, users });
+}
+
+function checkDocumentScope(
+  { value, path, report }: Entry<ServiceForm>,
+  owners: Parameters<typeof foreignScopesFault>[1],
+): void {
+  const scope = value.client_documents?.scope;
+  if (scope === undefined) return;
+  const fault = scope.length === 0 ? 'must name at least one scope' : foreignScopesFault(scope, owners);
+  if (fault !== undefined) report([...path, 'client_documents', 'scope'], fault);
 }
 
 type Secrets = Pick<Sources, 'clientSecrets' | 'keys'> & {

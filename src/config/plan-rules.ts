@@ -150,6 +150,9 @@ const forGroups: Rule = (difference) => {
   return ['change', `is for ${groupsOf(difference.to)} now, not for ${groupsOf(difference.from)}`];
 };
 
+const DOCUMENTS_END =
+  'tokens, codes and open sign-ins of its apps end at once, but for those in clients ("postern client pin" makes one of an app)';
+
 const AT_START = 'takes effect at the next start';
 
 const RULES: Readonly<Record<string, Rule>> = {
@@ -223,6 +226,15 @@ const RULES: Readonly<Record<string, Rule>> = {
     'change',
     `${change(difference)}: people ${difference.to === 'explicit' ? 'are asked at their next sign-in' : "aren't asked any more"}`,
   ],
+  client_documents: ({ to }) =>
+    to === undefined
+      ? ['breaking', `is removed: ${DOCUMENTS_END}`]
+      : ['change', 'is new: apps of these hosts may ask people to sign in'],
+  'client_documents.hosts': dropped(DOCUMENTS_END),
+  'client_documents.scope': dropped(
+    'requests for it by apps that nobody registered are refused, and their refresh tokens that have it lose it',
+  ),
+  'outgoing.internal_hosts': dropped('what it resolves to on your network is not asked any more'),
   'users[]': entry('every session and token of this person ends'),
   'users[].username': (difference) => [
     'breaking',

@@ -1,31 +1,26 @@
 // The schemas of a client, with RFC 7591 names, and of a resource.
 import * as z from 'zod';
 import { camelKeys } from './camel-keys.ts';
+import { clientIdUrlFault, isDocumentClient } from './client-id-url.ts';
 import { instant } from './instant.ts';
 import { named } from './notation.ts';
 import { accessSchema } from './schema-access.ts';
 import { accessTokenDuration, clientRateLimitsSchema } from './schema-limits.ts';
 import { hashFault } from './secret-strength.ts';
-import { emptyFault, labelFault, scopeTokenFault, splitScope, text } from './text.ts';
+import { emptyFault, labelFault, scopeFault, scopeTokenFault, splitScope, text } from './text.ts';
 import { originFault, redirectUriFault, resourceFault, webUriFault } from './uri.ts';
 
 // RFC 6749 §2.3.1 has both halves of Basic credentials form-encoded, which many clients don't do: characters that would
-// change meaning without it are kept out of the identifier.
+// change meaning without it are kept out of the identifier, unless it is a URL, which never has a secret.
 function clientIdFault(value: string): string | undefined {
   if (!/^[\x21-\x7e]{1,200}$/.test(value))
     return 'must be 1 to 200 printable ASCII characters without spaces';
+  if (isDocumentClient(value)) return clientIdUrlFault(value);
   if (/[:%+"\\]/.test(value)) return 'must not contain : % + " or a backslash';
   // A person and a client with one identifier would have the same `sub`.
   return value.startsWith('usr_')
     ? 'must not begin with usr_, which is how identifiers of people begin'
     : undefined;
-}
-
-function scopeFault(value: string): string | undefined {
-  const faults = splitScope(value).map(scopeTokenFault);
-  return faults.find((fault) => fault !== undefined) === undefined
-    ? undefined
-    : 'must be scopes separated by spaces';
 }
 
 const secretReference = named('reference', text(emptyFault));
@@ -57,7 +52,7 @@ const clientSecretSchema = z
 /** One client. */
 export const clientSchema = z.strictObject({
   client_id: text(clientIdFault).describe(
-    'Public identifier of the client. Two that differ in case only are refused.',
+    "Public identifier of the client; for one without a secret it may be the https URL of the client's metadata document. Two that differ in case only are refused.",
   ),
   client_name: text(labelFault).optional().describe('What people see on the sign-in and consent pages.'),
   application_type: z

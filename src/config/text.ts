@@ -36,6 +36,14 @@ export function scopeTokenFault(value: string): string | undefined {
     : 'must be a scope: printable ASCII without spaces, quotes and backslashes (RFC 6749 §3.3)';
 }
 
+/** An RFC 7591 `scope` value. */
+export function scopeFault(value: string): string | undefined {
+  const faults = splitScope(value).map(scopeTokenFault);
+  return faults.find((fault) => fault !== undefined) === undefined
+    ? undefined
+    : 'must be scopes separated by spaces';
+}
+
 /** The scope tokens of an RFC 7591 `scope` value, each once. */
 export function splitScope(scope: string): string[] {
   const tokens = scope.split(' ').filter((token) => token !== '');
