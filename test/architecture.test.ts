@@ -13,7 +13,7 @@ const ORDER = [
   ['config'],
   ['store'],
   ['keys', 'limits'],
-  ['tokens', 'users', 'views'],
+  ['client-documents', 'tokens', 'users', 'views'],
   ['oidc'],
   ['interaction'],
   ['http'],

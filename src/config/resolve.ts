@@ -57,7 +57,8 @@ function toAudit(audit: string, { service, store }: Sources): AuditConfig {
   return { to: 'file', file: resolve(service.folder, audit.slice('file:'.length)) };
 }
 
-function toClient(form: ClientForm, secrets: readonly ClientSecret[]): Client {
+/** A client of the file, or of a document that reads like one. */
+export function toClient(form: ClientForm, secrets: readonly ClientSecret[]): Client {
   const {
     scope: scopes,
     default_scope: defaultScopes,

@@ -1,0 +1,144 @@
+// Judges the metadata document of a client that nobody registered, fetched or from a file, and makes of it a client like
+// those of the configuration: draft-ietf-oauth-client-id-metadata-document-02, RFC 7591.
+import { checkClients } from '../config/check-clients.ts';
+import type { Client } from '../config/config.ts';
+import { isRecord, parseFields } from '../config/parse-fields.ts';
+import { formatPath, type Path } from '../config/problems.ts';
+import { toClient } from '../config/resolve.ts';
+import { complete, type Entry } from '../config/rules.ts';
+import { clientSchema, type ClientForm } from '../config/schema-client.ts';
+import { splitScope } from '../config/text.ts';
+
+/** Draft §8.7 recommends 5 KB. */
+export const MOST_DOCUMENT_BYTES = 5120;
+
+export type ClientDocument = {
+  /** The URL that it was asked for by. */
+  readonly clientId: string;
+  readonly contentType: string | undefined;
+  readonly body: Uint8Array;
+};
+
+/** The client that a document may be, or why it is none, for the operator: nothing of it repeats the document. */
+export type VettedDocument = { readonly client: Client } | { readonly refused: string };
+
+/** `scope`: all that clients by document may ask for. */
+export function vetClientDocument(document: ClientDocument, scope: readonly string[]): VettedDocument {
+  try {
+    const metadata = parseDocument(document);
+    refuseSecrets(metadata);
+    refuseUnsafeLinks(metadata);
+    return { client: toVettedClient({ ...rewrite(metadata, scope), client_id: document.clientId }) };
+  } catch (error) {
+    if (error instanceof DocumentRefused) return { refused: error.message };
+    throw error;
+  }
+}
+
+class DocumentRefused extends Error {}
+
+type Metadata = Readonly<Record<string, unknown>>;
+
+function parseDocument({ clientId, contentType = '', body }: ClientDocument): Metadata {
+  // Draft §4. Hosts where people upload files serve those under other types.
+  if (!/^application\/([\w.!#$&^+-]+\+)?json *(;|$)/i.test(contentType))
+    throw new DocumentRefused('its Content-Type is not application/json or application/…+json');
+  if (body.length > MOST_DOCUMENT_BYTES)
+    throw new DocumentRefused(`it has more than ${MOST_DOCUMENT_BYTES} bytes`);
+  const metadata = parseJson(body);
+  if (!isRecord(metadata)) throw new DocumentRefused('it is no JSON object');
+  // Draft §4: compared as it is written, without any normalization.
+  if (metadata['client_id'] !== clientId) throw new DocumentRefused('its client_id is not its URL');
+  // RFC 7592 §2.2 has null for what is absent, and some libraries write every field that they know.
+  return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== null));
+}
+
+function parseJson(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+  } catch {
+    return undefined;
+  }
+}
+
+const SHARED_SECRETS = ['client_secret_basic', 'client_secret_post', 'client_secret_jwt'];
+
+/** Draft §4.1: a document that all can read holds no secret, and no client can have one by it. */
+function refuseSecrets(metadata: Metadata): void {
+  for (const key of ['client_secret', 'client_secret_expires_at']) {
+    if (key in metadata) throw new DocumentRefused(`it has ${key}`);
+  }
+  const { token_endpoint_auth_method: method = 'none' } = metadata;
+  const { token_endpoint_auth_methods_supported: methods = [method] } = metadata;
+  if (typeof method === 'string' && SHARED_SECRETS.includes(method))
+    throw new DocumentRefused('its token_endpoint_auth_method needs a shared secret');
+  if (!Array.isArray(methods) || !methods.includes('none'))
+    throw new DocumentRefused('it has no authentication method that is supported: none');
+}
+
+/** Also of links that are never shown: `javascript:` in any of them is no mistake. */
+function refuseUnsafeLinks(metadata: Metadata): void {
+  for (const key of ['client_uri', 'logo_uri', 'policy_uri', 'tos_uri']) {
+    const value = metadata[key];
+    if (value !== undefined && (typeof value !== 'string' || URL.parse(value)?.protocol !== 'https:'))
+      throw new DocumentRefused(`${key}: must be an https URL`);
+  }
+}
+
+/** What a document says of itself and is taken as it is, where it obeys the rules of a configured client. */
+const TAKEN = [
+  'client_name',
+  'application_type',
+  'redirect_uris',
+  'post_logout_redirect_uris',
+  'client_uri',
+  'policy_uri',
+  'tos_uri',
+] as const satisfies readonly (keyof ClientForm)[];
+
+/** The document as a client of the configuration would be written. What isn't named here has no effect. */
+function rewrite(metadata: Metadata, allowed: readonly string[]): Metadata {
+  const { grant_types: grants = ['authorization_code'], response_types: responses = ['code'] } = metadata;
+  if (!Array.isArray(grants) || !grants.includes('authorization_code'))
+    throw new DocumentRefused('grant_types: must have authorization_code');
+  if (!Array.isArray(responses) || !responses.includes('code'))
+    throw new DocumentRefused('response_types: must have code');
+  const refreshes = grants.includes('refresh_token');
+  return {
+    ...Object.fromEntries(TAKEN.map((key) => [key, metadata[key]])),
+    token_endpoint_auth_method: 'none',
+    grant_types: ['authorization_code', ...(refreshes ? ['refresh_token'] : [])],
+    scope: allowedScope(metadata['scope'], allowed, refreshes).join(' '),
+  };
+}
+
+/** `offline_access` follows from refresh_token: few documents have a scope that names it. */
+function allowedScope(said: unknown, allowed: readonly string[], refreshes: boolean): readonly string[] {
+  if (said !== undefined && typeof said !== 'string') throw new DocumentRefused('scope: must be text');
+  const asked = said === undefined ? allowed : splitScope(said);
+  const scope = allowed.filter((one) => (one === 'offline_access' ? refreshes : asked.includes(one)));
+  if (scope.every((one) => one === 'offline_access'))
+    throw new DocumentRefused('scope: has nothing that such clients may ask for');
+  return scope;
+}
+
+/** By the rules of the configuration, so that a document that is pinned there loads. */
+function toVettedClient(form: Metadata): Client {
+  const faults: string[] = [];
+  const report = (path: Path, message: string): void => {
+    faults.push(`${formatPath(path)}: ${message}`);
+  };
+  const { value, broken } = parseFields(clientSchema, form, [], report);
+  const entry: Entry<ClientForm> = { value, broken, node: form, path: [], report, place: '', folder: '' };
+  checkClients([entry], {
+    // Not what an issuer of this machine may do: a web app on loopback.
+    issuerIsLoopback: false,
+    clientCredentials: false,
+    pkcePerClient: false,
+    apiOf: () => true,
+    personScopes: [],
+  });
+  const [fault] = faults;
+  if (fault !== undefined) throw new DocumentRefused(fault);
+  return toClient(complete(entry), []);
+}

@@ -1,0 +1,256 @@
+import { describe, expect, it } from 'vitest';
+import { vetClientDocument } from '../../../src/client-documents/vet.ts';
+
+const CLIENT_ID = 'https://docs.example/client.json';
+const SCOPE = ['openid', 'offline_access', 'mcp.tools'];
+
+const GOOD = {
+  client_id: CLIENT_ID,
+  client_name: 'Example editor',
+  redirect_uris: ['https://docs.example/callback'],
+  grant_types: ['authorization_code', 'refresh_token'],
+  token_endpoint_auth_method: 'none',
+};
+
+type Sent = { readonly contentType?: string | undefined; readonly body?: string; readonly clientId?: string };
+
+function vet(changes: Readonly<Record<string, unknown>> = {}, sent: Sent = {}) {
+  const { contentType, body, clientId } = {
+    contentType: 'application/json',
+    body: JSON.stringify({ ...GOOD, ...changes }),
+    clientId: CLIENT_ID,
+    ...sent,
+  };
+  return vetClientDocument({ clientId, contentType, body: Buffer.from(body) }, SCOPE);
+}
+
+/** The client of a document that must be fine. */
+function accepted(...given: Parameters<typeof vet>) {
+  const result = vet(...given);
+  if ('refused' in result) throw new Error(result.refused);
+  return result.client;
+}
+
+/** Why a document is refused. */
+function refusal(...given: Parameters<typeof vet>): string {
+  const result = vet(...given);
+  return 'refused' in result ? result.refused : 'nothing is wrong';
+}
+
+describe('the document of a client', () => {
+  it('becomes a public client that asks people and has PKCE', () => {
+    expect(accepted()).toMatchObject({
+      clientId: CLIENT_ID,
+      clientName: 'Example editor',
+      redirectUris: ['https://docs.example/callback'],
+      grantTypes: ['authorization_code', 'refresh_token'],
+      tokenEndpointAuthMethod: 'none',
+      applicationType: 'web',
+      requirePkce: true,
+      consent: 'explicit',
+      scopes: SCOPE,
+      secrets: [],
+    });
+  });
+
+  it('needs nothing but client_id and redirect_uris', () => {
+    const body = JSON.stringify({ client_id: CLIENT_ID, redirect_uris: GOOD.redirect_uris });
+    expect(accepted({}, { body })).toMatchObject({
+      grantTypes: ['authorization_code'],
+      // Lasting access is for those with refresh_token.
+      scopes: ['openid', 'mcp.tools'],
+    });
+  });
+
+  it('may have null for what it leaves out', () => {
+    const empty = { client_uri: null, scope: null, jwks: null, application_type: null };
+    expect(accepted(empty)).toEqual(accepted());
+  });
+
+  it.each([
+    ['[]', 'no JSON object'],
+    ['"text"', 'no JSON object'],
+    ['{"client_id":', 'no JSON object'],
+    ['', 'no JSON object'],
+    [`${JSON.stringify(GOOD)}${' '.repeat(5120)}`, 'more than 5120 bytes'],
+  ])('is refused where the body is %.20j', (body, words) => {
+    expect(refusal({}, { body })).toContain(words);
+  });
+
+  it('may have 5,120 bytes', () => {
+    const text = JSON.stringify(GOOD);
+    expect(accepted({}, { body: text + ' '.repeat(5120 - text.length) })).toEqual(accepted());
+    expect(refusal({}, { body: text + ' '.repeat(5121 - text.length) })).toContain('5120 bytes');
+  });
+
+  it.each([
+    [{ redirect_uris: undefined }, 'redirect_uris: authorization_code needs at least one'],
+    [{ redirect_uris: 'https://docs.example/cb' }, 'redirect_uris: must be a list'],
+    [{ redirect_uris: [7] }, 'redirect_uris[0]: must be text'],
+    [{ client_name: 'Bank\u202Egnp.exe' }, 'client_name: must not contain control characters'],
+    [{ application_type: 'service' }, 'application_type: must be one of web, native'],
+    [{ response_types: ['token'] }, 'response_types: must have code'],
+    [{ response_types: 'code' }, 'response_types: must have code'],
+    [{ scope: ['openid'] }, 'scope: must be text'],
+  ])('is refused with %j', (changes, words) => {
+    expect(refusal(changes)).toContain(words);
+  });
+
+  it('AC-32: is never implicit, and may ask for lasting access where it has refresh_token', () => {
+    expect(accepted({ consent: 'implicit' }).consent).toBe('explicit');
+    expect(accepted({ scope: 'mcp.tools' }).scopes).toEqual(['offline_access', 'mcp.tools']);
+    const once = { scope: 'mcp.tools offline_access', grant_types: ['authorization_code'] };
+    expect(accepted(once).scopes).toEqual(['mcp.tools']);
+  });
+});
+
+describe('MC-13: the content type of a document', () => {
+  it.each(['text/html', undefined, 'image/svg+xml', 'text/plain', 'application/jsonp', 'text/json', ''])(
+    'is refused when it is %j',
+    (contentType) => {
+      expect(refusal({}, { contentType })).toContain('Content-Type');
+    },
+  );
+
+  it.each([
+    'application/json; charset=utf-8',
+    'application/foo+json',
+    'Application/JSON',
+    'application/json;x',
+  ])('may be %s', (contentType) => {
+    expect(accepted({}, { contentType })).toEqual(accepted());
+  });
+});
+
+describe('MC-15: the document of somebody else', () => {
+  it.each([
+    'https://docs.example/other',
+    'https://docs.example/Client.json',
+    'https://docs.example:443/client.json',
+    'https://docs.example/client.json/',
+    'https://docs.example/client%2Ejson',
+    undefined,
+    7,
+  ])('is refused where it says client_id %j', (clientId) => {
+    expect(refusal({ client_id: clientId })).toBe('its client_id is not its URL');
+  });
+});
+
+describe('MC-16: secrets in a document', () => {
+  it.each([
+    [{ client_secret: 'canary-secret-8f2k' }, 'it has client_secret'],
+    [{ client_secret_expires_at: 0 }, 'it has client_secret_expires_at'],
+    [{ token_endpoint_auth_method: 'client_secret_basic' }, 'needs a shared secret'],
+    [{ token_endpoint_auth_method: 'client_secret_post' }, 'needs a shared secret'],
+    [{ token_endpoint_auth_method: 'client_secret_jwt' }, 'needs a shared secret'],
+  ])('refuse it, and are not repeated: %j', (changes, words) => {
+    expect(refusal(changes)).toContain(words);
+    expect(refusal(changes)).not.toContain('canary');
+  });
+
+  it.each([[['client_secret_basic', 'private_key_jwt', 'none']], [['none']]])(
+    'are passed over in the methods %j',
+    (methods) => {
+      const changes = {
+        token_endpoint_auth_method: undefined,
+        token_endpoint_auth_methods_supported: methods,
+      };
+      expect(accepted(changes).tokenEndpointAuthMethod).toBe('none');
+      // RFC 7591 §2 calls its one method the one to use; the list is what it can do.
+      expect(accepted({ ...changes, token_endpoint_auth_method: 'private_key_jwt' })).toEqual(accepted());
+    },
+  );
+
+  it.each([
+    { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: 'https://docs.example/jwks' },
+    { token_endpoint_auth_method: undefined, token_endpoint_auth_methods_supported: ['client_secret_basic'] },
+    { token_endpoint_auth_methods_supported: ['private_key_jwt'] },
+    { token_endpoint_auth_methods_supported: 'none' },
+  ])('refuse it where it can do nothing else: %j', (changes) => {
+    expect(refusal(changes)).toContain('no authentication method that is supported');
+  });
+});
+
+describe('MC-18: a document that gives itself rights', () => {
+  it('has the scopes and grants that such clients may have', () => {
+    const greedy = accepted({
+      scope: 'openid admin mcp.admin mcp.tools',
+      grant_types: ['authorization_code', 'client_credentials', 'implicit'],
+      consent: 'implicit',
+      require_pkce: false,
+      id_token_signed_response_alg: 'none',
+      id_token_claims: 'full',
+      allowed_cors_origins: ['https://evil.example'],
+      rate_limits: { token: '9999999/1s' },
+      default_scope: 'mcp.admin',
+      access: { groups: ['staff'] },
+      backchannel_logout_uri: 'https://evil.example/logout',
+      initiate_login_uri: 'https://evil.example/',
+    });
+    const modest = accepted({ scope: 'openid mcp.tools', grant_types: ['authorization_code'] });
+    expect(greedy).toEqual(modest);
+    expect(greedy).toMatchObject({
+      scopes: ['openid', 'mcp.tools'],
+      grantTypes: ['authorization_code'],
+      allowedCorsOrigins: [],
+      idTokenClaims: 'minimal',
+      rateLimits: {},
+      access: undefined,
+    });
+  });
+
+  it.each([
+    [{ grant_types: ['client_credentials'] }, 'grant_types'],
+    [{ grant_types: ['refresh_token'] }, 'grant_types'],
+    [{ grant_types: 'authorization_code' }, 'grant_types'],
+    [{ scope: 'admin mcp.admin' }, 'scope'],
+    [{ scope: '' }, 'scope'],
+  ])('is refused where nothing is left of it: %j', (changes, field) => {
+    expect(refusal(changes)).toMatch(new RegExp(`^${field}: `));
+  });
+});
+
+describe('MC-19: addresses inside a document', () => {
+  it('are dropped where something would be loaded from them', () => {
+    const loaded = {
+      logo_uri: 'https://10.0.0.5/logo.png',
+      sector_identifier_uri: 'https://10.0.0.5/sector',
+      request_uris: ['https://10.0.0.5/request'],
+      jwks_uri: 'https://10.0.0.5/jwks',
+    };
+    expect(accepted(loaded)).toEqual(accepted());
+  });
+
+  it.each(['client_uri', 'logo_uri', 'policy_uri', 'tos_uri'])(
+    'refuse it where %s is no https URL',
+    (key) => {
+      for (const value of ['javascript:alert(1)', 'http://docs.example/', 'data:text/html,x', '//x', 7, {}])
+        expect(refusal({ [key]: value }), JSON.stringify(value)).toBe(`${key}: must be an https URL`);
+    },
+  );
+});
+
+describe('MC-27: redirect URIs of a document', () => {
+  it.each([
+    'http://evil.example/cb',
+    'javascript:alert(1)',
+    'https://*.docs.example/cb',
+    'https://docs.example/cb#x',
+    'http://192.168.1.5/cb',
+    'myapp:/cb',
+    'data:text/html,x',
+    'https://user@docs.example/cb',
+    '/cb',
+  ])('refuse it whole: %s', (uri) => {
+    expect(refusal({ redirect_uris: ['https://docs.example/callback', uri] })).toMatch(
+      /^redirect_uris\[1\]: must /,
+    );
+  });
+
+  it('refuse it on loopback where it says that it is a web app', () => {
+    const changes = { redirect_uris: ['http://127.0.0.1/callback'] };
+    expect(refusal({ ...changes, application_type: 'web' })).toContain('redirect_uris[0]: must be https');
+    expect(accepted(changes).applicationType).toBe('native');
+    expect(accepted({ redirect_uris: ['http://localhost/callback'] }).applicationType).toBe('native');
+  });
+});
