@@ -7,6 +7,7 @@ import type { LanguageWishes } from '../views/locale.ts';
 import type { PageModels } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
 import type { Csrf } from './csrf.ts';
+import { toDocumentModel } from './document-model.ts';
 import { expired } from './expired.ts';
 import { toScopeModels } from './scope-words.ts';
 
@@ -100,6 +101,7 @@ export function createShow({ config, accounts, pages, csrf }: ShowParts): Show {
       const model = {
         ...signedInModel(interaction, account),
         action: `${urlOf(interaction)}/consent`,
+        document: toDocumentModel(interaction),
         ...toScopeModels(interaction, config, (key) => pages.text(locale, key)),
       };
       html(ctx, interaction, ['consent', model, urlOf(interaction)]);

@@ -1,4 +1,5 @@
 // A client as people see it on a page.
+import { isDocumentClient } from '../config/client-id-url.ts';
 import type { Client } from '../config/config.ts';
 import type { ClientModel } from '../views/models.ts';
 
@@ -10,13 +11,18 @@ export function toPeoplesClient(client: Client | undefined, issuer: string): Cli
 export function toClientModel(client: Client, issuer: string): ClientModel {
   return {
     id: client.clientId,
-    name: client.clientName ?? client.clientId,
+    name: nameOf(client),
     logoUri: client.logoUri,
     clientUri: client.clientUri,
     startUri: startOf(client, issuer),
     policyUri: client.policyUri,
     tosUri: client.tosUri,
   };
+}
+
+/** A document may say any name, so its host is what people are shown. */
+function nameOf({ clientId, clientName = clientId }: Client): string {
+  return isDocumentClient(clientId) ? new URL(clientId).host : clientName;
 }
 
 /** OIDC Core §4: the app begins a sign-in itself when it is given the issuer. */

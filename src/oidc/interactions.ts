@@ -11,7 +11,8 @@ import { recordKey } from './record-key.ts';
 import { recordConsent } from './audit-trail.ts';
 import { toClientModel, toPeoplesClient } from './client-model.ts';
 import { findGrant, newGrant } from './policies/existing-grant.ts';
-import { NO_ACCESS, WHOLE_API } from './policies/interaction-policy.ts';
+import { WHOLE_API } from './policies/asked-for.ts';
+import { NO_ACCESS } from './policies/interaction-policy.ts';
 import type { Engine } from './provider.ts';
 import { lastingOf } from './policies/offline-access.ts';
 import { scopesIn } from './policies/scopes.ts';
@@ -39,6 +40,7 @@ export type OpenInteraction = {
   readonly uiLocales: string | undefined;
   /** Whether the signed-in person is only asked to prove again that it is them. */
   readonly isConfirmation: boolean;
+  readonly redirectUri: string;
   /** What the app asks for, granted or not. */
   readonly asked: { readonly scopes: readonly string[]; readonly resource: string | undefined };
   /** What is still to be granted, or everything where the app has the person asked again; the only source of what a consent grants. */
@@ -114,7 +116,7 @@ export function createInteractions(engine: Engine, adapter: AdapterParts, audit:
     finishSelection: (ctx, { uid }) => finish(ctx, uid, { select_account: {} }),
 
     async finishConsent(ctx, interaction) {
-      const { uid, accountId, issued, grantId, settings, asked, missing } = interaction;
+      const { uid, accountId, issued, grantId, settings, redirectUri, asked, missing } = interaction;
       if (accountId === undefined || issued === undefined) return undefined;
       if (await hasLostAccess(engine, adapter, interaction)) return finish(ctx, uid, { access: {} });
       const { provider, consents } = engine;
@@ -123,7 +125,8 @@ export function createInteractions(engine: Engine, adapter: AdapterParts, audit:
       addMissing(grant, missing);
       const destination = await finish(ctx, uid, async () => {
         const consent = { grantId: await grant.save() };
-        await consents.add(accountId, settings.clientId, { ...missing, lasting: lastingOf(asked) }, issued);
+        const app = { accountId, clientId: settings.clientId, redirectUri };
+        await consents.add(app, { ...missing, lasting: lastingOf(asked) }, issued);
         return { consent };
       });
       const scopes = [...missing.scopes, ...Object.values(missing.resourceScopes).flat()];
@@ -225,6 +228,7 @@ function toOpenInteraction(
     loginHint: textOf(details.params['login_hint']),
     uiLocales: textOf(details.params['ui_locales']),
     isConfirmation: reasons.every((reason) => CONFIRMATIONS.has(reason)),
+    redirectUri: String(details.params['redirect_uri']),
     asked: {
       scopes,
       resource: textOf(details.params['resource']),

@@ -97,7 +97,7 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
         await Object.assign(interaction, { browser: browsers.bind(ctx), ...access?.kept(ctx) }).persist();
         return `${issuer}/interaction/${interaction.uid}`;
       },
-      policy: createInteractionPolicy(access),
+      policy: createInteractionPolicy(access, consents),
     },
     findAccount: async (ctx, id, token) => {
       const { provider, session } = ctx.oidc;

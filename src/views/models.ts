@@ -72,6 +72,16 @@ export const ApiModel = z.object({
   scopes: z.array(ScopeModel).readonly(),
 });
 
+/** Of an app that is known by a document alone: client.name is its host. */
+export const DocumentModel = z.object({
+  /** What the app calls itself. */
+  name: text.optional(),
+  /** Where the person is sent: a host, or the scheme of an app on their device. */
+  destination: text,
+  /** back: the host of the document. device: a program on the person's own device. */
+  leads: z.enum(['back', 'elsewhere', 'device']),
+});
+
 const login = z.object({
   client: ClientModel,
   /** Form target, absolute. */
@@ -115,6 +125,8 @@ const consent = z.object({
   resources: z.array(ApiModel).readonly(),
   /** The sign-in for another person. */
   otherAccountUrl: url,
+  /** The app is known by a document alone. */
+  document: DocumentModel.optional(),
 });
 
 /** The signed-in person may not use the app. Sent with status 403. */

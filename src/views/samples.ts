@@ -75,6 +75,13 @@ const reports = {
   ],
 };
 
+type Leads = NonNullable<PageModels['consent']['document']>['leads'];
+const ofDocument = (destination: string, leads: Leads, name = 'Assistant'): PageModels['consent'] => ({
+  ...CONSENT_SAMPLE,
+  client: { id: 'https://app.example/client.json', name: 'app.example' },
+  document: { name, destination, leads },
+});
+
 const NO_ACCESS: PageModels['no-access'] = {
   client: plain,
   cancelAction: 'https://id.example/interaction/abc/cancel',
@@ -145,6 +152,13 @@ export const PAGE_STATES: readonly PageState[] = [
         },
       ],
     },
+  },
+  { title: 'consent of a document', name: 'consent', model: ofDocument('app.example', 'back') },
+  { title: 'consent of a document, device', name: 'consent', model: ofDocument('localhost:51004', 'device') },
+  {
+    title: 'consent of a document, long',
+    name: 'consent',
+    model: ofDocument(longWord, 'elsewhere', longWord),
   },
   { title: 'no-access', name: 'no-access', model: NO_ACCESS },
   {

@@ -234,6 +234,26 @@ describe('other languages', () => {
   });
 });
 
+describe('the consent of a document', () => {
+  it.each(['consent of a document', 'consent of a document, device', 'consent of a document, long'])(
+    'MC-21: %s: shows both hosts larger than what the app says of itself, and before it',
+    async (title) => {
+      await measured.goto(`/0/${indexOf(title)}`);
+      const [host, destination, name] = await measured.evaluate<{ size: number; top: number }[]>(
+        `['h1 strong', '.destination strong', '.claims strong'].map((selector) => {
+          const element = document.querySelector(selector);
+          const { top } = element.getBoundingClientRect();
+          return { size: parseFloat(getComputedStyle(element).fontSize), top };
+        })`,
+      );
+      for (const certain of [host, destination]) {
+        expect(certain?.size).toBeGreaterThan(name?.size ?? Infinity);
+        expect(certain?.top).toBeLessThan(name?.top ?? 0);
+      }
+    },
+  );
+});
+
 describe('the script of the pages', () => {
   it('shows the password when asked, and hides it again before it is sent', async () => {
     await measured.goto(`/0/${indexOf('login')}`);

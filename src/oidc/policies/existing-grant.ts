@@ -2,7 +2,7 @@
 // person allowed before, or, for a first-party app with `consent: implicit`, one that holds what is asked for.
 import type Provider from 'oidc-provider';
 import type { Grant, KoaContextWithOIDC } from 'oidc-provider';
-import { WHOLE_API } from './interaction-policy.ts';
+import { askedFor } from './asked-for.ts';
 import type { FindClient } from '../clients.ts';
 import type { AccessPolicy } from './access.ts';
 import type { OfflineAccess } from './offline-access.ts';
@@ -40,7 +40,7 @@ export function newGrant(provider: Provider, { accountId, clientId, generation }
 export function createLoadExistingGrant(parts: ExistingGrantParts) {
   const { findClient, consents, offlineAccess, access } = parts;
   async function load(ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
-    const { client, session, account, result, provider } = ctx.oidc;
+    const { client, session, account, result, params, provider } = ctx.oidc;
     if (client === undefined || session === undefined || account === undefined) return undefined;
     const { accountId } = account;
     const { clientId } = client;
@@ -54,15 +54,16 @@ export function createLoadExistingGrant(parts: ExistingGrantParts) {
     if (settings.consent === 'implicit') {
       offlineAccess.decide(ctx, settings, undefined);
       const grant = start();
-      grantRequested(grant, ctx);
+      allow(grant, { ...askedFor(ctx), claims: [] });
       await grant.save();
       return grant;
     }
-    const consent = await consents.find(accountId, clientId);
+    const redirectUri = String(params?.['redirect_uri']);
+    const consent = await consents.find({ accountId, clientId, redirectUri });
     offlineAccess.decide(ctx, settings, consent);
     if (consent === undefined || covers(existing, consent)) return existing;
     const grant = start();
-    grantRemembered(grant, consent);
+    allow(grant, consent);
     await grant.save();
     return grant;
   }
@@ -73,15 +74,7 @@ export function createLoadExistingGrant(parts: ExistingGrantParts) {
   };
 }
 
-function grantRequested(grant: Grant, { oidc }: KoaContextWithOIDC): void {
-  grant.addOIDCScope([...oidc.requestParamOIDCScopes].join(' '));
-  for (const [resource, { scope, scopes }] of Object.entries(oidc.resourceServers ?? {})) {
-    const owned = [...oidc.requestParamScopes].filter((one) => scopes.has(one));
-    grant.addResourceScope(resource, scope === '' ? WHOLE_API : owned.join(' '));
-  }
-}
-
-function grantRemembered(grant: Grant, { scopes, claims, resourceScopes }: Consent): void {
+function allow(grant: Grant, { scopes, claims, resourceScopes }: Consent): void {
   if (scopes.length > 0) grant.addOIDCScope(scopes.join(' '));
   if (claims.length > 0) grant.addOIDCClaims([...claims]);
   for (const [resource, owned] of Object.entries(resourceScopes)) {

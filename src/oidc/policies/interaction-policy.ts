@@ -1,9 +1,9 @@
 // When a person must be asked something: the engine's own policy, the choice of an account, and the checks that it lacks.
 import { interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import { isDocumentClient } from '../../config/client-id-url.ts';
 import type { AccessPolicy } from './access.ts';
-
-/** In a grant: the person allowed an API that has no scopes. No scope can have quotes (RFC 6749 §3.3), so none is granted by it. */
-export const WHOLE_API = '"whole"';
+import { askedFor, WHOLE_API } from './asked-for.ts';
+import { allowsAll, type RememberedConsents } from './remembered-consents.ts';
 
 /** What the app reads of a person without access, be it from the engine or from the page. */
 export const NO_ACCESS = 'the person may not use this app';
@@ -11,6 +11,7 @@ export const NO_ACCESS = 'the person may not use this app';
 /** The prompts `select_account`, `login`, `access` and `consent`, in this order. `access` is undefined where the file has no such rules. */
 export function createInteractionPolicy(
   access: Pick<AccessPolicy, 'isDenied'> | undefined,
+  consents: Pick<RememberedConsents, 'find'>,
 ): interactionPolicy.DefaultPolicy {
   const policy = interactionPolicy.base();
   // OIDC Core §3.1.2.1: only when the app asks for it; the engine's `requestable` is the whole check.
@@ -40,7 +41,47 @@ export function createInteractionPolicy(
       (ctx: KoaContextWithOIDC) => ({ missingApis: missingApis(ctx) }),
     ),
   );
+  const native = policy.get('consent')?.checks.get('native_client_prompt');
+  if (native !== undefined) exceptDocuments(native);
+  policy.get('consent')?.checks.add(documentCheck(consents));
   return policy;
+}
+
+const isOfDocument = ({ oidc }: KoaContextWithOIDC) => isDocumentClient(oidc.client?.clientId ?? '');
+
+/** They have a check of their own, whose answer to prompt=none is another one. */
+function exceptDocuments(native: interactionPolicy.Check): void {
+  const { check } = native;
+  native.check = (ctx) => !isOfDocument(ctx) && check(ctx);
+}
+
+/**
+ * Whether the person allowed a client by document all of this with this redirect_uri. What the session's grant holds doesn't count:
+ * it may be of another redirect_uri.
+ */
+function documentCheck(consents: Pick<RememberedConsents, 'find'>): interactionPolicy.Check {
+  async function isMissing(ctx: KoaContextWithOIDC): Promise<boolean> {
+    const { client, session, params, result } = ctx.oidc;
+    if (!isOfDocument(ctx) || result?.consent !== undefined) return false;
+    const { accountId = '' } = session ?? {};
+    const app = {
+      accountId,
+      clientId: client?.clientId ?? '',
+      redirectUri: String(params?.['redirect_uri']),
+    };
+    return !allowsAll(await consents.find(app), askedFor(ctx));
+  }
+
+  return new interactionPolicy.Check(
+    'document_client_prompt',
+    'not granted with this redirect_uri',
+    'consent_required',
+    isMissing,
+    (ctx: KoaContextWithOIDC) => {
+      const { scopes, resourceScopes } = askedFor(ctx);
+      return { missingOIDCScope: scopes, missingResourceScopes: resourceScopes };
+    },
+  );
 }
 
 /** A person who is known and may not use the app. RFC 6749 §4.1.2.1: with prompt=none the app gets the error at once. */

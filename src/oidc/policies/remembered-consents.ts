@@ -1,11 +1,15 @@
-// What a person allowed an app, kept beyond the session: one record for each person and app, with an end. A sign-out
+// What a person allowed an app, kept beyond the session: one record for each person and app, with an end. Of a client by document
+// that is for each redirect_uri, and none where that leads to a program on the person's own device (RFC 8252 §8.6). A sign-out
 // leaves it, so that the next sign-in doesn't ask again; revoking a token of the app withdraws it, and so does whatever
 // ends everything of a person (disabling, sign-out everywhere), also of the sign-in that it was given in.
+import { isDocumentClient } from '../../config/client-id-url.ts';
+import { isNativeRedirect } from '../../config/uri.ts';
 import type { Accounts, Issued } from '../../users/accounts.ts';
 import { FORM_VERSION, readForm, type StoredForm } from '../../store/form.ts';
 import type { KeyedHash } from '../../store/keyed-hash.ts';
 import type { RecordStore, StoreClock } from '../../store/store.ts';
 import type { OnDamaged } from '../record-payload.ts';
+import type { AskedFor } from './asked-for.ts';
 
 export const CONSENT = 'Consent';
 
@@ -24,7 +28,20 @@ export type Consent = {
 
 type ScopesByResource = Readonly<Record<string, readonly string[]>>;
 
-type ConsentForm = StoredForm & Consent & { readonly at: number; readonly generation?: string };
+type ConsentForm = StoredForm &
+  Consent & {
+    readonly at: number;
+    readonly generation?: string;
+    /** Of a client by document. */
+    readonly byRedirectUri?: Readonly<Record<string, Consent>>;
+  };
+
+/** Who allowed which app. */
+export type ConsentOf = {
+  readonly accountId: string;
+  readonly clientId: string;
+  readonly redirectUri: string;
+};
 
 export type ConsentParts = {
   readonly records: RecordStore;
@@ -38,9 +55,9 @@ export type ConsentParts = {
 
 export interface RememberedConsents {
   /** Undefined also when everything of the person has ended since. */
-  find(accountId: string, clientId: string): Promise<Consent | undefined>;
+  find(of: ConsentOf): Promise<Consent | undefined>;
   /** Adds to what is remembered, and begins its time anew. `issued`: the sign-in that it was given in. */
-  add(accountId: string, clientId: string, consent: Consent, issued: Issued): Promise<void>;
+  add(of: ConsentOf, consent: Consent, issued: Issued): Promise<void>;
   withdraw(accountId: string, clientId: string): Promise<void>;
 }
 
@@ -60,11 +77,19 @@ export function createRememberedConsents(parts: ConsentParts): RememberedConsent
   }
 
   return {
-    find: findForm,
-    async add(accountId, clientId, consent, { generation, at }) {
-      if (lifetimeSeconds === 0) return;
+    async find(of) {
+      const form = await findForm(of.accountId, of.clientId);
+      return isDocumentClient(of.clientId) ? form?.byRedirectUri?.[of.redirectUri] : form;
+    },
+    async add({ accountId, clientId, redirectUri }, consent, { generation, at }) {
+      const isDocument = isDocumentClient(clientId);
+      if (lifetimeSeconds === 0 || (isDocument && isNativeRedirect(redirectUri))) return;
       const form = await findForm(accountId, clientId);
-      const given = { ...merge(form, consent), generation, at: at + clock.ahead };
+      const before = form?.byRedirectUri ?? {};
+      const allowed = isDocument
+        ? { ...NOTHING, byRedirectUri: { ...before, [redirectUri]: merge(before[redirectUri], consent) } }
+        : merge(form, consent);
+      const given = { ...allowed, generation, at: at + clock.ahead };
       await records.save({
         kind: CONSENT,
         key: keyOf(accountId, clientId),
@@ -76,6 +101,22 @@ export function createRememberedConsents(parts: ConsentParts): RememberedConsent
       await records.destroy(CONSENT, keyOf(accountId, clientId));
     },
   };
+}
+
+const NOTHING: Consent = { scopes: [], claims: [], resourceScopes: {} };
+
+const includes = (allowed: readonly string[] = [], asked: readonly string[]) =>
+  asked.every((one) => allowed.includes(one));
+
+/** Whether all that is asked for was allowed. */
+export function allowsAll(consent: Consent | undefined, { scopes, resourceScopes }: AskedFor): boolean {
+  return (
+    consent !== undefined &&
+    includes(consent.scopes, scopes) &&
+    Object.entries(resourceScopes).every(([resource, asked]) =>
+      includes(consent.resourceScopes[resource], asked),
+    )
+  );
 }
 
 function merge(before: Consent | undefined, added: Consent): Consent {

@@ -5,6 +5,7 @@ import {
   ApiModel,
   BrandingModel,
   ClientModel,
+  DocumentModel,
   fieldsOf,
   LanguageModel,
   PAGE_MODELS,
@@ -26,7 +27,15 @@ function tableBelow(heading: string): Record<string, boolean> {
   );
 }
 
-const MODELS = { ...PAGE_MODELS, ApiModel, BrandingModel, ClientModel, LanguageModel, ScopeModel };
+const MODELS = {
+  ...PAGE_MODELS,
+  ApiModel,
+  BrandingModel,
+  ClientModel,
+  DocumentModel,
+  LanguageModel,
+  ScopeModel,
+};
 
 describe('docs/views.md', () => {
   it.each(Object.entries(MODELS))('has every field of %s', (name, schema) => {

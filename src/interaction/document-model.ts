@@ -1,0 +1,27 @@
+// What the consent page says of a client by document: who it is and where the person will be sent.
+import { isDocumentClient } from '../config/client-id-url.ts';
+import { isNativeRedirect } from '../config/uri.ts';
+import type { OpenInteraction } from '../oidc/interactions.ts';
+import type { PageModels } from '../views/models.ts';
+
+/** A whole page of name would push down what is certain. */
+const MAX_NAME_LENGTH = 60;
+
+export function toDocumentModel({
+  settings: { clientId, clientName },
+  redirectUri,
+}: Pick<OpenInteraction, 'settings' | 'redirectUri'>): PageModels['consent']['document'] {
+  if (!isDocumentClient(clientId)) return undefined;
+  const { host, protocol } = new URL(redirectUri);
+  const isBack = host === new URL(clientId).host;
+  return {
+    name: clientName && shortened(clientName),
+    destination: host === '' ? protocol.slice(0, -1) : host,
+    leads: isNativeRedirect(redirectUri) ? 'device' : isBack ? 'back' : 'elsewhere',
+  };
+}
+
+function shortened(name: string): string {
+  const characters = Array.from(name);
+  return characters.length > MAX_NAME_LENGTH ? `${characters.slice(0, MAX_NAME_LENGTH).join('')}…` : name;
+}

@@ -1,0 +1,190 @@
+// What a person is asked about an app that is known by a document alone, and what is remembered of the answer.
+import { describe, expect, it } from 'vitest';
+import { eachStore, useWorld } from '../world/each-store.ts';
+import { post, VERIFIER } from '../world/flows.ts';
+import { worldClients } from '../world/world.ts';
+import { begin, complete, GENEROUS, newBrowser, signInAs, silently, titleOf } from './person.ts';
+
+const A = 'https://docs.example/a';
+const B = 'https://docs.example/b';
+const DESKTOP = 'https://docs.example/desktop';
+const HERE = 'https://docs.example/cb';
+const ELSEWHERE = 'https://app.docs-cdn.example/cb';
+const API = 'https://mcp.example/mcp';
+
+const pinned = (clientId: string, redirectUris: readonly string[], name?: string) => ({
+  client_id: clientId,
+  ...(name !== undefined && { client_name: name }),
+  redirect_uris: redirectUris,
+  grant_types: ['authorization_code', 'refresh_token'],
+  token_endpoint_auth_method: 'none',
+  scope: 'openid email offline_access mcp.tools mcp.admin',
+});
+
+const CONFIG = {
+  ...GENEROUS,
+  lifetimes: { consent: '30d' },
+  resources: [{ resource: API, name: 'Notes', scopes: ['mcp.tools', 'mcp.admin'] }],
+  clients: [
+    ...worldClients()
+      .filter(({ client_id: id }) => ['web', 'native'].includes(id))
+      .map((client) => ({
+        ...client,
+        scope: 'openid email offline_access mcp.tools',
+      })),
+    pinned(A, [HERE, ELSEWHERE], 'Google – verified by Example'),
+    pinned(B, [HERE], 'Google – verified by Example'),
+    pinned(DESKTOP, ['http://127.0.0.1/callback', 'http://localhost/callback', HERE]),
+  ],
+};
+
+const request = (clientId: string, redirectUri = HERE, scope = 'mcp.tools') => ({
+  client_id: clientId,
+  redirect_uri: redirectUri,
+  scope,
+  resource: API,
+  nonce: '',
+});
+
+/** The page without its tags. */
+const wordsOf = ({ text }: { readonly text: string }) =>
+  text.replaceAll(/<[^>]*>/g, '').replaceAll(/\s+/g, ' ');
+
+describe('the consent page of a client by document', () => {
+  const world = useWorld({ config: CONFIG });
+
+  async function asked(clientId: string, redirectUri?: string) {
+    const { browser, page } = await begin(world(), request(clientId, redirectUri));
+    expect(page.text).not.toContain('Google');
+    return { browser, page: await signInAs(browser, page, 'alice') };
+  }
+
+  it('MC-21: is headed by the host, and says the name as what nobody has verified', async () => {
+    const { page } = await asked(A);
+    expect(titleOf(page)).toBe('docs.example wants access to your account');
+    expect(wordsOf(page)).toContain('You’ll then be sent back to docs.example.');
+    expect(wordsOf(page)).toContain(
+      'The app calls itself Google – verified by Example. Nobody has verified who is behind it.',
+    );
+    expect(page.text.indexOf('class="destination"')).toBeLessThan(page.text.indexOf('Google'));
+    const loaded = [...page.text.matchAll(/(?:src|srcset)="([^"]+)"/g)].map(([, url = '']) => url);
+    expect(loaded.filter((url) => !url.startsWith(`${world().issuer}/assets/`))).toEqual([]);
+  });
+
+  it('MC-23: names another host that the person is sent to, and says that it is another', async () => {
+    const { page } = await asked(A, ELSEWHERE);
+    expect(wordsOf(page)).toContain('You’ll then be sent to app.docs-cdn.example, not to docs.example.');
+  });
+
+  it('MC-23: warns of a program on the device, at each sign-in, whatever was allowed before', async () => {
+    const [first, second] = ['http://127.0.0.1:51004/callback', 'http://localhost:51005/callback'];
+    const { browser, page } = await asked(DESKTOP, first);
+    expect(wordsOf(page)).toContain('You’ll then be sent to a program on this device: 127.0.0.1:51004.');
+    expect(wordsOf(page)).toContain(
+      'Any program on this device could be asking in the name of docs.example.',
+    );
+    expect(wordsOf(page)).toContain('Nobody has verified who is behind it.');
+    expect((await browser.submit(page, '/consent')).url).toContain(`${first}?code=`);
+    for (const redirectUri of [first, second]) {
+      const again = await begin(world(), request(DESKTOP, redirectUri), { browser });
+      expect(wordsOf(again.page)).toContain('Any program on this device could be asking');
+      expect(await silently(world(), browser, request(DESKTOP, redirectUri))).toBe('consent_required');
+    }
+    const stranger = await begin(world(), request(DESKTOP, first));
+    expect((await signInAs(stranger.browser, stranger.page, 'alice')).text).toContain('/consent"');
+  });
+
+  it('shows nothing of this for a client of the file', async () => {
+    const web = { client_id: 'web', scope: 'openid email' };
+    const { browser, page } = await begin(world(), web);
+    const consent = await signInAs(browser, page, 'alice');
+    expect(titleOf(consent)).toBe('Web app wants access to your account');
+    expect(consent.text).not.toContain('class="destination"');
+    const native = { client_id: 'native', redirect_uri: 'http://127.0.0.1:5100/cb', scope: 'openid' };
+    expect(await silently(world(), browser, native)).toBe('interaction_required');
+  });
+});
+
+describe('MC-25: loopback redirects of a document', () => {
+  const world = useWorld({ config: CONFIG });
+
+  it.each([
+    'http://127.0.0.1:51004/callback',
+    'http://localhost:51005/callback',
+    'http://localhost/callback',
+  ])('may be %s', async (redirectUri) => {
+    const { answer } = await complete(world(), 'alice', request(DESKTOP, redirectUri));
+    expect(answer.href).toContain(`${redirectUri}?code=`);
+    const redeemed = await post(world(), '/oauth/token', {
+      grant_type: 'authorization_code',
+      client_id: DESKTOP,
+      code: answer.searchParams.get('code') ?? '',
+      redirect_uri: redirectUri,
+      code_verifier: VERIFIER,
+    });
+    expect([redeemed.status, redeemed.body['scope']]).toEqual([200, 'mcp.tools']);
+  });
+
+  it.each([
+    'http://127.0.0.1:51004/other',
+    'http://127.0.0.1.evil.example:51004/callback',
+    'http://[::1]:51004/callback',
+    'https://localhost:51005/callback',
+    'https://docs.example:51004/cb',
+  ])('may not be %s', async (redirectUri) => {
+    const { page } = await begin(world(), request(DESKTOP, redirectUri));
+    expect(page.status).toBe(400);
+    expect(page.url.startsWith(world().issuer)).toBe(true);
+  });
+});
+
+eachStore(
+  'a consent to a client by document',
+  (world) => {
+    it('MC-34: is remembered for its URL, the redirect URI and the scopes', async () => {
+      const { browser, answer } = await complete(world(), 'alice', request(A));
+      expect(answer.searchParams.get('code')).toBeTruthy();
+      expect(await silently(world(), browser, request(A))).toBe('signed in');
+      const elsewhere = await begin(world(), request(A));
+      expect((await signInAs(elsewhere.browser, elsewhere.page, 'alice')).url).toContain('code=');
+
+      const others = [request(B), request(A, ELSEWHERE), request(A, HERE, 'mcp.tools mcp.admin')];
+      for (const other of others) {
+        expect(await silently(world(), browser, other)).toBe('consent_required');
+        expect((await begin(world(), other, { browser })).page.text).toContain('/consent"');
+      }
+    });
+
+    it('MC-34: for one redirect URI gives no scope to another, in the same session', async () => {
+      const browser = newBrowser(world());
+      await complete(world(), 'bob', request(A, HERE, 'mcp.tools mcp.admin'), browser);
+      await complete(world(), 'bob', request(A, ELSEWHERE), browser);
+      expect(await silently(world(), browser, request(A, ELSEWHERE))).toBe('signed in');
+      expect(await silently(world(), browser, request(A))).toBe('signed in');
+      const more = request(A, ELSEWHERE, 'mcp.tools mcp.admin');
+      expect(await silently(world(), browser, more)).toBe('consent_required');
+      const page = (await begin(world(), more, { browser })).page;
+      expect([...page.text.matchAll(/<li>([^<]+)<\/li>/g)].map(([, words]) => words)).toEqual([
+        'mcp.tools',
+        'mcp.admin',
+      ]);
+    });
+
+    it('is withdrawn for all its redirect URIs by revoking a token', async () => {
+      const browser = newBrowser(world());
+      const { answer } = await complete(world(), 'alice', request(B), browser);
+      const form = {
+        grant_type: 'authorization_code',
+        client_id: B,
+        code: answer.searchParams.get('code') ?? '',
+        redirect_uri: HERE,
+        code_verifier: VERIFIER,
+      };
+      const { body } = await post(world(), '/oauth/token', form);
+      const token = String(body['access_token']);
+      expect((await post(world(), '/oauth/revoke', { client_id: B, token })).status).toBe(200);
+      expect(await silently(world(), browser, request(B))).toBe('consent_required');
+    });
+  },
+  { config: CONFIG },
+);
