@@ -9,6 +9,7 @@ import { digestOf } from '../config/secret-strength.ts';
 import { labelFault } from '../config/text.ts';
 import { readSecretUses } from '../oidc/secret-uses.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
+import { registerClientPin } from './client-pin.ts';
 import {
   checked,
   configOption,
@@ -56,6 +57,7 @@ export function registerClient(program: Command, io: CliIo): void {
       new Option('--from <provider>', 'whose file it is').choices(IMPORT_FORMATS).makeOptionMandatory(),
     )
     .action((file: string, { from }: { readonly from: ImportFormat }) => importFrom(file, from, io));
+  registerClientPin(client, io);
 }
 
 function makeSecret({ json = false, ...options }: SecretOptions, { stdout, stderr }: CliIo): void {

@@ -1,0 +1,97 @@
+// `postern client pin`: takes the metadata document of a client into the configuration, so that it is reviewed there and never
+// fetched, .
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { Option, type Command } from 'commander';
+import { stringify } from 'yaml';
+import { toPinnedFields } from '../client-documents/pinned.ts';
+import { vetClientDocument, type ClientDocument } from '../client-documents/vet.ts';
+import { clientIdUrlFault } from '../config/client-id-url.ts';
+import type { Config } from '../config/config.ts';
+import { isRecord } from '../config/parse-fields.ts';
+import { scopeFault, splitScope } from '../config/text.ts';
+import { checked, configOption, jsonOption, readConfig, type VerbOptions } from './configuration.ts';
+import { CommandError, print, printDone, type CliIo } from './io.ts';
+
+type PinOptions = VerbOptions & {
+  readonly out?: string;
+  readonly scope?: string;
+  readonly yes?: boolean;
+};
+
+export function registerClientPin(client: Command, io: CliIo): void {
+  client
+    .command('pin')
+    .argument('<document>', 'the URL of its metadata document, or a file that has it')
+    .description('print a client that has a metadata document as YAML')
+    .option('-o, --out <file>', 'write it to this file, which clients_from should name')
+    .option('-y, --yes', 'also where the file is another already')
+    .addOption(
+      new Option('--scope <scope>', 'what it may ask for; default: client_documents.scope').argParser(
+        checked(scopeFault),
+      ),
+    )
+    .addOption(configOption())
+    .addOption(jsonOption())
+    .action((source: string, options: PinOptions) => pin(source, options, io));
+}
+
+async function pin(source: string, options: PinOptions, io: CliIo): Promise<void> {
+  const config = await readConfig(options.config, { writeKeys: false, readSecrets: false });
+  const document = await readSource(source);
+  const vetted = vetClientDocument(document, scopeOf(options, config));
+  if ('refused' in vetted) throw new CommandError(`${document.clientId}: ${vetted.refused}`);
+  const fields = toPinnedFields(vetted.client);
+  const yaml = `# The metadata document of this client, as reviewed: "postern client pin --check" compares it with what is published.\n${stringify([fields], { lineWidth: 0 })}`;
+  if (options.out === undefined) print(io, options, { value: fields, text: yaml });
+  else await write(options.out, yaml, options, io);
+}
+
+function scopeOf({ scope }: PinOptions, { clientDocuments }: Config): readonly string[] {
+  const allowed = scope === undefined ? (clientDocuments?.scope ?? []) : splitScope(scope);
+  if (allowed.length > 0) return allowed;
+  throw new CommandError('say what the client may ask for: --scope, or client_documents.scope of the file');
+}
+
+async function readSource(source: string): Promise<ClientDocument> {
+  const body = await readFile(source);
+  const clientId = clientIdOf(body);
+  const fault = clientId === undefined ? 'is missing' : clientIdUrlFault(clientId);
+  if (clientId === undefined || fault !== undefined) throw new CommandError(`${source}: client_id: ${fault}`);
+  return { clientId, contentType: 'application/json', body };
+}
+
+function clientIdOf(body: Buffer): string | undefined {
+  try {
+    const metadata: unknown = JSON.parse(body.toString());
+    return isRecord(metadata) && typeof metadata['client_id'] === 'string'
+      ? metadata['client_id']
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function write(file: string, yaml: string, options: PinOptions, io: CliIo): Promise<void> {
+  const before = await readText(file);
+  const isSame = before === yaml;
+  if (!isSame && before !== undefined && options.yes !== true)
+    throw new CommandError(`${file} is another already: --yes replaces it`);
+  if (!isSame) {
+    // At once, because a service that runs reads it when it changes.
+    await writeFile(`${file}.new`, yaml);
+    await rename(`${file}.new`, file);
+  }
+  printDone(io, options, {
+    value: { file, written: !isSame },
+    text: isSame ? `${file} says that already` : `wrote ${file}`,
+  });
+}
+
+async function readText(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
