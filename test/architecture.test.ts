@@ -13,6 +13,7 @@ const ORDER = [
   ['config'],
   ['store'],
   ['keys', 'limits'],
+  ['outgoing'],
   ['client-documents', 'tokens', 'users', 'views'],
   ['oidc'],
   ['interaction'],

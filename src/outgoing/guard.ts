@@ -1,0 +1,165 @@
+// THE ONLY WAY OUT: whatever Postern fetches for the configuration or for an unknown caller goes through here. https only, to
+// addresses that were checked before anything is sent, bounded in bytes and time, without redirects (OWASP SSRF Prevention).
+import { lookup } from 'node:dns/promises';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { Agent, request } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import { Semaphore } from '../limits/semaphore.ts';
+import { isLocalAddress, isPrivateAddress, isPublicAddress } from './special-use.ts';
+
+/** Name, connection, headers and body together. */
+const DEADLINE_MS = 2000;
+/** A name server that is silent holds a thread of Node's pool, which signs tokens too. */
+const LOOKUPS_AT_ONCE = 2;
+
+export type OutgoingAnswer = {
+  /** Also 3xx: no redirect is followed. */
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+};
+
+export type OutgoingFault =
+  /** It has an address that is not public, or none that may be called. */
+  'address' | 'name' | 'url' | 'connection' | 'timeout' | 'size' | 'encoding';
+
+/** Nothing usable came back. `reason` is for logs and metrics; a message never repeats what a server sent. */
+export class OutgoingRefused extends Error {
+  readonly reason: OutgoingFault;
+
+  constructor(reason: OutgoingFault, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'OutgoingRefused';
+    this.reason = reason;
+  }
+}
+
+export type GetOptions = {
+  /** The most bytes that the body may have. */
+  readonly maxBytes: number;
+  readonly accept: string;
+};
+
+export interface Outgoing {
+  /** Throws OutgoingRefused; with the reason `address`, `name` or `url` nothing was sent to the host. */
+  get(url: string, options: GetOptions): Promise<OutgoingAnswer>;
+}
+
+export type OutgoingSettings = {
+  /** `outgoing.internal_hosts`: names that may have private addresses. */
+  readonly internalHosts: readonly string[];
+  /** Only then may internal hosts be on this machine. */
+  readonly issuerIsLoopback: boolean;
+};
+
+type Address = { readonly address: string; readonly family: number };
+
+export function createOutgoing({ internalHosts, issuerIsLoopback }: OutgoingSettings): Outgoing {
+  const lookups = new Semaphore();
+
+  function mayCall(hostname: string, address: string): boolean {
+    if (isPublicAddress(address)) return true;
+    if (!internalHosts.includes(hostname)) return false;
+    return isPrivateAddress(address) || (issuerIsLoopback && isLocalAddress(address));
+  }
+
+  /** One address that may not be called is enough to call none: the next answer might have it alone. */
+  async function checkedAddresses(hostname: string): Promise<readonly Address[]> {
+    const literal = hostname.replace(/^\[(.*)\]$/, '$1');
+    const family = isIP(literal);
+    const addresses = family === 0 ? await resolve(hostname) : [{ address: literal, family }];
+    if (addresses.length > 0 && addresses.every(({ address }) => mayCall(hostname, address)))
+      return addresses;
+    throw new OutgoingRefused('address', `${hostname} has an address that is not public`);
+  }
+
+  async function resolve(hostname: string): Promise<readonly Address[]> {
+    try {
+      return await lookups.run(LOOKUPS_AT_ONCE, () => lookup(hostname, { all: true }));
+    } catch (error) {
+      throw new OutgoingRefused('name', `${hostname} has no address`, { cause: error });
+    }
+  }
+
+  return {
+    async get(text, options) {
+      const url = URL.parse(text);
+      if (url?.protocol !== 'https:' || url.username + url.password !== '')
+        throw new OutgoingRefused('url', 'only https URLs without a user name are called');
+      const signal = AbortSignal.timeout(DEADLINE_MS);
+      const addresses = await Promise.race([checkedAddresses(url.hostname), timeout(signal, url.hostname)]);
+      return Promise.race([send(url, addresses, options, signal), timeout(signal, url.hostname)]);
+    },
+  };
+}
+
+/** A GET that connects to one of `addresses` and nowhere else. */
+function send(
+  url: URL,
+  addresses: readonly Address[],
+  { maxBytes, accept }: GetOptions,
+  signal: AbortSignal,
+): Promise<OutgoingAnswer> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, {
+      // Its own connection, and no proxy or lax certificates by the environment.
+      agent: new Agent({ keepAlive: false }),
+      rejectUnauthorized: true,
+      lookup: pinnedTo(addresses),
+      signal,
+      headers: { Accept: accept, 'Accept-Encoding': 'identity', 'User-Agent': 'Postern' },
+    });
+    const fail = (error: Error) => {
+      sent.destroy();
+      reject(toRefused(error, url.hostname));
+    };
+    sent.on('error', fail);
+    sent.on('response', (response) => {
+      readBody(response, maxBytes).then((body) => {
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body });
+        sent.destroy();
+      }, fail);
+    });
+    sent.end();
+  });
+}
+
+/** The address that is connected to is one that was checked, whatever the name leads to by now. */
+function pinnedTo(addresses: readonly Address[]): LookupFunction {
+  return (_hostname, { all }, callback) => {
+    const [first] = addresses;
+    if (all === true) callback(null, [...addresses]);
+    else callback(null, first?.address ?? '', first?.family);
+  };
+}
+
+async function readBody(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  if ((response.headers['content-encoding'] ?? 'identity') !== 'identity')
+    throw new OutgoingRefused('encoding', 'the answer is compressed, which was not asked for');
+  const chunks: Buffer[] = [];
+  let length = Number(response.headers['content-length'] ?? 0);
+  if (length <= maxBytes) {
+    length = 0;
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      length += chunk.length;
+      if (length > maxBytes) break;
+      chunks.push(chunk);
+    }
+  }
+  if (length > maxBytes) throw new OutgoingRefused('size', `the answer has more than ${maxBytes} bytes`);
+  return Buffer.concat(chunks, length);
+}
+
+function toRefused(error: Error, hostname: string): OutgoingRefused {
+  if (error instanceof OutgoingRefused) return error;
+  const code = 'code' in error ? String(error.code) : error.name;
+  return new OutgoingRefused('connection', `${hostname} did not answer: ${code}`, { cause: error });
+}
+
+function timeout(signal: AbortSignal, hostname: string): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => {
+      reject(new OutgoingRefused('timeout', `${hostname} did not answer within ${DEADLINE_MS / 1000} s`));
+    });
+  });
+}
