@@ -1,21 +1,20 @@
-// THE ONLY WAY OUT: whatever Postern fetches for the configuration or for an unknown caller goes through here. https only, to
-// addresses that were checked before anything is sent, bounded in bytes and time, without redirects (OWASP SSRF Prevention).
+// Every request that the service makes for the configuration or for an unknown caller: https only, to addresses that were checked
+// before anything is sent, bounded in bytes and time, without redirects (OWASP SSRF Prevention).
 import { lookup } from 'node:dns/promises';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { Semaphore } from '../limits/semaphore.ts';
 import { isLocalAddress, isPrivateAddress, isPublicAddress } from './special-use.ts';
 
 /** Name, connection, headers and body together. */
 const DEADLINE_MS = 2000;
-/** A name server that is silent holds a thread of Node's pool, which signs tokens too. */
-const LOOKUPS_AT_ONCE = 2;
+const NOTHING = Promise.resolve(Buffer.alloc(0));
 
 export type OutgoingAnswer = {
   /** Also 3xx: no redirect is followed. */
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
+  /** Empty unless the status is 200: the page of a proxy that says 503 may be long, and says nothing else. */
   readonly body: Buffer;
 };
 
@@ -55,7 +54,7 @@ export type OutgoingSettings = {
 type Address = { readonly address: string; readonly family: number };
 
 export function createOutgoing({ internalHosts, issuerIsLoopback }: OutgoingSettings): Outgoing {
-  const lookups = new Semaphore();
+  const lookups = new Map<string, Promise<readonly Address[]>>();
 
   function mayCall(hostname: string, address: string): boolean {
     if (isPublicAddress(address)) return true;
@@ -68,14 +67,24 @@ export function createOutgoing({ internalHosts, issuerIsLoopback }: OutgoingSett
     const literal = hostname.replace(/^\[(.*)\]$/, '$1');
     const family = isIP(literal);
     const addresses = family === 0 ? await resolve(hostname) : [{ address: literal, family }];
-    if (addresses.length > 0 && addresses.every(({ address }) => mayCall(hostname, address)))
-      return addresses;
-    throw new OutgoingRefused('address', `${hostname} has an address that is not public`);
+    const refused = addresses.find(({ address }) => !mayCall(hostname, address));
+    if (refused === undefined) return addresses;
+    throw new OutgoingRefused(
+      'address',
+      `${hostname} has the address ${refused.address}, which is not public`,
+    );
   }
 
+  /**
+   * One at a time for a name: a name server that is silent holds a thread of Node's pool until it is given up, long after this
+   * request. Node leaves the other half of its threads to those who sign tokens.
+   */
   async function resolve(hostname: string): Promise<readonly Address[]> {
+    const asked =
+      lookups.get(hostname) ?? lookup(hostname, { all: true }).finally(() => lookups.delete(hostname));
+    lookups.set(hostname, asked);
     try {
-      return await lookups.run(LOOKUPS_AT_ONCE, () => lookup(hostname, { all: true }));
+      return await asked;
     } catch (error) {
       throw new OutgoingRefused('name', `${hostname} has no address`, { cause: error });
     }
@@ -115,7 +124,7 @@ function send(
     };
     sent.on('error', fail);
     sent.on('response', (response) => {
-      readBody(response, maxBytes).then((body) => {
+      (response.statusCode === 200 ? readBody(response, maxBytes) : NOTHING).then((body) => {
         resolve({ status: response.statusCode ?? 0, headers: response.headers, body });
         sent.destroy();
       }, fail);

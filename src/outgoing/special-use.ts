@@ -2,7 +2,7 @@
 import { BlockList, isIP } from 'node:net';
 
 /** Of IPv4 all is public but these. */
-const IPV4_SPECIAL = subnets('ipv4', [
+const IPV4_SPECIAL = [
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -11,42 +11,48 @@ const IPV4_SPECIAL = subnets('ipv4', [
   '172.16.0.0/12',
   '192.0.0.0/24',
   '192.0.2.0/24',
+  '192.31.196.0/24',
+  '192.52.193.0/24',
   '192.88.99.0/24',
   '192.168.0.0/16',
+  '192.175.48.0/24',
   '198.18.0.0/15',
   '198.51.100.0/24',
   '203.0.113.0/24',
   '224.0.0.0/3',
-]);
-/** Of IPv6 nothing is public but this, which leaves mapped, translated (NAT64) and local addresses out … */
-const IPV6_GLOBAL = subnets('ipv6', ['2000::/3']);
-/** … and of it not these: protocol assignments with Teredo, documentation, and 6to4, which hides an IPv4 address. */
-const IPV6_SPECIAL = subnets('ipv6', ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']);
+];
+/** Of IPv6 nothing is public but this, and where a network translates it, IPv4 (NAT64, RFC 6052) … */
+const IPV6_GLOBAL = ['2000::/3', '64:ff9b::/96'];
+/** … and of it not these: protocol assignments with Teredo, documentation, 6to4, AS112, and special IPv4 that would be translated. */
+const IPV6_SPECIAL = [
+  '2001::/23',
+  '2001:db8::/32',
+  '2002::/16',
+  '2620:4f:8000::/48',
+  '3fff::/20',
+  ...IPV4_SPECIAL.map((cidr) =>
+    cidr.replace(/(.*)\/(\d+)/, (_, network, bits) => `64:ff9b::${network}/${96 + Number(bits)}`),
+  ),
+];
 
-/** Of a private network, shared address space (RFC 6598) and NAT64 (RFC 6052) with it. */
-const PRIVATE: readonly BlockList[] = [
-  subnets('ipv4', ['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16']),
-  subnets('ipv6', ['64:ff9b::/96', 'fc00::/7']),
-];
+const GLOBAL = subnets(['0.0.0.0/0', ...IPV6_GLOBAL]);
+const SPECIAL = subnets([...IPV4_SPECIAL, ...IPV6_SPECIAL]);
+/** Of a private network, shared address space (RFC 6598) with it. */
+const PRIVATE = subnets(['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']);
 /** This machine and its link, where a cloud's metadata service is. */
-const LOCAL: readonly BlockList[] = [
-  subnets('ipv4', ['127.0.0.0/8', '169.254.0.0/16']),
-  subnets('ipv6', ['::1/128', 'fe80::/10']),
-];
+const LOCAL = subnets(['127.0.0.0/8', '169.254.0.0/16', '::1/128', 'fe80::/10']);
 
 export function isPublicAddress(address: string): boolean {
-  return isIP(address) === 4
-    ? !contains(IPV4_SPECIAL, address)
-    : contains(IPV6_GLOBAL, address) && !contains(IPV6_SPECIAL, address);
+  return contains(GLOBAL, address) && !contains(SPECIAL, address);
 }
 
 export function isPrivateAddress(address: string): boolean {
-  return PRIVATE.some((list) => contains(list, address));
+  return contains(PRIVATE, address);
 }
 
 /** Loopback and link-local. */
 export function isLocalAddress(address: string): boolean {
-  return LOCAL.some((list) => contains(list, address));
+  return contains(LOCAL, address);
 }
 
 /** An IPv4 address in IPv6 (`::ffff:10.0.0.1`) is in no list: BlockList would compare it with the rules for IPv4. */
@@ -56,11 +62,11 @@ function contains(list: BlockList, address: string): boolean {
   return list.check(address, version === 4 ? 'ipv4' : 'ipv6');
 }
 
-function subnets(family: 'ipv4' | 'ipv6', cidrs: readonly string[]): BlockList {
+function subnets(cidrs: readonly string[]): BlockList {
   const list = new BlockList();
   for (const cidr of cidrs) {
     const [network = '', prefix] = cidr.split('/');
-    list.addSubnet(network, Number(prefix), family);
+    list.addSubnet(network, Number(prefix), isIP(network) === 4 ? 'ipv4' : 'ipv6');
   }
   return list;
 }

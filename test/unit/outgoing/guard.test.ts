@@ -75,6 +75,7 @@ describe('an address', () => {
     ['172.32.0.1', 'public'],
     ['192.0.0.8', 'special'],
     ['192.0.2.1', 'special'],
+    ['192.31.196.1', 'special'],
     ['192.88.99.1', 'special'],
     ['192.168.0.1', 'private'],
     ['198.19.255.255', 'special'],
@@ -89,7 +90,11 @@ describe('an address', () => {
     ['::ffff:10.0.0.1', 'special'],
     ['::ffff:93.184.216.34', 'special'],
     ['::FFFF:7f00:1', 'special'],
-    ['64:ff9b::a00:1', 'private'],
+    ['64:ff9b::5db8:d822', 'public'],
+    ['64:ff9b::a00:1', 'special'],
+    ['64:ff9b::a9fe:a9fe', 'special'],
+    ['64:ff9b::7f00:1', 'special'],
+    ['64:ff9b::1:0:0', 'special'],
     ['64:ff9b:1::1', 'special'],
     ['100::1', 'special'],
     ['2001::1', 'special'],
@@ -222,6 +227,17 @@ describe('an answer', () => {
     expect(await reasonOf(here.get(at('localhost'), OPTIONS))).toBe(reason);
     await closed;
   });
+
+  it.each([404, 503])(
+    'with the status %i is that status, however long and compressed its page is',
+    async (status) => {
+      answer = (_request, response) => {
+        response.writeHead(status, { 'Content-Encoding': 'br' }).write('x'.repeat(5000));
+      };
+      const { status: seen, body } = await here.get(at('localhost'), OPTIONS);
+      expect([seen, body.length]).toEqual([status, 0]);
+    },
+  );
 
   it('MC-10: may be as long as is allowed', async () => {
     answer = (_request, response) => response.end('x'.repeat(1000));
