@@ -1,18 +1,22 @@
 // `postern client pin`: takes the metadata document of a client into the configuration, so that it is reviewed there and never
-// fetched, .
+// fetched, and compares pinned documents with published ones.
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
 import { stringify } from 'yaml';
-import { toPinnedFields } from '../client-documents/pinned.ts';
+import { checkPinned, toPinnedFields } from '../client-documents/pinned.ts';
+import { askForDocument } from '../client-documents/published.ts';
 import { vetClientDocument, type ClientDocument } from '../client-documents/vet.ts';
 import { clientIdUrlFault } from '../config/client-id-url.ts';
 import type { Config } from '../config/config.ts';
 import { isRecord } from '../config/parse-fields.ts';
 import { scopeFault, splitScope } from '../config/text.ts';
+import { isLoopbackUrl } from '../config/uri.ts';
+import { createOutgoing } from '../outgoing/guard.ts';
 import { checked, configOption, jsonOption, readConfig, type VerbOptions } from './configuration.ts';
-import { CommandError, print, printDone, type CliIo } from './io.ts';
+import { CommandError, Ended, print, printDone, type CliIo } from './io.ts';
 
 type PinOptions = VerbOptions & {
+  readonly check?: boolean;
   readonly out?: string;
   readonly scope?: string;
   readonly yes?: boolean;
@@ -21,8 +25,12 @@ type PinOptions = VerbOptions & {
 export function registerClientPin(client: Command, io: CliIo): void {
   client
     .command('pin')
-    .argument('<document>', 'the URL of its metadata document, or a file that has it')
+    .argument('[document]', 'the URL of its metadata document, or a file that has it')
     .description('print a client that has a metadata document as YAML')
+    .option(
+      '--check',
+      'compare the pinned ones, or that URL, with what is published; exit code 1: they differ',
+    )
     .option('-o, --out <file>', 'write it to this file, which clients_from should name')
     .option('-y, --yes', 'also where the file is another already')
     .addOption(
@@ -32,12 +40,16 @@ export function registerClientPin(client: Command, io: CliIo): void {
     )
     .addOption(configOption())
     .addOption(jsonOption())
-    .action((source: string, options: PinOptions) => pin(source, options, io));
+    .action(async (source: string | undefined, options: PinOptions, command: Command) => {
+      const config = await readConfig(options.config, { writeKeys: false, readSecrets: false });
+      if (options.check === true) await check(source, config, options, io);
+      else if (source === undefined) command.error("error: missing required argument 'document'");
+      else await pin(source, config, options, io);
+    });
 }
 
-async function pin(source: string, options: PinOptions, io: CliIo): Promise<void> {
-  const config = await readConfig(options.config, { writeKeys: false, readSecrets: false });
-  const document = await readSource(source);
+async function pin(source: string, config: Config, options: PinOptions, io: CliIo): Promise<void> {
+  const document = await readSource(source, config);
   const vetted = vetClientDocument(document, scopeOf(options, config));
   if ('refused' in vetted) throw new CommandError(`${document.clientId}: ${vetted.refused}`);
   const fields = toPinnedFields(vetted.client);
@@ -52,13 +64,25 @@ function scopeOf({ scope }: PinOptions, { clientDocuments }: Config): readonly s
   throw new CommandError('say what the client may ask for: --scope, or client_documents.scope of the file');
 }
 
-async function readSource(source: string): Promise<ClientDocument> {
+async function readSource(source: string, config: Config): Promise<ClientDocument> {
+  if (/^https?:/i.test(source)) return readPublished(source, config);
   const body = await readFile(source);
   const clientId = clientIdOf(body);
   const fault = clientId === undefined ? 'is missing' : clientIdUrlFault(clientId);
   if (clientId === undefined || fault !== undefined) throw new CommandError(`${source}: client_id: ${fault}`);
   return { clientId, contentType: 'application/json', body };
 }
+
+async function readPublished(url: string, config: Config): Promise<ClientDocument> {
+  const fault = clientIdUrlFault(url);
+  if (fault !== undefined) throw new CommandError(`${url}: it ${fault}`);
+  const published = await askForDocument(outgoingOf(config), url);
+  if ('document' in published) return published.document;
+  throw new CommandError(`${url}: ${'failed' in published ? published.failed : published.refused}`);
+}
+
+const outgoingOf = ({ issuer, outgoing }: Config) =>
+  createOutgoing({ internalHosts: outgoing.internalHosts, issuerIsLoopback: isLoopbackUrl(issuer) });
 
 function clientIdOf(body: Buffer): string | undefined {
   try {
@@ -85,6 +109,25 @@ async function write(file: string, yaml: string, options: PinOptions, io: CliIo)
     value: { file, written: !isSame },
     text: isSame ? `${file} says that already` : `wrote ${file}`,
   });
+}
+
+async function check(url: string | undefined, config: Config, options: PinOptions, io: CliIo): Promise<void> {
+  const clients = config.clients.filter(({ clientId }) => url === undefined || clientId === url);
+  const checks = await checkPinned(clients, outgoingOf(config));
+  if (checks.length === 0)
+    throw new CommandError(
+      `no client_id of the configuration is ${url ?? 'a URL'}: there is nothing to compare`,
+    );
+  const isSame = checks.every(({ differences, failed }) => differences.length === 0 && failed === undefined);
+  const lines = checks.flatMap(({ clientId, differences, failed }) => {
+    if (failed !== undefined) return `${clientId}  can't be compared: ${failed}\n`;
+    return differences.length === 0
+      ? `${clientId}  is as published\n`
+      : differences.map((difference) => `${clientId}  ${difference}\n`);
+  });
+  const rows = checks.map(({ clientId, ...found }) => ({ client_id: clientId, ...found }));
+  print(io, options, { value: { ok: isSame, clients: rows }, text: lines.join('') });
+  if (!isSame) throw new Ended(1);
 }
 
 async function readText(file: string): Promise<string | undefined> {

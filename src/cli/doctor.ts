@@ -6,6 +6,7 @@ import { readListenAddresses } from '../config/listen-addresses.ts';
 import { normalizeIssuer } from '../config/uri.ts';
 import { ask } from '../doctor/ask.ts';
 import { runCheck, Skipped, type Level, type Result } from '../doctor/check.ts';
+import { checkPinnedDocuments } from '../doctor/client-documents.ts';
 import { checkPeople } from '../doctor/people.ts';
 import { checkPublicAddress } from '../doctor/public-address.ts';
 import { checkKeys, checkStore } from '../doctor/store.ts';
@@ -38,7 +39,7 @@ export function registerDoctor(program: Command, io: CliIo): void {
       const results = [
         ...known.results,
         ...(await checkStored(known)),
-        ...(await checkViewsFolder(known)),
+        ...(await checkFiles(known)),
         ...(await checkPublic(known, options.url)),
       ];
       printResults(io, options, results);
@@ -90,8 +91,12 @@ async function checkStored({ config, hasSecrets }: Known): Promise<readonly Resu
   ];
 }
 
-async function checkViewsFolder({ config }: Known): Promise<readonly Result[]> {
-  return config === undefined ? [] : runCheck('views', (report) => checkOwnViews(config, report));
+async function checkFiles({ config }: Known): Promise<readonly Result[]> {
+  if (config === undefined) return [];
+  return [
+    ...(await runCheck('views', (report) => checkOwnViews(config, report))),
+    ...(await runCheck('client-documents', (report) => checkPinnedDocuments(config, report))),
+  ];
 }
 
 async function checkPublic({ config, issuer }: Known, url: string | undefined): Promise<readonly Result[]> {

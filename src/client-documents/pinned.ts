@@ -1,7 +1,10 @@
 // A client document in the configuration file: written there as a client like any other, and compared with what is published.
+import { isDocumentClient } from '../config/client-id-url.ts';
 import type { Client } from '../config/config.ts';
 import { type Difference, differences } from '../config/diff.ts';
-import { vetClientDocument, type ClientDocument } from './vet.ts';
+import type { Outgoing } from '../outgoing/guard.ts';
+import { askForDocument } from './published.ts';
+import { vetClientDocument } from './vet.ts';
 
 /** The client as an entry of `clients`, in the order in which people read one. Without its logo, which a page would load. */
 export function toPinnedFields(client: Client): Readonly<Record<string, unknown>> {
@@ -22,12 +25,35 @@ export function toPinnedFields(client: Client): Readonly<Record<string, unknown>
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
-/** What the document at its URL says otherwise than the client in the file, a line for each field. */
-export function comparePinned(client: Client, published: ClientDocument): readonly string[] {
+export type PinnedCheck = {
+  readonly clientId: string;
+  /** What the document at its URL says otherwise, a line for each field. */
+  readonly differences: readonly string[];
+  /** Why it could not be compared. */
+  readonly failed?: string;
+};
+
+/** One after the other, because each has two seconds in all. */
+export async function checkPinned(
+  clients: readonly Client[],
+  outgoing: Outgoing,
+): Promise<readonly PinnedCheck[]> {
+  const checks: PinnedCheck[] = [];
+  for (const client of clients.filter(({ clientId }) => isDocumentClient(clientId)))
+    checks.push(await checkOne(client, outgoing));
+  return checks;
+}
+
+async function checkOne(client: Client, outgoing: Outgoing): Promise<PinnedCheck> {
+  const { clientId } = client;
+  const published = await askForDocument(outgoing, clientId);
+  if ('failed' in published) return { clientId, differences: [], failed: published.failed };
   // The operator may have left scopes out: that the document asks for more is no news.
-  const vetted = vetClientDocument(published, client.scopes);
-  if ('refused' in vetted) return [`the published document is refused: ${vetted.refused}`];
-  return differences(comparable(client), comparable(vetted.client)).map(explain);
+  const vetted = 'refused' in published ? published : vetClientDocument(published.document, client.scopes);
+  if ('refused' in vetted)
+    return { clientId, differences: [`the published document is refused: ${vetted.refused}`] };
+  const found = differences(comparable(client), comparable(vetted.client));
+  return { clientId, differences: found.map(explain) };
 }
 
 function comparable(client: Client): Readonly<Record<string, unknown>> {

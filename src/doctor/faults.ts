@@ -20,6 +20,12 @@ export const FAULTS = {
     'Define it in groups, or take it from them: postern user set NAME --remove-group.',
   ),
   'views-broken': problem('Repair it: pages are shown in their last good form. See postern views check.'),
+  'client-document-differs': problem(
+    'Review what is published, then: postern client pin URL --out FILE --yes.',
+  ),
+  'client-document-unreachable': warning(
+    'The service goes on without it. To compare it from elsewhere: postern client pin --check.',
+  ),
 
   'no-answer': problem('Is the name right, is the proxy running, and does it answer within 10 s?'),
   'bad-gateway': problem('Is Postern running, and does the proxy send requests to its listen address?'),

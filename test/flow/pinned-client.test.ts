@@ -1,0 +1,182 @@
+// A client document in the file: the service works with what was reviewed, and asks nobody for another.
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { begin, complete } from '../pages/person.ts';
+import { type DocumentServer, startDocumentServer } from '../world/document-server.ts';
+import { introspect, post, VERIFIER } from '../world/flows.ts';
+import { postern, useEnvironment } from '../world/terminal.ts';
+import { type OpenWorld, startWorld, WORLD_ENV, worldClients } from '../world/world.ts';
+
+const CALLBACK = 'https://docs.example/callback';
+const API = 'https://mcp.example/mcp';
+
+let host: DocumentServer;
+let world: OpenWorld;
+let clientId: string;
+
+const published = (changes: object = {}) => ({
+  client_id: clientId,
+  client_name: 'Example editor',
+  logo_uri: 'https://docs.example/logo.png',
+  redirect_uris: [CALLBACK],
+  grant_types: ['authorization_code', 'refresh_token'],
+  token_endpoint_auth_method: 'none',
+  ...changes,
+});
+
+useEnvironment(() => WORLD_ENV);
+beforeAll(async () => {
+  host = await startDocumentServer();
+  clientId = `${host.origin}/client.json`;
+  world = await startWorld({
+    config: {
+      outgoing: { internal_hosts: ['localhost'] },
+      resources: [{ resource: API, scopes: ['mcp.tools'], introspection_clients: ['rs1'] }],
+      clients: [
+        ...worldClients()
+          .filter(({ client_id: id }) => id === 'rs1')
+          .map((client) => ({ ...client, scope: 'mcp.tools' })),
+        {
+          client_id: clientId,
+          client_name: 'Example editor',
+          redirect_uris: [CALLBACK],
+          grant_types: ['authorization_code', 'refresh_token'],
+          token_endpoint_auth_method: 'none',
+          scope: 'openid mcp.tools',
+        },
+      ],
+    },
+  });
+});
+afterAll(async () => {
+  await world.stop();
+  host.stop();
+});
+beforeEach(() => host.publish(published()));
+
+const request = (redirectUri = CALLBACK) => ({
+  client_id: clientId,
+  redirect_uri: redirectUri,
+  scope: 'mcp.tools',
+  resource: API,
+  nonce: '',
+});
+
+const pin = (...args: string[]) => postern(['client', 'pin', ...args, '--config', world.configFile]);
+
+describe('MC-32: a pinned document', () => {
+  it('works with no connection to its host, whatever is published there', async () => {
+    const elsewhere = 'https://evil.example/callback';
+    host.publish(published({ redirect_uris: [CALLBACK, elsewhere] }));
+    const before = host.connections();
+    const { answer } = await complete(world, 'alice', request());
+    const tokens = await post(world, '/oauth/token', {
+      grant_type: 'authorization_code',
+      code: answer.searchParams.get('code') ?? '',
+      redirect_uri: CALLBACK,
+      client_id: clientId,
+      code_verifier: VERIFIER,
+    });
+    expect(tokens).toMatchObject({ status: 200, body: { scope: 'mcp.tools' } });
+    expect(await introspect(world, String(tokens.body['access_token']))).toMatchObject({
+      active: true,
+      client_id: clientId,
+    });
+
+    const { page } = await begin(world, request(elsewhere));
+    expect({ status: page.status, url: page.url }).toEqual({
+      status: 400,
+      url: expect.stringContaining(world.issuer),
+    });
+    expect(host.connections()).toBe(before);
+  });
+
+  it('is compared with what is published, field by field', async () => {
+    expect(await pin('--check')).toMatchObject({ code: 0, stdout: `${clientId}  is as published\n` });
+    const file = readFileSync(world.configFile, 'utf8');
+    host.publish(
+      published({
+        redirect_uris: [CALLBACK, 'https://evil.example/cb'],
+        client_name: 'Other',
+        grant_types: undefined,
+      }),
+    );
+    const { code, stdout } = await pin('--check', clientId);
+    expect({ code, lines: stdout.replaceAll(`${clientId}  `, '').trim().split('\n') }).toEqual({
+      code: 1,
+      lines: [
+        'client_name: "Example editor" is pinned, "Other" is published',
+        'redirect_uris: https://evil.example/cb is published, but not pinned',
+        'grant_types: refresh_token is pinned, but not published',
+      ],
+    });
+    expect(readFileSync(world.configFile, 'utf8')).toBe(file);
+  });
+
+  it.each([
+    ['a document that would be refused', { client_secret: 'canary-8f2k' }, 200, 'it has client_secret'],
+    ['no document', undefined, 200, 'its host answered 404'],
+    ['a redirect', {}, 302, 'its host answered 302'],
+    ['an outage', {}, 503, "can't be compared: its host answered 503"],
+  ])('differs from %s', async (_, changes, status, words) => {
+    host.publish(changes && published(changes), status);
+    const { code, stdout } = await pin('--check', '--json');
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false, clients: [{ client_id: clientId }] });
+    const text = (await pin('--check')).stdout;
+    expect(text).toContain(words);
+    expect(text).not.toContain('canary');
+  });
+
+  it('is made of the published one', async () => {
+    const { code, stdout } = await pin(clientId, '--scope', 'openid mcp.tools', '--json');
+    expect({ code, client: JSON.parse(stdout) as object }).toEqual({
+      code: 0,
+      client: {
+        client_id: clientId,
+        client_name: 'Example editor',
+        application_type: 'web',
+        redirect_uris: [CALLBACK],
+        grant_types: ['authorization_code', 'refresh_token'],
+        token_endpoint_auth_method: 'none',
+        scope: 'openid mcp.tools',
+      },
+    });
+    host.publish();
+    expect(await pin(clientId, '--scope', 'openid')).toMatchObject({
+      code: 1,
+      stderr: `${clientId}: its host answered 404\n`,
+    });
+    expect(await pin('http://docs.example/c', '--scope', 'openid')).toMatchObject({ code: 1 });
+    expect(await pin('--check', 'https://docs.example/c')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('there is nothing to compare'),
+    });
+    expect(await pin()).toMatchObject({ code: 2 });
+  });
+
+  it('is looked at by the doctor', async () => {
+    type Found = { readonly findings: readonly { name: string; level: string; message: string }[] };
+    const doctor = async () => {
+      const { stdout } = await postern(['doctor', '--json', '--config', world.configFile]);
+      const { findings } = JSON.parse(stdout) as Found;
+      return findings.filter(({ name }) => name.startsWith('client-document'));
+    };
+    expect(await doctor()).toMatchObject([{ level: 'ok', name: 'client-documents' }]);
+    host.publish(published({ redirect_uris: [`${CALLBACK}2`] }));
+    expect(await doctor()).toMatchObject([
+      {
+        level: 'problem',
+        name: 'client-document-differs',
+        message: expect.stringContaining('redirect_uris'),
+      },
+      {
+        level: 'problem',
+        name: 'client-document-differs',
+        message: expect.stringContaining('redirect_uris'),
+      },
+    ]);
+    host.publish({}, 503);
+    expect(await doctor()).toMatchObject([{ level: 'warning', name: 'client-document-unreachable' }]);
+  });
+});
