@@ -1,5 +1,6 @@
 // What a change of each key of the file means: one table from the key to a severity and a sentence.
-import type { Config, Lifetimes, Resource } from './config.ts';
+import { isListedDocument } from './client-id-url.ts';
+import type { Client, Config, Lifetimes, Resource } from './config.ts';
 import type { Difference } from './diff.ts';
 import { formatDuration } from './duration.ts';
 import { formatInstant } from './secret-expiry.ts';
@@ -112,6 +113,17 @@ const apiScope: Rule = (difference, context) => {
     : ['change', `${scope} comes from ${owner}`];
 };
 
+const client: Rule = (difference, context) => {
+  const { clientDocuments } = context.next;
+  const { clientId } = (difference.from ?? difference.to) as Client;
+  if (difference.kind === 'removed' && isListedDocument(clientId, clientDocuments?.hosts ?? []))
+    return ['change', 'is pinned no more: what its document says from now on is fetched'];
+  return entry("its tokens, codes and open sign-ins end at once, and it can't introspect any more")(
+    difference,
+    context,
+  );
+};
+
 const GRANT_LOST: Readonly<Record<string, string>> = {
   authorization_code: "people can't sign in to it any more, and codes that were issued are refused",
   refresh_token: 'its refresh tokens are refused at once; people sign in again when access tokens end',
@@ -199,7 +211,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'resources[].clients': dropped('it gets no more tokens for this API'),
   'resources[].introspection_clients': dropped('it sees every token of this API as inactive'),
   'resources[].access_token': apiTokenLifetime,
-  'clients[]': entry("its tokens, codes and open sign-ins end at once, and it can't introspect any more"),
+  'clients[]': client,
   'clients[].redirect_uris': dropped('requests that name it are refused, also those of an open sign-in'),
   'clients[].post_logout_redirect_uris': dropped('people are not sent back there after signing out'),
   'clients[].grant_types': (difference, context) =>

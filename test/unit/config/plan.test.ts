@@ -112,6 +112,35 @@ describe('a plan', () => {
     expect(back.result).toBe('token_endpoint_auth_method' in keys ? 'breaking' : 'changes');
   });
 
+  it('says what ends with a host of client documents, and what with a pinned one', async () => {
+    const pinned = client({
+      client_id: 'https://docs.example/client.json',
+      client_secret: undefined,
+      token_endpoint_auth_method: 'none',
+    });
+    const listing = (hosts: string, scope = 'openid reports.read') =>
+      `${BASE}client_documents: { hosts: [${hosts}], scope: ${scope} }\n`;
+    const two = listing('docs.example, other.example');
+    expect(lines(await planOf(BASE, two))).toEqual([
+      expect.stringContaining('change client_documents: is new'),
+    ]);
+    const ends =
+      /^breaking client_documents\S*: .* is dropped: tokens, codes and open sign-ins .* end at once/;
+    expect(lines(await planOf(two, listing('docs.example')))).toEqual([expect.stringMatching(ends)]);
+    expect(lines(await planOf(two, BASE))).toEqual([
+      expect.stringMatching(/^breaking client_documents: is removed: tokens, codes .* end at once/),
+    ]);
+    expect(lines(await planOf(two, listing('docs.example, other.example', 'openid')))).toEqual([
+      expect.stringMatching(/^breaking client_documents\.scope: reports\.read is dropped: /),
+    ]);
+    expect(lines(await planOf(`${two}clients:\n${pinned}`, two))).toEqual([
+      expect.stringMatching(/^change clients\[https:\S*\]: is pinned no more/),
+    ]);
+    expect(lines(await planOf(`${BASE}clients:\n${pinned}`, BASE))).toEqual([
+      expect.stringMatching(/^breaking clients\[https:\S*\]: is removed/),
+    ]);
+  });
+
   it('names PKCE and consent', async () => {
     const head = BASE.replace('issuer:', 'features: { pkce: per_client }\nissuer:');
     const plain = `${head}clients:\n${client({ require_pkce: 'false', consent: 'implicit' })}`;
