@@ -17,6 +17,7 @@ const PROGRAMS = {
   chromium: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],
   'nginx-light': ['nginx'],
   openssl: ['openssl'],
+  iproute2: ['ip'],
 } as const;
 
 export type ServerName = keyof typeof PROGRAMS;
