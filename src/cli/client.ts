@@ -1,6 +1,8 @@
 // `postern client …`: clients and their secrets. A secret that is made here is shown once and kept nowhere.
 import { randomBytes } from 'node:crypto';
 import { Option, type Command } from 'commander';
+import { readSeenClients, type SeenClient } from '../client-documents/seen-clients.ts';
+import { isDocumentClient, isListedDocument } from '../config/client-id-url.ts';
 import type { Client, StoreConfig } from '../config/config.ts';
 import { parseInstant } from '../config/instant.ts';
 import { formatInstant, secretState } from '../config/secret-expiry.ts';
@@ -93,18 +95,37 @@ function dateFault(text: string): string | undefined {
 
 async function list({ config: file, json, secrets }: ListOptions, io: CliIo): Promise<void> {
   const config = await readConfig(file, { writeKeys: false, readSecrets: secrets });
-  const lastUses = await readLastUses(config.store);
+  const { lastUses, seen } = await readStored(config.store);
   const now = Math.floor(Date.now() / 1000);
   const rows = config.clients.map((one) => toRow(one, lastUses, now));
-  print(io, { json }, { value: rows, text: rows.map(toText).join('\n') });
+  const hosts = config.clientDocuments?.hosts ?? [];
+  const fetched = seen
+    .filter(
+      ({ clientId }) => isListedDocument(clientId, hosts) && !rows.some((row) => row.client_id === clientId),
+    )
+    .map(({ clientId, firstSeen }) => ({
+      client_id: clientId,
+      document: 'fetched' as const,
+      first_seen: formatInstant(firstSeen),
+    }));
+  const texts = [
+    ...rows.map(toText),
+    ...fetched.map((row) => `${row.client_id}  fetched document  first seen ${row.first_seen}\n`),
+  ];
+  print(io, { json }, { value: [...rows, ...fetched], text: texts.join('\n') });
 }
 
 /** When a secret last authenticated its client, in epoch seconds; undefined when that isn't known. */
 type LastUses = (clientId: string, secretId: string) => number | undefined;
 
-async function readLastUses(location: StoreConfig): Promise<LastUses> {
-  if (!(await isStoreMade(location))) return () => undefined;
-  return withStore(location, ({ documents }) => readSecretUses(documents));
+type Stored = { readonly lastUses: LastUses; readonly seen: readonly SeenClient[] };
+
+async function readStored(location: StoreConfig): Promise<Stored> {
+  if (!(await isStoreMade(location))) return { lastUses: () => undefined, seen: [] };
+  return withStore(location, async ({ documents }) => ({
+    lastUses: await readSecretUses(documents),
+    seen: await readSeenClients(documents),
+  }));
 }
 
 function toRow(client: Client, lastUses: LastUses, now: number) {
@@ -114,6 +135,7 @@ function toRow(client: Client, lastUses: LastUses, now: number) {
     grant_types: client.grantTypes,
     token_endpoint_auth_method: client.tokenEndpointAuthMethod,
     scope: client.scopes.join(' '),
+    ...(isDocumentClient(client.clientId) && { document: 'pinned' as const }),
     secrets: client.secrets.map((secret) => {
       const id = secretId(secret);
       const lastUsed = lastUses(client.clientId, id);
@@ -134,6 +156,7 @@ function toText({
   client_id,
   grant_types,
   token_endpoint_auth_method,
+  document,
   secrets,
 }: ReturnType<typeof toRow>): string {
   const grants = grant_types.length === 0 ? 'introspection only' : grant_types.join(' ');
@@ -146,7 +169,8 @@ function toText({
       `last used ${last_used ?? '-'}`,
     ].join('  '),
   );
-  return `${[`${client_id}  ${grants}  ${token_endpoint_auth_method}`, ...lines].join('\n')}\n`;
+  const pinned = document === undefined ? '' : `  ${document} document`;
+  return `${[`${client_id}  ${grants}  ${token_endpoint_auth_method}${pinned}`, ...lines].join('\n')}\n`;
 }
 
 /** Only the clients go to stdout. */
