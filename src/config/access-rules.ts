@@ -1,12 +1,13 @@
 // Who may do what, compiled when the file is read: a question costs what the person's own groups cost, however many people and
 // groups there are. About people only; a service has the scopes that its entry says.
+import { isDocumentClient } from './client-id-url.ts';
 import type { Client, Config, Resource, User } from './config.ts';
 
 /** Groups that the file doesn't define, which a person of the store may have, give nothing. */
 export type Grouped = Pick<User, 'groups'>;
 
 export interface AccessRules {
-  /** False also for a client that isn't in the file. */
+  /** False also for a client that isn't in the file, but for one by document, which can have no such rule. */
   mayUseClient(person: Grouped, client: Pick<Client, 'clientId'>): boolean;
   /** Whether the person may have tokens for this API at all. False also for an API that isn't in the file. */
   mayUseResource(person: Grouped, resource: Pick<Resource, 'resource'>): boolean;
@@ -50,7 +51,7 @@ export function createAccessRules({
   return {
     mayUseClient(person, { clientId }) {
       const rule = ofClient.get(clientId);
-      return rule !== undefined && isIn(person, rule.access);
+      return rule === undefined ? isDocumentClient(clientId) : isIn(person, rule.access);
     },
     mayUseResource(person, { resource }) {
       const rule = ofResource.get(resource);
@@ -64,8 +65,8 @@ export function createAccessRules({
     },
     groupsFor(person, { clientId }) {
       const rule = ofClient.get(clientId);
-      if (rule === undefined) return [];
-      const visible = person.groups.filter((name) => defined.has(name) && (rule.visible?.has(name) ?? true));
+      if (rule === undefined && !isDocumentClient(clientId)) return [];
+      const visible = person.groups.filter((name) => defined.has(name) && (rule?.visible?.has(name) ?? true));
       return [...new Set(visible)].toSorted();
     },
   };

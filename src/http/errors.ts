@@ -1,6 +1,7 @@
 // The one place where a failure becomes an answer: JSON for programs, a page for people, 503 for an outage, and never
 // a stack or a version.
 import type { Context, Middleware } from 'koa';
+import { DocumentUnavailable } from '../client-documents/documents.ts';
 import { PasswordQueueFull } from '../users/passwords.ts';
 import { ENDPOINTS, isPagePath } from '../config/endpoints.ts';
 import { TooManyRequests } from '../limits/limits.ts';
@@ -55,7 +56,8 @@ export function answerErrors(
       await next();
     } catch (error) {
       const answer = toAnswer(error, ctx);
-      if (answer.status >= 500) {
+      // A stranger can name a document whose host is away; its fetch has a line of its own.
+      if (answer.status >= 500 && !(error instanceof DocumentUnavailable)) {
         const route = routeName({ path: ctx.path, status: answer.status });
         log.error({ requestId: ctx.state['requestId'], route, err: error }, 'request failed');
       }
@@ -68,7 +70,11 @@ export function answerErrors(
 function toAnswer(error: unknown, ctx: Context): Answer {
   if (error instanceof Refusal) return error;
   if (isCutOff(error, ctx)) return { status: 400, error: 'invalid_request' };
-  if (error instanceof StoreUnavailable || error instanceof PasswordQueueFull) {
+  if (
+    error instanceof StoreUnavailable ||
+    error instanceof PasswordQueueFull ||
+    error instanceof DocumentUnavailable
+  ) {
     return {
       status: 503,
       error: 'temporarily_unavailable',

@@ -8,8 +8,9 @@
 import type { Client, Rate, RateLimits } from '../config/config.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, CounterStore } from '../store/store.ts';
-import { createAttempts, type LimitRefusal } from './attempts.ts';
+import { type Attempts, createAttempts, type LimitRefusal } from './attempts.ts';
 import { createCounters, orAlone, type Quota } from './counters.ts';
+import { createDocumentLimits, DOCUMENT_LIMITS, type DocumentLimits } from './document-limits.ts';
 import { createLeases, type Leases } from './leases.ts';
 import { networkOf } from './network.ts';
 import { createSecretAttempts, type SecretAttempts } from './secret-attempts.ts';
@@ -50,12 +51,13 @@ export const LIMIT_NAMES: readonly string[] = [
     ['client', 'unknown', 'failures', 'address_failures'].map((kind) => `${endpoint}.${kind}`),
   ),
   ...SIGN_IN_LIMITS,
+  ...DOCUMENT_LIMITS,
 ];
 
 /** Whose request met a limit. The client is one of the configuration. */
 export type LimitedRequest = { readonly address: string; readonly client_id?: string };
 
-export interface Limits {
+export interface Limits extends DocumentLimits {
   /** Counts one request of this address; throws TooManyRequests. */
   takeAddress(endpoint: AddressEndpoint, address: string): Promise<void>;
   /** Counts one request of a client that has authenticated, or of a public one from that address; throws TooManyRequests. */
@@ -103,9 +105,11 @@ export function createLimits(parts: LimitsParts): (rates: RateLimits) => Limits 
   const { now, onLimited } = parts;
   const counters = createCounters(parts.counters, parts.hash);
   const add = orAlone(counters.add, now);
+  const exact = createAttempts(add, now);
   const shared: Shared = {
     leases: createLeases(add, now),
-    secrets: createSecretAttempts(createAttempts(add, now), now),
+    secrets: createSecretAttempts(exact, now),
+    fetches: exact,
     // A person's password is worth guessing: where attempts can't be counted, nobody signs in.
     signIn: { counters, attempts: createAttempts(counters.add, now) },
     onLimited,
@@ -116,6 +120,7 @@ export function createLimits(parts: LimitsParts): (rates: RateLimits) => Limits 
 type Shared = Pick<LimitsParts, 'onLimited'> & {
   readonly leases: Leases;
   readonly secrets: SecretAttempts;
+  readonly fetches: Pick<Attempts, 'begin'>;
   readonly signIn: Pick<SignInAttemptsParts, 'counters' | 'attempts'>;
 };
 
@@ -127,10 +132,13 @@ function addressRateOf(endpoint: AddressEndpoint, rates: RateLimits): Rate {
   return 'address' in rate ? rate.address : rate.client;
 }
 
-function limitsOf(rates: RateLimits, { leases, secrets, signIn, onLimited }: Shared): Limits {
+const tooMany = ({ waitMs }: Pick<LimitRefusal, 'waitMs'>) =>
+  new TooManyRequests(Math.max(1, Math.ceil(waitMs / 1000)));
+
+function limitsOf(rates: RateLimits, { leases, secrets, fetches, signIn, onLimited }: Shared): Limits {
   function refuse({ name, waitMs }: LimitRefusal, request: LimitedRequest): void {
     onLimited(name, request);
-    if (!rates.dryRun) throw new TooManyRequests(Math.max(1, Math.ceil(waitMs / 1000)));
+    if (!rates.dryRun) throw tooMany({ waitMs });
   }
 
   async function take(quota: Quota, request: LimitedRequest): Promise<void> {
@@ -190,5 +198,10 @@ function limitsOf(rates: RateLimits, { leases, secrets, signIn, onLimited }: Sha
       return secrets.attempt([failuresOf(endpoint, clientId, address), perAddress], refuseRequest, compare);
     },
     takeSignInAttempt,
+    // Never as a trial: others are asked.
+    ...createDocumentLimits(fetches, (refusal, request) => {
+      onLimited(refusal.name, request);
+      throw tooMany(refusal);
+    }),
   };
 }

@@ -19,6 +19,7 @@ export const AUDIT_EVENTS = [
   'configuration_changed',
   'account_lock',
   'browser_trusted',
+  'client_document',
   'limit_reached',
   'service_started',
   'service_stopped',

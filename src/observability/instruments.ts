@@ -6,6 +6,8 @@ const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 /** Clients beyond these share one label, so that ten thousand of them don't make ten thousand series. */
 export const MAX_CLIENT_LABELS = 200;
 export const OTHER_CLIENTS = 'other';
+/** The label of all clients whose client_id is a URL. */
+export const DOCUMENT_CLIENTS = 'documents';
 
 /** What happens, as it happens. */
 export function createInstruments(registers: Registry[]) {
@@ -25,12 +27,12 @@ export function createInstruments(registers: Registry[]) {
     ]),
     tokens: counter(
       'tokens_issued_total',
-      `Successful answers of the token endpoint. Clients after the first ${MAX_CLIENT_LABELS} count as "${OTHER_CLIENTS}".`,
+      `Successful answers of the token endpoint. Clients after the first ${MAX_CLIENT_LABELS} count as "${OTHER_CLIENTS}", those whose client_id is a URL as "${DOCUMENT_CLIENTS}".`,
       ['grant_type', 'client_id'],
     ),
     accessDenied: counter(
       'access_denied_total',
-      `Requests of people whom a rule of the file keeps out. Clients after the first ${MAX_CLIENT_LABELS} count as "${OTHER_CLIENTS}".`,
+      `Requests of people whom a rule of the file keeps out. Clients after the first ${MAX_CLIENT_LABELS} count as "${OTHER_CLIENTS}", those whose client_id is a URL as "${DOCUMENT_CLIENTS}".`,
       ['client_id'],
     ),
     limits: counter(

@@ -5,6 +5,7 @@ import { AUDIT_EVENTS } from './audit.ts';
 import {
   createInstruments,
   createSnapshotGauges,
+  DOCUMENT_CLIENTS,
   MAX_CLIENT_LABELS,
   OTHER_CLIENTS,
   type Snapshot,
@@ -60,6 +61,8 @@ export function createMetrics(): Metrics {
 
   const labelledClients = new Set<string>();
   function clientLabel(clientId: string): string {
+    // Where documents of clients are fetched, anybody can publish one more.
+    if (clientId.startsWith('https://')) return DOCUMENT_CLIENTS;
     if (labelledClients.has(clientId)) return clientId;
     if (labelledClients.size >= MAX_CLIENT_LABELS) return OTHER_CLIENTS;
     labelledClients.add(clientId);

@@ -19,8 +19,12 @@ export function rememberFaults(provider: Provider): void {
 }
 
 /** Faults leave as exceptions; http/errors.ts turns them into 503, 429 or 500. */
-export function adjustAnswers(config: Pick<Config, 'issuer' | 'groups' | 'scopes'>): Middleware {
+export function adjustAnswers(
+  config: Pick<Config, 'issuer' | 'groups' | 'scopes' | 'clientDocuments'>,
+): Middleware {
   const scopes = personScopes(config);
+  // draft-ietf-oauth-client-id-metadata-document-02 §6: its own feature would fetch, and remember, by itself.
+  const documents = config.clientDocuments && { client_id_metadata_document_supported: true };
   return async function adjustAnswer(ctx, next) {
     await next();
     const fault: unknown = ctx.state['fault'];
@@ -29,7 +33,9 @@ export function adjustAnswers(config: Pick<Config, 'issuer' | 'groups' | 'scopes
     const engineCtx = ctx as unknown as EngineContext;
     const route = engineCtx['_matchedRouteName'] as string | undefined;
     if (route === undefined) return;
-    if (route === 'discovery' && ctx.status === 200) ctx.body = toDiscovery(ctx.body as Metadata, scopes);
+    if (route === 'discovery' && ctx.status === 200) {
+      ctx.body = { ...toDiscovery(ctx.body as Metadata, scopes), ...documents };
+    }
     if (callerOf(route) === 'client') {
       if (isUnauthenticated(engineCtx)) answerUnauthenticated(engineCtx);
       if (tokenErrorOf(engineCtx, errorOf(engineCtx)) === FOREIGN_GRANT) answerForeignGrant(engineCtx);

@@ -1,11 +1,10 @@
 // Which claims of a person a client and an API get: by scope (OIDC Core §5.4), in access tokens and at introspection.
 import type { AccessRules } from '../config/access-rules.ts';
 import { claimsOfScopes } from '../config/claims-of-scopes.ts';
-import type { Config } from '../config/config.ts';
+import type { Client, Config } from '../config/config.ts';
 import { isTooLong } from '../config/id-token-size.ts';
 import type { Account } from '../users/accounts.ts';
 import type { Audience, AudienceRules } from '../tokens/audience.ts';
-import type { FindClient } from './clients.ts';
 
 /** A scope and its one claim. */
 const GROUPS = 'groups';
@@ -15,7 +14,6 @@ type Values = Readonly<Record<string, unknown>>;
 export type ClaimsParts = {
   readonly config: Pick<Config, 'groups' | 'scopes'>;
   readonly audiences: Pick<AudienceRules, 'findResource'>;
-  readonly findClient: FindClient;
   readonly rules: Pick<AccessRules, 'groupsFor'>;
 };
 
@@ -30,8 +28,8 @@ export interface Claims {
    * introspection shows it as soon as they do.
    */
   inAccessToken(audience: Audience, scopes: Iterable<string>, all: Values): Values;
-  /** What introspection shows of these claims: as they are now, with what else was put into the token. */
-  now(token: TokenWithClaims, account: Account): Values;
+  /** What introspection shows of these claims: as they are now, with what else was put into the token. `client`: the token's own. */
+  now(token: TokenWithClaims, account: Account, client: Pick<Client, 'scopes'>): Values;
 }
 
 type TokenWithClaims = {
@@ -43,7 +41,7 @@ type TokenWithClaims = {
 /** What else is put into an access token (options.ts). No claim of a person has such a name. */
 const OF_SIGN_IN: ReadonlySet<string> = new Set(['auth_time', 'acr']);
 
-export function createClaims({ config, audiences, findClient, rules }: ClaimsParts): Claims {
+export function createClaims({ config, audiences, rules }: ClaimsParts): Claims {
   const byScope = claimsOfScopes(config);
   const hasGroups = GROUPS in byScope;
   const given = (scopes: Iterable<string>) => new Set([...scopes].flatMap((scope) => byScope[scope] ?? []));
@@ -71,10 +69,10 @@ export function createClaims({ config, audiences, findClient, rules }: ClaimsPar
     },
     inAccessToken: (audience, scopes, all) =>
       Object.fromEntries(wantedAt(audience, scopes).map((name) => [name, all[name] ?? null])),
-    now({ clientId, aud = [], extra = {} }, account) {
+    now({ clientId, aud = [], extra = {} }, account, { scopes }) {
       const names = Object.keys(extra).filter((name) => !OF_SIGN_IN.has(name));
       if (names.length === 0) return extra;
-      const wanted = wantedAt(aud, findClient(clientId ?? '')?.scopes ?? []);
+      const wanted = wantedAt(aud, scopes);
       const all = forClient(account, clientId);
       const current = names.map((name) => [name, wanted.includes(name) ? all[name] : undefined]);
       return { ...extra, ...Object.fromEntries(current) };

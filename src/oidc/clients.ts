@@ -4,6 +4,8 @@ import type { ClientMetadata } from 'oidc-provider';
 import type { Client } from '../config/config.ts';
 
 export type FindClient = (clientId: string) => Client | undefined;
+/** Also one that nobody registered, whose document may have to be fetched. Throws what the host answers (429, 503). */
+export type LoadClient = (clientId: string) => Promise<Client | undefined>;
 
 /** Never compared: the engine only wants to see that a confidential client has a secret. */
 const PLACEHOLDER_SECRET = 'kept-elsewhere';

@@ -89,7 +89,7 @@ export function createInteractions(engine: Engine, adapter: AdapterParts, audit:
     async find(ctx, uid) {
       const details = await detailsOf(ctx, uid);
       const clientId = details && String(details.params['client_id']);
-      const settings = clientId === undefined ? undefined : engine.findClient(clientId);
+      const settings = clientId === undefined ? undefined : await engine.loadClient(clientId);
       // A client removed meanwhile has nobody to send the person back to.
       if (details === undefined || settings === undefined) return undefined;
       engine.recentApps.remember(ctx, uid, settings.clientId);

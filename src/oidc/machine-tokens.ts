@@ -32,7 +32,7 @@ export function createMachineTokenFinder(
     if (claims === undefined || !isMachines(claims)) return undefined;
     const { jti, client_id: clientId, scope, aud, iat, exp } = claims;
     if (await revoked.has(jti)) return undefined;
-    const narrowed = scope === undefined ? undefined : stillAllowed(clientId, scope);
+    const narrowed = scope === undefined ? undefined : await stillAllowed(clientId, scope);
     return { jti, clientId, scope: narrowed, aud, iat, exp };
   };
 }

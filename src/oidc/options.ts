@@ -2,6 +2,7 @@
 import type { AccessToken, ClientCredentials, Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import type { Accounts } from '../users/accounts.ts';
 import type { Config } from '../config/config.ts';
+import { isDocumentClient } from '../config/client-id-url.ts';
 import { ENGINE_PATHS } from '../config/endpoints.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import type { Clock } from '../store/store.ts';
@@ -10,7 +11,8 @@ import type { AudienceRules } from '../tokens/audience.ts';
 import { type AdapterParts, createAdapter } from './adapter.ts';
 import type { BrowserBinding } from './browser-binding.ts';
 import type { Claims } from './claims.ts';
-import { type FindClient, toClientMetadata } from './clients.ts';
+import { type FindClient, type LoadClient, toClientMetadata } from './clients.ts';
+import { withDocumentClients } from './document-clients.ts';
 import { createCookieKeys } from './cookie-keys.ts';
 import { cookieNames } from './cookie-names.ts';
 import type { EnginePages } from './engine-pages.ts';
@@ -40,6 +42,7 @@ export type ConfigurationParts = {
   readonly audiences: AudienceRules;
   readonly claims: Claims;
   readonly findClient: FindClient;
+  readonly loadClient: LoadClient;
   readonly stillAllowed: StillAllowed;
   readonly disclose: Disclose;
   /** Undefined where the file has no such rules. */
@@ -54,14 +57,17 @@ export type ConfigurationParts = {
 
 export function createConfiguration(parts: ConfigurationParts): Configuration {
   const { config, keySet, adapter, accounts, audiences, claims, consents, enginePages, now } = parts;
-  const { findClient, stillAllowed, browsers, access } = parts;
+  const { findClient, loadClient, stillAllowed, browsers, access } = parts;
   const { issuer } = config;
   const scopePolicy = { config, audiences, findClient };
   const offlineAccess = createOfflineAccess(parts.telemetry.log);
   const checkRefresh = createRefreshCheck(scopePolicy);
 
   return {
-    adapter: (model: string) => narrowScopes(model, createAdapter(model, adapter), stillAllowed),
+    adapter(model: string) {
+      const narrowed = narrowScopes(model, createAdapter(model, adapter), stillAllowed);
+      return withDocumentClients(model, narrowed, loadClient);
+    },
     clients: config.clients.map(toClientMetadata),
     jwks: toEngineKeys(keySet),
     cookies: cookies(config),
@@ -82,9 +88,9 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
       return true;
     },
     issueRefreshToken: (_ctx, client, source) =>
-      client.grantTypeAllowed('refresh_token') && source.scopes.has('offline_access'),
-    // Without offline_access a code and its tokens end with the session.
-    expiresWithSession: (_ctx, source) => !source.scopes.has('offline_access'),
+      client.grantTypeAllowed('refresh_token') && isLasting(source, findClient),
+    // Otherwise a code and its tokens end with the session.
+    expiresWithSession: (_ctx, source) => !isLasting(source, findClient),
     // A tombstone never comes back to life, so the grant itself goes too and the next sign-in makes a new one.
     revokeGrantPolicy: () => true,
     clientBasedCORS: () => true, // http/cors.ts decides, in front of everything
@@ -126,6 +132,18 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
     features: featuresOf(parts, { ...scopePolicy, restoreScope: restoreScope(offlineAccess, access) }),
   };
 }
+
+/**
+ * Whether it outlives the session. OIDC Core §11 has offline_access for that, in requests with openid; clients by document ask for none,
+ * and say with their grant types what they need.
+ */
+function isLasting({ scopes, clientId = '' }: Scoped, findClient: FindClient): boolean {
+  if (scopes.has('offline_access')) return true;
+  const isOAuth = isDocumentClient(clientId) && !scopes.has('openid');
+  return isOAuth && findClient(clientId)?.grantTypes.includes('refresh_token') === true;
+}
+
+type Scoped = { readonly scopes: ReadonlySet<string>; readonly clientId?: string | undefined };
 
 /**
  * OIDC Core §5.4: claims of scopes are for userinfo, where an access token is issued that works there; with `resource` none

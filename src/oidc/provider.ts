@@ -4,6 +4,7 @@ import compose from 'koa-compose';
 import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { ClientDocuments } from '../client-documents/documents.ts';
 import { createAccessRules } from '../config/access-rules.ts';
 import { clientLimitOf, ENDPOINTS } from '../config/endpoints.ts';
 import { jwksMaxAge } from '../keys/timing.ts';
@@ -31,7 +32,8 @@ import {
   type SecretComparisonParts,
 } from './client-authentication.ts';
 import { type ConfigurationParts, createConfiguration } from './options.ts';
-import type { FindClient } from './clients.ts';
+import type { FindClient, LoadClient } from './clients.ts';
+import { type ClientLookup, createClientLookup } from './document-clients.ts';
 import { createEnginePages } from './engine-pages.ts';
 import { type ClientLimits, createClientLimits } from './limit-clients.ts';
 import { type AccessPolicy, createAccessPolicy } from './policies/access.ts';
@@ -59,6 +61,7 @@ export type EngineParts = Omit<
   | 'enginePages'
   | 'takeBeforeUse'
   | 'findClient'
+  | 'loadClient'
   | 'stillAllowed'
   | 'disclose'
   | 'browsers'
@@ -66,6 +69,8 @@ export type EngineParts = Omit<
 > & {
   readonly pages: Pages;
   readonly revoked: RevokedTokens;
+  /** Undefined where no documents of clients are fetched. */
+  readonly documents?: ClientDocuments | undefined;
   readonly limits: Limits;
   readonly verifySlow: SecretComparisonParts['verifySlow'];
   readonly onSecretUsed?: SecretComparisonParts['onSecretUsed'];
@@ -79,6 +84,7 @@ export type Engine = {
   /** For how many seconds a JWKS answer may be kept. */
   readonly jwksMaxAge: () => number;
   readonly findClient: FindClient;
+  readonly loadClient: LoadClient;
   readonly browsers: BrowserBinding;
   readonly consents: RememberedConsents;
   readonly access: AccessPolicy | undefined;
@@ -91,22 +97,18 @@ export type Engine = {
 
 /** Throws when the new instance can't sign what it verifies or would publish a private key. */
 export async function createEngine(parts: EngineParts): Promise<Engine> {
-  const { config, keySet, now, limits, revoked, maySign, verifySlow, onSecretUsed, telemetry } = parts;
-  const { adapter, pages } = parts;
+  const { config, keySet, limits, revoked, telemetry, adapter, pages } = parts;
   const { issuer } = config;
-  const { audit, log, metrics } = telemetry;
+  const { audit, log } = telemetry;
   const audiences = createAudienceRules(issuer, config.resources, config.lifetimes.accessToken);
-  const signer = createAccessTokens(issuer, keySet, now);
-  await assertSignsAndVerifies(signer, keySet, now);
-  // An ID token is only ever signed after an access token, in the same request: this guards both.
-  const tokens = signOnlyWhile(maySign, measuredSigning(signer, metrics));
+  const tokens = await createTokens(parts);
 
-  const clients = new Map(config.clients.map((client) => [client.clientId, client]));
-  const findClient = (clientId: string) => clients.get(clientId);
-  const secrets = createSecretComparison({ findClient, limits, now, verifySlow, onSecretUsed });
+  const lookup = createClientLookup(config.clients, parts.documents);
+  const { find: findClient, load: loadClient } = lookup;
+  const secrets = createSecretComparison({ ...parts, findClient });
 
-  const ofPeople = policiesOfPeople(parts, audiences, findClient);
-  const stillAllowed = createStillAllowed(findClient);
+  const ofPeople = policiesOfPeople(parts, audiences, loadClient);
+  const stillAllowed = createStillAllowed(loadClient);
   const findMachineToken = createMachineTokenFinder(tokens, revoked, stillAllowed);
   const consents = createRememberedConsents({
     ...adapter,
@@ -119,7 +121,8 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
 
   const clientLimits = createClientLimits(limits);
   const { takeBeforeUse } = clientLimits;
-  const made = { ...ofPeople, audiences, findClient, stillAllowed, browsers, consents, enginePages };
+  const clients = { findClient, loadClient, stillAllowed };
+  const made = { ...ofPeople, ...clients, audiences, browsers, consents, enginePages };
   const configuration = createConfiguration({ ...parts, ...made, takeBeforeUse });
   const findDefault = createFindDefault(audiences);
   const provider = new PosternProvider(issuer, configuration, {
@@ -132,14 +135,15 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
       const client = findClient(clientId);
       return client && findDefault({ client, resource, isForPerson: true }).join(' ');
     },
-    ...clientHooks(findClient, secrets, clientLimits),
+    ...clientHooks(lookup, secrets, clientLimits),
   });
   rememberFaults(provider);
   logEvents(provider, log);
   recordEvents(provider, audit, adapter.records.afterwards);
 
   const handle = compose([
-    keepGrants(maySign),
+    lookup.prepare,
+    keepGrants(parts.maySign),
     clientLimits.countAnswers,
     adjustAnswers(config),
     signOutAtOnce(enginePages, adapter, audit),
@@ -150,6 +154,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     tokens,
     jwksMaxAge: () => jwksMaxAge(keySet, config.signingKeys, adapter.clock.now()),
     findClient,
+    loadClient,
     browsers,
     consents,
     access: ofPeople.access,
@@ -162,21 +167,28 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   };
 }
 
+async function createTokens({ config, keySet, now, maySign, telemetry }: EngineParts): Promise<AccessTokens> {
+  const signer = createAccessTokens(config.issuer, keySet, now);
+  await assertSignsAndVerifies(signer, keySet, now);
+  // An ID token is only ever signed after an access token, in the same request: this guards both.
+  return signOnlyWhile(maySign, measuredSigning(signer, telemetry.metrics));
+}
+
 /** Which claims of people apps and APIs get, who may use which, and who may introspect. */
 function policiesOfPeople(
   { config, accounts, telemetry: { audit } }: EngineParts,
   audiences: AudienceRules,
-  findClient: FindClient,
+  loadClient: LoadClient,
 ) {
   const rules = createAccessRules(config);
   const findLive: Accounts['findLive'] = (id, issued) => accounts.findLive(id, issued);
-  const claims = createClaims({ config, audiences, findClient, rules });
+  const claims = createClaims({ config, audiences, rules });
   const access = createAccessPolicy({ config, rules, audiences, audit });
   return {
     findLive,
     claims,
     access,
-    disclose: createDisclose({ audiences, claims, findClient, findLive, access }),
+    disclose: createDisclose({ audiences, claims, loadClient, findLive, access }),
   };
 }
 
@@ -204,7 +216,7 @@ function createFastAnswers(
 
 /** What the engine's client does when it says who it is, and before its code or token is used up. */
 function clientHooks(
-  findClient: FindClient,
+  { find: findClient, isPublic }: ClientLookup,
   secrets: SecretComparison,
   { admit, takeBeforeUse }: ClientLimits,
 ): Pick<SeamParts, 'isPublicClient' | 'compareClientSecret' | 'admitPublicClient' | 'takeBeforeUse'> {
@@ -214,7 +226,7 @@ function clientHooks(
   }
 
   return {
-    isPublicClient: (clientId) => findClient(clientId)?.tokenEndpointAuthMethod === 'none',
+    isPublicClient: isPublic,
     async compareClientSecret(ctx, clientId, secret) {
       const isRight = await secrets.compare(requestOf(ctx), clientId, secret);
       if (isRight) await admitClient(ctx, clientId);

@@ -8,6 +8,8 @@ import type { Passwords } from '../users/passwords.ts';
 import { createPeople } from '../users/people.ts';
 import { createTrustLinks } from '../users/trust-links.ts';
 import { type CountAttempt, createSignIn } from '../users/sign-in.ts';
+import { type ClientDocuments, createClientDocuments } from '../client-documents/documents.ts';
+import { vetClientDocument } from '../client-documents/vet.ts';
 import type { Config, RateLimits } from '../config/config.ts';
 import type { VerifySlow } from '../oidc/client-authentication.ts';
 import { createEngine } from '../oidc/provider.ts';
@@ -21,6 +23,7 @@ import { interactionRoutes } from '../interaction/routes.ts';
 import { createShow } from '../interaction/show.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import type { Limits } from '../limits/limits.ts';
+import type { Outgoing } from '../outgoing/guard.ts';
 import type { Views } from '../views/views.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, Store, StoredRecord } from '../store/store.ts';
@@ -40,6 +43,8 @@ export type SharedServices = {
   /** Compares a client secret with an argon2id hash. */
   readonly verifySlow: VerifySlow;
   readonly uses: SecretUses;
+  /** What asks other hosts, by the settings of a configuration. */
+  readonly outgoingOf: (config: Config) => Outgoing;
   readonly maySign: () => boolean;
   /** Seconds; never shortened while running, because older tokens may live that long. */
   readonly tombstoneSeconds: (config: Config) => number;
@@ -75,6 +80,7 @@ export async function createApplication(
     pages,
     now,
     revoked: createRevokedTokens(records, hash, now),
+    documents: documentsOf(config, shared, limits),
     limits,
     telemetry,
     verifySlow: shared.verifySlow,
@@ -125,6 +131,27 @@ function usersOf(
   const countAttempt: CountAttempt = (attempt) => limits.takeSignInAttempt(attempt);
   const signIn = createSignIn({ accounts, people, passwords, trustedBrowsers, countAttempt, now });
   return { accounts, trustedBrowsers, signIn };
+}
+
+/** Undefined where none are fetched. The store itself: what is fetched belongs to no request. */
+function documentsOf(config: Config, shared: SharedServices, limits: Limits): ClientDocuments | undefined {
+  const { clientDocuments } = config;
+  const { store, hash, telemetry } = shared;
+  if (clientDocuments === undefined) return undefined;
+  const { hosts, scope } = clientDocuments;
+  return createClientDocuments({
+    hosts,
+    vet: (document) => vetClientDocument(document, scope),
+    outgoing: shared.outgoingOf(config),
+    records: store.records,
+    clock: store.clock,
+    hash,
+    limits,
+    audit: telemetry.audit,
+    log: telemetry.log,
+    onDamaged: reportDamaged(telemetry),
+    tokenSeconds: shared.tombstoneSeconds(config),
+  });
 }
 
 /** One request may read the same record several times. */

@@ -10,6 +10,8 @@ import { createTryOut } from '../http/try-out.ts';
 import { changeKeySettings, openKeys, type OpenKeys } from '../keys/open-keys.ts';
 import { createRotation, type Timer } from '../keys/rotation.ts';
 import { LIMIT_NAMES } from '../limits/limits.ts';
+import { createOutgoing, type Outgoing } from '../outgoing/guard.ts';
+import { isLoopbackUrl } from '../config/uri.ts';
 import { createReportedLimits } from '../limits/report.ts';
 import { toText } from '../observability/metrics.ts';
 import { silentTelemetry, type Telemetry } from '../observability/telemetry.ts';
@@ -36,6 +38,8 @@ export type ServerOptions = {
   readonly now?: Clock;
   /** Instead of the one that the configuration names; the server closes it. */
   readonly store?: Store;
+  /** Instead of the one that asks other hosts. */
+  readonly outgoing?: Outgoing;
   /** When the rotation job looks at the ring. */
   readonly rotationTimer?: Timer;
 };
@@ -220,9 +224,14 @@ function createSharedServices(parts: Parts, maySign: () => boolean): SharedServi
     verifySlow: rememberProven((phc, secret) => passwords.verify(phc, secret, 'client secret')),
     limitsOf: createReportedLimits({ counters: store.counters, hash, now, telemetry }),
     uses: createSecretUses(store.documents, now),
+    outgoingOf: (config) => parts.outgoing ?? outgoingOf(config),
     maySign,
     tombstoneSeconds: createTombstoneSeconds(),
   };
+}
+
+function outgoingOf({ issuer, outgoing: { internalHosts } }: Config): Outgoing {
+  return createOutgoing({ internalHosts, issuerIsLoopback: isLoopbackUrl(issuer) });
 }
 
 function openViews(config: Config, { log }: Telemetry): Views {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Timer } from '../../src/keys/rotation.ts';
+import type { Outgoing } from '../../src/outgoing/guard.ts';
 import { createServer, type Server } from '../../src/server/server.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -45,6 +46,8 @@ export type WorldOptions = {
   readonly hasOwnKeys?: boolean;
   /** What the service gets in the place of its store. */
   readonly handStore?: (store: Store) => Store;
+  /** What the service gets in the place of what asks other hosts. */
+  readonly outgoing?: Outgoing;
   /** Merged over the file, key by key. */
   readonly config?: Readonly<Record<string, unknown>>;
 };
@@ -147,6 +150,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld>
       telemetry: recorded.telemetry,
       store: options.handStore?.(openedStore) ?? openedStore,
       now,
+      ...(options.outgoing && { outgoing: options.outgoing }),
       ...(options.rotationTimer && { rotationTimer: options.rotationTimer }),
     },
   );

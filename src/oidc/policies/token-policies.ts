@@ -2,7 +2,7 @@
 import { errors, type Client as EngineClient, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Accounts } from '../../users/accounts.ts';
 import type { Claims } from '../claims.ts';
-import type { FindClient } from '../clients.ts';
+import type { LoadClient } from '../clients.ts';
 import type { ClientLimits } from '../limit-clients.ts';
 import type { AccessPolicy, Decision } from './access.ts';
 import type { RememberedConsents } from './remembered-consents.ts';
@@ -26,7 +26,7 @@ type PolicedToken = TokenOfPerson & {
 export type TokenPolicyParts = {
   readonly audiences: AudienceRules;
   readonly claims: Pick<Claims, 'now'>;
-  readonly findClient: FindClient;
+  readonly loadClient: LoadClient;
   readonly findLive: Accounts['findLive'];
   /** Undefined where the file has no such rules. */
   readonly access: Pick<AccessPolicy, 'decide'> | undefined;
@@ -46,18 +46,14 @@ export type Disclose = (
 ) => Promise<Disclosed | undefined>;
 
 export function createDisclose(parts: TokenPolicyParts): Disclose {
-  const { audiences, claims, findClient, findLive, access } = parts;
+  const { audiences, claims, loadClient, findLive, access } = parts;
   const apisOf = (aud: PolicedToken['aud']) => [aud ?? []].flat().map(audiences.findResource);
 
-  /**
-   * The caller's own tokens, and access tokens for an API that lists it; of clients and APIs that are still there, which the engine
-   * doesn't ask again.
-   */
+  /** The caller's own tokens, and access tokens for an API that lists it; of APIs that are still there, which the engine doesn't ask. */
   function maySee(caller: string, { kind, clientId, aud }: PolicedToken): boolean {
     if (aud !== undefined && !audiences.isKnown(aud)) return false;
     const isListed = () => apisOf(aud).some((api) => api?.introspectionClients.includes(caller));
-    if (clientId !== caller && (kind === 'RefreshToken' || !isListed())) return false;
-    return clientId !== undefined && findClient(clientId) !== undefined;
+    return clientId === caller || (kind !== 'RefreshToken' && isListed());
   }
 
   /** Whether the person allowed it, or the API that asks is configured to see it. */
@@ -70,13 +66,15 @@ export function createDisclose(parts: TokenPolicyParts): Disclose {
 
   return async function disclose(caller, token, grant) {
     if (!maySee(caller, token)) return undefined;
+    const client = await loadClient(token.clientId ?? '');
+    if (client === undefined) return undefined;
     if (token.accountId === undefined) return {};
     const account = await findLive(token.accountId, issuedWithGrant(grant, token));
     if (account === undefined) return undefined;
     if (access !== undefined && !isLeft(token, access.decide(account, token))) return undefined;
     // RFC 7662 §2.2
     const name = maySeeName(caller, token) ? { username: account.username } : {};
-    return { ...claims.now(token, account), ...name };
+    return { ...claims.now(token, account, client), ...name };
   };
 }
 

@@ -1,0 +1,43 @@
+// Asks the host of a client for its document, and says what the answer means.
+import type { Client } from '../config/config.ts';
+import { type Outgoing, type OutgoingFault, OutgoingRefused } from '../outgoing/guard.ts';
+import { believedFor } from './believed-for.ts';
+import { type ClientDocument, MOST_DOCUMENT_BYTES, type VettedDocument } from './vet.ts';
+
+export type FetchedDocument =
+  | { readonly client: Client; readonly document: ClientDocument; readonly believedSeconds: number }
+  /** There is none, or not one that is taken. */
+  | { readonly refused: string }
+  /** Its host didn't say: it may in a moment. */
+  | { readonly failed: string };
+
+export type FetchDocumentParts = {
+  readonly outgoing: Outgoing;
+  readonly vet: (document: ClientDocument) => VettedDocument;
+  /** Milliseconds. */
+  readonly now: () => number;
+};
+
+/** Where nothing may be asked, or what came may not be read. */
+const REFUSALS: ReadonlySet<OutgoingFault> = new Set<OutgoingFault>(['address', 'url', 'size', 'encoding']);
+const isFailure = (status: number) => status >= 500 || status === 408 || status === 429;
+
+export async function fetchDocument(parts: FetchDocumentParts, clientId: string): Promise<FetchedDocument> {
+  try {
+    return await ask(parts, clientId);
+  } catch (error) {
+    if (!(error instanceof OutgoingRefused)) throw error;
+    return REFUSALS.has(error.reason) ? { refused: error.message } : { failed: error.message };
+  }
+}
+
+async function ask({ outgoing, vet, now }: FetchDocumentParts, clientId: string): Promise<FetchedDocument> {
+  const options = { maxBytes: MOST_DOCUMENT_BYTES, accept: 'application/json' };
+  const { status, headers, body } = await outgoing.get(clientId, options);
+  if (isFailure(status)) return { failed: `its host answered ${status}` };
+  if (status !== 200) return { refused: `its host answered ${status}` };
+  const document = { clientId, contentType: headers['content-type'], body };
+  const vetted = vet(document);
+  if ('refused' in vetted) return vetted;
+  return { client: vetted.client, document, believedSeconds: believedFor(headers, now()) };
+}

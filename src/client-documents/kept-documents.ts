@@ -1,0 +1,96 @@
+// The documents that were taken, in the store, so that a process that never saw a client knows it. A process's own copies are
+// only a cache, for as long as a document is believed.
+import type { Client } from '../config/config.ts';
+import { FORM_VERSION, readForm } from '../store/form.ts';
+import type { KeyedHash } from '../store/keyed-hash.ts';
+import type { RecordStore, StoreClock, StoredRecord } from '../store/store.ts';
+import { setBounded } from './bounded.ts';
+import type { ClientDocument, VettedDocument } from './vet.ts';
+
+const KIND = 'ClientDocument';
+/** For how long it may still be used when it isn't believed any more, while its host doesn't answer. */
+export const GRACE_MS = 24 * 60 * 60 * 1000;
+
+export type KeptDocument = {
+  readonly client: Client;
+  readonly document: ClientDocument;
+  /** In milliseconds, by the clock of the store. */
+  readonly believedUntil: number;
+  /** A token was issued to the client. */
+  readonly isUsed: boolean;
+};
+
+/** As it stands in the store, with the version of its form. */
+type Stored = Pick<ClientDocument, 'contentType'> &
+  Pick<KeptDocument, 'believedUntil' | 'isUsed'> & { readonly body: string };
+
+export type KeptDocumentsParts = {
+  /** The store itself: what is fetched belongs to no request. */
+  readonly records: RecordStore;
+  readonly clock: StoreClock;
+  readonly hash: KeyedHash;
+  readonly vet: (document: ClientDocument) => VettedDocument;
+  readonly onDamaged: (kind: string, record: StoredRecord) => void;
+  /** How long a token that was issued to such a client may live. */
+  readonly tokenSeconds: number;
+};
+
+/** Each but `believed` throws StoreUnavailable. */
+export interface KeptDocuments {
+  /** Without asking the store. */
+  believed(clientId: string): KeptDocument | undefined;
+  find(clientId: string): Promise<KeptDocument | undefined>;
+  save(kept: KeptDocument): Promise<void>;
+  remove(clientId: string): Promise<void>;
+}
+
+export function createKeptDocuments(parts: KeptDocumentsParts): KeptDocuments {
+  const { records, clock, vet } = parts;
+  const copies = new Map<string, KeptDocument>();
+  const keyOf = (clientId: string) => parts.hash(`client document:${clientId}`);
+
+  async function read(clientId: string): Promise<KeptDocument | undefined> {
+    const record = await records.find(KIND, keyOf(clientId));
+    const form = record && readForm(record.payload, "a client's document");
+    if (record !== undefined && form === undefined) parts.onDamaged(KIND, record);
+    if (form === undefined) return undefined;
+    const { body, contentType, believedUntil, isUsed } = form as Stored;
+    const document = { clientId, contentType, body: Buffer.from(body) };
+    // Again: the configuration may have changed.
+    const vetted = vet(document);
+    return 'client' in vetted ? { client: vetted.client, document, believedUntil, isUsed } : undefined;
+  }
+
+  function believed(clientId: string): KeptDocument | undefined {
+    const copy = copies.get(clientId);
+    return copy !== undefined && clock.now() < copy.believedUntil ? copy : undefined;
+  }
+
+  return {
+    believed,
+    async find(clientId) {
+      const kept = believed(clientId) ?? (await read(clientId));
+      if (kept === undefined) copies.delete(clientId);
+      else setBounded(copies, clientId, kept);
+      return kept;
+    },
+    async save(kept) {
+      const { document, believedUntil, isUsed } = kept;
+      const { clientId, contentType, body } = document;
+      // It was vetted, so it is UTF-8.
+      const stored: Stored = { body: Buffer.from(body).toString(), contentType, believedUntil, isUsed };
+      const graceSeconds = Math.ceil((believedUntil + GRACE_MS - clock.now()) / 1000);
+      await records.save({
+        kind: KIND,
+        key: keyOf(clientId),
+        payload: JSON.stringify({ ...stored, v: FORM_VERSION }),
+        ttlSeconds: Math.max(1, graceSeconds, isUsed ? parts.tokenSeconds : 0),
+      });
+      setBounded(copies, clientId, kept);
+    },
+    async remove(clientId) {
+      copies.delete(clientId);
+      await records.destroy(KIND, keyOf(clientId));
+    },
+  };
+}

@@ -1,0 +1,505 @@
+import { decodeJwt } from 'jose';
+import { describe, expect, it } from 'vitest';
+import { createTurns } from '../attack/attacker.ts';
+import { Browser } from '../world/browser.ts';
+import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
+import { DocumentHost } from '../world/document-host.ts';
+import { eachStore, useWorld } from '../world/each-store.ts';
+import {
+  AUTHORIZATION_REQUEST,
+  basic,
+  finishPages,
+  get,
+  introspect,
+  post,
+  userinfo,
+  VERIFIER,
+} from '../world/flows.ts';
+import { API, type OpenWorld, OTHER_API, PEOPLE, worldClients } from '../world/world.ts';
+
+const SCOPE = 'openid offline_access profile reports.read';
+const CONFIG = {
+  client_documents: { hosts: ['docs.example', 'one.example/only.json'], scope: SCOPE },
+  lifetimes: { access_token: '1h' },
+  resources: [
+    {
+      resource: API,
+      scopes: ['reports.read', 'reports.write'],
+      default_scopes: ['reports.read'],
+      introspection_clients: ['rs1'],
+    },
+    { resource: OTHER_API, scopes: ['other.read'] },
+  ],
+};
+const CALLBACK = 'https://docs.example/cb';
+
+type Fields = Readonly<Record<string, string>>;
+
+function authorizeUrl(world: OpenWorld, clientId: string, parameters: Fields = {}): string {
+  const { scope: _scope, nonce: _nonce, ...request } = AUTHORIZATION_REQUEST;
+  const all = { ...request, client_id: clientId, redirect_uri: CALLBACK, resource: API, ...parameters };
+  const query = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ''));
+  return `${world.issuer}/oauth/authorize?${new URLSearchParams(query).toString()}`;
+}
+
+const open = (world: OpenWorld, clientId: string, parameters: Fields = {}) =>
+  new Browser(world.issuer, world.base).open(authorizeUrl(world, clientId, parameters));
+
+/** The code of a sign-in as alice, who allows what is asked. */
+async function codeFor(world: OpenWorld, clientId: string, parameters: Fields = {}): Promise<string> {
+  const browser = new Browser(world.issuer, world.base);
+  const first = await browser.open(authorizeUrl(world, clientId, parameters));
+  const page = await finishPages(browser, first, 'alice');
+  return new URL(page.url).searchParams.get('code') ?? `no code: ${page.status} ${page.url} ${page.text}`;
+}
+
+const redeem = (world: OpenWorld, clientId: string, code: string) =>
+  post(world, '/oauth/token', {
+    grant_type: 'authorization_code',
+    client_id: clientId,
+    code,
+    redirect_uri: CALLBACK,
+    code_verifier: VERIFIER,
+    resource: API,
+  });
+
+async function tokensFor(world: OpenWorld, clientId: string, parameters: Fields = {}) {
+  return (await redeem(world, clientId, await codeFor(world, clientId, parameters))).body as Record<
+    string,
+    string
+  >;
+}
+
+const refresh = (world: OpenWorld, clientId: string, token = '') =>
+  post(world, '/oauth/token', { grant_type: 'refresh_token', client_id: clientId, refresh_token: token });
+
+/** As a process that never saw a client: nothing but the store is left. */
+const freshProcess = (world: OpenWorld) => world.reload(CONFIG);
+
+const host = new DocumentHost();
+let number = 0;
+/** A document that no other test knows. */
+function published(members?: Readonly<Record<string, unknown>>, headers?: Readonly<Record<string, string>>) {
+  number += 1;
+  const url = `https://docs.example/${number}/client.json`;
+  host.publish(url, members, headers);
+  return url;
+}
+
+eachStore(
+  'a client whose document is fetched',
+  (world) => {
+    it('MC-36: signs in without a scope and with a resource, and refreshes without openid', async () => {
+      const client = published();
+      const tokens = await tokensFor(world(), client);
+      expect(tokens).toMatchObject({ scope: 'reports.read', refresh_token: expect.any(String) });
+      expect(tokens['id_token']).toBeUndefined();
+      expect(decodeJwt(tokens['access_token'] ?? '')).toMatchObject({ aud: API, client_id: client });
+      const renewed = await refresh(world(), client, tokens['refresh_token']);
+      expect(renewed.body).toMatchObject({ scope: 'reports.read', refresh_token: expect.any(String) });
+      expect((await userinfo(world(), String(renewed.body['access_token']))).status).toBeGreaterThanOrEqual(
+        401,
+      );
+      const replayed = await refresh(world(), client, tokens['refresh_token']);
+      expect(replayed.body['error']).toBe('invalid_grant');
+      const after = await refresh(world(), client, String(renewed.body['refresh_token']));
+      expect(after.body['error']).toBe('invalid_grant');
+      expect(host.timesAsked(client)).toBe(1);
+    });
+
+    it('MC-36: gets no refresh token where the document has no refresh_token, or with openid alone', async () => {
+      const plain = published({ grant_types: ['authorization_code'] });
+      expect((await tokensFor(world(), plain))['refresh_token']).toBeUndefined();
+      const client = published();
+      const tokens = await tokensFor(world(), client, { scope: 'openid reports.read' });
+      expect(tokens['refresh_token']).toBeUndefined();
+    });
+
+    it('is known to a process that never saw it, at each endpoint, and asked for once', async () => {
+      const client = published();
+      const tokens = await tokensFor(world(), client);
+      await freshProcess(world());
+      expect(await introspect(world(), tokens['access_token'] ?? '')).toMatchObject({
+        active: true,
+        client_id: client,
+      });
+      await freshProcess(world());
+      const renewed = await refresh(world(), client, tokens['refresh_token']);
+      expect(renewed.status).toBe(200);
+      await freshProcess(world());
+      const revoked = await post(world(), '/oauth/revoke', {
+        client_id: client,
+        token: String(renewed.body['refresh_token']),
+      });
+      expect(revoked.status).toBe(200);
+      expect(await introspect(world(), String(renewed.body['access_token']))).toEqual({ active: false });
+      expect(host.timesAsked(client)).toBe(1);
+    });
+
+    it('goes through sign-in, consent and userinfo, each on a process that never saw it', async () => {
+      const client = published();
+      const browser = new Browser(world().issuer, world().base);
+      const url = authorizeUrl(world(), client, { scope: 'openid profile', resource: '' });
+      let page = await browser.open(url);
+      await freshProcess(world());
+      page = await browser.submit(page, '/login', { username: 'alice', password: 'alice-password-1' });
+      await freshProcess(world());
+      page = await browser.submit(page, '/consent');
+      const code = new URL(page.url).searchParams.get('code') ?? page.text;
+      await freshProcess(world());
+      const { body } = await post(world(), '/oauth/token', {
+        grant_type: 'authorization_code',
+        client_id: client,
+        code,
+        redirect_uri: CALLBACK,
+        code_verifier: VERIFIER,
+      });
+      await freshProcess(world());
+      const answer = await userinfo(world(), String(body['access_token']));
+      expect([answer.status, answer.body['sub']]).toEqual([200, PEOPLE.alice]);
+      expect(host.timesAsked(client)).toBe(1);
+    });
+  },
+  { config: CONFIG, outgoing: host },
+);
+
+const errorPage = async (world: OpenWorld, clientId: string) => {
+  const { status, headers, url } = await open(world, clientId);
+  const leaves = url.startsWith(world.issuer) ? undefined : url;
+  return [status, headers.get('retry-after') === null ? undefined : 'Retry-After', leaves];
+};
+
+const REFUSED = [400, undefined, undefined];
+const AWAY = [503, 'Retry-After', undefined];
+
+describe('which documents are fetched', () => {
+  const world = useWorld({ config: CONFIG, outgoing: host });
+  const withoutIt = useWorld({ outgoing: host });
+
+  it('MC-09: those of listed hosts on their one port, and documents that are listed themselves', async () => {
+    const before = host.asked.length;
+    const strangers = [
+      'https://docs.example.evil.example/c',
+      'https://evildocs.example/c',
+      'https://sub.docs.example/c',
+      'https://docs.example./c',
+      'https://docs.example:22/c',
+      'https://docs.example:6379/c',
+      'https://docs.example:8443/c',
+      'https://docs.example:443/c',
+      'HTTPS://docs.example/c',
+      'https://one.example/other.json',
+      'https://one.example/only.json?x',
+    ];
+    const unknown = await open(world(), 'nobody');
+    const shown = ({ text }: { text: string }) =>
+      text.replaceAll(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, 'id');
+    for (const url of strangers) {
+      host.publish(url);
+      const page = await open(world(), url);
+      expect([url, page.status, shown(page)]).toEqual([url, 400, shown(unknown)]);
+    }
+    expect(host.asked.length).toBe(before);
+    host.publish('https://one.example/only.json');
+    expect(await errorPage(world(), 'https://one.example/only.json')).toEqual([200, undefined, undefined]);
+  });
+
+  it('MC-09: none where the file has no client_documents; discovery says which', async () => {
+    const url = published();
+    const before = host.asked.length;
+    expect(await errorPage(withoutIt(), url)).toEqual(REFUSED);
+    expect(host.asked.length).toBe(before);
+    const supported = async (one: OpenWorld) =>
+      (await get(one, '/.well-known/openid-configuration')).body['client_id_metadata_document_supported'];
+    expect([await supported(world()), await supported(withoutIt())]).toEqual([true, undefined]);
+  });
+
+  it('only where a sign-in begins: no other endpoint asks for what is unknown', async () => {
+    const url = published();
+    const fields = { client_id: url, token: 'x', code: 'x', refresh_token: 'x', redirect_uri: CALLBACK };
+    for (const grant of ['authorization_code', 'refresh_token']) {
+      const { status, body } = await post(world(), '/oauth/token', { ...fields, grant_type: grant });
+      expect([status, body['error']]).toEqual([401, 'invalid_client']);
+    }
+    await post(world(), '/oauth/introspect', fields);
+    expect((await post(world(), '/oauth/revoke', fields)).status).toBe(200);
+    await get(world(), `/oauth/logout?client_id=${encodeURIComponent(url)}`);
+    expect(host.timesAsked(url)).toBe(0);
+  });
+
+  it('takes a client of the file before a document', async () => {
+    const url = published();
+    await world().reload({
+      ...CONFIG,
+      clients: [
+        ...worldClients(),
+        {
+          client_id: url,
+          token_endpoint_auth_method: 'none',
+          redirect_uris: [CALLBACK],
+          scope: 'openid reports.read',
+        },
+      ],
+    });
+    expect(await errorPage(world(), url)).toEqual([200, undefined, undefined]);
+    expect(host.timesAsked(url)).toBe(0);
+    await world().reload(CONFIG);
+  });
+});
+
+describe('how long a document is believed', () => {
+  standingClock();
+  const turns = createTurns();
+  const world = useWorld({ config: CONFIG, outgoing: host, rotationTimer: turns.timer });
+  /** The keys are looked at, too: without that nothing is signed. */
+  async function pass(seconds: number): Promise<void> {
+    moveClock(seconds);
+    await turns.turn();
+  }
+  const opened = async (url: string) => {
+    const pages = await Promise.all(Array.from({ length: 20 }, () => open(world(), url)));
+    return pages.filter(({ status }) => status === 200).length;
+  };
+
+  it('MC-28: as long as its headers say, between five minutes and a day, by one fetch', async () => {
+    const inTwoHours = () => new Date(Date.now() + 2 * HOUR * 1000).toUTCString();
+    const cases: readonly (readonly [() => Readonly<Record<string, string>>, number])[] = [
+      [() => ({ 'cache-control': 'max-age=3600' }), HOUR],
+      [() => ({ 'cache-control': 'public, max-age=3600', age: '600' }), HOUR - 600],
+      [() => ({ 'cache-control': 'max-age=99999999' }), DAY],
+      [() => ({ 'cache-control': 'no-store, max-age=3600' }), 5 * MINUTE],
+      [() => ({}), 5 * MINUTE],
+      [() => ({ expires: 'Thu, 01 Jan 1970 00:00:00 GMT' }), 5 * MINUTE],
+      [() => ({ expires: inTwoHours() }), 2 * HOUR],
+    ];
+    for (const [headersNow, seconds] of cases) {
+      const headers = headersNow();
+      const url = published({}, headers);
+      expect([headers, await opened(url), host.timesAsked(url)]).toEqual([headers, 20, 1]);
+      // An HTTP date has whole seconds.
+      await pass(seconds - 2);
+      expect([headers, await opened(url), host.timesAsked(url)]).toEqual([headers, 20, 1]);
+      // More than a minute, too: first fetches are few in each.
+      await pass(3);
+      expect([headers, await opened(url), host.timesAsked(url)]).toEqual([headers, 20, 2]);
+    }
+  });
+
+  it('MC-28: a redirect URI that was removed stops working then; three spellings are three clients', async () => {
+    await pass(DAY);
+    const url = published();
+    expect((await open(world(), url)).status).toBe(200);
+    host.publish(url, { redirect_uris: ['https://docs.example/new'] });
+    expect((await open(world(), url)).status).toBe(200);
+    await pass(5 * MINUTE + 1);
+    expect(await errorPage(world(), url)).toEqual(REFUSED);
+    for (const path of ['c', 'C', '%63']) {
+      host.publish(`https://docs.example/${path}`);
+      expect((await open(world(), `https://docs.example/${path}`)).status).toBe(200);
+      expect(host.timesAsked(`https://docs.example/${path}`)).toBe(1);
+    }
+  });
+
+  it('MC-15: a refusal is remembered for a minute', async () => {
+    await pass(MINUTE);
+    const url = published({ client_id: 'https://docs.example/other' });
+    for (let count = 0; count < 3; count += 1) expect(await errorPage(world(), url)).toEqual(REFUSED);
+    host.publish(url);
+    await pass(59);
+    expect(await errorPage(world(), url)).toEqual(REFUSED);
+    expect(host.timesAsked(url)).toBe(1);
+    await pass(2);
+    expect((await open(world(), url)).status).toBe(200);
+  });
+
+  it('a host that is away is a 503 with Retry-After, and nothing is used up', async () => {
+    await pass(MINUTE);
+    for (const answer of [undefined, { status: 500 }, { status: 503 }, { status: 429 }]) {
+      await pass(MINUTE);
+      const url = published();
+      if (answer === undefined) host.fail(url);
+      else host.answer(url, answer);
+      expect(await errorPage(world(), url)).toEqual(AWAY);
+      expect(await errorPage(world(), url)).toEqual(AWAY);
+      expect(host.timesAsked(url)).toBe(1);
+      host.publish(url);
+      await pass(31);
+      expect((await open(world(), url)).status).toBe(200);
+    }
+  });
+
+  it('what came of it goes on for a day while its host is away, a new authorization does not', async () => {
+    await pass(MINUTE);
+    const url = published();
+    const { access_token: accessToken = '', ...tokens } = await tokensFor(world(), url);
+    host.fail(url);
+    await pass(5 * MINUTE + 1);
+    expect(await errorPage(world(), url)).toEqual(AWAY);
+    expect(await introspect(world(), accessToken)).toMatchObject({ active: true });
+    await freshProcess(world());
+    let { body } = await refresh(world(), url, tokens['refresh_token']);
+    await pass(DAY - 10 * MINUTE);
+    ({ body } = await refresh(world(), url, String(body['refresh_token'])));
+    const living = String(body['access_token']);
+    expect(living).toMatch(/^eyJ/);
+    await pass(11 * MINUTE);
+    await freshProcess(world());
+    for (const _ of ['twice', 'and nothing is used up']) {
+      const late = await refresh(world(), url, String(body['refresh_token']));
+      expect([late.status, late.headers.has('retry-after')]).toEqual([503, true]);
+    }
+    const asked = await post(
+      world(),
+      '/oauth/introspect',
+      { token: living },
+      { authorization: basic('rs1') },
+    );
+    expect([asked.status, asked.headers.has('retry-after')]).toEqual([503, true]);
+    host.publish(url);
+    await pass(31);
+    expect((await refresh(world(), url, String(body['refresh_token']))).status).toBe(200);
+  });
+
+  it('a document that is gone or refused ends what came of it; a revocation never needs one', async () => {
+    for (const answer of [{ status: 404 }, { status: 301 }, { body: 'no JSON' }]) {
+      await pass(2 * MINUTE);
+      const url = published();
+      const tokens = await tokensFor(world(), url);
+      host.answer(url, answer);
+      await pass(5 * MINUTE + 1);
+      await freshProcess(world());
+      expect(await introspect(world(), tokens['access_token'] ?? '')).toEqual({ active: false });
+      expect((await refresh(world(), url, tokens['refresh_token'])).body['error']).toBe('invalid_client');
+      expect(await errorPage(world(), url)).toEqual(REFUSED);
+      const revoked = await post(world(), '/oauth/revoke', {
+        client_id: url,
+        token: tokens['refresh_token'] ?? '',
+      });
+      expect(revoked.status).toBe(200);
+      // Published again, it is a client again, and what was revoked stays so.
+      host.publish(url);
+      await pass(MINUTE + 1);
+      expect((await open(world(), url)).status).toBe(200);
+      expect((await refresh(world(), url, tokens['refresh_token'])).body['error']).toBe('invalid_grant');
+    }
+  });
+
+  it('a code and an open sign-in are kept where the document can’t be had', async () => {
+    await pass(2 * MINUTE);
+    const url = published();
+    const browser = new Browser(world().issuer, world().base);
+    const page = await browser.open(authorizeUrl(world(), url));
+    host.fail(url);
+    await pass(5 * MINUTE + 1);
+    const code = new URL((await finishPages(browser, page, 'alice')).url).searchParams.get('code') ?? '';
+    expect((await redeem(world(), url, code)).status).toBe(200);
+  });
+});
+
+describe('how many documents are fetched', () => {
+  standingClock();
+  const turns = createTurns();
+  const hosts = ['docs.example', 'a.example', 'b.example', 'c.example', 'd.example'];
+  const config = {
+    ...CONFIG,
+    client_documents: { hosts, scope: SCOPE },
+    trusted_proxies: ['127.0.0.1'],
+  };
+  const world = useWorld({ config, outgoing: host, rotationTimer: turns.timer });
+  async function nextMinute(minutes = 1): Promise<void> {
+    moveClock(minutes * MINUTE + 1);
+    await turns.turn();
+  }
+
+  /** What came of opening `count` documents that nobody knows, and how often their host was asked. */
+  async function openUnknown(
+    count: number,
+    urlOf: (one: number) => string,
+    addressOf: (one: number) => string,
+  ) {
+    const before = host.asked.length;
+    const statuses: number[] = [];
+    for (let one = 0; one < count; one += 1) {
+      const url = authorizeUrl(world(), urlOf(one));
+      const browser = new Browser(world().issuer, world().base);
+      const page = await browser.open(url, { headers: { 'x-forwarded-for': addressOf(one) } });
+      expect([page.status, page.headers.has('retry-after')]).toEqual([page.status, page.status !== 400]);
+      statuses.push(page.status);
+    }
+    const times = (status: number) => statuses.filter((one) => one === status).length;
+    return { asked: host.asked.length - before, [400]: times(400), [429]: times(429), [503]: times(503) };
+  }
+  const missing = (name: string) => (one: number) => {
+    const url = `https://${name}/missing/${one}`;
+    host.answer(url, { status: 404 });
+    return url;
+  };
+  const addresses = (one: number) => `198.51.${one}.7`;
+
+  it('MC-30: five a minute for one caller, ten of one host, thirty in all', async () => {
+    await nextMinute();
+    const one = await openUnknown(40, missing('docs.example'), () => '203.0.113.9');
+    expect(one).toEqual({ asked: 5, 400: 5, 429: 35, 503: 0 });
+    const more = await openUnknown(40, missing('docs.example'), addresses);
+    // The first five are known to be missing.
+    expect(more).toEqual({ asked: 5, 400: 10, 429: 30, 503: 0 });
+    const others = await openUnknown(80, (n) => missing(`${'abcd'[n % 4] ?? ''}.example`)(n), addresses);
+    expect(others.asked).toBe(20);
+    expect(
+      world()
+        .recorded.audit('limit_reached')
+        .map(({ limit }) => limit),
+    ).toContain('documents.address');
+  });
+
+  it('MC-30: what one host answers is asked for ten times a minute, whatever it is', async () => {
+    for (const answer of [{ status: 404 }, { status: 500 }, { body: '{}' }]) {
+      await nextMinute();
+      const url = published();
+      host.answer(url, answer);
+      const got = await openUnknown(200, () => url, addresses);
+      expect([answer, got.asked]).toEqual([answer, 1]);
+      host.publish(url);
+      await nextMinute();
+      expect((await open(world(), url)).status).toBe(200);
+    }
+  });
+
+  it('a client with tokens is renewed, whatever strangers ask for', async () => {
+    await nextMinute();
+    const client = published();
+    let { refresh_token: token } = await tokensFor(world(), client);
+    await nextMinute(6);
+    const flood = openUnknown(60, missing('docs.example'), addresses);
+    await flood;
+    const renewed = await refresh(world(), client, token);
+    token = String(renewed.body['refresh_token']);
+    expect([renewed.status, host.timesAsked(client)]).toEqual([200, 2]);
+    expect((await open(world(), client)).status).toBe(200);
+    await world().reload(config);
+    await nextMinute(6);
+    await openUnknown(60, missing('docs.example'), addresses);
+    expect((await open(world(), client)).status).toBe(200);
+    expect(host.timesAsked(client)).toBe(3);
+  });
+
+  it('records each fetch, and counts tokens of these clients under one label', async () => {
+    await nextMinute();
+    const client = published();
+    await tokensFor(world(), client);
+    await nextMinute(6);
+    host.answer(client, { body: { client_secret: 'a-secret-that-nobody-may-read' } });
+    expect((await open(world(), client)).status).toBe(400);
+    const records = world()
+      .recorded.audit('client_document')
+      .filter(({ client_id: id }) => id === client);
+    expect(records).toMatchObject([
+      { outcome: 'success', action: 'first' },
+      { outcome: 'failure', action: 'renewal', reason: expect.any(String) },
+    ]);
+    expect(world().recorded.log.join('')).not.toContain('a-secret-that-nobody-may-read');
+    const metrics = JSON.stringify(await world().recorded.telemetry.metrics.read());
+    expect(metrics).toContain('"client_id":"documents"');
+    expect(metrics).not.toContain('docs.example');
+  });
+});

@@ -1,0 +1,55 @@
+// Hosts that publish metadata documents of clients, in the place of what asks other hosts. What may be asked at all is not tried here.
+import type { IncomingHttpHeaders } from 'node:http';
+import { type Outgoing, type OutgoingAnswer, OutgoingRefused } from '../../src/outgoing/guard.ts';
+
+type Page = {
+  readonly status?: number;
+  readonly headers?: IncomingHttpHeaders;
+  readonly body?: unknown;
+};
+
+export class DocumentHost implements Outgoing {
+  /** Every URL that was asked for, in order. */
+  readonly asked: string[] = [];
+  readonly #pages = new Map<string, Page | Promise<Page>>();
+
+  /** Publishes a document for a public client, with what is given in the place of its members. */
+  publish(
+    url: string,
+    members: Readonly<Record<string, unknown>> = {},
+    headers: IncomingHttpHeaders = {},
+  ): void {
+    const document = {
+      client_id: url,
+      client_name: 'App of nobody',
+      redirect_uris: ['https://docs.example/cb'],
+      grant_types: ['authorization_code', 'refresh_token'],
+      token_endpoint_auth_method: 'none',
+      ...members,
+    };
+    this.answer(url, { body: document, headers });
+  }
+
+  /** A page that is still to come is answered when it is there. */
+  answer(url: string, page: Page | Promise<Page>): void {
+    this.#pages.set(url, page);
+  }
+
+  /** Takes the host of this URL away: it doesn't answer any more. */
+  fail(url: string): void {
+    this.#pages.delete(url);
+  }
+
+  timesAsked(url: string): number {
+    return this.asked.filter((one) => one === url).length;
+  }
+
+  async get(url: string): Promise<OutgoingAnswer> {
+    this.asked.push(url);
+    const page = await this.#pages.get(url);
+    if (page === undefined) throw new OutgoingRefused('timeout', 'it did not answer in two seconds');
+    const { status = 200, headers, body = {} } = page;
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    return { status, headers: { 'content-type': 'application/json', ...headers }, body: Buffer.from(text) };
+  }
+}
