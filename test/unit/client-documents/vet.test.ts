@@ -62,6 +62,45 @@ describe('the document of a client', () => {
     });
   });
 
+  it.each([
+    [
+      'an assistant that prefers assertions and can do without',
+      {
+        client_uri: 'https://docs.example/',
+        token_endpoint_auth_method: 'private_key_jwt',
+        token_endpoint_auth_methods_supported: ['none', 'private_key_jwt'],
+        token_endpoint_auth_signing_alg: 'RS256',
+        jwks_uri: 'https://docs.example/oauth/jwks.json',
+        response_types: ['code'],
+      },
+      'web',
+    ],
+    [
+      'an assistant with more grants than it needs here',
+      {
+        client_uri: 'https://docs.example',
+        grant_types: [...GOOD.grant_types, 'urn:ietf:params:oauth:grant-type:jwt-bearer'],
+        response_types: ['code'],
+      },
+      'web',
+    ],
+    [
+      'an editor, on the web and on the device',
+      {
+        redirect_uris: ['https://docs.example/redirect', 'http://127.0.0.1/', 'http://localhost:33418/'],
+        grant_types: [...GOOD.grant_types, 'urn:ietf:params:oauth:grant-type:device_code'],
+        application_type: 'native',
+      },
+      'native',
+    ],
+  ])('is taken as well-known apps publish it: %s', (_, changes, applicationType) => {
+    expect(accepted(changes)).toMatchObject({
+      applicationType,
+      tokenEndpointAuthMethod: 'none',
+      grantTypes: ['authorization_code', 'refresh_token'],
+    });
+  });
+
   it('may have null for what it leaves out', () => {
     const empty = { client_uri: null, scope: null, jwks: null, application_type: null };
     expect(accepted(empty)).toEqual(accepted());

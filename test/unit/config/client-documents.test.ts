@@ -139,7 +139,7 @@ describe('a client whose client_id is a URL', () => {
     ]);
   });
 
-  it('is never implicit, and always has PKCE', async () => {
+  it('AC-32: is never implicit, and always has PKCE', async () => {
     expect(await clientProblems(pinned({ consent: 'implicit' }))).toEqual([
       expect.stringContaining('implicit needs a client with a secret'),
     ]);
