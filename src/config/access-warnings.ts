@@ -9,15 +9,15 @@ import { didYouMean } from './suggestion.ts';
 /** In one list. */
 const MAX_NAMED = 10;
 
-type Ruled = Pick<Config, 'groups' | 'scopes' | 'clients' | 'resources' | 'users'>;
+type Ruled = Pick<Config, 'groups' | 'scopes' | 'clients' | 'clientDocuments' | 'resources' | 'users'>;
 
 export function accessWarnings(config: Ruled): string[] {
   return [...unusedClaims(config), ...claimsWithoutScope(config), ...longIdTokens(config)];
 }
 
 /** A claim that no client can get. */
-function unusedClaims({ scopes, clients }: Ruled): string[] {
-  const asked = new Set(clients.flatMap((client) => client.scopes));
+function unusedClaims({ scopes, clients, clientDocuments }: Ruled): string[] {
+  const asked = new Set([...clients.flatMap((client) => client.scopes), ...(clientDocuments?.scope ?? [])]);
   const given = Object.entries(scopes).flatMap(([scope, { claims }]) =>
     claims.map((claim) => [claim, scope] as const),
   );
