@@ -301,7 +301,9 @@ describe('warnings', () => {
       await warningsOf(scopes + app({ scope: 'openid team disk' }), people('claims: { quota: 1 }')),
     ).toEqual([]);
     const documents = 'client_documents: { hosts: [docs.example], scope: openid disk }\n';
-    expect(await warningsOf(scopes + documents + app({ scope: 'openid team' }), people(''))).toEqual([]);
+    expect(await warningsOf(scopes + documents + app({ scope: 'openid team' }), people('name: A'))).toEqual(
+      [],
+    );
   });
 
   it('AC-29: name people whose ID token has no room for their groups', async () => {
