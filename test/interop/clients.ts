@@ -19,6 +19,8 @@ export type Client = {
   readonly tls?: true;
   /** Where the app is again, on another site. */
   readonly otherPort?: number;
+  /** Runs in a network of its own, where it has a document. Elsewhere it is tried without. */
+  readonly documents?: true;
   /** Debian packages, each with a file that tells whether it is there. */
   readonly needs?: readonly Need[];
 };
@@ -54,6 +56,15 @@ const verifier = (name: string): Client => ({
   command: ['node', `verify-${name}.mjs`],
 });
 
+const mcp = (name: string, command: readonly string[]): Client => ({
+  name,
+  command,
+  port: 3300,
+  documents: true,
+  build: ['sh', 'mcp/build.sh'],
+  needs: [{ debian: 'python3-venv', file: '/usr/share/doc/python3-venv' }],
+});
+
 export const CLIENTS: readonly Client[] = [
   { name: 'openid-client', command: ['node', 'openid-client.mjs'], port: 3110 },
   {
@@ -66,6 +77,11 @@ export const CLIENTS: readonly Client[] = [
   { name: 'express-openid-connect', command: ['node', 'express-openid-connect.mjs'], port: 3120 },
   { name: 'authjs', command: ['node', 'authjs.mjs'], port: 3130 },
   { name: 'passport-openidconnect', clientId: 'passport', command: ['node', 'passport.mjs'], port: 3140 },
+  mcp('mcp-sdk', ['node', 'mcp/client.mjs', '@modelcontextprotocol/sdk', 'node']),
+  mcp('mcp-client', ['node', 'mcp/client.mjs', '@modelcontextprotocol/client', 'python']),
+  mcp('mcp-remote', ['node', 'mcp/remote.mjs']),
+  mcp('mcp-python', [path.join(CACHE, 'mcp/bin/python'), 'mcp/client.py']),
+  mcp('mcp-conformance', ['node', 'mcp/conformance.mjs']),
   verifier('jose'),
   verifier('jwks-rsa'),
   verifier('express-oauth2-jwt-bearer'),

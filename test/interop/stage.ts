@@ -68,7 +68,12 @@ export async function startStage(clientSecret: string = SECRET): Promise<Stage> 
 /** As an operator starts it. What the run needs of src/ is dist/ alone. */
 function startService(configFile: string) {
   const child = spawn(process.execPath, [path.resolve('dist/main.js'), 'serve', '--config', configFile], {
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...KEYS },
+    env: {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      NODE_EXTRA_CA_CERTS: process.env['NODE_EXTRA_CA_CERTS'],
+      ...KEYS,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';
@@ -118,7 +123,7 @@ async function startNginx(folder: string, port: number, upstream: number): Promi
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (name) => `${name}_temp_path tmp/${name};`,
   );
-  const configuration = `daemon off; pid nginx.pid; worker_processes 1; events {}
+  const configuration = `daemon off; user root; pid nginx.pid; worker_processes 1; events {}
 http {
   ${paths.join(' ')} access_log off;
   server {
