@@ -3,17 +3,19 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
 import { stringify } from 'yaml';
+import { fetchDocument } from '../client-documents/fetch-document.ts';
 import { checkPinned, toPinnedFields } from '../client-documents/pinned.ts';
-import { askForDocument } from '../client-documents/published.ts';
-import { vetClientDocument, type ClientDocument } from '../client-documents/vet.ts';
+import { type ClientDocument, vetClientDocument, type VettedDocument } from '../client-documents/vet.ts';
 import { clientIdUrlFault } from '../config/client-id-url.ts';
 import type { Config } from '../config/config.ts';
 import { isRecord } from '../config/parse-fields.ts';
 import { scopeFault, splitScope } from '../config/text.ts';
-import { isLoopbackUrl } from '../config/uri.ts';
-import { createOutgoing } from '../outgoing/guard.ts';
+import { outgoingOf } from '../outgoing/guard.ts';
 import { checked, configOption, jsonOption, readConfig, type VerbOptions } from './configuration.ts';
 import { CommandError, Ended, print, printDone, type CliIo } from './io.ts';
+
+const HEAD =
+  '# The metadata document of this client, as reviewed: "postern client pin --check" compares it with what is published.\n';
 
 type PinOptions = VerbOptions & {
   readonly check?: boolean;
@@ -49,14 +51,19 @@ export function registerClientPin(client: Command, io: CliIo): void {
 }
 
 async function pin(source: string, config: Config, options: PinOptions, io: CliIo): Promise<void> {
-  const document = await readSource(source, config);
-  const vetted = vetClientDocument(document, scopeOf(options, config));
-  if ('refused' in vetted) throw new CommandError(`${document.clientId}: ${vetted.refused}`);
+  const scope = scopeOf(options, config);
+  const vet = (document: ClientDocument) => vetClientDocument(document, scope);
+  const isUrl = /^https?:/i.test(source);
+  const { clientId, vetted } = isUrl ? await vetPublished(source, config, vet) : await vetFile(source, vet);
+  if (!('client' in vetted))
+    throw new CommandError(`${clientId}: ${'failed' in vetted ? vetted.failed : vetted.refused}`);
   const fields = toPinnedFields(vetted.client);
-  const yaml = `# The metadata document of this client, as reviewed: "postern client pin --check" compares it with what is published.\n${stringify([fields], { lineWidth: 0 })}`;
+  const yaml = `${HEAD}${stringify([fields], { lineWidth: 0 })}`;
   if (options.out === undefined) print(io, options, { value: fields, text: yaml });
   else await write(options.out, yaml, options, io);
 }
+
+type Vet = (document: ClientDocument) => VettedDocument;
 
 function scopeOf({ scope }: PinOptions, { clientDocuments }: Config): readonly string[] {
   const allowed = scope === undefined ? (clientDocuments?.scope ?? []) : splitScope(scope);
@@ -64,25 +71,20 @@ function scopeOf({ scope }: PinOptions, { clientDocuments }: Config): readonly s
   throw new CommandError('say what the client may ask for: --scope, or client_documents.scope of the file');
 }
 
-async function readSource(source: string, config: Config): Promise<ClientDocument> {
-  if (/^https?:/i.test(source)) return readPublished(source, config);
-  const body = await readFile(source);
-  const clientId = clientIdOf(body);
-  const fault = clientId === undefined ? 'is missing' : clientIdUrlFault(clientId);
-  if (clientId === undefined || fault !== undefined) throw new CommandError(`${source}: client_id: ${fault}`);
-  return { clientId, contentType: 'application/json', body };
-}
-
-async function readPublished(url: string, config: Config): Promise<ClientDocument> {
+async function vetPublished(url: string, config: Config, vet: Vet) {
   const fault = clientIdUrlFault(url);
   if (fault !== undefined) throw new CommandError(`${url}: it ${fault}`);
-  const published = await askForDocument(outgoingOf(config), url);
-  if ('document' in published) return published.document;
-  throw new CommandError(`${url}: ${'failed' in published ? published.failed : published.refused}`);
+  const parts = { outgoing: outgoingOf(config), vet, now: Date.now };
+  return { clientId: url, vetted: await fetchDocument(parts, url) };
 }
 
-const outgoingOf = ({ issuer, outgoing }: Config) =>
-  createOutgoing({ internalHosts: outgoing.internalHosts, issuerIsLoopback: isLoopbackUrl(issuer) });
+async function vetFile(file: string, vet: Vet) {
+  const body = await readFile(file);
+  const clientId = clientIdOf(body);
+  const fault = clientId === undefined ? 'is missing' : clientIdUrlFault(clientId);
+  if (clientId === undefined || fault !== undefined) throw new CommandError(`${file}: client_id: ${fault}`);
+  return { clientId, vetted: vet({ clientId, contentType: 'application/json', body }) };
+}
 
 function clientIdOf(body: Buffer): string | undefined {
   try {

@@ -3,8 +3,8 @@ import { isDocumentClient } from '../config/client-id-url.ts';
 import type { Client } from '../config/config.ts';
 import { type Difference, differences } from '../config/diff.ts';
 import type { Outgoing } from '../outgoing/guard.ts';
-import { askForDocument } from './published.ts';
-import { vetClientDocument } from './vet.ts';
+import { fetchDocument } from './fetch-document.ts';
+import { type ClientDocument, vetClientDocument } from './vet.ts';
 
 /** The client as an entry of `clients`, in the order in which people read one. Without its logo, which a page would load. */
 export function toPinnedFields(client: Client): Readonly<Record<string, unknown>> {
@@ -45,14 +45,14 @@ export async function checkPinned(
 }
 
 async function checkOne(client: Client, outgoing: Outgoing): Promise<PinnedCheck> {
-  const { clientId } = client;
-  const published = await askForDocument(outgoing, clientId);
-  if ('failed' in published) return { clientId, differences: [], failed: published.failed };
+  const { clientId, scopes } = client;
   // The operator may have left scopes out: that the document asks for more is no news.
-  const vetted = 'refused' in published ? published : vetClientDocument(published.document, client.scopes);
-  if ('refused' in vetted)
-    return { clientId, differences: [`the published document is refused: ${vetted.refused}`] };
-  const found = differences(comparable(client), comparable(vetted.client));
+  const vet = (document: ClientDocument) => vetClientDocument(document, scopes);
+  const published = await fetchDocument({ outgoing, vet, now: Date.now }, clientId);
+  if ('failed' in published) return { clientId, differences: [], failed: published.failed };
+  if ('refused' in published)
+    return { clientId, differences: [`the published document is refused: ${published.refused}`] };
+  const found = differences(comparable(client), comparable(published.client));
   return { clientId, differences: found.map(explain) };
 }
 

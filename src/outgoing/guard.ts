@@ -4,6 +4,8 @@ import { lookup } from 'node:dns/promises';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
+import type { Config } from '../config/config.ts';
+import { isLoopbackUrl } from '../config/uri.ts';
 import { isLocalAddress, isPrivateAddress, isPublicAddress } from './special-use.ts';
 
 /** Name, connection, headers and body together. */
@@ -52,6 +54,12 @@ export type OutgoingSettings = {
 };
 
 type Address = { readonly address: string; readonly family: number };
+
+/** As the configuration has it. */
+export function outgoingOf({ issuer, outgoing }: Pick<Config, 'issuer' | 'outgoing'>): Outgoing {
+  const { internalHosts } = outgoing;
+  return createOutgoing({ internalHosts, issuerIsLoopback: isLoopbackUrl(issuer) });
+}
 
 export function createOutgoing({ internalHosts, issuerIsLoopback }: OutgoingSettings): Outgoing {
   const lookups = new Map<string, Promise<readonly Address[]>>();

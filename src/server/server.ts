@@ -10,8 +10,7 @@ import { createTryOut } from '../http/try-out.ts';
 import { changeKeySettings, openKeys, type OpenKeys } from '../keys/open-keys.ts';
 import { createRotation, type Timer } from '../keys/rotation.ts';
 import { LIMIT_NAMES } from '../limits/limits.ts';
-import { createOutgoing, type Outgoing } from '../outgoing/guard.ts';
-import { isLoopbackUrl } from '../config/uri.ts';
+import { type Outgoing, outgoingOf } from '../outgoing/guard.ts';
 import { createReportedLimits } from '../limits/report.ts';
 import { toText } from '../observability/metrics.ts';
 import { silentTelemetry, type Telemetry } from '../observability/telemetry.ts';
@@ -228,10 +227,6 @@ function createSharedServices(parts: Parts, maySign: () => boolean): SharedServi
     maySign,
     tombstoneSeconds: createTombstoneSeconds(),
   };
-}
-
-function outgoingOf({ issuer, outgoing: { internalHosts } }: Config): Outgoing {
-  return createOutgoing({ internalHosts, issuerIsLoopback: isLoopbackUrl(issuer) });
 }
 
 function openViews(config: Config, { log }: Telemetry): Views {
