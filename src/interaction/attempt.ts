@@ -27,6 +27,8 @@ export type AttemptParts = {
   readonly audit: Audit;
 };
 
+export const usernameOf = (form: Form) => form.field('username').slice(0, MAX_USERNAME_LENGTH);
+
 export function createAttempt({ interactions, signIn, show, cookie, audit }: AttemptParts): Attempt {
   return async function attempt(ctx, interaction, form) {
     const record = (outcome: Outcome, fields: AuditFields) =>
@@ -35,7 +37,7 @@ export function createAttempt({ interactions, signIn, show, cookie, audit }: Att
         client_id: interaction.settings.clientId,
         ...fields,
       });
-    const username = form.field('username').slice(0, MAX_USERNAME_LENGTH);
+    const username = usernameOf(form);
     const result = await signIn({
       username,
       password: form.field('password'),

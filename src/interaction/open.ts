@@ -6,6 +6,8 @@ import { Refusal } from '../views/refusal.ts';
 import type { Csrf } from './csrf.ts';
 import { expired } from './expired.ts';
 import { readFormBody, type Form } from './form.ts';
+import { usernameOf } from './attempt.ts';
+import type { Accounts } from '../users/accounts.ts';
 
 export type Opened = { readonly form: Form; readonly interaction: OpenInteraction };
 
@@ -19,9 +21,10 @@ export type OpenParts = {
   readonly issuer: string;
   readonly interactions: Interactions;
   readonly csrf: Csrf;
+  readonly accounts: Pick<Accounts, 'expectUsername'>;
 };
 
-export function createOpen({ issuer, interactions, csrf }: OpenParts): Open {
+export function createOpen({ issuer, interactions, csrf, accounts }: OpenParts): Open {
   async function byLink(ctx: Context): Promise<OpenInteraction> {
     ctx.set('Cache-Control', 'no-store');
     const uid = String(ctx['params'].uid);
@@ -34,6 +37,9 @@ export function createOpen({ issuer, interactions, csrf }: OpenParts): Open {
     byLink,
     async byForm(ctx, prompts, step) {
       const form = await readFormBody(ctx, issuer);
+      // Looked up while the interaction is on its way, for the sake of stores over the network.
+      const username = usernameOf(form);
+      if (username !== '') accounts.expectUsername(username);
       const interaction = await byLink(ctx);
       const { uid, prompt, client } = interaction;
       if (!prompts.includes(prompt)) throw expired(ctx, client);

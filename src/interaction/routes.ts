@@ -8,7 +8,7 @@ import { createAttempt, MAX_USERNAME_LENGTH } from './attempt.ts';
 import type { Csrf } from './csrf.ts';
 import { createDeviceCookie } from './trusted-browser-cookie.ts';
 import { expired } from './expired.ts';
-import { createOpen, type Opened } from './open.ts';
+import { createOpen, type Opened, type OpenParts } from './open.ts';
 import { OTHER_ACCOUNT, type Show } from './show.ts';
 import { addTrustRoutes, type TrustParts } from './trust-routes.ts';
 
@@ -17,6 +17,7 @@ export type InteractionParts = {
   readonly interactions: Interactions;
   readonly signIn: SignIn;
   readonly csrf: Csrf;
+  readonly accounts: OpenParts['accounts'];
   readonly show: Show;
   readonly audit: Audit;
   readonly trust: Omit<TrustParts, 'issuer' | 'cookie' | 'csrf' | 'audit'>;

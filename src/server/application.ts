@@ -93,6 +93,7 @@ export async function createApplication(
     issuer: config.issuer,
     interactions: createInteractions(engine, adapter, telemetry.audit),
     signIn,
+    accounts,
     csrf,
     show: createShow({ config, accounts, pages, csrf }),
     audit: telemetry.audit,

@@ -47,6 +47,8 @@ export interface Accounts {
   findLive(id: string, issued?: Issued): Promise<Account | undefined>;
   /** The same store calls for every name. Throws StoreUnavailable. */
   findByUsername(typed: string): Promise<Found>;
+  /** Starts the first of those calls, for the request that will make them. */
+  expectUsername(typed: string): void;
   /**
    * What an attempt verifies: hashes of the same costs for every name, so that time reveals neither who exists nor in
    * which source. Only the person's own can match; an unknown name has none.
@@ -65,7 +67,7 @@ export type AccountsParts = {
   /** The same, each read once a request. Signing in reads again: the password takes time to compare. */
   readonly remembered: {
     readonly states: Pick<AccountStates, 'get'>;
-    readonly people: Pick<People, 'findById'>;
+    readonly people: Pick<People, 'findById' | 'idOf'>;
   };
 };
 
@@ -112,7 +114,7 @@ export function createAccounts({ users, states, people, remembered, clock }: Acc
     async findByUsername(typed) {
       const fromFile = byUsername.get(canonicalUsername(typed));
       // The store is asked for people of the file, too: time doesn't reveal which source a person comes from.
-      const storedId = (await people.idOf(typed)) ?? NOBODY;
+      const storedId = (await remembered.people.idOf(typed)) ?? NOBODY;
       const [fromStore, state] = await Promise.all([
         people.findById(storedId),
         states.get(fromFile?.id ?? storedId),
@@ -126,6 +128,10 @@ export function createAccounts({ users, states, people, remembered, clock }: Acc
         generation,
         attemptsSince: `${generation}.${state.attemptsSince ?? 0}`,
       };
+    },
+    expectUsername(typed) {
+      // The reader that needs it gets the failure.
+      remembered.people.idOf(typed).catch(() => undefined);
     },
     async maySignIn({ user, source }) {
       const id = user?.id ?? NOBODY;

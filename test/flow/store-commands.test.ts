@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DocumentStore, RecordStore, Store } from '../../src/store/store.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import { authorize, clientCredentials, exchange, introspect, refresh, userinfo } from '../world/flows.ts';
+import { Browser, type Page } from '../world/browser.ts';
 import { type OpenWorld, startWorld, type World } from '../world/world.ts';
 
 /** Consents are remembered, as they are by default. */
@@ -151,5 +152,51 @@ describe('on lmdb', () => {
       userinfo: 3,
       refresh: 3,
     });
+  });
+});
+
+describe('the form of the sign-in page', () => {
+  let world: OpenWorld;
+  let nameAsked = Promise.withResolvers<void>();
+  let isHeld = false;
+
+  /** While it is held, an interaction is found only once a login name was looked up. */
+  const handStore = (store: Store): Store => ({
+    ...store,
+    records: {
+      ...store.records,
+      async find(kind, key, onFound) {
+        if (isHeld && kind === 'Interaction') await nameAsked.promise;
+        return store.records.find(kind, key, onFound);
+      },
+    },
+    documents: {
+      ...store.documents,
+      get(collection, id) {
+        if (collection === 'usernames') nameAsked.resolve();
+        return store.documents.get(collection, id);
+      },
+    },
+    ping: () => store.ping(),
+    close: () => store.close(),
+  });
+
+  class HoldingBrowser extends Browser {
+    override request(url: string, init?: RequestInit): Promise<Page> {
+      if (url.endsWith('/login')) [isHeld, nameAsked] = [true, Promise.withResolvers<void>()];
+      return super.request(url, init);
+    }
+  }
+
+  beforeAll(async () => {
+    world = await startWorld({ handStore });
+  });
+  afterAll(() => world.stop());
+
+  it('has its name looked up while its interaction is still on the way', async () => {
+    const browser = new HoldingBrowser(world.issuer, world.base);
+    const { callback } = await authorize(world, { browser });
+    expect(isHeld).toBe(true);
+    expect(callback.searchParams.has('code')).toBe(true);
   });
 });

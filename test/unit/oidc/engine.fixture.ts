@@ -126,6 +126,7 @@ async function assemble(config: Config, store: Store) {
       now,
     }),
     csrf,
+    accounts,
     show: createShow({ config, accounts, pages, csrf }),
     audit: telemetry.audit,
     trust: {
