@@ -14,9 +14,11 @@ export function toDocumentModel({
   if (!isDocumentClient(clientId)) return undefined;
   const { host, protocol } = new URL(redirectUri);
   const isBack = host === new URL(clientId).host;
+  // What stands in the place of a host behind a private scheme is a part of its path.
+  const isWeb = protocol === 'https:' || protocol === 'http:';
   return {
     name: clientName && shortened(clientName),
-    destination: host === '' ? protocol.slice(0, -1) : host,
+    destination: isWeb ? host : protocol.slice(0, -1),
     leads: isNativeRedirect(redirectUri) ? 'device' : isBack ? 'back' : 'elsewhere',
   };
 }

@@ -10,6 +10,7 @@ const B = 'https://docs.example/b';
 const DESKTOP = 'https://docs.example/desktop';
 const HERE = 'https://docs.example/cb';
 const ELSEWHERE = 'https://app.docs-cdn.example/cb';
+const PRIVATE = 'com.example.app://callback';
 const API = 'https://mcp.example/mcp';
 
 const pinned = (clientId: string, redirectUris: readonly string[], name?: string) => ({
@@ -34,7 +35,7 @@ const CONFIG = {
       })),
     pinned(A, [HERE, ELSEWHERE], 'Google – verified by Example'),
     pinned(B, [HERE], 'Google – verified by Example'),
-    pinned(DESKTOP, ['http://127.0.0.1/callback', 'http://localhost/callback', HERE]),
+    pinned(DESKTOP, ['http://127.0.0.1/callback', 'http://localhost/callback', PRIVATE, HERE]),
   ],
 };
 
@@ -90,6 +91,9 @@ describe('the consent page of a client by document', () => {
       expect(wordsOf(again.page)).toContain('Any program on this device could be asking');
       expect(await silently(world(), browser, request(DESKTOP, redirectUri))).toBe('consent_required');
     }
+    const app = await begin(world(), request(DESKTOP, PRIVATE), { browser });
+    expect(wordsOf(app.page)).toContain('sent to a program on this device: com.example.app.');
+    expect(await silently(world(), browser, request(DESKTOP, PRIVATE))).toBe('consent_required');
     const stranger = await begin(world(), request(DESKTOP, first));
     expect((await signInAs(stranger.browser, stranger.page, 'alice')).text).toContain('/consent"');
   });
