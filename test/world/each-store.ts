@@ -1,15 +1,15 @@
 // Runs the same flows on both stores: lmdb in a fresh folder, and a real Redis of its own; in `npm run chaos:flows` on a Cluster.
 import { afterAll, beforeAll, describe } from 'vitest';
 import { startCluster } from './redis-groups.ts';
+import { IS_LONG_RUN } from './rounds.ts';
 import { startRedis } from './servers.ts';
 import { startWorld, type OpenWorld, type WorldOptions } from './world.ts';
 
 type Server = { readonly url: string; stop(): Promise<void> };
 
-const STORES: Readonly<Record<string, () => Promise<Server | undefined>>> =
-  process.env['POSTERN_ROUNDS'] === 'all'
-    ? { 'a Cluster of three masters (RD-11)': () => startCluster() }
-    : { lmdb: () => Promise.resolve(undefined), redis: () => startRedis() };
+const STORES: Readonly<Record<string, () => Promise<Server | undefined>>> = IS_LONG_RUN
+  ? { 'a Cluster of three masters (RD-11)': () => startCluster() }
+  : { lmdb: () => Promise.resolve(undefined), redis: () => startRedis() };
 
 /** `tests` gets the running world; one world for each store. */
 export function eachStore(

@@ -2,7 +2,7 @@
 import http from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MACHINE_MS } from './clock.ts';
-import { basic } from './flows.ts';
+import { basic } from './token-endpoint.ts';
 import type { World } from './world.ts';
 
 const BODY = 'grant_type=client_credentials';

@@ -4,8 +4,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { freePort, startRedis } from './servers.ts';
 import { type ServiceProcess, startProcess } from './process.ts';
-import { seedStore, writeWorldConfig, type StoreName, type World, type WorldOptions } from './world.ts';
-import { GENEROUS } from '../attack/attacker.ts';
+import {
+  GENEROUS,
+  seedStore,
+  writeWorldConfig,
+  type StoreName,
+  type World,
+  type WorldOptions,
+} from './world.ts';
 
 export type TwoProcesses = {
   /** The same issuer behind each; only `base` differs. */

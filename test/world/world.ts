@@ -28,6 +28,19 @@ export const OTHER_API = 'https://other.example/api';
 export const CALLBACK = 'https://app.example/cb';
 export const SPA_ORIGIN = 'https://spa.example';
 
+/** For tests that ask more often than a person would, from one address. Limits have tests of their own. */
+export const GENEROUS = {
+  rate_limits: {
+    token: { client: '1000000/1m', address: '1000000/1m', failures: '100000/1m' },
+    introspection: { client: '1000000/1m', unknown: '1000000/1m', failures: '100000/1m' },
+    revocation: { client: '1000000/1m', failures: '100000/1m' },
+    userinfo: { address: '1000000/1m' },
+    authorization: { address: '1000000/1m' },
+    logout: { address: '1000000/1m' },
+    sign_in: { account_failures: '100000/1m', address_failures: '100000/1m' },
+  },
+};
+
 export type StoreName = 'lmdb' | 'redis';
 
 export type WorldOptions = {
@@ -48,6 +61,8 @@ export type WorldOptions = {
   readonly handStore?: (store: Store) => Store;
   /** What the service gets in the place of what asks other hosts. */
   readonly outgoing?: Outgoing;
+  /** Beside the variables that the file's references need. */
+  readonly env?: NodeJS.ProcessEnv;
   /** Merged over the file, key by key. */
   readonly config?: Readonly<Record<string, unknown>>;
 };
@@ -138,7 +153,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld>
   const folder = await mkdtemp(path.join(tmpdir(), 'postern-'));
   const ports = [await freePort(), await freePort()] as const;
   const written = await writeWorldConfig(folder, options, ports);
-  const config = await loadConfig(written.configFile, { env: WORLD_ENV });
+  const config = await loadConfig(written.configFile, { env: { ...WORLD_ENV, ...options.env } });
   // Looked up at each call, so that it follows a clock that a test moves later.
   const now = options.now ?? (() => Date.now());
   const recorded = listen();
@@ -175,9 +190,9 @@ export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld>
   };
 }
 
-/** The clients of the file, for a test that changes one of them. */
-export function worldClients() {
-  return clients();
+/** The clients of the file, each with what `changes` has for it. */
+export function worldClients(changes: Readonly<Record<string, object>> = {}) {
+  return clients().map((client) => ({ ...client, ...changes[client.client_id] }));
 }
 
 function clients() {

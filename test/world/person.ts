@@ -1,0 +1,99 @@
+// What a person does in a browser on the pages between an app and its answer. browser.ts is the browser; app.ts is the app.
+import { authorizationUrl } from './authorization-request.ts';
+import { Browser, type Page } from './browser.ts';
+import type { Parameters } from './requests.ts';
+import { CALLBACK, PASSWORDS, type World } from './world.ts';
+
+/** Those of the world, or one of its crowd. */
+export type Person = keyof typeof PASSWORDS | `person${number}`;
+type Place = Pick<World, 'issuer' | 'base'>;
+
+export function newBrowser({ issuer, base }: Place): Browser {
+  return new Browser(issuer, base);
+}
+
+/** One authorization request by a browser that has never been here; no redirect followed. */
+export async function ask(world: Place, changes: Parameters = {}): Promise<Page> {
+  return newBrowser(world).request(authorizationUrl(world, changes));
+}
+
+/** Opens the first page of a sign-in, or ends on the redirect that leaves for the app. */
+export async function begin(
+  world: Place,
+  changes: Parameters = {},
+  { browser = newBrowser(world), headers = {} }: { browser?: Browser; headers?: Record<string, string> } = {},
+): Promise<{ readonly browser: Browser; readonly page: Page }> {
+  const first = await browser.request(authorizationUrl(world, changes));
+  const location = first.headers.get('location');
+  if (location === null) return { browser, page: first };
+  const isPage = location.startsWith(world.issuer);
+  return { browser, page: isPage ? await browser.open(location, { headers }) : { ...first, url: location } };
+}
+
+export async function signInAs(
+  browser: Browser,
+  page: Page,
+  person: Person,
+  action = '/login',
+): Promise<Page> {
+  const password = PASSWORDS[person === 'bob' ? 'bob' : 'alice'];
+  return browser.submit(page, action, { username: person, password });
+}
+
+/** Signs in and consents until the browser leaves for the app or meets another page. */
+export async function finishPages(browser: Browser, first: Page, person: Person): Promise<Page> {
+  let page = first;
+  for (let step = 0; step < 4; step += 1) {
+    if (page.text.includes('name="password"')) page = await signInAs(browser, page, person);
+    else if (page.text.includes('/consent"')) page = await browser.submit(page, '/consent');
+    else return page;
+  }
+  return page;
+}
+
+/** From the app and back to it, answering whatever is asked. */
+export async function complete(
+  world: Place,
+  person: Person = 'alice',
+  changes: Parameters = {},
+  browser: Browser = newBrowser(world),
+): Promise<{ readonly browser: Browser; readonly answer: URL; readonly code: string | undefined }> {
+  const { page } = await begin(world, changes, { browser });
+  const answer = new URL((await finishPages(browser, page, person)).url);
+  return { browser, answer, code: codeOf({ url: answer.href }) };
+}
+
+export function codeOf({ url }: Pick<Page, 'url'>): string | undefined {
+  return new URL(url).searchParams.get('code') ?? undefined;
+}
+
+/** `signed in`, or the error of a request that may show no page. */
+export async function silently(world: Place, browser: Browser, changes: Parameters = {}): Promise<string> {
+  const page = await browser.open(authorizationUrl(world, { prompt: 'none', ...changes }));
+  return new URL(page.url).searchParams.get('error') ?? 'signed in';
+}
+
+/** What an authorization request without any page ends in: the parameters of the redirect to the app. */
+export async function authorizationError(
+  world: Place,
+  changes: Parameters,
+): Promise<Readonly<Record<string, string>>> {
+  const page = await newBrowser(world).open(authorizationUrl(world, changes));
+  const { target, query } = redirectOf({ url: page.url, headers: new Headers() });
+  if (target !== CALLBACK) throw new Error(`not sent to the app: ${page.url}`);
+  return query;
+}
+
+/** The parameters of the redirect in `page`'s Location, with where it goes to as `target`. */
+export function redirectOf(page: Pick<Page, 'headers' | 'url'>): {
+  readonly target: string;
+  readonly query: Readonly<Record<string, string>>;
+} {
+  const url = new URL(page.headers.get('location') ?? page.url);
+  return { target: `${url.origin}${url.pathname}`, query: Object.fromEntries(url.searchParams) };
+}
+
+export function titleOf({ text }: Pick<Page, 'text'>): string {
+  const title = /<h1>([\s\S]*?)<\/h1>/.exec(text)?.[1] ?? '';
+  return title.replaceAll(/<[^>]*>/g, '').trim();
+}

@@ -1,0 +1,53 @@
+// What a running world has in its store: looked into, and changed behind its back.
+import { generateKey } from '../../src/keys/generate-key.ts';
+import { openPepper } from '../../src/keys/installation.ts';
+import { createKeyStore, type KeyStore } from '../../src/keys/key-store.ts';
+import { KEYS_COLLECTION, PEPPER_ID } from '../../src/keys/ring-document.ts';
+import { toTiming } from '../../src/keys/timing.ts';
+import { createVault } from '../../src/keys/vault.ts';
+import { createKeyedHash, type KeyedHash } from '../../src/store/keyed-hash.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
+import { DAY, HOUR, MINUTE } from './clock.ts';
+import { type OpenWorld, WORLD_ENV } from './world.ts';
+
+/** The store of a running world, or one that nobody has open: LMDB forbids one process to open a folder twice. */
+export async function withStore<T>(
+  at: Pick<OpenWorld, 'openedStore'> | { readonly folder: string },
+  use: (store: Store) => Promise<T>,
+): Promise<T> {
+  if ('openedStore' in at) return use(at.openedStore);
+  const opened = await openStore({ engine: 'lmdb', folder: at.folder }, () => Date.now());
+  try {
+    return await use(opened);
+  } finally {
+    await opened.close();
+  }
+}
+
+/** The key ring in `store`, as another node would read it. Its timing is that of the defaults. */
+export function keyStoreOf(store: Store): KeyStore {
+  return createKeyStore({
+    documents: store.documents,
+    vault: worldVault(),
+    now: () => Date.now(),
+    timing: toTiming({
+      accessToken: 10 * MINUTE,
+      idToken: HOUR,
+      rotateEvery: 30 * DAY,
+      publishAhead: DAY,
+      jwksMaxAge: 5 * MINUTE,
+    }),
+    generateKey: () => generateKey(2048),
+  });
+}
+
+/** What turns a bearer value into the name of its record in this store. */
+export async function hashOf(store: Store): Promise<KeyedHash> {
+  const pepper = await store.documents.get(KEYS_COLLECTION, PEPPER_ID);
+  return createKeyedHash(openPepper(pepper?.value ?? '', worldVault()));
+}
+
+function worldVault() {
+  return createVault([Buffer.from(WORLD_ENV.TEST_ENCRYPTION_KEY, 'base64url')]);
+}
