@@ -1,28 +1,25 @@
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RedisServer, startRedis } from '../world/servers.ts';
-import { Browser } from '../world/browser.ts';
-import { standingClock, moveClock } from '../world/clock.ts';
-import { eachStore, useWorld } from '../world/each-store.ts';
+import { authorize, exchange, signIn } from '../world/app.ts';
 import {
   AUTHORIZATION_REQUEST,
-  authorizationError,
-  authorize,
-  basic,
-  type ClientId,
+  authorizationPath,
+  authorizationUrl,
+  type CodeClient,
   DEFAULT_SCOPE,
-  exchange,
-  finishPages,
-  get,
-  introspect,
-  post,
-  redeem,
-  refresh,
-  signIn,
-  userinfo,
+  NO_PKCE,
+  REDIRECT_URIS,
   VERIFIER,
-} from '../world/flows.ts';
+} from '../world/authorization-request.ts';
+import { Browser } from '../world/browser.ts';
+import { ask, authorizationError, codeOf, finishPages, newBrowser, redirectOf } from '../world/person.ts';
+import { introspect, userinfo } from '../world/presented-tokens.ts';
+import { get, post, toQuery } from '../world/requests.ts';
+import { basic, redeem, refresh } from '../world/token-endpoint.ts';
 import { API, CALLBACK, OTHER_API, PEOPLE, startWorld, type World, worldClients } from '../world/world.ts';
+import { standingClock, moveClock } from '../world/clock.ts';
+import { eachStore, useWorld } from '../world/each-store.ts';
 
 eachStore('the authorization-code flow with PKCE', (world) => {
   it('signs a person in through openid-client and gives one token for the API and for userinfo', async () => {
@@ -54,7 +51,7 @@ eachStore('the authorization-code flow with PKCE', (world) => {
     expect(await introspect(world(), tokens.access_token)).toMatchObject({ active: true, sub: PEOPLE.alice });
   });
 
-  it.each<[string, ClientId, string]>([
+  it.each<[string, CodeClient, string]>([
     ['a confidential client with client_secret_basic', 'web', 'openid email'],
     ['a confidential client with client_secret_post', 'post', 'openid email'],
     ['a public client with none', 'spa', 'openid email'],
@@ -104,11 +101,11 @@ describe('GET /oauth/authorize', () => {
   });
 
   it('takes the same request as POST, as OIDC Core §3.1.2.1 wants', async () => {
-    const browser = new Browser(world().issuer);
+    const browser = newBrowser(world());
     const page = await browser.open(`${world().issuer}/oauth/authorize`, {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams(AUTHORIZATION_REQUEST).toString(),
+      body: toQuery(AUTHORIZATION_REQUEST),
     });
     const left = new URL((await finishPages(browser, page, 'alice')).url);
     expect(left.searchParams.get('code')).toMatch(/^[\w-]{43}$/);
@@ -136,8 +133,7 @@ describe('GET /oauth/authorize', () => {
   it.each(['unknown', ''])(
     'Spec §4 GET /oauth/authorize, client_id: "%s" gets an error page and no redirect',
     async (clientId) => {
-      const query = new URLSearchParams({ ...AUTHORIZATION_REQUEST, client_id: clientId }).toString();
-      const answer = await get(world(), `/oauth/authorize?${query}`);
+      const answer = await get(world(), authorizationPath({ client_id: clientId }));
       expect(answer.status).toBe(400);
       expect(answer.headers.get('location')).toBeNull();
       expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -153,8 +149,7 @@ describe('GET /oauth/authorize', () => {
     'https://evil.example/cb',
     'http://app.example/cb',
   ])('Spec §4 GET /oauth/authorize, redirect_uri: %s is not the registered one', async (redirectUri) => {
-    const query = new URLSearchParams({ ...AUTHORIZATION_REQUEST, redirect_uri: redirectUri }).toString();
-    const answer = await get(world(), `/oauth/authorize?${query}`);
+    const answer = await get(world(), authorizationPath({ redirect_uri: redirectUri }));
     expect(answer.status).toBe(400);
     expect(answer.headers.get('location')).toBeNull();
     expect(answer.text).toContain('invalid_redirect_uri');
@@ -170,13 +165,8 @@ describe('GET /oauth/authorize', () => {
   ])(
     'lets a native client choose its loopback port and nothing else: %s is %d',
     async (redirectUri, status) => {
-      const query = new URLSearchParams({
-        ...AUTHORIZATION_REQUEST,
-        client_id: 'native',
-        scope: 'openid',
-        redirect_uri: redirectUri,
-      }).toString();
-      expect((await get(world(), `/oauth/authorize?${query}`)).status).toBe(status);
+      const path = authorizationPath({ client_id: 'native', redirect_uri: redirectUri });
+      expect((await get(world(), path)).status).toBe(status);
     },
   );
 
@@ -184,17 +174,10 @@ describe('GET /oauth/authorize', () => {
     'Spec §4 GET /oauth/authorize, scope: is separated by spaces that come as %s',
     async (space) => {
       const scope = ['openid', 'email', 'profile'].join(space);
-      const { scope: _plain, ...rest } = AUTHORIZATION_REQUEST;
-      const url = `${world().issuer}/oauth/authorize?${new URLSearchParams(rest).toString()}&scope=${scope}`;
-      const browser = new Browser(world().issuer);
+      const url = `${authorizationUrl(world(), { scope: undefined })}&scope=${scope}`;
+      const browser = newBrowser(world());
       const page = await finishPages(browser, await browser.open(url), 'alice');
-      const form = {
-        grant_type: 'authorization_code',
-        code: new URL(page.url).searchParams.get('code') ?? '',
-        redirect_uri: CALLBACK,
-        code_verifier: VERIFIER,
-      };
-      const answer = await post(world(), '/oauth/token', form, { authorization: basic('web') });
+      const answer = await redeem(world(), { code: codeOf(page) });
       expect(answer.body['scope']).toBe('openid email profile');
     },
   );
@@ -231,17 +214,9 @@ describe('GET /oauth/authorize', () => {
     });
   });
 
-  it.each(['web', 'spa'])('wants PKCE of %s', async (client) => {
-    const { code_challenge: _challenge, code_challenge_method: _method, ...without } = AUTHORIZATION_REQUEST;
-    const redirectUri = client === 'spa' ? 'https://spa.example/cb' : CALLBACK;
-    const query = new URLSearchParams({
-      ...without,
-      client_id: client,
-      redirect_uri: redirectUri,
-    }).toString();
-    const location = new URL((await get(world(), `/oauth/authorize?${query}`)).headers.get('location') ?? '');
-    expect(`${location.origin}${location.pathname}`).toBe(redirectUri);
-    expect(location.searchParams.get('error')).toBe('invalid_request');
+  it.each(['web', 'spa'] as const)('wants PKCE of %s', async (client) => {
+    const { target, query } = redirectOf(await ask(world(), { ...NO_PKCE, client_id: client }));
+    expect([target, query['error']]).toEqual([REDIRECT_URIS[client], 'invalid_request']);
   });
 
   it.each(['plain', 'S512', 's256', ''])(
@@ -257,7 +232,7 @@ describe('GET /oauth/authorize', () => {
     expect(decodeJwt(tokens.id_token ?? '')['nonce']).toBe(nonce);
 
     const { nonce: _nonce, ...without } = AUTHORIZATION_REQUEST;
-    const browser = new Browser(world().issuer);
+    const browser = newBrowser(world());
     const url = `${world().issuer}/oauth/authorize?${new URLSearchParams(without).toString()}`;
     const page = await finishPages(browser, await browser.open(url), 'alice');
     const answer = await post(
@@ -322,12 +297,10 @@ describe('GET /oauth/authorize', () => {
 describe('sign-in and consent', () => {
   const world = useWorld();
   const start = async (browser: Browser, parameters: Record<string, string> = {}) =>
-    browser.open(
-      `${world().issuer}/oauth/authorize?${new URLSearchParams({ ...AUTHORIZATION_REQUEST, ...parameters }).toString()}`,
-    );
+    browser.open(authorizationUrl(world(), parameters));
 
   it('asks for the password, then names the app and each thing it asks for', async () => {
-    const browser = new Browser(world().issuer);
+    const browser = newBrowser(world());
     const login = await start(browser, { scope: 'openid email reports.read', login_hint: 'alice' });
     expect(login.status).toBe(200);
     expect(login.text).toContain('value="alice"');
@@ -345,7 +318,7 @@ describe('sign-in and consent', () => {
   it.each(['login', 'consent'])(
     'sends access_denied to the app when a person cancels at %s',
     async (step) => {
-      const browser = new Browser(world().issuer);
+      const browser = newBrowser(world());
       let page = await start(browser);
       if (step === 'consent') {
         page = await browser.submit(page, '/login', { username: 'bob', password: 'bob-password-22' });
@@ -366,7 +339,7 @@ describe('sign-in and consent', () => {
     ['a person who does not exist', 'mallory', 'alice-password-1'],
     ['another person’s password', 'bob', 'alice-password-1'],
   ])('stays at the sign-in page with 401 after %s', async (_case, username, password) => {
-    const browser = new Browser(world().issuer);
+    const browser = newBrowser(world());
     const page = await browser.submit(await start(browser), '/login', { username, password });
     expect(page.status).toBe(401);
     expect(page.text).toContain('That username and password don’t match.');
@@ -376,7 +349,7 @@ describe('sign-in and consent', () => {
   });
 
   it('takes a username in any of its written forms', async () => {
-    const browser = new Browser(world().issuer);
+    const browser = newBrowser(world());
     const page = await browser.submit(await start(browser), '/login', {
       username: ' ＡLICE ',
       password: 'alice-password-1',
@@ -385,7 +358,7 @@ describe('sign-in and consent', () => {
   });
 
   it('asks a first-party app’s person for the password alone', async () => {
-    const browser = new Browser(world().issuer);
+    const browser = newBrowser(world());
     const page = await start(browser, {
       client_id: 'first-party',
       redirect_uri: 'https://own.example/cb',
@@ -423,7 +396,7 @@ describe('sign-in and consent', () => {
   });
 
   it('refuses a form without its own token, or from another site, and changes nothing', async () => {
-    const browser = new Browser(world().issuer);
+    const browser = newBrowser(world());
     const login = await start(browser);
     const fields = { username: 'alice', password: 'alice-password-1' };
     expect((await browser.submit(login, '/login', { ...fields, csrf: 'x' })).status).toBe(403);
@@ -661,15 +634,10 @@ describe('a sign-in that is open while the file changes', () => {
   beforeAll(async () => {
     redis = await startRedis();
     before = await startWorld({ store: redis.url });
-    const narrowed = worldClients()
-      .filter(({ client_id: id }) => id !== 'web2')
-      .map((client) =>
-        client.client_id === 'web'
-          ? { ...client, scope: 'openid email offline_access' }
-          : client.client_id === 'spa'
-            ? { ...client, redirect_uris: ['https://moved.example/cb'] }
-            : client,
-      );
+    const narrowed = worldClients({
+      web: { scope: 'openid email offline_access' },
+      spa: { redirect_uris: ['https://moved.example/cb'] },
+    }).filter(({ client_id: id }) => id !== 'web2');
     after = await startWorld({ store: redis.url, issuer: before.issuer, config: { clients: narrowed } });
   });
   afterAll(async () => {
@@ -680,9 +648,8 @@ describe('a sign-in that is open while the file changes', () => {
 
   /** Begins under the old file and goes on under the new one, in the same browser. */
   async function begin(parameters: Record<string, string>) {
-    const old = new Browser(before.issuer);
-    const query = new URLSearchParams({ ...AUTHORIZATION_REQUEST, ...parameters }).toString();
-    const page = await old.open(`${before.issuer}/oauth/authorize?${query}`);
+    const old = newBrowser(before);
+    const page = await old.open(authorizationUrl(before, parameters));
     const browser = new Browser(before.issuer, after.base);
     for (const cookie of old.cookies) browser.setCookie(cookie);
     return { browser, page };

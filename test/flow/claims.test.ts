@@ -1,21 +1,22 @@
 // What an app and an API see of a person: groups and the configuration's own claims, where their scope was granted and nowhere else.
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { begin, GENEROUS, signInAs } from '../pages/person.ts';
-import { eachStore, useWorld } from '../world/each-store.ts';
+import { type AuthorizeOptions, signIn } from '../world/app.ts';
+import { VERIFIER } from '../world/authorization-request.ts';
+import { begin, signInAs } from '../world/person.ts';
+import { introspect, userinfo } from '../world/presented-tokens.ts';
+import { get, post } from '../world/requests.ts';
+import { basic, type ClientId, refresh } from '../world/token-endpoint.ts';
 import {
-  type AuthorizeOptions,
-  basic,
-  type ClientId,
-  get,
-  introspect,
-  post,
-  refresh,
-  signIn,
-  userinfo,
-  VERIFIER,
-} from '../world/flows.ts';
-import { API, CALLBACK, type OpenWorld, OTHER_API, type SECRETS, worldClients } from '../world/world.ts';
+  API,
+  CALLBACK,
+  GENEROUS,
+  type OpenWorld,
+  OTHER_API,
+  type SECRETS,
+  worldClients,
+} from '../world/world.ts';
+import { eachStore, useWorld } from '../world/each-store.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 

@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { useWorld } from '../world/each-store.ts';
-import { type Answer, basic, introspect, post, signIn } from '../world/flows.ts';
+import { signIn } from '../world/app.ts';
+import { introspect } from '../world/presented-tokens.ts';
+import { type Answer, post } from '../world/requests.ts';
+import { basic } from '../world/token-endpoint.ts';
 import { SECRETS, startWorld, type World, worldClients } from '../world/world.ts';
 
 const MACHINE = { grant_type: 'client_credentials' };

@@ -4,7 +4,10 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
-import { basic, clientCredentials, connect, introspect, post, userinfo } from '../world/flows.ts';
+import { connect } from '../world/app.ts';
+import { introspect, revoke, userinfo } from '../world/presented-tokens.ts';
+import { post } from '../world/requests.ts';
+import { basic, clientCredentials } from '../world/token-endpoint.ts';
 import { API, OTHER_API, SECRETS, startWorld, type World } from '../world/world.ts';
 
 eachStore('the client_credentials grant', (world) => {
@@ -220,7 +223,7 @@ describe('machine tokens and the store', () => {
   it('leave one record when they are revoked, which ends soon after the token', async () => {
     const { body } = await clientCredentials(world, { scope: 'reports.read' });
     const token = String(body['access_token']);
-    await post(world, '/oauth/revoke', { token }, { authorization: basic('svc') });
+    await revoke(world, token, 'svc');
     const records = (await client.keys('postern:record:*')).filter((key) => !key.includes(':Mark:'));
     expect(records).toHaveLength(1);
     const life = await client.ttl(records[0] ?? '');

@@ -3,7 +3,11 @@ import * as oidc from 'openid-client';
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { useWorld } from '../world/each-store.ts';
-import { basic, DEFAULT_SCOPE, machineToken, post, refresh, signIn, userinfo } from '../world/flows.ts';
+import { machineToken, signIn } from '../world/app.ts';
+import { DEFAULT_SCOPE } from '../world/authorization-request.ts';
+import { revoke, userinfo } from '../world/presented-tokens.ts';
+import { post } from '../world/requests.ts';
+import { basic, requestToken } from '../world/token-endpoint.ts';
 import { API, SPA_ORIGIN, worldClients } from '../world/world.ts';
 
 const MACHINE = { grant_type: 'client_credentials', scope: 'reports.read' };
@@ -28,7 +32,7 @@ describe('an app that asks for offline_access without prompt=consent', () => {
   });
 
   it('and refreshes all the same, is told that the token is missing', async () => {
-    const answer = await refresh(world(), undefined);
+    const answer = await requestToken(world(), 'web', { grant_type: 'refresh_token' });
     expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_request']);
     expect(answer.body['error_description']).toContain('refresh_token');
   });
@@ -87,7 +91,7 @@ describe('the answer of a revocation', () => {
     'is empty and of no type, as scripts expect that read the type first (for %s token)',
     async (which) => {
       const token = which === 'a live' ? await machineToken(world(), 'reports.read') : 'never-issued';
-      const answer = await post(world(), '/oauth/revoke', { token }, { authorization: basic('svc') });
+      const answer = await revoke(world(), token, 'svc');
       expect([answer.status, answer.text]).toEqual([200, '']);
       expect(answer.headers.get('content-type')).toBeNull();
     },
@@ -156,9 +160,7 @@ describe('name and email', () => {
 describe('id_token_claims: full', () => {
   const world = useWorld({
     config: {
-      clients: worldClients().map((client) =>
-        client.client_id === 'web' ? { ...client, id_token_claims: 'full' } : client,
-      ),
+      clients: worldClients({ web: { id_token_claims: 'full' } }),
     },
   });
 

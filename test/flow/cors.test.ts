@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { useWorld } from '../world/each-store.ts';
-import { AUTHORIZATION_REQUEST, basic, get, post, redeem, authorize, signIn } from '../world/flows.ts';
-import { raw } from '../world/raw.ts';
+import { authorize, signIn } from '../world/app.ts';
+import { AUTHORIZATION_REQUEST } from '../world/authorization-request.ts';
+import { get, post, toQuery } from '../world/requests.ts';
+import { basic, redeem } from '../world/token-endpoint.ts';
 import { SPA_ORIGIN } from '../world/world.ts';
+import { raw } from '../world/raw.ts';
 
 const GLOBAL = 'https://global.example';
 const EVIL = 'https://evil.example';
@@ -159,8 +162,7 @@ describe('Spec §4 CORS allowlist', () => {
   });
 
   it.each(['/oauth/authorize', '/oauth/logout'])('is never for pages: %s', async (path) => {
-    const query =
-      path === '/oauth/authorize' ? `?${new URLSearchParams(AUTHORIZATION_REQUEST).toString()}` : '';
+    const query = path === '/oauth/authorize' ? `?${toQuery(AUTHORIZATION_REQUEST)}` : '';
     const page = await get(world(), `${path}${query}`, { origin: GLOBAL });
     expect(page.status).toBeLessThan(400);
     expect(corsOf(page.headers)).toEqual({});

@@ -1,19 +1,20 @@
 // A request without `scope`: what it asks for where it starts, and that nothing is filled in later.
 import { decodeJwt } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { GENEROUS, signInAs, silently } from '../pages/person.ts';
-import { Browser, type Page } from '../world/browser.ts';
+import { signIn } from '../world/app.ts';
+import { authorizationUrl } from '../world/authorization-request.ts';
+import type { Browser, Page } from '../world/browser.ts';
+import { codeOf, newBrowser, signInAs, silently } from '../world/person.ts';
+import { post } from '../world/requests.ts';
+import { redeem, refresh } from '../world/token-endpoint.ts';
+import { API, GENEROUS, type OpenWorld, OTHER_API, SECRETS, worldClients } from '../world/world.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
-import { AUTHORIZATION_REQUEST, post, refresh, signIn, VERIFIER } from '../world/flows.ts';
-import { API, CALLBACK, OTHER_API, type OpenWorld, SECRETS, worldClients } from '../world/world.ts';
 
 const BARE = 'https://api.example/bare';
 const CLIENTS = [
-  ...worldClients()
-    .filter(({ client_id: id }) => ['web', 'web2', 'first-party', 'rs1'].includes(id))
-    .map((client) =>
-      client.client_id === 'web' ? { ...client, default_scope: 'openid email' } : { ...client },
-    ),
+  ...worldClients({ web: { default_scope: 'openid email' } }).filter(({ client_id: id }) =>
+    ['web', 'web2', 'first-party', 'rs1'].includes(id),
+  ),
   // All of one API, of two, and of two with a default.
   machine('post', 'other.read other.write'),
   machine('svc', 'reports.read reports.write other.read'),
@@ -47,23 +48,18 @@ const asMachine = (world: OpenWorld, id: string, fields: Fields) =>
 
 /** Where it ends without anybody doing anything. */
 async function open(world: OpenWorld, browser: Browser, fields: Fields, method = 'GET'): Promise<Page> {
-  const { scope: _scope, nonce: _nonce, ...request } = AUTHORIZATION_REQUEST;
-  const query = new URLSearchParams({ ...request, ...fields }).toString();
-  const url = `${world.issuer}/oauth/authorize`;
-  if (method === 'GET') return browser.open(`${url}?${query}`);
+  const url = authorizationUrl(world, { scope: undefined, nonce: undefined, ...fields });
+  if (method === 'GET') return browser.open(url);
+  const [address = '', body = ''] = url.split('?');
   const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-  return browser.open(url, { method, headers, body: query });
+  return browser.open(address, { method, headers, body });
 }
 
-const newBrowser = ({ issuer, base }: OpenWorld) => new Browser(issuer, base);
 const answerOf = ({ url }: Page) => Object.fromEntries(new URL(url).searchParams);
 const wordsOf = ({ text }: Page) => [...text.matchAll(/<li>([^<]+)<\/li>/g)].map(([, words]) => words);
 
-async function exchangeAt(world: OpenWorld, page: Page, redirectUri: string = CALLBACK) {
-  const { code = '' } = answerOf(page);
-  const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri };
-  const fields = { ...form, code_verifier: VERIFIER, client_id: 'web', client_secret: SECRETS.web };
-  return (await post(world, '/oauth/token', fields)).body;
+async function exchangeAt(world: OpenWorld, page: Page) {
+  return (await redeem(world, { code: codeOf(page) })).body;
 }
 
 const EMPTY = [{}, { scope: '' }] as const;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { useWorld } from '../world/each-store.ts';
-import { get } from '../world/flows.ts';
+import { get } from '../world/requests.ts';
 import { raw } from '../world/raw.ts';
 
 const DISCOVERY = '/.well-known/openid-configuration';

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { Browser } from '../world/browser.ts';
+import { NO_PKCE } from '../world/authorization-request.ts';
+import { ask, complete, redirectOf } from '../world/person.ts';
+import { get, post } from '../world/requests.ts';
+import { basic, clientCredentials, redeem } from '../world/token-endpoint.ts';
+import { worldClients } from '../world/world.ts';
 import { useWorld } from '../world/each-store.ts';
-import { AUTHORIZATION_REQUEST, basic, clientCredentials, finishPages, get, post } from '../world/flows.ts';
-import { CALLBACK, worldClients } from '../world/world.ts';
 
 describe('features.client_credentials: false', () => {
   const people = worldClients().filter(({ grant_types: grants }) => !grants.includes('client_credentials'));
@@ -30,33 +32,18 @@ describe('features.pkce: per_client', () => {
   const world = useWorld({
     config: {
       features: { pkce: 'per_client' },
-      clients: worldClients().map((client) =>
-        client.client_id === 'web' ? { ...client, require_pkce: false } : client,
-      ),
+      clients: worldClients({ web: { require_pkce: false } }),
     },
   });
-  const { code_challenge: _challenge, code_challenge_method: _method, ...plain } = AUTHORIZATION_REQUEST;
-
-  async function codeOf(parameters: Record<string, string>): Promise<string> {
-    const browser = new Browser(world().issuer);
-    const url = `${world().issuer}/oauth/authorize?${new URLSearchParams(parameters).toString()}`;
-    const page = await finishPages(browser, await browser.open(url), 'alice');
-    return new URL(page.url).searchParams.get('code') ?? '';
-  }
+  const WITHOUT = { code_verifier: undefined };
 
   it('lets off the confidential client that says require_pkce: false', async () => {
-    const form = { grant_type: 'authorization_code', code: await codeOf(plain), redirect_uri: CALLBACK };
-    const answer = await post(world(), '/oauth/token', form, { authorization: basic('web') });
+    const answer = await redeem(world(), await complete(world(), 'alice', NO_PKCE), WITHOUT);
     expect(answer.status).toBe(200);
   });
 
   it('checks the verifier all the same where a challenge was sent', async () => {
-    const form = {
-      grant_type: 'authorization_code',
-      code: await codeOf({ ...AUTHORIZATION_REQUEST }),
-      redirect_uri: CALLBACK,
-    };
-    const answer = await post(world(), '/oauth/token', form, { authorization: basic('web') });
+    const answer = await redeem(world(), await complete(world()), WITHOUT);
     expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_grant']);
   });
 
@@ -65,11 +52,8 @@ describe('features.pkce: per_client', () => {
       ['spa', 'https://spa.example/cb'],
       ['web2', 'https://app2.example/cb'],
     ] as const) {
-      const query = new URLSearchParams({ ...plain, client_id: client, redirect_uri: uri }).toString();
-      const answer = await get(world(), `/oauth/authorize?${query}`);
-      const location = new URL(answer.headers.get('location') ?? '');
-      expect(`${location.origin}${location.pathname}`).toBe(uri);
-      expect(location.searchParams.get('error')).toBe('invalid_request');
+      const { target, query } = redirectOf(await ask(world(), { ...NO_PKCE, client_id: client }));
+      expect([target, query['error']]).toEqual([uri, 'invalid_request']);
     }
   });
 

@@ -3,18 +3,21 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { SignJWT, UnsecuredJWT, decodeJwt, generateKeyPair } from 'jose';
 import { tokenIntrospection } from 'openid-client';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
+import { describe, expect, it } from 'vitest';
+import { freePort } from '../world/servers.ts';
 import { standingClock, moveClock } from '../world/clock.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
-import { basic, connect, introspect, machineToken, post, signIn, userinfo } from '../world/flows.ts';
+import { connect, machineToken, signIn } from '../world/app.ts';
+import { introspect, introspection, userinfo } from '../world/presented-tokens.ts';
+import { post } from '../world/requests.ts';
 import { changeAccount } from '../world/store-access.ts';
-import { API, OTHER_API, PEOPLE, startWorld, type World, worldClients } from '../world/world.ts';
+import { basic } from '../world/token-endpoint.ts';
+import { API, OTHER_API, PEOPLE, startWorld } from '../world/world.ts';
 
 const INACTIVE = { active: false };
 
 eachStore('token introspection', (world) => {
-  it('Spec §4 POST /oauth/introspect: says everything of a person’s token that RFC 7662 §2.2 names', async () => {
+  it('Spec §4 POST /oauth/introspect, IS-01: says everything of a person’s token that RFC 7662 §2.2 names', async () => {
     const { tokens } = await signIn(world(), { scope: 'openid email reports.read' });
     const { jti, iat, exp, auth_time: authTime } = decodeJwt(tokens.access_token);
     expect(await introspect(world(), tokens.access_token)).toEqual({
@@ -32,7 +35,7 @@ eachStore('token introspection', (world) => {
     });
   });
 
-  it('says the same of a machine token, whose subject is the service', async () => {
+  it('IS-01: says the same of a machine token, whose subject is the service', async () => {
     const token = await machineToken(world(), 'reports.read');
     const { jti, iat, exp } = decodeJwt(token);
     expect(await introspect(world(), token)).toEqual({
@@ -68,32 +71,6 @@ eachStore('token introspection', (world) => {
 
 describe('who may introspect what', () => {
   const world = useWorld();
-
-  it.each([
-    ['the client of the token', 'web', true],
-    ['an API of its audience', 'rs1', true],
-    ['another client', 'web2', false],
-    ['a service', 'svc', false],
-  ] as const)('%s (%s) learns of a person’s token: %s', async (_case, caller, active) => {
-    const { tokens } = await signIn(world(), { scope: 'openid reports.read' });
-    const answer = await introspect(world(), tokens.access_token, caller);
-    if (active) expect(answer['active']).toBe(true);
-    else expect(answer).toEqual(INACTIVE);
-  });
-
-  it('an API learns nothing of a token for another API, or for the issuer alone', async () => {
-    expect(await introspect(world(), await machineToken(world(), 'other.read'))).toEqual(INACTIVE);
-    const { tokens } = await signIn(world(), { scope: 'openid' });
-    expect(await introspect(world(), tokens.access_token)).toEqual(INACTIVE);
-    expect(await introspect(world(), await machineToken(world(), 'other.read'), 'svc')).toMatchObject({
-      active: true,
-    });
-  });
-
-  it('an API learns nothing of a refresh token', async () => {
-    const { tokens } = await signIn(world());
-    expect(await introspect(world(), tokens.refresh_token ?? '')).toEqual(INACTIVE);
-  });
 
   it('a public client may ask about its own token', async () => {
     const { tokens } = await signIn(world(), { client: 'spa', scope: 'openid' });
@@ -137,48 +114,9 @@ describe('POST /oauth/introspect', () => {
     const token = await make();
     expect(token.length).toBeGreaterThan(1);
     for (const caller of ['rs1', 'web', 'svc'] as const) {
-      const answer = await post(world(), '/oauth/introspect', { token }, { authorization: basic(caller) });
+      const answer = await introspection(world(), token, caller);
       expect([answer.status, answer.text]).toEqual([200, '{"active":false}']);
     }
-  });
-
-  it.each(['access_token', 'refresh_token', 'nonsense'])(
-    'finds either kind of token with token_type_hint %s',
-    async (hint) => {
-      const { tokens } = await signIn(world());
-      for (const token of [tokens.access_token, tokens.refresh_token ?? '']) {
-        const form = { token, token_type_hint: hint };
-        const answer = await post(world(), '/oauth/introspect', form, { authorization: basic('web') });
-        expect(answer.body['active']).toBe(true);
-      }
-    },
-  );
-
-  it('is JSON and not cacheable, whatever it says', async () => {
-    for (const token of [await machineToken(world(), 'reports.read'), 'garbage']) {
-      const answer = await post(world(), '/oauth/introspect', { token }, { authorization: basic('rs1') });
-      expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
-      expect(answer.headers.get('cache-control')).toBe('no-store');
-    }
-  });
-
-  it('wants client authentication: 401 invalid_client with a challenge', async () => {
-    const token = await machineToken(world(), 'reports.read');
-    const answer = await post(world(), '/oauth/introspect', { token });
-    expect([answer.status, answer.body['error']]).toEqual([401, 'invalid_client']);
-    expect(answer.headers.get('www-authenticate')).toBe(`Basic realm="${world().issuer}"`);
-    const bearer = await post(world(), '/oauth/introspect', { token }, { authorization: `Bearer ${token}` });
-    expect(bearer.status).toBe(400);
-    expect(bearer.body).not.toHaveProperty('active');
-  });
-
-  it.each([
-    ['no token', ''],
-    ['an empty token', 'token='],
-    ['two tokens', 'token=a&token=b'],
-  ])('answers %s with 400 invalid_request', async (_case, form) => {
-    const answer = await post(world(), '/oauth/introspect', form, { authorization: basic('rs1') });
-    expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_request']);
   });
 
   it('Spec §4 Content-Type: introspection takes a form only', async () => {
@@ -191,53 +129,13 @@ describe('POST /oauth/introspect', () => {
 describe('what ends a token', () => {
   const world = useWorld();
 
-  it('a disabled person: the token is inactive at once, and userinfo refuses it', async () => {
-    const { tokens } = await signIn(world(), { person: 'bob' });
-    expect(await introspect(world(), tokens.access_token)).toMatchObject({ active: true });
-    await changeAccount(world(), PEOPLE.bob, { disabled: true });
-    for (const caller of ['rs1', 'web'] as const) {
-      expect(await introspect(world(), tokens.access_token, caller)).toEqual(INACTIVE);
-      expect(await introspect(world(), tokens.refresh_token ?? '', caller)).toEqual(INACTIVE);
-    }
-    expect((await userinfo(world(), tokens.access_token)).status).toBe(401);
-    await changeAccount(world(), PEOPLE.bob, { disabled: false });
-    expect(await introspect(world(), tokens.access_token)).toMatchObject({ active: true });
-  });
-
   it('signing out everywhere: what was issued before is inactive', async () => {
     const { tokens } = await signIn(world());
     const after = Math.floor(Date.now() / 1000) + 1;
     await changeAccount(world(), PEOPLE.alice, { validAfter: after });
     expect(await introspect(world(), tokens.access_token)).toEqual(INACTIVE);
-    expect(await introspect(world(), tokens.refresh_token ?? '', 'web')).toEqual(INACTIVE);
+    expect(await introspect(world(), tokens.refresh_token, 'web')).toEqual(INACTIVE);
     await changeAccount(world(), PEOPLE.alice, { validAfter: 0 });
-  });
-});
-
-describe('a client that was removed', () => {
-  let redis: RedisServer;
-  let before: World;
-  let after: World;
-  beforeAll(async () => {
-    redis = await startRedis();
-    before = await startWorld({ store: redis.url });
-    const left = worldClients().filter(({ client_id: id }) => id !== 'web' && id !== 'svc');
-    after = await startWorld({ store: redis.url, issuer: before.issuer, config: { clients: left } });
-  });
-  afterAll(async () => {
-    await before.stop();
-    await after.stop();
-    await redis.stop();
-  });
-
-  it('takes its tokens with it, of people and of machines', async () => {
-    const { tokens } = await signIn(before);
-    const machine = await machineToken(before, 'reports.read');
-    for (const token of [tokens.access_token, machine]) {
-      expect(await introspect(before, token)).toMatchObject({ active: true });
-      expect(await introspect(after, token)).toEqual(INACTIVE);
-    }
-    expect((await userinfo(after, tokens.access_token)).status).toBe(401);
   });
 });
 

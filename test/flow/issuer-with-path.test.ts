@@ -1,22 +1,18 @@
 import { decodeJwt } from 'jose';
 import { buildEndSessionUrl } from 'openid-client';
 import { describe, expect, it } from 'vitest';
-import { Browser, formOf } from '../world/browser.ts';
-import { useWorld } from '../world/each-store.ts';
-import {
-  AUTHORIZATION_REQUEST,
-  authorize,
-  get,
-  introspect,
-  machineToken,
-  signIn,
-  userinfo,
-} from '../world/flows.ts';
-import { raw } from '../world/raw.ts';
+import { authorize, machineToken, signIn } from '../world/app.ts';
+import { authorizationPath, authorizationUrl } from '../world/authorization-request.ts';
+import { formOf } from '../world/browser.ts';
+import { newBrowser } from '../world/person.ts';
+import { introspect, userinfo } from '../world/presented-tokens.ts';
+import { get, type Parameters } from '../world/requests.ts';
 import { API, PASSWORDS } from '../world/world.ts';
+import { useWorld } from '../world/each-store.ts';
+import { raw } from '../world/raw.ts';
 
 const ISSUER = 'https://id.example/auth';
-const AUTHORIZE = `/auth/oauth/authorize?${new URLSearchParams(AUTHORIZATION_REQUEST).toString()}`;
+const AUTHORIZE = `/auth${authorizationPath()}`;
 const FORGED = [
   ['Host', { host: 'evil.example' }],
   ['X-Forwarded-Host', { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' }],
@@ -100,9 +96,8 @@ describe('an issuer with a path', () => {
   it('MC-38: names the issuer in each answer to an app, byte for byte as discovery does', async () => {
     const { callback, browser } = await signIn(world());
     const silent = { prompt: 'none' };
-    const stranger = new Browser(world().issuer, world().base);
-    const url = (changes: object) =>
-      `${ISSUER}/oauth/authorize?${new URLSearchParams({ ...AUTHORIZATION_REQUEST, ...changes }).toString()}`;
+    const stranger = newBrowser(world());
+    const url = (changes: Parameters) => authorizationUrl({ issuer: ISSUER }, changes);
     const login = await stranger.open(url({}));
     const answers = {
       code: callback,
@@ -126,7 +121,7 @@ describe('an issuer with a path', () => {
   });
 
   it('sets cookies that are Secure, HttpOnly, Lax, prefixed, and no wider than they need to be', async () => {
-    const browser = new Browser(world().issuer, world().base);
+    const browser = newBrowser(world());
     const start = await browser.request(`${ISSUER}${AUTHORIZE.slice('/auth'.length)}`);
     const uid = start.headers.get('location')?.split('/').at(-1) ?? '';
     const nameAndRest = start.headers.getSetCookie().map((cookie) => {
@@ -161,7 +156,7 @@ describe('an issuer with a path', () => {
   });
 
   it('serves what its pages load', async () => {
-    const browser = new Browser(world().issuer, world().base);
+    const browser = newBrowser(world());
     const page = await browser.open(`${ISSUER}${AUTHORIZE.slice('/auth'.length)}`);
     const all = [...page.text.matchAll(/(?:href|src|action)="([^"]+)"/g)].map(([, url = '']) => url);
     for (const url of all) expect(url).toMatch(`${ISSUER}/`);
@@ -265,7 +260,7 @@ describe('issuers at several paths of one host', () => {
     const jar = new Map<string, string>();
     for (const round of [1, 2]) {
       for (const [index, world] of worlds.entries()) {
-        const browser = new Browser(world().issuer, world().base);
+        const browser = newBrowser(world());
         for (const [name, value] of jar) browser.setCookie({ name, value, path: '/' });
         const { callback } = await authorize(world(), {
           browser,

@@ -2,9 +2,10 @@ import { createPublicKey } from 'node:crypto';
 import { calculateJwkThumbprint, createRemoteJWKSet, decodeProtectedHeader, type JWK, jwtVerify } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { useWorld } from '../world/each-store.ts';
-import { get, machineToken, signIn } from '../world/flows.ts';
-import { raw } from '../world/raw.ts';
+import { machineToken, signIn } from '../world/app.ts';
+import { get } from '../world/requests.ts';
 import { API } from '../world/world.ts';
+import { raw } from '../world/raw.ts';
 
 const JWKS = '/oauth/jwks.json';
 

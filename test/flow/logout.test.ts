@@ -1,33 +1,24 @@
 import { buildEndSessionUrl } from 'openid-client';
 import { describe, expect, it } from 'vitest';
-import { Browser } from '../world/browser.ts';
-import { eachStore, useWorld } from '../world/each-store.ts';
-import {
-  AUTHORIZATION_REQUEST,
-  authorizationError,
-  authorize,
-  get,
-  introspect,
-  post,
-  redeem,
-  refresh,
-  signIn,
-  userinfo,
-} from '../world/flows.ts';
+import { authorize, signIn } from '../world/app.ts';
+import type { Browser } from '../world/browser.ts';
+import { authorizationError, newBrowser, silently } from '../world/person.ts';
+import { introspect, userinfo } from '../world/presented-tokens.ts';
+import { get, post } from '../world/requests.ts';
+import { redeem, refresh } from '../world/token-endpoint.ts';
 import type { OpenWorld, World } from '../world/world.ts';
+import { eachStore, useWorld } from '../world/each-store.ts';
 
 const OUT = 'https://app.example/out';
 const CONFIRM = '/oauth/logout/confirm';
 
 /** Whether this browser still has a session: an authorization request without a page says so. */
 async function isSignedIn(world: World, browser: Browser): Promise<boolean> {
-  const query = new URLSearchParams({ ...AUTHORIZATION_REQUEST, prompt: 'none' }).toString();
-  const page = await browser.open(`${world.issuer}/oauth/authorize?${query}`);
-  const error = new URL(page.url).searchParams.get('error');
+  const seen = await silently(world, browser);
   // consent_required: somebody is signed in who has not (or no more) agreed to this.
-  if (error === 'login_required') return false;
-  if (error === null || error === 'consent_required') return true;
-  throw new Error(`neither signed in nor out: ${error}`);
+  if (seen === 'login_required') return false;
+  if (seen === 'signed in' || seen === 'consent_required') return true;
+  throw new Error(`neither signed in nor out: ${seen}`);
 }
 
 /** How often the service has written a record to its store, as its metrics say. */
@@ -196,7 +187,7 @@ describe('GET /oauth/logout', () => {
   });
 
   it('leads a person without a session to the page that says so', async () => {
-    const browser = new Browser(world().issuer);
+    const browser = newBrowser(world());
     const page = await open(browser);
     expect(page.status).toBe(200);
     expect(page.text).toContain('You’re already signed out');
@@ -207,7 +198,7 @@ describe('GET /oauth/logout', () => {
 
   it('leads a person without a session back to the app that asked', async () => {
     const { tokens } = await signIn(world(), { scope: 'openid' });
-    const browser = new Browser(world().issuer);
+    const browser = newBrowser(world());
     const page = await open(browser, {
       id_token_hint: tokens.id_token ?? '',
       post_logout_redirect_uri: OUT,

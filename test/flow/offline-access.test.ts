@@ -1,32 +1,25 @@
 // Which apps get a refresh token without prompt=consent, and which by no way.
 import { describe, expect, it } from 'vitest';
-import { Browser } from '../world/browser.ts';
+import { authorize, type AuthorizeOptions, exchange } from '../world/app.ts';
+import type { Page } from '../world/browser.ts';
+import { begin, codeOf, signInAs } from '../world/person.ts';
+import { revoke } from '../world/presented-tokens.ts';
+import { changeAccount } from '../world/store-access.ts';
+import { redeem, refresh } from '../world/token-endpoint.ts';
+import { API, type OpenWorld, PEOPLE, worldClients } from '../world/world.ts';
 import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
-import {
-  AUTHORIZATION_REQUEST,
-  authorize,
-  type AuthorizeOptions,
-  basic,
-  exchange,
-  post,
-  refresh,
-  VERIFIER,
-} from '../world/flows.ts';
-import { changeAccount } from '../world/store-access.ts';
-import { API, CALLBACK, type OpenWorld, PASSWORDS, PEOPLE, worldClients } from '../world/world.ts';
 
 const LASTING = 'openid offline_access';
 const CONFIG = {
   lifetimes: { consent: '30d' },
-  clients: worldClients().map((client) => {
-    if (client.client_id === 'web2') {
-      // With a secret, and on the person's own device all the same.
-      return { ...client, application_type: 'native', redirect_uris: ['https://app2.example/cb'] };
-    }
-    if (client.client_id !== 'first-party') return client;
-    const grants = ['authorization_code', 'refresh_token'];
-    return { ...client, grant_types: grants, scope: `${LASTING} reports.read` };
+  clients: worldClients({
+    // With a secret, and on the person's own device all the same.
+    web2: { application_type: 'native', redirect_uris: ['https://app2.example/cb'] },
+    'first-party': {
+      grant_types: ['authorization_code', 'refresh_token'],
+      scope: `${LASTING} reports.read`,
+    },
   }),
 };
 
@@ -43,21 +36,10 @@ async function tokens(world: OpenWorld, { prompt = 'none', ...options }: Options
 
 /** A sign-in without any page between its form and the app. */
 async function signInForm(world: OpenWorld) {
-  const browser = new Browser(world.issuer, world.base);
-  const query = new URLSearchParams({ ...AUTHORIZATION_REQUEST, scope: LASTING }).toString();
-  const page = await browser.open(`${world.issuer}/oauth/authorize?${query}`);
+  const { browser, page } = await begin(world, { scope: LASTING });
   return {
-    submit: () => browser.submit(page, '/login', { username: 'alice', password: PASSWORDS.alice }),
-    async redeem({ url }: { readonly url: string }) {
-      const code = new URL(url).searchParams.get('code') ?? '';
-      const form = {
-        grant_type: 'authorization_code',
-        code,
-        redirect_uri: CALLBACK,
-        code_verifier: VERIFIER,
-      };
-      return (await post(world, '/oauth/token', form, { authorization: basic('web') })).body;
-    },
+    submit: () => signInAs(browser, page, 'alice'),
+    redeem: async (left: Page) => (await redeem(world, { code: codeOf(left) })).body,
   };
 }
 
@@ -97,7 +79,7 @@ eachStore(
       expect(await form.redeem(await form.submit())).toHaveProperty('refresh_token');
 
       const token = String(first.refreshToken);
-      await post(world(), '/oauth/revoke', { token }, { authorization: basic('web') });
+      await revoke(world(), token);
       expect((await tokens(world(), { scope: LASTING, browser })).error).toBe('consent_required');
       const anew = await tokens(world(), { scope: LASTING, prompt: 'login', browser });
       expect([anew.scope, anew.refreshToken]).toEqual(['openid', undefined]);

@@ -10,11 +10,13 @@ import {
   GENERATED_WORLD,
   startBothWays,
 } from '../world/both-ways.ts';
-import { openWire } from '../edge/wire.ts';
+import { introspection } from '../world/presented-tokens.ts';
+import { type Answer, post } from '../world/requests.ts';
+import { basic } from '../world/token-endpoint.ts';
+import { openWire } from '../world/wire.ts';
+import { type OpenWorld, SECRETS, startWorld } from '../world/world.ts';
 import { standingClock } from '../world/clock.ts';
-import { basic, post, type Answer } from '../world/flows.ts';
 import { type Known, makeRequest } from '../world/generated-requests.ts';
-import { SECRETS, startWorld, type OpenWorld } from '../world/world.ts';
 
 const PLAIN = 'grant_type=client_credentials';
 const BY_ENGINE = '&ignored=1';
@@ -120,7 +122,7 @@ describe('a plain client_credentials request', () => {
   it('gives a token that introspection and revocation know', async () => {
     const { body } = await post(world, '/oauth/token', `${PLAIN}&scope=reports.read`, svc);
     const token = String(body['access_token']);
-    const asked = () => post(world, '/oauth/introspect', { token }, { authorization: basic('rs1') });
+    const asked = () => introspection(world, token);
     expect((await asked()).body).toMatchObject({ active: true, client_id: 'svc', sub: 'svc' });
     expect((await post(world, '/oauth/revoke', { token }, svc)).status).toBe(200);
     expect((await asked()).body).toEqual({ active: false });

@@ -14,9 +14,12 @@ import {
   type WireRequest,
 } from '../world/both-ways.ts';
 import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { basic, machineToken, post, signIn } from '../world/flows.ts';
-import { type Known, makeRequest, type Random } from '../world/generated-requests.ts';
+import { machineToken, signIn } from '../world/app.ts';
+import { revoke } from '../world/presented-tokens.ts';
+import { post } from '../world/requests.ts';
+import { basic } from '../world/token-endpoint.ts';
 import { SECRETS, type World } from '../world/world.ts';
+import { type Known, makeRequest, type Random } from '../world/generated-requests.ts';
 
 /** A request that is not as expected is found again by its seed and number. */
 const SEED = 20_261_122;
@@ -79,7 +82,7 @@ const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 async function lateTokens(world: World): Promise<Tokens> {
   const machine = await machineToken(world, 'reports.read');
   const revoked = await machineToken(world, 'reports.read');
-  await post(world, '/oauth/revoke', { token: revoked }, { authorization: basic('svc') });
+  await revoke(world, revoked, 'svc');
   const { tokens } = await signIn(world);
   const at = Math.floor(Date.now() / 1000);
   const foreign = new SignJWT({ client_id: 'svc', scope: 'reports.read' })

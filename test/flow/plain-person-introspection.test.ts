@@ -5,7 +5,14 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { compromiseKey } from '../../src/keys/ring-actions.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { createAccountStates } from '../../src/users/account-state.ts';
-import { createTurns, keyStoreOf } from '../attack/attacker.ts';
+import { authorize, type AuthorizeOptions, exchange, signIn } from '../world/app.ts';
+import type { Browser } from '../world/browser.ts';
+import { newBrowser } from '../world/person.ts';
+import { revoke } from '../world/presented-tokens.ts';
+import { keyStoreOf } from '../world/stored.ts';
+import { redeem, refresh } from '../world/token-endpoint.ts';
+import { createTurns } from '../world/turns.ts';
+import { API, type OpenWorld, PEOPLE, type World } from '../world/world.ts';
 import {
   type BothWays,
   formHeaders,
@@ -15,19 +22,7 @@ import {
   type WireRequest,
 } from '../world/both-ways.ts';
 import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { Browser } from '../world/browser.ts';
-import {
-  type AuthorizeOptions,
-  authorize,
-  basic,
-  exchange,
-  post,
-  redeem,
-  refresh,
-  signIn,
-} from '../world/flows.ts';
 import { startRedis } from '../world/servers.ts';
-import { API, PEOPLE, type World, type OpenWorld } from '../world/world.ts';
 
 const PATH = '/oauth/introspect';
 const OFFLINE = 'openid offline_access reports.read';
@@ -62,7 +57,7 @@ const tokenOf = async (world: World, options: AuthorizeOptions) =>
 
 /** Issued before the clients and the people of the file changed. */
 async function earlyTokens(world: World): Promise<Tokens> {
-  const browser = new Browser(world.issuer, world.base);
+  const browser = newBrowser(world);
   return {
     expired: await tokenOf(world, { browser, scope: 'openid offline_access other.read' }),
     narrowed: await tokenOf(world, { browser, client: 'post', scope: OFFLINE }),
@@ -79,18 +74,16 @@ async function signOut({ issuer }: World, browser: Browser): Promise<void> {
 }
 
 async function lateTokens(world: OpenWorld): Promise<Tokens> {
-  const browser = new Browser(world.issuer, world.base);
+  const browser = newBrowser(world);
   /** In a browser of its own: what ends one of these ends its grant. */
   const signInAnew = () => signIn(world, { scope: OFFLINE });
-  const own = { authorization: basic('web') };
-  const revoke = (token: string | undefined) => post(world, '/oauth/revoke', { token: token ?? '' }, own);
 
   const live = await signIn(world, { browser, scope: OFFLINE });
   const refreshed = (await refresh(world, live.tokens.refresh_token)).body;
   const revoked = await signInAnew();
-  await revoke(revoked.tokens.access_token);
+  await revoke(world, revoked.tokens.access_token);
   const family = await signInAnew();
-  await revoke(family.tokens.refresh_token);
+  await revoke(world, family.tokens.refresh_token);
   const replayed = await signInAnew();
   const renewedOnce = (await refresh(world, replayed.tokens.refresh_token)).body;
   await refresh(world, replayed.tokens.refresh_token);
@@ -98,7 +91,7 @@ async function lateTokens(world: OpenWorld): Promise<Tokens> {
   const redeemed = await exchange(twice);
   await redeem(world, twice);
 
-  const left = new Browser(world.issuer, world.base);
+  const left = newBrowser(world);
   const ended = await tokenOf(world, { browser: left, scope: 'openid reports.read' });
   const outlives = await tokenOf(world, { browser: left, scope: OFFLINE });
   await signOut(world, left);

@@ -1,27 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { hashPassword } from '../../src/users/passwords.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
-import { Browser } from '../world/browser.ts';
+import { authorize, machineToken, signIn } from '../world/app.ts';
+import { authorizationPath, VERIFIER } from '../world/authorization-request.ts';
+import { newBrowser } from '../world/person.ts';
+import { introspect } from '../world/presented-tokens.ts';
+import { type Answer, get, post } from '../world/requests.ts';
+import { basic, redeem } from '../world/token-endpoint.ts';
+import { API, CALLBACK, OTHER_API, SECRETS, startWorld, type World, worldClients } from '../world/world.ts';
 import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
-import {
-  type Answer,
-  AUTHORIZATION_REQUEST,
-  authorize,
-  basic,
-  get,
-  introspect,
-  machineToken,
-  post,
-  redeem,
-  signIn,
-  VERIFIER,
-} from '../world/flows.ts';
-import { API, CALLBACK, OTHER_API, SECRETS, startWorld, type World, worldClients } from '../world/world.ts';
 
 const TWO = '2/1m';
 const MACHINE = { grant_type: 'client_credentials' };
-const AUTHORIZE = `/oauth/authorize?${new URLSearchParams(AUTHORIZATION_REQUEST).toString()}`;
+const AUTHORIZE = authorizationPath();
 const behindProxy = { trusted_proxies: ['127.0.0.1'] };
 const from = (address: string) => ({ 'x-forwarded-for': address });
 
@@ -487,7 +479,7 @@ describe('failed sign-ins', () => {
     },
   });
   const begin = async () => {
-    const browser = new Browser(world().issuer);
+    const browser = newBrowser(world());
     return { browser, page: await browser.open(`${world().issuer}${AUTHORIZE}`) };
   };
   const attempt = async (username: string, password: string, address: string) => {

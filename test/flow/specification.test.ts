@@ -2,21 +2,14 @@
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { useWorld } from '../world/each-store.ts';
-import {
-  AUTHORIZATION_REQUEST,
-  authorizationError,
-  authorize,
-  basic,
-  clientCredentials,
-  get,
-  introspect,
-  machineToken,
-  post,
-  signIn,
-  userinfo,
-} from '../world/flows.ts';
-import { raw } from '../world/raw.ts';
+import { authorize, machineToken, signIn } from '../world/app.ts';
+import { NO_PKCE } from '../world/authorization-request.ts';
+import { ask, authorizationError, redirectOf } from '../world/person.ts';
+import { introspect, userinfo } from '../world/presented-tokens.ts';
+import { get, post } from '../world/requests.ts';
+import { clientCredentials, requestToken } from '../world/token-endpoint.ts';
 import { API, PEOPLE } from '../world/world.ts';
+import { raw } from '../world/raw.ts';
 
 describe('the specification', () => {
   const world = useWorld();
@@ -80,17 +73,9 @@ describe('the specification', () => {
   });
 
   it('Spec §2 client, client type: a public one relies on PKCE and has no machine tokens', async () => {
-    const { code_challenge: _challenge, code_challenge_method: _method, ...plain } = AUTHORIZATION_REQUEST;
-    const query = new URLSearchParams({
-      ...plain,
-      client_id: 'spa',
-      redirect_uri: 'https://spa.example/cb',
-    }).toString();
-    const { headers } = await get(world(), `/oauth/authorize?${query}`);
-    const location = new URL(headers.get('location') ?? '');
-    expect(location.searchParams.get('error')).toBe('invalid_request');
-    const machine = { grant_type: 'client_credentials', client_id: 'spa' };
-    expect((await post(world(), '/oauth/token', machine)).status).toBe(400);
+    const { query } = redirectOf(await ask(world(), { ...NO_PKCE, client_id: 'spa' }));
+    expect(query['error']).toBe('invalid_request');
+    expect((await clientCredentials(world(), {}, 'spa')).status).toBe(400);
   });
 
   it.each([
@@ -98,16 +83,14 @@ describe('the specification', () => {
     ['svc', 'authorization_code', { code: 'x', redirect_uri: 'https://app.example/cb' }],
     ['svc', 'refresh_token', { refresh_token: 'x' }],
   ] as const)('Spec §2 client, grant types: %s may not use %s', async (client, grant, form) => {
-    const fields = { grant_type: grant, ...form };
-    const answer = await post(world(), '/oauth/token', fields, { authorization: basic(client) });
+    const answer = await requestToken(world(), client, { grant_type: grant, ...form });
     expect([answer.status, answer.body['error']]).toEqual([400, 'unauthorized_client']);
   });
 
   it('Spec §2 client, allowed scopes: a machine scope is for those who have it', async () => {
     const own = await clientCredentials(world(), { scope: 'reports.write' });
     expect(own.body['scope']).toBe('reports.write');
-    const form = { grant_type: 'client_credentials', scope: 'reports.write' };
-    const other = await post(world(), '/oauth/token', form, { authorization: basic('rs1') });
+    const other = await clientCredentials(world(), { scope: 'reports.write' }, 'rs1');
     expect([other.status, other.body['error']]).toEqual([400, 'invalid_scope']);
     expect((await authorizationError(world(), { scope: 'openid reports.write' }))['error']).toBe(
       'invalid_scope',
@@ -115,12 +98,7 @@ describe('the specification', () => {
   });
 
   it('Spec §2 client, redirect URI: a service has none, and no authorization request either', async () => {
-    const query = new URLSearchParams({
-      ...AUTHORIZATION_REQUEST,
-      client_id: 'svc',
-      scope: 'reports.read',
-    }).toString();
-    const answer = await get(world(), `/oauth/authorize?${query}`);
+    const answer = await ask(world(), { client_id: 'svc', scope: 'reports.read' });
     expect(answer.status).toBe(400);
     expect(answer.headers.get('location')).toBeNull();
   });
@@ -139,7 +117,7 @@ describe('the specification', () => {
 
   it('Spec §5 Authorization: Bearer is how a token is sent, and Basic is not', async () => {
     const { tokens } = await signIn(world(), { scope: 'openid' });
-    const bearer = await get(world(), '/oauth/userinfo', { authorization: `Bearer ${tokens.access_token}` });
+    const bearer = await userinfo(world(), tokens.access_token);
     expect(bearer.status).toBe(200);
     const basically = await get(world(), '/oauth/userinfo', {
       authorization: `Basic ${tokens.access_token}`,

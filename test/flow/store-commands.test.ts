@@ -3,8 +3,10 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DocumentStore, RecordStore, Store } from '../../src/store/store.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
-import { authorize, clientCredentials, exchange, introspect, refresh, userinfo } from '../world/flows.ts';
+import { authorize, exchange } from '../world/app.ts';
 import { Browser, type Page } from '../world/browser.ts';
+import { introspect, userinfo } from '../world/presented-tokens.ts';
+import { clientCredentials, refresh } from '../world/token-endpoint.ts';
 import { type OpenWorld, startWorld, type World } from '../world/world.ts';
 
 /** Consents are remembered, as they are by default. */

@@ -5,17 +5,12 @@ import { decodeJwt } from 'jose';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RedisServer, startRedis } from '../world/servers.ts';
-import { Browser } from '../world/browser.ts';
-import {
-  AUTHORIZATION_REQUEST,
-  authorize,
-  basic,
-  exchange,
-  finishPages,
-  machineToken,
-  post,
-  refresh,
-} from '../world/flows.ts';
+import { authorize, exchange, machineToken } from '../world/app.ts';
+import { AUTHORIZATION_REQUEST } from '../world/authorization-request.ts';
+import type { Browser } from '../world/browser.ts';
+import { begin, complete, signInAs } from '../world/person.ts';
+import { revoke } from '../world/presented-tokens.ts';
+import { refresh } from '../world/token-endpoint.ts';
 import { PASSWORDS, SECRETS, startWorld, type World } from '../world/world.ts';
 
 /** Goes through every flow, leaves things open on purpose, and gives what could be presented somewhere, by name. */
@@ -25,15 +20,11 @@ async function useEverything(world: World): Promise<Record<string, string>> {
   const renewed = (await refresh(world, tokens.refresh_token)).body;
   const machine = await machineToken(world, 'reports.read');
   const revoked = await machineToken(world, 'reports.read');
-  await post(world, '/oauth/revoke', { token: revoked }, { authorization: basic('svc') });
-  const open = new Browser(world.issuer, world.base);
-  const query = new URLSearchParams(AUTHORIZATION_REQUEST).toString();
-  const login = await open.open(`${world.issuer}/oauth/authorize?${query}`);
-  const atConsent = new Browser(world.issuer, world.base);
-  const page = await atConsent.open(`${world.issuer}/oauth/authorize?${query}`);
-  const consent = await atConsent.submit(page, '/login', { username: 'bob', password: PASSWORDS.bob });
-  const again = await browser.open(`${world.issuer}/oauth/authorize?${query}&prompt=consent`);
-  await finishPages(browser, again, 'alice');
+  await revoke(world, revoked, 'svc');
+  const { browser: open, page: login } = await begin(world);
+  const { browser: atConsent, page } = await begin(world);
+  const consent = await signInAs(atConsent, page, 'bob');
+  await complete(world, 'alice', { prompt: 'consent' }, browser);
   return {
     'pending code': pending.callback.searchParams.get('code') ?? '',
     'used code': authorized.callback.searchParams.get('code') ?? '',

@@ -1,20 +1,14 @@
 // Several tabs of one browser at the same time: each gets a code that works, and the browser stays signed in.
 import { expect, it } from 'vitest';
-import {
-  authorizationUrl,
-  type CodeClient,
-  GENEROUS,
-  newBrowser,
-  REDIRECT_URIS,
-  redirectOf,
-  requestToken,
-  rounds,
-  VERIFIER,
-} from '../attack/attacker.ts';
+import { authorizationUrl, type CodeClient, REDIRECT_URIS } from '../world/authorization-request.ts';
 import type { Browser, Page } from '../world/browser.ts';
+import { finishPages, newBrowser, redirectOf } from '../world/person.ts';
+import { introspect } from '../world/presented-tokens.ts';
+import type { Answer } from '../world/requests.ts';
+import { rounds } from '../world/rounds.ts';
+import { redeem } from '../world/token-endpoint.ts';
+import { GENEROUS, type World } from '../world/world.ts';
 import { eachStore } from '../world/each-store.ts';
-import { type Answer, finishPages, introspect } from '../world/flows.ts';
-import type { World } from '../world/world.ts';
 
 const ROUNDS = rounds(100, 40);
 /** Bound to the session: without offline_access a code and its tokens end with it. */
@@ -33,10 +27,16 @@ eachStore(
           'web',
         ];
         const urls = [
-          await allowed(tabs.browser, authorizationUrl(world, left, { scope: SCOPE, prompt: 'consent' })),
+          await allowed(
+            tabs.browser,
+            authorizationUrl(world, { client_id: left, scope: SCOPE, prompt: 'consent' }),
+          ),
           round % 4 < 2
-            ? await allowed(tabs.browser, authorizationUrl(world, right, { scope: SCOPE, prompt: 'consent' }))
-            : authorizationUrl(world, right, { scope: SCOPE, prompt: 'none' }),
+            ? await allowed(
+                tabs.browser,
+                authorizationUrl(world, { client_id: right, scope: SCOPE, prompt: 'consent' }),
+              )
+            : authorizationUrl(world, { client_id: right, scope: SCOPE, prompt: 'none' }),
         ];
         const pages = await Promise.all(urls.map((url) => tabs.browser.request(url)));
         await expectCode(world, pages[0], left, round);
@@ -49,11 +49,11 @@ eachStore(
       const world = running();
       for (let round = 0; round < 20; round += 1) {
         const browser = newBrowser(world);
-        await finishLogin(browser, authorizationUrl(world, 'native', { scope: 'openid' }));
+        await finishLogin(browser, authorizationUrl(world, { client_id: 'native', scope: 'openid' }));
         const clients = round % 2 === 0 ? (['web', 'web2'] as const) : (['web', 'web'] as const);
         const urls = [];
         for (const client of clients)
-          urls.push(await allowed(browser, authorizationUrl(world, client, { scope: SCOPE })));
+          urls.push(await allowed(browser, authorizationUrl(world, { client_id: client, scope: SCOPE })));
         const pages = await Promise.all(urls.map((url) => browser.request(url)));
         for (const [index, client] of clients.entries()) await expectCode(world, pages[index], client, round);
       }
@@ -63,10 +63,7 @@ eachStore(
       const world = running();
       const tabs = await signedIn(world);
       for (let round = 0; round < ROUNDS; round += 1) {
-        const url = await allowed(
-          tabs.browser,
-          authorizationUrl(world, 'web', { scope: SCOPE, prompt: 'consent' }),
-        );
+        const url = await allowed(tabs.browser, authorizationUrl(world, { scope: SCOPE, prompt: 'consent' }));
         const pages = await Promise.all([1, 2].map(() => tabs.browser.request(url)));
         const won = pages.filter(({ status }) => status === 303);
         expect(won, `round ${round}`).toHaveLength(1);
@@ -82,10 +79,10 @@ eachStore(
 async function signedIn(world: World) {
   const browser = newBrowser(world);
   for (const client of ['web', 'web2'] as const) {
-    const page = await browser.open(authorizationUrl(world, client, { scope: SCOPE }));
+    const page = await browser.open(authorizationUrl(world, { client_id: client, scope: SCOPE }));
     expect((await finishPages(browser, page, 'alice')).url).toContain('code=');
   }
-  const silent = authorizationUrl(world, 'web', { scope: SCOPE, prompt: 'none' });
+  const silent = authorizationUrl(world, { scope: SCOPE, prompt: 'none' });
   const { body } = await exchange(world, await browser.request(silent), 'web');
   return {
     browser,
@@ -118,12 +115,7 @@ async function allowed(browser: Browser, url: string): Promise<string> {
 async function exchange(world: World, page: Page, client: CodeClient): Promise<Answer> {
   const { target, query } = redirectOf(page);
   expect(target).toBe(REDIRECT_URIS[client]);
-  return requestToken(world, client, {
-    grant_type: 'authorization_code',
-    code: query['code'] ?? '',
-    redirect_uri: target,
-    code_verifier: VERIFIER,
-  });
+  return redeem(world, { code: query['code'], client });
 }
 
 async function expectCode(world: World, page: Page | undefined, client: CodeClient, round: number) {
