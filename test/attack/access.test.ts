@@ -5,38 +5,24 @@ import path from 'node:path';
 import { decodeJwt } from 'jose';
 import { expect, it, vi } from 'vitest';
 import { createPeople } from '../../src/users/people.ts';
-import {
-  authorizeUrl,
-  begin,
-  complete,
-  newBrowser,
-  type Person,
-  signInAs,
-  silently,
-  titleOf,
-} from '../pages/person.ts';
+import { authorize, signIn } from '../world/app.ts';
+import { authorizationUrl } from '../world/authorization-request.ts';
 import type { Page } from '../world/browser.ts';
-import { eachStore } from '../world/each-store.ts';
-import {
-  authorize,
-  clientCredentials,
-  introspect,
-  redeem,
-  refresh,
-  signIn,
-  userinfo,
-} from '../world/flows.ts';
+import { begin, complete, newBrowser, type Person, signInAs, silently, titleOf } from '../world/person.ts';
+import { introspect, userinfo } from '../world/presented-tokens.ts';
+import { clientCredentials, redeem, refresh } from '../world/token-endpoint.ts';
 import {
   API,
   CALLBACK,
-  OTHER_API,
+  GENEROUS,
   type OpenWorld,
+  OTHER_API,
   PASSWORDS,
   PEOPLE,
   type World,
   worldClients,
 } from '../world/world.ts';
-import { GENEROUS } from './attacker.ts';
+import { eachStore } from '../world/each-store.ts';
 
 const WIKI = { client_id: 'web2', redirect_uri: 'https://app2.example/cb' };
 const OWN = { client_id: 'first-party', redirect_uri: 'https://own.example/cb' };
@@ -151,7 +137,7 @@ eachStore(
       expect(await silently(world(), newBrowser(world()), WIKI)).toBe('login_required');
       const pages: Page[] = [];
       const saved = await savedWhile(world(), async () => {
-        pages.push(await browser.open(authorizeUrl(world(), { ...WIKI, prompt: 'none' })));
+        pages.push(await browser.open(authorizationUrl(world(), { ...WIKI, prompt: 'none' })));
       });
       expect(pages.map(answerOf)).toMatchObject([denied(WIKI.redirect_uri)]);
       expectNothingGiven(saved);
@@ -206,7 +192,7 @@ eachStore(
       const pages: Page[] = [];
       const saved = await savedWhile(world(), async () => {
         pages.push(await signInAs(browser, page, 'bob'));
-        pages.push(await browser.open(authorizeUrl(world(), { ...request, prompt: 'none' })));
+        pages.push(await browser.open(authorizationUrl(world(), { ...request, prompt: 'none' })));
       });
       for (const one of pages) expect(answerOf(one)).toMatchObject(denied(CALLBACK));
       expectNothingGiven(saved);
@@ -334,7 +320,7 @@ eachStore(
       await change({ alice: { groups: ['staff'] } });
       expect(await introspect(world(), tokens.access_token)).toEqual({ active: false });
       expect((await userinfo(world(), byScope.access_token)).status).toBe(200);
-      expect(await introspect(world(), tokens.refresh_token ?? '', 'web')).toMatchObject({
+      expect(await introspect(world(), tokens.refresh_token, 'web')).toMatchObject({
         active: true,
         scope: 'openid offline_access other.read',
       });

@@ -6,28 +6,21 @@ import { loadConfig } from '../../src/config/load.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { authorize, exchange, takeCode } from '../world/app.ts';
+import { authorizationUrl, type CodeClient, REDIRECT_URIS } from '../world/authorization-request.ts';
 import { formOf } from '../world/browser.ts';
-import { authorize, exchange } from '../world/flows.ts';
+import { ask, newBrowser, redirectOf } from '../world/person.ts';
+import { redeem } from '../world/token-endpoint.ts';
+import { NEVER } from '../world/turns.ts';
 import {
   CALLBACK,
+  GENEROUS,
+  type OpenWorld,
   PASSWORDS,
   startWorld,
   WORLD_ENV,
   writeWorldConfig,
-  type OpenWorld,
 } from '../world/world.ts';
-import {
-  ask,
-  authorizationUrl,
-  exchangeCode,
-  GENEROUS,
-  NEVER,
-  newBrowser,
-  REDIRECT_URIS,
-  redirectOf,
-  takeCode,
-  type CodeClient,
-} from './attacker.ts';
 
 let world: OpenWorld;
 /** The same, known by another name than its loopback address. */
@@ -45,8 +38,8 @@ afterEach(() => void vi.useRealTimers());
  */
 async function expectErrorPage(client: CodeClient, redirectUri: string): Promise<void> {
   const pages = {
-    near: await ask(world, client, { redirect_uri: redirectUri }),
-    far: await ask(far, client, { redirect_uri: redirectUri }),
+    near: await ask(world, { client_id: client, redirect_uri: redirectUri }),
+    far: await ask(far, { client_id: client, redirect_uri: redirectUri }),
   };
   for (const page of Object.values(pages)) {
     expect([page.status, page.headers.get('location')], redirectUri).toEqual([400, null]);
@@ -70,13 +63,13 @@ async function expectRedirectError(
   changes: Readonly<Record<string, string | undefined>>,
   error: string,
 ): Promise<void> {
-  const page = await ask(world, client, changes);
+  const page = await ask(world, { client_id: client, ...changes });
   const { target, query } = redirectOf(page);
   expect([page.status, target], JSON.stringify(changes)).toEqual([303, REDIRECT_URIS[client]]);
   // RFC 6749 §4.1.2.1 the state as it was sent, RFC 9207 §2 the issuer.
   expect(query, JSON.stringify(changes)).toMatchObject({
     error,
-    state: 'state-of-the-app',
+    state: 'state-of-the-client',
     iss: world.issuer,
   });
   expect(query, JSON.stringify(changes)).not.toHaveProperty('code');
@@ -130,14 +123,14 @@ describe('redirect URIs', () => {
 
   it('AZ-01: a missing or empty redirect_uri is not filled in from the registration', async () => {
     for (const redirectUri of [undefined, '']) {
-      const page = await ask(world, 'web', { redirect_uri: redirectUri });
+      const page = await ask(world, { redirect_uri: redirectUri });
       expect([page.status, page.headers.get('location')]).toEqual([400, null]);
     }
   });
 
   it('AZ-01: an unknown client gets an error page, also with a redirect_uri that others have', async () => {
     for (const clientId of ['nobody', 'WEB', 'web ', 'web\0', '__proto__', 'constructor', '', undefined]) {
-      const page = await ask(world, 'web', { client_id: clientId });
+      const page = await ask(world, { client_id: clientId });
       expect([page.status, page.headers.get('location')], String(clientId)).toEqual([400, null]);
     }
   });
@@ -150,7 +143,7 @@ describe('redirect URIs', () => {
       { client_id: 'svc', redirect_uri: evil },
     ];
     const pages = [];
-    for (const request of requests) pages.push(await ask(far, 'web', request));
+    for (const request of requests) pages.push(await ask(far, request));
     const texts = pages.map(({ text }) => text.replaceAll(/<code>[\w-]{8,}<\/code>/g, '<code/>'));
     expect(new Set(texts).size).toBe(1);
     expect(texts[0]).toContain('the client is not known here, or the redirect_uri is not registered for it');
@@ -166,16 +159,16 @@ describe('redirect URIs', () => {
   });
 
   it('AZ-01: on a loopback issuer the page says which of the two it is, and shows what was sent', async () => {
-    const unknown = await ask(world, 'web', { client_id: 'nobody' });
+    const unknown = await ask(world, { client_id: 'nobody' });
     expect(unknown.text).toContain('invalid_client');
-    const other = await ask(world, 'web', { redirect_uri: 'https://app.example/<script>' });
+    const other = await ask(world, { redirect_uri: 'https://app.example/<script>' });
     expect(other.text).toContain('invalid_redirect_uri');
     expect(other.text).toContain('https://app.example/&lt;script&gt;');
   });
 
   it('AZ-08: a native app may use any port of its loopback redirect, and nothing else', async () => {
     for (const uri of ['http://127.0.0.1:51004/cb', 'http://127.0.0.1:1/cb', 'http://127.0.0.1/cb']) {
-      const page = await ask(world, 'native', { redirect_uri: uri });
+      const page = await ask(world, { client_id: 'native', redirect_uri: uri });
       expect(page.status, uri).toBe(303);
       expect(page.headers.get('location'), uri).toMatch(`${world.issuer}/interaction/`);
     }
@@ -198,7 +191,7 @@ describe('redirect URIs', () => {
       'https://127.0.0.1:51004/cb',
       'ftp://127.0.0.1:51004/cb',
     ]) {
-      const page = await ask(world, 'native', { redirect_uri: uri });
+      const page = await ask(world, { client_id: 'native', redirect_uri: uri });
       expect([page.status, page.headers.get('location')], uri).toEqual([400, null]);
     }
   });
@@ -206,14 +199,14 @@ describe('redirect URIs', () => {
   it('AZ-08: a code for one loopback port is exchanged with that port only', async () => {
     const ticket = await takeCode(world, { client: 'native', scope: 'openid' });
     expect(ticket.callback.port).toBe('51004');
-    const moved = await exchangeCode(world, ticket, { redirect_uri: 'http://127.0.0.1:51005/cb' });
+    const moved = await redeem(world, ticket, { redirect_uri: 'http://127.0.0.1:51005/cb' });
     expect([moved.status, moved.body['error']]).toEqual([400, 'invalid_grant']);
   });
 
   it('AZ-09: redirect_uri twice, a good one and an evil one, never leads to the evil one', async () => {
     const evil = encodeURIComponent('https://evil.example/cb');
-    const good = authorizationUrl(world, 'web');
-    const withoutUri = authorizationUrl(world, 'web', { redirect_uri: undefined });
+    const good = authorizationUrl(world);
+    const withoutUri = authorizationUrl(world, { redirect_uri: undefined });
     for (const url of [
       `${good}&redirect_uri=${evil}`,
       `${withoutUri}&redirect_uri=${evil}&redirect_uri=${encodeURIComponent(CALLBACK)}`,
@@ -245,7 +238,7 @@ describe('redirect URIs', () => {
       'nonce',
       'prompt',
     ]) {
-      const url = `${authorizationUrl(world, 'web', { nonce: 'n', prompt: 'login' })}&${name}=other`;
+      const url = `${authorizationUrl(world, { nonce: 'n', prompt: 'login' })}&${name}=other`;
       const page = await newBrowser(world).request(url);
       const { query } = redirectOf(page);
       expect(query['code'], name).toBeUndefined();
@@ -289,7 +282,7 @@ describe('redirect URIs', () => {
     );
     await assert(
       asyncProperty(uris, async (uri) => {
-        const page = await ask(world, 'web', { redirect_uri: uri });
+        const page = await ask(world, { redirect_uri: uri });
         if (uri === CALLBACK) return;
         expect([page.status, page.headers.get('location')]).toEqual([400, null]);
       }),
@@ -339,7 +332,7 @@ describe('what a request may ask for', () => {
 
   it('AZ-16: response_mode=query is the only one, and an empty one is not a way around it', async () => {
     for (const mode of ['query', '']) {
-      const page = await ask(world, 'web', { response_mode: mode });
+      const page = await ask(world, { response_mode: mode });
       expect(page.headers.get('location'), mode).toMatch(`${world.issuer}/interaction/`);
     }
   });
@@ -347,7 +340,7 @@ describe('what a request may ask for', () => {
   it.each(['token', 'id_token', 'code token', 'code id_token', 'none', 'CODE', 'code code2'])(
     'AZ-16: response_type=%s is refused, and nothing is put into a fragment',
     async (responseType) => {
-      const page = await ask(world, 'web', { response_type: responseType, nonce: 'n' });
+      const page = await ask(world, { response_type: responseType, nonce: 'n' });
       const location = new URL(page.headers.get('location') ?? 'x:missing');
       expect(`${location.origin}${location.pathname}`).toBe(CALLBACK);
       const { error } = Object.fromEntries([
@@ -381,13 +374,13 @@ describe('what a request may ask for', () => {
   it("AZ-10: every answer to the app says who it is from, so that two issuers can't be mixed up", async () => {
     const { callback } = await authorize(world, { scope: 'openid' });
     expect(callback.searchParams.get('iss')).toBe(world.issuer);
-    const refused = redirectOf(await ask(world, 'web', { prompt: 'none' }));
+    const refused = redirectOf(await ask(world, { prompt: 'none', scope: 'openid' }));
     expect(refused.query).toMatchObject({ error: 'login_required', iss: world.issuer });
   });
 
   it("AZ-10: a client without the code grant can't send anybody here", async () => {
     for (const clientId of ['svc', 'rs1']) {
-      const page = await ask(world, 'web', { client_id: clientId });
+      const page = await ask(world, { client_id: clientId });
       expect([page.status, page.headers.get('location')], clientId).toEqual([400, null]);
     }
   });
@@ -396,7 +389,7 @@ describe('what a request may ask for', () => {
 describe('the person is asked', () => {
   it('AZ-19: no redirect after the password is a 307 or a 308', async () => {
     const browser = newBrowser(world);
-    const login = await browser.open(authorizationUrl(world, 'web', { scope: 'openid email' }));
+    const login = await browser.open(authorizationUrl(world, { scope: 'openid email' }));
     const form = formOf(login, '/login');
     let page = await browser.request(form.action, {
       method: 'POST',
@@ -424,12 +417,12 @@ describe('the person is asked', () => {
     const first = await exchange(await authorize(world, { scope: 'openid' }));
     const signedInAt = decodeJwt(first.tokens.access_token)['auth_time'] as number;
     vi.setSystemTime(Date.now() + 90_000);
-    const stale = authorizationUrl(world, 'web', { max_age: '60', prompt: 'none' });
+    const stale = authorizationUrl(world, { max_age: '60', prompt: 'none', scope: 'openid' });
     expect(redirectOf(await first.browser.request(stale)).query['error']).toBe('login_required');
-    const fresh = authorizationUrl(world, 'web', { max_age: '120', prompt: 'none' });
+    const fresh = authorizationUrl(world, { max_age: '120', prompt: 'none', scope: 'openid' });
     expect(redirectOf(await first.browser.request(fresh)).query['code']).toMatch(/^[\w-]{43}$/);
 
-    const page = await first.browser.open(authorizationUrl(world, 'web', { max_age: '1' }));
+    const page = await first.browser.open(authorizationUrl(world, { max_age: '1' }));
     expect(page.text).toContain('name="password"');
     const again = await exchange(
       await authorize(world, { scope: 'openid', browser: first.browser, parameters: { max_age: '1' } }),
@@ -441,9 +434,9 @@ describe('the person is asked', () => {
 
   it('AZ-23: max_age=0 always asks, and a max_age that is no whole number is refused', async () => {
     const { browser } = await takeCode(world, { scope: 'openid' });
-    const page = await browser.open(authorizationUrl(world, 'web', { max_age: '0' }));
+    const page = await browser.open(authorizationUrl(world, { max_age: '0' }));
     expect(page.text).toContain('name="password"');
-    const silent = authorizationUrl(world, 'web', { max_age: '0', prompt: 'none' });
+    const silent = authorizationUrl(world, { max_age: '0', prompt: 'none', scope: 'openid' });
     expect(redirectOf(await browser.request(silent)).query['code']).toBeUndefined();
     for (const maxAge of ['-1', '1.5', 'x', '9007199254740993', '1e400']) {
       await expectRedirectError('web', { max_age: maxAge }, 'invalid_request');
@@ -452,7 +445,7 @@ describe('the person is asked', () => {
 
   it('AZ-24: a scope that was never granted needs consent, also silently', async () => {
     const { browser } = await takeCode(world, { scope: 'openid' });
-    const silent = (scope: string) => authorizationUrl(world, 'web', { scope, prompt: 'none' });
+    const silent = (scope: string) => authorizationUrl(world, { scope, prompt: 'none' });
     expect(redirectOf(await browser.request(silent('openid'))).query['code']).toMatch(/^[\w-]{43}$/);
     for (const scope of ['openid email', 'openid profile', 'openid reports.read']) {
       const { query } = redirectOf(await browser.request(silent(scope)));
@@ -460,21 +453,21 @@ describe('the person is asked', () => {
       expect(query, scope).not.toHaveProperty('code');
     }
     // Consent is for one app.
-    const other = authorizationUrl(world, 'web2', { prompt: 'none' });
+    const other = authorizationUrl(world, { client_id: 'web2', prompt: 'none', scope: 'openid' });
     expect(redirectOf(await browser.request(other)).query['error']).toBe('consent_required');
   });
 
   it('AZ-24: saying no gives the app access_denied and no grant', async () => {
     const browser = newBrowser(world);
-    const login = await browser.open(authorizationUrl(world, 'web', { scope: 'openid email' }));
+    const login = await browser.open(authorizationUrl(world, { scope: 'openid email' }));
     const consent = await browser.submit(login, '/login', { username: 'bob', password: PASSWORDS.bob });
     const denied = await browser.submit(consent, '/cancel');
     expect(redirectOf({ ...denied, headers: new Headers() }).query).toMatchObject({
       error: 'access_denied',
-      state: 'state-of-the-app',
+      state: 'state-of-the-client',
       iss: world.issuer,
     });
-    const silent = authorizationUrl(world, 'web', { scope: 'openid', prompt: 'none' });
+    const silent = authorizationUrl(world, { scope: 'openid', prompt: 'none' });
     expect(redirectOf(await browser.request(silent)).query['error']).toBe('consent_required');
   });
 
@@ -483,7 +476,7 @@ describe('the person is asked', () => {
       scope: 'openid offline_access',
       parameters: { prompt: 'login' },
     });
-    const answer = await exchangeCode(world, ticket);
+    const answer = await redeem(world, ticket);
     expect(answer.status).toBe(200);
     expect(answer.body).not.toHaveProperty('refresh_token');
     expect(answer.body['scope']).toBe('openid');
@@ -497,13 +490,13 @@ describe('the person is asked', () => {
       scope: 'openid offline_access',
       parameters,
     });
-    const answer = await exchangeCode(world, ticket);
+    const answer = await redeem(world, ticket);
     expect([answer.status, answer.body['scope']]).toEqual([200, 'openid']);
     expect(answer.body).not.toHaveProperty('refresh_token');
   });
 
   it('LG-01: the sign-in form of one browser is useless in another', async () => {
-    const page = await newBrowser(world).open(authorizationUrl(world, 'web', { prompt: 'login' }));
+    const page = await newBrowser(world).open(authorizationUrl(world, { prompt: 'login' }));
     const stranger = newBrowser(world);
     const answer = await stranger.submit(page, '/login', { username: 'alice', password: PASSWORDS.alice });
     expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
-import { get, post } from '../world/flows.ts';
-import { CALLBACK, startWorld, WORLD_ENV, writeWorldConfig, type World } from '../world/world.ts';
-import { newBrowser, authorizationUrl } from './attacker.ts';
+import { authorizationUrl } from '../world/authorization-request.ts';
+import { newBrowser } from '../world/person.ts';
+import { get, post } from '../world/requests.ts';
+import { CALLBACK, startWorld, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -113,7 +114,7 @@ describe('CF-06: discovery', () => {
     }
     const discovery = (await get(world, '/.well-known/openid-configuration')).text;
     expect(discovery).not.toMatch(/backchannel|frontchannel|acr_values|amr/);
-    const page = await newBrowser(world).open(authorizationUrl(world, 'web'));
+    const page = await newBrowser(world).open(authorizationUrl(world));
     expect(page.text).toMatch(/name="password"/);
     expect(page.text).not.toMatch(/forgot|one-time|webauthn/i);
   });

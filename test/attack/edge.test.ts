@@ -1,8 +1,13 @@
 // The edge: hosts, paths, origins, headers and errors, byte by byte where a client library would put them right.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { basic, get, machineToken, post } from '../world/flows.ts';
-import { SECRETS, SPA_ORIGIN, startWorld, type World } from '../world/world.ts';
-import { authorizationUrl, GENEROUS, newBrowser, sendRaw, takeCode } from './attacker.ts';
+import { machineToken, takeCode } from '../world/app.ts';
+import { authorizationUrl } from '../world/authorization-request.ts';
+import { newBrowser } from '../world/person.ts';
+import { introspection, revoke } from '../world/presented-tokens.ts';
+import { get, post } from '../world/requests.ts';
+import { basic } from '../world/token-endpoint.ts';
+import { sendBytes } from '../world/wire.ts';
+import { GENEROUS, SECRETS, SPA_ORIGIN, startWorld, type World } from '../world/world.ts';
 
 const ALLOWED = 'https://tools.example';
 const ISSUER = 'https://id.example';
@@ -27,10 +32,10 @@ describe('hosts', () => {
       DISCOVERY,
       '/oauth/logout',
       '/oauth/userinfo',
-      new URL(authorizationUrl(world, 'web')).pathname + new URL(authorizationUrl(world, 'web')).search,
+      new URL(authorizationUrl(world)).pathname + new URL(authorizationUrl(world)).search,
     ]) {
-      const raw = await sendRaw(
-        world,
+      const raw = await sendBytes(
+        world.base,
         `GET ${target} HTTP/1.1\r\nHost: evil.example\r\nAccept: text/html\r\nConnection: close\r\n\r\n`,
       );
       expect([200, 303, 401], target).toContain(raw.status);
@@ -38,8 +43,8 @@ describe('hosts', () => {
       const location = raw.headers.get('location');
       if (location !== undefined) expect(location.startsWith(`${ISSUER}/`), target).toBe(true);
     }
-    const discovery = await sendRaw(
-      world,
+    const discovery = await sendBytes(
+      world.base,
       `GET ${DISCOVERY} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n`,
     );
     const urls = urlsIn(discovery.text);
@@ -55,8 +60,8 @@ describe('hosts', () => {
       '*',
       'evil.example:443',
     ]) {
-      const raw = await sendRaw(
-        world,
+      const raw = await sendBytes(
+        world.base,
         `GET ${target} HTTP/1.1\r\nHost: id.example\r\nConnection: close\r\n\r\n`,
       );
       expect(raw.status, target).toBe(400);
@@ -77,7 +82,7 @@ describe('hosts', () => {
     for (const one of headers) {
       const answer = await get(world, DISCOVERY, one);
       expect([answer.status, answer.text], JSON.stringify(one)).toEqual([200, good]);
-      const page = await newBrowser(world).request(authorizationUrl(world, 'web'), { headers: one });
+      const page = await newBrowser(world).request(authorizationUrl(world), { headers: one });
       expect(page.headers.get('location')?.startsWith(`${ISSUER}/interaction/`), JSON.stringify(one)).toBe(
         true,
       );
@@ -103,8 +108,8 @@ describe('hosts', () => {
       'X-No: host',
     ]) {
       for (const version of ['1.1', '1.0']) {
-        const raw = await sendRaw(
-          world,
+        const raw = await sendBytes(
+          world.base,
           `GET ${DISCOVERY} HTTP/${version}\r\n${lines}\r\nConnection: close\r\n\r\n`,
         );
         expect(raw.status, `${version} ${lines}`).toBe(400);
@@ -118,8 +123,8 @@ describe('hosts', () => {
       'xn--bcher-kva.example',
       'a_b',
     ]) {
-      const raw = await sendRaw(
-        world,
+      const raw = await sendBytes(
+        world.base,
         `GET ${DISCOVERY} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`,
       );
       expect(raw.status, host).toBe(200);
@@ -129,8 +134,8 @@ describe('hosts', () => {
 
 /** A token request that is right but for its path or method. */
 const target = async (path: string, method = 'POST') =>
-  sendRaw(
-    world,
+  sendBytes(
+    world.base,
     `${method} ${path} HTTP/1.1\r\nHost: id.example\r\nAuthorization: ${basic('svc')}\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 29\r\nConnection: close\r\n\r\ngrant_type=client_credentials`,
   );
 
@@ -328,9 +333,9 @@ describe('origins', () => {
 
   it('HT-21: pages are for nobody’s scripts', async () => {
     const browser = newBrowser(world);
-    const login = await browser.open(authorizationUrl(world, 'web'));
+    const login = await browser.open(authorizationUrl(world));
     for (const url of [
-      authorizationUrl(world, 'web'),
+      authorizationUrl(world),
       login.url,
       `${ISSUER}/oauth/logout`,
       `${ISSUER}/oauth/logout/success`,
@@ -351,14 +356,14 @@ describe('origins', () => {
 describe('headers and errors', () => {
   it('HT-31: every answer has the security headers and says nothing of what serves it', async () => {
     const browser = newBrowser(world);
-    const login = await browser.open(authorizationUrl(world, 'web'));
+    const login = await browser.open(authorizationUrl(world));
     const token = await machineToken(world, 'reports.read').catch(() => '');
     const style = /href="([^"]+\.css)"/.exec(login.text)?.[1] ?? '';
     const answers: Record<string, { status: number; headers: Headers }> = {
       login,
       style: await browser.request(style),
-      redirect: await browser.request(authorizationUrl(world, 'web')),
-      refused: await browser.request(authorizationUrl(world, 'web', { redirect_uri: 'x' })),
+      redirect: await browser.request(authorizationUrl(world)),
+      refused: await browser.request(authorizationUrl(world, { redirect_uri: 'x' })),
       logout: await browser.request(`${ISSUER}/oauth/logout`),
       discovery: await get(world, DISCOVERY),
       jwks: await get(world, '/oauth/jwks.json'),
@@ -366,13 +371,8 @@ describe('headers and errors', () => {
         authorization: basic('svc'),
       }),
       'token error': await post(world, '/oauth/token', ''),
-      introspection: await post(
-        world,
-        '/oauth/introspect',
-        { token: token || 'x' },
-        { authorization: basic('rs1') },
-      ),
-      revocation: await post(world, '/oauth/revoke', { token: 'x' }, { authorization: basic('svc') }),
+      introspection: await introspection(world, token || 'x'),
+      revocation: await revoke(world, 'x', 'svc'),
       userinfo: await get(world, '/oauth/userinfo'),
       'not found': await get(world, '/nothing'),
       'wrong method': await get(world, '/oauth/token'),
@@ -454,14 +454,14 @@ describe('headers and errors', () => {
       }
     }
     for (const query of odd) {
-      const raw = await sendRaw(
-        world,
+      const raw = await sendBytes(
+        world.base,
         `GET /oauth/authorize?${encodeURI(query)}&client_id=web HTTP/1.1\r\nHost: id.example\r\nConnection: close\r\n\r\n`,
       );
       expect(raw.status, query).toBeLessThan(500);
       for (const path of ['/oauth/logout', DISCOVERY, '/oauth/jwks.json']) {
-        const other = await sendRaw(
-          world,
+        const other = await sendBytes(
+          world.base,
           `GET ${path}?${query.replaceAll('\u00e9', '%e9')} HTTP/1.1\r\nHost: id.example\r\nCookie: ${query.replaceAll('\u00e9', '')}\r\nConnection: close\r\n\r\n`,
         );
         expect(other.status, `${path} ${query}`).toBeLessThan(500);

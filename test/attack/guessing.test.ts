@@ -1,12 +1,14 @@
 // Guessing passwords: how often, how fast, from where; and that it never keeps the right person out.
 import { describe, expect, it } from 'vitest';
-import { formOf, type Browser, type Page } from '../world/browser.ts';
+import { authorizationUrl } from '../world/authorization-request.ts';
+import { type Browser, formOf, type Page } from '../world/browser.ts';
+import { newBrowser } from '../world/person.ts';
+import { NEVER } from '../world/turns.ts';
+import { PASSWORDS, PEOPLE, type World } from '../world/world.ts';
 import { DAY, HOUR, moveClock, standingClock } from '../world/clock.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 import { runCli } from '../world/process.ts';
-import { PASSWORDS, PEOPLE, type World } from '../world/world.ts';
 import { createAccountStates } from '../../src/users/account-state.ts';
-import { authorizationUrl, NEVER, newBrowser } from './attacker.ts';
 
 /** Only what counts for the account is in the way, unless a test says so. */
 const FAR = {
@@ -28,7 +30,7 @@ function elsewhere(): string {
 }
 
 async function open(world: World, browser: Browser = newBrowser(world)) {
-  const page = await browser.open(authorizationUrl(world, 'web', { prompt: 'login' }));
+  const page = await browser.open(authorizationUrl(world, { prompt: 'login' }));
   expect(page.text).toContain('name="password"');
   return { browser, page };
 }
@@ -396,7 +398,7 @@ describe('LG-25: the link of postern user enable --link', () => {
     const [trusted, ...more] = browsers.filter(isTrusted);
     expect(more).toEqual([]);
     expect((await newBrowser(world()).open(link)).status).toBe(410);
-    const silent = await trusted?.request(authorizationUrl(world(), 'web', { prompt: 'none' }));
+    const silent = await trusted?.request(authorizationUrl(world(), { prompt: 'none', scope: 'openid' }));
     expect(silent?.headers.get('location')).toContain('error=login_required');
     expect(world().recorded.audit('browser_trusted')).toMatchObject([
       { outcome: 'success', account_id: PEOPLE.alice, address: expect.any(String) },

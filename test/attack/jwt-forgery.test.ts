@@ -19,9 +19,12 @@ import { CompactEncrypt, decodeJwt, decodeProtectedHeader } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PublicJwk } from '../../src/keys/ring.ts';
 import { startRedis } from '../world/servers.ts';
-import { basic, get, introspect, machineToken, post, userinfo } from '../world/flows.ts';
-import { type OpenWorld, startWorld, WORLD_ENV } from '../world/world.ts';
-import { exchangeCode, GENEROUS, keyStoreOf, revoke, takeCode, textOf, withStore } from './attacker.ts';
+import { machineToken, takeCode } from '../world/app.ts';
+import { introspect, introspection, revoke, userinfo } from '../world/presented-tokens.ts';
+import { get, post, textOf } from '../world/requests.ts';
+import { keyStoreOf, withStore } from '../world/stored.ts';
+import { redeem } from '../world/token-endpoint.ts';
+import { GENEROUS, type OpenWorld, startWorld, WORLD_ENV } from '../world/world.ts';
 
 let world: OpenWorld;
 /** A listener that a forged header names; nobody may ever call it. */
@@ -46,7 +49,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => lure.listen(0, '127.0.0.1', resolve));
   lureUrl = `http://127.0.0.1:${(lure.address() as AddressInfo).port}/keys`;
 
-  const answer = await exchangeCode(world, await takeCode(world));
+  const answer = await redeem(world, await takeCode(world));
   accessToken = textOf(answer, 'access_token');
   idToken = textOf(answer, 'id_token');
   machine = await machineToken(world, 'reports.read');
@@ -87,7 +90,7 @@ const hs256 = (key: string | Buffer) => (input: string) => createHmac('sha256', 
 /** No endpoint takes it for a token, and no endpoint fails over it. */
 async function expectWorthless(token: string, what: string): Promise<void> {
   for (const caller of ['rs1', 'web'] as const) {
-    const answer = await post(world, '/oauth/introspect', { token }, { authorization: basic(caller) });
+    const answer = await introspection(world, token, caller);
     expect([answer.status, answer.text], `${what}: introspection as ${caller}`).toEqual([
       200,
       '{"active":false}',
@@ -100,7 +103,7 @@ async function expectWorthless(token: string, what: string): Promise<void> {
     expect([bearer.status, bearer.body['error']], `${what}: userinfo`).toEqual([401, 'invalid_token']);
   }
   for (const client of ['web', 'svc'] as const) {
-    expect((await revoke(world, client, { token })).status, `${what}: revocation`).toBe(200);
+    expect((await revoke(world, token, client)).status, `${what}: revocation`).toBe(200);
   }
 }
 
@@ -312,9 +315,9 @@ describe('forged signatures', () => {
       monitor.on('monitor', (_time: string, words: string[]) => sent.push(words.join(' ')));
       for (const kid of HOSTILE_KIDS) {
         const token = forge(header({ kid }), rs256(stranger.privateKey), decodeJwt(good));
-        const asked = await post(onRedis, '/oauth/introspect', { token }, { authorization: basic('rs1') });
+        const asked = await introspection(onRedis, token);
         expect([asked.status, asked.text]).toEqual([200, '{"active":false}']);
-        const revoked = await post(onRedis, '/oauth/revoke', { token }, { authorization: basic('svc') });
+        const revoked = await revoke(onRedis, token, 'svc');
         expect(revoked.status).toBe(200);
         expect((await post(onRedis, '/oauth/userinfo', { access_token: token })).status).toBe(401);
       }
@@ -352,7 +355,7 @@ describe('forged signatures', () => {
     const flattened = JSON.stringify({ protected: head, payload: body, signature });
     const general = JSON.stringify({ payload: body, signatures: [{ protected: head, signature }] });
     for (const text of [flattened, general]) {
-      const answer = await post(world, '/oauth/introspect', { token: text }, { authorization: basic('rs1') });
+      const answer = await introspection(world, text);
       expect([answer.status, answer.text]).toEqual([200, '{"active":false}']);
     }
     await expectUntouched();
@@ -439,12 +442,7 @@ describe('other spellings of a good token', () => {
     ].filter((spelling) => spelling !== token && !spelling.includes('undefined'));
     const found: string[] = [];
     for (const spelling of spellings) {
-      const seen = await post(
-        world,
-        '/oauth/introspect',
-        { token: spelling },
-        { authorization: basic(caller) },
-      );
+      const seen = await introspection(world, spelling, caller);
       if (seen.text !== '{"active":false}')
         found.push(`introspection: ${spelling.slice(0, 12)}…${spelling.slice(-12)}`);
       if (whose === 'machine') continue;
@@ -457,7 +455,7 @@ describe('other spellings of a good token', () => {
 
   it('IS-21: a revoked machine token does not come back under another spelling', async () => {
     const token = await machineToken(world, 'reports.read');
-    await revoke(world, 'svc', { token });
+    await revoke(world, token, 'svc');
     const parts = token.split('.');
     for (const spelling of [
       token,

@@ -7,24 +7,17 @@ import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { KeySet } from '../../src/keys/key-set.ts';
 import { runDueSteps } from '../../src/keys/ring-actions.ts';
-import type { Browser, Page } from '../world/browser.ts';
-import { formOf } from '../world/browser.ts';
-import { get, introspect, post, userinfo, type AuthorizeOptions } from '../world/flows.ts';
-import { PEOPLE, startWorld, type World } from '../world/world.ts';
-import {
-  authorizationUrl,
-  exchangeCode,
-  GENEROUS,
-  keyStoreOf,
-  NEVER,
-  newBrowser,
-  redirectOf,
-  refresh,
-  sendRaw,
-  takeCode,
-  textOf,
-  withStore,
-} from './attacker.ts';
+import { type AuthorizeOptions, takeCode } from '../world/app.ts';
+import { authorizationUrl } from '../world/authorization-request.ts';
+import { type Browser, formOf, type Page } from '../world/browser.ts';
+import { newBrowser, redirectOf } from '../world/person.ts';
+import { introspect, userinfo } from '../world/presented-tokens.ts';
+import { get, post, textOf } from '../world/requests.ts';
+import { keyStoreOf, withStore } from '../world/stored.ts';
+import { redeem, refresh } from '../world/token-endpoint.ts';
+import { NEVER } from '../world/turns.ts';
+import { sendBytes } from '../world/wire.ts';
+import { GENEROUS, PEOPLE, startWorld, type World } from '../world/world.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -39,7 +32,7 @@ type Visitor = { readonly browser: Browser; readonly idToken: string; readonly a
 
 async function signedIn(options: AuthorizeOptions = {}): Promise<Visitor> {
   const ticket = await takeCode(world, { scope: 'openid reports.read', ...options });
-  const answer = await exchangeCode(world, ticket);
+  const answer = await redeem(world, ticket);
   return {
     browser: ticket.browser,
     idToken: textOf(answer, 'id_token'),
@@ -53,7 +46,7 @@ function logoutUrl(parameters: Readonly<Record<string, string>>): string {
 
 /** Whose session this browser has, as a silent request tells. */
 async function isSignedIn(browser: Browser): Promise<boolean> {
-  const page = await browser.request(authorizationUrl(world, 'web', { prompt: 'none' }));
+  const page = await browser.request(authorizationUrl(world, { prompt: 'none', scope: 'openid' }));
   const { query } = redirectOf(page);
   if (query['code'] !== undefined) return true;
   expect(query['error']).toBe('login_required');
@@ -120,8 +113,8 @@ describe('nobody is signed out without being asked', () => {
   it('LO-10: the form and every redirect of it go to the issuer, whatever the Host says', async () => {
     const { browser } = await signedIn();
     const cookie = browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
-    const raw = await sendRaw(
-      world,
+    const raw = await sendBytes(
+      world.base,
       `GET /oauth/logout HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: evil.example\r\nCookie: ${cookie}\r\nConnection: close\r\n\r\n`,
     );
     expect(raw.status).toBe(200);
@@ -246,7 +239,7 @@ describe('the hint', () => {
 
     const before = await startWorld(options);
     const ticket = await takeCode(before, { scope: 'openid' });
-    const idToken = textOf(await exchangeCode(before, ticket), 'id_token');
+    const idToken = textOf(await redeem(before, ticket), 'id_token');
     const { kid } = decodeProtectedHeader(idToken);
     await before.stop();
 
@@ -268,7 +261,7 @@ describe('the hint', () => {
     const retired = await startWorld(options);
     const { keys } = (await get(retired, '/oauth/jwks.json')).body as { keys: { kid: string }[] };
     expect(keys.map((key) => key.kid)).toContain(kid);
-    const fresh = await exchangeCode(retired, await takeCode(retired, { scope: 'openid' }));
+    const fresh = await redeem(retired, await takeCode(retired, { scope: 'openid' }));
     expect(decodeProtectedHeader(textOf(fresh, 'id_token')).kid).not.toBe(kid);
     expect((await newBrowser(retired).open(url)).status).toBeLessThan(400);
     await retired.stop();
@@ -284,10 +277,12 @@ describe('the hint', () => {
 
 it('LO-11: nothing of the session survives a confirmed sign-out', async () => {
   const ticket = await takeCode(world, { scope: 'openid email reports.read' });
-  const accessToken = textOf(await exchangeCode(world, ticket), 'access_token');
+  const accessToken = textOf(await redeem(world, ticket), 'access_token');
   const { browser } = ticket;
-  const unused = redirectOf(await browser.request(authorizationUrl(world, 'web', { prompt: 'none' })));
-  const offline = await exchangeCode(world, await takeCode(world, { browser }));
+  const unused = redirectOf(
+    await browser.request(authorizationUrl(world, { prompt: 'none', scope: 'openid' })),
+  );
+  const offline = await redeem(world, await takeCode(world, { browser }));
   const before = browser.cookies;
   expect(before.map(({ name }) => name)).toContain('postern_session');
 
@@ -300,8 +295,8 @@ it('LO-11: nothing of the session survives a confirmed sign-out', async () => {
 
   expect(await introspect(world, accessToken)).toEqual({ active: false });
   expect((await userinfo(world, accessToken)).status).toBe(401);
-  const late = await exchangeCode(world, { ...ticket, code: unused.query['code'] ?? '' });
+  const late = await redeem(world, { ...ticket, code: unused.query['code'] ?? '' });
   expect([late.status, late.body['error']]).toEqual([400, 'invalid_grant']);
   // What was granted for being away stays (RP-Initiated Logout §2 leaves it open); the app revokes it if it wants.
-  expect((await refresh(world, 'web', textOf(offline, 'refresh_token'))).status).toBe(200);
+  expect((await refresh(world, textOf(offline, 'refresh_token'))).status).toBe(200);
 });

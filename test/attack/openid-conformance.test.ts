@@ -2,23 +2,15 @@
 // for, under their names. The suite itself runs elsewhere; these run everywhere.
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { introspect, post, userinfo } from '../world/flows.ts';
-import { CALLBACK, PASSWORDS, PEOPLE, startWorld, type World } from '../world/world.ts';
-import {
-  authorizationUrl,
-  exchangeCode,
-  GENEROUS,
-  NEVER,
-  newBrowser,
-  type Parameters,
-  redirectOf,
-  refresh,
-  takeCode,
-  textOf,
-  VERIFIER,
-  type Ticket,
-} from './attacker.ts';
+import { takeCode, type Ticket } from '../world/app.ts';
+import { authorizationUrl, VERIFIER } from '../world/authorization-request.ts';
 import type { Browser } from '../world/browser.ts';
+import { newBrowser, redirectOf } from '../world/person.ts';
+import { introspect, userinfo } from '../world/presented-tokens.ts';
+import { type Parameters, post, textOf } from '../world/requests.ts';
+import { redeem, refresh } from '../world/token-endpoint.ts';
+import { NEVER } from '../world/turns.ts';
+import { CALLBACK, GENEROUS, PASSWORDS, PEOPLE, startWorld, type World } from '../world/world.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -29,21 +21,21 @@ afterEach(() => void vi.useRealTimers());
 
 /** A request that needs no page, by a browser that has been here; the parameters of its redirect. */
 async function silently(browser: Browser, changes: Parameters = {}) {
-  const page = await browser.request(authorizationUrl(world, 'web', changes));
+  const page = await browser.request(authorizationUrl(world, { scope: 'openid', ...changes }));
   expect(page.status).toBe(303);
   return redirectOf(page);
 }
 
 /** The claims of the ID token that the code of a redirect gives. */
 async function claimsOf(ticket: Ticket, code: string | undefined) {
-  const answer = await exchangeCode(world, { ...ticket, code: code ?? '', verifier: VERIFIER });
+  const answer = await redeem(world, { ...ticket, code: code ?? '', verifier: VERIFIER });
   expect(answer.status, answer.text).toBe(200);
   return decodeJwt(textOf(answer, 'id_token'));
 }
 
 /** A page that asks for a password, and what it leads to. */
 async function signInAgain(ticket: Ticket, changes: Parameters, person: keyof typeof PASSWORDS = 'alice') {
-  const page = await ticket.browser.open(authorizationUrl(world, 'web', changes));
+  const page = await ticket.browser.open(authorizationUrl(world, { scope: 'openid', ...changes }));
   expect(page.text).toContain('name="password"');
   const done = await ticket.browser.submit(page, '/login', { username: person, password: PASSWORDS[person] });
   return { page, done };
@@ -52,7 +44,7 @@ async function signInAgain(ticket: Ticket, changes: Parameters, person: keyof ty
 describe('CF-16: basic plan', () => {
   it('Server: a code, then tokens whose ID token is signed, timely and for this client', async () => {
     const ticket = await takeCode(world, { scope: 'openid' });
-    const answer = await exchangeCode(world, ticket);
+    const answer = await redeem(world, ticket);
     const keys = createRemoteJWKSet(new URL(`${world.issuer}/oauth/jwks.json`));
     const options = { issuer: world.issuer, audience: 'web', algorithms: ['RS256'] };
     const { payload } = await jwtVerify(textOf(answer, 'id_token'), keys, options);
@@ -63,22 +55,20 @@ describe('CF-16: basic plan', () => {
 
   it('EnsureRegisteredRedirectUri, RedirectUriQueryAdded, RedirectUriQueryMismatch: an error page', async () => {
     for (const uri of ['https://app.example/other', `${CALLBACK}?foo=bar`, `${CALLBACK}?`]) {
-      const page = await newBrowser(world).request(authorizationUrl(world, 'web', { redirect_uri: uri }));
+      const page = await newBrowser(world).request(authorizationUrl(world, { redirect_uri: uri }));
       expect([page.status, page.headers.get('location')], uri).toEqual([400, null]);
       expect(page.headers.get('content-type')).toContain('text/html');
     }
   });
 
   it('ResponseTypeMissing: an error to the app', async () => {
-    const page = await newBrowser(world).request(
-      authorizationUrl(world, 'web', { response_type: undefined }),
-    );
+    const page = await newBrowser(world).request(authorizationUrl(world, { response_type: undefined }));
     expect(redirectOf(page)).toMatchObject({ target: CALLBACK, query: { error: 'invalid_request' } });
   });
 
   it('EnsureRequestWithoutNonceSucceedsForCodeFlow', async () => {
     const ticket = await takeCode(world, { scope: 'openid' });
-    const { query } = await silently(ticket.browser);
+    const { query } = await silently(ticket.browser, { nonce: undefined });
     expect(await claimsOf(ticket, query['code'])).not.toHaveProperty('nonce');
   });
 
@@ -89,7 +79,7 @@ describe('CF-16: basic plan', () => {
   });
 
   it('EnsurePostRequestSucceeds: an authorization request by POST', async () => {
-    const form = new URL(authorizationUrl(world, 'web')).search.slice(1);
+    const form = new URL(authorizationUrl(world)).search.slice(1);
     const init = {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -112,25 +102,25 @@ describe('CF-16: basic plan', () => {
 
   it('EnsureOtherScopeOrderSucceeds', async () => {
     const ticket = await takeCode(world, { scope: 'profile email openid' });
-    expect((await exchangeCode(world, ticket)).status).toBe(200);
+    expect((await redeem(world, ticket)).status).toBe(200);
   });
 
   it('EnsureRequestWithUnknownParameterSucceeds', async () => {
     const ticket = await takeCode(world, { scope: 'openid', parameters: { extra: 'foobar', 'a[b]': 'c' } });
-    expect((await exchangeCode(world, ticket)).status).toBe(200);
+    expect((await redeem(world, ticket)).status).toBe(200);
   });
 
   it('EnsureRequestWithAcrValuesSucceeds, and its answer claims nothing that was not done', async () => {
     const ticket = await takeCode(world, { scope: 'openid', parameters: { acr_values: '1 2' } });
-    expect(decodeJwt(textOf(await exchangeCode(world, ticket), 'id_token'))).not.toHaveProperty('acr');
+    expect(decodeJwt(textOf(await redeem(world, ticket), 'id_token'))).not.toHaveProperty('acr');
   });
 
   it('Codereuse, Codereuse30seconds: see PK-09 and PK-12; here once more by name', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const ticket = await takeCode(world, { scope: 'openid reports.read' });
-    const token = textOf(await exchangeCode(world, ticket), 'access_token');
+    const token = textOf(await redeem(world, ticket), 'access_token');
     vi.setSystemTime(Date.now() + 30_000);
-    const replay = await exchangeCode(world, ticket);
+    const replay = await redeem(world, ticket);
     expect([replay.status, replay.body['error']]).toEqual([400, 'invalid_grant']);
     expect(await introspect(world, token)).toEqual({ active: false });
   });
@@ -141,14 +131,14 @@ describe('CF-16: basic plan', () => {
     expect(query).toEqual({
       error: 'login_required',
       error_description: expect.any(String) as string,
-      state: 'state-of-the-app',
+      state: 'state-of-the-client',
       iss: world.issuer,
     });
   });
 
   it('PromptNoneLoggedIn: a code for the same person and the same sign-in', async () => {
     const ticket = await takeCode(world, { scope: 'openid', parameters: { max_age: '10000' } });
-    const first = decodeJwt(textOf(await exchangeCode(world, ticket), 'id_token'));
+    const first = decodeJwt(textOf(await redeem(world, ticket), 'id_token'));
     const { query } = await silently(ticket.browser, { prompt: 'none', max_age: '10000' });
     const second = await claimsOf(ticket, query['code']);
     expect([second.sub, second['auth_time']]).toEqual([first.sub, first['auth_time']]);
@@ -157,7 +147,7 @@ describe('CF-16: basic plan', () => {
   it('PromptLogin: asks although somebody is signed in, and the sign-in is newer', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const ticket = await takeCode(world, { scope: 'openid', parameters: { max_age: '10000' } });
-    const first = decodeJwt(textOf(await exchangeCode(world, ticket), 'id_token'));
+    const first = decodeJwt(textOf(await redeem(world, ticket), 'id_token'));
     vi.setSystemTime(Date.now() + 5000);
     const { done } = await signInAgain(ticket, { prompt: 'login', max_age: '10000' });
     const second = await claimsOf(ticket, new URL(done.url).searchParams.get('code') ?? '');
@@ -183,7 +173,7 @@ describe('CF-16: basic plan', () => {
 
   it('IdTokenHint: the person of the hint silently, and nobody else', async () => {
     const ticket = await takeCode(world, { scope: 'openid' });
-    const hint = textOf(await exchangeCode(world, ticket), 'id_token');
+    const hint = textOf(await redeem(world, ticket), 'id_token');
     const { query } = await silently(ticket.browser, { prompt: 'none', id_token_hint: hint });
     expect((await claimsOf(ticket, query['code'])).sub).toBe(PEOPLE.alice);
     const bob = await takeCode(world, { scope: 'openid', person: 'bob' });
@@ -199,7 +189,7 @@ describe('CF-16: basic plan', () => {
 
   it('LoginHint: is filled in, and escaped', async () => {
     for (const hint of ['alice', '"><script>alert(1)</script>', `a${'b'.repeat(8000)}`]) {
-      const page = await newBrowser(world).open(authorizationUrl(world, 'web', { login_hint: hint }));
+      const page = await newBrowser(world).open(authorizationUrl(world, { login_hint: hint }));
       expect(page.status).toBe(200);
       expect(page.text).not.toContain('<script>alert');
       if (hint === 'alice') expect(page.text).toContain('value="alice"');
@@ -216,7 +206,7 @@ describe('CF-16: basic plan', () => {
       { display: 'popup' },
       { display: 'x'.repeat(2000) },
     ]) {
-      const page = await newBrowser(world).open(authorizationUrl(world, 'web', parameters));
+      const page = await newBrowser(world).open(authorizationUrl(world, parameters));
       expect(page.status, JSON.stringify(parameters)).toBe(200);
       expect(page.text).toContain('name="password"');
     }
@@ -228,7 +218,7 @@ describe('CF-16: basic plan', () => {
       ['openid email', ['email', 'email_verified', 'sub']],
       ['openid profile email', ['email', 'email_verified', 'family_name', 'given_name', 'name', 'sub']],
     ] as const) {
-      const answer = await exchangeCode(world, await takeCode(world, { scope }));
+      const answer = await redeem(world, await takeCode(world, { scope }));
       const claims = await userinfo(world, textOf(answer, 'access_token'));
       expect(Object.keys(claims.body).toSorted(), scope).toEqual(members);
     }
@@ -242,7 +232,7 @@ describe('CF-16: basic plan', () => {
   });
 
   it('UserinfoGet, UserinfoPostHeader, UserinfoPostBody', async () => {
-    const answer = await exchangeCode(world, await takeCode(world, { scope: 'openid email' }));
+    const answer = await redeem(world, await takeCode(world, { scope: 'openid email' }));
     const token = textOf(answer, 'access_token');
     const answers = [
       await userinfo(world, token),
@@ -257,9 +247,9 @@ describe('CF-16: basic plan', () => {
 
   it('RefreshToken: the same person, client and sign-in, no nonce of its own making, and only for its client', async () => {
     const ticket = await takeCode(world, { scope: 'openid offline_access' });
-    const first = await exchangeCode(world, ticket);
-    expect((await refresh(world, 'web2', textOf(first, 'refresh_token'))).status).toBe(400);
-    const second = await refresh(world, 'web', textOf(first, 'refresh_token'));
+    const first = await redeem(world, ticket);
+    expect((await refresh(world, textOf(first, 'refresh_token'), {}, 'web2')).status).toBe(400);
+    const second = await refresh(world, textOf(first, 'refresh_token'));
     expect(second.status).toBe(200);
     const [before, after] = [decodeJwt(textOf(first, 'id_token')), decodeJwt(textOf(second, 'id_token'))];
     expect([after.iss, after.sub, after.aud]).toEqual([before.iss, before.sub, before.aud]);
@@ -269,13 +259,13 @@ describe('CF-16: basic plan', () => {
 
   it('ServerClientSecretPost: by form as well', async () => {
     const ticket = await takeCode(world, { client: 'post', scope: 'openid' });
-    expect((await exchangeCode(world, ticket)).status).toBe(200);
+    expect((await redeem(world, ticket)).status).toBe(200);
   });
 });
 
 async function visitor() {
   const ticket = await takeCode(world, { scope: 'openid' });
-  return { ...ticket, idToken: textOf(await exchangeCode(world, ticket), 'id_token') };
+  return { ...ticket, idToken: textOf(await redeem(world, ticket), 'id_token') };
 }
 
 async function logOut(browser: Browser, parameters: Readonly<Record<string, string>>) {

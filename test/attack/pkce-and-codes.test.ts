@@ -4,28 +4,23 @@ import { Redis } from 'ioredis';
 import { decodeJwt } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openTables } from '../../src/store/lmdb/tables.ts';
-import { type Answer, introspect, userinfo } from '../world/flows.ts';
-import { PEOPLE, startWorld, type StoreName, type World } from '../world/world.ts';
+import { takeCode } from '../world/app.ts';
 import {
-  ask,
   authorizationUrl,
   CHALLENGE,
   type CodeClient,
-  exchangeCode,
-  GENEROUS,
-  NEVER,
-  newBrowser,
   REDIRECT_URIS,
-  redirectOf,
-  refresh,
-  requestToken,
-  rounds,
-  setDisabled,
-  takeCode,
-  textOf,
   VERIFIER,
-  withStore,
-} from './attacker.ts';
+} from '../world/authorization-request.ts';
+import { ask, newBrowser, redirectOf } from '../world/person.ts';
+import { introspect, userinfo } from '../world/presented-tokens.ts';
+import { type Answer, textOf } from '../world/requests.ts';
+import { rounds } from '../world/rounds.ts';
+import { changeAccount } from '../world/store-access.ts';
+import { withStore } from '../world/stored.ts';
+import { redeem, refresh, requestToken } from '../world/token-endpoint.ts';
+import { NEVER } from '../world/turns.ts';
+import { GENEROUS, PEOPLE, startWorld, type StoreName, type World } from '../world/world.ts';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
 
 let world: World;
@@ -39,13 +34,13 @@ async function expectInvalidRequest(
   client: CodeClient,
   changes: Readonly<Record<string, string | undefined>>,
 ) {
-  const page = await ask(world, client, changes);
+  const page = await ask(world, { client_id: client, ...changes });
   const { target, query } = redirectOf(page);
   const what = `${client} ${JSON.stringify(changes)}`;
   expect([page.status, target], what).toEqual([303, REDIRECT_URIS[client]]);
   expect(query, what).toMatchObject({
     error: 'invalid_request',
-    state: 'state-of-the-app',
+    state: 'state-of-the-client',
     iss: world.issuer,
   });
   expect(query, what).not.toHaveProperty('code');
@@ -94,17 +89,17 @@ describe('the code verifier', () => {
       ticket.verifier.toLowerCase(),
       `${ticket.verifier.slice(1)}A`,
     ]) {
-      const answer = await exchangeCode(world, ticket, { code_verifier: verifier });
+      const answer = await redeem(world, ticket, { code_verifier: verifier });
       expect([answer.status, answer.body['error']], verifier).toEqual([400, 'invalid_grant']);
       expect(answer.body).not.toHaveProperty('access_token');
     }
-    expect((await exchangeCode(world, ticket)).status).toBe(200);
+    expect((await redeem(world, ticket)).status).toBe(200);
   });
 
   it('PK-05: no verifier at all is refused', async () => {
     const ticket = await takeCode(world, { scope: 'openid' });
     for (const verifier of [undefined, '']) {
-      const answer = await exchangeCode(world, ticket, { code_verifier: verifier });
+      const answer = await redeem(world, ticket, { code_verifier: verifier });
       expect([answer.status, answer.body['error']], String(verifier)).toEqual([400, 'invalid_grant']);
     }
   });
@@ -118,7 +113,7 @@ describe('the code verifier', () => {
       `${'a'.repeat(43)} `,
       '+'.repeat(43),
     ]) {
-      const answer = await exchangeCode(world, ticket, { code_verifier: verifier });
+      const answer = await redeem(world, ticket, { code_verifier: verifier });
       expect([answer.status, answer.body['error']], verifier).toEqual([400, 'invalid_request']);
     }
   });
@@ -128,10 +123,10 @@ describe('whose code it is', () => {
   it('PK-07: a code of one client is worth nothing to another', async () => {
     const ticket = await takeCode(world, { scope: 'openid' });
     for (const client of ['web2', 'post', 'spa', 'native'] as const) {
-      const answer = await exchangeCode(world, { ...ticket, client });
+      const answer = await redeem(world, { ...ticket, client });
       expect([answer.status, answer.body['error']], client).toEqual([400, 'invalid_grant']);
     }
-    expect((await exchangeCode(world, ticket)).status).toBe(200);
+    expect((await redeem(world, ticket)).status).toBe(200);
   });
 
   it('PK-07: the code of a confidential client needs its secret', async () => {
@@ -145,25 +140,25 @@ describe('whose code it is', () => {
     const asPublic = await requestToken(world, 'web', form);
     expect(asPublic.status).toBe(200);
     const second = await takeCode(world, { scope: 'openid' });
-    const bare = await exchangeCode(world, { ...second, client: 'native' }, { client_id: 'web' });
+    const bare = await redeem(world, { ...second, client: 'native' }, { client_id: 'web' });
     expect([bare.status, bare.body['error']]).toEqual([401, 'invalid_client']);
   });
 
   it('PK-08: the redirect_uri of the exchange must be the one of the request', async () => {
     const ticket = await takeCode(world, { scope: 'openid' });
     for (const redirectUri of ['https://app.example/other', `${ticket.redirectUri}/`, REDIRECT_URIS.web2]) {
-      const answer = await exchangeCode(world, ticket, { redirect_uri: redirectUri });
+      const answer = await redeem(world, ticket, { redirect_uri: redirectUri });
       expect([answer.status, answer.body['error']], redirectUri).toEqual([400, 'invalid_grant']);
     }
     for (const redirectUri of [undefined, '']) {
-      const answer = await exchangeCode(world, ticket, { redirect_uri: redirectUri });
+      const answer = await redeem(world, ticket, { redirect_uri: redirectUri });
       expect([answer.status, answer.body['error']], String(redirectUri)).toEqual([400, 'invalid_request']);
     }
   });
 
   it('PK-13: a code that was never issued, or of another kind, is refused without a 500', async () => {
     const ticket = await takeCode(world);
-    const answer = await exchangeCode(world, ticket);
+    const answer = await redeem(world, ticket);
     const refreshToken = textOf(answer, 'refresh_token');
     const accessToken = textOf(answer, 'access_token');
     for (const code of [
@@ -182,7 +177,7 @@ describe('whose code it is', () => {
       `${ticket.code}=`,
       ` ${ticket.code}`,
     ]) {
-      const refused = await exchangeCode(world, ticket, { code });
+      const refused = await redeem(world, ticket, { code });
       expect([refused.status, refused.body['error']], code.slice(0, 60)).toEqual([400, 'invalid_grant']);
     }
   });
@@ -191,17 +186,17 @@ describe('whose code it is', () => {
 describe('a code is used once', () => {
   it('PK-09: the second use is refused and ends everything that came of the first', async () => {
     const ticket = await takeCode(world);
-    const first = await exchangeCode(world, ticket);
+    const first = await redeem(world, ticket);
     expect(first.status).toBe(200);
     const accessToken = textOf(first, 'access_token');
     expect(await introspect(world, accessToken)).toMatchObject({ active: true });
 
-    const second = await exchangeCode(world, ticket);
+    const second = await redeem(world, ticket);
     expect([second.status, second.body['error']]).toEqual([400, 'invalid_grant']);
     expect(second.body).not.toHaveProperty('access_token');
     expect(await introspect(world, accessToken)).toEqual({ active: false });
     expect((await userinfo(world, accessToken)).status).toBe(401);
-    const refused = await refresh(world, 'web', textOf(first, 'refresh_token'));
+    const refused = await refresh(world, textOf(first, 'refresh_token'));
     expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_grant']);
   });
 
@@ -211,13 +206,13 @@ describe('a code is used once', () => {
   ])('%s, a replay is refused', async (_when, seconds, ends) => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const ticket = await takeCode(world);
-    const first = await exchangeCode(world, ticket);
+    const first = await redeem(world, ticket);
     vi.setSystemTime(Date.now() + seconds * 1000);
-    const replay = await exchangeCode(world, ticket);
+    const replay = await redeem(world, ticket);
     expect([replay.status, replay.body['error']]).toEqual([400, 'invalid_grant']);
     const active = (await introspect(world, textOf(first, 'access_token')))['active'];
     expect(active).toBe(!ends);
-    expect((await refresh(world, 'web', textOf(first, 'refresh_token'))).status).toBe(ends ? 400 : 200);
+    expect((await refresh(world, textOf(first, 'refresh_token'))).status).toBe(ends ? 400 : 200);
   });
 
   it('PK-14: a code that nobody used ends after 60 s', async () => {
@@ -227,9 +222,9 @@ describe('a code is used once', () => {
       await takeCode(world, { scope: 'openid' }),
     ];
     vi.setSystemTime(Date.now() + 58_000);
-    expect((await exchangeCode(world, early)).status).toBe(200);
+    expect((await redeem(world, early)).status).toBe(200);
     vi.setSystemTime(Date.now() + 3000);
-    const answer = await exchangeCode(world, late);
+    const answer = await redeem(world, late);
     expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_grant']);
   });
 });
@@ -258,7 +253,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
       const ticket = await takeCode(first, { browser });
       late = 0;
       const exchanges = Array.from({ length: 20 }, async (_, index) =>
-        untilAnswered(() => exchangeCode(index % 2 === 0 ? first : second, ticket)),
+        untilAnswered(() => redeem(index % 2 === 0 ? first : second, ticket)),
       );
       const answers = await Promise.all(exchanges);
       const winners = answers.filter(({ status }) => status === 200);
@@ -275,7 +270,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
         const accessToken = textOf(winner, 'access_token');
         const node = round % 2 === 0 ? first : second;
         expect(await introspect(node, accessToken), `round ${round}`).toEqual({ active: false });
-        expect((await refresh(node, 'web', textOf(winner, 'refresh_token'))).status).toBe(400);
+        expect((await refresh(node, textOf(winner, 'refresh_token'))).status).toBe(400);
       }
     }
     expect(two.errors()).toBe('');
@@ -321,12 +316,12 @@ async function expectNothingAliveIn(folder: string, played: number): Promise<voi
 describe('who may not have it any more', () => {
   it('PK-17: a code is worth nothing once its person is disabled', async () => {
     const ticket = await takeCode(world, { person: 'bob', scope: 'openid' });
-    await setDisabled(world, PEOPLE.bob, true);
+    await changeAccount(world, PEOPLE.bob, { disabled: true });
     try {
-      const answer = await exchangeCode(world, ticket);
+      const answer = await redeem(world, ticket);
       expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_grant']);
     } finally {
-      await setDisabled(world, PEOPLE.bob, false);
+      await changeAccount(world, PEOPLE.bob, { disabled: false });
     }
   });
 
@@ -339,7 +334,7 @@ describe('who may not have it any more', () => {
       const page = await ticket.browser.open(`${world.issuer}/oauth/logout`);
       const done = await ticket.browser.submit(page, '/logout/confirm', { logout: 'yes' });
       expect(done.status).toBe(200);
-      const answer = await exchangeCode(world, ticket);
+      const answer = await redeem(world, ticket);
       expect(answer.status, scope).toBe(status);
       if (status === 400) expect(answer.body['error']).toBe('invalid_grant');
     }
@@ -348,9 +343,9 @@ describe('who may not have it any more', () => {
   it('PK-19: a code whose consent is gone is refused', async () => {
     const ticket = await takeCode(world);
     const again = await takeCode(world, { browser: ticket.browser });
-    await exchangeCode(world, again);
-    expect((await exchangeCode(world, again)).status).toBe(400); // ends the grant that both codes share
-    const answer = await exchangeCode(world, ticket);
+    await redeem(world, again);
+    expect((await redeem(world, again)).status).toBe(400); // ends the grant that both codes share
+    const answer = await redeem(world, ticket);
     expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_grant']);
   });
 });
@@ -360,7 +355,7 @@ describe('what a code and its ID token look like', () => {
 
   it(`PK-20: ${CODES} real codes are 43 characters of base64url each, all different`, async () => {
     const { browser } = await takeCode(world, { scope: 'openid' });
-    const url = authorizationUrl(world, 'web', { prompt: 'none' });
+    const url = authorizationUrl(world, { prompt: 'none', scope: 'openid' });
     const codes = new Set<string>();
     const seen = new Map<string, Set<string>>();
     for (let round = 0; round < CODES; round += 1) {
@@ -381,9 +376,9 @@ describe('what a code and its ID token look like', () => {
     for (const nonce of ['n', 'ä"\\<script>', undefined]) {
       const browser = newBrowser(world);
       const authorized = await takeCode(world, { scope: 'openid', browser });
-      const page = await browser.request(authorizationUrl(world, 'web', { nonce, prompt: 'none' }));
+      const page = await browser.request(authorizationUrl(world, { nonce, prompt: 'none', scope: 'openid' }));
       const code = redirectOf(page).query['code'] ?? '';
-      const answer = await exchangeCode(world, { ...authorized, code, verifier: VERIFIER });
+      const answer = await redeem(world, { ...authorized, code, verifier: VERIFIER });
       const claims = decodeJwt(textOf(answer, 'id_token'));
       expect(claims['nonce']).toBe(nonce);
       expect('nonce' in claims).toBe(nonce !== undefined);
@@ -392,7 +387,7 @@ describe('what a code and its ID token look like', () => {
 
   it('PK-21: the code is only in the query of the redirect, which nothing may cache or refer from', async () => {
     const { browser } = await takeCode(world, { scope: 'openid' });
-    const page = await browser.request(authorizationUrl(world, 'web', { prompt: 'none' }));
+    const page = await browser.request(authorizationUrl(world, { prompt: 'none', scope: 'openid' }));
     const { code = 'missing' } = redirectOf(page).query;
     expect(page.status).toBe(303);
     expect(page.headers.get('cache-control')).toBe('no-store');

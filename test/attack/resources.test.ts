@@ -4,25 +4,15 @@ import { readFileSync } from 'node:fs';
 import { decodeJwt } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
-import { Browser } from '../world/browser.ts';
+import { authorize, exchange, signIn } from '../world/app.ts';
+import { AUTHORIZATION_REQUEST, authorizationUrl, VERIFIER } from '../world/authorization-request.ts';
+import type { Browser } from '../world/browser.ts';
+import { authorizationError, finishPages, newBrowser, redirectOf } from '../world/person.ts';
+import { introspect } from '../world/presented-tokens.ts';
+import { post, toQuery } from '../world/requests.ts';
+import { basic, clientCredentials, redeem, refresh } from '../world/token-endpoint.ts';
+import { API, CALLBACK, GENEROUS, OTHER_API, SECRETS, type World, worldClients } from '../world/world.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
-import {
-  AUTHORIZATION_REQUEST,
-  authorizationError,
-  authorize,
-  basic,
-  clientCredentials,
-  exchange,
-  finishPages,
-  introspect,
-  post,
-  redeem,
-  refresh,
-  signIn,
-  VERIFIER,
-} from '../world/flows.ts';
-import { API, CALLBACK, OTHER_API, SECRETS, type World, worldClients } from '../world/world.ts';
-import { GENEROUS } from './attacker.ts';
 
 type FileClient = {
   readonly client_id: string;
@@ -248,7 +238,7 @@ eachStore(
     it.each(apps.map((client) => [client.client_id, client] as const))(
       'AC-02, AC-05: no scope and no resource gives %s a person’s token for an API that is not its own',
       async (_id, client) => {
-        const browser = new Browser(world().issuer, world().base);
+        const browser = newBrowser(world());
         await tryAll(client, true, (fields) => asPerson(world(), browser, client, fields));
       },
     );
@@ -308,13 +298,9 @@ eachStore(
     });
 
     it('is one at most, at the beginning too', async () => {
-      const query = new URLSearchParams({ ...AUTHORIZATION_REQUEST, scope: OTHERS, prompt: 'consent' });
-      query.append('resource', API);
-      query.append('resource', OTHER_API);
-      const page = await new Browser(world().issuer, world().base).open(
-        `${world().issuer}/oauth/authorize?${query.toString()}`,
-      );
-      expect(new URL(page.url).searchParams.get('error')).toBe('invalid_target');
+      const one = authorizationUrl(world(), { scope: OTHERS, prompt: 'consent', resource: API });
+      const page = await newBrowser(world()).open(`${one}&${toQuery({ resource: OTHER_API })}`);
+      expect(redirectOf(page).query['error']).toBe('invalid_target');
     });
 
     it('MC-40: may be spelled with other cases in scheme and host, and is in the token as it is configured', async () => {

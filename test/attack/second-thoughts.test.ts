@@ -8,30 +8,23 @@ import { createServer, type Server } from '../../src/server/server.ts';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { begin as beginSignIn, silently } from '../pages/person.ts';
-import { freePort } from '../world/servers.ts';
+import { authorize, exchange, machineToken, signIn } from '../world/app.ts';
 import { formOf } from '../world/browser.ts';
-import { moveClock, standingClock } from '../world/clock.ts';
-import {
-  authorize,
-  basic,
-  exchange,
-  introspect,
-  machineToken,
-  post,
-  refresh as refreshWith,
-  signIn,
-  userinfo,
-} from '../world/flows.ts';
+import { begin as beginSignIn, silently } from '../world/person.ts';
+import { introspect, userinfo } from '../world/presented-tokens.ts';
+import { post } from '../world/requests.ts';
+import { basic, refresh as refreshWith } from '../world/token-endpoint.ts';
 import {
   type OpenWorld,
   PASSWORDS,
   PEOPLE,
-  WORLD_ENV,
   startWorld,
-  writeWorldConfig,
   type World,
+  WORLD_ENV,
+  writeWorldConfig,
 } from '../world/world.ts';
+import { freePort } from '../world/servers.ts';
+import { moveClock, standingClock } from '../world/clock.ts';
 
 describe('requests in flight', () => {
   let world: World;

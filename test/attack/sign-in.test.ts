@@ -1,9 +1,16 @@
 // Sign-in, consent and sessions: forms of other sites, planted cookies, skipped steps and races end in nothing.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { authorize, takeCode } from '../world/app.ts';
+import { authorizationUrl, VERIFIER } from '../world/authorization-request.ts';
 import { type Browser, formOf, type Page } from '../world/browser.ts';
-import { authorize, finishPages, introspect } from '../world/flows.ts';
+import { finishPages, newBrowser, redirectOf } from '../world/person.ts';
+import { introspect } from '../world/presented-tokens.ts';
+import { textOf } from '../world/requests.ts';
+import { changeAccount } from '../world/store-access.ts';
+import { redeem } from '../world/token-endpoint.ts';
 import {
   CALLBACK,
+  GENEROUS,
   PASSWORDS,
   PEOPLE,
   SECRETS,
@@ -12,17 +19,6 @@ import {
   type World,
 } from '../world/world.ts';
 import { decodeJwt } from 'jose';
-import {
-  authorizationUrl,
-  exchangeCode,
-  GENEROUS,
-  newBrowser,
-  redirectOf,
-  setDisabled,
-  takeCode,
-  textOf,
-  VERIFIER,
-} from './attacker.ts';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
 
 let world: World;
@@ -35,7 +31,7 @@ const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 const ALICE = { username: 'alice', password: PASSWORDS.alice };
 
 async function openLogin(browser: Browser = newBrowser(world), at: World = world): Promise<Page> {
-  const page = await browser.open(authorizationUrl(at, 'web', { scope: 'openid email' }));
+  const page = await browser.open(authorizationUrl(at, { scope: 'openid email' }));
   expect(page.text).toContain('name="password"');
   return page;
 }
@@ -59,7 +55,9 @@ function sessionOf(browser: Browser): string | undefined {
 
 /** The `error` of a silent request, or the subject that it signs in. */
 async function whoIs(browser: Browser, client: 'web' | 'web2' = 'web'): Promise<string> {
-  const page = await browser.request(authorizationUrl(world, client, { prompt: 'none' }));
+  const page = await browser.request(
+    authorizationUrl(world, { client_id: client, prompt: 'none', scope: 'openid' }),
+  );
   const { query } = redirectOf(page);
   return query['error'] ?? 'signed in';
 }
@@ -188,20 +186,22 @@ describe('cookies', () => {
     expect(planted).toHaveLength(2);
     const victim = newBrowser(world);
     for (const cookie of planted) victim.setCookie(cookie);
-    const page = await victim.open(authorizationUrl(world, 'web', { prompt: 'login' }));
+    const page = await victim.open(authorizationUrl(world, { prompt: 'login' }));
     let next = await victim.submit(page, '/login', ALICE);
     // The engine ends bob's session first, by a form that submits itself.
     if (next.text.includes('/logout/confirm')) next = await victim.submit(next, '/logout/confirm');
     const done = await finishPages(victim, next, 'alice');
     const code = new URL(done.url).searchParams.get('code') ?? '';
-    const answer = await exchangeCode(world, { ...attacker, code, verifier: VERIFIER });
+    const answer = await redeem(world, { ...attacker, code, verifier: VERIFIER });
     expect(decodeJwt(textOf(answer, 'id_token')).sub).toBe(PEOPLE.alice);
     expect(sessionOf(victim)).not.toBe(planted[0]?.value);
     // What the attacker knows is not a session of alice, nor of anybody.
-    const again = await attacker.browser.request(authorizationUrl(world, 'web', { prompt: 'none' }));
+    const again = await attacker.browser.request(
+      authorizationUrl(world, { prompt: 'none', scope: 'openid' }),
+    );
     const silent = redirectOf(again).query['code'];
     if (silent !== undefined) {
-      const late = await exchangeCode(world, { ...attacker, code: silent, verifier: VERIFIER });
+      const late = await redeem(world, { ...attacker, code: silent, verifier: VERIFIER });
       expect(decodeJwt(textOf(late, 'id_token')).sub).toBe(PEOPLE.bob);
     }
   });
@@ -209,7 +209,7 @@ describe('cookies', () => {
   it('LG-05: the session id changes at the sign-in, and the old one is nobody', async () => {
     const { browser } = await takeCode(world, { scope: 'openid' });
     const before = browser.cookies.filter(({ name }) => name.startsWith('postern_session'));
-    const page = await browser.open(authorizationUrl(world, 'web', { prompt: 'login' }));
+    const page = await browser.open(authorizationUrl(world, { prompt: 'login' }));
     await browser.submit(page, '/login', ALICE);
     expect(sessionOf(browser)).not.toBe(before[0]?.value);
     const old = newBrowser(world);
@@ -220,14 +220,14 @@ describe('cookies', () => {
 
   it('LG-07: after alice, bob in the same browser is bob everywhere', async () => {
     const alice = await takeCode(world, { scope: 'openid email' });
-    const aliceToken = textOf(await exchangeCode(world, alice), 'access_token');
+    const aliceToken = textOf(await redeem(world, alice), 'access_token');
     const { browser } = alice;
     const sessionOfAlice = sessionOf(browser);
     const out = await browser.open(`${world.issuer}/oauth/logout`);
     await browser.submit(out, '/logout/confirm', { logout: 'yes' });
     for (let turn = 0; turn < 3; turn += 1) {
       const bob = await takeCode(world, { scope: 'openid email', person: 'bob', browser });
-      const answer = await exchangeCode(world, bob);
+      const answer = await redeem(world, bob);
       for (const token of ['id_token', 'access_token']) {
         expect(decodeJwt(textOf(answer, token)).sub).toBe(PEOPLE.bob);
       }
@@ -241,7 +241,7 @@ describe('cookies', () => {
   it("LG-07: a consent page of alice can't be answered by bob, who signed in meanwhile in another tab", async () => {
     const browser = newBrowser(world);
     const consentOfAlice = await openConsent(browser);
-    const login = await browser.open(authorizationUrl(world, 'web2', { prompt: 'login' }));
+    const login = await browser.open(authorizationUrl(world, { client_id: 'web2', prompt: 'login' }));
     let next = await browser.submit(login, '/login', { username: 'bob', password: PASSWORDS.bob });
     if (next.text.includes('/logout/confirm')) next = await browser.submit(next, '/logout/confirm');
     const answer = await browser.submit(consentOfAlice, '/consent');
@@ -294,12 +294,12 @@ describe('cookies', () => {
       const place = await startWorld({ ...(issuer && { issuer }), config: GENEROUS });
       try {
         const thief = newBrowser(place);
-        const page = await thief.open(authorizationUrl(place, 'first-party'));
+        const page = await thief.open(authorizationUrl(place, { client_id: 'first-party' }));
         const form = formOf(page, '/login');
         const init = { method: 'POST', headers: FORM, body: bodyOf({ ...form.fields, ...ALICE }) };
         const victim = newBrowser(place);
         // The victim has a sign-in of their own under way, and all that a neighbour can plant: no cookie with __Host-.
-        await victim.open(authorizationUrl(place, 'web'));
+        await victim.open(authorizationUrl(place));
         const plant = () => {
           for (const cookie of thief.cookies) if (cookie.path !== '/') victim.setCookie(cookie);
         };
@@ -324,7 +324,7 @@ describe('cookies', () => {
     const secure = await startWorld({ issuer: 'https://id.example', config: GENEROUS });
     try {
       const browser = newBrowser(secure);
-      const first = await browser.request(authorizationUrl(secure, 'web'));
+      const first = await browser.request(authorizationUrl(secure));
       const page = await browser.open(first.headers.get('location') ?? '');
       expect(page.headers.get('content-security-policy')).toContain("img-src 'self' https: data:;");
       const form = formOf(page, '/login');
@@ -461,20 +461,20 @@ describe('steps', () => {
     });
     const code = new URL(done.url).searchParams.get('code') ?? '';
     expect(done.url.startsWith(`${CALLBACK}?code=`)).toBe(true);
-    const answer = await exchangeCode(world, { ...foreign, client: 'web', code, verifier: VERIFIER });
+    const answer = await redeem(world, { ...foreign, client: 'web', code, verifier: VERIFIER });
     expect([answer.status, answer.body['scope']]).toEqual([200, 'openid email']);
     expect(decodeJwt(textOf(answer, 'access_token'))).toMatchObject({ sub: PEOPLE.alice, client_id: 'web' });
-    const more = await browser.request(
-      authorizationUrl(world, 'web', { scope: 'openid profile', prompt: 'none' }),
-    );
+    const more = await browser.request(authorizationUrl(world, { scope: 'openid profile', prompt: 'none' }));
     expect(redirectOf(more).query['error']).toBe('consent_required');
   });
 
   it('LG-14: a native app is asked for consent each time, because anybody can pretend to be it', async () => {
     const { browser } = await takeCode(world, { client: 'native', scope: 'openid' });
-    const page = await browser.open(authorizationUrl(world, 'native'));
+    const page = await browser.open(authorizationUrl(world, { client_id: 'native' }));
     expect(page.text).toContain('/consent"');
-    const silent = await browser.request(authorizationUrl(world, 'native', { prompt: 'none' }));
+    const silent = await browser.request(
+      authorizationUrl(world, { client_id: 'native', prompt: 'none', scope: 'openid' }),
+    );
     expect(redirectOf(silent).query['error']).toBe('interaction_required');
   });
 });
@@ -527,7 +527,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
 
 describe('who is there', () => {
   it("LG-18: unknown, wrong password and disabled can't be told apart", async () => {
-    await setDisabled(world, PEOPLE.bob, true);
+    await changeAccount(world, PEOPLE.bob, { disabled: true });
     try {
       const pages: string[] = [];
       for (const [username, password] of [
@@ -562,18 +562,18 @@ describe('who is there', () => {
       expect(new Set(pages).size).toBe(1);
       expect(pages[0]).toContain('"status":401');
     } finally {
-      await setDisabled(world, PEOPLE.bob, false);
+      await changeAccount(world, PEOPLE.bob, { disabled: false });
     }
   });
 
   it("LG-34: a disabled person with a live session has to sign in, which they can't, and it is never a 500", async () => {
     const { browser } = await takeCode(world, { person: 'bob', scope: 'openid' });
     const consent = await openConsent(newBrowser(world), 'bob');
-    await setDisabled(world, PEOPLE.bob, true);
+    await changeAccount(world, PEOPLE.bob, { disabled: true });
     try {
       for (let turn = 0; turn < 2; turn += 1) {
         expect(await whoIs(browser)).toBe('login_required');
-        const page = await browser.open(authorizationUrl(world, 'web'));
+        const page = await browser.open(authorizationUrl(world));
         expect(page.status).toBe(200);
         expect(page.text).toContain('name="password"');
         const refused = await browser.submit(page, '/login', { username: 'bob', password: PASSWORDS.bob });
@@ -581,27 +581,27 @@ describe('who is there', () => {
       }
       expect(consent.status).toBe(200);
       // Somebody else can use the browser.
-      const page = await browser.open(authorizationUrl(world, 'web'));
+      const page = await browser.open(authorizationUrl(world));
       let next = await browser.submit(page, '/login', ALICE);
       if (next.text.includes('/logout/confirm')) next = await browser.submit(next, '/logout/confirm');
       const done = await finishPages(browser, next, 'alice');
       expect(done.url.startsWith(`${CALLBACK}?code=`)).toBe(true);
     } finally {
-      await setDisabled(world, PEOPLE.bob, false);
+      await changeAccount(world, PEOPLE.bob, { disabled: false });
     }
   });
 
   it('LG-34: who is disabled between sign-in and consent gets no code', async () => {
     const browser = newBrowser(world);
     const consent = await openConsent(browser, 'bob');
-    await setDisabled(world, PEOPLE.bob, true);
+    await changeAccount(world, PEOPLE.bob, { disabled: true });
     try {
       const answer = await browser.submit(consent, '/consent');
       expect(answer.url).not.toContain('code=');
       expect(answer.status).toBeLessThan(500);
       expect((await browser.open(consent.url)).status).toBe(400);
     } finally {
-      await setDisabled(world, PEOPLE.bob, false);
+      await changeAccount(world, PEOPLE.bob, { disabled: false });
     }
   });
 });
@@ -616,7 +616,7 @@ describe('pages', () => {
       login,
       consent,
       expired: await browser.request(login.url),
-      'error of the engine': await browser.request(authorizationUrl(world, 'web', { redirect_uri: 'x' })),
+      'error of the engine': await browser.request(authorizationUrl(world, { redirect_uri: 'x' })),
       'not found': await browser.request(`${world.issuer}/nothing`),
       logout: await browser.request(`${world.issuer}/oauth/logout`),
       'logout error': await browser.request(`${world.issuer}/oauth/logout?id_token_hint=x`),
@@ -657,7 +657,7 @@ describe('pages', () => {
     try {
       const browser = newBrowser(odd);
       const login = await browser.open(
-        authorizationUrl(odd, 'web', { login_hint: nasty, ui_locales: nasty }),
+        authorizationUrl(odd, { scope: 'openid', login_hint: nasty, ui_locales: nasty }),
       );
       const wrong = await browser.submit(login, '/login', { username: nasty, password: nasty });
       const consent = await browser.submit(wrong, '/login', ALICE);
@@ -667,8 +667,8 @@ describe('pages', () => {
         wrong,
         consent,
         await browser.request(`${odd.issuer}/oauth/logout?client_id=web`),
-        await browser.request(authorizationUrl(odd, 'web', { redirect_uri: nasty })),
-        await browser.request(authorizationUrl(odd, 'web', { client_id: nasty })),
+        await browser.request(authorizationUrl(odd, { redirect_uri: nasty })),
+        await browser.request(authorizationUrl(odd, { client_id: nasty })),
         await browser.request(`${odd.issuer}/oauth/logout?id_token_hint=${encodeURIComponent(nasty)}`),
         await browser.request(`${odd.issuer}/${encodeURIComponent(nasty)}`),
       ];

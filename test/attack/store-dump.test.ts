@@ -6,17 +6,13 @@ import { Redis } from 'ioredis';
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startRedis, type RedisServer } from '../world/servers.ts';
-import { type StoreName, PASSWORDS, SECRETS, startWorld, WORLD_ENV, type World } from '../world/world.ts';
-import {
-  authorizationUrl,
-  exchangeCode,
-  newBrowser,
-  refresh,
-  requestToken,
-  revoke,
-  takeCode,
-  textOf,
-} from './attacker.ts';
+import { takeCode } from '../world/app.ts';
+import { authorizationUrl } from '../world/authorization-request.ts';
+import { newBrowser } from '../world/person.ts';
+import { revoke } from '../world/presented-tokens.ts';
+import { textOf } from '../world/requests.ts';
+import { redeem, refresh, requestToken } from '../world/token-endpoint.ts';
+import { PASSWORDS, SECRETS, startWorld, type StoreName, type World, WORLD_ENV } from '../world/world.ts';
 
 describe.each<StoreName>(['lmdb', 'redis'])('a copy of %s', (storeName) => {
   let redis: RedisServer | undefined;
@@ -37,15 +33,15 @@ describe.each<StoreName>(['lmdb', 'redis'])('a copy of %s', (storeName) => {
   it('IN-14: holds no code, token, session or interaction id, secret, verifier or password', async () => {
     const ticket = await takeCode(world);
     const unused = await takeCode(world);
-    const answer = await exchangeCode(world, ticket);
-    const rotated = await refresh(world, 'web', textOf(answer, 'refresh_token'));
+    const answer = await redeem(world, ticket);
+    const rotated = await refresh(world, textOf(answer, 'refresh_token'));
     const machine = textOf(
       await requestToken(world, 'svc', { grant_type: 'client_credentials', scope: 'reports.read' }),
       'access_token',
     );
-    await revoke(world, 'svc', { token: machine });
+    await revoke(world, machine, 'svc');
     const open = newBrowser(world);
-    const login = await open.open(authorizationUrl(world, 'web', { login_hint: 'alice' }));
+    const login = await open.open(authorizationUrl(world, { login_hint: 'alice' }));
     await ticket.browser.open(`${world.issuer}/oauth/logout`);
 
     const copy = await dump();

@@ -5,17 +5,19 @@ import path from 'node:path';
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
-import { type Answer, basic, get, post } from '../world/flows.ts';
+import { takeCode } from '../world/app.ts';
+import { type Answer, get, post, textOf } from '../world/requests.ts';
+import { basic, redeem, requestToken } from '../world/token-endpoint.ts';
 import {
   API,
+  GENEROUS,
   OTHER_API,
   SECRETS,
   startWorld,
+  type World,
   WORLD_ENV,
   writeWorldConfig,
-  type World,
 } from '../world/world.ts';
-import { exchangeCode, GENEROUS, requestToken, takeCode, textOf } from './attacker.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -359,7 +361,7 @@ describe('answers', () => {
       expect(answer.body['expires_in'], scope).toBe(exp - iat);
       expect(exp - iat, scope).toBe(seconds);
     }
-    const answer = await exchangeCode(world, await takeCode(world));
+    const answer = await redeem(world, await takeCode(world));
     const { exp = 0, iat = 0 } = decodeJwt(textOf(answer, 'access_token'));
     expect(answer.body['expires_in']).toBe(exp - iat);
   });

@@ -3,23 +3,13 @@
 import * as fc from 'fast-check';
 import { decodeJwt } from 'jose';
 import { expect, it } from 'vitest';
-import { Browser } from '../world/browser.ts';
+import { begin, finishPages } from '../world/person.ts';
+import { introspect, userinfo } from '../world/presented-tokens.ts';
+import { redeem, refresh } from '../world/token-endpoint.ts';
+import { API, GENEROUS, OTHER_API, type World, worldClients } from '../world/world.ts';
 import { useWorld } from '../world/each-store.ts';
-import {
-  AUTHORIZATION_REQUEST,
-  basic,
-  finishPages,
-  introspect,
-  post,
-  refresh,
-  userinfo,
-  VERIFIER,
-} from '../world/flows.ts';
-import { API, CALLBACK, OTHER_API, type World, worldClients } from '../world/world.ts';
-import { GENEROUS } from './attacker.ts';
 
 const GROUPS = ['staff', 'wiki', 'managers'];
-const REDIRECTS = { web: CALLBACK, web2: 'https://app2.example/cb' };
 const SCOPES = {
   web: ['openid', 'groups', 'storage', 'offline_access', 'reports.read', 'reports.write', 'other.read'],
   web2: ['openid', 'groups', 'offline_access', 'reports.read'],
@@ -180,33 +170,20 @@ function write({ clients, apis, people }: File) {
 
 /** What the app is answered: tokens, or an error. */
 async function ask(world: World, who: Who, { app, scope, resource }: Asked) {
-  const { scope: _scope, nonce: _nonce, ...request } = AUTHORIZATION_REQUEST;
-  const query = new URLSearchParams({
-    ...request,
+  // A browser of its own: in one, a refusal would end what the app was given before.
+  const { page: first, browser } = await begin(world, {
     client_id: app,
-    redirect_uri: REDIRECTS[app],
-    ...(scope.length > 0 && { scope: scope.join(' ') }),
-    ...(resource !== undefined && { resource }),
+    nonce: undefined,
+    scope: scope.length > 0 ? scope.join(' ') : undefined,
+    resource,
     prompt: 'consent',
   });
-  // Of one browser, a refusal would end what the app was given before.
-  const browser = new Browser(world.issuer, world.base);
-  const page = await finishPages(
-    browser,
-    await browser.open(`${world.issuer}/oauth/authorize?${query.toString()}`),
-    who,
-  );
+  const page = await finishPages(browser, first, who);
   // The page for people who may not use an app leads back with the error.
   if (page.status === 403) return { error: 'access_denied' };
   const { code, error } = Object.fromEntries(new URL(page.url).searchParams);
   if (code === undefined) return { error };
-  const form = {
-    grant_type: 'authorization_code',
-    code,
-    redirect_uri: REDIRECTS[app],
-    code_verifier: VERIFIER,
-  };
-  return (await post(world, '/oauth/token', form, { authorization: basic(app) })).body;
+  return (await redeem(world, { code, client: app })).body;
 }
 
 /** The API that a token with these scopes is for. */
