@@ -1,10 +1,12 @@
 // Ending everything of a person from the command line, while two processes serve: RT-10, and the page that follows.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
-import { introspect, refresh, signIn, userinfo } from '../world/flows.ts';
-import { postern, useEnvironment } from '../world/terminal.ts';
+import { signIn } from '../world/app.ts';
+import { begin, complete, signInAs, silently, titleOf } from '../world/person.ts';
+import { introspect, userinfo } from '../world/presented-tokens.ts';
+import { refresh } from '../world/token-endpoint.ts';
 import { WORLD_ENV } from '../world/world.ts';
-import { begin, complete, signInAs, silently, titleOf } from './person.ts';
+import { postern, useEnvironment } from '../world/terminal.ts';
 
 useEnvironment(() => WORLD_ENV);
 

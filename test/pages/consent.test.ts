@@ -1,12 +1,13 @@
 // What a person is asked to allow, in which words, and for how long it is remembered.
 import { describe, expect, it } from 'vitest';
+import { signIn } from '../world/app.ts';
 import type { Page } from '../world/browser.ts';
+import { begin, complete, newBrowser, signInAs, silently, titleOf } from '../world/person.ts';
+import { introspect, revoke } from '../world/presented-tokens.ts';
+import { changeAccount } from '../world/store-access.ts';
+import { API, GENEROUS, PEOPLE, worldClients } from '../world/world.ts';
 import { DAY, moveClock, standingClock } from '../world/clock.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
-import { introspect, post, basic, signIn } from '../world/flows.ts';
-import { API, PEOPLE, worldClients } from '../world/world.ts';
-import { changeAccount } from '../world/store-access.ts';
-import { begin, complete, GENEROUS, newBrowser, signInAs, silently, titleOf } from './person.ts';
 
 const REMEMBERED = { ...GENEROUS, lifetimes: { consent: '180d' } };
 const ASKS = 'Web app wants access to your account';
@@ -155,13 +156,13 @@ eachStore(
     it('is withdrawn by revoking a token of the app, and by nobody else’s revocation', async () => {
       const { tokens } = await signIn(world(), { scope: 'openid email' });
       const token = tokens.access_token;
-      const foreign = await post(world(), '/oauth/revoke', { token }, { authorization: basic('web2') });
+      const foreign = await revoke(world(), token, 'web2');
       expect(foreign.status).toBe(400);
       expect(await introspect(world(), token, 'web')).toMatchObject({ active: true });
       const kept = await begin(world(), { scope: 'openid email' });
       expect((await signInAs(kept.browser, kept.page, 'alice')).url).toContain('code=');
 
-      await post(world(), '/oauth/revoke', { token }, { authorization: basic('web') });
+      await revoke(world(), token);
       const asked = await begin(world(), { scope: 'openid email' });
       expect(titleOf(await signInAs(asked.browser, asked.page, 'alice'))).toBe(ASKS);
     });

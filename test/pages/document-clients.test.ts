@@ -1,9 +1,10 @@
 // What a person is asked about an app that is known by a document alone, and what is remembered of the answer.
 import { describe, expect, it } from 'vitest';
 import { eachStore, useWorld } from '../world/each-store.ts';
-import { post, VERIFIER } from '../world/flows.ts';
-import { worldClients } from '../world/world.ts';
-import { begin, complete, GENEROUS, newBrowser, signInAs, silently, titleOf } from './person.ts';
+import { VERIFIER } from '../world/authorization-request.ts';
+import { begin, complete, newBrowser, signInAs, silently, titleOf } from '../world/person.ts';
+import { post } from '../world/requests.ts';
+import { GENEROUS, worldClients } from '../world/world.ts';
 
 const A = 'https://docs.example/a';
 const B = 'https://docs.example/b';

@@ -1,9 +1,12 @@
 // Which language a page is in: what the app asks for, what the person chose, what the browser says.
 import { describe, expect, it } from 'vitest';
 import { useWorld } from '../world/each-store.ts';
-import { begin, clientsWithHome, GENEROUS, newBrowser, signInAs, titleOf } from './person.ts';
+import { begin, newBrowser, signInAs, titleOf } from '../world/person.ts';
+import { GENEROUS, worldClients } from '../world/world.ts';
 
-const world = useWorld({ config: { ...GENEROUS, clients: clientsWithHome() } });
+const world = useWorld({
+  config: { ...GENEROUS, clients: worldClients({ web: { client_uri: 'https://app.example/' } }) },
+});
 const TITLES = { en: 'Sign in', de: 'Anmelden', fr: 'Connexion' } as const;
 
 async function titleWith(parameters: Record<string, string>, acceptLanguage: string): Promise<string> {

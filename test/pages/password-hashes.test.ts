@@ -7,8 +7,8 @@ import { describe, expect, it } from 'vitest';
 import { hashPassword } from '../../src/users/passwords.ts';
 import { createPeople } from '../../src/users/people.ts';
 import { eachStore } from '../world/each-store.ts';
-import { startWorld, type OpenWorld } from '../world/world.ts';
-import { begin, silently } from './person.ts';
+import { begin, silently } from '../world/person.ts';
+import { type OpenWorld, startWorld } from '../world/world.ts';
 
 const PASSWORD = 'river otter jazz 47';
 const WEAK = { memoryCost: 8192, timeCost: 2, parallelism: 1 };

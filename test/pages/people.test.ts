@@ -6,13 +6,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashPassword } from '../../src/users/passwords.ts';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
 import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
-import { Browser, formOf, type Page } from '../world/browser.ts';
-import { AUTHORIZATION_REQUEST, introspect, refresh, userinfo } from '../world/flows.ts';
-import * as flows from '../world/flows.ts';
+import { signIn } from '../world/app.ts';
+import { formOf, type Page } from '../world/browser.ts';
+import { begin, silently, titleOf } from '../world/person.ts';
+import { introspect, userinfo } from '../world/presented-tokens.ts';
+import { refresh } from '../world/token-endpoint.ts';
+import { startWorld, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { runCli } from '../world/process.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
-import { startWorld, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
-import { begin, silently, titleOf } from './person.ts';
 
 const PASSWORD = 'river otter jazz 47';
 const OTHER = 'quiet lantern moss 12';
@@ -48,13 +49,11 @@ async function tryPassword(world: World, username: string, password: string): Pr
 
 /** Signs in as a person of the store and gets tokens, as an app does. */
 async function tokensOf(world: World, username: string, password = PASSWORD) {
-  const browser = new Browser(world.issuer, world.base);
-  const query = new URLSearchParams(AUTHORIZATION_REQUEST).toString();
-  const first = await browser.open(`${world.issuer}/oauth/authorize?${query}`);
-  const page = await browser.submit(first, '/login', { username, password });
+  const { browser, page: login } = await begin(world);
+  const page = await browser.submit(login, '/login', { username, password });
   expect(titleOf(page)).toContain('wants access to your account');
   // The session is there, and the flow of every other test goes on with it.
-  const signedIn = await flows.signIn(world, { browser });
+  const signedIn = await signIn(world, { browser });
   return { browser, tokens: signedIn.tokens };
 }
 

@@ -1,7 +1,8 @@
 // Each reference that an error page shows leads to a line of the log, at the level that a service has by default.
 import { describe, expect, it } from 'vitest';
 import { useWorld } from '../world/each-store.ts';
-import { authorizationUrl, newBrowser } from '../attack/attacker.ts';
+import { authorizationUrl } from '../world/authorization-request.ts';
+import { newBrowser } from '../world/person.ts';
 
 const INFO = 30;
 const GONE = `/interaction/${'x'.repeat(43)}`;
@@ -50,7 +51,7 @@ describe('the reference on an error page leads to a line of the log', () => {
 
   it('where a form comes from another site', async () => {
     const browser = newBrowser(world());
-    const open = await browser.open(authorizationUrl(world(), 'web'));
+    const open = await browser.open(authorizationUrl(world()));
     const cookie = browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
     const headers = {
       cookie,

@@ -3,14 +3,16 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { hashPassword } from '../../src/users/passwords.ts';
+import { authorizationUrl } from '../world/authorization-request.ts';
 import type { Browser } from '../world/browser.ts';
+import { newBrowser, silently } from '../world/person.ts';
+import { introspect, userinfo } from '../world/presented-tokens.ts';
+import { redeem, refresh } from '../world/token-endpoint.ts';
+import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE } from '../world/world.ts';
 import { standingClock } from '../world/clock.ts';
 import { eachStore } from '../world/each-store.ts';
-import { basic, introspect, post, refresh, userinfo, VERIFIER } from '../world/flows.ts';
 import { runCli } from '../world/process.ts';
 import type { Store } from '../../src/store/store.ts';
-import { CALLBACK, type OpenWorld, PASSWORDS, PEOPLE } from '../world/world.ts';
-import { authorizeUrl, GENEROUS, newBrowser, silently } from './person.ts';
 
 const CONFIG = { ...GENEROUS, lifetimes: { consent: '10d' } };
 const [FIRST, SECOND] = ['river otter jazz 47', 'quiet lantern moss 12'];
@@ -49,16 +51,11 @@ const setPasswordOfFile: Act = async (world) => {
   return password;
 };
 
-async function redeem(world: OpenWorld, code: string) {
-  const form = { grant_type: 'authorization_code', code, redirect_uri: CALLBACK, code_verifier: VERIFIER };
-  return post(world, '/oauth/token', form, { authorization: basic('web') });
-}
-
 type Parameters = Readonly<Record<string, string>>;
 
 /** To the app and back. `wasAsked`: the person had to consent. */
 async function enter(world: OpenWorld, browser: Browser, person: Person, parameters: Parameters = {}) {
-  let page = await browser.open(authorizeUrl(world, parameters));
+  let page = await browser.open(authorizationUrl(world, parameters));
   if (page.text.includes('name="password"')) page = await browser.submit(page, '/login', { ...person });
   const wasAsked = page.text.includes('/consent"');
   if (wasAsked) page = await browser.submit(page, '/consent');
@@ -70,9 +67,9 @@ async function enter(world: OpenWorld, browser: Browser, person: Person, paramet
 /** A session, an access token, a refresh token, a consent, and a code that waits. */
 async function begin(world: OpenWorld, person: Person, browser = newBrowser(world)) {
   const { code, wasAsked } = await enter(world, browser, person);
-  const { body } = await redeem(world, code);
+  const { body } = await redeem(world, { code });
   const offline = { scope: 'openid offline_access', prompt: 'consent' };
-  const long = await redeem(world, (await enter(world, browser, person, offline)).code);
+  const long = await redeem(world, await enter(world, browser, person, offline));
   const waiting = await enter(world, browser, person, { prompt: 'none' });
   return {
     browser,
@@ -91,7 +88,7 @@ async function outcomes(world: OpenWorld, { browser, accessToken, refreshToken, 
     userinfo: (await userinfo(world, accessToken)).status,
     introspection: (await introspect(world, accessToken, 'web'))['active'],
     introspectedRefreshToken: (await introspect(world, refreshToken, 'web'))['active'],
-    code: (await redeem(world, code)).status,
+    code: (await redeem(world, { code })).status,
     refresh: (await refresh(world, refreshToken)).status,
   };
 }

@@ -1,25 +1,16 @@
 // Signing in as people do it: the right page at the right time, one account or another, and never a dead end.
 import { describe, expect, it } from 'vitest';
+import { authorizationUrl } from '../world/authorization-request.ts';
 import { formOf } from '../world/browser.ts';
+import { begin, complete, newBrowser, signInAs, silently, titleOf } from '../world/person.ts';
+import { changeAccount } from '../world/store-access.ts';
+import { clientCredentials } from '../world/token-endpoint.ts';
+import { CALLBACK, GENEROUS, PASSWORDS, PEOPLE, worldClients } from '../world/world.ts';
 import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { useWorld } from '../world/each-store.ts';
-import { basic, post } from '../world/flows.ts';
-import { CALLBACK, PASSWORDS, PEOPLE } from '../world/world.ts';
-import { changeAccount } from '../world/store-access.ts';
-import {
-  authorizeUrl,
-  begin,
-  clientsWithHome,
-  complete,
-  GENEROUS,
-  newBrowser,
-  signInAs,
-  silently,
-  titleOf,
-} from './person.ts';
 
 const HOME = 'https://app.example/';
-const config = { ...GENEROUS, clients: clientsWithHome() };
+const config = { ...GENEROUS, clients: worldClients({ web: { client_uri: 'https://app.example/' } }) };
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
 describe('the sign-in page', () => {
@@ -91,12 +82,7 @@ describe('the sign-in page', () => {
     const wave = opened.map(async ({ browser, page }, index) =>
       browser.submit(page, '/login', { username: `nobody ${index}`, password: 'wrong' }),
     );
-    const token = await post(
-      world(),
-      '/oauth/token',
-      { grant_type: 'client_credentials' },
-      { authorization: basic('svc') },
-    );
+    const token = await clientCredentials(world());
     expect(token.status).toBe(200);
     const answers = await Promise.all(wave);
     const busy = answers.filter(({ status }) => status === 503);
@@ -224,7 +210,12 @@ describe('never a dead end', () => {
     grant_types: ['client_credentials'],
     scope: 'reports.read',
   };
-  const world = useWorld({ config: { ...config, clients: [...clientsWithHome(), service] } });
+  const world = useWorld({
+    config: {
+      ...config,
+      clients: [...worldClients({ web: { client_uri: 'https://app.example/' } }), service],
+    },
+  });
   const link = `<a class="button primary" href="${HOME}" rel="noreferrer">Back to Web app</a>`;
 
   it('LG-10: a finished sign-in leads back to its app, by form, by link and by the engine’s own address', async () => {
@@ -329,7 +320,7 @@ describe('never a dead end', () => {
 
   it('is an explanation where the app asked for something wrong, with its link', async () => {
     const page = await newBrowser(world()).open(
-      authorizeUrl(world(), { redirect_uri: 'https://evil.example/' }),
+      authorizationUrl(world(), { redirect_uri: 'https://evil.example/' }),
     );
     expect([page.status, titleOf(page)]).toEqual([400, 'Something went wrong']);
     expect(page.text).toContain(link);
@@ -340,7 +331,10 @@ describe('never a dead end', () => {
 describe('an interaction that expired overnight', () => {
   standingClock();
   const world = useWorld({
-    config: { ...config, clients: clientsWithHome({ initiate_login_uri: 'https://app.example/start?x=1' }) },
+    config: {
+      ...config,
+      clients: worldClients({ web: { initiate_login_uri: 'https://app.example/start?x=1' } }),
+    },
   });
 
   it('leads to where the app begins a sign-in, which is told the issuer', async () => {

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { formOf, type Page } from '../world/browser.ts';
-import { get } from '../world/flows.ts';
-import { PASSWORDS, type OpenWorld, startWorld } from '../world/world.ts';
+import { begin, newBrowser, signInAs, titleOf } from '../world/person.ts';
+import { get } from '../world/requests.ts';
+import { type OpenWorld, PASSWORDS, startWorld } from '../world/world.ts';
 import { postern } from '../world/terminal.ts';
-import { begin, newBrowser, signInAs, titleOf } from './person.ts';
 
 let folder: string;
 
