@@ -2,10 +2,11 @@
 import { decodeProtectedHeader } from 'jose';
 import { expect, it } from 'vitest';
 import { compromiseKey, rotateByHand } from '../../src/keys/ring-actions.ts';
-import { createTurns, keyStoreOf } from '../attack/attacker.ts';
+import { machineToken } from '../world/app.ts';
+import { keyStoreOf } from '../world/stored.ts';
+import { createTurns } from '../world/turns.ts';
 import { HOUR, moveClock, standingClock } from '../world/clock.ts';
 import { eachStore } from '../world/each-store.ts';
-import { machineToken } from '../world/flows.ts';
 import { publishedKids } from './nodes.ts';
 
 const turns = createTurns();

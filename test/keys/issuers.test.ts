@@ -9,9 +9,11 @@ import { decodeRing, encodeRing, KEYS_COLLECTION, RING_ID } from '../../src/keys
 import { createVault } from '../../src/keys/vault.ts';
 import { openStore } from '../../src/store/open.ts';
 import { type RedisServer, freePort, startRedis } from '../world/servers.ts';
-import { introspect, machineToken, refresh, signIn } from '../world/flows.ts';
-import { postern, useEnvironment } from '../world/terminal.ts';
+import { machineToken, signIn } from '../world/app.ts';
+import { introspect } from '../world/presented-tokens.ts';
+import { refresh } from '../world/token-endpoint.ts';
 import { WORLD_ENV, writeWorldConfig } from '../world/world.ts';
+import { postern, useEnvironment } from '../world/terminal.ts';
 import { type Node, publishedKids, readiness, startNode } from './nodes.ts';
 import { toStoreConfig } from './store-config.ts';
 

@@ -6,10 +6,13 @@ import { Redis } from 'ioredis';
 import { decodeProtectedHeader } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rotateByHand } from '../../src/keys/ring-actions.ts';
-import { GENEROUS, rounds } from '../attack/attacker.ts';
+import { machineToken, signIn } from '../world/app.ts';
+import { get } from '../world/requests.ts';
+import { rounds } from '../world/rounds.ts';
+import { basic } from '../world/token-endpoint.ts';
+import { GENEROUS } from '../world/world.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import { HOUR, moveClock, standingClock } from '../world/clock.ts';
-import { basic, get, machineToken, signIn } from '../world/flows.ts';
 import { type Node, startNode, withKeys } from './nodes.ts';
 
 const JWKS = '/oauth/jwks.json';

@@ -10,13 +10,16 @@ import { decodeRing, encodeRing, KEYS_COLLECTION, PEPPER_ID, RING_ID } from '../
 import { createVault } from '../../src/keys/vault.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { DocumentStore, StoredDocument } from '../../src/store/store.ts';
-import { createTurns, keyStoreOf } from '../attack/attacker.ts';
+import { machineToken } from '../world/app.ts';
+import { introspect, revoke } from '../world/presented-tokens.ts';
+import { get } from '../world/requests.ts';
+import { keyStoreOf } from '../world/stored.ts';
+import { clientCredentials } from '../world/token-endpoint.ts';
+import { createTurns } from '../world/turns.ts';
+import { seedStore, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
 import { eachStore } from '../world/each-store.ts';
-import { basic, clientCredentials, get, introspect, machineToken, post } from '../world/flows.ts';
 import { type Ended, runCli } from '../world/process.ts';
-import { listen } from '../world/recorded-telemetry.ts';
-import { seedStore, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { type Node, publishedKids, readiness, startNode } from './nodes.ts';
 import { toStoreConfig } from './store-config.ts';
 
@@ -210,7 +213,7 @@ describe('nodes whose Redis is emptied', () => {
     const third = await start();
     const token = await machineToken(first, 'reports.read');
     expect((await introspect(third, token))['active']).toBe(true);
-    await post(third, '/oauth/revoke', { token }, { authorization: basic('svc') });
+    await revoke(third, token, 'svc');
     for (const node of nodes) {
       expect((await introspect(node, token))['active']).toBe(false);
       expect(await publishedKids(node)).toEqual(kids);
@@ -260,14 +263,12 @@ describe.each(['lmdb', 'redis'] as const)('new signing keys, on %s', (engine) =>
     const said: [number, number][] = [];
     let issuer: string | undefined;
     for (let start = 0; start < 2; start += 1) {
-      const recorded = listen();
-      const telemetry = recorded.telemetry;
-      const node = await startNode({ store, telemetry, hasOwnKeys: true, ...(issuer && { issuer }) });
+      const node = await startNode({ store, hasOwnKeys: true, ...(issuer && { issuer }) });
       issuer = node.issuer;
-      const warnings = recorded.log.filter((line) =>
+      const warnings = node.recorded.log.filter((line) =>
         /"level":40.*new signing keys were made.*void/.test(line),
       );
-      const records = recorded.audit('keys_created');
+      const records = node.recorded.audit('keys_created');
       for (const record of records) expect(await publishedKids(node)).toContain(record['kid']);
       said.push([warnings.length, records.length]);
       await node.stop();

@@ -4,7 +4,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rotateByHand } from '../../src/keys/ring-actions.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import { MACHINE_MS, MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { clientCredentials, get, introspect, machineToken, refresh, signIn } from '../world/flows.ts';
+import { machineToken, signIn } from '../world/app.ts';
+import { introspect } from '../world/presented-tokens.ts';
+import { get } from '../world/requests.ts';
+import { clientCredentials, refresh } from '../world/token-endpoint.ts';
 import { type Node, publishedKids, readiness, startNode, withKeys } from './nodes.ts';
 
 const JWKS = '/oauth/jwks.json';

@@ -3,10 +3,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { GENEROUS } from '../attack/attacker.ts';
+import { GENEROUS, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { freePort, startRedis } from '../world/servers.ts';
 import { COMPILED } from '../world/process.ts';
-import { WORLD_ENV, type World, writeWorldConfig } from '../world/world.ts';
 
 const SERVE = path.join(import.meta.dirname, 'fixtures', 'serve.ts');
 

@@ -5,9 +5,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { activeKey } from '../../src/keys/ring.ts';
 import { compromiseKey, rotateByHand } from '../../src/keys/ring-actions.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
-import { GENEROUS } from '../attack/attacker.ts';
+import { machineToken, signIn } from '../world/app.ts';
+import { introspect, userinfo } from '../world/presented-tokens.ts';
+import { get } from '../world/requests.ts';
+import { refresh } from '../world/token-endpoint.ts';
+import { GENEROUS } from '../world/world.ts';
 import { HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { get, introspect, machineToken, refresh, signIn, userinfo } from '../world/flows.ts';
 import { FAST_KEYS, type Node, startNode, withKeys } from './nodes.ts';
 import { createVerifiers, type Verifier } from './verifiers.ts';
 

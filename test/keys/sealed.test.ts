@@ -10,11 +10,13 @@ import { toKekId } from '../../src/keys/vault.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { freePort } from '../world/servers.ts';
+import { authorize, machineToken, signIn } from '../world/app.ts';
 import type { Browser } from '../world/browser.ts';
-import { authorize, introspect, machineToken, refresh, signIn } from '../world/flows.ts';
+import { introspect } from '../world/presented-tokens.ts';
+import { refresh } from '../world/token-endpoint.ts';
+import { seedStore, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { runCli, type ServiceProcess, startProcess } from '../world/process.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
-import { seedStore, WORLD_ENV, type World, writeWorldConfig } from '../world/world.ts';
 import { publishedKids, withKeys } from './nodes.ts';
 
 let sample: string;
