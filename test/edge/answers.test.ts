@@ -3,9 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import { MACHINE_MS } from '../world/clock.ts';
 import { useWorld } from '../world/each-store.ts';
-import { type Answer, basic, get, post } from '../world/flows.ts';
+import { type Answer, get, post } from '../world/requests.ts';
+import { basic } from '../world/token-endpoint.ts';
+import { sendBytes, toBytes } from '../world/wire.ts';
 import { startWorld, type World } from '../world/world.ts';
-import { exchange, toBytes } from './wire.ts';
 
 const DISCOVERY = '/.well-known/openid-configuration';
 const JWKS = '/oauth/jwks.json';
@@ -33,10 +34,10 @@ describe('discovery and JWKS', () => {
   it.each([DISCOVERY, JWKS, '/.well-known/oauth-authorization-server'])(
     'HT-22: %s is the same for every caller, may be kept, and sets no cookie',
     async (target) => {
-      const first = await exchange(world().base, toBytes({ target }));
+      const first = await sendBytes(world().base, toBytes({ target }));
       for (const headers of ODD) {
         for (const query of ['', '?x=1', '?utm_source=evil.example']) {
-          const answer = await exchange(world().base, toBytes({ target: `${target}${query}`, headers }));
+          const answer = await sendBytes(world().base, toBytes({ target: `${target}${query}`, headers }));
           expect([answer.status, answer.text], headers.join()).toEqual([200, first.text]);
           expect(answer.headers.get('etag'), headers.join()).toBe(first.headers.get('etag'));
           expect(answer.headers.get('cache-control')).toMatch(/^public, max-age=\d+, must-revalidate$/);
@@ -48,15 +49,15 @@ describe('discovery and JWKS', () => {
   );
 
   it.each([DISCOVERY, JWKS])('HT-22: %s is 304 without a body for who has it', async (target) => {
-    const etag = (await exchange(world().base, toBytes({ target }))).headers.get('etag') ?? '';
+    const etag = (await sendBytes(world().base, toBytes({ target }))).headers.get('etag') ?? '';
     expect(etag).toMatch(/^"[\w-]{43}"$/);
     for (const value of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
-      const answer = await exchange(world().base, toBytes({ target, headers: [`If-None-Match: ${value}`] }));
+      const answer = await sendBytes(world().base, toBytes({ target, headers: [`If-None-Match: ${value}`] }));
       expect([answer.status, answer.text], value).toEqual([304, '']);
       expect(answer.headers.get('etag'), value).toBe(etag);
       expect(answer.headers.get('cache-control'), value).toMatch(/^public/);
     }
-    const other = await exchange(world().base, toBytes({ target, headers: ['If-None-Match: "x"'] }));
+    const other = await sendBytes(world().base, toBytes({ target, headers: ['If-None-Match: "x"'] }));
     expect(other.status).toBe(200);
   });
 });
@@ -144,7 +145,7 @@ describe('hsts_include_subdomains', () => {
   it('adds the names below the host to Strict-Transport-Security, on every answer', async () => {
     // Twice: the second one may come from what was kept of the first.
     for (const target of [DISCOVERY, DISCOVERY, JWKS, JWKS, '/nothing', '/oauth/authorize']) {
-      const { headers } = await exchange(world().base, toBytes({ target }));
+      const { headers } = await sendBytes(world().base, toBytes({ target }));
       expect(headers.get('strict-transport-security')).toBe('max-age=31536000; includeSubDomains');
     }
   });

@@ -3,8 +3,8 @@
 import Koa from 'koa';
 import { describe, expect, it, vi } from 'vitest';
 import { useWorld } from '../world/each-store.ts';
-import { SPA_ORIGIN, type OpenWorld } from '../world/world.ts';
-import { openWire } from './wire.ts';
+import { openWire } from '../world/wire.ts';
+import { type OpenWorld, SPA_ORIGIN } from '../world/world.ts';
 
 const ALLOWED = 'https://global.example';
 const DOCUMENTS = [

@@ -4,8 +4,9 @@ import { connect } from 'node:net';
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
 import { eachStore } from '../world/each-store.ts';
-import { basic, get, post } from '../world/flows.ts';
-import { FORM, toBytes } from './wire.ts';
+import { get, post } from '../world/requests.ts';
+import { basic } from '../world/token-endpoint.ts';
+import { FORM, toBytes } from '../world/wire.ts';
 
 const guess = (client: 'web' | 'web2') =>
   toBytes({

@@ -2,10 +2,12 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, it } from 'vitest';
-import { Browser, formOf } from '../world/browser.ts';
+import { formOf } from '../world/browser.ts';
+import { begin } from '../world/person.ts';
+import { get } from '../world/requests.ts';
+import { basic } from '../world/token-endpoint.ts';
+import { FORM } from '../world/wire.ts';
 import { eachStore } from '../world/each-store.ts';
-import { AUTHORIZATION_REQUEST, basic, get } from '../world/flows.ts';
-import { FORM } from './wire.ts';
 
 const BODIES = [
   ['ends midway', 'Content-Length: 1000\r\n\r\nlogout=yes&a='],
@@ -17,9 +19,7 @@ const BODIES = [
 
 eachStore('a body that is cut off', (world) => {
   async function signInPage() {
-    const browser = new Browser(world().issuer);
-    const query = new URLSearchParams(AUTHORIZATION_REQUEST).toString();
-    const page = await browser.open(`${world().issuer}/oauth/authorize?${query}`);
+    const { browser, page } = await begin(world());
     const { pathname } = new URL(formOf(page, '/login').action);
     return { pathname, cookie: browser.cookies.map(({ name, value }) => `${name}=${value}`).join('; ') };
   }

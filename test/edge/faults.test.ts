@@ -2,13 +2,16 @@
 // is reached (429). None of it may say what is inside, and every answer has the security headers.
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { StoreUnavailable } from '../../src/store/store.ts';
+import { signIn } from '../world/app.ts';
+import { authorizationPath } from '../world/authorization-request.ts';
 import { Browser, formOf } from '../world/browser.ts';
-import { eachStore, useWorld } from '../world/each-store.ts';
-import { AUTHORIZATION_REQUEST, basic, post, signIn } from '../world/flows.ts';
+import { post } from '../world/requests.ts';
+import { basic } from '../world/token-endpoint.ts';
 import type { OpenWorld } from '../world/world.ts';
+import { eachStore, useWorld } from '../world/each-store.ts';
 
 const ISSUER = 'https://id.example';
-const AUTHORIZE = `/oauth/authorize?${new URLSearchParams(AUTHORIZATION_REQUEST).toString()}`;
+const AUTHORIZE = authorizationPath();
 const REFRESH = { grant_type: 'refresh_token', refresh_token: 'x'.repeat(43) };
 const WEB = { authorization: basic('web') };
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };

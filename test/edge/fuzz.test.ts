@@ -4,9 +4,10 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClientAddress } from '../../src/http/client-address.ts';
 import { MACHINE_MS } from '../world/clock.ts';
-import { AUTHORIZATION_REQUEST, basic } from '../world/flows.ts';
+import { AUTHORIZATION_REQUEST } from '../world/authorization-request.ts';
+import { basic } from '../world/token-endpoint.ts';
+import { FORM, sendBytes, toBytes, type WireAnswer } from '../world/wire.ts';
 import { startWorld, type World } from '../world/world.ts';
-import { exchange, FORM, toBytes, type WireAnswer } from './wire.ts';
 
 const GENEROUS = {
   token: { client: '1000000/1m', address: '1000000/1m', failures: '100000/1m' },
@@ -55,7 +56,7 @@ afterAll(() => world.stop());
 
 async function ask(bytes: string): Promise<WireAnswer> {
   const begun = performance.now();
-  const answer = await exchange(world.base, bytes);
+  const answer = await sendBytes(world.base, bytes);
   const what = JSON.stringify(bytes.slice(0, 2000));
   expect(performance.now() - begun, what).toBeLessThan(ANSWER_MS);
   expect(answer.status, what).toBeGreaterThanOrEqual(200);
@@ -282,7 +283,7 @@ describe('any bytes', () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 4, maxLength: 300 }), async (bytes) => {
         const text = Buffer.from(bytes).toString('latin1');
-        const answer = await exchange(world.base, `${text}\r\n\r\n\r\n\r\n`);
+        const answer = await sendBytes(world.base, `${text}\r\n\r\n\r\n\r\n`);
         expect(answer.status).toBe(400);
         expect(answer.text).not.toContain(text);
       }),

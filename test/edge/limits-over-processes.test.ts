@@ -7,10 +7,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
 import { MACHINE_MS } from '../world/clock.ts';
-import { Browser } from '../world/browser.ts';
-import { AUTHORIZATION_REQUEST, basic, get, post } from '../world/flows.ts';
-import { type ServiceProcess, startProcess } from '../world/process.ts';
+import { authorizationPath } from '../world/authorization-request.ts';
+import { begin } from '../world/person.ts';
+import { get, post } from '../world/requests.ts';
+import { basic } from '../world/token-endpoint.ts';
 import { PASSWORDS, writeWorldConfig } from '../world/world.ts';
+import { type ServiceProcess, startProcess } from '../world/process.ts';
 
 const NODES = 4;
 const MACHINE = { grant_type: 'client_credentials' };
@@ -111,11 +113,10 @@ describe('four processes and one Redis', () => {
   });
 
   it('HT-13: four hundred authorization requests at once against a hundred: 100 to 104 pass', async () => {
-    const query = new URLSearchParams(AUTHORIZATION_REQUEST).toString();
     const answers = await withRedis(
       async (round) =>
         flood(400, async (node) =>
-          get(node, `/oauth/authorize?${query}`, { 'x-forwarded-for': `203.0.113.${round + 1}` }),
+          get(node, authorizationPath(), { 'x-forwarded-for': `203.0.113.${round + 1}` }),
         ),
       2000,
     );
@@ -138,10 +139,8 @@ describe('HT-16: when the Redis is gone', () => {
     const [node] = nodes;
     if (node === undefined) throw new Error('a node');
     // A person who is on the sign-in page by then.
-    const browser = new Browser('https://id.example', node.base);
-    const query = new URLSearchParams(AUTHORIZATION_REQUEST).toString();
     const headers = { 'x-forwarded-for': '192.0.2.3' };
-    const page = await browser.open(`https://id.example/oauth/authorize?${query}`, { headers });
+    const { browser, page } = await begin({ issuer: 'https://id.example', base: node.base }, {}, { headers });
     expect(page.status).toBe(200);
     await redis.kill();
 

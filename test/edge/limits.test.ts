@@ -1,16 +1,19 @@
 // Limits as callers meet them: who is refused, when, and above all who is not. How they are counted over processes is
 // in limits-over-processes.test.ts, the arithmetic in test/unit/limits/.
 import { describe, expect, it } from 'vitest';
-import { Browser } from '../world/browser.ts';
+import { machineToken } from '../world/app.ts';
+import { authorizationPath } from '../world/authorization-request.ts';
+import { newBrowser } from '../world/person.ts';
+import { type Answer, get, post } from '../world/requests.ts';
+import { basic } from '../world/token-endpoint.ts';
+import { PASSWORDS, SECRETS, worldClients } from '../world/world.ts';
 import { moveClock, standingClock } from '../world/clock.ts';
 import { useWorld } from '../world/each-store.ts';
-import { AUTHORIZATION_REQUEST, type Answer, basic, get, machineToken, post } from '../world/flows.ts';
-import { PASSWORDS, SECRETS, worldClients } from '../world/world.ts';
 
 const behindProxy = { trusted_proxies: ['127.0.0.1'] };
 const from = (address: string) => ({ 'x-forwarded-for': address });
 const MACHINE = { grant_type: 'client_credentials' };
-const AUTHORIZE = `/oauth/authorize?${new URLSearchParams(AUTHORIZATION_REQUEST).toString()}`;
+const AUTHORIZE = authorizationPath();
 
 function expectLimited({ status, headers, body }: Answer): number {
   expect(status).toBe(429);
@@ -200,7 +203,7 @@ describe('signing in', () => {
   standingClock();
 
   async function attempt(username: string, password: string, address: string) {
-    const browser = new Browser(world().issuer);
+    const browser = newBrowser(world());
     const page = await browser.open(`${world().issuer}${AUTHORIZE}`, { headers: from(address) });
     return browser.submit(page, '/login', { username, password }, from(address));
   }
@@ -274,7 +277,7 @@ describe('the log', () => {
       { ...MACHINE, scope: evil },
       { ...headers, authorization: basic('rs1') },
     );
-    const browser = new Browser(world().issuer);
+    const browser = newBrowser(world());
     const page = await browser.open(`${world().issuer}${AUTHORIZE}`);
     await browser.submit(page, '/login', { username: evil, password: evil });
     const { log, auditLines } = world().recorded;

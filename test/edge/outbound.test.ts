@@ -7,10 +7,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { freePort, startRedis } from '../world/servers.ts';
-import { AUTHORIZATION_REQUEST, basic, get, introspect, machineToken, post } from '../world/flows.ts';
-import { refresh, signIn, userinfo } from '../world/flows.ts';
-import { type ServiceProcess, startProcess } from '../world/process.ts';
+import { machineToken, signIn } from '../world/app.ts';
+import { authorizationPath } from '../world/authorization-request.ts';
+import { introspect, userinfo } from '../world/presented-tokens.ts';
+import { get, post } from '../world/requests.ts';
+import { basic, refresh } from '../world/token-endpoint.ts';
 import { type World, writeWorldConfig } from '../world/world.ts';
+import { type ServiceProcess, startProcess } from '../world/process.ts';
 
 let folder: string;
 let service: ServiceProcess | undefined;
@@ -78,10 +81,8 @@ it('IN-16: nothing is fetched and nobody is called, whatever a request names', a
     { client_metadata_uri: url, registration: JSON.stringify({ jwks_uri: url, logo_uri: url }) },
     { redirect_uri: url, resource: url },
   ]) {
-    const query = new URLSearchParams({ ...AUTHORIZATION_REQUEST, ...named });
-    expect((await get(world, `/oauth/authorize?${query.toString()}`)).status, query.toString()).toBeLessThan(
-      500,
-    );
+    const asked = authorizationPath(named);
+    expect((await get(world, asked)).status, asked).toBeLessThan(500);
   }
   const assertion = {
     client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',

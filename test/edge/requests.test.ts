@@ -1,23 +1,23 @@
 // What a request may look like: sizes, counts, repetitions, methods, credentials. Byte by byte, because client libraries
 // would put most of it right.
 import { describe, expect, it } from 'vitest';
-import { Browser } from '../world/browser.ts';
-import { useWorld } from '../world/each-store.ts';
-import { AUTHORIZATION_REQUEST, basic, get, post } from '../world/flows.ts';
+import { authorizationPath, authorizationUrl } from '../world/authorization-request.ts';
+import { newBrowser } from '../world/person.ts';
+import { get, post } from '../world/requests.ts';
+import { basic } from '../world/token-endpoint.ts';
+import { FORM, openWire, parseAnswer, sendBytes, toBytes, type WireRequest } from '../world/wire.ts';
 import { SECRETS } from '../world/world.ts';
-import { exchange, FORM, openWire, parseAnswer, toBytes, type WireRequest } from './wire.ts';
+import { useWorld } from '../world/each-store.ts';
 
 const GENEROUS = { authorization: { address: '100000/1m' } };
 const world = useWorld({ config: { rate_limits: GENEROUS } });
-const send = async (request: WireRequest) => exchange(world().base, toBytes(request));
+const send = async (request: WireRequest) => sendBytes(world().base, toBytes(request));
 /** Sooner than the deadline of a slow body. */
 const BODY_MS = 10_000;
 const MACHINE = 'grant_type=client_credentials';
 const AUTHORIZATION = `Authorization: ${basic('svc')}`;
 const machine = async (headers: readonly string[] = [], body = MACHINE, target = '/oauth/token') =>
   send({ method: 'POST', target, headers: [AUTHORIZATION, FORM, ...headers], body });
-const authorizeTarget = (changes: Readonly<Record<string, string>> = {}) =>
-  `/oauth/authorize?${new URLSearchParams({ ...AUTHORIZATION_REQUEST, ...changes }).toString()}`;
 
 const encode = (id: string, secret: string) => `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;
 
@@ -184,7 +184,7 @@ describe('sizes and counts', () => {
 
   it('an honest chunked body is read', async () => {
     const chunked = MACHINE.replaceAll(/.{1,7}/g, (part) => `${part.length.toString(16)}\r\n${part}\r\n`);
-    const answer = await exchange(
+    const answer = await sendBytes(
       world().base,
       `POST /oauth/token HTTP/1.1\r\nHost: id.example\r\n${AUTHORIZATION}\r\n${FORM}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n${chunked}0\r\n\r\n`,
     );
@@ -195,14 +195,14 @@ describe('sizes and counts', () => {
   it('more than a hundred parameters are refused, in a query and in a form', async () => {
     expect((await machine([], `${MACHINE}&${manyParameters(90)}`)).status).toBe(200);
     expect((await machine([], `${MACHINE}&${manyParameters(110)}`)).status).toBe(413);
-    expect((await send({ target: `${authorizeTarget()}&${manyParameters(90)}` })).status).toBe(303);
-    expect((await send({ target: `${authorizeTarget()}&${manyParameters(110)}` })).status).toBe(400);
+    expect((await send({ target: `${authorizationPath()}&${manyParameters(90)}` })).status).toBe(303);
+    expect((await send({ target: `${authorizationPath()}&${manyParameters(110)}` })).status).toBe(400);
     expect((await send({ target: `/oauth/logout?${'&'.repeat(5000)}` })).status).toBe(400);
   });
 
   it('a query of more than 12 KiB is refused', async () => {
-    expect((await send({ target: authorizeTarget({ state: 's'.repeat(4000) }) })).status).toBe(303);
-    const answer = await send({ target: authorizeTarget({ state: 's'.repeat(13_000) }) });
+    expect((await send({ target: authorizationPath({ state: 's'.repeat(4000) }) })).status).toBe(303);
+    const answer = await send({ target: authorizationPath({ state: 's'.repeat(13_000) }) });
     expect(answer.status).toBe(400);
     expect(answer.headers.get('location')).toBeUndefined();
   });
@@ -220,8 +220,8 @@ describe('sizes and counts', () => {
     'AZ-30: %s of 8 KB with HTML inside is ignored, and comes back nowhere',
     async (name) => {
       for (const value of LONG) {
-        const browser = new Browser(world().issuer);
-        const page = await browser.open(`${world().issuer}${authorizeTarget({ [name]: value })}`);
+        const browser = newBrowser(world());
+        const page = await browser.open(authorizationUrl(world(), { [name]: value }));
         expect([page.status, page.text.includes('name="password"')]).toEqual([200, true]);
         expect(page.text).not.toMatch(/<script>alert|hhhh/);
       }
@@ -233,7 +233,7 @@ describe('sizes and counts', () => {
     async (name) => {
       for (const value of LONG) {
         const answer = await send({
-          target: authorizeTarget({ [name]: value }),
+          target: authorizationPath({ [name]: value }),
           headers: ['Accept: text/html'],
         });
         expect([answer.status, answer.headers.get('content-type')]).toEqual([
@@ -246,12 +246,9 @@ describe('sizes and counts', () => {
   );
 
   it('AZ-30: a short hint with HTML inside is escaped where it is shown', async () => {
-    const browser = new Browser(world().issuer);
-    const query = new URLSearchParams({
-      ...AUTHORIZATION_REQUEST,
-      login_hint: '"><script>alert(1)</script>',
-    });
-    const page = await browser.open(`${world().issuer}/oauth/authorize?${query.toString()}`);
+    const browser = newBrowser(world());
+    const hint = '"><script>alert(1)</script>';
+    const page = await browser.open(authorizationUrl(world(), { login_hint: hint }));
     expect(page.status).toBe(200);
     expect(page.text).toContain('alert(1)');
     expect(page.text).not.toContain('<script>alert');
@@ -259,7 +256,7 @@ describe('sizes and counts', () => {
 });
 
 describe('methods', () => {
-  it.each([authorizeTarget(), '/oauth/logout'])(
+  it.each([authorizationPath(), '/oauth/logout'])(
     'AZ-26: HEAD %s is 405 and sets no cookie',
     async (target) => {
       const answer = await send({ method: 'HEAD', target });
@@ -368,7 +365,7 @@ describe('answers', () => {
       '\u0016\u0003\u0001\u0002\u0000\u0001',
       'GET /\u0000 HTTP/1.1\r\n\r\n',
     ]) {
-      const answer = await exchange(world().base, bytes);
+      const answer = await sendBytes(world().base, bytes);
       expect(answer.status, JSON.stringify(bytes)).toBe(400);
       expect(answer.headers.get('server')).toBeUndefined();
       expect(JSON.parse(answer.text)).toEqual({ error: 'invalid_request' });

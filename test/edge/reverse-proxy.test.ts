@@ -9,8 +9,9 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort, requireServer } from '../world/servers.ts';
+import { authorizationPath } from '../world/authorization-request.ts';
 import { formOf } from '../world/browser.ts';
-import { AUTHORIZATION_REQUEST, basic } from '../world/flows.ts';
+import { basic } from '../world/token-endpoint.ts';
 import { CALLBACK, PASSWORDS, startWorld, type World } from '../world/world.ts';
 
 const ISSUER = 'https://id.example.com';
@@ -211,8 +212,7 @@ describe('the service behind nginx, as documented', () => {
       return follow(await step(form.action.slice(ISSUER.length), { method: 'POST', headers, body }));
     }
 
-    const query = new URLSearchParams(AUTHORIZATION_REQUEST).toString();
-    const login = await follow(await step(`/oauth/authorize?${query}`));
+    const login = await follow(await step(authorizationPath()));
     const consent = await submit(login.answer, '/login', { username: 'alice', password: PASSWORDS.alice });
     const left = await submit(consent.answer, '/consent', {});
     const callback = new URL(left.url);

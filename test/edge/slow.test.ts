@@ -8,10 +8,11 @@ import Koa from 'koa';
 import { createListener, type Listener } from '../../src/http/server.ts';
 import { freePort } from '../world/servers.ts';
 import { MACHINE_MS } from '../world/clock.ts';
-import { basic, post } from '../world/flows.ts';
-import { type ServiceProcess, startProcess } from '../world/process.ts';
+import { post } from '../world/requests.ts';
+import { basic } from '../world/token-endpoint.ts';
+import { FORM, openWire, parseAnswer, type Wire } from '../world/wire.ts';
 import { startWorld, type World, writeWorldConfig } from '../world/world.ts';
-import { FORM, openWire, parseAnswer, type Wire } from './wire.ts';
+import { type ServiceProcess, startProcess } from '../world/process.ts';
 
 const SECOND = 1000;
 const HEADERS_DEADLINE_MS = 10 * SECOND + MACHINE_MS;

@@ -3,10 +3,13 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type RedisServer, startRedis } from '../world/servers.ts';
-import { Browser } from '../world/browser.ts';
-import { AUTHORIZATION_REQUEST, basic, get, post } from '../world/flows.ts';
+import { authorizationPath } from '../world/authorization-request.ts';
+import { newBrowser } from '../world/person.ts';
+import { userinfo } from '../world/presented-tokens.ts';
+import { get, post } from '../world/requests.ts';
+import { basic } from '../world/token-endpoint.ts';
+import { sendBytes, toBytes } from '../world/wire.ts';
 import { startWorld, type World } from '../world/world.ts';
-import { exchange, toBytes } from './wire.ts';
 
 /** Signing keys and the pepper live as long as the installation. */
 const FOR_EVER = /\bdoc/i;
@@ -27,11 +30,8 @@ afterAll(async () => {
   await redis.stop();
 });
 
-const authorizeTarget = (changes: Readonly<Record<string, string>> = {}) =>
-  `/oauth/authorize?${new URLSearchParams({ ...AUTHORIZATION_REQUEST, ...changes }).toString()}`;
-
 async function head(target: string): Promise<void> {
-  expect((await exchange(world.base, toBytes({ method: 'HEAD', target }))).status).toBe(405);
+  expect((await sendBytes(world.base, toBytes({ method: 'HEAD', target }))).status).toBe(405);
 }
 
 async function newKeys(during: () => Promise<unknown>): Promise<string[]> {
@@ -48,14 +48,14 @@ async function livesOf(keys: readonly string[]): Promise<number[]> {
 
 describe('the store', () => {
   it('AZ-26: is not touched by HEAD', async () => {
-    expect(await newKeys(async () => Promise.all([head(authorizeTarget()), head('/oauth/logout')]))).toEqual(
-      [],
-    );
+    expect(
+      await newKeys(async () => Promise.all([head(authorizationPath()), head('/oauth/logout')])),
+    ).toEqual([]);
   });
 
   it('AZ-28: forgets each interaction within ten minutes', async () => {
     const keys = await newKeys(async () =>
-      Promise.all(Array.from({ length: 50 }, async () => get(world, authorizeTarget()))),
+      Promise.all(Array.from({ length: 50 }, async () => get(world, authorizationPath()))),
     );
     expect(keys.length).toBeGreaterThanOrEqual(50);
     for (const life of await livesOf(keys)) {
@@ -67,8 +67,8 @@ describe('the store', () => {
   it('LG-18, LG-23: keeps what failed sign-ins with made-up names leave for a day at most', async () => {
     const keys = await newKeys(async () => {
       for (let name = 0; name < 5; name += 1) {
-        const browser = new Browser(world.issuer, world.base);
-        const page = await browser.open(`${world.base}${authorizeTarget()}`);
+        const browser = newBrowser(world);
+        const page = await browser.open(`${world.base}${authorizationPath()}`);
         const answer = await browser.submit(page, '/login', { username: `name-${name}`, password: 'wrong' });
         expect(answer.status).toBe(401);
       }
@@ -91,7 +91,7 @@ describe('the store', () => {
       let most = 0;
       for (let batch = 0; batch < 20; batch += 1) {
         const answers = await Promise.all(
-          Array.from({ length: 50 }, async () => get(flooded, authorizeTarget())),
+          Array.from({ length: 50 }, async () => get(flooded, authorizationPath())),
         );
         for (const { status, headers } of answers) {
           statuses.push(status);
@@ -123,7 +123,7 @@ describe('the store', () => {
   it('AZ-30: keeps no long hint', async () => {
     const keys = await newKeys(async () => {
       for (const name of ['login_hint', 'ui_locales', 'acr_values', 'display']) {
-        expect((await get(world, authorizeTarget({ [name]: 'canary'.repeat(500) }))).status).toBe(303);
+        expect((await get(world, authorizationPath({ [name]: 'canary'.repeat(500) }))).status).toBe(303);
       }
     });
     expect(keys.length).toBeGreaterThanOrEqual(4);
@@ -151,7 +151,7 @@ describe('the store', () => {
         }
         await post(world, '/oauth/introspect', { token: value }, { authorization });
         await post(world, '/oauth/revoke', { token: value }, { authorization });
-        await get(world, '/oauth/userinfo', { authorization: `Bearer ${encodeURIComponent(value)}` });
+        await userinfo(world, encodeURIComponent(value));
         await post(world, '/oauth/token', {
           grant_type: 'client_credentials',
           client_id: value,
