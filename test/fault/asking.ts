@@ -1,18 +1,11 @@
 // What the outage tests ask of a running service, and the deadlines that they hold it to.
 import { expect, vi } from 'vitest';
 import { MACHINE_MS } from '../world/clock.ts';
-import {
-  type Answer,
-  authorize,
-  type Authorized,
-  basic,
-  get,
-  introspect,
-  post,
-  refresh,
-  type SignedIn,
-  signIn,
-} from '../world/flows.ts';
+import { authorize, type Authorized, type SignedIn, signIn } from '../world/app.ts';
+import { authorizationPath } from '../world/authorization-request.ts';
+import { introspect, introspection, revoke, userinfo } from '../world/presented-tokens.ts';
+import { type Answer, get } from '../world/requests.ts';
+import { clientCredentials, redeem, refresh } from '../world/token-endpoint.ts';
 import type { World } from '../world/world.ts';
 
 /** An answer must come within this, whatever the store does. */
@@ -54,46 +47,17 @@ export async function untilAuthorized(world: World): Promise<Authorized> {
   }, PATIENCE);
 }
 
-export const revoke = (world: World, token: string | undefined) =>
-  post(world, '/oauth/revoke', { token: token ?? '' }, { authorization: basic('web') });
-
-export const introspection = (world: World, token: string) =>
-  post(world, '/oauth/introspect', { token }, { authorization: basic('rs1') });
-
-export const machineRequest = (world: World) =>
-  post(world, '/oauth/token', { grant_type: 'client_credentials' }, { authorization: basic('svc') });
-
 /** Everything that can't be answered without the store, by name. */
 export function stateful(world: World, { tokens }: SignedIn, machineToken: string) {
-  const query = new URLSearchParams({
-    response_type: 'code',
-    client_id: 'web',
-    redirect_uri: 'https://app.example/cb',
-    scope: 'openid',
-    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
-    code_challenge_method: 'S256',
-  }).toString();
   return {
     refresh: () => refresh(world, tokens.refresh_token),
-    code: () =>
-      post(
-        world,
-        '/oauth/token',
-        {
-          grant_type: 'authorization_code',
-          code: 'x'.repeat(43),
-          redirect_uri: 'https://app.example/cb',
-          code_verifier: 'v'.repeat(43),
-        },
-        { authorization: basic('web') },
-      ),
+    code: () => redeem(world, { code: 'x'.repeat(43) }),
     introspection: () => introspection(world, tokens.access_token),
     'introspection of a machine token': () => introspection(world, machineToken),
     revocation: () => revoke(world, tokens.refresh_token),
-    'revocation of a machine token': () =>
-      post(world, '/oauth/revoke', { token: machineToken }, { authorization: basic('svc') }),
-    userinfo: () => get(world, '/oauth/userinfo', { authorization: `Bearer ${tokens.access_token}` }),
-    authorize: () => get(world, `/oauth/authorize?${query}`),
+    'revocation of a machine token': () => revoke(world, machineToken, 'svc'),
+    userinfo: () => userinfo(world, tokens.access_token),
+    authorize: () => get(world, authorizationPath()),
   } satisfies Record<string, () => Promise<Answer>>;
 }
 
@@ -102,7 +66,7 @@ export async function expectStateless(world: World): Promise<void> {
   const asked = {
     discovery: () => get(world, '/.well-known/openid-configuration'),
     jwks: () => get(world, '/oauth/jwks.json'),
-    'machine token': () => machineRequest(world),
+    'machine token': () => clientCredentials(world),
   };
   for (const [name, ask] of Object.entries(asked)) {
     const { answer, ms } = await timed(ask());

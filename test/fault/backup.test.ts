@@ -5,9 +5,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../world/servers.ts';
-import { basic, get, machineToken, post, signIn } from '../world/flows.ts';
+import { machineToken, signIn } from '../world/app.ts';
+import { introspection, revoke } from '../world/presented-tokens.ts';
+import { get, post } from '../world/requests.ts';
+import { basic } from '../world/token-endpoint.ts';
+import { PEOPLE, type World, writeWorldConfig } from '../world/world.ts';
 import { runCli, startProcess, type ServiceProcess } from '../world/process.ts';
-import { PEOPLE, writeWorldConfig, type World } from '../world/world.ts';
 
 describe('the backup of a store that is in use', () => {
   let world: World;
@@ -35,7 +38,7 @@ describe('the backup of a store that is in use', () => {
       { authorization: basic('web') },
     );
   const isActive = async (token: string, as: 'web' | 'svc' | 'rs1') =>
-    (await post(world, '/oauth/introspect', { token }, { authorization: basic(as) })).body['active'];
+    (await introspection(world, token, as)).body['active'];
 
   it('brings back keys, sessions, grants and what was revoked; what came after it is gone', async () => {
     const alive = await signIn(world);
@@ -43,7 +46,7 @@ describe('the backup of a store that is in use', () => {
     const revoked = await machineToken(world, 'reports.read');
     for (const token of [ended.tokens.refresh_token ?? '', revoked]) {
       const as = token === revoked ? 'svc' : 'web';
-      await post(world, '/oauth/revoke', { token }, { authorization: basic(as) });
+      await revoke(world, token, as);
     }
     const keys = (await get(world, '/oauth/jwks.json')).text;
 

@@ -1,8 +1,9 @@
 // A machine whose clock is set while the service runs on the embedded store. Elapsed time is moved with the clock where time
 // passes, and not where the clock is set.
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createTurns } from '../attack/attacker.ts';
-import { refresh, signIn } from '../world/flows.ts';
+import { signIn } from '../world/app.ts';
+import { refresh } from '../world/token-endpoint.ts';
+import { createTurns } from '../world/turns.ts';
 import { type OpenWorld, startWorld } from '../world/world.ts';
 
 const MINUTE = 60_000;

@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../world/servers.ts';
-import { authorize, basic, post, signIn, type Answer, type Authorized } from '../world/flows.ts';
+import { authorize, signIn } from '../world/app.ts';
+import type { Answer } from '../world/requests.ts';
+import { redeem, refresh } from '../world/token-endpoint.ts';
+import { GENEROUS, type World, writeWorldConfig } from '../world/world.ts';
 import { startProcess, type ServiceProcess } from '../world/process.ts';
-import { writeWorldConfig, type World } from '../world/world.ts';
 
 const FAMILIES = 20;
 /** Half of the families rest after so many, so that nothing of theirs is on its way when the process dies. */
@@ -30,8 +32,7 @@ describe('kill -9 while a thousand refreshes run', () => {
   beforeAll(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'postern-crash-'));
     const ports = [await freePort(), await freePort()] as const;
-    const wide = { client: '1000000/1m', address: '1000000/1m', failures: '100000/1m' };
-    const config = { rate_limits: { token: wide, authorization: { address: '100000/1m' } } };
+    const config = GENEROUS;
     const written = await writeWorldConfig(folder, { config }, ports);
     world = { ...written, folder, management: '', stop: () => Promise.resolve() };
     service = await startProcess(world.configFile);
@@ -41,21 +42,6 @@ describe('kill -9 while a thousand refreshes run', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  function refresh(token: string): Promise<Answer> {
-    const form = { grant_type: 'refresh_token', refresh_token: token };
-    return post(world, '/oauth/token', form, { authorization: basic('web') });
-  }
-
-  function redeem({ callback, verifier, redirectUri }: Authorized): Promise<Answer> {
-    const form = {
-      grant_type: 'authorization_code',
-      code: callback.searchParams.get('code') ?? '',
-      redirect_uri: redirectUri,
-      code_verifier: verifier,
-    };
-    return post(world, '/oauth/token', form, { authorization: basic('web') });
-  }
-
   it('loses nothing that was acknowledged, and no code or refresh token works twice', async () => {
     const families: Family[] = [];
     for (let index = 0; index < FAMILIES; index += 1) {
@@ -64,7 +50,7 @@ describe('kill -9 while a thousand refreshes run', () => {
     }
     const waiting = [await authorize(world), await authorize(world)];
     const redeemed = await authorize(world);
-    expect((await redeem(redeemed)).status).toBe(200);
+    expect((await redeem(world, redeemed)).status).toBe(200);
 
     let acknowledged = 0;
     let killed: Promise<unknown> | undefined;
@@ -73,7 +59,7 @@ describe('kill -9 while a thousand refreshes run', () => {
       while (killed === undefined && family.used.length < most) {
         let answer: Answer;
         try {
-          answer = await refresh(family.token);
+          answer = await refresh(world, family.token);
         } catch {
           family.interrupted = true;
           return;
@@ -92,20 +78,20 @@ describe('kill -9 while a thousand refreshes run', () => {
 
     // Codes that were handed out and not yet used are there; the used one is not.
     for (const code of waiting) {
-      expect((await redeem(code)).status).toBe(200);
-      expect(await redeem(code)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+      expect((await redeem(world, code)).status).toBe(200);
+      expect(await redeem(world, code)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
     }
-    expect(await redeem(redeemed)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+    expect(await redeem(world, redeemed)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
 
     for (const family of families) {
-      const answer = await refresh(family.token);
+      const answer = await refresh(world, family.token);
       // Only a token that was on its way when the process died may have been used up without the client knowing.
       expect(family.interrupted ? [200, 400] : [200]).toContain(answer.status);
       const next = answer.status === 200 ? String(answer.body['refresh_token']) : undefined;
       const spent = family.used.at(-1) ?? '';
-      expect(await refresh(spent)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+      expect(await refresh(world, spent)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
       // RFC 9700 §4.14.2: the reuse just now ended the family.
-      if (next !== undefined) expect((await refresh(next)).status).toBe(400);
+      if (next !== undefined) expect((await refresh(world, next)).status).toBe(400);
     }
     expect(families.filter(({ interrupted }) => !interrupted).length).toBeGreaterThanOrEqual(FAMILIES / 2);
   });

@@ -1,20 +1,17 @@
 // A stored record that can't be read counts as absent, wherever it is met: the answer is that of an unknown value, never a 500.
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
-import {
-  authorizationUrl,
-  exchangeCode,
-  GENEROUS,
-  hashOf,
-  newBrowser,
-  redirectOf,
-  takeCode,
-} from '../attack/attacker.ts';
-import { recordKey } from '../../src/oidc/record-key.ts';
+import { authorize, signIn, takeCode } from '../world/app.ts';
+import { authorizationUrl } from '../world/authorization-request.ts';
 import { formOf } from '../world/browser.ts';
+import { newBrowser, redirectOf } from '../world/person.ts';
+import { introspect, revoke, userinfo } from '../world/presented-tokens.ts';
+import { post } from '../world/requests.ts';
+import { hashOf } from '../world/stored.ts';
+import { basic, redeem, refresh } from '../world/token-endpoint.ts';
+import { GENEROUS, type OpenWorld, PASSWORDS } from '../world/world.ts';
+import { recordKey } from '../../src/oidc/record-key.ts';
 import { eachStore } from '../world/each-store.ts';
-import { authorize, basic, introspect, post, refresh, signIn, userinfo } from '../world/flows.ts';
-import { PASSWORDS, type OpenWorld } from '../world/world.ts';
 
 const DAMAGES = [
   ['cut JSON', '{"v":1,"accountId":"usr_al'],
@@ -57,7 +54,7 @@ eachStore(
           const ticket = await takeCode(world);
           const id = model === 'Grant' ? await grantOf(world, 'AuthorizationCode', ticket.code) : ticket.code;
           await damage(world, model, id, payload);
-          const answer = await exchangeCode(world, ticket);
+          const answer = await redeem(world, ticket);
           expect([answer.status, answer.body['error']], model).toEqual(INVALID_GRANT);
         }
       });
@@ -79,15 +76,13 @@ eachStore(
         await damage(world, 'AccessToken', decodeJwt(token).jti ?? '', payload);
         expect(await introspect(world, token)).toEqual({ active: false });
         expect((await userinfo(world, token)).status).toBe(401);
-        expect((await post(world, '/oauth/revoke', { token }, { authorization: basic('web') })).status).toBe(
-          200,
-        );
+        expect((await revoke(world, token)).status).toBe(200);
       });
 
       it('as an interaction is a page that has expired, at every step', async () => {
         const world = running();
         const browser = newBrowser(world);
-        const page = await browser.open(authorizationUrl(world, 'web'));
+        const page = await browser.open(authorizationUrl(world));
         const uid = page.url.split('/').at(-1) ?? '';
         const { action, fields } = formOf(page, '/login');
         await damage(world, 'Interaction', uid, payload);
@@ -113,7 +108,7 @@ eachStore(
         const before = await damagedSessions(world);
         const key = await damage(world, 'Session', session, payload);
         expect(await introspect(world, tokens.access_token)).toEqual({ active: false });
-        const silent = authorizationUrl(world, 'web', { prompt: 'none' });
+        const silent = authorizationUrl(world, { prompt: 'none', scope: 'openid' });
         expect(redirectOf(await browser.request(silent)).query['error']).toBe('login_required');
         expect((await browser.request(`${world.issuer}/oauth/logout`)).status).toBe(200);
         const again = await authorize(world, { browser, scope: 'openid' });

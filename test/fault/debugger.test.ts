@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { freePort } from '../world/servers.ts';
-import { machineToken } from '../world/flows.ts';
+import { machineToken } from '../world/app.ts';
+import { type World, writeWorldConfig } from '../world/world.ts';
 import { startProcess, type ServiceProcess } from '../world/process.ts';
-import { writeWorldConfig, type World } from '../world/world.ts';
 
 const LISTENING = '0A'; // the fourth column of /proc/net/tcp
 const MAIN = path.resolve('dist/main.js');

@@ -1,11 +1,13 @@
 // A store that fails while a code, a refresh token or a consent is used up: that is no success, and nothing pays twice.
 import { describe, expect, it } from 'vitest';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
-import { exchangeCode, GENEROUS, takeCode } from '../attack/attacker.ts';
+import { signIn, takeCode } from '../world/app.ts';
+import { begin } from '../world/person.ts';
+import { introspect } from '../world/presented-tokens.ts';
+import type { Answer } from '../world/requests.ts';
+import { redeem, refresh } from '../world/token-endpoint.ts';
+import { GENEROUS, type OpenWorld, PASSWORDS } from '../world/world.ts';
 import { eachStore } from '../world/each-store.ts';
-import { type Answer, introspect, refresh, signIn } from '../world/flows.ts';
-import { begin } from '../pages/person.ts';
-import { type OpenWorld, PASSWORDS } from '../world/world.ts';
 
 type When = 'before it is used up' | 'after it is used up';
 
@@ -63,13 +65,13 @@ eachStore(
         const world = running();
         const ticket = await takeCode(world);
         await failingUses(when, async () => {
-          const answers = await Promise.all([1, 2, 3].map(() => exchangeCode(world, ticket)));
+          const answers = await Promise.all([1, 2, 3].map(() => redeem(world, ticket)));
           // One that comes after a use that went through finds it used.
           for (const answer of answers) if (answer.status !== 400) expectUnavailable(answer);
           expect(answers.map(({ status }) => status)).not.toContain(200);
         });
         const statuses = [];
-        for (let turn = 0; turn < 2; turn += 1) statuses.push((await exchangeCode(world, ticket)).status);
+        for (let turn = 0; turn < 2; turn += 1) statuses.push((await redeem(world, ticket)).status);
         expect(statuses).toEqual([afterwards, 400]);
       });
 

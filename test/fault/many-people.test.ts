@@ -11,9 +11,9 @@ import type { StoreConfig } from '../../src/config/config.ts';
 import { openStore } from '../../src/store/open.ts';
 import { until } from '../world/redis-groups.ts';
 import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
-import { signIn } from '../world/flows.ts';
-import { runCli, type ServiceProcess, startProcess } from '../world/process.ts';
+import { signIn } from '../world/app.ts';
 import { PASSWORDS, worldClients, writeWorldConfig } from '../world/world.ts';
+import { runCli, type ServiceProcess, startProcess } from '../world/process.ts';
 
 const PEOPLE = Number(process.env['POSTERN_TEST_PEOPLE'] ?? 20_000);
 const AT_ONCE = 1000;

@@ -3,7 +3,7 @@
 import { Redis } from 'ioredis';
 import { expect, vi } from 'vitest';
 import { type RedisServer, startRedis } from '../world/servers.ts';
-import { machineToken, signIn, type SignedIn } from '../world/flows.ts';
+import { machineToken, type SignedIn, signIn } from '../world/app.ts';
 import { type OpenWorld, startWorld, type World } from '../world/world.ts';
 import { readiness, RECOVERY_MS } from './asking.ts';
 import { type FaultProxy, startProxy } from './proxy.ts';

@@ -2,16 +2,11 @@
 // half done, nothing works twice, and meanwhile nothing piles up.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { StoreUnavailable } from '../../src/store/store.ts';
-import {
-  type Answer,
-  authorize,
-  type Authorized,
-  introspect,
-  redeem,
-  refresh,
-  signIn,
-} from '../world/flows.ts';
-import { DEADLINE_MS, expectUnavailable, introspection, revoke, timed, untilActive } from './asking.ts';
+import { authorize, type Authorized, signIn } from '../world/app.ts';
+import { introspect, introspection, revoke } from '../world/presented-tokens.ts';
+import type { Answer } from '../world/requests.ts';
+import { redeem, refresh } from '../world/token-endpoint.ts';
+import { DEADLINE_MS, expectUnavailable, timed, untilActive } from './asking.ts';
 import { type OutagePlace, startOutagePlace, untilReady } from './outage-place.ts';
 
 let server: OutagePlace['server'];

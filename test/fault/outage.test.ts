@@ -1,15 +1,15 @@
 // Redis in every kind of trouble, seen over HTTP: 503 with Retry-After within a second where state is needed, the rest goes
 // on, and all is well within two seconds of its end, without a restart.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { authorize, redeem, refresh, signIn } from '../world/flows.ts';
+import { authorize, signIn } from '../world/app.ts';
+import { introspection, revoke } from '../world/presented-tokens.ts';
+import { redeem, refresh } from '../world/token-endpoint.ts';
 import {
   DEADLINE_MS,
   expectStateless,
   expectUnavailable,
-  introspection,
   readiness,
   RECOVERY_MS,
-  revoke,
   stateful,
   timed,
   untilActive,

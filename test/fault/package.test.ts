@@ -6,9 +6,10 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../world/servers.ts';
-import { get, machineToken, signIn } from '../world/flows.ts';
+import { machineToken, signIn } from '../world/app.ts';
+import { get } from '../world/requests.ts';
+import { type World, writeWorldConfig } from '../world/world.ts';
 import { startProcess } from '../world/process.ts';
-import { writeWorldConfig, type World } from '../world/world.ts';
 
 const run = promisify(execFile);
 

@@ -4,9 +4,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
-import { get, introspect, refresh, signIn } from '../world/flows.ts';
-import { postern as runHere, useEnvironment } from '../world/terminal.ts';
+import { signIn } from '../world/app.ts';
+import { introspect } from '../world/presented-tokens.ts';
+import { get } from '../world/requests.ts';
+import { refresh } from '../world/token-endpoint.ts';
 import { startWorld, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
+import { postern as runHere, useEnvironment } from '../world/terminal.ts';
 
 const PASSWORD = 'the-store-password';
 

@@ -10,18 +10,11 @@ import { History } from '../chaos/history.ts';
 import { describeHistory } from '../chaos/rolling.ts';
 import { publishedKids } from '../keys/nodes.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
-import { Browser } from '../world/browser.ts';
-import {
-  type Answer,
-  AUTHORIZATION_REQUEST,
-  basic,
-  clientCredentials,
-  DEFAULT_SCOPE,
-  finishPages,
-  post,
-  userinfo,
-  VERIFIER,
-} from '../world/flows.ts';
+import { DEFAULT_SCOPE } from '../world/authorization-request.ts';
+import { complete } from '../world/person.ts';
+import { userinfo } from '../world/presented-tokens.ts';
+import type { Answer } from '../world/requests.ts';
+import { clientCredentials, redeem } from '../world/token-endpoint.ts';
 import type { World } from '../world/world.ts';
 import { runCli } from '../world/process.ts';
 
@@ -112,17 +105,8 @@ describe('nodes whose clocks are four minutes apart', () => {
 });
 
 /** On one node from the first request to the tokens. */
-async function signInAt({ issuer, base }: World): Promise<Answer['body']> {
-  const browser = new Browser(issuer, base);
-  const query = new URLSearchParams({ ...AUTHORIZATION_REQUEST, scope: DEFAULT_SCOPE }).toString();
-  const page = await finishPages(browser, await browser.open(`${issuer}/oauth/authorize?${query}`), 'alice');
-  const exchange = {
-    grant_type: 'authorization_code',
-    code: new URL(page.url).searchParams.get('code') ?? '',
-    redirect_uri: AUTHORIZATION_REQUEST.redirect_uri,
-    code_verifier: VERIFIER,
-  };
-  const answer = await post({ base }, '/oauth/token', exchange, { authorization: basic('web') });
+async function signInAt(world: World): Promise<Answer['body']> {
+  const answer = await redeem(world, await complete(world, 'alice', { scope: DEFAULT_SCOPE }));
   expect(answer.status, answer.text).toBe(200);
   return answer.body;
 }

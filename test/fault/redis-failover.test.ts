@@ -4,14 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { type SentinelGroup, startSentinel, until } from '../world/redis-groups.ts';
 import type { RedisServer } from '../world/servers.ts';
-import { introspect, machineToken, post, basic, redeem, refresh } from '../world/flows.ts';
+import { machineToken } from '../world/app.ts';
+import { introspect, introspection, revoke } from '../world/presented-tokens.ts';
+import { redeem, refresh } from '../world/token-endpoint.ts';
 import { type OpenWorld, startWorld } from '../world/world.ts';
 import {
   expectStateless,
   expectUnavailable,
-  introspection,
   RECOVERY_MS,
-  revoke,
   timed,
   untilAuthorized,
   untilSignedIn,
@@ -99,8 +99,7 @@ describe('a failover', () => {
   it('RD-18: that loses a revocation has had no 200 for it before, not even for its repeat', async () => {
     const { tokens } = await untilSignedIn(world);
     const machine = await machineToken(world, 'reports.read');
-    const revokeMachine = () =>
-      post(world, '/oauth/revoke', { token: machine }, { authorization: basic('svc') });
+    const revokeMachine = () => revoke(world, machine, 'svc');
     const master = await cutReplicas();
     for (let round = 0; round < 2; round += 1) {
       expectUnavailable(await timed(revoke(world, tokens.access_token)));

@@ -8,7 +8,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { MACHINE_MS } from '../world/clock.ts';
 import { ask, until } from '../world/redis-groups.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
-import { signIn } from '../world/flows.ts';
+import { signIn } from '../world/app.ts';
 import { startWorld, type World } from '../world/world.ts';
 import { readiness } from './asking.ts';
 import { type OutagePlace, startOutagePlace, storeLines, untilReady } from './outage-place.ts';

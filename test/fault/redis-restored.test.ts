@@ -6,8 +6,8 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { type Node, readiness, startNode } from '../keys/nodes.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
-import { basic, introspect, machineToken, post } from '../world/flows.ts';
-import { listen, type Recorded } from '../world/recorded-telemetry.ts';
+import { machineToken } from '../world/app.ts';
+import { introspect, revoke } from '../world/presented-tokens.ts';
 
 type Rules = { readonly groups: readonly { readonly rules: readonly { alert: string; expr: string }[] }[] };
 
@@ -23,7 +23,6 @@ function metricOfRule(): string {
 describe('a running node', () => {
   let redis: RedisServer;
   let node: Node;
-  let recorded: Recorded;
   afterEach(async () => {
     await node.stop();
     await redis.stop();
@@ -31,8 +30,7 @@ describe('a running node', () => {
 
   async function start(settings: readonly string[]): Promise<void> {
     redis = await startRedis({ settings });
-    recorded = listen();
-    node = await startNode({ store: redis.url, telemetry: recorded.telemetry });
+    node = await startNode({ store: redis.url });
     await node.turn();
   }
 
@@ -41,7 +39,7 @@ describe('a running node', () => {
     return Number(new RegExp(`^${metricOfRule()} (.+)$`, 'm').exec(text)?.[1]);
   }
 
-  const lines = () => recorded.log.filter((line) => /"level":50.*the store went back/.test(line));
+  const lines = () => node.recorded.log.filter((line) => /"level":50.*the store went back/.test(line));
   const isActive = async (token: string) => (await introspect(node, token))['active'];
 
   async function isBack(): Promise<boolean> {
@@ -51,7 +49,7 @@ describe('a running node', () => {
 
   async function revokedToken(): Promise<string> {
     const token = await machineToken(node, 'reports.read');
-    await post(node, '/oauth/revoke', { token }, { authorization: basic('svc') });
+    await revoke(node, token, 'svc');
     expect(await isActive(token)).toBe(false);
     return token;
   }

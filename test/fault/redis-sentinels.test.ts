@@ -3,7 +3,7 @@ import { beforeEach, expect, it, vi } from 'vitest';
 import { runCheck } from '../../src/doctor/check.ts';
 import { checkStore } from '../../src/doctor/store.ts';
 import { ask, type SentinelGroup, startSentinel } from '../world/redis-groups.ts';
-import { signIn } from '../world/flows.ts';
+import { signIn } from '../world/app.ts';
 import { type OpenWorld, startWorld } from '../world/world.ts';
 import { readiness } from './asking.ts';
 

@@ -5,13 +5,13 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { MACHINE_MS } from '../world/clock.ts';
-import { GENEROUS } from '../attack/attacker.ts';
+import { machineToken, signIn } from '../world/app.ts';
+import { introspection } from '../world/presented-tokens.ts';
+import { GENEROUS, type World, writeWorldConfig } from '../world/world.ts';
 import { ask } from '../world/redis-groups.ts';
 import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
-import { machineToken, signIn } from '../world/flows.ts';
 import { type ServiceProcess, startProcess } from '../world/process.ts';
-import { type World, writeWorldConfig } from '../world/world.ts';
-import { introspection, stateful } from './asking.ts';
+import { stateful } from './asking.ts';
 
 let redis: RedisServer;
 let service: ServiceProcess;

@@ -14,9 +14,10 @@ import {
   until,
 } from '../world/redis-groups.ts';
 import { freePort, type RedisServer, requireServer, startRedis } from '../world/servers.ts';
-import { introspect, refresh } from '../world/flows.ts';
-import { type ServiceProcess, startProcess } from '../world/process.ts';
+import { introspect } from '../world/presented-tokens.ts';
+import { refresh } from '../world/token-endpoint.ts';
 import { type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
+import { type ServiceProcess, startProcess } from '../world/process.ts';
 import { untilSignedIn } from './asking.ts';
 
 const run = promisify(execFile);

@@ -7,9 +7,9 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { freePort } from '../world/servers.ts';
 import { postern } from '../world/terminal.ts';
-import { machineToken } from '../world/flows.ts';
+import { machineToken } from '../world/app.ts';
+import { SECRETS, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { runCli, startProcess, type ServiceProcess } from '../world/process.ts';
-import { SECRETS, WORLD_ENV, writeWorldConfig, type World } from '../world/world.ts';
 
 let folder: string;
 let ports: readonly [number, number];

@@ -7,9 +7,10 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { freePort } from '../world/servers.ts';
-import { machineToken, signIn, userinfo } from '../world/flows.ts';
+import { machineToken, signIn } from '../world/app.ts';
+import { userinfo } from '../world/presented-tokens.ts';
+import { type World, writeWorldConfig } from '../world/world.ts';
 import { runCli, startProcess, startUntil, type ServiceProcess } from '../world/process.ts';
-import { writeWorldConfig, type World } from '../world/world.ts';
 
 /** Of a start that finds no store: one line of the log, a warning. */
 const ONE_WARNING: unknown = expect.stringMatching(/^\{"level":40[^\n]*new signing keys were made[^\n]*\n$/);

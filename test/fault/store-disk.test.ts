@@ -6,10 +6,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { freePort } from '../world/servers.ts';
-import { type Answer, authorize, machineToken, redeem, refresh, signIn } from '../world/flows.ts';
+import { authorize, machineToken, signIn } from '../world/app.ts';
+import type { Answer } from '../world/requests.ts';
+import { redeem, refresh } from '../world/token-endpoint.ts';
+import { seedStore, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { startProcess, type ServiceProcess } from '../world/process.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
-import { seedStore, WORLD_ENV, writeWorldConfig, type World } from '../world/world.ts';
 
 const MAIN = path.resolve('dist/main.js');
 const UNLIMITED = 'unlimited';

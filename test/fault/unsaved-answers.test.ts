@@ -2,11 +2,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type NewRecord, type Store, StoreUnavailable } from '../../src/store/store.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
-import { begin } from '../pages/person.ts';
-import { Browser } from '../world/browser.ts';
-import { eachStore, useWorld } from '../world/each-store.ts';
-import { authorize, basic, exchange, finishPages, post, refresh, signIn } from '../world/flows.ts';
+import { authorize, exchange, signIn } from '../world/app.ts';
+import { begin, finishPages, newBrowser } from '../world/person.ts';
+import { post } from '../world/requests.ts';
+import { basic, refresh } from '../world/token-endpoint.ts';
 import { type OpenWorld, PASSWORDS, startWorld } from '../world/world.ts';
+import { eachStore, useWorld } from '../world/each-store.ts';
 
 const onLmdb = useWorld();
 let onRedis: OpenWorld | undefined;
@@ -135,7 +136,7 @@ describe('what an answer speaks of', () => {
       it('is durable before it leaves, at every step of a sign-in, an exchange and a refresh', async () => {
         discovery = `${running().base}/.well-known/openid-configuration`;
         begun.clear();
-        const browser = new Browser(running().issuer, running().base);
+        const browser = newBrowser(running());
         const request = browser.request.bind(browser);
         browser.request = async (...asked) => {
           const page = await request(...asked);

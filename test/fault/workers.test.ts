@@ -7,13 +7,14 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { GENEROUS } from '../attack/attacker.ts';
+import { authorize, machineToken, signIn } from '../world/app.ts';
+import { VERIFIER } from '../world/authorization-request.ts';
+import { basic, refresh } from '../world/token-endpoint.ts';
+import { GENEROUS, seedStore, type World, worldClients, writeWorldConfig } from '../world/world.ts';
 import { freePort } from '../world/servers.ts';
-import { authorize, basic, machineToken, refresh, signIn, VERIFIER } from '../world/flows.ts';
 import { MACHINE_MS } from '../world/clock.ts';
 import { startLoad } from '../world/load.ts';
 import { runCli, startProcess, type ServiceProcess } from '../world/process.ts';
-import { seedStore, type World, worldClients, writeWorldConfig } from '../world/world.ts';
 
 /** Of the fourth column of /proc/net/tcp. */
 const ESTABLISHED = '01';
