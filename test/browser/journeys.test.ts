@@ -8,10 +8,9 @@ import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { launchChromium } from '../world/chromium.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { AUTHORIZATION_REQUEST } from '../world/flows.ts';
+import { authorizationUrl } from '../world/authorization-request.ts';
+import { GENEROUS, PASSWORDS, startWorld, type World, worldClients } from '../world/world.ts';
 import { freePort } from '../world/servers.ts';
-import { PASSWORDS, startWorld, type World } from '../world/world.ts';
-import { clientsWithHome, GENEROUS } from '../pages/person.ts';
 
 const REDESIGN = path.resolve(import.meta.dirname, 'fixtures/redesign');
 const PICTURES = path.resolve('artifacts/journeys');
@@ -33,7 +32,7 @@ beforeAll(async () => {
   const port = await freePort();
   await new Promise<void>((resolve) => app.listen(port, '127.0.0.1', resolve));
   home = `http://127.0.0.1:${port}/`;
-  const clients = clientsWithHome({ client_uri: home, redirect_uris: [`${home}cb`] });
+  const clients = worldClients({ web: { client_uri: home, redirect_uris: [`${home}cb`] } });
   world = await startWorld({ config: { ...GENEROUS, clients, views } });
   browser = await launchChromium();
 });
@@ -61,8 +60,7 @@ async function visit(options: BrowserContextOptions = {}): Promise<Page> {
 }
 
 function authorizeUrl(parameters: Readonly<Record<string, string>> = {}): string {
-  const request = { ...AUTHORIZATION_REQUEST, redirect_uri: `${home}cb`, ...parameters };
-  return `${world.issuer}/oauth/authorize?${new URLSearchParams(request).toString()}`;
+  return authorizationUrl(world, { redirect_uri: `${home}cb`, ...parameters });
 }
 
 async function fillIn(

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { launchChromium } from '../world/chromium.ts';
-import { AUTHORIZATION_REQUEST } from '../world/flows.ts';
+import { authorizationUrl } from '../world/authorization-request.ts';
 import { PASSWORDS, startWorld, worldClients } from '../world/world.ts';
 
 const FOLDER = path.resolve(import.meta.dirname, '../../docs/pictures');
@@ -40,8 +40,7 @@ try {
 async function takePicture(colorScheme: 'light' | 'dark'): Promise<void> {
   const context = await browser.newContext({ colorScheme, viewport: SIZE });
   const page = await context.newPage();
-  const request = { ...AUTHORIZATION_REQUEST, scope: 'openid profile email' };
-  await page.goto(`${world.issuer}/oauth/authorize?${new URLSearchParams(request).toString()}`);
+  await page.goto(authorizationUrl(world, { scope: 'openid profile email' }));
   await page.getByLabel('Username').fill('alice');
   const signIn = await imageOf(page);
   await page.getByLabel('Password', { exact: true }).fill(PASSWORDS.alice);

@@ -3,15 +3,14 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  type Answer,
   AUTHORIZATION_REQUEST,
-  basic,
+  authorizationUrl,
   DEFAULT_SCOPE,
-  finishPages,
-  type Person,
-  post,
   VERIFIER,
-} from '../world/flows.ts';
+} from '../world/authorization-request.ts';
+import { finishPages, type Person } from '../world/person.ts';
+import { type Answer, post } from '../world/requests.ts';
+import { basic } from '../world/token-endpoint.ts';
 import { BalancedBrowser, type Balancer, CutOff } from './balancer.ts';
 import { CROWD } from './fleet.ts';
 import type { History, Operation, Outcome } from './history.ts';
@@ -87,12 +86,12 @@ export function createClients(issuer: string, balancer: Balancer, history: Histo
 
   async function signIn(family: string, person: Person): Promise<string | undefined> {
     const state = randomBytes(8).toString('hex');
-    const query = { ...AUTHORIZATION_REQUEST, scope: DEFAULT_SCOPE, prompt: 'consent', state };
+    const url = authorizationUrl({ issuer }, { scope: DEFAULT_SCOPE, prompt: 'consent', state });
     const browser = new BalancedBrowser(issuer, balancer);
     const beganAt = performance.now();
     let [outcome, subject]: [Outcome, string] = ['unknown', 'cut off'];
     try {
-      const first = await browser.open(`${issuer}/oauth/authorize?${new URLSearchParams(query).toString()}`);
+      const first = await browser.open(url);
       const page = await finishPages(browser, first, person);
       subject = new URL(page.url).searchParams.get('code') ?? `${page.status} ${titleOf(page.text)}`;
       if (page.status !== 503) outcome = page.url.includes('code=') ? 'done' : 'refused';

@@ -3,12 +3,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { GENEROUS } from '../attack/attacker.ts';
+import { post } from '../world/requests.ts';
+import { basic, clientCredentials } from '../world/token-endpoint.ts';
+import { GENEROUS, type World, type WorldOptions, writeWorldConfig } from '../world/world.ts';
 import { until } from '../world/redis-groups.ts';
 import { freePort } from '../world/servers.ts';
-import { basic, clientCredentials, post } from '../world/flows.ts';
 import { type ServiceProcess, startProcess } from '../world/process.ts';
-import { type World, type WorldOptions, writeWorldConfig } from '../world/world.ts';
 
 const NODES = 3;
 /** One person who signs in with so many browsers at once would have to wait: each has a name of their own. */

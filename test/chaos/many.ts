@@ -2,8 +2,10 @@
 // line for each, with when it began and ended (epoch milliseconds) and what became of it: `done`, or `broken` off by a 503 or a 429.
 // Ends with 1 at anything else. By itself, because a test runner slows down and grows over hundreds of thousands of requests.
 import { Agent, request as httpRequest } from 'node:http';
-import { Browser } from '../world/browser.ts';
-import { AUTHORIZATION_REQUEST, basic, DEFAULT_SCOPE, finishPages, post, VERIFIER } from '../world/flows.ts';
+import { DEFAULT_SCOPE } from '../world/authorization-request.ts';
+import { begin, codeOf, finishPages } from '../world/person.ts';
+import { textOf } from '../world/requests.ts';
+import { basic, redeem, refresh } from '../world/token-endpoint.ts';
 import type { World } from '../world/world.ts';
 
 type Node = Pick<World, 'issuer' | 'base'>;
@@ -37,31 +39,19 @@ async function takeToken({ base }: Node): Promise<void> {
   expectOk('a token', status);
 }
 
-const REQUEST = { ...AUTHORIZATION_REQUEST, scope: DEFAULT_SCOPE, prompt: 'consent' };
-
 /** A person in a browser of their own, who signs in and consents; the app uses the code and then its refresh token. */
-async function signIn({ issuer, base }: Node): Promise<void> {
-  const query = new URLSearchParams(REQUEST).toString();
-  const browser = new Browser(issuer, base);
-  const first = await browser.open(`${issuer}/oauth/authorize?${query}`);
-  const { url, status } = await finishPages(browser, first, 'alice');
-  const code = new URL(url).searchParams.get('code');
-  if (code === null) {
-    expectOk('a sign-in', status);
+async function signIn(node: Node): Promise<void> {
+  const { browser, page: first } = await begin(node, { scope: DEFAULT_SCOPE, prompt: 'consent' });
+  const page = await finishPages(browser, first, 'alice');
+  const code = codeOf(page);
+  if (code === undefined) {
+    expectOk('a sign-in', page.status);
     // One person in so many browsers at once was made to wait at the password, too often to come to the end.
     throw new Broken('a sign-in');
   }
-  const exchange = {
-    grant_type: 'authorization_code',
-    code,
-    redirect_uri: REQUEST.redirect_uri,
-    code_verifier: VERIFIER,
-  };
-  const authorization = basic('web');
-  const redeemed = await post({ base }, '/oauth/token', exchange, { authorization });
+  const redeemed = await redeem(node, { code });
   expectOk('a code', redeemed.status);
-  const form = { grant_type: 'refresh_token', refresh_token: String(redeemed.body['refresh_token']) };
-  expectOk('a refresh', (await post({ base }, '/oauth/token', form, { authorization })).status);
+  expectOk('a refresh', (await refresh(node, textOf(redeemed, 'refresh_token'))).status);
 }
 
 const DEEDS: Readonly<Record<string, Deed>> = { tokens: takeToken, 'sign-ins': signIn };

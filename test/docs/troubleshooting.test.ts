@@ -6,9 +6,11 @@ import path from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { FAULTS } from '../../src/doctor/faults.ts';
 import { postern } from '../world/terminal.ts';
-import { basic, machineToken, post, refresh, signIn } from '../world/flows.ts';
-import { useWorld } from '../world/each-store.ts';
+import { machineToken, signIn } from '../world/app.ts';
+import { post } from '../world/requests.ts';
+import { basic, refresh } from '../world/token-endpoint.ts';
 import { API, CALLBACK, OTHER_API, SECRETS } from '../world/world.ts';
+import { useWorld } from '../world/each-store.ts';
 
 const PAGE = readFileSync('docs/troubleshooting.md', 'utf8');
 const DOCTOR_HEADING = '### `postern doctor`';

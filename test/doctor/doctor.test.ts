@@ -7,9 +7,9 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { postern, useEnvironment } from '../world/terminal.ts';
 import { freePort } from '../world/servers.ts';
-import { basic } from '../world/flows.ts';
-import { startProcess } from '../world/process.ts';
+import { basic } from '../world/token-endpoint.ts';
 import { SPA_ORIGIN, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
+import { startProcess } from '../world/process.ts';
 import { makeFront, type Front, type FrontConfiguration } from './front.ts';
 
 type Finding = { readonly level: string; readonly name: string; readonly message: string };

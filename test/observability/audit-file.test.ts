@@ -6,11 +6,13 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MACHINE_MS } from '../world/clock.ts';
 import { freePort } from '../world/servers.ts';
-import { basic, machineToken, post, signIn } from '../world/flows.ts';
+import { machineToken, signIn } from '../world/app.ts';
+import { post } from '../world/requests.ts';
+import { basic } from '../world/token-endpoint.ts';
+import { PASSWORDS, PEOPLE, seedStore, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { startProcess } from '../world/process.ts';
 import type { AuditRecord } from '../world/recorded-telemetry.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
-import { PASSWORDS, PEOPLE, seedStore, WORLD_ENV, writeWorldConfig, type World } from '../world/world.ts';
 
 let folder: string;
 let world: World;

@@ -4,14 +4,15 @@ import { describe, expect, it } from 'vitest';
 import * as oidc from 'openid-client';
 import { AUDIT_EVENTS } from '../../src/observability/audit.ts';
 import { createLog } from '../../src/observability/log.ts';
-import { Browser } from '../world/browser.ts';
-import { useWorld } from '../world/each-store.ts';
-import { authorize, basic, connect, machineToken, post, signIn } from '../world/flows.ts';
-import { type Store, StoreUnavailable } from '../../src/store/store.ts';
+import { authorize, connect, machineToken, signIn } from '../world/app.ts';
 import { formOf } from '../world/browser.ts';
-import { begin, signInAs } from '../pages/person.ts';
-import { listen, assertNoSecrets, type AuditRecord } from '../world/recorded-telemetry.ts';
+import { begin, newBrowser, signInAs } from '../world/person.ts';
+import { post } from '../world/requests.ts';
+import { basic, refresh } from '../world/token-endpoint.ts';
 import { PASSWORDS, PEOPLE, SECRETS } from '../world/world.ts';
+import { useWorld } from '../world/each-store.ts';
+import { type Store, StoreUnavailable } from '../../src/store/store.ts';
+import { listen, assertNoSecrets, type AuditRecord } from '../world/recorded-telemetry.ts';
 
 const world = useWorld();
 
@@ -39,7 +40,7 @@ describe('CF-15: the audit trail', () => {
 
   it('has a sign-in that failed, with who was meant where that is somebody, and never what was typed', async () => {
     async function fail(username: string) {
-      const browser = new Browser(world().issuer, world().base);
+      const browser = newBrowser(world());
       const configuration = await connect(world(), 'web');
       const url = oidc.buildAuthorizationUrl(configuration, {
         redirect_uri: 'https://app.example/cb',
@@ -66,7 +67,7 @@ describe('CF-15: the audit trail', () => {
   });
 
   it('has a consent that was declined', async () => {
-    const browser = new Browser(world().issuer, world().base);
+    const browser = newBrowser(world());
     const configuration = await connect(world(), 'web');
     const verifier = oidc.randomPKCECodeVerifier();
     const url = oidc.buildAuthorizationUrl(configuration, {
@@ -136,12 +137,7 @@ describe('CF-15: the audit trail', () => {
         { authorization: basic('svc', 'no') },
       );
       await post(world(), '/oauth/introspect', { token: 'x' }, { authorization: basic('rs1', 'no') });
-      await post(
-        world(),
-        '/oauth/token',
-        { grant_type: 'refresh_token', refresh_token: 'made-up' },
-        { authorization: basic('web') },
-      );
+      await refresh(world(), 'made-up');
     });
     expect(records).toMatchObject([
       { event: 'client_authentication', outcome: 'failure', endpoint: 'token', reason: 'invalid_client' },

@@ -5,7 +5,9 @@ import * as oidc from 'openid-client';
 import { parse } from 'yaml';
 import { createMetrics, toText } from '../../src/observability/metrics.ts';
 import { useWorld } from '../world/each-store.ts';
-import { basic, get, machineToken, post, signIn } from '../world/flows.ts';
+import { machineToken, signIn } from '../world/app.ts';
+import { get, post } from '../world/requests.ts';
+import { basic } from '../world/token-endpoint.ts';
 import { API, PASSWORDS, SECRETS, worldClients } from '../world/world.ts';
 
 const SOON = new Date(Date.now() + 86_400_000).toISOString().replace(/\.\d+Z$/, 'Z');

@@ -7,8 +7,11 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-node';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { basic, get, machineToken, post, signIn } from '../world/flows.ts';
-import { PASSWORDS, SECRETS, startWorld, type OpenWorld } from '../world/world.ts';
+import { machineToken, signIn } from '../world/app.ts';
+import { introspection } from '../world/presented-tokens.ts';
+import { get, post } from '../world/requests.ts';
+import { basic } from '../world/token-endpoint.ts';
+import { type OpenWorld, PASSWORDS, SECRETS, startWorld } from '../world/world.ts';
 
 const exporter = new InMemorySpanExporter();
 let world: OpenWorld;
@@ -31,12 +34,7 @@ describe('a trace', () => {
   it('has a span for the request, and in it those for the engine, the signature and each store operation', async () => {
     const { accessToken } = { accessToken: await machineToken(world, 'reports.read') };
     exporter.reset();
-    const answer = await post(
-      world,
-      '/oauth/introspect',
-      { token: accessToken },
-      { authorization: basic('rs1') },
-    );
+    const answer = await introspection(world, accessToken);
     expect(answer.body['active']).toBe(true);
     const [request] = named('request');
     expect(request?.attributes).toEqual({ 'http.route': 'introspection', 'http.response.status_code': 200 });

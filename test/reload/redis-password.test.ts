@@ -6,9 +6,10 @@ import path from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { ask, type RedisGroup, startCluster, startSentinel, until } from '../world/redis-groups.ts';
 import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
-import { introspect, signIn } from '../world/flows.ts';
-import { type ServiceProcess, startProcess } from '../world/process.ts';
+import { signIn } from '../world/app.ts';
+import { introspect } from '../world/presented-tokens.ts';
 import { type World, writeWorldConfig } from '../world/world.ts';
+import { type ServiceProcess, startProcess } from '../world/process.ts';
 
 const [OLD, NEW] = ['the-first-password', 'the-second-password'];
 const RIGHTS = ['~postern:*', '+@read', '+@write', '+@scripting', '+@connection'];

@@ -8,11 +8,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { freePort, startRedis, type RedisServer } from '../world/servers.ts';
 import { MACHINE_MS } from '../world/clock.ts';
-import { authorize, basic, introspect, machineToken, post, signIn, userinfo } from '../world/flows.ts';
+import { authorize, machineToken, signIn } from '../world/app.ts';
+import { introspect, userinfo } from '../world/presented-tokens.ts';
+import { post } from '../world/requests.ts';
+import { basic } from '../world/token-endpoint.ts';
+import { PEOPLE, SECRETS, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { startProcess, type ServiceProcess } from '../world/process.ts';
 import type { AuditRecord } from '../world/recorded-telemetry.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
-import { PEOPLE, SECRETS, WORLD_ENV, writeWorldConfig, type World } from '../world/world.ts';
 
 /** The contract: in force on every process five seconds after the file is there; two of them load it at once. */
 const DEADLINE_MS = 5000 + 2 * MACHINE_MS;

@@ -7,7 +7,9 @@ import { loadConfig } from '../../src/config/load.ts';
 import type { KeySet } from '../../src/keys/key-set.ts';
 import { StoreUnavailable, type Store } from '../../src/store/store.ts';
 import { realKeys } from '../unit/keys/keys.fixture.ts';
-import { basic, get, machineToken } from '../world/flows.ts';
+import { machineToken } from '../world/app.ts';
+import { get } from '../world/requests.ts';
+import { basic } from '../world/token-endpoint.ts';
 import { type OpenWorld, startWorld, WORLD_ENV, worldClients } from '../world/world.ts';
 
 let world: OpenWorld;

@@ -9,20 +9,14 @@ import { createSecretUses } from '../../src/oidc/secret-uses.ts';
 import { KEYS_COLLECTION, RING_ID } from '../../src/keys/ring-document.ts';
 import { rotateByHand } from '../../src/keys/ring-actions.ts';
 import type { StoredForm } from '../../src/store/form.ts';
-import { createTurns, GENEROUS, hashOf, keyStoreOf } from '../attack/attacker.ts';
+import { authorize, type Authorized, machineToken, type SignedIn, signIn } from '../world/app.ts';
+import { introspect } from '../world/presented-tokens.ts';
+import { get } from '../world/requests.ts';
+import { hashOf, keyStoreOf } from '../world/stored.ts';
+import { redeem, refresh } from '../world/token-endpoint.ts';
+import { createTurns } from '../world/turns.ts';
+import { GENEROUS, type OpenWorld, PEOPLE } from '../world/world.ts';
 import { eachStore } from '../world/each-store.ts';
-import {
-  authorize,
-  type Authorized,
-  get,
-  introspect,
-  machineToken,
-  redeem,
-  refresh,
-  signIn,
-  type SignedIn,
-} from '../world/flows.ts';
-import { type OpenWorld, PEOPLE } from '../world/world.ts';
 
 const NEWER = { newer: { of: ['a', 'later', 'version'] } };
 const NEXT_FORM = { v: 2 };

@@ -2,8 +2,7 @@
 // script of its own (`npm run timing`) and no test: a busy machine would make it lie.
 import { hashPassword } from '../../src/users/passwords.ts';
 import { createPeople } from '../../src/users/people.ts';
-import { Browser } from '../world/browser.ts';
-import { AUTHORIZATION_REQUEST } from '../world/flows.ts';
+import { begin } from '../world/person.ts';
 import { startWorld } from '../world/world.ts';
 
 const SAMPLES = 300;
@@ -21,9 +20,7 @@ await createPeople(world.openedStore.documents).add({
   passwordHash: await hashPassword('river otter jazz 47'),
   claims: { email: 'carol@example.com' },
 });
-const query = new URLSearchParams(AUTHORIZATION_REQUEST).toString();
-const browser = new Browser(world.issuer, world.base);
-const page = await browser.open(`${world.issuer}/oauth/authorize?${query}`);
+const { browser, page } = await begin(world);
 
 async function measure(username: string): Promise<number> {
   const began = performance.now();

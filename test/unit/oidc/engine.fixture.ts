@@ -32,7 +32,7 @@ import { createUnitOfWork } from '../../../src/store/unit-of-work.ts';
 import { silentTelemetry } from '../../../src/observability/telemetry.ts';
 import { createRevokedTokens } from '../../../src/tokens/revoked-tokens.ts';
 import { freePort } from '../../world/servers.ts';
-import { WORLD_ENV, type World, writeWorldConfig } from '../../world/world.ts';
+import { type World, WORLD_ENV, writeWorldConfig } from '../../world/world.ts';
 import { realKeys } from '../keys/keys.fixture.ts';
 import { countCalls } from './counting-records.fixture.ts';
 

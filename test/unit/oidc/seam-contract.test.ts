@@ -3,23 +3,14 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import Provider from 'oidc-provider';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Browser } from '../../world/browser.ts';
-import {
-  AUTHORIZATION_REQUEST,
-  authorize,
-  basic,
-  clientCredentials,
-  DEFAULT_SCOPE,
-  get,
-  introspect,
-  post,
-  redeem,
-  refresh,
-  signIn,
-  userinfo,
-} from '../../world/flows.ts';
-import { raw } from '../../world/raw.ts';
+import { authorize, signIn } from '../../world/app.ts';
+import { authorizationPath, authorizationUrl, DEFAULT_SCOPE } from '../../world/authorization-request.ts';
+import { newBrowser } from '../../world/person.ts';
+import { introspect, revoke, userinfo } from '../../world/presented-tokens.ts';
+import { get, post } from '../../world/requests.ts';
+import { basic, clientCredentials, redeem, refresh } from '../../world/token-endpoint.ts';
 import { API } from '../../world/world.ts';
+import { raw } from '../../world/raw.ts';
 import { type EngineWorld, startEngine } from './engine.fixture.ts';
 
 const printed: string[] = [];
@@ -107,7 +98,7 @@ describe('the store calls of a token', () => {
     expect((await introspect(world, token))['active']).toBe(true);
     expect(world.calls).toEqual(['RevokedToken.find']);
     world.calls.length = 0;
-    await post(world, '/oauth/revoke', { token }, { authorization: basic('svc') });
+    await revoke(world, token, 'svc');
     expect(world.calls).toEqual(['RevokedToken.find', 'RevokedToken.save']);
   });
 
@@ -163,7 +154,7 @@ describe('the tokens of the engine', () => {
       expect((await userinfo(world, jti)).status).toBe(401);
       expect((await post(world, '/oauth/userinfo', { access_token: jti })).status).toBe(401);
       expect(await introspect(world, jti, owner)).toEqual({ active: false });
-      await post(world, '/oauth/revoke', { token: jti }, { authorization: basic(owner) });
+      await revoke(world, jti, owner);
       expect((await introspect(world, token, owner))['active']).toBe(true);
     }
   });
@@ -219,10 +210,7 @@ describe('the console', () => {
     await post(world, '/oauth/token', { grant_type: 'x', client_id: 'spa' }, origin);
     await raw(world.base, { method: 'OPTIONS', target: '/oauth/token', headers: origin });
     await get(world, '/oauth/authorize?client_id=unknown');
-    await get(
-      world,
-      `/oauth/authorize?${new URLSearchParams({ ...AUTHORIZATION_REQUEST, response_type: 'token' }).toString()}`,
-    );
+    await get(world, authorizationPath({ response_type: 'token' }));
     await get(world, '/oauth/authorize', { accept: 'application/json' });
     await get(world, '/oauth/logout?id_token_hint=garbage');
     await clientCredentials(world, { scope: 'nope' });
@@ -233,10 +221,8 @@ describe('the console', () => {
     const ask = await browser.open(`${world.issuer}/oauth/logout?${hint}`);
     const done = await browser.submit(ask, '/confirm', { logout: 'yes' });
     expect(done.text).toContain('You’re signed out');
-    const other = new Browser(world.issuer);
-    const login = await other.open(
-      `${world.issuer}/oauth/authorize?${new URLSearchParams(AUTHORIZATION_REQUEST).toString()}`,
-    );
+    const other = newBrowser(world);
+    const login = await other.open(authorizationUrl(world));
     await other.submit(login, '/cancel');
     expect(printed).toEqual([]);
   });
