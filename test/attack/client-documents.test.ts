@@ -1,0 +1,190 @@
+// Documents that claim more than their app may have, over HTTP: what is refused, what has no effect, and what callers see of it.
+import { describe, expect, it } from 'vitest';
+import { Browser } from '../world/browser.ts';
+import { DocumentHost } from '../world/document-host.ts';
+import { useWorld } from '../world/each-store.ts';
+import { AUTHORIZATION_REQUEST, finishPages, get, introspect, post, VERIFIER } from '../world/flows.ts';
+import { API } from '../world/world.ts';
+
+const CALLBACK = 'https://docs.example/cb';
+const SCOPE = 'openid offline_access reports.read';
+const RESOURCES = [
+  { resource: API, scopes: ['reports.read', 'reports.write'], introspection_clients: ['rs1'] },
+  { resource: 'https://other.example/api', scopes: ['other.read'] },
+];
+const config = (hosts: readonly string[]) => ({
+  client_documents: { hosts, scope: SCOPE },
+  resources: RESOURCES,
+  trusted_proxies: ['127.0.0.1'],
+});
+const HOSTS = ['docs.example', ...Array.from({ length: 9 }, (_, one) => `host${one}.example`)];
+
+const host = new DocumentHost();
+let number = 0;
+/** A document that no other test knows, each on the next host, so that no limit is met. */
+function published(members: Readonly<Record<string, unknown>> = {}): string {
+  number += 1;
+  const url = `https://${HOSTS[number % HOSTS.length] ?? ''}/${number}/client.json`;
+  host.publish(url, members);
+  return url;
+}
+
+describe('a document that claims more than its app may have', () => {
+  const world = useWorld({ config: config(HOSTS), outgoing: host });
+
+  type Fields = Readonly<Record<string, string>>;
+
+  function authorizeUrl(clientId: string, parameters: Fields = {}): string {
+    const request = {
+      ...AUTHORIZATION_REQUEST,
+      client_id: clientId,
+      redirect_uri: CALLBACK,
+      scope: 'reports.read',
+      nonce: '',
+    };
+    const all = Object.entries({ ...request, ...parameters }).filter(([, value]) => value !== '');
+    return `${world().issuer}/oauth/authorize?${new URLSearchParams(Object.fromEntries(all)).toString()}`;
+  }
+
+  /** From an address of its own for each document. */
+  async function open(clientId: string, parameters: Fields = {}) {
+    const browser = new Browser(world().issuer, world().base);
+    const headers = { 'x-forwarded-for': `198.51.${number}.7` };
+    return { browser, page: await browser.open(authorizeUrl(clientId, parameters), { headers }) };
+  }
+
+  const reasonFor = (clientId: string) =>
+    world()
+      .recorded.audit('client_document')
+      .find(({ client_id: id }) => id === clientId)?.['reason'];
+
+  async function tokensOf(clientId: string) {
+    const { browser, page } = await open(clientId);
+    const last = await finishPages(browser, page, 'alice');
+    return post(world(), '/oauth/token', {
+      grant_type: 'authorization_code',
+      client_id: clientId,
+      code: new URL(last.url).searchParams.get('code') ?? '',
+      redirect_uri: CALLBACK,
+      code_verifier: VERIFIER,
+    });
+  }
+
+  it.each([
+    'http://docs.example/c',
+    'https://user:pw@docs.example/c',
+    'https://docs.example/c#x',
+    'https://docs.example/a/../c',
+    'https://docs.example/%2e%2e/c',
+    'https://docs.example/a/./c',
+    String.raw`https://docs.example\c`,
+    'https://docs.example/a\tc',
+    'https:///c',
+    'https://docs.example/',
+  ])('MC-07: %j is no client, and nothing is asked for it', async (clientId) => {
+    const asked = host.asked.length;
+    host.publish(clientId);
+    const { page } = await open(clientId);
+    expect([page.status, page.url]).toEqual([400, expect.stringContaining(world().issuer)]);
+    expect(host.asked.length).toBe(asked);
+  });
+
+  it.each<[id: string, members: object, reason: string]>([
+    ['MC-15: somebody else’s', { client_id: 'https://docs.example/other' }, 'client_id'],
+    ['MC-16: a secret', { client_secret: 'canary-8f2k-secret' }, 'client_secret'],
+    ['MC-16: a shared secret', { token_endpoint_auth_method: 'client_secret_basic' }, 'shared secret'],
+    ['MC-19: a script for a link', { policy_uri: 'javascript:alert(1)' }, 'policy_uri'],
+    [
+      'MC-27: another host without TLS',
+      { redirect_uris: [CALLBACK, 'http://evil.example/cb'] },
+      'redirect_uris[1]',
+    ],
+    ['MC-27: a wildcard', { redirect_uris: [CALLBACK, 'https://*.docs.example/cb'] }, 'redirect_uris[1]'],
+    [
+      'MC-27: loopback of a web app',
+      { redirect_uris: [CALLBACK, 'http://127.0.0.1/cb'], application_type: 'web' },
+      'redirect_uris[1]',
+    ],
+  ])('%s is refused whole, with the reason in the log and not on the page', async (_, members, reason) => {
+    const clientId = published({ ...members });
+    const { page } = await open(clientId);
+    expect([page.status, page.url]).toEqual([400, expect.stringContaining(world().issuer)]);
+    expect(reasonFor(clientId)).toContain(reason);
+    expect(world().recorded.log.join('')).toContain(String(reasonFor(clientId)));
+    expect(page.text).not.toContain(reason);
+    expect(page.text + world().recorded.log.join('')).not.toContain('canary-8f2k');
+  });
+
+  it('MC-18, AC-32: is asked about like any other, with PKCE, and has no scope and grant of its own making', async () => {
+    const clientId = published({
+      scope: 'openid reports.read reports.write other.read admin',
+      grant_types: ['authorization_code', 'client_credentials'],
+      consent: 'implicit',
+      require_pkce: false,
+      id_token_signed_response_alg: 'none',
+      backchannel_logout_uri: 'https://evil.example/logout',
+      allowed_cors_origins: ['https://evil.example'],
+    });
+    const errorOf = async (parameters: Fields) =>
+      new URL((await open(clientId, parameters)).page.url).searchParams.get('error');
+    for (const scope of ['reports.write', 'other.read', 'admin', 'offline_access'])
+      expect([scope, await errorOf({ scope })]).toEqual([scope, 'invalid_scope']);
+    expect(await errorOf({ code_challenge: '', code_challenge_method: '' })).toBe('invalid_request');
+
+    const { browser, page } = await open(clientId);
+    const consent = await browser.submit(page, '/login', { username: 'alice', password: 'alice-password-1' });
+    expect(consent.text).toContain('/consent"');
+
+    const tokens = await tokensOf(clientId);
+    expect(tokens.body).toMatchObject({ scope: 'reports.read' });
+    expect(tokens.body['refresh_token']).toBeUndefined();
+    const machine = { grant_type: 'client_credentials', client_id: clientId, scope: 'reports.read' };
+    const refused = await post(world(), '/oauth/token', machine, { origin: 'https://evil.example' });
+    expect(refused.status).toBeGreaterThanOrEqual(400);
+    expect(refused.headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  it('MC-19: has none of its addresses asked or loaded', async () => {
+    const elsewhere = 'https://10.0.0.5';
+    const clientId = published({
+      logo_uri: `${elsewhere}/logo.png`,
+      sector_identifier_uri: `${elsewhere}/sector`,
+      request_uris: [`${elsewhere}/request`],
+      jwks_uri: `${elsewhere}/jwks`,
+      client_uri: `${elsewhere}/`,
+      policy_uri: `${elsewhere}/policy`,
+      tos_uri: `${elsewhere}/terms`,
+    });
+    const asked = host.asked.length;
+    const { browser, page } = await open(clientId);
+    const consent = await browser.submit(page, '/login', { username: 'alice', password: 'alice-password-1' });
+    for (const { text } of [page, consent])
+      expect(text).not.toMatch(/<(?:img|script|link|iframe|source)[^>]*10\.0\.0\.5/);
+    expect((await tokensOf(clientId)).status).toBe(200);
+    expect(host.asked.slice(asked)).toEqual([clientId]);
+  });
+
+  it('ends with its host: tokens, codes and sign-ins, at once', async () => {
+    const clientId = published();
+    const issued = await tokensOf(clientId);
+    const { access_token: token, refresh_token: refreshToken } = issued.body;
+    expect(await introspect(world(), String(token))).toMatchObject({ active: true });
+    const { browser, page } = await open(clientId);
+    await world().reload(config(['elsewhere.example']));
+    expect(await introspect(world(), String(token))).toEqual({ active: false });
+    const refreshed = await post(world(), '/oauth/token', {
+      grant_type: 'refresh_token',
+      client_id: clientId,
+      refresh_token: String(refreshToken),
+    });
+    expect([refreshed.status, refreshed.body['error']]).toEqual([401, 'invalid_client']);
+    const signedIn = await browser.submit(page, '/login', {
+      username: 'alice',
+      password: 'alice-password-1',
+    });
+    expect([signedIn.status, signedIn.text.includes('/consent"')]).toEqual([400, false]);
+    expect((await get(world(), '/.well-known/openid-configuration')).status).toBe(200);
+    await world().reload(config(HOSTS));
+    expect(await introspect(world(), String(token))).toMatchObject({ active: true });
+  });
+});
