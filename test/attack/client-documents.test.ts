@@ -7,13 +7,15 @@ import { AUTHORIZATION_REQUEST, finishPages, get, introspect, post, VERIFIER } f
 import { API } from '../world/world.ts';
 
 const CALLBACK = 'https://docs.example/cb';
-const SCOPE = 'openid offline_access reports.read';
+const SCOPE = 'openid offline_access reports.read staff.read';
 const RESOURCES = [
   { resource: API, scopes: ['reports.read', 'reports.write'], introspection_clients: ['rs1'] },
   { resource: 'https://other.example/api', scopes: ['other.read'] },
+  { resource: 'https://staff.example/api', scopes: ['staff.read'], access: { groups: ['staff'] } },
 ];
 const config = (hosts: readonly string[]) => ({
   client_documents: { hosts, scope: SCOPE },
+  groups: { staff: 'Employees' },
   resources: RESOURCES,
   trusted_proxies: ['127.0.0.1'],
 });
@@ -142,6 +144,12 @@ describe('a document that claims more than its app may have', () => {
     const refused = await post(world(), '/oauth/token', machine, { origin: 'https://evil.example' });
     expect(refused.status).toBeGreaterThanOrEqual(400);
     expect(refused.headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  it('gets no token for an API that its person may not use', async () => {
+    const { browser, page } = await open(published(), { scope: 'staff.read' });
+    const last = await finishPages(browser, page, 'alice');
+    expect(new URL(last.url).searchParams.get('error') ?? last.url).toBe('access_denied');
   });
 
   it('MC-19: has none of its addresses asked or loaded', async () => {
