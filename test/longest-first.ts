@@ -15,6 +15,7 @@ const LONGEST = [
   'store/redis-promotion',
   'browser/journeys',
   'doctor/doctor',
+  'attack/outgoing',
   'keys/kill',
   'edge/slow',
   'fault/redis-failover',

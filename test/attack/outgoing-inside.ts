@@ -2,13 +2,18 @@
 // its own guard. What is counted is what the kernel counts.
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { request as startRequest } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { createOutgoing, OutgoingRefused } from '../../src/outgoing/guard.ts';
+import { Browser } from '../world/browser.ts';
+import { AUTHORIZATION_REQUEST, finishPages, post, signIn, VERIFIER } from '../world/flows.ts';
+import { createTurns } from './attacker.ts';
 import { serveCalls } from '../world/namespace.ts';
 import { type Answers, NameServer } from '../world/name-server.ts';
+import { type OpenWorld, startWorld, worldClients } from '../world/world.ts';
 
 /** Takes connections and says nothing, not even in TLS. */
 const SILENT = '93.184.216.35';
@@ -49,6 +54,8 @@ function drip(response: ServerResponse, write: () => void): void {
 
 const padded = (request: IncomingMessage, bytes: number) => JSON.stringify(documentOf(request)).padEnd(bytes);
 
+const BOMB = gzipSync(' '.repeat(10_000_000));
+
 /** By the first part of the path; anything else is the document of its URL. */
 const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   redirect: (response, { url }) => {
@@ -61,7 +68,7 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   endless: (response) => flood(response, Number.MAX_SAFE_INTEGER),
   'most-bytes': (response, request) => response.end(padded(request, 5120)),
   'byte-more': (response, request) => response.end(padded(request, 5121)),
-  gzip: (response) => response.setHeader('content-encoding', 'gzip').end(gzipSync(' '.repeat(10_000_000))),
+  gzip: (response) => response.setHeader('content-encoding', 'gzip').end(BOMB),
   'gzip-small': (response, request) =>
     response.setHeader('content-encoding', 'gzip').end(gzipSync(padded(request, 1000))),
   headers: (response) => {
@@ -94,7 +101,8 @@ async function listen(port: number): Promise<void> {
     connections.push(`${(socket.localAddress ?? '').replace('::ffff:', '')} ${port}`);
     openSockets += 1;
     socket.once('close', () => (openSockets -= 1)).on('error', () => undefined);
-    if (socket.localAddress?.endsWith(SILENT) !== true && port === 443) hosts.emit('connection', socket);
+    if (socket.localAddress?.endsWith(SILENT) === true || port !== 443) socket.resume();
+    else hosts.emit('connection', socket);
   });
   await new Promise<void>((resolve) => server.listen(port, resolve));
 }
@@ -137,6 +145,97 @@ async function waitUntil(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
+let service: OpenWorld | undefined;
+const turns = createTurns();
+
+/** The clock of this process: it stands still but for `later`. Timers and deadlines stay real. */
+const MachineDate = Date;
+let nowMs = MachineDate.now();
+globalThis.Date = class extends MachineDate {
+  constructor(...given: readonly (string | number)[]) {
+    if (given.length === 0) super(nowMs);
+    else super(...(given as [number]));
+  }
+
+  static override now(): number {
+    return nowMs;
+  }
+} as DateConstructor;
+
+function world(): OpenWorld {
+  if (service === undefined) throw new Error('the service was not started');
+  return service;
+}
+
+function authorizeUrl(clientId: string): string {
+  const redirectUri = `${URL.parse(clientId)?.origin ?? 'https://docs.example'}/cb`;
+  const query = { ...AUTHORIZATION_REQUEST, client_id: clientId, redirect_uri: redirectUri, scope: 'openid' };
+  return `${world().issuer}/oauth/authorize?${new URLSearchParams(query).toString()}`;
+}
+
+type Visit = {
+  readonly status: number;
+  readonly location: string;
+  readonly retryAfter: string;
+  readonly text: string;
+};
+
+/** An authorization request of a stranger at `address`, on a connection of its own. */
+async function visit(clientId: string, address = '127.0.0.1'): Promise<Visit> {
+  return new Promise((resolve, reject) => {
+    const target = authorizeUrl(clientId).replace(world().issuer, world().base);
+    const headers = { accept: 'text/html' };
+    const sent = startRequest(target, { agent: false, localAddress: address, headers }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', reject);
+      response.on('end', () => {
+        const { location = '', 'retry-after': retryAfter = '' } = response.headers;
+        const text = Buffer.concat(chunks).toString();
+        resolve({ status: response.statusCode ?? 0, location, retryAfter, text });
+      });
+    });
+    sent.on('error', reject).end();
+  });
+}
+
+/** A sign-in with a client by document, from the first request to a refreshed token. */
+async function useClient(
+  clientId: string,
+): Promise<{ readonly refreshed: number; readonly refreshToken: string }> {
+  const browser = new Browser(world().issuer, world().base);
+  const url = new URL(authorizeUrl(clientId));
+  url.searchParams.set('scope', 'openid offline_access');
+  url.searchParams.set('prompt', 'consent');
+  const page = await finishPages(browser, await browser.open(url.href), 'alice');
+  const tokens = await post(world(), '/oauth/token', {
+    grant_type: 'authorization_code',
+    client_id: clientId,
+    code: new URL(page.url).searchParams.get('code') ?? '',
+    redirect_uri: url.searchParams.get('redirect_uri') ?? '',
+    code_verifier: VERIFIER,
+  });
+  return refresh(clientId, String(tokens.body['refresh_token']));
+}
+
+async function refresh(clientId: string, refreshToken: string) {
+  const form = { grant_type: 'refresh_token', client_id: clientId, refresh_token: refreshToken };
+  const { status, body } = await post(world(), '/oauth/token', form);
+  return { refreshed: status, refreshToken: String(body['refresh_token']) };
+}
+
+function heapBytes(): number {
+  globalThis.gc?.();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+type Flood = {
+  readonly clientIds: readonly string[];
+  readonly addresses: readonly string[];
+  readonly atOnce: number;
+  readonly known?: { readonly clientId: string; readonly refreshToken: string };
+};
+
 const api = {
   async prepare() {
     await names.listen();
@@ -159,8 +258,64 @@ const api = {
     });
   },
 
+  /** A service in this namespace, whose clock `later` moves. */
+  async start(config: Readonly<Record<string, unknown>>, pinned: readonly object[] = []) {
+    await service?.stop();
+    service = await startWorld({
+      rotationTimer: turns.timer,
+      issuer: 'https://id.example',
+      config: { ...config, clients: [...worldClients(), ...pinned] },
+    });
+  },
+  async later(minutes: number) {
+    nowMs += minutes * 60_000;
+    await turns.turn();
+  },
+
+  visit: async (clientId: string, address?: string) => watch(() => visit(clientId, address)),
+  useClient: async (clientId: string) => watch(() => useClient(clientId)),
+
+  /** Strangers who name documents, so many at once; and while those are asked for, what others do. */
+  async flood({ clientIds, addresses, atOnce, known }: Flood) {
+    return watch(async () => {
+      const answers: Visit[] = [];
+      const left = clientIds.entries();
+      const strangers = Array.from({ length: atOnce }, async () => {
+        for (const [index, clientId] of left)
+          answers.push(await visit(clientId, addresses[index % addresses.length]));
+      });
+      await waitUntil(() => openSockets > 0 || answers.length > 0);
+      const knownVisit = known && (await visit(known.clientId));
+      const knownRefresh = known && (await refresh(known.clientId, known.refreshToken));
+      const signedIn = (await signIn(world())).tokens.access_token !== '';
+      await Promise.all(strangers);
+      const statuses = answers.map(({ status }) => status);
+      const lacking = answers.filter(({ status, retryAfter }) => status >= 429 && retryAfter === '').length;
+      return { statuses, lacking, signedIn, knownVisit: knownVisit?.status, knownRefresh };
+    });
+  },
+
+  heap: heapBytes,
+
+  /** How much more memory is in use after `rounds` of documents that are refused, each a minute later. */
+  async growth(clientId: string, rounds: number) {
+    const round = async (): Promise<void> => {
+      await api.later(2);
+      const { status } = await visit(clientId);
+      if (status !== 400) throw new Error(`answered with ${status}`);
+    };
+    for (let done = 0; done < 10; done += 1) await round();
+    await waitUntil(() => openSockets === 0);
+    const before = heapBytes();
+    for (let done = 0; done < rounds; done += 1) await round();
+    await waitUntil(() => openSockets === 0);
+    return heapBytes() - before;
+  },
+
   /** When the last connection to a host of the test is closed. */
   closed: async () => waitUntil(() => openSockets === 0),
+
+  stop: async () => service?.stop(),
 };
 
 export type Inside = typeof api;

@@ -9,8 +9,11 @@ import { ensureServers, requireServer } from './servers.ts';
 /** With a user namespace, which a container may forbid; as root without one. */
 const WAYS = [['-Urnm'], ['-nm']] as const;
 
+/** Some systems make such a namespace, and then allow nothing in it. */
+const PROBE = ['mount', '--bind', '/etc/hosts', '/etc/hosts'];
+
 function findWay(): readonly string[] | undefined {
-  return WAYS.find((way) => spawnSync('unshare', [...way, 'true']).status === 0);
+  return WAYS.find((way) => spawnSync('unshare', [...way, ...PROBE]).status === 0);
 }
 
 /** Why this machine can't run such a test, to be said in its title. */
