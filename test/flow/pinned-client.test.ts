@@ -4,8 +4,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { begin, complete } from '../pages/person.ts';
 import { type DocumentServer, startDocumentServer } from '../world/document-server.ts';
 import { introspect, post, VERIFIER } from '../world/flows.ts';
-import { postern, useEnvironment } from '../world/terminal.ts';
-import { type OpenWorld, startWorld, WORLD_ENV, worldClients } from '../world/world.ts';
+import { postern } from '../world/terminal.ts';
+import { type OpenWorld, startWorld, worldClients } from '../world/world.ts';
 
 const CALLBACK = 'https://docs.example/callback';
 const API = 'https://mcp.example/mcp';
@@ -24,7 +24,6 @@ const published = (changes: object = {}) => ({
   ...changes,
 });
 
-useEnvironment(() => WORLD_ENV);
 beforeAll(async () => {
   host = await startDocumentServer();
   clientId = `${host.origin}/client.json`;
