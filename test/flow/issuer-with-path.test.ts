@@ -4,10 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { authorize, machineToken, signIn } from '../world/app.ts';
 import { authorizationPath, authorizationUrl } from '../world/authorization-request.ts';
 import { formOf } from '../world/browser.ts';
-import { newBrowser } from '../world/person.ts';
+import { finishPages, newBrowser } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
-import { get, type Parameters } from '../world/requests.ts';
+import { get } from '../world/requests.ts';
 import { API, PASSWORDS } from '../world/world.ts';
+import { DocumentHost } from '../world/document-host.ts';
 import { useWorld } from '../world/each-store.ts';
 import { raw } from '../world/raw.ts';
 
@@ -23,6 +24,39 @@ const FORGED = [
 const attributesAt = (path: string) => ['httponly', `path=${path.toLowerCase()}`, 'samesite=lax', 'secure'];
 
 const ORIGIN = 'https://inspector.example';
+
+const APP = 'https://docs.example/client.json';
+const documents = new DocumentHost();
+documents.publish(APP, { redirect_uris: ['https://app.example/cb'] });
+
+describe('MC-38: each answer to a client by document', () => {
+  const world = useWorld({
+    issuer: ISSUER,
+    config: { client_documents: { hosts: ['docs.example'], scope: 'openid email' } },
+    outgoing: documents,
+  });
+  const app = { client_id: APP, scope: 'openid' };
+
+  it.each([
+    ['login_required', { prompt: 'none' }],
+    ['invalid_scope', { scope: 'openid nobodys' }],
+    ['invalid_target', { resource: 'https://nobodys.example' }],
+    ['access_denied', {}],
+    [null, {}],
+  ] as const)('names the issuer, byte for byte as discovery does: %s', async (error, changes) => {
+    const browser = newBrowser(world());
+    const page = await browser.open(authorizationUrl({ issuer: ISSUER }, { ...app, ...changes }));
+    const left =
+      error === 'access_denied'
+        ? await browser.submit(page, '/cancel')
+        : await finishPages(browser, page, 'alice');
+    const { searchParams } = new URL(left.url);
+    expect([searchParams.get('error'), searchParams.has('code')]).toEqual([error, error === null]);
+    const document = (await get(world(), '/.well-known/openid-configuration')).body;
+    expect(document['authorization_response_iss_parameter_supported']).toBe(true);
+    expect(searchParams.getAll('iss')).toEqual([document['issuer']]);
+  });
+});
 
 describe('an issuer with a path', () => {
   const world = useWorld({ issuer: ISSUER, config: { cors: { allowed_origins: [ORIGIN] } } });
@@ -91,29 +125,6 @@ describe('an issuer with a path', () => {
     expect(formOf(ask, '/confirm').action).toBe(`${ISSUER}/oauth/logout/confirm`);
     const left = await browser.submit(ask, '/confirm', { logout: 'yes' });
     expect(left.url).toBe('https://app.example/out?state=s');
-  });
-
-  it('MC-38: names the issuer in each answer to an app, byte for byte as discovery does', async () => {
-    const { callback, browser } = await signIn(world());
-    const silent = { prompt: 'none' };
-    const stranger = newBrowser(world());
-    const url = (changes: Parameters) => authorizationUrl({ issuer: ISSUER }, changes);
-    const login = await stranger.open(url({}));
-    const answers = {
-      code: callback,
-      login_required: new URL((await stranger.open(url(silent))).url),
-      invalid_scope: new URL((await browser.open(url({ scope: 'openid nobodys' }))).url),
-      invalid_target: new URL((await browser.open(url({ resource: 'https://nobodys.example' }))).url),
-      access_denied: new URL((await stranger.submit(login, '/cancel')).url),
-    };
-    const { code, ...errors } = answers;
-    const got = Object.values(errors).map(({ searchParams }) => searchParams.get('error'));
-    expect(got).toEqual(Object.keys(errors));
-    const document = (await get(world(), '/.well-known/openid-configuration')).body;
-    expect(document['authorization_response_iss_parameter_supported']).toBe(true);
-    for (const answer of [code, ...Object.values(errors)]) {
-      expect(answer.searchParams.getAll('iss')).toEqual([document['issuer']]);
-    }
   });
 
   it('gives machine tokens of that issuer', async () => {

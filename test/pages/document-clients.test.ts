@@ -1,5 +1,6 @@
 // What a person is asked about an app that is known by a document alone, and what is remembered of the answer.
 import { describe, expect, it } from 'vitest';
+import { DocumentHost } from '../world/document-host.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 import { VERIFIER } from '../world/authorization-request.ts';
 import { begin, complete, newBrowser, signInAs, silently, titleOf } from '../world/person.ts';
@@ -23,7 +24,16 @@ const pinned = (clientId: string, redirectUris: readonly string[], name?: string
   scope: 'openid email offline_access mcp.tools mcp.admin',
 });
 
-const CONFIG = {
+const DOCUMENTS = [
+  pinned(A, [HERE, ELSEWHERE], 'Google – verified by Example'),
+  pinned(B, [HERE], 'Google – verified by Example'),
+  pinned(DESKTOP, ['http://127.0.0.1/callback', 'http://localhost/callback', PRIVATE, HERE]),
+];
+const host = new DocumentHost();
+for (const { client_id: url, scope: _scope, ...document } of DOCUMENTS)
+  host.publish(url, { client_name: undefined, logo_uri: 'https://bank.example/logo.svg', ...document });
+
+const PINNED = {
   ...GENEROUS,
   lifetimes: { consent: '30d' },
   resources: [{ resource: API, name: 'Notes', scopes: ['mcp.tools', 'mcp.admin'] }],
@@ -34,11 +44,18 @@ const CONFIG = {
         ...client,
         scope: 'openid email offline_access mcp.tools',
       })),
-    pinned(A, [HERE, ELSEWHERE], 'Google – verified by Example'),
-    pinned(B, [HERE], 'Google – verified by Example'),
-    pinned(DESKTOP, ['http://127.0.0.1/callback', 'http://localhost/callback', PRIVATE, HERE]),
+    ...DOCUMENTS,
   ],
 };
+const FETCHED = {
+  ...PINNED,
+  clients: PINNED.clients.filter(({ client_id: id }) => !id.startsWith('https:')),
+  client_documents: { hosts: ['docs.example'], scope: 'openid email offline_access mcp.tools mcp.admin' },
+};
+const WORLDS = [
+  ['pinned', { config: PINNED, outgoing: host }],
+  ['fetched', { config: FETCHED, outgoing: host }],
+] as const;
 
 const request = (clientId: string, redirectUri = HERE, scope = 'mcp.tools') => ({
   client_id: clientId,
@@ -52,8 +69,8 @@ const request = (clientId: string, redirectUri = HERE, scope = 'mcp.tools') => (
 const wordsOf = ({ text }: { readonly text: string }) =>
   text.replaceAll(/<[^>]*>/g, '').replaceAll(/\s+/g, ' ');
 
-describe('the consent page of a client by document', () => {
-  const world = useWorld({ config: CONFIG });
+describe.each(WORLDS)('the consent page of a client by document, %s', (_way, options) => {
+  const world = useWorld(options);
 
   async function asked(clientId: string, redirectUri?: string) {
     const { browser, page } = await begin(world(), request(clientId, redirectUri));
@@ -110,8 +127,8 @@ describe('the consent page of a client by document', () => {
   });
 });
 
-describe('MC-25: loopback redirects of a document', () => {
-  const world = useWorld({ config: CONFIG });
+describe.each(WORLDS)('MC-25: loopback redirects of a document, %s', (_way, options) => {
+  const world = useWorld(options);
 
   it.each([
     'http://127.0.0.1:51004/callback',
@@ -191,5 +208,5 @@ eachStore(
       expect(await silently(world(), browser, request(B))).toBe('consent_required');
     });
   },
-  { config: CONFIG },
+  { config: FETCHED, outgoing: host },
 );
