@@ -5,8 +5,10 @@ import { isListedDocument } from '../config/client-id-url.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Audit } from '../observability/audit.ts';
 import type { Log } from '../observability/log.ts';
+import type { DocumentStore } from '../store/store.ts';
 import { setBounded } from './bounded.ts';
 import { fetchDocument, type FetchDocumentParts } from './fetch-document.ts';
+import { noteSeenClient } from './seen-clients.ts';
 import {
   createKeptDocuments,
   GRACE_MS,
@@ -53,6 +55,7 @@ export type ClientDocumentsParts = KeptDocumentsParts &
   Pick<FetchDocumentParts, 'outgoing'> & {
     /** `client_documents.hosts` */
     readonly hosts: readonly string[];
+    readonly documents: DocumentStore;
     readonly limits: Pick<Limits, 'takeDocument' | 'takeRenewal'>;
     readonly audit: Audit;
     readonly log: Log;
@@ -85,7 +88,9 @@ export function createClientDocuments(parts: ClientDocumentsParts): ClientDocume
     },
     async keep(clientId) {
       const known = await kept.find(clientId);
-      if (known !== undefined && !known.isUsed) await kept.save({ ...known, isUsed: true });
+      if (known === undefined || known.isUsed) return;
+      await noteSeenClient(parts.documents, clientId, Math.floor(clock.now() / 1000));
+      await kept.save({ ...known, isUsed: true });
     },
   };
 }
@@ -101,7 +106,7 @@ type Renew = (
 ) => Promise<KeptDocument | undefined>;
 
 function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof createKeptDocuments>): Renew {
-  const { outgoing, vet, clock, limits, audit, log } = parts;
+  const { hosts, outgoing, vet, clock, limits, audit, log } = parts;
   const pauses = new Map<string, Pause>();
   const flights = new Map<string, ReturnType<Renew>>();
 
@@ -149,7 +154,8 @@ function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof crea
   return async function renew(clientId, before, address) {
     if (remembered(clientId) === undefined && !flights.has(clientId)) {
       const { host } = new URL(clientId);
-      await (before?.isUsed === true ? limits.takeRenewal(clientId) : limits.takeDocument(host, address));
+      const isExpected = before?.isUsed === true || hosts.includes(clientId.slice('https://'.length));
+      await (isExpected ? limits.takeRenewal(clientId) : limits.takeDocument(host, address));
     }
     // It may have been fetched while this request was counted.
     const meanwhile = remembered(clientId);

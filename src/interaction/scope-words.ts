@@ -2,6 +2,7 @@
 // (`scope.NAME`), then the words of the configuration, then the scope itself.
 import { type Config, SPECIFICATION_SCOPES } from '../config/config.ts';
 import type { OpenInteraction } from '../oidc/interactions.ts';
+import { refreshesUnasked } from '../oidc/policies/offline-access.ts';
 import type { PageModels, ScopeModel } from '../views/models.ts';
 
 type Requested = Pick<PageModels['consent'], 'scopes' | 'resources'>;
@@ -11,7 +12,7 @@ export type FindText = (key: string) => string | undefined;
 
 /** Of ours what is still to be granted; of an API everything that is asked for, so that each token's API is on the page. */
 export function toScopeModels(
-  { asked, missing }: Pick<OpenInteraction, 'asked' | 'missing'>,
+  { asked, missing, settings }: Pick<OpenInteraction, 'asked' | 'missing' | 'settings'>,
   { resources, scopes: configured }: Pick<Config, 'resources' | 'scopes'>,
   findText: FindText,
 ): Requested {
@@ -31,7 +32,7 @@ export function toScopeModels(
       : resource === asked.resource,
   );
   return {
-    scopes: missing.scopes
+    scopes: [...missing.scopes, ...(refreshesUnasked(settings, asked.scopes) ? ['offline_access'] : [])]
       .filter((name) => resources.every(({ scopes }) => !scopes.includes(name)))
       .map(describeOwn),
     resources: apis.map(({ resource, name, scopes, scopeDescriptions }) => ({

@@ -22,7 +22,7 @@ export interface DocumentLimits {
    * with dry_run: the limit is for others.
    */
   takeDocument(host: string, address: string): Promise<void>;
-  /** The same for a document whose client has tokens: whatever strangers ask for, it is counted for itself. */
+  /** The same for a document whose client has tokens, or that the file names itself: it is counted alone, whatever strangers ask for. */
   takeRenewal(clientId: string): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 // Finds a client: one of the file, or one whose document is fetched. What a request has loaded stays the same for all of it, and is
 // then there without waiting.
 import type { Context, Middleware } from 'koa';
-import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider';
+import Provider, { type Adapter } from 'oidc-provider';
 import type { ClientDocuments, DocumentUse } from '../client-documents/documents.ts';
 import type { Client } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
@@ -17,44 +17,28 @@ export type ClientLookup = {
   readonly prepare: Middleware;
 };
 
-type Loading = {
-  readonly asked: Map<string, Promise<Client | undefined>>;
-  readonly found: Map<string, Client>;
-};
-
 /** `documents`: undefined where none are fetched. */
 export function createClientLookup(
   clients: readonly Client[],
   documents: ClientDocuments | undefined,
 ): ClientLookup {
   const ofFile = new Map(clients.map((client) => [client.clientId, client]));
-  const requests = new WeakMap<object, Loading>();
+  /** What each request has loaded. */
+  const requests = new WeakMap<object, Map<string, Client>>();
   const isListed = (clientId: string) => !ofFile.has(clientId) && documents?.isListed(clientId) === true;
 
-  function loadingOf(ctx: object): Loading {
-    const known = requests.get(ctx) ?? { asked: new Map(), found: new Map() };
-    requests.set(ctx, known);
-    return known;
-  }
-
-  async function ask({ found }: Loading, clientId: string, use: DocumentUse, address: string) {
-    const client = await documents?.load(clientId, use, address);
-    if (client !== undefined) found.set(clientId, client);
+  async function loadFor(ctx: Pick<Context, 'state'>, clientId: string, use: DocumentUse) {
+    const loaded = requests.get(ctx) ?? new Map<string, Client>();
+    requests.set(ctx, loaded);
+    const client =
+      loaded.get(clientId) ?? (await documents?.load(clientId, use, String(ctx.state['clientAddress'])));
+    if (client !== undefined) loaded.set(clientId, client);
     return client;
-  }
-
-  /** Once a request: a refused or limited one would be counted twice. */
-  function loadFor(ctx: Pick<Context, 'state'>, clientId: string, use: DocumentUse) {
-    const loading = loadingOf(ctx);
-    const asked =
-      loading.asked.get(clientId) ?? ask(loading, clientId, use, String(ctx.state['clientAddress']));
-    loading.asked.set(clientId, asked);
-    return asked;
   }
 
   function find(clientId: string): Client | undefined {
     const { ctx } = Provider;
-    return ofFile.get(clientId) ?? (ctx && requests.get(ctx)?.found.get(clientId));
+    return ofFile.get(clientId) ?? (ctx && requests.get(ctx)?.get(clientId));
   }
 
   return {
@@ -74,7 +58,7 @@ export function createClientLookup(
       await next();
       if (ctx.path !== ENDPOINTS.token || ctx.status !== 200) return;
       // A code may be used up already. Where the document can't be kept now, the next refresh does it.
-      const loaded = [...(requests.get(ctx)?.found.keys() ?? [])];
+      const loaded = [...(requests.get(ctx)?.keys() ?? [])];
       await Promise.allSettled(loaded.map(async (one) => documents?.keep(one)));
     },
   };
@@ -87,29 +71,14 @@ function useAt(route: string): DocumentUse {
   return ENDING.has(route) ? 'end' : 'continue';
 }
 
-/** `adapter`, where the engine finds clients, and nothing of a client that can't be found right now is read, so nothing is used up. */
+/** `adapter`, where the engine finds clients that it doesn't know from its configuration. */
 export function withDocumentClients(model: string, adapter: Adapter, load: LoadClient): Adapter {
-  if (model === 'Client') {
-    return {
-      ...adapter,
-      async find(id) {
-        const client = await load(id);
-        return client && toClientMetadata(client);
-      },
-    };
-  }
-  if (model !== 'Interaction') return adapter;
+  if (model !== 'Client') return adapter;
   return {
     ...adapter,
     async find(id) {
-      const payload = await adapter.find(id);
-      await load(clientIdOf(payload));
-      return payload;
+      const client = await load(id);
+      return client && toClientMetadata(client);
     },
   };
-}
-
-function clientIdOf(payload: AdapterPayload | undefined | void): string {
-  const { client_id: clientId } = (payload?.params ?? {}) as { readonly client_id?: unknown };
-  return typeof clientId === 'string' ? clientId : '';
 }

@@ -2,7 +2,6 @@
 import type { AccessToken, ClientCredentials, Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import type { Accounts } from '../users/accounts.ts';
 import type { Config } from '../config/config.ts';
-import { isDocumentClient } from '../config/client-id-url.ts';
 import { ENGINE_PATHS } from '../config/endpoints.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import type { Clock } from '../store/store.ts';
@@ -23,7 +22,7 @@ import { createLifetimes } from './lifetimes.ts';
 import type { ClientLimits } from './limit-clients.ts';
 import { narrowScopes, type StillAllowed } from './policies/narrowed-scope.ts';
 import { createRefreshCheck } from './policies/refreshed-scope.ts';
-import { createOfflineAccess, type OfflineAccess } from './policies/offline-access.ts';
+import { createOfflineAccess, type OfflineAccess, refreshesUnasked } from './policies/offline-access.ts';
 import type { RememberedConsents } from './policies/remembered-consents.ts';
 import { createResourceHooks, knownScopes, type ResourceHookParts, scopesIn } from './policies/scopes.ts';
 import { issuedBySession, issuedByToken } from './signed-in-at.ts';
@@ -133,14 +132,11 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
   };
 }
 
-/**
- * Whether it outlives the session. OIDC Core §11 has offline_access for that, in requests with openid; clients by document ask for none,
- * and say with their grant types what they need.
- */
+/** Whether it outlives the session. */
 function isLasting({ scopes, clientId = '' }: Scoped, findClient: FindClient): boolean {
   if (scopes.has('offline_access')) return true;
-  const isOAuth = isDocumentClient(clientId) && !scopes.has('openid');
-  return isOAuth && findClient(clientId)?.grantTypes.includes('refresh_token') === true;
+  const client = findClient(clientId);
+  return client !== undefined && refreshesUnasked(client, [...scopes]);
 }
 
 type Scoped = { readonly scopes: ReadonlySet<string>; readonly clientId?: string | undefined };

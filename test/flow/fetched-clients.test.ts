@@ -1,5 +1,6 @@
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
+import { readSeenClients } from '../../src/client-documents/seen-clients.ts';
 import { createTurns } from '../attack/attacker.ts';
 import { Browser } from '../world/browser.ts';
 import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
@@ -15,7 +16,7 @@ import {
   userinfo,
   VERIFIER,
 } from '../world/flows.ts';
-import { API, type OpenWorld, OTHER_API, PEOPLE, worldClients } from '../world/world.ts';
+import { API, type OpenWorld, OTHER_API, PASSWORDS, PEOPLE, worldClients } from '../world/world.ts';
 
 const SCOPE = 'openid offline_access profile reports.read';
 const CONFIG = {
@@ -91,7 +92,15 @@ eachStore(
   (world) => {
     it('MC-36: signs in without a scope and with a resource, and refreshes without openid', async () => {
       const client = published();
+      const browser = new Browser(world().issuer, world().base);
+      const first = await browser.open(authorizeUrl(world(), client));
+      const consent = await browser.submit(first, '/login', { username: 'alice', password: PASSWORDS.alice });
+      expect(consent.text).toContain('Keep this access when you’re not using the app');
       const tokens = await tokensFor(world(), client);
+      expect(await readSeenClients(world().openedStore.documents)).toContainEqual({
+        clientId: client,
+        firstSeen: expect.any(Number),
+      });
       expect(tokens).toMatchObject({ scope: 'reports.read', refresh_token: expect.any(String) });
       expect(tokens['id_token']).toBeUndefined();
       expect(decodeJwt(tokens['access_token'] ?? '')).toMatchObject({ aud: API, client_id: client });
@@ -136,13 +145,13 @@ eachStore(
       expect(host.timesAsked(client)).toBe(1);
     });
 
-    it('goes through sign-in, consent and userinfo, each on a process that never saw it', async () => {
-      const client = published();
+    it('goes through sign-in, consent, userinfo and sign-out, each on a process that never saw it', async () => {
+      const client = published({ post_logout_redirect_uris: ['https://docs.example/out'] });
       const browser = new Browser(world().issuer, world().base);
       const url = authorizeUrl(world(), client, { scope: 'openid profile', resource: '' });
       let page = await browser.open(url);
       await freshProcess(world());
-      page = await browser.submit(page, '/login', { username: 'alice', password: 'alice-password-1' });
+      page = await browser.submit(page, '/login', { username: 'alice', password: PASSWORDS.alice });
       await freshProcess(world());
       page = await browser.submit(page, '/consent');
       const code = new URL(page.url).searchParams.get('code') ?? page.text;
@@ -157,6 +166,12 @@ eachStore(
       await freshProcess(world());
       const answer = await userinfo(world(), String(body['access_token']));
       expect([answer.status, answer.body['sub']]).toEqual([200, PEOPLE.alice]);
+      host.fail(client);
+      await freshProcess(world());
+      const query = { client_id: client, post_logout_redirect_uri: 'https://docs.example/out' };
+      page = await browser.open(`${world().issuer}/oauth/logout?${new URLSearchParams(query).toString()}`);
+      page = await browser.submit(page, '/oauth/logout/confirm', { logout: 'yes' });
+      expect(page.url).toBe('https://docs.example/out');
       expect(host.timesAsked(client)).toBe(1);
     });
   },
@@ -371,6 +386,10 @@ describe('how long a document is believed', () => {
       expect(await introspect(world(), tokens['access_token'] ?? '')).toEqual({ active: false });
       expect((await refresh(world(), url, tokens['refresh_token'])).body['error']).toBe('invalid_client');
       expect(await errorPage(world(), url)).toEqual(REFUSED);
+      // Gone for good, also where its host is away from then on.
+      host.fail(url);
+      await pass(MINUTE + 1);
+      expect(await introspect(world(), tokens['access_token'] ?? '')).toEqual({ active: false });
       const revoked = await post(world(), '/oauth/revoke', {
         client_id: url,
         token: tokens['refresh_token'] ?? '',
@@ -399,7 +418,14 @@ describe('how long a document is believed', () => {
 describe('how many documents are fetched', () => {
   standingClock();
   const turns = createTurns();
-  const hosts = ['docs.example', 'a.example', 'b.example', 'c.example', 'd.example'];
+  const hosts = [
+    'docs.example',
+    'docs.example/named.json',
+    'a.example',
+    'b.example',
+    'c.example',
+    'd.example',
+  ];
   const config = {
     ...CONFIG,
     client_documents: { hosts, scope: SCOPE },
@@ -443,6 +469,9 @@ describe('how many documents are fetched', () => {
     const more = await openUnknown(40, missing('docs.example'), addresses);
     // The first five are known to be missing.
     expect(more).toEqual({ asked: 5, 400: 10, 429: 30, 503: 0 });
+    // One that the file names is not held up by the others.
+    host.publish('https://docs.example/named.json');
+    expect((await open(world(), 'https://docs.example/named.json')).status).toBe(200);
     const others = await openUnknown(80, (n) => missing(`${'abcd'[n % 4] ?? ''}.example`)(n), addresses);
     expect(others.asked).toBe(20);
     expect(

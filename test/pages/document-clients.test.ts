@@ -187,6 +187,7 @@ eachStore(
       expect(await silently(world(), browser, more)).toBe('consent_required');
       const page = (await begin(world(), more, { browser })).page;
       expect([...page.text.matchAll(/<li>([^<]+)<\/li>/g)].map(([, words]) => words)).toEqual([
+        'Keep this access when you’re not using the app',
         'mcp.tools',
         'mcp.admin',
       ]);

@@ -1,6 +1,7 @@
 // When a refresh token comes without prompt=consent. OIDC Core §11 lets a provider have conditions of its own; the engine has none and drops
 // offline_access from a request without prompt=consent before it asks anything here.
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { isDocumentClient } from '../../config/client-id-url.ts';
 import type { Client } from '../../config/config.ts';
 import type { Log } from '../../observability/log.ts';
 import type { Consent } from './remembered-consents.ts';
@@ -9,6 +10,8 @@ import { scopesIn } from './scopes.ts';
 type Asked = { readonly scopes: readonly string[]; readonly resource: string | undefined };
 
 const OFFLINE_ACCESS = 'offline_access';
+/** Clients by document may be many. */
+const MAX_LOGGED = 1000;
 
 export type OfflineAccess = {
   /** Puts the scope back that the engine dropped: whether it may stay is known with the person. */
@@ -22,7 +25,7 @@ export function createOfflineAccess(log: Log): OfflineAccess {
 
   /** Nothing in the answer says why there is no refresh token. */
   function logOnce({ clientId }: Client): void {
-    if (logged.has(clientId)) return;
+    if (logged.has(clientId) || logged.size >= MAX_LOGGED) return;
     logged.add(clientId);
     log.warn(
       { clientId },
@@ -63,6 +66,15 @@ function isProven({ tokenEndpointAuthMethod, applicationType, scopes }: Client):
 function isAllowed(consent: Consent | undefined, scopes: readonly string[], resource: unknown): boolean {
   const allowed = consent?.lasting?.[lastingKey(resource)] ?? [];
   return scopes.every((scope) => allowed.includes(scope));
+}
+
+/**
+ * Whether it gets a refresh token without asking for offline_access. OIDC Core §11 has that scope for requests with openid; clients by
+ * document say with their grant types what they need.
+ */
+export function refreshesUnasked({ clientId, grantTypes }: Client, scopes: readonly string[]): boolean {
+  const asks = scopes.includes('openid') || scopes.includes(OFFLINE_ACCESS);
+  return isDocumentClient(clientId) && grantTypes.includes('refresh_token') && !asks;
 }
 
 const lastingKey = (resource: unknown) => (typeof resource === 'string' ? resource : '');
