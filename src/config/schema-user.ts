@@ -48,8 +48,8 @@ export const userSchema = z.strictObject({
     .optional()
     .describe("Whether you know that the address is the person's (scope email)."),
   name: claim('Full name, as shown (scope profile, like all that follow).'),
-  given_name: claim('Given name.'),
   family_name: claim('Family name.'),
+  given_name: claim('Given name.'),
   middle_name: claim('Middle name.'),
   nickname: claim('Nickname.'),
   preferred_username: claim('The name to show for the account.'),
