@@ -192,11 +192,6 @@ describe('for whom', () => {
     await ticket.browser.submit(page, '/logout/confirm', { logout: 'yes' });
     expect((await refresh(world, textOf(answer, 'refresh_token'))).status).toBe(200);
   });
-
-  it('RT-11: without offline_access there is no refresh token that could survive', async () => {
-    const answer = await redeem(world, await takeCode(world, { scope: 'openid email' }));
-    expect(answer.body).not.toHaveProperty('refresh_token');
-  });
 });
 
 describe('a crash', () => {

@@ -2,12 +2,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
+import { decodeJwt, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
-import { takeCode } from '../world/app.ts';
 import { type Answer, get, post, textOf } from '../world/requests.ts';
-import { basic, redeem, requestToken } from '../world/token-endpoint.ts';
+import { basic, requestToken } from '../world/token-endpoint.ts';
 import {
   API,
   GENEROUS,
@@ -39,30 +38,6 @@ function expectRefused(answer: Answer, status: number, error: string, what = '')
 }
 
 describe('client authentication', () => {
-  it('TK-01: two methods in one request are refused, also when both are right', async () => {
-    const both = { ...MACHINE, client_id: 'svc', client_secret: SECRETS.svc };
-    expectRefused(
-      await post(world, '/oauth/token', both, { authorization: basic('svc') }),
-      400,
-      'invalid_request',
-    );
-    const assertion = { ...MACHINE, client_assertion: 'a.b.c', client_assertion_type: 'x' };
-    const answer = await post(world, '/oauth/token', assertion, { authorization: basic('svc') });
-    // Not offered, so not a second method: it is no way in and changes nothing.
-    expect(answer.status).toBe(200);
-    expect(decodeJwt(textOf(answer, 'access_token'))['client_id']).toBe('svc');
-  });
-
-  it('TK-01: a client_id that is not the one of the header is refused', async () => {
-    const answer = await post(
-      world,
-      '/oauth/token',
-      { ...MACHINE, client_id: 'web' },
-      { authorization: basic('svc') },
-    );
-    expectRefused(answer, 400, 'invalid_request');
-  });
-
   it('TK-02: a parameter twice is refused', async () => {
     for (const form of [
       'grant_type=client_credentials&grant_type=client_credentials',
@@ -101,29 +76,6 @@ describe('client authentication', () => {
     expect(answer.body).not.toHaveProperty('access_token');
   });
 
-  it('TK-03: no client at all is 401 with a challenge', async () => {
-    const answer = await post(world, '/oauth/token', MACHINE);
-    expectRefused(answer, 401, 'invalid_client');
-    expect(answer.headers.get('www-authenticate')).toMatch(/^Basic realm="/);
-  });
-
-  it('TK-04: a client that is unknown and one with a wrong secret look the same', async () => {
-    const wrong = await post(world, '/oauth/token', MACHINE, { authorization: basic('svc', 'x'.repeat(40)) });
-    const unknown = await post(world, '/oauth/token', MACHINE, {
-      authorization: `Basic ${Buffer.from(`nobody:${'x'.repeat(40)}`).toString('base64')}`,
-    });
-    expectRefused(wrong, 401, 'invalid_client');
-    expectRefused(unknown, 401, 'invalid_client');
-    expect(unknown.text).toBe(wrong.text);
-    expect(unknown.headers.get('www-authenticate')).toBe(wrong.headers.get('www-authenticate'));
-  });
-
-  it('TK-05: a wrong Basic secret is 401 with a Basic challenge', async () => {
-    const answer = await post(world, '/oauth/token', MACHINE, { authorization: basic('svc', 'wrong') });
-    expectRefused(answer, 401, 'invalid_client');
-    expect(answer.headers.get('www-authenticate')).toMatch(/^Basic realm="http/);
-  });
-
   it('TK-06: almost the right secret is the wrong one', async () => {
     const right = SECRETS.svc;
     for (const secret of [
@@ -142,20 +94,6 @@ describe('client authentication', () => {
       expectRefused(answer, 401, 'invalid_client', secret);
       const form = { grant_type: 'authorization_code', code: 'x', client_id: 'post', client_secret: secret };
       expectRefused(await post(world, '/oauth/token', form), 401, 'invalid_client', secret);
-    }
-  });
-
-  it('TK-06: a client of one method is not let in by another that is not offered', async () => {
-    for (const authorization of [
-      'Bearer x',
-      'Basic',
-      'Basic !!!',
-      'Digest username="svc"',
-      'Negotiate x',
-      'Basic c3Zj',
-    ]) {
-      const answer = await post(world, '/oauth/token', MACHINE, { authorization });
-      expectRefused(answer, 400, 'invalid_request', authorization);
     }
   });
 
@@ -206,6 +144,10 @@ describe('client authentication', () => {
     const form = { ...MACHINE, client_assertion: assertion, client_assertion_type: type };
     expectRefused(await post(world, '/oauth/token', form), 401, 'invalid_client');
     expectRefused(await post(world, '/oauth/token', { ...form, client_id: 'svc' }), 401, 'invalid_client');
+    // Beside a good secret it is no second method, and changes nothing.
+    const beside = await post(world, '/oauth/token', form, { authorization: basic('svc') });
+    expect(beside.status).toBe(200);
+    expect(decodeJwt(textOf(beside, 'access_token'))['client_id']).toBe('svc');
   });
 
   it('TK-28: no other way to prove an identity is offered either', async () => {
@@ -227,20 +169,6 @@ describe('grants', () => {
       expect([400, 401], answer.text).toContain(answer.status);
       expect(answer.status).toBe(400);
       expect(['unauthorized_client', 'invalid_request']).toContain(answer.body['error']);
-      expect(answer.body).not.toHaveProperty('access_token');
-    }
-  });
-
-  it('TK-15: a grant that the client does not have is refused', async () => {
-    for (const [client, form] of [
-      ['svc', { grant_type: 'authorization_code', code: 'x', redirect_uri: 'https://a.example' }],
-      ['svc', { grant_type: 'refresh_token', refresh_token: 'x' }],
-      ['web', MACHINE],
-      ['first-party', { grant_type: 'refresh_token', refresh_token: 'x' }],
-    ] as const) {
-      const answer = await requestToken(world, client, form);
-      expect(answer.status, `${client} ${form.grant_type}`).toBe(400);
-      expect(answer.body['error']).toBe('unauthorized_client');
       expect(answer.body).not.toHaveProperty('access_token');
     }
   });
@@ -269,16 +197,19 @@ describe('grants', () => {
   });
 
   it('TK-17: an unknown scope among known ones is refused, not dropped', async () => {
-    for (const scope of [
-      'reports.read nope',
-      'nope',
-      'openid',
-      'reports.read offline_access',
-      'Reports.Read',
-      '*',
-      'reports.read\tother.read',
-    ]) {
-      expectRefused(await requestToken(world, 'svc', { ...MACHINE, scope }), 400, 'invalid_scope', scope);
+    for (const [scope, refused] of [
+      ['reports.read nope', 'nope'],
+      ['nope', 'nope'],
+      ['openid', 'openid'],
+      ['reports.read email', 'email'],
+      ['reports.read offline_access', 'offline_access'],
+      ['Reports.Read', 'Reports.Read'],
+      ['*', '*'],
+      ['reports.read\tother.read', undefined],
+    ] as const) {
+      const answer = await requestToken(world, 'svc', { ...MACHINE, scope });
+      expectRefused(answer, 400, 'invalid_scope', scope);
+      if (refused !== undefined) expect(answer.body['scope']).toBe(refused);
     }
     expectRefused(
       await requestToken(world, 'rs1', { ...MACHINE, scope: 'reports.read reports.write' }),
@@ -288,8 +219,10 @@ describe('grants', () => {
   });
 
   it('TK-18: a resource that does not exist, or a scope of another one, is refused', async () => {
-    const unknown = { ...MACHINE, resource: 'urn:nobody', scope: 'reports.read' };
-    expectRefused(await requestToken(world, 'svc', unknown), 400, 'invalid_target');
+    for (const resource of ['urn:nobody', 'nonsense', `${API}#x`]) {
+      const unknown = { ...MACHINE, resource, scope: 'reports.read' };
+      expectRefused(await requestToken(world, 'svc', unknown), 400, 'invalid_target', resource);
+    }
     const foreign = { ...MACHINE, resource: API, scope: 'other.read' };
     expectRefused(await requestToken(world, 'svc', foreign), 400, 'invalid_scope');
     const form = `grant_type=client_credentials&resource=${encodeURIComponent(API)}&resource=${encodeURIComponent(OTHER_API)}`;
@@ -317,55 +250,9 @@ describe('grants', () => {
     expect(answer.status).toBe(200);
     expect(decodeJwt(textOf(answer, 'access_token'))['scope']).toBe('reports.read');
   });
-
-  it('TK-20: a machine gets an access token and nothing else, and is its own subject', async () => {
-    const answer = await requestToken(world, 'svc', { ...MACHINE, scope: 'reports.read' });
-    expect(answer.status).toBe(200);
-    expect(Object.keys(answer.body).toSorted()).toEqual([
-      'access_token',
-      'expires_in',
-      'scope',
-      'token_type',
-    ]);
-    const token = textOf(answer, 'access_token');
-    expect(decodeProtectedHeader(token)).toMatchObject({ alg: 'RS256', typ: 'at+jwt' });
-    const claims = decodeJwt(token);
-    expect(Object.keys(claims).toSorted()).toEqual(
-      ['aud', 'client_id', 'exp', 'iat', 'iss', 'jti', 'scope', 'sub'].toSorted(),
-    );
-    expect(claims).toMatchObject({ sub: 'svc', client_id: 'svc', aud: API, scope: 'reports.read' });
-  });
 });
 
 describe('answers', () => {
-  it('TK-24: neither a token nor an error may be cached', async () => {
-    const good = await requestToken(world, 'svc', MACHINE);
-    expect(good.status).toBe(200);
-    expect(good.headers.get('cache-control')).toBe('no-store');
-    expect(good.headers.get('pragma')).toBe('no-cache');
-    expectRefused(
-      await requestToken(world, 'svc', { grant_type: 'password' }),
-      400,
-      'unsupported_grant_type',
-    );
-    expectRefused(await post(world, '/oauth/token', MACHINE), 401, 'invalid_client');
-  });
-
-  it('TK-26: expires_in is what the token says, for the shortest of its audiences', async () => {
-    for (const [scope, seconds] of [
-      ['reports.read', 600],
-      ['other.read', 300],
-    ] as const) {
-      const answer = await requestToken(world, 'svc', { ...MACHINE, scope });
-      const { exp = 0, iat = 0 } = decodeJwt(textOf(answer, 'access_token'));
-      expect(answer.body['expires_in'], scope).toBe(exp - iat);
-      expect(exp - iat, scope).toBe(seconds);
-    }
-    const answer = await redeem(world, await takeCode(world));
-    const { exp = 0, iat = 0 } = decodeJwt(textOf(answer, 'access_token'));
-    expect(answer.body['expires_in']).toBe(exp - iat);
-  });
-
   it('TK-27: nothing speaks of DPoP, and a proof changes nothing', async () => {
     const proof = { dpop: 'eyJ0eXAiOiJkcG9wK2p3dCJ9.e30.x' };
     const answers = [
@@ -384,16 +271,6 @@ describe('answers', () => {
     const scheme = await get(world, '/oauth/userinfo', { authorization: 'DPoP x' });
     expect([scheme.status, scheme.body['error']]).toEqual([400, 'invalid_request']);
     expect(scheme.headers.get('www-authenticate')).toMatch(/^Bearer /);
-  });
-
-  it('TK-29: a body that is not a form is refused, and a form of another type is not read as one', async () => {
-    const form = 'grant_type=client_credentials';
-    for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x', '']) {
-      const headers = { authorization: basic('svc'), 'content-type': type };
-      const answer = await post(world, '/oauth/token', form, headers);
-      expect(answer.status, type).toBe(400);
-      expect(answer.body, type).not.toHaveProperty('access_token');
-    }
   });
 
   it('TK-29: credentials and grant in the query are not read', async () => {

@@ -68,7 +68,7 @@ describe('what a refresh token is given for', () => {
       'a client without the grant',
       { client: 'first-party', scope: 'openid email', parameters: { prompt: 'consent' } },
     ],
-  ] as const)('gives none to %s', async (_case, options) => {
+  ] as const)('AZ-25, RT-11: gives none to %s', async (_case, options) => {
     const { tokens } = await signIn(world(), options);
     expect(tokens.refresh_token).toBeUndefined();
     expect(tokens.scope).not.toContain('offline_access');

@@ -82,9 +82,11 @@ describe('the specification', () => {
     ['web', 'client_credentials', {}],
     ['svc', 'authorization_code', { code: 'x', redirect_uri: 'https://app.example/cb' }],
     ['svc', 'refresh_token', { refresh_token: 'x' }],
-  ] as const)('Spec §2 client, grant types: %s may not use %s', async (client, grant, form) => {
+    ['first-party', 'refresh_token', { refresh_token: 'x' }],
+  ] as const)('Spec §2 client, grant types, TK-15: %s may not use %s', async (client, grant, form) => {
     const answer = await requestToken(world(), client, { grant_type: grant, ...form });
     expect([answer.status, answer.body['error']]).toEqual([400, 'unauthorized_client']);
+    expect(answer.body).not.toHaveProperty('access_token');
   });
 
   it('Spec §2 client, allowed scopes: a machine scope is for those who have it', async () => {
