@@ -81,6 +81,7 @@ export const CLIENTS: readonly Client[] = [
   mcp('mcp-client', ['node', 'mcp/client.mjs', '@modelcontextprotocol/client', 'python']),
   mcp('mcp-remote', ['node', 'mcp/remote.mjs']),
   mcp('mcp-python', [path.join(CACHE, 'mcp/bin/python'), 'mcp/client.py']),
+  mcp('mcp-servers', ['node', 'mcp/servers.mjs']),
   mcp('mcp-conformance', ['node', 'mcp/conformance.mjs']),
   verifier('jose'),
   verifier('jwks-rsa'),
