@@ -81,6 +81,19 @@ const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   upgrade: (response) =>
     response.socket?.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
   nothing: () => undefined,
+  links: (response, request) => {
+    // Here and at an address that is forbidden.
+    const link = (name: string, host = 'docs.example') => `https://${host}/link/${name}`;
+    const here = ['logo_uri', 'client_uri', 'jwks_uri', 'sector_identifier_uri', 'backchannel_logout_uri'];
+    const inner = ['policy_uri', 'tos_uri', 'initiate_login_uri', 'frontchannel_logout_uri'];
+    const links = Object.fromEntries([
+      ...here.map((name) => [name, link(name)]),
+      ...inner.map((name) => [name, link(name, '10.0.0.5')]),
+    ]);
+    const lists = { request_uris: [link('request')], software_statement: link('statement') };
+    const methods = { token_endpoint_auth_methods_supported: ['private_key_jwt', 'none'] };
+    response.end(JSON.stringify({ ...documentOf(request), ...links, ...lists, ...methods }));
+  },
 };
 
 const folder = process.env['POSTERN_TEST_TLS'] ?? '';
@@ -273,6 +286,9 @@ const api = {
   },
 
   visit: async (clientId: string, address?: string) => watch(() => visit(clientId, address)),
+  /** A form to another endpoint than the one where a sign-in begins. */
+  post: async (endpoint: string, form: Readonly<Record<string, string>>) =>
+    watch(async () => ({ status: (await post(world(), endpoint, form)).status })),
   useClient: async (clientId: string) => watch(() => useClient(clientId)),
 
   /** Strangers who name documents, so many at once; and while those are asked for, what others do. */

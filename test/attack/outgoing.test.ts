@@ -187,6 +187,31 @@ describe.skipIf(fault !== undefined)(title, { retry: 2 }, () => {
       ]);
     });
 
+    it.each<[string, Readonly<Record<string, string>>]>([
+      [
+        '/oauth/token',
+        { grant_type: 'authorization_code', code: 'x', redirect_uri: 'https://docs.example/cb' },
+      ],
+      ['/oauth/token', { grant_type: 'refresh_token', refresh_token: 'x' }],
+      ['/oauth/introspect', { token: 'x' }],
+      ['/oauth/revoke', { token: 'x' }],
+      ['/oauth/logout', { post_logout_redirect_uri: 'https://docs.example/cb' }],
+      ['/oauth/userinfo', { access_token: 'x' }],
+    ])('MC-30: are not sent for a client_id at %s with %o', async (endpoint, form) => {
+      const { status, seen } = await inside.post(endpoint, {
+        ...form,
+        client_id: 'https://docs.example/new.json',
+      });
+      expect(status).toBeLessThan(500);
+      expect(seen).toEqual(NOTHING);
+    });
+
+    it('MC-19: are not sent to anything that a document names, from sign-in to a refreshed token', async () => {
+      const { refreshed, seen } = await inside.useClient('https://docs.example/links/client.json');
+      expect([refreshed, seen.connections, seen.strays]).toEqual([200, [`${PUBLIC} 443`], 0]);
+      expect([seen.requests, seen.names]).toEqual([['docs.example/links/client.json'], ['docs.example']]);
+    });
+
     it.each([
       ['most-bytes', 303],
       ['byte-more', 400],
@@ -274,6 +299,9 @@ describe.skipIf(fault !== undefined)(title, { retry: 2 }, () => {
       expect(await flood(0, one)).toEqual({ strange: 5, renewals: 1 });
       expect(await flood(100, one)).toEqual({ strange: 0, renewals: 0 });
       expect(await flood(200, one)).toEqual({ strange: 0, renewals: 0 });
+      // What was refused was counted for that stranger alone.
+      const other = await inside.visit(`https://docs.example/${run}/other`, '127.0.3.2');
+      expect([other.status, other.seen.connections.length]).toEqual([303, 1]);
       // Many of them share what a host is asked for, also where what they use is to be renewed.
       await inside.later(24 * 60 + 1);
       const many = Array.from({ length: 100 }, (_, index) => `127.0.4.${index + 1}`);
