@@ -32,6 +32,7 @@ const LONGEST = [
   'fault/package',
   'fault/redis-rolling',
   'flow/rate-limits',
+  'flow/fetched-clients',
   'flow/plain-client-credentials',
   'edge/limits-over-processes',
   'pages/people',
