@@ -129,8 +129,8 @@ export function createInteractions(engine: Engine, adapter: AdapterParts, audit:
         await consents.add(app, { ...missing, lasting: lastingOf(asked) }, issued);
         return { consent };
       });
-      const scopes = [...missing.scopes, ...Object.values(missing.resourceScopes).flat()];
-      const scope = scopes.filter((one) => one !== WHOLE_API).join(' ');
+      const scopes = new Set([...missing.scopes, ...Object.values(missing.resourceScopes).flat()]);
+      const scope = [...scopes].filter((one) => one !== WHOLE_API).join(' ');
       if (destination !== undefined) recordConsent(audit, ctx.state, 'success', interaction, { scope });
       return destination;
     },

@@ -177,6 +177,12 @@ eachStore(
       }
     });
 
+    it('is in the audit trail with each scope once', async () => {
+      await complete(world(), 'alice', request(A, HERE, 'openid mcp.tools mcp.admin'));
+      const written = world().recorded.audit('consent').at(-1);
+      expect(written).toMatchObject({ client_id: A, scope: 'openid mcp.tools mcp.admin' });
+    });
+
     it('MC-34: for one redirect URI gives no scope to another, in the same session', async () => {
       const browser = newBrowser(world());
       await complete(world(), 'bob', request(A, HERE, 'mcp.tools mcp.admin'), browser);

@@ -5,7 +5,7 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 export const WHOLE_API = '"whole"';
 
 export type AskedFor = {
-  /** Beside those of `resource`. */
+  /** Those of APIs, too. */
   readonly scopes: readonly string[];
   readonly resourceScopes: Readonly<Record<string, readonly string[]>>;
 };
