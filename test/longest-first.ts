@@ -28,6 +28,7 @@ const LONGEST = [
   'edge/limits',
   'attack/pkce-and-codes',
   'deploy/start',
+  'pages/one-time-links',
   'flow/tabs',
   'fault/package',
   'fault/redis-rolling',

@@ -7,7 +7,7 @@ import { didYouMean } from '../config/suggestion.ts';
 import type { Config } from '../config/config.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { CommandError, print, printDone } from './io.ts';
-import { findPerson, findStoredPerson, type PersonVerb } from './user-people.ts';
+import { findPerson, findStoredPerson, INVITED, type PersonVerb } from './user-people.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
 export type GrantedOptions = { readonly claim: Claims; readonly group: readonly string[] };
@@ -104,10 +104,11 @@ const show: PersonVerb<VerbOptions> = async (context, typed, { options, io }) =>
   const { id, username, source, groups, claims } = person;
   const state = await context.states.get(id);
   const disabled = person.disabled || state.disabled;
+  const invited = person.passwordHash === undefined;
   const unknown = groups.filter((name) => !Object.hasOwn(config.groups, name));
   const access = explainAccess(config, person);
   const lines = [
-    `${username}  ${id}  ${source}${disabled ? '  disabled' : ''}`,
+    [username, id, source, ...(disabled ? ['disabled'] : []), ...(invited ? [INVITED] : [])].join('  '),
     `groups: ${groups.filter((name) => !unknown.includes(name)).join(', ') || 'none'}`,
     ...unknown.map((name) => `        ${name} is not defined in the file, and gives nothing`),
     `claims: ${Object.keys(claims).join(', ') || 'none'}`,
@@ -116,7 +117,17 @@ const show: PersonVerb<VerbOptions> = async (context, typed, { options, io }) =>
     'APIs:',
     ...access.apis.flatMap((api) => [...toLines([api]), ...toLines(api.scopes).map((line) => `  ${line}`)]),
   ];
-  const value = { id, username, source, disabled, groups, undefined_groups: unknown, claims, ...access };
+  const value = {
+    id,
+    username,
+    source,
+    disabled,
+    invited,
+    groups,
+    undefined_groups: unknown,
+    claims,
+    ...access,
+  };
   print(io, options, { value, text: `${lines.join('\n')}\n` });
 };
 

@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto';
 import { createAccountStates, type AccountStates } from '../users/account-state.ts';
 import type { PersonSource } from '../users/accounts.ts';
 import type { PasswordContext } from '../users/password-rules.ts';
-import { createPeople, type People } from '../users/people.ts';
-import { createTrustLinks, type TrustLinks, type TrustLinksParts } from '../users/trust-links.ts';
+import { createPeople, type People, type Person } from '../users/people.ts';
+import { createOneTimeLinks, type OneTimeLinks, type OneTimeLinksParts } from '../users/one-time-links.ts';
 import type { AuditConfig, Config, User } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
 import { openPepper } from '../keys/installation.ts';
@@ -13,7 +13,7 @@ import { KEYS_COLLECTION, PEPPER_ID } from '../keys/ring-document.ts';
 import { createVault } from '../keys/vault.ts';
 import { createKeyedHash } from '../store/keyed-hash.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
-import type { Store } from '../store/store.ts';
+import type { Clock, Store } from '../store/store.ts';
 import { openTelemetry } from '../observability/telemetry.ts';
 import { readConfig, type VerbOptions } from './configuration.ts';
 import { CommandError, type CliIo } from './io.ts';
@@ -22,10 +22,12 @@ export type UserContext = {
   readonly config: Config;
   readonly states: AccountStates;
   readonly people: People;
+  /** Of the store. */
+  readonly now: Clock;
   /** Epoch seconds: what an earlier version issued in this second is void too. */
   readonly nextSecond: () => number;
   /** Throws CommandError before the first start, which creates the pepper of the hashes that links are stored under. */
-  readonly trustLinks: () => Promise<TrustLinks>;
+  readonly links: () => Promise<OneTimeLinks>;
   /** Writes to the audit trail where that is a file; otherwise the verb's own output is the record. */
   readonly changed: (action: string, accountId: string) => Promise<void>;
 };
@@ -37,7 +39,11 @@ export type PersonVerb<Options> = (
   parts: { readonly options: Options; readonly io: CliIo },
 ) => Promise<void>;
 
-export type SourcedPerson = User & { readonly source: PersonSource };
+export type SourcedPerson = Person & {
+  readonly source: PersonSource;
+  /** 0 for a person of the file. */
+  readonly validAfter: number;
+};
 
 export async function withPeople(
   { config: file }: VerbOptions,
@@ -53,17 +59,15 @@ export async function withPeople(
       config,
       states: createAccountStates(store.documents),
       people: createPeople(store.documents),
+      now: store.clock.now,
       nextSecond: () => Math.floor(store.clock.now() / 1000) + 1,
-      trustLinks: async () => createTrustLinks(await trustLinkParts(config, store)),
+      links: async () => createOneTimeLinks(await linkParts(config, store)),
       changed: (action, accountId) => recordChange(config.audit, action, accountId),
     }),
   );
 }
 
-async function trustLinkParts(
-  config: Config,
-  { documents, records, clock }: Store,
-): Promise<TrustLinksParts> {
+async function linkParts(config: Config, { documents, records, clock }: Store): Promise<OneTimeLinksParts> {
   const sealed = await documents.get(KEYS_COLLECTION, PEPPER_ID);
   if (sealed === undefined) {
     throw new CommandError('a link needs a service that has been started once: start it, then repeat this');
@@ -82,6 +86,13 @@ async function recordChange(audit: AuditConfig, action: string, accountId: strin
   throw new CommandError(`it is done, but its audit record could not be written to ${audit.file}`);
 }
 
+/** A remark on a person without a password. */
+export const INVITED = 'invited, has no password yet';
+
+export function isTaken(username: string): CommandError {
+  return new CommandError(`there is a person ${JSON.stringify(username)} already`);
+}
+
 /** Random, so that no person gets the id of a deleted one. */
 export function newPersonId(): string {
   return `usr_${randomBytes(16).toString('base64url')}`;
@@ -90,7 +101,7 @@ export function newPersonId(): string {
 /** By login name, the file first as at a sign-in, or by id. Throws CommandError. */
 export async function findPerson({ config, people }: UserContext, typed: string): Promise<SourcedPerson> {
   const fromFile = findInFile(config, typed);
-  if (fromFile !== undefined) return { ...fromFile, source: 'file' };
+  if (fromFile !== undefined) return { ...fromFile, source: 'file', validAfter: 0 };
   const fromStore = (await people.findByUsername(typed)) ?? (await people.findById(typed));
   if (fromStore !== undefined) return { ...fromStore, source: 'store' };
   throw new CommandError(`there is no person ${JSON.stringify(typed)}`);
@@ -108,13 +119,6 @@ export async function findStoredPerson(context: UserContext, typed: string): Pro
   throw new CommandError(
     `${person.username} is in ${context.config.usersFrom ?? 'a file'}: change that file instead`,
   );
-}
-
-export function passwordContext(
-  { passwords, branding, issuer }: Pick<Config, 'passwords' | 'branding' | 'issuer'>,
-  username: string,
-): PasswordContext {
-  return { ...passwords, username, serviceNames: [branding.name, new URL(issuer).hostname] };
 }
 
 /** Where there is no configuration yet. */

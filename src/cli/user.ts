@@ -3,18 +3,20 @@ import type { Command } from 'commander';
 import { labelFault } from '../config/text.ts';
 import { type AccountState, nextValidAfter } from '../users/account-state.ts';
 import { hashPassword } from '../users/passwords.ts';
-import { trustLinkUrl } from '../users/trust-links.ts';
+import { passwordContext } from '../users/password-rules.ts';
 import { findShadowed } from '../users/warnings.ts';
 import { addVerb, checked, jsonOption, readConfig, type VerbOptions } from './configuration.ts';
 import { CommandError, print, printDone, type CliIo } from './io.ts';
 import { readPassword } from './password-input.ts';
 import { addGrantedOptions, checkGranted, type GrantedOptions, registerUserAccess } from './user-access.ts';
+import { registerUserLinks } from './user-links.ts';
 import {
   findInFile,
   findPerson,
   findStoredPerson,
+  INVITED,
+  isTaken,
   newPersonId,
-  passwordContext,
   type PersonVerb,
   type SourcedPerson,
   type UserContext,
@@ -24,7 +26,6 @@ import {
 
 type AddOptions = VerbOptions & GrantedOptions;
 type HashOptions = { readonly username: string; readonly config?: string; readonly json?: boolean };
-type EnableOptions = VerbOptions & { readonly link?: boolean };
 
 export function registerUser(program: Command, io: CliIo): void {
   const user = program.command('user').description('people');
@@ -58,13 +59,7 @@ export function registerUser(program: Command, io: CliIo): void {
   addVerb(user, 'disable', 'end all sessions and tokens of a person, now')
     .argument('<username>')
     .action(run(disable));
-  addVerb(user, 'enable', 'let a person sign in again, and forget failed sign-ins')
-    .argument('<username>')
-    .option(
-      '--link',
-      'print a link, too, that makes the browser which follows it a trusted one (once, 24 hours)',
-    )
-    .action(run(enable));
+  registerUserLinks(user, run);
   addVerb(user, 'sign-out', 'end all sessions and tokens of a person, now; they can sign in again')
     .argument('<username>')
     .action(run(signOut));
@@ -73,13 +68,12 @@ export function registerUser(program: Command, io: CliIo): void {
 const add: PersonVerb<AddOptions> = async (context, username, { options, io }) => {
   const { config, people } = context;
   const { claims, groups } = checkGranted(config, options);
-  const taken = () => new CommandError(`there is a person ${JSON.stringify(username)} already`);
   if (findInFile(config, username) !== undefined || (await people.findByUsername(username)) !== undefined) {
-    throw taken();
+    throw isTaken(username);
   }
   const passwordHash = await hashPassword(await readPassword(io, passwordContext(config, username)));
   const id = newPersonId();
-  if (!(await people.add({ id, username, passwordHash, groups, claims }))) throw taken();
+  if (!(await people.add({ id, username, passwordHash, groups, claims }))) throw isTaken(username);
   await context.changed('add', id);
   printDone(io, options, {
     value: { id, username, source: 'store', groups, claims },
@@ -130,25 +124,6 @@ const disable: PersonVerb<VerbOptions> = async (context, username, { options, io
   printState(person, true, options, io);
 };
 
-const enable: PersonVerb<EnableOptions> = async (context, username, { options, io }) => {
-  const person = await findPerson(context, username);
-  if (person.disabled) {
-    throw new CommandError(
-      `${person.username} is disabled in ${context.config.usersFrom ?? 'a file'}: change that file`,
-    );
-  }
-  const links = options.link === true ? await context.trustLinks() : undefined;
-  await context.states.update(person.id, { disabled: false, attemptsSince: Date.now() });
-  await context.changed('enable', person.id);
-  const token = await links?.create(person.id);
-  if (token === undefined) return printState(person, false, options, io);
-  await context.changed('link', person.id);
-  const { id, username: name } = person;
-  const link = trustLinkUrl(context.config.issuer, token);
-  const text = `${name} is enabled. For one browser, within 24 hours:\n${link}`;
-  return printDone(io, options, { value: { id, username: name, disabled: false, link }, text });
-};
-
 const signOut: PersonVerb<VerbOptions> = async (context, username, { options, io }) => {
   const { person, validAfter } = await endAll(context, username);
   await context.changed('sign-out', person.id);
@@ -183,19 +158,25 @@ async function list({ config, states, people }: UserContext, options: VerbOption
     findShadowed(config.users, people),
   ]);
   const everybody: readonly SourcedPerson[] = [
-    ...config.users.map((user) => ({ ...user, source: 'file' as const })),
+    ...config.users.map((user) => ({ ...user, source: 'file' as const, validAfter: 0 })),
     ...stored.map((person) => ({ ...person, source: 'store' as const })),
   ];
-  const rows = everybody.map(({ id, username, source, disabled }) => ({
+  const rows = everybody.map(({ id, username, source, disabled, passwordHash }) => ({
     id,
     username,
     source,
     disabled: disabled || known.get(id)?.disabled === true,
+    invited: passwordHash === undefined,
     // A person of the file has the same login name: this one can't sign in.
     shadowed: source === 'store' && shadowed.some(({ storeId }) => storeId === id),
   }));
-  const lines = rows.map(({ id, username, source, disabled, shadowed: isShadowed }) => {
-    const remarks = [source, disabled && 'disabled', isShadowed && 'shadowed by the file'];
+  const lines = rows.map(({ id, username, source, disabled, invited, shadowed: isShadowed }) => {
+    const remarks = [
+      source,
+      disabled && 'disabled',
+      invited && INVITED,
+      isShadowed && 'shadowed by the file',
+    ];
     return `${[username, id, ...remarks.filter((one) => one !== false)].join('  ')}\n`;
   });
   print(io, options, { value: rows, text: lines.join('') });

@@ -27,6 +27,7 @@ export type Endpoint = Row & { readonly name: string };
 const PARTS: Readonly<Record<string, string>> = {
   ':uid': '[\\w-]{21,64}',
   ':link': '[\\w-]{43}',
+  ':purpose': '(trust|invite|reset)',
   ':step': '(login|switch|continue|consent|cancel)',
   ':file': '[\\w.-]+',
 };
@@ -70,7 +71,8 @@ const STEPS: readonly Endpoint[] = [
   { ...PAGE, name: 'logout', path: '/oauth/logout/success', route: 'end_session_success', methods: ['GET'] },
   { ...PAGE, name: 'interaction', path: '/interaction/:uid', methods: ['GET'] },
   { ...PAGE, name: 'interaction', path: '/interaction/:uid/:step', methods: ['POST'] },
-  { ...PAGE, name: 'interaction', path: '/interaction/trust/:link' },
+  { ...PAGE, name: 'interaction', path: '/interaction/link/:link', methods: ['GET', 'HEAD', 'POST'] },
+  { ...PAGE, name: 'interaction', path: '/interaction/done/:purpose', methods: ['GET', 'HEAD'] },
   { ...DOCUMENT, name: 'assets', path: '/assets/:file', route: undefined, isScriptable: false },
 ];
 

@@ -22,7 +22,7 @@ export type PlanSide = Pick<LoadedConfig, 'config' | 'generatedKeys'> & {
   /** The folder of its file: relative paths that are the same on both sides are no difference. */
   readonly folder: string;
   /** Of the current side. Undefined where no rule changes; a reason where they couldn't be asked. */
-  readonly storePeople?: readonly User[] | { readonly unknown: string } | undefined;
+  readonly storePeople?: readonly Omit<User, 'passwordHash'>[] | { readonly unknown: string } | undefined;
 };
 
 /** What would happen if `next` took the place of `current` at `now`, in epoch seconds. */

@@ -8,9 +8,9 @@ import { createAttempt, MAX_USERNAME_LENGTH } from './attempt.ts';
 import type { Csrf } from './csrf.ts';
 import { createDeviceCookie } from './trusted-browser-cookie.ts';
 import { expired } from './expired.ts';
+import { addLinkRoutes, type LinkParts } from './link-routes.ts';
 import { createOpen, type Opened, type OpenParts } from './open.ts';
 import { OTHER_ACCOUNT, type Show } from './show.ts';
-import { addTrustRoutes, type TrustParts } from './trust-routes.ts';
 
 export type InteractionParts = {
   readonly issuer: string;
@@ -20,7 +20,7 @@ export type InteractionParts = {
   readonly accounts: OpenParts['accounts'];
   readonly show: Show;
   readonly audit: Audit;
-  readonly trust: Omit<TrustParts, 'issuer' | 'cookie' | 'csrf' | 'audit'>;
+  readonly link: Omit<LinkParts, 'cookie' | 'csrf' | 'audit'>;
 };
 
 export function interactionRoutes(parts: InteractionParts): Middleware {
@@ -48,7 +48,7 @@ export function interactionRoutes(parts: InteractionParts): Middleware {
 
   const router = new Router({ prefix: '/interaction' });
 
-  addTrustRoutes(router, { ...parts.trust, issuer, cookie, csrf, audit });
+  addLinkRoutes(router, { ...parts.link, cookie, csrf, audit });
 
   router.get('/:uid', async (ctx) => {
     const interaction = await open.byLink(ctx);

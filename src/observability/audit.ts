@@ -18,7 +18,7 @@ export const AUDIT_EVENTS = [
   'keys_changed',
   'configuration_changed',
   'account_lock',
-  'browser_trusted',
+  'link_used',
   'client_document',
   'limit_reached',
   'service_started',

@@ -6,7 +6,8 @@ import { createAccounts } from '../users/accounts.ts';
 import { createTrustedBrowsers } from '../users/trusted-browsers.ts';
 import type { Passwords } from '../users/passwords.ts';
 import { createPeople } from '../users/people.ts';
-import { createTrustLinks } from '../users/trust-links.ts';
+import { createMakePassword } from '../users/new-passwords.ts';
+import { createOneTimeLinks } from '../users/one-time-links.ts';
 import { type CountAttempt, createSignIn } from '../users/sign-in.ts';
 import { type ClientDocuments, createClientDocuments } from '../client-documents/documents.ts';
 import { vetClientDocument } from '../client-documents/vet.ts';
@@ -62,7 +63,7 @@ export async function createApplication(
   const { pages, assets } = views;
   const limits = shared.limitsOf(config.rateLimits);
   const records = createUnitOfWork(store, now);
-  const { accounts, trustedBrowsers, signIn } = usersOf(config, shared, { records, limits });
+  const { accounts, people, trustedBrowsers, signIn } = usersOf(config, shared, { records, limits });
 
   const adapter = {
     records,
@@ -97,9 +98,13 @@ export async function createApplication(
     csrf,
     show: createShow({ config, accounts, pages, csrf }),
     audit: telemetry.audit,
-    trust: {
-      links: createTrustLinks({ records, states, hash, random: randomBytes, now: store.clock.now }),
+    link: {
+      config,
+      links: createOneTimeLinks({ records, states, hash, random: randomBytes, now: store.clock.now }),
       accounts,
+      people,
+      makePassword: createMakePassword(),
+      now: store.clock.now,
       trustedBrowsers,
       pages,
     },
@@ -131,7 +136,7 @@ function usersOf(
   const trustedBrowsers = createTrustedBrowsers(hash, now, randomBytes);
   const countAttempt: CountAttempt = (attempt) => limits.takeSignInAttempt(attempt);
   const signIn = createSignIn({ accounts, people, passwords, trustedBrowsers, countAttempt, now });
-  return { accounts, trustedBrowsers, signIn };
+  return { accounts, people, trustedBrowsers, signIn };
 }
 
 /** Undefined where none are fetched. The store itself: what is fetched belongs to no request. */

@@ -5,7 +5,7 @@ import { canonicalUsername } from '../config/username.ts';
 import type { StoreClock } from '../store/store.ts';
 import type { AccountStates } from './account-state.ts';
 import { costOf } from './passwords.ts';
-import type { People } from './people.ts';
+import type { People, Person } from './people.ts';
 
 export type Account = {
   readonly id: string;
@@ -28,7 +28,7 @@ export type Issued = {
 
 /** Who was meant by a name, and what attempts with it are counted by. */
 export type Found = {
-  readonly user: User | undefined;
+  readonly user: Person | undefined;
   readonly source: PersonSource | undefined;
   /** Another one whenever everything of the person ends. */
   readonly generation: string;
@@ -51,7 +51,7 @@ export interface Accounts {
   expectUsername(typed: string): void;
   /**
    * What an attempt verifies: hashes of the same costs for every name, so that time reveals neither who exists nor in
-   * which source. Only the person's own can match; an unknown name has none.
+   * which source. Only the person's own can match; an unknown name has none, nor has who was invited and has no password yet.
    */
   comparisons(found: Found): readonly Comparison[];
   /** Whether the person, whose password was right, may sign in now. False for an unknown name as well, at the same cost. */
@@ -75,7 +75,8 @@ const NOBODY = 'nobody';
 
 /** The `validAfter` of the person, 0 for one of the file, and of their state. */
 type Ends = readonly [number, number];
-const generationOf = (ends: Ends) => ends.join('.');
+/** Another one whenever everything of the person ends. */
+export const toGeneration = (ends: Ends) => ends.join('.');
 
 export function createAccounts({ users, states, people, remembered, clock }: AccountsParts): Accounts {
   const byId = new Map(users.map((user) => [user.id, user]));
@@ -84,7 +85,7 @@ export function createAccounts({ users, states, people, remembered, clock }: Acc
 
   function isVoid(issued: Issued | undefined, ends: Ends): boolean {
     if (issued === undefined) return false;
-    if (issued.generation !== undefined) return issued.generation !== generationOf(ends);
+    if (issued.generation !== undefined) return issued.generation !== toGeneration(ends);
     return issued.at + clock.ahead < Math.max(...ends);
   }
 
@@ -98,10 +99,11 @@ export function createAccounts({ users, states, people, remembered, clock }: Acc
   return {
     comparisons({ user, source }) {
       const others = decoys.map((hash) => ({ hash, isOwn: false }));
-      if (user === undefined) return others;
-      const ofItsCost = decoys.findIndex((decoy) => costOf(decoy) === costOf(user.passwordHash));
+      const hash = user?.passwordHash;
+      if (hash === undefined) return others;
+      const ofItsCost = decoys.findIndex((decoy) => costOf(decoy) === costOf(hash));
       const place = source === 'file' ? 0 : decoys.length - 1;
-      return others.with(ofItsCost < 0 ? place : ofItsCost, { hash: user.passwordHash, isOwn: true });
+      return others.with(ofItsCost < 0 ? place : ofItsCost, { hash, isOwn: true });
     },
     async findLive(id, issued) {
       const user = byId.get(id);
@@ -121,7 +123,7 @@ export function createAccounts({ users, states, people, remembered, clock }: Acc
       ]);
       const user = fromFile ?? fromStore;
       const passwordSince = fromFile === undefined ? (fromStore?.validAfter ?? 0) : 0;
-      const generation = generationOf([passwordSince, state.validAfter]);
+      const generation = toGeneration([passwordSince, state.validAfter]);
       return {
         user,
         source: fromFile !== undefined ? 'file' : fromStore && 'store',

@@ -1,8 +1,12 @@
 // What a new password has to be (NIST SP 800-63B-4 §3.1.1.2), and the one form in which passwords are hashed. Existing passwords
 // are not judged.
+import type { Config } from '../config/config.ts';
 
 /** Longer ones are refused before any work is done on them. */
 export const MAX_PASSWORD_LENGTH = 1024;
+
+/** The estimate takes time by the square of the length, and these decide it. */
+const MAX_JUDGED_LENGTH = 100;
 
 /** What is known of who a password is for. */
 export type PasswordContext = {
@@ -23,19 +27,39 @@ export function passwordForms(typed: string): readonly string[] {
   return [...new Set([normalizePassword(typed), typed])];
 }
 
-/** What is wrong with a new password, or nothing. Never repeats it. */
-export async function passwordFault(typed: string, context: PasswordContext): Promise<string | undefined> {
+/** Who a new password is for, by the configuration. */
+export function passwordContext(
+  { passwords, branding, issuer }: Pick<Config, 'passwords' | 'branding' | 'issuer'>,
+  username: string,
+): PasswordContext {
+  return { ...passwords, username, serviceNames: [branding.name, new URL(issuer).hostname] };
+}
+
+export const PASSWORD_FAULTS = ['too_short', 'too_long', 'guessable'] as const;
+export type PasswordFault = (typeof PASSWORD_FAULTS)[number];
+
+/** What is wrong with a new password, or nothing. */
+export async function judgePassword(
+  typed: string,
+  context: PasswordContext,
+): Promise<PasswordFault | undefined> {
   const password = normalizePassword(typed);
   // > Each Unicode code point SHALL be counted as a single character
-  if (Array.from(password).length < context.minLength) {
-    return `the password must have at least ${context.minLength} characters: a few words are fine`;
-  }
-  if (password.length > MAX_PASSWORD_LENGTH || typed.length > MAX_PASSWORD_LENGTH) {
-    return `the password must have at most ${MAX_PASSWORD_LENGTH} characters`;
-  }
-  return (await isGuessable(password, context))
-    ? 'the password is one of the first that somebody would guess (a common one, a row of keys, the name of the person or of the service): take another one'
-    : undefined;
+  if (Array.from(password).length < context.minLength) return 'too_short';
+  if (password.length > MAX_PASSWORD_LENGTH || typed.length > MAX_PASSWORD_LENGTH) return 'too_long';
+  return (await isGuessable(password, context)) ? 'guessable' : undefined;
+}
+
+/** The same in words, for an operator. Never repeats the password. */
+export async function passwordFault(typed: string, context: PasswordContext): Promise<string | undefined> {
+  const fault = await judgePassword(typed, context);
+  if (fault === undefined) return undefined;
+  return {
+    too_short: `the password must have at least ${context.minLength} characters: a few words are fine`,
+    too_long: `the password must have at most ${MAX_PASSWORD_LENGTH} characters`,
+    guessable:
+      'the password is one of the first that somebody would guess (a common one, a row of keys, the name of the person or of the service): take another one',
+  }[fault];
 }
 
 /** Refused below ten thousand million guesses; in proportion where shorter passwords are allowed. */
@@ -69,6 +93,7 @@ async function loadEstimator(): Promise<Estimate> {
   const zxcvbn = new ZxcvbnFactory({
     dictionary: { ...common.dictionary, ...english.dictionary },
     graphs: common.adjacencyGraphs,
+    maxLength: MAX_JUDGED_LENGTH,
   });
   return (password) => zxcvbn.check(password).guessesLog10;
 }

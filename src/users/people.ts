@@ -16,19 +16,23 @@ const WHAT = 'a person';
 /** No id has this form: looking up an unknown name costs what looking up a known one does. */
 const NOBODY = 'nobody';
 
+/** A password hash of `undefined`: nobody can sign in as this person until an invitation is used. */
+export type Person = Omit<User, 'passwordHash'> & { readonly passwordHash: string | undefined };
+
 /** A person of the store. */
-export type StoredPerson = User & {
+export type StoredPerson = Person & {
   /** As that of an AccountState; changes with the password. */
   readonly validAfter: number;
 };
 
 type Granted = Pick<User, 'groups' | 'claims'>;
-type NewPerson = Pick<User, 'id' | 'username' | 'passwordHash' | 'claims'> & Partial<Pick<User, 'groups'>>;
+type NewPerson = Pick<Person, 'id' | 'username' | 'passwordHash' | 'claims'> & Partial<Pick<User, 'groups'>>;
 
 type PersonForm = {
   readonly v: number;
   readonly username: string;
-  readonly password_hash: string;
+  /** Absent: invited, and not there yet. */
+  readonly password_hash?: string | undefined;
   /** Absent: written before there were groups. */
   readonly groups?: readonly string[];
   readonly claims: Readonly<Record<string, unknown>>;
@@ -49,8 +53,16 @@ export interface People {
   list(): Promise<readonly StoredPerson[]>;
   /** False: the login name is taken by another person of the store. */
   add(person: NewPerson): Promise<boolean>;
-  /** Ends every session and token of the person. Undefined: there is no such person any more. */
-  setPassword(id: string, passwordHash: string, after: number): Promise<StoredPerson | undefined>;
+  /**
+   * Ends every session and token of the person. Undefined: there is no such person any more, or `since` is given and isn't
+   * their `validAfter`.
+   */
+  setPassword(
+    id: string,
+    passwordHash: string,
+    after: number,
+    since?: number,
+  ): Promise<StoredPerson | undefined>;
   /** Undefined: there is no such person any more. */
   setGranted(id: string, to: (before: Granted) => Granted): Promise<StoredPerson | undefined>;
   /** The same password, hashed anew. Nothing happens where `from` is not what is stored any more. */
@@ -135,8 +147,7 @@ export function createPeople(documents: DocumentStore): People {
       await documents.remove(PEOPLE, id, 1);
       return false;
     },
-    setPassword: (id, passwordHash, after) =>
-      update(id, ({ validAfter }) => ({ passwordHash, validAfter: nextValidAfter(validAfter, after) })),
+    setPassword: (id, ...password) => update(id, (before) => withPassword(before, ...password)),
     setGranted: update,
     async renewHash(id, from, to) {
       await update(id, ({ passwordHash }) => (passwordHash === from ? { passwordHash: to } : undefined));
@@ -151,6 +162,16 @@ export function createPeople(documents: DocumentStore): People {
       return true;
     },
   };
+}
+
+function withPassword(
+  { validAfter }: StoredPerson,
+  passwordHash: string,
+  after: number,
+  since = validAfter,
+): Partial<StoredPerson> | undefined {
+  if (since !== validAfter) return undefined;
+  return { passwordHash, validAfter: nextValidAfter(validAfter, after) };
 }
 
 /** Stays for ever, so that the id is never given to somebody else; nothing of the person is left in it. */

@@ -1,6 +1,5 @@
 // The act of signing in with a username and a password. Every failure looks the same from outside and costs the same;
 // attempts are counted before the password is looked at.
-import type { User } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
 import { TooManyRequests } from '../limits/limits.ts';
 import type { BegunSignIn, SignInAttempt } from '../limits/sign-in-attempts.ts';
@@ -15,7 +14,7 @@ import {
   type Passwords,
   type Share,
 } from './passwords.ts';
-import type { People } from './people.ts';
+import type { People, Person } from './people.ts';
 
 /** One try, as the page sent it. */
 export type Credentials = {
@@ -30,7 +29,7 @@ export type Credentials = {
 export type CountAttempt = (attempt: SignInAttempt) => Promise<BegunSignIn>;
 
 export type SignedIn = {
-  readonly user: User;
+  readonly user: Person;
   /** Epoch seconds, from before the password was looked at: what voids earlier sign-ins voids this one, however late it is finished. */
   readonly at: number;
   /** As of `at`, for the same reason. */
@@ -44,7 +43,7 @@ export type Refused = {
   readonly user: undefined;
   readonly reason: 'unknown' | 'wrong_password' | 'disabled';
   /** Who was meant, where there is such a person. */
-  readonly meant: User | undefined;
+  readonly meant: Person | undefined;
   /** Failures in a row of unknown places, this one included; 0 for a failure that isn't part of that row. */
   readonly failures: number;
 };
@@ -54,7 +53,7 @@ export type NotDecided = {
   readonly user: undefined;
   readonly reason: 'too_many_attempts' | 'busy' | 'unavailable';
   /** As in Refused; undefined also where the store didn't answer. */
-  readonly meant: User | undefined;
+  readonly meant: Person | undefined;
   readonly cause: TooManyRequests | PasswordQueueFull | StoreUnavailable;
 };
 
@@ -74,8 +73,8 @@ export function createSignIn(parts: SignInParts): SignIn {
   const { accounts, people, passwords, trustedBrowsers, countAttempt, now } = parts;
 
   /** The hashes of people of the file are the operator's to renew. */
-  async function renewHash({ id, passwordHash }: User, password: string, share: Share): Promise<void> {
-    if (!isWeakerThanPolicy(passwordHash)) return;
+  async function renewHash({ id, passwordHash }: Person, password: string, share: Share): Promise<void> {
+    if (passwordHash === undefined || !isWeakerThanPolicy(passwordHash)) return;
     try {
       const renewed = await passwords.run(() => hashPassword(password), share);
       await people.renewHash(id, passwordHash, renewed);

@@ -155,10 +155,23 @@ const loggedOut = z.object({
   outcome: z.enum(['signed_out', 'stayed', 'nobody']),
 });
 
-/** A one-time link that makes this browser a trusted one. expired: the link was used before, or it is too old. */
-const trust = z.discriminatedUnion('outcome', [
+/** A one-time link. Its outcome is expired with status 410: used before, too old, or there is a newer one. */
+const link = z.discriminatedUnion('outcome', [
+  /** Makes this browser a trusted one. */
   z.object({ outcome: z.literal('ask'), action: url, csrf: text }),
-  z.object({ outcome: z.enum(['done', 'expired']) }),
+  /** The person's first password, or a new one. */
+  z.object({
+    outcome: z.literal('password'),
+    purpose: z.enum(['invite', 'reset']),
+    action: url,
+    csrf: text,
+    username: text,
+    /** Characters. */
+    minLength: z.number(),
+    error: z.enum(['too_short', 'too_long', 'guessable', 'different']).optional(),
+  }),
+  z.object({ outcome: z.literal('done'), purpose: z.enum(['trust', 'invite', 'reset']) }),
+  z.object({ outcome: z.literal('expired') }),
 ]);
 
 const error = z.object({
@@ -208,7 +221,7 @@ export const PAGE_MODELS = {
   'no-access': noAccess,
   logout,
   'logged-out': loggedOut,
-  trust,
+  link,
   error,
   home,
   try: tryOut,

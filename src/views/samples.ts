@@ -1,5 +1,6 @@
 // Every page in every state that its model allows, with sample data: operators' templates are tried out with it before a
 // request meets them.
+import { LINK_STATES } from './link-samples.ts';
 import type { ClientModel, PageModels, PageName } from './models.ts';
 
 /** A page with one model of it. */
@@ -186,13 +187,7 @@ export const PAGE_STATES: readonly PageState[] = [
   { title: 'logged-out stayed, no app', name: 'logged-out', model: { outcome: 'stayed' } },
   { title: 'logged-out stayed', name: 'logged-out', model: { outcome: 'stayed', client: full } },
   { title: 'logged-out nobody', name: 'logged-out', model: { outcome: 'nobody' } },
-  {
-    title: 'trust',
-    name: 'trust',
-    model: { outcome: 'ask', action: 'https://id.example/interaction/trust/abc', csrf: 'csrf-token' },
-  },
-  { title: 'trust done', name: 'trust', model: { outcome: 'done' } },
-  { title: 'trust expired', name: 'trust', model: { outcome: 'expired' } },
+  ...LINK_STATES,
   { title: 'error', name: 'error', model: ERROR },
   ...[
     'not_found',

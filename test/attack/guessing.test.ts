@@ -375,7 +375,7 @@ describe('LG-25: the link of postern user enable --link', () => {
     const done = await runCli(['user', 'enable', name, '--link', '--json', '--config', world().configFile]);
     expect([done.code, done.stderr]).toEqual([0, '']);
     const { link } = JSON.parse(done.stdout) as { readonly link: string };
-    expect(link).toMatch(/\/interaction\/trust\/[\w-]{43}$/);
+    expect(link).toMatch(/\/interaction\/link\/[\w-]{43}$/);
     expect(link.startsWith(`${world().issuer}/`)).toBe(true);
     return link;
   }
@@ -400,9 +400,10 @@ describe('LG-25: the link of postern user enable --link', () => {
     expect((await newBrowser(world()).open(link)).status).toBe(410);
     const silent = await trusted?.request(authorizationUrl(world(), { prompt: 'none', scope: 'openid' }));
     expect(silent?.headers.get('location')).toContain('error=login_required');
-    expect(world().recorded.audit('browser_trusted')).toMatchObject([
-      { outcome: 'success', account_id: PEOPLE.alice, address: expect.any(String) },
-    ]);
+    const used = world()
+      .recorded.audit('link_used')
+      .filter(({ outcome }) => outcome === 'success');
+    expect(used).toMatchObject([{ account_id: PEOPLE.alice, address: expect.any(String), action: 'trust' }]);
   });
 
   it('is not used by another site, without the token of its page, or where it was made up', async () => {
@@ -415,9 +416,9 @@ describe('LG-25: the link of postern user enable --link', () => {
     expect((await send(fields, { ...FORM, origin: 'https://evil.example' })).status).toBe(403);
     expect((await send(fields, { 'content-type': 'text/plain' })).status).toBe(415);
     expect(isTrusted(browser)).toBe(false);
-    const made = `${world().issuer}/interaction/trust/${'A'.repeat(43)}`;
+    const made = `${world().issuer}/interaction/link/${'A'.repeat(43)}`;
     expect((await browser.open(made)).status).toBe(410);
-    expect((await send(fields, FORM)).status).toBe(200);
+    expect((await send(fields, FORM)).status).toBe(303);
     expect(isTrusted(browser)).toBe(true);
   });
 

@@ -20,6 +20,7 @@ const LIMITS = {
 const EXAMPLES: Readonly<Record<string, string>> = {
   ':uid': 'u'.repeat(21),
   ':link': 'l'.repeat(43),
+  ':purpose': 'invite',
   ':step': 'login',
   ':file': 'none.css',
 };

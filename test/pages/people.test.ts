@@ -101,7 +101,7 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
     expect(result).toEqual([
       expect.objectContaining({ username: 'alice', source: 'file', disabled: false }),
       expect.objectContaining({ username: 'bob', source: 'file' }),
-      { id, username: 'Carol', source: 'store', disabled: false, shadowed: false },
+      { id, username: 'Carol', source: 'store', disabled: false, invited: false, shadowed: false },
     ]);
     expect(JSON.stringify(result)).not.toContain('argon2');
   });
@@ -241,8 +241,8 @@ describe('a login name that the file has as well', () => {
       expect((await tryPassword(world, 'ivan', PASSWORD)).status).toBe(401);
       expect((await tokensOf(world, 'ivan', OTHER)).tokens.claims()?.sub).toBe(fileId);
       expect((await user(world, ['list'])).result).toEqual([
-        { id: fileId, username: 'ivan', source: 'file', disabled: false, shadowed: false },
-        { id, username: 'Ivan', source: 'store', disabled: false, shadowed: true },
+        { id: fileId, username: 'ivan', source: 'file', disabled: false, invited: false, shadowed: false },
+        { id, username: 'Ivan', source: 'store', disabled: false, invited: false, shadowed: true },
       ]);
       // By id the one in the store can still be dealt with.
       expect((await user(world, ['delete', id])).code).toBe(0);

@@ -10,7 +10,8 @@ import { createAccounts } from '../../../src/users/accounts.ts';
 import { createTrustedBrowsers } from '../../../src/users/trusted-browsers.ts';
 import { createPasswords } from '../../../src/users/passwords.ts';
 import { createPeople } from '../../../src/users/people.ts';
-import { createTrustLinks } from '../../../src/users/trust-links.ts';
+import { createMakePassword } from '../../../src/users/new-passwords.ts';
+import { createOneTimeLinks } from '../../../src/users/one-time-links.ts';
 import { createSignIn } from '../../../src/users/sign-in.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
@@ -129,9 +130,13 @@ async function assemble(config: Config, store: Store) {
     accounts,
     show: createShow({ config, accounts, pages, csrf }),
     audit: telemetry.audit,
-    trust: {
-      links: createTrustLinks({ records, states, hash, random: randomBytes, now }),
+    link: {
+      config,
+      links: createOneTimeLinks({ records, states, hash, random: randomBytes, now }),
       accounts,
+      people,
+      makePassword: createMakePassword(),
+      now,
       trustedBrowsers,
       pages,
     },

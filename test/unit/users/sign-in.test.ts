@@ -20,7 +20,11 @@ import { type Store, StoreUnavailable } from '../../../src/store/store.ts';
 const PASSWORD = 'river otter jazz 47';
 const FILE_PASSWORD = 'quiet lantern moss 12';
 const DEAR = { memoryCost: 32_768, timeCost: 3, parallelism: 1 } as const;
-const IDS = { file: 'usr_file00000000000000001', store: 'usr_store0000000000000001' };
+const IDS = {
+  file: 'usr_file00000000000000001',
+  store: 'usr_store0000000000000001',
+  invited: 'usr_invited00000000000001',
+};
 const POLICY = costOf();
 const COUNTED: CountAttempt = () =>
   Promise.resolve({ failures: 0, succeed: () => Promise.resolve(), takeBack: () => undefined });
@@ -37,7 +41,9 @@ beforeAll(async () => {
     groups: [],
     claims: {},
   };
-  await createPeople(store.documents).add(stored);
+  const people = createPeople(store.documents);
+  await people.add(stored);
+  await people.add({ ...stored, id: IDS.invited, username: 'invited', passwordHash: undefined });
 });
 afterAll(async () => {
   await store.close();
@@ -101,12 +107,13 @@ describe('LG-19: what an attempt verifies', () => {
     expect(new Set(costs)).toEqual(new Set([costOf(await hash('x', DEAR)), POLICY]));
     expect((await attempt('filed', password)).costs).toEqual(costs);
     expect((await attempt('stored', password)).costs).toEqual(costs);
+    expect((await attempt('invited', password)).costs).toEqual(costs);
   });
 
   it('is one hash when they are the same, and when the file has nobody', async () => {
     for (const ofFile of [[], [await hashPassword(FILE_PASSWORD)]]) {
       const attempt = setUp({ ofFile });
-      for (const username of ['filed', 'stored', 'nobody']) {
+      for (const username of ['filed', 'stored', 'invited', 'nobody']) {
         expect((await attempt(username, 'wrong password 1')).costs, username).toEqual([POLICY]);
       }
     }

@@ -1,0 +1,163 @@
+// `postern user invite`, `user reset` and `user enable`: what an operator does for a person who can't sign in. Each prints a
+// one-time link, `enable` on request.
+import { type Command, InvalidArgumentError } from 'commander';
+import { DAY, formatDuration, MINUTE, parseDuration } from '../config/duration.ts';
+import { labelFault } from '../config/text.ts';
+import { type LinkPurpose, oneTimeLinkUrl } from '../users/one-time-links.ts';
+import { addVerb, checked, type VerbOptions } from './configuration.ts';
+import { CommandError, printDone } from './io.ts';
+import { addGrantedOptions, checkGranted, type GrantedOptions } from './user-access.ts';
+import {
+  findInFile,
+  findPerson,
+  findStoredPerson,
+  isTaken,
+  newPersonId,
+  type PersonVerb,
+  type SourcedPerson,
+  type UserContext,
+} from './user-people.ts';
+
+const SHORTEST = 5 * MINUTE;
+const LONGEST = 30 * DAY;
+
+type LinkOptions = VerbOptions & { readonly expires?: number };
+type InviteOptions = LinkOptions & GrantedOptions;
+type EnableOptions = LinkOptions & { readonly link?: boolean };
+
+/** Adds the verbs to `user`; `run` looks up the store for them. */
+export function registerUserLinks(
+  user: Command,
+  run: <Options extends VerbOptions>(
+    verb: PersonVerb<Options>,
+  ) => (username: string, options: Options) => Promise<void>,
+): void {
+  const invited = addVerb(user, 'invite', 'add a person who chooses a password, and print a link for that');
+  invited.argument('<username>', 'what the person types to sign in', checked(labelFault));
+  addExpires(addGrantedOptions(invited)).action(run(invite));
+  addExpires(
+    addVerb(user, 'reset', 'print a link by which a person of the store chooses a new password').argument(
+      '<username>',
+    ),
+  ).action(run(reset));
+  addExpires(
+    addVerb(user, 'enable', 'let a person sign in again, and forget failed sign-ins')
+      .argument('<username>')
+      .option('--link', 'print a link, too, that makes the browser which follows it a trusted one'),
+  ).action(run(enable));
+}
+
+function addExpires(verb: Command): Command {
+  return verb.option(
+    '--expires <duration>',
+    'how long the link works, such as 1h or 7d; 24h without it',
+    parseExpires,
+  );
+}
+
+function parseExpires(text: string): number {
+  const seconds = parseDuration(text);
+  if (seconds !== undefined && seconds >= SHORTEST && seconds <= LONGEST) return seconds;
+  throw new InvalidArgumentError(
+    `it must be a duration from ${formatDuration(SHORTEST)} to ${formatDuration(LONGEST)}`,
+  );
+}
+
+const invite: PersonVerb<InviteOptions> = async (context, typed, { options, io }) => {
+  const made = await newLink(context, options);
+  const before = await findInvited(context, typed, options);
+  const person = before ?? (await addPerson(context, typed, options));
+  const { id, username } = person;
+  const link = await made('invite', person);
+  const text = `${username} ${before ? 'is invited' : 'is added and invited'}: ${id}`;
+  const value = { id, username, source: 'store', invited: true, ...link };
+  printDone(io, options, { value, text: `${text}\n${toText(link)}` });
+};
+
+/** Who was invited before and has no password yet. Throws CommandError for everybody else that there is. */
+async function findInvited(
+  context: UserContext,
+  typed: string,
+  { claim, group }: GrantedOptions,
+): Promise<SourcedPerson | undefined> {
+  const { config, people } = context;
+  const isThere =
+    findInFile(config, typed) !== undefined ||
+    ((await people.findByUsername(typed)) ?? (await people.findById(typed))) !== undefined;
+  if (!isThere) return undefined;
+  const person = await findStoredPerson(context, typed);
+  if (person.passwordHash !== undefined) {
+    throw new CommandError(`${person.username} has a password already: postern user reset`);
+  }
+  if (group.length > 0 || Object.keys(claim).length > 0) {
+    throw new CommandError(
+      `${person.username} is there already: change groups and claims with postern user set`,
+    );
+  }
+  return person;
+}
+
+async function addPerson(
+  context: UserContext,
+  username: string,
+  options: GrantedOptions,
+): Promise<SourcedPerson> {
+  const { claims, groups } = checkGranted(context.config, options);
+  const person = { id: newPersonId(), username, passwordHash: undefined, groups, claims };
+  if (!(await context.people.add(person))) throw isTaken(username);
+  await context.changed('add', person.id);
+  return { ...person, disabled: false, source: 'store', validAfter: 0 };
+}
+
+const reset: PersonVerb<LinkOptions> = async (context, typed, { options, io }) => {
+  const person = await findStoredPerson(context, typed);
+  const { id, username } = person;
+  if (person.passwordHash === undefined) {
+    throw new CommandError(`${username} has no password yet: postern user invite`);
+  }
+  const link = await (await newLink(context, options))('reset', person);
+  printDone(io, options, { value: { id, username, ...link }, text: toText(link) });
+};
+
+const enable: PersonVerb<EnableOptions> = async (context, username, { options, io }) => {
+  const person = await findPerson(context, username);
+  if (person.disabled) {
+    throw new CommandError(
+      `${person.username} is disabled in ${context.config.usersFrom ?? 'a file'}: change that file`,
+    );
+  }
+  if (options.expires !== undefined && options.link !== true) {
+    throw new CommandError('--expires is about the link: add --link');
+  }
+  const made = options.link === true ? await newLink(context, options) : undefined;
+  await context.states.update(person.id, { disabled: false, attemptsSince: Date.now() });
+  await context.changed('enable', person.id);
+  const link = await made?.('trust', person);
+  const { id, username: name } = person;
+  const value = { id, username: name, disabled: false, ...link };
+  const text = `${name} is enabled`;
+  printDone(io, options, { value, text: link ? `${text}. For one browser:\n${toText(link)}` : text });
+};
+
+type Printed = { readonly link: string; readonly expires_at: string };
+const toText = ({ link, expires_at: end }: Printed) => `${link}\nIt works once, until ${end}.`;
+
+/** Throws CommandError where no link can be made, before anything else is done. */
+async function newLink(context: UserContext, { expires = DAY }: LinkOptions) {
+  const links = await context.links();
+
+  return async function make(
+    purpose: LinkPurpose,
+    { id, username, validAfter }: SourcedPerson,
+  ): Promise<Printed> {
+    const state = await context.states.get(id);
+    if (state.disabled) {
+      throw new CommandError(`${username} is disabled, and no link works: postern user enable`);
+    }
+    const ends = { passwordSince: validAfter, stateSince: state.validAfter };
+    const token = await links.create({ purpose, accountId: id, ...ends }, expires);
+    await context.changed(purpose === 'trust' ? 'link' : purpose, id);
+    const end = new Date(context.now() + expires * 1000).toISOString();
+    return { link: oneTimeLinkUrl(context.config.issuer, token), expires_at: end };
+  };
+}

@@ -1,0 +1,74 @@
+// Links that an operator hands out: each is for one person and one purpose, and works once. The newest of a purpose is the
+// only one, and whatever ends everything of the person (a new password, disabling) ends their links.
+import type { KeyedHash } from '../store/keyed-hash.ts';
+import type { Clock, RecordStore } from '../store/store.ts';
+import type { AccountStates } from './account-state.ts';
+
+const KIND = 'OneTimeLink';
+
+/** trust: this browser becomes a trusted one. invite: the first password. reset: another password. */
+export const LINK_PURPOSES = ['trust', 'invite', 'reset'] as const;
+export type LinkPurpose = (typeof LINK_PURPOSES)[number];
+
+/** The page that the link leads to. */
+export const oneTimeLinkUrl = (issuer: string, token: string) => `${issuer}/interaction/link/${token}`;
+
+export type OneTimeLink = {
+  readonly purpose: LinkPurpose;
+  readonly accountId: string;
+  /** The `validAfter` of the person, 0 for one of the file, when the link was made. */
+  readonly passwordSince: number;
+  /** That of their state. */
+  readonly stateSince: number;
+};
+
+/** Every method throws StoreUnavailable. */
+export interface OneTimeLinks {
+  /** The token of a new link; an older one of the same purpose is gone. */
+  create(link: OneTimeLink, ttlSeconds: number): Promise<string>;
+  /** Undefined: made up, past its end, or there is a newer one. Uses nothing up. */
+  find(token: string): Promise<(OneTimeLink & { readonly isUsed: boolean }) | undefined>;
+  /** Uses the link up, and ends the failures in a row of unknown places. False: it was used up or has ended meanwhile. */
+  use(token: string, link: OneTimeLink): Promise<boolean>;
+}
+
+export type OneTimeLinksParts = {
+  readonly records: RecordStore;
+  readonly states: AccountStates;
+  readonly hash: KeyedHash;
+  readonly random: (bytes: number) => Buffer;
+  /** Of the store, as for all that ends failures. */
+  readonly now: Clock;
+};
+
+export function createOneTimeLinks({ records, states, hash, random, now }: OneTimeLinksParts): OneTimeLinks {
+  const keyOf = (token: string) => hash(`link:${token}`);
+  return {
+    async create(link, ttlSeconds) {
+      const alias = hash(`link of:${link.purpose}:${link.accountId}`);
+      const payload = JSON.stringify(link);
+      for (;;) {
+        const older = await records.findByAlias(KIND, alias);
+        if (older !== undefined) await records.destroy(KIND, older.key);
+        const token = random(32).toString('base64url');
+        // It is handed out: where failovers are to be expected, a replica has it first.
+        const life = { ttlSeconds, isAwaited: true };
+        const result = await records.save({ kind: KIND, key: keyOf(token), payload, alias, ...life });
+        // Else another one was made at the same moment.
+        if (result === 'saved') return token;
+      }
+    },
+    async find(token) {
+      const record = await records.find(KIND, keyOf(token));
+      if (record === undefined) return undefined;
+      return { ...(JSON.parse(record.payload) as OneTimeLink), isUsed: record.consumedAt !== undefined };
+    },
+    async use(token, { accountId, stateSince }) {
+      const { validAfter } = await states.get(accountId);
+      if (validAfter !== stateSince) return false;
+      if ((await records.consume(KIND, keyOf(token))) !== 'consumed') return false;
+      await states.update(accountId, { attemptsSince: now() });
+      return true;
+    },
+  };
+}

@@ -1,0 +1,35 @@
+// The page of a one-time link in each of its states; samples.ts has the other pages.
+import type { PageModels } from './models.ts';
+
+type LinkState = { readonly title: string; readonly name: 'link'; readonly model: PageModels['link'] };
+
+const PASSWORD_LINK = {
+  outcome: 'password',
+  purpose: 'invite',
+  action: 'https://id.example/interaction/link/abc',
+  csrf: 'csrf-token',
+  username: 'alice',
+  minLength: 15,
+} as const;
+
+export const LINK_STATES: readonly LinkState[] = [
+  {
+    title: 'link',
+    name: 'link',
+    model: { outcome: 'ask', action: 'https://id.example/interaction/link/abc', csrf: 'csrf-token' },
+  },
+  { title: 'link invite', name: 'link', model: PASSWORD_LINK },
+  { title: 'link reset', name: 'link', model: { ...PASSWORD_LINK, purpose: 'reset' } },
+  ...(['too_short', 'too_long', 'guessable', 'different'] as const).map((code) => ({
+    title: `link ${code}`,
+    name: 'link' as const,
+    model: { ...PASSWORD_LINK, error: code },
+  })),
+  { title: 'link with long words', name: 'link', model: { ...PASSWORD_LINK, username: 'a'.repeat(64) } },
+  ...(['trust', 'invite', 'reset'] as const).map((purpose) => ({
+    title: `link done ${purpose}`,
+    name: 'link' as const,
+    model: { outcome: 'done' as const, purpose },
+  })),
+  { title: 'link expired', name: 'link', model: { outcome: 'expired' } },
+];

@@ -1,0 +1,333 @@
+// One-time links that an operator hands out: a first password, a new one, a trusted browser. Each is for one purpose, works once,
+// and signs nobody in.
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Browser, formOf, type Page } from '../world/browser.ts';
+import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
+import { eachStore } from '../world/each-store.ts';
+import * as flows from '../world/flows.ts';
+import { runCli } from '../world/process.ts';
+import { postern, useEnvironment } from '../world/terminal.ts';
+import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
+import { GENEROUS, type World, WORLD_ENV } from '../world/world.ts';
+import { NEVER } from '../attack/attacker.ts';
+import { begin, newBrowser, silently, titleOf } from '../world/person.ts';
+
+const PASSWORD = 'river otter jazz 47';
+const OTHER = 'quiet lantern moss 12';
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+
+useEnvironment(() => WORLD_ENV);
+
+type Run = typeof postern | typeof runCli;
+
+async function user(
+  world: Pick<World, 'configFile'>,
+  args: readonly string[],
+  input = '',
+  run: Run = postern,
+) {
+  const { code, stdout, stderr } = await run(
+    ['user', ...args, '--config', world.configFile, '--json'],
+    input,
+  );
+  return { code, stderr, result: (stdout === '' ? {} : JSON.parse(stdout)) as Record<string, unknown> };
+}
+
+async function linkOf(world: Pick<World, 'configFile'>, args: readonly string[], run?: Run): Promise<string> {
+  const { code, stderr, result } = await user(world, args, '', run);
+  expect([code, stderr]).toEqual([0, '']);
+  return String(result['link']);
+}
+
+const tokenOf = (link: string) => link.slice(-43);
+const chosen = (password = PASSWORD) => ({ password, again: password });
+
+/** Opens a link and sends its form. */
+async function follow(
+  world: World,
+  link: string,
+  fields = chosen(),
+  browser = newBrowser(world),
+): Promise<Page> {
+  return browser.submit(await browser.open(link), tokenOf(link), fields);
+}
+
+async function tryPassword(world: World, username: string, password: string): Promise<Page> {
+  const { browser, page } = await begin(world, { scope: 'openid' });
+  return browser.submit(page, '/login', { username, password });
+}
+
+const isIn = (page: Page) => page.status === 200 && titleOf(page).includes('wants access to your account');
+const isTrusted = ({ cookies }: Browser) => cookies.some(({ name }) => name === 'postern_device');
+/** Without what names the address that was asked for. */
+const wordsOf = ({ text }: Page, link: string) => text.replaceAll(tokenOf(link), '').replaceAll(/\s+/g, ' ');
+
+describe.each(['lmdb', 'redis'] as const)('one-time links, two processes on %s', (store) => {
+  let two: TwoProcesses;
+  let world: World;
+  let other: World;
+  beforeAll(async () => {
+    two = await startTwoProcesses(store);
+    [world, other] = two.nodes;
+  });
+  afterAll(() => two.stop());
+
+  /** The same page as for a link that was made up, on both nodes. */
+  async function expectDead(link: string): Promise<void> {
+    const madeUp = `${world.issuer}/interaction/link/${'A'.repeat(43)}`;
+    for (const node of two.nodes) {
+      const [page, strange] = await Promise.all([link, madeUp].map((one) => newBrowser(node).open(one)));
+      expect([page?.status, strange?.status]).toEqual([410, 410]);
+      expect(wordsOf(page as Page, link)).toBe(wordsOf(strange as Page, madeUp));
+    }
+  }
+
+  it('MF-41: opened by scanners as often as they like, an invitation sets one password, once', async () => {
+    const done = await user(world, ['invite', 'Carol', '--claim', 'email=carol@example.com', '--group', 'x']);
+    expect([done.code, done.stderr]).toEqual([1, expect.stringContaining('the file defines no such group')]);
+    const link = await linkOf(world, ['invite', 'Carol', '--claim', 'email=carol@example.com']);
+    expect(link).toMatch(/\/interaction\/link\/[\w-]{43}$/);
+    // Nobody can sign in as somebody without a password, and the page doesn't say why.
+    const [invited, nobody] = [
+      await tryPassword(world, 'carol', PASSWORD),
+      await tryPassword(world, 'carla', PASSWORD),
+    ];
+    expect([invited.status, nobody.status]).toEqual([401, 401]);
+    expect(titleOf(invited)).toBe(titleOf(nobody));
+
+    for (const node of two.nodes) {
+      for (let count = 0; count < 10; count += 1) {
+        for (const method of ['GET', 'HEAD']) {
+          const page = await newBrowser(node).request(link, { method });
+          expect([page.status, page.headers.getSetCookie()]).toEqual([200, []]);
+          expect(page.headers.get('cache-control')).toBe('no-store');
+          expect(page.text.includes('name="password"')).toBe(method === 'GET');
+        }
+      }
+    }
+
+    const browsers = Array.from({ length: 4 }, (_none, index) => newBrowser(index % 2 === 0 ? world : other));
+    const pages = await Promise.all(browsers.map((browser) => browser.open(link)));
+    const answers = await Promise.all(
+      browsers.map((browser, index) => browser.submit(pages[index] as Page, tokenOf(link), chosen())),
+    );
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 410, 410, 410]);
+    expect(browsers.filter(isTrusted)).toHaveLength(1);
+    const [winner] = browsers.filter(isTrusted);
+    expect(await silently(world, winner as Browser)).toBe('login_required');
+    await expectDead(link);
+    for (const node of two.nodes) expect(isIn(await tryPassword(node, 'carol', PASSWORD))).toBe(true);
+    expect((await user(world, ['show', 'carol'])).result).toMatchObject({ invited: false, source: 'store' });
+  });
+
+  it('MF-45: only the newest of a purpose works, and none after a new password, disabling or deleting', async () => {
+    const first = await linkOf(world, ['invite', 'dora']);
+    const listed = (await user(world, ['list'])).result as unknown as readonly Record<string, unknown>[];
+    expect(listed.filter(({ invited }) => invited).map(({ username }) => username)).toEqual(['dora']);
+    const second = await linkOf(world, ['invite', 'dora']);
+    const trusted = await linkOf(world, ['enable', 'dora', '--link']);
+    await expectDead(first);
+    expect((await newBrowser(other).open(second)).status).toBe(200);
+    await user(world, ['password', 'dora'], PASSWORD);
+    await expectDead(second);
+    await expectDead(trusted);
+
+    const disabled = await linkOf(world, ['reset', 'dora']);
+    await user(world, ['disable', 'dora']);
+    await expectDead(disabled);
+    await user(world, ['enable', 'dora']);
+    await expectDead(disabled);
+    const deleted = await linkOf(world, ['reset', 'dora']);
+    expect((await newBrowser(world).open(deleted)).status).toBe(200);
+    await user(world, ['delete', 'dora']);
+    await expectDead(deleted);
+  });
+
+  it('a form that was open is refused, too, when a newer link was printed or the password was changed meanwhile', async () => {
+    await user(world, ['add', 'emil'], PASSWORD);
+    const changes = [
+      () => user(world, ['reset', 'emil']),
+      () => user(world, ['password', 'emil'], PASSWORD),
+      () => user(world, ['disable', 'emil']),
+    ];
+    for (const change of changes) {
+      const link = await linkOf(world, ['reset', 'emil']);
+      const browser = newBrowser(other);
+      const page = await browser.open(link);
+      expect((await change()).code).toBe(0);
+      expect((await browser.submit(page, tokenOf(link), chosen(OTHER))).status).toBe(410);
+    }
+    await user(world, ['enable', 'emil']);
+    expect((await tryPassword(world, 'emil', OTHER)).status).toBe(401);
+    expect(isIn(await tryPassword(world, 'emil', PASSWORD))).toBe(true);
+  });
+
+  it('a reset ends every session and token, makes no session, and the old password is nothing', async () => {
+    await user(world, ['add', 'frida'], PASSWORD);
+    const browser = newBrowser(world);
+    const { page } = await begin(world, {}, { browser });
+    await browser.submit(page, '/login', { username: 'frida', password: PASSWORD });
+    const { tokens } = await flows.signIn(world, { browser });
+    const link = await linkOf(world, ['reset', 'frida']);
+    // Until it is used, everything is as before.
+    expect(isIn(await tryPassword(world, 'frida', PASSWORD))).toBe(true);
+
+    const done = await follow(other, link, chosen(OTHER), browser);
+    expect([done.status, titleOf(done)]).toEqual([200, 'Your new password is set']);
+    for (const node of two.nodes) {
+      expect(await flows.introspect(node, tokens.access_token, 'web')).toEqual({ active: false });
+      expect((await flows.refresh(node, tokens.refresh_token)).status).toBe(400);
+      expect((await tryPassword(node, 'frida', PASSWORD)).status).toBe(401);
+      expect(isIn(await tryPassword(node, 'frida', OTHER))).toBe(true);
+    }
+    expect(await silently(world, browser)).toBe('login_required');
+  });
+
+  it('is for its purpose alone', async () => {
+    await user(world, ['add', 'gina'], PASSWORD);
+    const trust = await linkOf(world, ['enable', 'gina', '--link']);
+    expect(titleOf(await follow(world, trust, chosen(OTHER)))).toBe('This browser is now trusted');
+    expect((await tryPassword(world, 'gina', OTHER)).status).toBe(401);
+    expect(isIn(await tryPassword(world, 'gina', PASSWORD))).toBe(true);
+    // A second one of a purpose whose first was used.
+    const again = await linkOf(world, ['enable', 'gina', '--link']);
+    await expectDead(trust);
+    expect(titleOf(await follow(world, again))).toBe('This browser is now trusted');
+  });
+
+  it('is refused for people of the file, and where another verb is meant', async () => {
+    const refused = async (...args: string[]) => {
+      const { code, stderr } = await user(world, args);
+      expect(code).toBeGreaterThan(0);
+      return stderr;
+    };
+    const inFile = expect.stringMatching(/^alice is in .*users\.json: change that file instead\n$/);
+    expect(await refused('invite', 'Alice')).toEqual(inFile);
+    expect(await refused('reset', 'alice')).toEqual(inFile);
+    await linkOf(world, ['invite', 'hans', '--claim', 'name=Hans']);
+    expect(await refused('reset', 'hans')).toBe('hans has no password yet: postern user invite\n');
+    expect(await refused('invite', 'hans', '--claim', 'name=Hans')).toContain('postern user set');
+    await user(world, ['disable', 'hans']);
+    expect(await refused('invite', 'hans')).toContain('hans is disabled');
+    await user(world, ['enable', 'hans']);
+    await user(world, ['password', 'hans'], PASSWORD);
+    expect(await refused('invite', 'HANS')).toBe('hans has a password already: postern user reset\n');
+    expect(await refused('reset', 'nobody')).toContain('there is no person');
+    expect(await refused('enable', 'hans', '--expires', '1h')).toContain('add --link');
+    for (const wrong of ['4m', '31d', '1w', '']) {
+      expect(await refused('reset', 'hans', '--expires', wrong)).toContain('from 5m to 30d');
+    }
+  });
+});
+
+eachStore(
+  'a one-time link',
+  (world) => {
+    standingClock();
+    const link = (...args: string[]) => linkOf(world(), args, runCli);
+    const used = () => world().recorded.audit('link_used');
+
+    it('takes a password by the rules, from its own page, and a refused one leaves it as it was', async () => {
+      const browser = newBrowser(world());
+      const reset = await link('invite', 'ida');
+      let page = await browser.open(reset);
+      expect(page.text).toContain('At least 15 characters');
+      const refused = [
+        [chosen('Zq7!'), 'too short'],
+        [chosen('a'.repeat(1025)), 'too long'],
+        [chosen('password12345678'), 'too easy to guess'],
+        [chosen('ida-ida-ida-ida-ida'), 'too easy to guess'],
+        [{ password: PASSWORD, again: OTHER }, 'aren’t the same'],
+      ] as const;
+      for (const [fields, words] of refused) {
+        page = await browser.submit(page, tokenOf(reset), fields);
+        expect([page.status, page.text]).toEqual([422, expect.stringContaining(words)]);
+        expect(page.text).not.toContain(fields.password);
+      }
+      const { action, fields } = formOf(page, tokenOf(reset));
+      const send = (body: Record<string, string>, headers: Record<string, string>) =>
+        browser.request(action, { method: 'POST', headers, body: new URLSearchParams(body).toString() });
+      const all = { ...fields, ...chosen() };
+      expect((await send(chosen(), FORM)).status).toBe(403);
+      expect((await send({ ...all, csrf: 'x' }, FORM)).status).toBe(403);
+      expect((await send(all, { ...FORM, origin: 'https://evil.example' })).status).toBe(403);
+      expect((await send(all, { ...FORM, 'sec-fetch-site': 'cross-site' })).status).toBe(403);
+      expect((await send(all, { 'content-type': 'text/plain' })).status).toBe(415);
+      expect((await tryPassword(world(), 'ida', PASSWORD)).status).toBe(401);
+      const { status, headers } = await send(all, FORM);
+      expect([status, headers.get('location')]).toEqual([303, `${world().issuer}/interaction/done/invite`]);
+      expect(isIn(await tryPassword(world(), 'ida', PASSWORD))).toBe(true);
+    });
+
+    it('MF-44: goes to no other site, into no line and not into the store', async () => {
+      await user(world(), ['add', 'lena'], PASSWORD, runCli);
+      const reset = await link('reset', 'lena');
+      const page = await newBrowser(world()).open(reset);
+      expect(page.headers.get('referrer-policy')).toBe('same-origin');
+      const { host } = new URL(world().issuer);
+      const loaded = [
+        ...page.text.matchAll(/<(?:link|script|img|source)\b[^>]*(?:href|src|srcset)="([^"]+)"/g),
+      ];
+      expect(loaded.map(([, url = '']) => new URL(url, reset).host)).toEqual(loaded.map(() => host));
+      expect(loaded).not.toEqual([]);
+      await follow(world(), reset, chosen(OTHER));
+      await newBrowser(world()).open(reset);
+      const lines = [...world().recorded.log, ...world().recorded.auditLines].join('');
+      expect(lines).not.toContain(tokenOf(reset));
+      const data = await readFile(path.join(world().folder, 'data', 'data.mdb'), 'latin1').catch(
+        () => undefined,
+      );
+      if (data !== undefined) {
+        expect(data).toContain('OneTimeLink');
+        expect(data).not.toContain(tokenOf(reset));
+      }
+      const { result } = await user(world(), ['show', 'lena'], '', runCli);
+      const of = { account_id: result['id'], address: expect.any(String) as string, action: 'reset' };
+      expect(used().slice(-2)).toMatchObject([
+        { ...of, outcome: 'success' },
+        { ...of, outcome: 'failure', reason: 'used' },
+      ]);
+    });
+
+    it('ends with its time, by the clock of the store, which the operator can choose', async () => {
+      const [usual, short, long] = [
+        await link('invite', 'mia'),
+        await link('invite', 'jana', '--expires', '1h'),
+        await link('invite', 'karl', '--expires', '7d'),
+      ];
+      const browser = newBrowser(world());
+      const open = await browser.open(short);
+      const statusOf = async (url: string) => (await newBrowser(world()).open(url)).status;
+      // The command line goes by the machine's own clock, which runs on meanwhile.
+      moveClock(HOUR - MINUTE);
+      expect(await Promise.all([usual, short, long].map(statusOf))).toEqual([200, 200, 200]);
+      moveClock(20 * MINUTE);
+      expect(await Promise.all([usual, short, long].map(statusOf))).toEqual([200, 410, 200]);
+      expect((await browser.submit(open, tokenOf(short), chosen())).status).toBe(410);
+      expect(used().at(-1)).toMatchObject({ outcome: 'failure', reason: 'unknown' });
+      moveClock(DAY);
+      expect(await Promise.all([usual, long].map(statusOf))).toEqual([410, 200]);
+      moveClock(5 * DAY);
+      expect((await follow(world(), long)).status).toBe(200);
+    });
+
+    it('is limited by address', async () => {
+      let status = 0;
+      for (let count = 0; count < 200 && status !== 429; count += 1) {
+        const url = `${world().issuer}/interaction/link/${'B'.repeat(43)}`;
+        const headers = { 'x-forwarded-for': '198.51.100.9' };
+        status = (await newBrowser(world()).request(url, { method: 'POST', headers })).status;
+      }
+      expect(status).toBe(429);
+    });
+  },
+  {
+    config: {
+      rate_limits: { ...GENEROUS.rate_limits, authorization: { address: '15/1m' } },
+      trusted_proxies: ['127.0.0.1'],
+    },
+    rotationTimer: NEVER,
+  },
+);
