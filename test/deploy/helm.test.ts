@@ -265,6 +265,16 @@ describe.skipIf(helm === undefined)('the Helm chart', () => {
     ]);
   });
 
+  it('lets requests out to the internet, and to no private address, where documents of clients are asked for', async () => {
+    const egress = async (...more: readonly string[]) =>
+      JSON.stringify(only(await render('embedded', ...more), 'NetworkPolicy').spec.egress);
+    expect(await egress()).not.toContain('443');
+    const documents = JSON.stringify({ hosts: ['claude.ai'], scope: 'openid' });
+    const out = await egress('--set-json', `config.client_documents=${documents}`);
+    expect(out).toContain('"ports":[{"port":443}]');
+    for (const network of ['10.0.0.0/8', '169.254.0.0/16']) expect(out).toContain(network);
+  });
+
   it('sends the paths of an issuer with a path to the service, and those that discovery needs', async () => {
     const rules = async (values: string) =>
       only(await render(values), 'Ingress').spec.rules.map(({ host, http }) => [
