@@ -152,6 +152,28 @@ describe.skipIf(fault !== undefined)(title, { retry: 2 }, () => {
       expect([status, location, seen]).toEqual([400, '', NOTHING]);
     });
 
+    it.each([
+      'https://docs.example.evil.example/c',
+      'https://evildocs.example/c',
+      'https://sub.docs.example/c',
+      'https://docs.example./c',
+      'https://docs.example:8443/c',
+      'https://docs.example:80/c',
+      'https://docs.example:443/c',
+      'https://docs.example@10.0.0.5/c',
+      'https://10.0.0.5\\@docs.example/c',
+      'https://DOCS.example/c',
+      'https://docs.example',
+      'https://docs.example/a/%2e%2e/c',
+      'https://docs.example/c#x',
+      'https://docs.example/c\t',
+      'http://docs.example/c',
+      '//docs.example/c',
+    ])('MC-07, MC-09: are not sent for %j', async (clientId) => {
+      const { status, location, seen } = await inside.visit(clientId);
+      expect([status, location, seen]).toEqual([400, '', NOTHING]);
+    });
+
     it.each<[string, Answers]>([
       ['10.0.0.5', [['10.0.0.5']]],
       ['a public and a private address', [[PUBLIC, '10.0.0.5']]],
