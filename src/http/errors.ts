@@ -56,10 +56,12 @@ export function answerErrors(
       await next();
     } catch (error) {
       const answer = toAnswer(error, ctx);
-      // A stranger can name a document whose host is away; its fetch has a line of its own.
-      if (answer.status >= 500 && !(error instanceof DocumentUnavailable)) {
+      if (answer.status >= 500) {
         const route = routeName({ path: ctx.path, status: answer.status });
-        log.error({ requestId: ctx.state['requestId'], route, err: error }, 'request failed');
+        const failure = { requestId: ctx.state['requestId'], route, err: error };
+        // Anybody can name a document whose host is away.
+        if (error instanceof DocumentUnavailable) log.info(failure, 'request failed');
+        else log.error(failure, 'request failed');
       }
       send(ctx, answer);
     }

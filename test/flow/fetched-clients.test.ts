@@ -405,7 +405,11 @@ describe('how long a document is believed', () => {
       const url = published();
       if (answer === undefined) host.fail(url);
       else host.answer(url, answer);
-      expect(await errorPage(world(), url)).toEqual(AWAY);
+      // The reference of the page leads to the reason.
+      const [reference = 'none'] =
+        /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/.exec((await open(world(), url)).text) ?? [];
+      const line = world().recorded.log.find((one) => one.includes(reference));
+      expect(JSON.parse(line ?? '{}')).toMatchObject({ level: 30, msg: 'request failed' });
       expect(await errorPage(world(), url)).toEqual(AWAY);
       expect(host.timesAsked(url)).toBe(1);
       host.publish(url);
