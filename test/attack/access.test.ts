@@ -29,10 +29,10 @@ const OWN = { client_id: 'first-party', redirect_uri: 'https://own.example/cb' }
 const STAFF = { access: { groups: ['staff'] } };
 const APIS = 'reports.read reports.write other.read other.write';
 
-const CLIENTS = worldClients().map((client) => {
-  if (client.client_id === 'web') return { ...client, scope: `openid email profile offline_access ${APIS}` };
-  if (client.client_id === 'web2') return { ...client, client_name: 'Wiki', ...STAFF };
-  return client.client_id === 'first-party' ? { ...client, ...STAFF } : client;
+const CLIENTS = worldClients({
+  web: { scope: `openid email profile offline_access ${APIS}` },
+  web2: { client_name: 'Wiki', ...STAFF },
+  'first-party': STAFF,
 });
 
 const CONFIG = {

@@ -215,6 +215,7 @@ const EVIL = [
   'null',
   'https://tools.example.evil.example',
   'https://eviltools.example',
+  'https://tools.example https://evil.example',
   'http://tools.example',
   'https://tools.example:444',
   'https://tools.example:443',
@@ -277,6 +278,7 @@ describe('origins', () => {
         ]) {
           const answer = await ask(path, methodOf(path), headers);
           expect(corsHeadersOf(answer), `${path} ${origin} ${answer.status}`).toEqual([]);
+          expect(answer.headers.get('vary'), path).toMatch(/\bOrigin\b/i);
         }
       }
     }

@@ -76,6 +76,8 @@ describe('nobody is signed out without being asked', () => {
     ]) {
       const page = await browser.open(logoutUrl(parameters));
       expect(isQuestion(page), JSON.stringify(parameters)).toBe(true);
+      expect(page.headers.get('x-frame-options')).toBe('DENY');
+      expect(page.headers.get('cache-control')).toBe('no-store');
       expect(await isSignedIn(browser), JSON.stringify(parameters)).toBe(true);
     }
   });
@@ -92,13 +94,6 @@ describe('nobody is signed out without being asked', () => {
     }
     const bare = await post(world, '/oauth/logout/confirm', { logout: 'yes', xsrf: foreign });
     expect([bare.status, bare.headers.get('location')]).toEqual([400, null]);
-  });
-
-  it('LO-02: "stay signed in" keeps the session', async () => {
-    const { browser } = await signedIn();
-    const page = await browser.open(logoutUrl({}));
-    await browser.submit(page, '/logout/confirm', {});
-    expect(await isSignedIn(browser)).toBe(true);
   });
 
   it('LO-02: a confirmation is good once', async () => {
@@ -125,17 +120,9 @@ describe('nobody is signed out without being asked', () => {
 });
 
 describe('where a browser is sent', () => {
-  it('LO-03: with a hint, a registered URI and a state, back to the app with that state', async () => {
-    const { browser, idToken } = await signedIn();
-    const parameters = { id_token_hint: idToken, post_logout_redirect_uri: OUT, state: 'a b&c=d' };
-    const done = await confirm(browser, await browser.open(logoutUrl(parameters)));
-    const { origin, pathname, searchParams } = new URL(done.url);
-    expect([`${origin}${pathname}`, [...searchParams]]).toEqual([OUT, [['state', 'a b&c=d']]]);
-    expect(await isSignedIn(browser)).toBe(false);
-  });
-
   it.each([
     'https://evil.example/out',
+    'https://evil.example/',
     'https://app.example/out/',
     'https://app.example/out?x=1',
     'https://app.example/OUT',
@@ -151,6 +138,7 @@ describe('where a browser is sent', () => {
     for (const identity of [{ id_token_hint: idToken }, { client_id: 'web' }] as const) {
       const page = await browser.open(logoutUrl({ ...identity, post_logout_redirect_uri: uri }));
       expect([page.status, page.headers.get('location')]).toEqual([400, null]);
+      expect(page.text).toContain('invalid_request');
       expect(page.text).not.toContain('evil.example');
     }
     expect(await isSignedIn(browser)).toBe(true);

@@ -5,7 +5,12 @@ import { decodeJwt } from 'jose';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
 import { authorize, exchange, signIn } from '../world/app.ts';
-import { AUTHORIZATION_REQUEST, authorizationUrl, VERIFIER } from '../world/authorization-request.ts';
+import {
+  AUTHORIZATION_REQUEST,
+  authorizationUrl,
+  DEFAULT_SCOPE,
+  VERIFIER,
+} from '../world/authorization-request.ts';
 import type { Browser } from '../world/browser.ts';
 import { authorizationError, finishPages, newBrowser, redirectOf } from '../world/person.ts';
 import { introspect } from '../world/presented-tokens.ts';
@@ -255,9 +260,7 @@ eachStore(
 );
 
 const OTHERS = 'openid offline_access reports.read other.read';
-const withOther = worldClients().map((client) =>
-  client.client_id === 'web' ? { ...client, scope: `${client.scope} other.read` } : client,
-);
+const withOther = worldClients({ web: { scope: `${DEFAULT_SCOPE} other.read` } });
 
 eachStore(
   'a resource',

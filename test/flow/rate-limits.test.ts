@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { hashPassword } from '../../src/users/passwords.ts';
-import { type RedisServer, startRedis } from '../world/servers.ts';
 import { authorize, machineToken, signIn } from '../world/app.ts';
 import { authorizationPath, VERIFIER } from '../world/authorization-request.ts';
 import { newBrowser } from '../world/person.ts';
 import { introspect } from '../world/presented-tokens.ts';
 import { type Answer, get, post } from '../world/requests.ts';
 import { basic, redeem } from '../world/token-endpoint.ts';
-import { API, CALLBACK, OTHER_API, SECRETS, startWorld, type World, worldClients } from '../world/world.ts';
+import { API, CALLBACK, OTHER_API, SECRETS, type World, worldClients } from '../world/world.ts';
 import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 
@@ -192,9 +191,7 @@ describe('Spec §8 limits by client', () => {
     config: {
       ...behindProxy,
       rate_limits: { token: { client: TWO }, introspection: { client: TWO }, revocation: { client: TWO } },
-      clients: worldClients().map((client) =>
-        client.client_id === 'rs1' ? { ...client, rate_limits: { token: '4/1m' } } : client,
-      ),
+      clients: worldClients({ rs1: { rate_limits: { token: '4/1m' } } }),
     },
   });
   let host = 0;
@@ -442,7 +439,7 @@ describe('failed client authentication', () => {
   ] as const;
 
   it.each(cases)(
-    'is counted at %s by client and address, before the secret is looked at',
+    'TK-13: is counted at %s by client and address, before the secret is looked at',
     async (path, form) => {
       const send = async (address: string, secret: string) =>
         post(world(), path, form, { ...from(address), authorization: basic('svc', secret) });
@@ -462,13 +459,6 @@ describe('failed client authentication', () => {
     expectLimited(await send('svc', SECRETS.svc));
     expect((await send('svc', SECRETS.svc, '203.0.113.10')).status).toBe(200);
   });
-
-  it('is not counted where it succeeds', async () => {
-    const headers = { ...from('203.0.113.20'), authorization: basic('svc') };
-    for (let count = 0; count < 10; count += 1) {
-      expect((await post(world(), '/oauth/token', MACHINE, headers)).status).toBe(200);
-    }
-  });
 });
 
 describe('failed sign-ins', () => {
@@ -486,19 +476,6 @@ describe('failed sign-ins', () => {
     const { browser, page } = await begin();
     return browser.submit(page, '/login', { username, password }, from(address));
   };
-
-  it('are counted by account and address: 429 on the same page, and elsewhere the person signs in', async () => {
-    for (const name of ['alice', ' ALICE']) {
-      expect((await attempt(name, 'wrong', '192.0.2.1')).status).toBe(401);
-    }
-    const limited = await attempt('alice', 'alice-password-1', '192.0.2.1');
-    expect(limited.status).toBe(429);
-    expect(limited.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
-    expect(limited.text).toContain('Too many attempts.');
-    expect((await attempt('alice', 'alice-password-1', '192.0.2.2')).text).toContain(
-      'wants access to your account',
-    );
-  });
 
   it('are counted by address over all accounts, those that do not exist included', async () => {
     for (const name of ['a', 'b', 'c', 'd', 'e']) {
@@ -535,35 +512,5 @@ describe('rate_limits.dry_run', () => {
       .recorded.audit('limit_reached')
       .find(({ limit }) => limit === 'token.client');
     expect(recorded).toMatchObject({ client_id: 'svc', address: '127.0.0.1', times: 1 });
-  });
-});
-
-describe('limits over two services on one Redis', () => {
-  let redis: RedisServer;
-  let worlds: readonly World[] = [];
-  beforeAll(async () => {
-    redis = await startRedis();
-    const options = {
-      store: redis.url,
-      issuer: 'https://id.example',
-      config: { rate_limits: { token: { client: '10/1m' } } },
-    };
-    worlds = [await startWorld(options), await startWorld(options)];
-  });
-  afterAll(async () => {
-    await Promise.all(worlds.map((world) => world.stop()));
-    await redis.stop();
-  });
-
-  it('are one count', async () => {
-    const answers = await Promise.all(
-      Array.from({ length: 30 }, (_none, index) => {
-        const world = worlds[index % 2];
-        if (world === undefined) throw new Error('two worlds');
-        return post(world, '/oauth/token', MACHINE, { authorization: basic('svc') });
-      }),
-    );
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
-    expect(answers.filter(({ status }) => status === 429)).toHaveLength(20);
   });
 });

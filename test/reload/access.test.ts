@@ -18,9 +18,7 @@ const AT_ONCE = 8;
 const CONFIG = {
   workers: 2,
   groups: { staff: 'Employees' },
-  clients: worldClients().map((client) =>
-    client.client_id === 'web2' ? { ...client, access: { groups: ['staff'] } } : client,
-  ),
+  clients: worldClients({ web2: { access: { groups: ['staff'] } } }),
 };
 const SCOPE = 'openid offline_access';
 
