@@ -1,10 +1,12 @@
 // Documents that claim more than their app may have, over HTTP: what is refused, what has no effect, and what callers see of it.
 import { describe, expect, it } from 'vitest';
-import { Browser } from '../world/browser.ts';
+import { AUTHORIZATION_REQUEST, VERIFIER } from '../world/authorization-request.ts';
+import { finishPages, newBrowser } from '../world/person.ts';
+import { introspect } from '../world/presented-tokens.ts';
+import { get, post } from '../world/requests.ts';
+import { API } from '../world/world.ts';
 import { DocumentHost } from '../world/document-host.ts';
 import { useWorld } from '../world/each-store.ts';
-import { AUTHORIZATION_REQUEST, finishPages, get, introspect, post, VERIFIER } from '../world/flows.ts';
-import { API } from '../world/world.ts';
 
 const CALLBACK = 'https://docs.example/cb';
 const SCOPE = 'openid offline_access reports.read staff.read';
@@ -50,7 +52,7 @@ describe('a document that claims more than its app may have', () => {
 
   /** From an address of its own for each document. */
   async function open(clientId: string, parameters: Fields = {}) {
-    const browser = new Browser(world().issuer, world().base);
+    const browser = newBrowser(world());
     const headers = { 'x-forwarded-for': `198.51.${number}.7` };
     return { browser, page: await browser.open(authorizeUrl(clientId, parameters), { headers }) };
   }

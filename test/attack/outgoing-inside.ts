@@ -8,12 +8,14 @@ import { createServer } from 'node:net';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { createOutgoing, OutgoingRefused } from '../../src/outgoing/guard.ts';
-import { Browser } from '../world/browser.ts';
-import { AUTHORIZATION_REQUEST, finishPages, post, signIn, VERIFIER } from '../world/flows.ts';
-import { createTurns } from './attacker.ts';
+import { signIn } from '../world/app.ts';
+import { AUTHORIZATION_REQUEST, VERIFIER } from '../world/authorization-request.ts';
+import { finishPages, newBrowser } from '../world/person.ts';
+import { post } from '../world/requests.ts';
+import { createTurns } from '../world/turns.ts';
+import { type OpenWorld, startWorld, worldClients } from '../world/world.ts';
 import { serveCalls } from '../world/namespace.ts';
 import { type Answers, NameServer } from '../world/name-server.ts';
-import { type OpenWorld, startWorld, worldClients } from '../world/world.ts';
 
 /** Takes connections and says nothing, not even in TLS. */
 const SILENT = '93.184.216.35';
@@ -215,7 +217,7 @@ async function visit(clientId: string, address = '127.0.0.1'): Promise<Visit> {
 async function useClient(
   clientId: string,
 ): Promise<{ readonly refreshed: number; readonly refreshToken: string }> {
-  const browser = new Browser(world().issuer, world().base);
+  const browser = newBrowser(world());
   const url = new URL(authorizeUrl(clientId));
   url.searchParams.set('scope', 'openid offline_access');
   url.searchParams.set('prompt', 'consent');
