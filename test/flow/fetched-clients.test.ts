@@ -1,23 +1,16 @@
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { readSeenClients } from '../../src/client-documents/seen-clients.ts';
-import { Browser } from '../world/browser.ts';
-import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { DocumentHost } from '../world/document-host.ts';
-import { eachStore, useWorld } from '../world/each-store.ts';
-import {
-  AUTHORIZATION_REQUEST,
-  basic,
-  finishPages,
-  get,
-  introspect,
-  post,
-  userinfo,
-  VERIFIER,
-} from '../world/flows.ts';
+import { AUTHORIZATION_REQUEST, VERIFIER } from '../world/authorization-request.ts';
+import { finishPages, newBrowser } from '../world/person.ts';
+import { introspect, introspection, userinfo } from '../world/presented-tokens.ts';
+import { get, post } from '../world/requests.ts';
 import { hashOf } from '../world/stored.ts';
 import { createTurns } from '../world/turns.ts';
 import { API, type OpenWorld, OTHER_API, PASSWORDS, PEOPLE, worldClients } from '../world/world.ts';
+import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
+import { DocumentHost } from '../world/document-host.ts';
+import { eachStore, useWorld } from '../world/each-store.ts';
 
 const SCOPE = 'openid offline_access profile reports.read reports.write';
 const CONFIG = {
@@ -45,11 +38,11 @@ function authorizeUrl(world: OpenWorld, clientId: string, parameters: Fields = {
 }
 
 const open = (world: OpenWorld, clientId: string, parameters: Fields = {}) =>
-  new Browser(world.issuer, world.base).open(authorizeUrl(world, clientId, parameters));
+  newBrowser(world).open(authorizeUrl(world, clientId, parameters));
 
 /** The code of a sign-in as alice, who allows what is asked. */
 async function codeFor(world: OpenWorld, clientId: string, parameters: Fields = {}): Promise<string> {
-  const browser = new Browser(world.issuer, world.base);
+  const browser = newBrowser(world);
   const first = await browser.open(authorizeUrl(world, clientId, parameters));
   const page = await finishPages(browser, first, 'alice');
   return new URL(page.url).searchParams.get('code') ?? `no code: ${page.status} ${page.url} ${page.text}`;
@@ -93,7 +86,7 @@ eachStore(
   (world) => {
     it('MC-36: signs in without a scope and with a resource, and refreshes without openid', async () => {
       const client = published();
-      const browser = new Browser(world().issuer, world().base);
+      const browser = newBrowser(world());
       const first = await browser.open(authorizeUrl(world(), client));
       const consent = await browser.submit(first, '/login', { username: 'alice', password: PASSWORDS.alice });
       expect(consent.text).toContain('Keep this access when you’re not using the app');
@@ -129,7 +122,7 @@ eachStore(
       const client = published();
       const tokens = await tokensFor(world(), client);
       await freshProcess(world());
-      expect(await introspect(world(), tokens['access_token'] ?? '')).toMatchObject({
+      expect(await introspect(world(), tokens['access_token'])).toMatchObject({
         active: true,
         client_id: client,
       });
@@ -148,7 +141,7 @@ eachStore(
 
     it('goes through sign-in, consent, userinfo and sign-out, each on a process that never saw it', async () => {
       const client = published({ post_logout_redirect_uris: ['https://docs.example/out'] });
-      const browser = new Browser(world().issuer, world().base);
+      const browser = newBrowser(world());
       const url = authorizeUrl(world(), client, { scope: 'openid profile', resource: '' });
       let page = await browser.open(url);
       await freshProcess(world());
@@ -438,12 +431,7 @@ describe('how long a document is believed', () => {
       const late = await refresh(world(), url, String(body['refresh_token']));
       expect([late.status, late.headers.has('retry-after')]).toEqual([503, true]);
     }
-    const asked = await post(
-      world(),
-      '/oauth/introspect',
-      { token: living },
-      { authorization: basic('rs1') },
-    );
+    const asked = await introspection(world(), living);
     expect([asked.status, asked.headers.has('retry-after')]).toEqual([503, true]);
     host.publish(url);
     await pass(31);
@@ -458,13 +446,13 @@ describe('how long a document is believed', () => {
       host.answer(url, answer);
       await pass(5 * MINUTE + 1);
       await freshProcess(world());
-      expect(await introspect(world(), tokens['access_token'] ?? '')).toEqual({ active: false });
+      expect(await introspect(world(), tokens['access_token'])).toEqual({ active: false });
       expect((await refresh(world(), url, tokens['refresh_token'])).body['error']).toBe('invalid_client');
       expect(await errorPage(world(), url)).toEqual(REFUSED);
       // Gone for good, also where its host is away from then on.
       host.fail(url);
       await pass(MINUTE + 1);
-      expect(await introspect(world(), tokens['access_token'] ?? '')).toEqual({ active: false });
+      expect(await introspect(world(), tokens['access_token'])).toEqual({ active: false });
       const revoked = await post(world(), '/oauth/revoke', {
         client_id: url,
         token: tokens['refresh_token'] ?? '',
@@ -481,7 +469,7 @@ describe('how long a document is believed', () => {
   it('a code and an open sign-in are kept where the document can’t be had', async () => {
     await pass(2 * MINUTE);
     const url = published();
-    const browser = new Browser(world().issuer, world().base);
+    const browser = newBrowser(world());
     const page = await browser.open(authorizeUrl(world(), url));
     host.fail(url);
     await pass(5 * MINUTE + 1);
@@ -522,7 +510,7 @@ describe('how many documents are fetched', () => {
     const statuses: number[] = [];
     for (let one = 0; one < count; one += 1) {
       const url = authorizeUrl(world(), urlOf(one));
-      const browser = new Browser(world().issuer, world().base);
+      const browser = newBrowser(world());
       const page = await browser.open(url, { headers: { 'x-forwarded-for': addressOf(one) } });
       expect([page.status, page.headers.has('retry-after')]).toEqual([page.status, page.status !== 400]);
       statuses.push(page.status);

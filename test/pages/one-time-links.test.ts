@@ -3,16 +3,18 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { signIn } from '../world/app.ts';
 import { type Browser, formOf, type Page } from '../world/browser.ts';
+import { begin, newBrowser, silently, titleOf } from '../world/person.ts';
+import { introspect } from '../world/presented-tokens.ts';
+import { refresh } from '../world/token-endpoint.ts';
+import { NEVER } from '../world/turns.ts';
+import { GENEROUS, type World, WORLD_ENV } from '../world/world.ts';
 import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { eachStore } from '../world/each-store.ts';
-import * as flows from '../world/flows.ts';
 import { runCli } from '../world/process.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
-import { GENEROUS, type World, WORLD_ENV } from '../world/world.ts';
-import { NEVER } from '../attack/attacker.ts';
-import { begin, newBrowser, silently, titleOf } from '../world/person.ts';
 
 const PASSWORD = 'river otter jazz 47';
 const OTHER = 'quiet lantern moss 12';
@@ -169,7 +171,7 @@ describe.each(['lmdb', 'redis'] as const)('one-time links, two processes on %s',
     const browser = newBrowser(world);
     const { page } = await begin(world, {}, { browser });
     await browser.submit(page, '/login', { username: 'frida', password: PASSWORD });
-    const { tokens } = await flows.signIn(world, { browser });
+    const { tokens } = await signIn(world, { browser });
     const link = await linkOf(world, ['reset', 'frida']);
     // Until it is used, everything is as before.
     expect(isIn(await tryPassword(world, 'frida', PASSWORD))).toBe(true);
@@ -177,8 +179,8 @@ describe.each(['lmdb', 'redis'] as const)('one-time links, two processes on %s',
     const done = await follow(other, link, chosen(OTHER), browser);
     expect([done.status, titleOf(done)]).toEqual([200, 'Your new password is set']);
     for (const node of two.nodes) {
-      expect(await flows.introspect(node, tokens.access_token, 'web')).toEqual({ active: false });
-      expect((await flows.refresh(node, tokens.refresh_token)).status).toBe(400);
+      expect(await introspect(node, tokens.access_token, 'web')).toEqual({ active: false });
+      expect((await refresh(node, tokens.refresh_token)).status).toBe(400);
       expect((await tryPassword(node, 'frida', PASSWORD)).status).toBe(401);
       expect(isIn(await tryPassword(node, 'frida', OTHER))).toBe(true);
     }

@@ -1,2 +1,0 @@
-export * from '../world/wire.ts';
-export { sendBytes as exchange } from '../world/wire.ts';
