@@ -35,6 +35,7 @@ const LONGEST = [
   'flow/rate-limits',
   'flow/fetched-clients',
   'flow/plain-client-credentials',
+  'flow/plain-refresh',
   'edge/limits-over-processes',
   'pages/people',
   'docs/readme',

@@ -1,4 +1,4 @@
-// The requests that machines send all day, answered in front of Koa: discovery, JWKS, a machine token, introspection. It says yes
+// The requests that machines send all day, answered in front of Koa: discovery, JWKS, a machine token, a refresh, introspection. It says yes
 // to what is plain; any other request goes through the middleware as it came.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';

@@ -1,5 +1,11 @@
 // Every engine option, on one screen. What is off is off here; what a later feature turns on, it turns on here.
-import type { AccessToken, ClientCredentials, Configuration, KoaContextWithOIDC } from 'oidc-provider';
+import type {
+  AccessToken,
+  ClientCredentials,
+  Configuration,
+  KoaContextWithOIDC,
+  RefreshToken,
+} from 'oidc-provider';
 import type { Accounts } from '../users/accounts.ts';
 import type { Config } from '../config/config.ts';
 import { ENGINE_PATHS } from '../config/endpoints.ts';
@@ -123,7 +129,7 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
     loadExistingGrant: createLoadExistingGrant({ findClient, consents, offlineAccess, access }),
     extraTokenClaims: config.resources.some(({ accessTokenClaims }) => accessTokenClaims.length > 0)
       ? async (ctx, token) => ({
-          ...authenticationClaims(ctx),
+          ...authenticationClaims(ctx, token),
           ...(await claimsForApi(ctx, token, parts)),
         })
       : authenticationClaims,
@@ -224,9 +230,13 @@ async function claimsForApi(
   return claims.inAccessToken(audience, granted, all ?? {});
 }
 
-/** RFC 9068 §2.2.1: when and how the person signed in, where the code or the refresh token knows it. */
-function authenticationClaims(ctx: KoaContextWithOIDC): { auth_time?: number; acr?: string } {
-  const source = ctx.oidc?.entities.AuthorizationCode ?? ctx.oidc?.entities.RefreshToken;
+/** RFC 9068 §2.2.1: when and how the person signed in, where the code or the refresh token knows it; `source` is of fast/refresh.ts. */
+function authenticationClaims(
+  ctx: KoaContextWithOIDC | undefined,
+  token: object,
+): { auth_time?: number; acr?: string } {
+  const { AuthorizationCode: code, RefreshToken: refreshToken } = ctx?.oidc?.entities ?? {};
+  const source = code ?? refreshToken ?? (token as { readonly source?: RefreshToken }).source;
   return {
     ...(source?.authTime !== undefined && { auth_time: source.authTime }),
     ...(source?.acr !== undefined && { acr: source.acr }),

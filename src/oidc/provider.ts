@@ -44,6 +44,7 @@ import { createMachineTokenFinder } from './machine-tokens.ts';
 import { createPersonTokens } from './person-tokens.ts';
 import { fastClientCredentials, type FastClientCredentialsParts } from './fast/client-credentials.ts';
 import { fastIntrospection, type FastIntrospectionParts } from './fast/introspection.ts';
+import { fastRefresh, type FastRefreshParts } from './fast/refresh.ts';
 import { logEvents } from './event-log.ts';
 import { createFindDefault } from './policies/default-scopes.ts';
 import { createFindRefusal } from './policies/scopes.ts';
@@ -193,6 +194,7 @@ function policiesOfPeople(
 }
 
 type FastAnswersParts = Omit<FastClientCredentialsParts, 'findRefusal'> &
+  Omit<FastRefreshParts, 'findRefusal' | 'provider' | 'records'> &
   Omit<FastIntrospectionParts, 'withPersonToken'> &
   Pick<EngineParts, 'config' | 'adapter'>;
 
@@ -202,14 +204,23 @@ function createFastAnswers(
 ): ReadonlyMap<string, FastAnswer> {
   const withPersonToken = createPersonTokens(provider, adapter.records);
   const introspection = { ...parts, withPersonToken };
+  const findRefusal = createFindRefusal({ config, audiences: parts.audiences });
+  const { records } = adapter;
+  const refresh = fastRefresh({ ...parts, config, records, findRefusal, provider });
   if (!config.features.clientCredentials) {
     // Without the grant, the engine knows no machine token either.
     const ofPeople = { ...introspection, findMachineToken: async () => undefined };
-    return new Map([[ENDPOINTS.introspection, fastIntrospection(ofPeople)]]);
+    return new Map([
+      [ENDPOINTS.token, refresh],
+      [ENDPOINTS.introspection, fastIntrospection(ofPeople)],
+    ]);
   }
-  const findRefusal = createFindRefusal({ config, audiences: parts.audiences });
-  return new Map([
-    [ENDPOINTS.token, fastClientCredentials({ ...parts, findRefusal })],
+  const clientCredentials = fastClientCredentials({ ...parts, findRefusal });
+  return new Map<string, FastAnswer>([
+    [
+      ENDPOINTS.token,
+      async (request, state) => (await clientCredentials(request, state)) ?? refresh(request, state),
+    ],
     [ENDPOINTS.introspection, fastIntrospection(introspection)],
   ]);
 }

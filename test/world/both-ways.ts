@@ -58,7 +58,7 @@ const WAYS = { fast: ['X-Other', 'way=fast'], engine: ['Cookie', 'way=engine'] }
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
-type Answer = Pick<Seen, 'status' | 'headers' | 'text'>;
+type Answer = Pick<Seen, 'status' | 'headers' | 'text'> & { readonly body: string };
 
 async function send(
   world: OpenWorld,
@@ -83,6 +83,7 @@ async function send(
             `x-request-id: ${String(id?.length)}`,
           ].toSorted(),
           text: withoutIds(Buffer.concat(chunks).toString('latin1')),
+          body: Buffer.concat(chunks).toString('latin1'),
         });
       });
     });
@@ -97,6 +98,8 @@ async function send(
 /** One of the two services, and what it has told and counted so far. */
 class Side {
   readonly world: OpenWorld;
+  /** The last answer as it came. */
+  lastBody = '';
   readonly #way: keyof typeof WAYS;
   readonly #counted = new Map<string, string>();
   #told = [0, 0];
@@ -120,7 +123,8 @@ class Side {
   }
 
   async ask(request: WireRequest): Promise<Seen> {
-    const answer = await send(this.world, this.#way, request);
+    const { body, ...answer } = await send(this.world, this.#way, request);
+    this.lastBody = body;
     return { ...answer, ...this.#news() };
   }
 

@@ -1,0 +1,175 @@
+// The answer to a plain, correct refresh by a client with a secret. What is read and what is issued are the engine's own models; the steps
+// between are those of its refresh_token grant, whose answer is the reference: test/flow/plain-refresh.test.ts compares the two.
+import { errors } from 'oidc-provider';
+import type Provider from 'oidc-provider';
+import type { Client, Config } from '../../config/config.ts';
+import type { Audit } from '../../observability/audit.ts';
+import type { UnitOfWork } from '../../store/unit-of-work.ts';
+import type { Account, Accounts } from '../../users/accounts.ts';
+import { recordIssued } from '../audit-trail.ts';
+import type { Claims } from '../claims.ts';
+import type { SecretComparison } from '../client-authentication.ts';
+import type { FindClient } from '../clients.ts';
+import type { AccessPolicy, Decision } from '../policies/access.ts';
+import type { FindRefusal } from '../policies/scopes.ts';
+import { issuedWithGrant } from '../signed-in-at.ts';
+import { credentialsOf, type FastAnswer, peekForm } from './plain-request.ts';
+
+/** `scope` and `resource` are the engine's to judge. */
+const FIELDS = new Set(['grant_type', 'refresh_token', 'client_id', 'client_secret']);
+const GRANT_TYPE = 'refresh_token';
+
+type RefreshToken = InstanceType<Provider['RefreshToken']>;
+type PlainToken = RefreshToken & { grantId: string; gty: string; scope: string };
+type Grant = InstanceType<Provider['Grant']>;
+type EngineClient = InstanceType<Provider['Client']>;
+/** Everything that is checked, before anything is used up. */
+type Found = {
+  readonly old: PlainToken;
+  readonly grant: Grant;
+  readonly account: Account;
+  readonly client: EngineClient;
+  readonly settings: Client;
+};
+
+export type FastRefreshParts = {
+  readonly provider: Provider;
+  readonly config: Pick<Config, 'resources'>;
+  readonly records: Pick<UnitOfWork, 'run' | 'afterwards'>;
+  readonly findClient: FindClient;
+  readonly findLive: Accounts['findLive'];
+  readonly findRefusal: FindRefusal;
+  readonly secrets: SecretComparison;
+  readonly claims: Pick<Claims, 'forClient' | 'inIdToken'>;
+  readonly access: Pick<AccessPolicy, 'decide'> | undefined;
+  readonly audit: Audit;
+  readonly maySign: () => boolean;
+};
+
+export function fastRefresh(parts: FastRefreshParts): FastAnswer {
+  const { provider, config, records, findClient, secrets, audit, maySign } = parts;
+  // An API that is told claims of the person needs the engine's request.
+  const isPlainService = config.resources.every(({ accessTokenClaims }) => accessTokenClaims.length === 0);
+
+  async function issue(found: Found) {
+    const { old, grant, client } = found;
+    const { accountId, grantId, expiresWithSession, sessionUid, sid } = old;
+    await old.consume();
+    const ofBoth = {
+      client,
+      accountId,
+      grantId,
+      expiresWithSession,
+      sessionUid,
+      sid,
+      gty: withRefresh(old.gty),
+    };
+    const { acr, amr, authTime, claims, iiat, nonce, scope, rotations = 0 } = old;
+    const ofSignIn = { acr, amr, authTime, claims, iiat, nonce };
+    const next = new provider.RefreshToken({ ...ofBoth, ...ofSignIn, scope, rotations: rotations + 1 });
+    const refreshToken = await next.save();
+    const token = new provider.AccessToken(ofBoth);
+    token.claims = claims;
+    token.scope = grant.getOIDCScopeFiltered(next.scopes);
+    // For its claims, outside of a request of the engine's.
+    const jwt = await Object.assign(token, { source: next }).save();
+    return { refreshToken, token, jwt, idToken: await issueIdToken(parts, found, next) };
+  }
+
+  return async function answerRefresh(request, state) {
+    const form = isPlainService && maySign() ? peekForm(request, FIELDS) : undefined;
+    if (form?.['grant_type'] !== GRANT_TYPE) return undefined;
+    const credentials = credentialsOf(request, form);
+    const client = credentials && findClient(credentials.clientId);
+    if (credentials === undefined || client?.grantTypes.includes(GRANT_TYPE) !== true) return undefined;
+    const from = { endpoint: 'token', address: state.clientAddress } as const;
+    const count = secrets.comparePlain(from, client, credentials.secret);
+    if (count === undefined) return undefined;
+    let answer: object | undefined;
+    try {
+      await records.run(async () => {
+        // An outage is the engine's to answer.
+        const found = await find(parts, client, form['refresh_token']).catch(() => undefined);
+        if (found === undefined) return;
+        await count();
+        const { token, jwt, refreshToken, idToken } = await issue(found);
+        const { accountId, scope, jti: tokenId } = token;
+        const issued = { clientId: client.clientId, accountId, grantType: GRANT_TYPE, scope, tokenId };
+        records.afterwards(() => recordIssued(audit, state, issued));
+        answer = {
+          access_token: jwt,
+          expires_in: token.expiration,
+          id_token: idToken,
+          refresh_token: refreshToken,
+          scope,
+          token_type: token.tokenType,
+        };
+      });
+    } catch (error) {
+      // Another request used the token meanwhile, which ended its family: the engine says so.
+      if (error instanceof errors.InvalidGrant) return undefined;
+      throw error;
+    }
+    return answer;
+  };
+}
+
+/** Undefined where the engine has something to say, or anything is unusual. */
+async function find(
+  { provider, findLive, findRefusal, access }: FastRefreshParts,
+  settings: Client,
+  value: string | undefined,
+): Promise<Found | undefined> {
+  const { clientId } = settings;
+  const old = await provider.RefreshToken.find(value ?? '');
+  if (!isPlain(old) || old.clientId !== clientId) return undefined;
+  const grant = await provider.Grant.find(old.grantId);
+  if (grant?.clientId !== clientId || grant.accountId !== old.accountId) return undefined;
+  const account = await findLive(old.accountId, issuedWithGrant(grant, old));
+  const client = await provider.Client.find(clientId);
+  if (account === undefined || client === undefined) return undefined;
+  const refusal = findRefusal({ client: settings, scopes: [...old.scopes], isForPerson: true });
+  if (refusal !== undefined || !keepsItsScope(old, access?.decide(account, old))) return undefined;
+  return { old, grant, account, client, settings };
+}
+
+/** `decision`: undefined where the file has no rules of access. */
+function keepsItsScope({ scope }: PlainToken, decision: Decision | undefined): boolean {
+  return decision === undefined || ('left' in decision && decision.left.join(' ') === scope);
+}
+
+/** Unused, for no API in particular, and bound to nothing. */
+function isPlain(token: RefreshToken | undefined): token is PlainToken {
+  const { consumed, resource, rar, jkt, attestationJkt, 'x5t#S256': certificate } = token ?? {};
+  const isBound = [consumed, resource, rar, jkt, attestationJkt, certificate].some(
+    (one) => one !== undefined,
+  );
+  const { grantId, gty, scope, claims = {} } = token ?? {};
+  const isWhole = [grantId, gty, scope].every(Boolean);
+  return token !== undefined && isWhole && !isBound && Object.keys(claims).length === 0;
+}
+
+const withRefresh = (gty: string) => (gty.endsWith(GRANT_TYPE) ? gty : `${gty} ${GRANT_TYPE}`);
+
+async function issueIdToken(
+  { provider, claims }: FastRefreshParts,
+  { grant, account, client, settings }: Found,
+  { scopes, acr, amr, authTime, nonce, sid }: RefreshToken,
+): Promise<string | undefined> {
+  if (!scopes.has('openid')) return undefined;
+  // OIDC Core §5.4: the access token works at userinfo, which has the claims.
+  const disclosed =
+    settings.idTokenClaims === 'full'
+      ? claims.inIdToken(claims.forClient(account, settings.clientId), [...scopes].join(' '))
+      : {};
+  const available = { ...disclosed, sub: account.id, acr, amr, auth_time: authTime };
+  const token = new provider.IdToken(available, { client });
+  Object.assign(token, {
+    scope: grant.getOIDCScopeFiltered(scopes),
+    mask: {},
+    rejected: grant.getRejectedOIDCClaims(),
+  });
+  token.set('nonce', nonce);
+  token.set('sid', sid);
+  return token.issue({ use: 'idtoken' });
+}
