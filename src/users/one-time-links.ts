@@ -64,11 +64,11 @@ export function createOneTimeLinks({ records, states, hash, random, now }: OneTi
       return { ...(JSON.parse(record.payload) as OneTimeLink), isUsed: record.consumedAt !== undefined };
     },
     async use(token, { accountId, stateSince }) {
-      const { validAfter } = await states.get(accountId);
-      if (validAfter !== stateSince) return false;
       if ((await records.consume(KIND, keyOf(token))) !== 'consumed') return false;
-      await states.update(accountId, { attemptsSince: now() });
-      return true;
+      const { validAfter } = await states.update(accountId, (before) =>
+        before.validAfter === stateSince ? { attemptsSince: now() } : undefined,
+      );
+      return validAfter === stateSince;
     },
   };
 }

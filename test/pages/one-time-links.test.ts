@@ -333,3 +333,39 @@ eachStore(
     rotationTimer: NEVER,
   },
 );
+
+/** Runs while a link is being used, after it was found to work. */
+let meanwhile: () => Promise<unknown> = () => Promise.resolve();
+
+eachStore(
+  'what happens while a new password is being judged',
+  (world) => {
+    it('a link sets no password when the person was disabled or has another password meanwhile', async () => {
+      await user(world(), ['add', 'nora'], PASSWORD, runCli);
+      for (const [changed, input] of [
+        ['password', PASSWORD],
+        ['disable', ''],
+      ] as const) {
+        const link = await linkOf(world(), ['reset', 'nora'], runCli);
+        meanwhile = () => user(world(), [changed, 'nora'], input, runCli);
+        expect((await follow(world(), link, chosen(OTHER))).status, changed).toBe(410);
+      }
+      await user(world(), ['enable', 'nora'], '', runCli);
+      expect((await tryPassword(world(), 'nora', OTHER)).status).toBe(401);
+      expect(isIn(await tryPassword(world(), 'nora', PASSWORD))).toBe(true);
+    });
+  },
+  {
+    rotationTimer: NEVER,
+    handStore: (store) => ({
+      ...store,
+      records: {
+        ...store.records,
+        async consume(kind, ...rest) {
+          if (kind === 'OneTimeLink') await meanwhile();
+          return store.records.consume(kind, ...rest);
+        },
+      },
+    }),
+  },
+);
