@@ -1,6 +1,9 @@
 // A client_id that is a URL: a Client Identifier URL, of a document that is fetched, or of one that is pinned in the file
 // (draft-ietf-oauth-client-id-metadata-document-02).
 
+/** Of every client_id, also of one that a caller names. */
+export const MAX_CLIENT_ID_LENGTH = 200;
+
 /** Draft §3: https, a path, no dot segments, no fragment, no user. Only in the one spelling that URL gives it. */
 export function clientIdUrlFault(value: string): string | undefined {
   const url = URL.parse(value);
@@ -22,7 +25,7 @@ export function isDocumentClient(clientId: string): boolean {
 
 /** Whether the document at this URL may be fetched: `hosts` of client_documents has its host, or itself. */
 export function isListedDocument(clientId: string, hosts: readonly string[]): boolean {
-  if (clientIdUrlFault(clientId) !== undefined) return false;
+  if (clientId.length > MAX_CLIENT_ID_LENGTH || clientIdUrlFault(clientId) !== undefined) return false;
   const { host } = new URL(clientId);
   // With a port, host isn't a name that can be listed.
   return hosts.some((entry) => entry === host || `https://${entry}` === clientId);

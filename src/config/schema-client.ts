@@ -1,7 +1,7 @@
 // The schemas of a client, with RFC 7591 names, and of a resource.
 import * as z from 'zod';
 import { camelKeys } from './camel-keys.ts';
-import { clientIdUrlFault, isDocumentClient } from './client-id-url.ts';
+import { clientIdUrlFault, isDocumentClient, MAX_CLIENT_ID_LENGTH } from './client-id-url.ts';
 import { instant } from './instant.ts';
 import { named } from './notation.ts';
 import { accessSchema } from './schema-access.ts';
@@ -13,7 +13,7 @@ import { originFault, redirectUriFault, resourceFault, webUriFault } from './uri
 // RFC 6749 §2.3.1 has both halves of Basic credentials form-encoded, which many clients don't do: characters that would
 // change meaning without it are kept out of the identifier, unless it is a URL, which never has a secret.
 function clientIdFault(value: string): string | undefined {
-  if (!/^[\x21-\x7e]{1,200}$/.test(value))
+  if (!/^[\x21-\x7e]+$/.test(value) || value.length > MAX_CLIENT_ID_LENGTH)
     return 'must be 1 to 200 printable ASCII characters without spaces';
   if (isDocumentClient(value)) return clientIdUrlFault(value);
   if (/[:%+"\\]/.test(value)) return 'must not contain : % + " or a backslash';
