@@ -66,12 +66,13 @@ export function createClientDocuments(parts: ClientDocumentsParts): ClientDocume
   const kept = createKeptDocuments(parts);
   const renew = createRenewal(parts, kept);
   const isListed = (clientId: string) => isListedDocument(clientId, hosts);
+  const isGood = (known: KeptDocument) => clock.now() < known.believedUntil + GRACE_MS;
 
   async function renewOrGoOn(known: KeptDocument | undefined, clientId: string, address: string) {
     try {
       return await renew(clientId, known, address);
     } catch (error) {
-      if (known !== undefined && clock.now() < known.believedUntil + GRACE_MS) return known;
+      if (known !== undefined && isGood(known)) return known;
       throw error;
     }
   }
@@ -81,7 +82,7 @@ export function createClientDocuments(parts: ClientDocumentsParts): ClientDocume
     async load(clientId, use, address) {
       if (!isListed(clientId)) return undefined;
       const known = await kept.find(clientId);
-      if (use === 'end') return known?.client ?? endingClient(clientId);
+      if (use === 'end') return known !== undefined && isGood(known) ? known.client : endingClient(clientId);
       if (known !== undefined && clock.now() < known.believedUntil) return known.client;
       if (use === 'begin') return (await renew(clientId, known, address))?.client;
       return known && (await renewOrGoOn(known, clientId, address))?.client;

@@ -199,6 +199,7 @@ describe('which documents are fetched', () => {
       'HTTPS://docs.example/c',
       'https://one.example/other.json',
       'https://one.example/only.json?x',
+      `https://docs.example/${'c'.repeat(180)}`,
     ];
     const unknown = await open(world(), 'nobody');
     const shown = ({ text }: { text: string }) =>
@@ -464,6 +465,21 @@ describe('how long a document is believed', () => {
       expect((await open(world(), url)).status).toBe(200);
       expect((await refresh(world(), url, tokens['refresh_token'])).body['error']).toBe('invalid_grant');
     }
+  });
+
+  it('MC-28: nor is anybody sent to an old post_logout_redirect_uri when its document is no longer good', async () => {
+    await pass(2 * MINUTE);
+    const out = 'https://docs.example/out';
+    const url = published({ post_logout_redirect_uris: [out] });
+    await tokensFor(world(), url);
+    host.fail(url);
+    const query = new URLSearchParams({ client_id: url, post_logout_redirect_uri: out }).toString();
+    const signOut = async () =>
+      (await newBrowser(world()).open(`${world().issuer}/oauth/logout?${query}`)).url;
+    await pass(DAY);
+    expect(await signOut()).toBe(out);
+    await pass(6 * MINUTE);
+    expect(await signOut()).not.toBe(out);
   });
 
   it('a code and an open sign-in are kept where the document can’t be had', async () => {
