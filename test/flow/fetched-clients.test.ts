@@ -482,6 +482,27 @@ describe('how long a document is believed', () => {
     expect(await signOut()).not.toBe(out);
   });
 
+  it('what a document no longer has ends with the old one: an address, a grant, a scope', async () => {
+    await pass(2 * MINUTE);
+    const url = published();
+    const scope = 'reports.read reports.write';
+    const browser = newBrowser(world());
+    const page = await browser.open(authorizeUrl(world(), url));
+    const tokens = await tokensFor(world(), url, { scope });
+    host.publish(url, { redirect_uris: ['https://docs.example/new'], scope: 'reports.read' });
+    await pass(5 * MINUTE + 1);
+    const left = await finishPages(browser, page, 'alice');
+    expect([left.status, left.url.startsWith(world().issuer)]).toEqual([400, true]);
+    expect(await introspect(world(), tokens['access_token'])).toMatchObject({ scope: 'reports.read' });
+    const { body } = await refresh(world(), url, tokens['refresh_token']);
+    expect(body['scope']).toBe('reports.read');
+    host.publish(url, { grant_types: ['authorization_code'] });
+    await pass(5 * MINUTE + 1);
+    expect((await refresh(world(), url, String(body['refresh_token']))).body['error']).toBe(
+      'unauthorized_client',
+    );
+  });
+
   it('a code and an open sign-in are kept where the document can’t be had', async () => {
     await pass(2 * MINUTE);
     const url = published();
