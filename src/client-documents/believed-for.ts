@@ -1,5 +1,5 @@
-// For how long a fetched document is believed (RFC 9111 §4.2), as far as that makes sense here: whoever publishes one can neither have it
-// asked for at each sign-in nor keep an old one in use for ever.
+// For how long a fetched document is believed: RFC 9111 §4.2 within bounds, so that no publisher can have it asked for at each sign-in or
+// keep an old one in use for ever.
 import type { IncomingHttpHeaders } from 'node:http';
 
 const MIN_SECONDS = 5 * 60;
