@@ -196,7 +196,7 @@ describe.each(['lmdb', 'redis'] as const)('people of the store, two processes on
       [
         ['add', 'henry', '--claim', 'sub=usr_x'],
         PASSWORD,
-        'sub: there is no such claim. Known are email, email_verified, name, given_name',
+        'sub: there is no such claim. Known are email, email_verified, name, family_name, given_name',
       ],
       [['password', 'carol'], 'passwordpassword', 'first that somebody would guess'],
       [['password', 'alice'], PASSWORD, 'change that file instead'],
