@@ -17,6 +17,7 @@ import { openWire } from '../world/wire.ts';
 import { type OpenWorld, SECRETS, startWorld } from '../world/world.ts';
 import { standingClock } from '../world/clock.ts';
 import { type Known, makeRequest } from '../world/generated-requests.ts';
+import { rounds } from '../world/rounds.ts';
 
 const PLAIN = 'grant_type=client_credentials';
 const BY_ENGINE = '&ignored=1';
@@ -131,7 +132,7 @@ describe('a plain client_credentials request', () => {
 
 /** A request that is not as expected is found again by its seed and number. */
 const SEED = 20_261_121;
-const BATCHES = 4;
+const BATCHES = rounds(4, 1);
 const BATCH = 500;
 /** A few seconds, and many times as much on a machine that is busy with something else. */
 const SLOW_MS = 240_000;
