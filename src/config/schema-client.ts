@@ -5,6 +5,7 @@ import { clientIdUrlFault, isDocumentClient, MAX_CLIENT_ID_LENGTH } from './clie
 import { instant } from './instant.ts';
 import { named } from './notation.ts';
 import { accessSchema } from './schema-access.ts';
+import { clientSignInSchema } from './schema-sign-in.ts';
 import { accessTokenDuration, clientRateLimitsSchema } from './schema-limits.ts';
 import { hashFault } from './secret-strength.ts';
 import { emptyFault, labelFault, scopeFault, scopeTokenFault, splitScope, text } from './text.ts';
@@ -101,6 +102,7 @@ export const clientSchema = z.strictObject({
       'Scopes of a request that names none, where the API that it asks for has no default_scopes. Part of scope.',
     ),
   access: accessSchema.optional().describe('Who may use this app. Absent: everybody who can sign in.'),
+  sign_in: clientSignInSchema.optional().describe('What a sign-in to this app needs besides a password.'),
   groups_claim: z
     .array(z.string())
     .optional()

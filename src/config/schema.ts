@@ -8,6 +8,7 @@ import { named } from './notation.ts';
 import { groupsSchema, scopesSchema } from './schema-access.ts';
 import { clientSchema, resourceSchema } from './schema-client.ts';
 import { lifetimesSchema, rateLimitsSchema, signingKeysSchema } from './schema-limits.ts';
+import { acrSchema, signInSchema } from './schema-sign-in.ts';
 import { passwordsSchema } from './schema-user.ts';
 import { emptyFault, labelFault, scopeFault, splitScope, text } from './text.ts';
 import {
@@ -140,6 +141,12 @@ export const configSchema = z.strictObject({
       .enum(['required', 'per_client'])
       .default('required')
       .describe('per_client lets a confidential client say require_pkce: false.'),
+    claims_parameter: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether apps may ask for single claims, and for an essential acr (OIDC Core §5.5): claims of scopes that they may ask for.',
+      ),
   })
     .prefault({})
     .describe('What is switched on.'),
@@ -189,6 +196,14 @@ export const configSchema = z.strictObject({
     .describe('What the service itself asks of others: documents of clients.'),
   users_from: text(emptyFault).optional().describe('File with people: a list, or users: and a list.'),
   passwords: passwordsSchema.prefault({}).describe('What new passwords have to be.'),
+  sign_in: signInSchema
+    .optional()
+    .describe(
+      'Passkeys and second factors. Absent: people sign in by password alone, and tokens say nothing of it.',
+    ),
+  acr: acrSchema
+    .optional()
+    .describe('What tokens call a sign-in in acr. Absent, and sign_in too: tokens have neither acr nor amr.'),
   views: text(emptyFault)
     .optional()
     .describe('Folder with your own pages; file by file they win over the built-in ones.'),

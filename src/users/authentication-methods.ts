@@ -1,0 +1,43 @@
+// What a person proved at a sign-in, as `amr` (RFC 8176 §2), and how strong that is.
+import type { Level } from '../config/sign-in-levels.ts';
+
+export type Proof =
+  | 'password'
+  | 'one_time_code'
+  | 'recovery_code'
+  | { readonly passkey: { readonly verifiedUser: boolean; readonly synced: boolean } };
+
+/** Values of `amr`. Undefined of what was signed in before there were any. */
+export type Amr = readonly string[];
+
+const HARDWARE = 'hwk';
+const SOFTWARE = 'swk';
+const USER = 'user';
+const SEVERAL = 'mfa';
+const CODE = 'otp';
+
+/** In the order of the proofs. A passkey that verified its user is two factors by itself. */
+export function amrOf(proofs: readonly Proof[]): Amr {
+  const methods = proofs.flatMap((proof) => {
+    if (proof === 'password') return ['pwd'];
+    if (proof === 'one_time_code') return [CODE];
+    // RFC 8176 has no name for it.
+    if (proof === 'recovery_code') return [];
+    const { verifiedUser, synced } = proof.passkey;
+    return [synced ? SOFTWARE : HARDWARE, ...(verifiedUser ? [USER] : [])];
+  });
+  return [...methods, ...(proofs.length > 1 || methods.includes(USER) ? [SEVERAL] : [])];
+}
+
+const hasKey = (amr: Amr) => amr.includes(HARDWARE) || amr.includes(SOFTWARE);
+
+/** A security key that doesn't verify its user is a second factor, as a code is. */
+export function levelOf(amr: Amr = []): Level {
+  if (hasKey(amr) && amr.includes(USER)) return 'passkey';
+  return amr.includes(SEVERAL) ? 'second_factor' : 'password';
+}
+
+/** Whether a recovery code stood in for the second factor. */
+export function isRecovered(amr: Amr): boolean {
+  return amr.includes(SEVERAL) && !amr.includes(CODE) && !hasKey(amr);
+}
