@@ -1,0 +1,155 @@
+// What people have besides a password, of the file and of the store alike: one document a person, under their id.
+import type { KeyedHash } from '../store/keyed-hash.ts';
+import { FORM_VERSION, parseForm } from '../store/form.ts';
+import type { DocumentStore } from '../store/store.ts';
+
+const COLLECTION = 'factors';
+/** Whose handle and whose credential it is. */
+const OWNERS = 'factor-owners';
+const WHAT = "a person's second factors";
+const MAX_NOTICES = 10;
+
+export type Passkey = {
+  /** Of the credential; base64url, as the COSE key. */
+  readonly id: string;
+  readonly publicKey: string;
+  readonly counter: number;
+  readonly transports: readonly string[];
+  /** Backed up to other devices of the person. */
+  readonly synced: boolean;
+  /** At its registration; each use says anew whether it did. */
+  readonly verifiesUser: boolean;
+  readonly aaguid: string;
+  /** What the person calls it. */
+  readonly name: string;
+  /** Epoch seconds, as all times here. */
+  readonly createdAt: number;
+  readonly usedAt?: number | undefined;
+  /** Its counter went back: there may be a copy of it, and it is refused from then on (WebAuthn L3 §6.1.1). */
+  readonly suspect?: true | undefined;
+};
+
+export type OneTimeCodes = {
+  /** The secret, by the vault. */
+  readonly sealed: string;
+  /** Of the newest code that was accepted (RFC 6238 §5.2). */
+  readonly lastStep: number;
+  readonly createdAt: number;
+};
+
+/** What the person is told on the next page. */
+export type Notice = {
+  readonly what:
+    'recovery_code_used' | 'passkey_refused' | 'factor_added' | 'factor_removed' | 'recovery_codes_made';
+  readonly at: number;
+  readonly method?: 'passkey' | 'one_time_code' | undefined;
+  /** Recovery codes. */
+  readonly left?: number | undefined;
+};
+
+export type Factors = {
+  /** The `user.id` of the person's passkeys: random, and not their `sub` (WebAuthn L3 §14.6.1). */
+  readonly handle?: string | undefined;
+  readonly oneTimeCode?: OneTimeCodes | undefined;
+  readonly passkeys: readonly Passkey[];
+  /** Keyed hashes. */
+  readonly recoveryCodes: readonly string[];
+  /** Grows whenever the sessions of other browsers end. */
+  readonly sessionsSince: number;
+  /** When the person first signed in while everybody needed a second factor. */
+  readonly graceFrom?: number | undefined;
+  readonly notices: readonly Notice[];
+};
+
+export const NO_FACTORS: Factors = { passkeys: [], recoveryCodes: [], sessionsSince: 0, notices: [] };
+
+/** Whether its method is on or off. Recovery codes only stand in for one. */
+export const hasSecondFactor = ({ oneTimeCode, passkeys }: Factors): boolean =>
+  oneTimeCode !== undefined || passkeys.length > 0;
+
+/** The newest ones. */
+export const withNotice = (notices: readonly Notice[], notice: Notice): readonly Notice[] =>
+  [...notices, notice].slice(-MAX_NOTICES);
+
+/** Every method throws StoreUnavailable: without an answer nobody is said to have none. */
+export interface FactorStore {
+  get(accountId: string): Promise<Factors>;
+  /**
+   * Resolves what the person has then, or undefined where the function wants no change. It is asked again where somebody else wrote
+   * meanwhile.
+   */
+  change(
+    accountId: string,
+    to: (before: Factors) => Partial<Factors> | undefined,
+  ): Promise<Factors | undefined>;
+  /** The id of the person. */
+  ownerOfHandle(handle: string): Promise<string | undefined>;
+  /** False: it is somebody else's. */
+  claimHandle(handle: string, accountId: string): Promise<boolean>;
+  claimCredential(credentialId: string, accountId: string): Promise<boolean>;
+  releaseCredential(credentialId: string): Promise<void>;
+  /** Everything of the person. */
+  remove(accountId: string): Promise<void>;
+  /** Everybody of whom something is stored, by id. */
+  list(): Promise<ReadonlyMap<string, Factors>>;
+}
+
+export function createFactorStore(documents: DocumentStore, hash: KeyedHash): FactorStore {
+  const handleKey = (handle: string) => hash(`factor handle:${handle}`);
+  const credentialKey = (credentialId: string) => hash(`factor credential:${credentialId}`);
+
+  async function claim(key: string, accountId: string): Promise<boolean> {
+    if (await documents.put(OWNERS, key, accountId, 0)) return true;
+    return (await documents.get(OWNERS, key))?.value === accountId;
+  }
+
+  async function removeDocument(collection: string, id: string): Promise<void> {
+    for (;;) {
+      const document = await documents.get(collection, id);
+      if (document === undefined || (await documents.remove(collection, id, document.version))) return;
+    }
+  }
+
+  async function get(accountId: string): Promise<Factors> {
+    const document = await documents.get(COLLECTION, accountId);
+    return document === undefined ? NO_FACTORS : toFactors(document.value);
+  }
+
+  return {
+    get,
+    async change(accountId, to) {
+      for (;;) {
+        const document = await documents.get(COLLECTION, accountId);
+        const before = document === undefined ? NO_FACTORS : toFactors(document.value);
+        const changed = to(before);
+        if (changed === undefined) return undefined;
+        const next = { ...before, ...changed };
+        // With what a newer version added.
+        const form = document === undefined ? {} : parseForm(document.value, WHAT);
+        const text = JSON.stringify({ ...form, ...next, v: FORM_VERSION });
+        if (await documents.put(COLLECTION, accountId, text, document?.version ?? 0)) return next;
+      }
+    },
+    ownerOfHandle: async (handle) => (await documents.get(OWNERS, handleKey(handle)))?.value,
+    claimHandle: (handle, accountId) => claim(handleKey(handle), accountId),
+    claimCredential: (credentialId, accountId) => claim(credentialKey(credentialId), accountId),
+    releaseCredential: (credentialId) => removeDocument(OWNERS, credentialKey(credentialId)),
+    async remove(accountId) {
+      const { handle, passkeys } = await get(accountId);
+      // Its owners last: a crash in between leaves names that lead to nothing.
+      await removeDocument(COLLECTION, accountId);
+      const keys = passkeys.map(({ id }) => credentialKey(id));
+      if (handle !== undefined) keys.push(handleKey(handle));
+      for (const key of keys) await removeDocument(OWNERS, key);
+    },
+    async list() {
+      const stored = await documents.list(COLLECTION);
+      return new Map(stored.map(({ id, value }) => [id, toFactors(value)]));
+    },
+  };
+}
+
+function toFactors(text: string): Factors {
+  const { v: _version, ...form } = parseForm(text, WHAT);
+  return { ...NO_FACTORS, ...form };
+}
