@@ -27,6 +27,7 @@ const ORDER = [
 /** Package -> the only folders that may know it. */
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   '@node-rs/argon2': ['users'],
+  '@simplewebauthn/server': ['users'],
   '@zxcvbn-ts/core': ['users'],
   '@zxcvbn-ts/language-common': ['users'],
   '@zxcvbn-ts/language-en': ['users'],
@@ -39,10 +40,12 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   'koa-router': ['interaction'],
   lmdb: ['store'],
   'oidc-provider': ['oidc'],
+  otpauth: ['users'],
   pino: ['observability'],
   'pino-pretty': ['observability'],
   'prom-client': ['observability'],
   '@opentelemetry/api': ['observability'],
+  uqr: ['users'],
   yaml: ['config', 'cli'],
   zod: ['config', 'views'],
 };

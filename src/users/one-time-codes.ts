@@ -1,0 +1,90 @@
+// One-time codes of an authenticator app (TOTP, RFC 6238): six digits of HMAC-SHA-1, every 30 seconds, as all apps have them.
+import type { Vault } from '../keys/vault.ts';
+import type { OneTimeCodes } from './factors.ts';
+
+const PERIOD_SECONDS = 30;
+/** RFC 4226 §4: 160 bits. */
+const SECRET_BYTES = 20;
+/** RFC 6238 §5.2: one step either side, for clocks that differ and codes typed slowly. */
+const DRIFT = 1;
+
+/** What an authenticator app needs; the same as text, for those that can't read pictures. */
+export type NewOneTimeCodes = {
+  /** base32. */
+  readonly secret: string;
+  readonly uri: string;
+  /** SVG. */
+  readonly qr: string;
+  /** The secret, for the form that confirms it: nothing is stored until a code was right. */
+  readonly sealed: string;
+};
+
+export type OneTimeCodesParts = {
+  readonly vault: Pick<Vault, 'seal' | 'open'>;
+  readonly random: (bytes: number) => Buffer;
+  /** What the app lists the codes under. */
+  readonly issuer: string;
+};
+
+/** A stored secret belongs to this person: under another id it doesn't open. */
+export const sealedFor = (accountId: string) => `the one-time codes of ${accountId}`;
+const pendingFor = (accountId: string) => `new one-time codes of ${accountId}`;
+
+/** Wide digits and spaces are forgiven. Undefined for what is no code. */
+function digitsOf(typed: string): string | undefined {
+  const digits = typed.normalize('NFKC').replaceAll(/\s/g, '');
+  return /^\d{6}$/.test(digits) ? digits : undefined;
+}
+
+/** The step that `typed` is the code of, at `at` (epoch milliseconds) or one step off. */
+async function stepOf(secret: Buffer, typed: string, at: number): Promise<number | undefined> {
+  const { Secret, TOTP } = await import('otpauth');
+  const token = digitsOf(typed);
+  if (token === undefined) return undefined;
+  // Bytes of its own: a Buffer is often a view of a pool.
+  const totp = new TOTP({
+    secret: new Secret({ buffer: new Uint8Array(secret).buffer }),
+    period: PERIOD_SECONDS,
+  });
+  const delta = totp.validate({ token, timestamp: at, window: DRIFT });
+  return delta === null ? undefined : Math.floor(at / 1000 / PERIOD_SECONDS) + delta;
+}
+
+/** Opening throws VaultError where the encryption key is missing: then no code is wrong, and none is right. */
+export function createOneTimeCodes({ vault, random, issuer }: OneTimeCodesParts) {
+  return {
+    async make(accountId: string, username: string): Promise<NewOneTimeCodes> {
+      const [{ Secret, TOTP }, { renderSVG }] = await Promise.all([import('otpauth'), import('uqr')]);
+      const bytes = random(SECRET_BYTES);
+      const secret = new Secret({ buffer: new Uint8Array(bytes).buffer });
+      const uri = new TOTP({ issuer, label: username, secret, period: PERIOD_SECONDS }).toString();
+      return {
+        secret: secret.base32,
+        uri,
+        qr: renderSVG(uri, { border: 4, ecc: 'M' }),
+        sealed: vault.seal(bytes, pendingFor(accountId)),
+      };
+    },
+
+    /** `sealed` as its form had it. The code that confirms it is used up by that. Undefined: the code is wrong. */
+    async confirm(
+      accountId: string,
+      { sealed, typed, at }: { readonly sealed: string; readonly typed: string; readonly at: number },
+    ): Promise<OneTimeCodes | undefined> {
+      const secret = vault.open(sealed, pendingFor(accountId));
+      const lastStep = await stepOf(secret, typed, at);
+      if (lastStep === undefined) return undefined;
+      return { sealed: vault.seal(secret, sealedFor(accountId)), lastStep, createdAt: Math.floor(at / 1000) };
+    },
+
+    /** The step of a right code that is newer than every one before it (RFC 6238 §5.2). */
+    async newStep(
+      accountId: string,
+      { sealed, lastStep }: OneTimeCodes,
+      { typed, at }: { readonly typed: string; readonly at: number },
+    ): Promise<number | undefined> {
+      const step = await stepOf(vault.open(sealed, sealedFor(accountId)), typed, at);
+      return step !== undefined && step > lastStep ? step : undefined;
+    },
+  };
+}
