@@ -13,9 +13,15 @@ import { createCounters, orAlone, type Quota } from './counters.ts';
 import { createDocumentLimits, DOCUMENT_LIMITS, type DocumentLimits } from './document-limits.ts';
 import { createLeases, type Leases } from './leases.ts';
 import { networkOf } from './network.ts';
+import {
+  createSecondFactorLimits,
+  SECOND_FACTOR_LIMITS,
+  type SecondFactorLimits,
+} from './second-factor-attempts.ts';
 import { createSecretAttempts, type SecretAttempts } from './secret-attempts.ts';
 import {
   type BegunSignIn,
+  createFinishSignIn,
   createSignInAttempts,
   SIGN_IN_LIMITS,
   type SignInAttempt,
@@ -51,13 +57,14 @@ export const LIMIT_NAMES: readonly string[] = [
     ['client', 'unknown', 'failures', 'address_failures'].map((kind) => `${endpoint}.${kind}`),
   ),
   ...SIGN_IN_LIMITS,
+  ...SECOND_FACTOR_LIMITS,
   ...DOCUMENT_LIMITS,
 ];
 
 /** Whose request met a limit. The client is one of the configuration. */
 export type LimitedRequest = { readonly address: string; readonly client_id?: string };
 
-export interface Limits extends DocumentLimits {
+export interface Limits extends DocumentLimits, SecondFactorLimits {
   /** Counts one request of this address; throws TooManyRequests. */
   takeAddress(endpoint: AddressEndpoint, address: string): Promise<void>;
   /** Counts one request of a client that has authenticated, or of a public one from that address; throws TooManyRequests. */
@@ -78,6 +85,8 @@ export interface Limits extends DocumentLimits {
   ): Promise<boolean>;
   /** Counts an attempt before the password is looked at. Throws TooManyRequests, and StoreUnavailable where it can't be counted. */
   takeSignInAttempt(attempt: SignInAttempt): Promise<BegunSignIn>;
+  /** The whole sign-in is done: failures of the person no longer count, and the address is known. */
+  finishSignIn(attempt: SignInAttempt): Promise<void>;
 }
 
 export type LimitsParts = {
@@ -156,11 +165,16 @@ function limitsOf(rates: RateLimits, { leases, secrets, fetches, signIn, onLimit
   const clientRateOf = (endpoint: ClientEndpoint, client: Client) =>
     client.rateLimits[endpoint] ?? rates[endpoint].client;
 
-  const takeSignInAttempt = createSignInAttempts({
-    ...signIn,
-    rates: { ...rates.signIn, networkFailures: times(rates.signIn.addressFailures, NETWORK_FACTOR) },
-    refuse,
-  });
+  const signInRates = {
+    ...rates.signIn,
+    networkFailures: times(rates.signIn.addressFailures, NETWORK_FACTOR),
+  };
+  const finishSignIn = createFinishSignIn({ ...signIn, rates: signInRates });
+  // Never as a trial: others are asked, or a code is guessed.
+  const refuseAlways = (refusal: LimitRefusal, request: LimitedRequest): never => {
+    onLimited(refusal.name, request);
+    throw tooMany(refusal);
+  };
 
   const failuresOf = (endpoint: ClientEndpoint, clientId: string, address: string): Quota => ({
     name: `${endpoint}.failures`,
@@ -197,11 +211,14 @@ function limitsOf(rates: RateLimits, { leases, secrets, fetches, signIn, onLimit
       const refuseRequest = (refusal: LimitRefusal) => refuse(refusal, request);
       return secrets.attempt([failuresOf(endpoint, clientId, address), perAddress], refuseRequest, compare);
     },
-    takeSignInAttempt,
-    // Never as a trial: others are asked.
-    ...createDocumentLimits(fetches, (refusal, request) => {
-      onLimited(refusal.name, request);
-      throw tooMany(refusal);
+    takeSignInAttempt: createSignInAttempts({
+      ...signIn,
+      rates: signInRates,
+      refuse,
+      finish: finishSignIn,
     }),
+    finishSignIn,
+    ...createSecondFactorLimits({ attempts: signIn.attempts, rates: signInRates, refuse: refuseAlways }),
+    ...createDocumentLimits(fetches, refuseAlways),
   };
 }

@@ -42,6 +42,8 @@ export type BegunSignIn = {
   readonly failures: number;
   /** The password was right: earlier failures no longer count, and the address is known. */
   succeed(): Promise<void>;
+  /** The password was right, and a second factor is pending: the person's own counters keep the attempt until the sign-in is done. */
+  keepPending(): void;
   /** Nothing was compared. */
   takeBack(): void;
 };
@@ -100,20 +102,42 @@ function quotasOf({ account, since, exists, address, device }: SignInAttempt, ra
 /** Where no window is open; what paces would last a day. */
 const NONE: Count = { count: 0, resetsInMs: DAY * 1000 };
 
-export function createSignInAttempts({ counters, attempts, rates, refuse }: SignInAttemptsParts) {
+export type FinishSignIn = (attempt: SignInAttempt) => Promise<void>;
+
+/** Earlier failures of the person no longer count, and the address is known. */
+export function createFinishSignIn({
+  counters,
+  attempts,
+  rates,
+}: Omit<SignInAttemptsParts, 'refuse'>): FinishSignIn {
+  return async function finishSignIn(attempt) {
+    const { row, pace, turn, known, knownAddress } = quotasOf(attempt, rates);
+    await Promise.all([
+      ...[row, pace, turn(1), known].map((one) => counters.clear(one)),
+      counters.mark(knownAddress),
+    ]);
+    attempts.forget([row, known]);
+  };
+}
+
+export function createSignInAttempts(parts: SignInAttemptsParts & { readonly finish: FinishSignIn }) {
+  const { counters, attempts, rates, refuse, finish } = parts;
+
+  const giveAllBack = (quotas: readonly Quota[]) => quotas.forEach((quota) => giveBack(counters.add, quota));
+
   return async function begin(attempt: SignInAttempt): Promise<BegunSignIn> {
     const { row, pace, turn, known, knownAddress, pair, places } = quotasOf(attempt, rates);
     const isDevice = attempt.device !== undefined;
     const [address, all = NONE, paced = NONE] = await Promise.all(
       [knownAddress, row, pace].map((one) => counters.read(one)),
     );
-    const counted: (() => void)[] = [];
-    const takeBack = () => counted.splice(0).forEach((undo) => undo());
+    const counted: Quota[] = [];
+    const takeBack = () => giveAllBack(counted.splice(0));
     let failures = 0;
 
     async function take(...quotas: Quota[]): Promise<{ refused?: LimitRefusal | undefined; used: number }> {
       const begun = await attempts.begin(quotas);
-      counted.push(begun.takeBack);
+      if (begun.refused === undefined) counted.push(...quotas);
       return begun;
     }
 
@@ -134,7 +158,7 @@ export function createSignInAttempts({ counters, attempts, rates, refuse }: Sign
       const tooEarly = isPaced ? await takeTurn(paced.count + 1) : undefined;
       if (tooEarly !== undefined) return tooEarly;
       const { count } = await counters.renew(pace, 1);
-      counted.push(() => giveBack(counters.add, pace));
+      counted.push(pace);
       failures = Math.max(count, used);
       // Attempts at the same moment read a lower count before.
       return !isPaced && count >= PACED_FROM ? takeTurn(PACED_FROM) : undefined;
@@ -166,11 +190,10 @@ export function createSignInAttempts({ counters, attempts, rates, refuse }: Sign
       takeBack,
       async succeed() {
         takeBack();
-        await Promise.all([
-          ...[row, pace, turn(1), known].map((one) => counters.clear(one)),
-          counters.mark(knownAddress),
-        ]);
-        attempts.forget([row, known]);
+        await finish(attempt);
+      },
+      keepPending() {
+        giveAllBack(counted.splice(0).filter((quota) => quota === pair || places.includes(quota)));
       },
     };
   };

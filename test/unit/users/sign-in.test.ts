@@ -27,7 +27,12 @@ const IDS = {
 };
 const POLICY = costOf();
 const COUNTED: CountAttempt = () =>
-  Promise.resolve({ failures: 0, succeed: () => Promise.resolve(), takeBack: () => undefined });
+  Promise.resolve({
+    failures: 0,
+    succeed: () => Promise.resolve(),
+    keepPending: () => undefined,
+    takeBack: () => undefined,
+  });
 
 let folder: string;
 let store: Store;
