@@ -1,8 +1,10 @@
 // What the sign-in pages may do with the engine: read an open interaction and finish it, once.
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
-import { errors, type Grant } from 'oidc-provider';
+import { errors, type Grant, type Session } from 'oidc-provider';
+import type { Level } from '../config/sign-in-levels.ts';
 import type { Issued } from '../users/accounts.ts';
+import { type Amr, BY_PASSWORD, levelOf } from '../users/authentication-methods.ts';
 import type { Client } from '../config/config.ts';
 import type { ClientModel } from '../views/models.ts';
 import type { Audit } from '../observability/audit.ts';
@@ -20,7 +22,7 @@ import { issuedBySession } from './signed-in-at.ts';
 
 const DECLINED = 'the person declined the request';
 
-const PROMPTS = ['login', 'select_account', 'access', 'consent'] as const;
+const PROMPTS = ['login', 'select_account', 'second_factor', 'notice', 'access', 'consent'] as const;
 /** What the person is asked for. */
 export type Prompt = (typeof PROMPTS)[number];
 
@@ -34,6 +36,10 @@ export type OpenInteraction = {
   readonly accountId: string | undefined;
   /** When they signed in. */
   readonly issued: Issued | undefined;
+  /** How. */
+  readonly amr: Amr;
+  /** What a `second_factor` prompt asks for. */
+  readonly needed: Level | undefined;
   /** What the person has granted the app in this session so far. */
   readonly grantId: string | undefined;
   readonly loginHint: string | undefined;
@@ -51,8 +57,16 @@ export type OpenInteraction = {
   };
 };
 
-/** Who proved to be whom, and when. */
-export type Login = Issued & { readonly accountId: string };
+/** Who proved to be whom, when, and how; `proved` is for where the file says something of sign-ins. */
+export type Login = Issued & { readonly accountId: string; readonly proved?: Proved | undefined };
+
+export type Proved = {
+  readonly amr: Amr;
+  /** Epoch seconds of the second factor. */
+  readonly factorAt?: number | undefined;
+  /** That of the person's factors. */
+  readonly sessionsSince: number;
+};
 
 export interface Interactions {
   /** Undefined when it isn't this browser's, has expired, was finished, or its session changed. */
@@ -61,6 +75,10 @@ export interface Interactions {
   appOf(ctx: Context, uid: string): ClientModel | undefined;
   /** Each resolves the URL to go on with, or undefined when somebody else finished it first. */
   finishLogin(ctx: Context, interaction: OpenInteraction, login: Login): Promise<string | undefined>;
+  /** The signed-in person proved more. The session goes on, and ends when it would have. */
+  finishStepUp(ctx: Context, interaction: OpenInteraction, proved: Proved): Promise<string | undefined>;
+  /** The person was told. */
+  finishNotice(ctx: Context, interaction: OpenInteraction): Promise<string | undefined>;
   /** Goes on with the person who is signed in. */
   finishSelection(ctx: Context, interaction: OpenInteraction): Promise<string | undefined>;
   finishConsent(ctx: Context, interaction: OpenInteraction): Promise<string | undefined>;
@@ -84,6 +102,9 @@ export function createInteractions(engine: Engine, adapter: AdapterParts, audit:
 
   const finish = (ctx: Context, uid: string, result: GivenResult) =>
     orGone(finishOnce({ engine, adapter }, ctx, uid, result));
+  const { levels } = engine.signIn ?? {};
+  const toLogin = (proved: Proved | undefined) =>
+    proved && levels && { ...proved, amr: [...proved.amr], acr: levels.nameOf(levelOf(proved.amr)) };
 
   return {
     async find(ctx, uid) {
@@ -97,7 +118,7 @@ export function createInteractions(engine: Engine, adapter: AdapterParts, audit:
       const { uid: sessionUid } = details.session ?? {};
       // The engine has just looked for it.
       const session = sessionUid === undefined ? undefined : await provider.Session.findByUid(sessionUid);
-      return toOpenInteraction(details, settings, provider.issuer, session && issuedBySession(session));
+      return toOpenInteraction(details, settings, provider.issuer, session);
     },
 
     appOf(ctx, uid) {
@@ -105,13 +126,23 @@ export function createInteractions(engine: Engine, adapter: AdapterParts, audit:
       return toPeoplesClient(findClient(recentApps.find(ctx, uid) ?? ''), provider.issuer);
     },
 
-    finishLogin: (ctx, { uid, prompt }, { accountId, at, generation }) =>
+    finishLogin: (ctx, { uid, prompt }, { accountId, at, generation, proved }) =>
       finish(ctx, uid, {
         // By itself the engine takes the time when the browser comes back, which may be after a new password was set.
-        login: { accountId, ts: at, generation },
+        login: { accountId, ts: at, generation, ...toLogin(proved) },
         // A person who signs in has chosen their account.
         ...(prompt === 'select_account' && { select_account: {} }),
       }),
+
+    async finishStepUp(ctx, { uid, accountId, issued }, proved) {
+      if (accountId === undefined || issued === undefined) return undefined;
+      const { at, generation } = issued;
+      // Without `login` the engine leaves the session as it is, and asks again.
+      const login = { accountId, ts: at, generation, ...toLogin(proved) };
+      return finish(ctx, uid, { second_factor: {}, login });
+    },
+
+    finishNotice: (ctx, { uid }) => finish(ctx, uid, { notice: {} }),
 
     finishSelection: (ctx, { uid }) => finish(ctx, uid, { select_account: {} }),
 
@@ -205,7 +236,7 @@ function toOpenInteraction(
   details: Details,
   settings: Client,
   issuer: string,
-  issued: Issued | undefined,
+  session: Session | undefined,
 ): OpenInteraction | undefined {
   const { name, reasons, details: prompted } = details.prompt;
   const prompt = PROMPTS.find((one) => one === name);
@@ -215,6 +246,7 @@ function toOpenInteraction(
     readonly missingOIDCClaims?: readonly string[];
     readonly missingResourceScopes?: Readonly<Record<string, readonly string[]>>;
     readonly missingApis?: readonly string[];
+    readonly level?: Level;
   };
   const scopes = scopesIn(details.params['scope']);
   return {
@@ -223,7 +255,9 @@ function toOpenInteraction(
     client: toClientModel(settings, issuer),
     settings,
     accountId: details.session?.accountId,
-    issued,
+    issued: session && issuedBySession(session),
+    amr: session?.amr ?? BY_PASSWORD,
+    needed: missing.level,
     grantId: details.grantId,
     loginHint: textOf(details.params['login_hint']),
     uiLocales: textOf(details.params['ui_locales']),

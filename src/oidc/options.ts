@@ -27,6 +27,7 @@ import { createInteractionPolicy } from './policies/interaction-policy.ts';
 import { createLifetimes } from './lifetimes.ts';
 import type { ClientLimits } from './limit-clients.ts';
 import { narrowScopes, type StillAllowed } from './policies/narrowed-scope.ts';
+import type { SignInPolicy } from './policies/sign-in-level.ts';
 import { createRefreshCheck } from './policies/refreshed-scope.ts';
 import { createOfflineAccess, type OfflineAccess, refreshesUnasked } from './policies/offline-access.ts';
 import type { RememberedConsents } from './policies/remembered-consents.ts';
@@ -52,6 +53,8 @@ export type ConfigurationParts = {
   readonly disclose: Disclose;
   /** Undefined where the file has no such rules. */
   readonly access: AccessPolicy | undefined;
+  /** Undefined where it says nothing of sign-ins. */
+  readonly signIn: SignInPolicy | undefined;
   readonly browsers: BrowserBinding;
   readonly consents: RememberedConsents;
   readonly enginePages: EnginePages;
@@ -62,7 +65,7 @@ export type ConfigurationParts = {
 
 export function createConfiguration(parts: ConfigurationParts): Configuration {
   const { config, keySet, adapter, accounts, audiences, claims, consents, enginePages, now } = parts;
-  const { findClient, loadClient, stillAllowed, browsers, access } = parts;
+  const { findClient, loadClient, stillAllowed, browsers, access, signIn } = parts;
   const { issuer } = config;
   const scopePolicy = { config, audiences, findClient };
   const offlineAccess = createOfflineAccess(parts.telemetry.log);
@@ -108,7 +111,7 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
         await Object.assign(interaction, { browser: browsers.bind(ctx), ...access?.kept(ctx) }).persist();
         return `${issuer}/interaction/${interaction.uid}`;
       },
-      policy: createInteractionPolicy(access, consents),
+      policy: createInteractionPolicy({ access, signIn, consents }),
     },
     findAccount: async (ctx, id, token) => {
       const { provider, session } = ctx.oidc;

@@ -20,7 +20,9 @@ import { inSpan } from '../observability/trace.ts';
 import type { Pages } from '../views/pages.ts';
 import { type AudienceRules, createAudienceRules } from '../tokens/audience.ts';
 import type { RevokedTokens } from '../tokens/revoked-tokens.ts';
+import { levelsOf } from '../config/sign-in-levels.ts';
 import type { Accounts } from '../users/accounts.ts';
+import type { FactorStore } from '../users/factors.ts';
 import { adjustAnswers, rememberFaults } from './answers.ts';
 import { recordEvents } from './audit-trail.ts';
 import { createClaims } from './claims.ts';
@@ -45,6 +47,7 @@ import { createPersonTokens } from './person-tokens.ts';
 import { fastClientCredentials, type FastClientCredentialsParts } from './fast/client-credentials.ts';
 import { fastIntrospection, type FastIntrospectionParts } from './fast/introspection.ts';
 import { fastRefresh, type FastRefreshParts } from './fast/refresh.ts';
+import { createSignInPolicy, type SignInPolicy } from './policies/sign-in-level.ts';
 import { logEvents } from './event-log.ts';
 import { createFindDefault } from './policies/default-scopes.ts';
 import { createFindRefusal } from './policies/scopes.ts';
@@ -67,7 +70,10 @@ export type EngineParts = Omit<
   | 'disclose'
   | 'browsers'
   | 'access'
+  | 'signIn'
 > & {
+  /** Read once a request. */
+  readonly factors: FactorStore;
   readonly pages: Pages;
   readonly revoked: RevokedTokens;
   /** Undefined where no documents of clients are fetched. */
@@ -89,6 +95,7 @@ export type Engine = {
   readonly browsers: BrowserBinding;
   readonly consents: RememberedConsents;
   readonly access: AccessPolicy | undefined;
+  readonly signIn: SignInPolicy | undefined;
   readonly recentApps: RecentApps;
   /** What http/fast-path.ts sends without the engine, by path below the issuer. */
   readonly fastAnswers: ReadonlyMap<string, FastAnswer>;
@@ -123,7 +130,8 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   const clientLimits = createClientLimits(limits);
   const { takeBeforeUse } = clientLimits;
   const clients = { findClient, loadClient, stillAllowed };
-  const made = { ...ofPeople, ...clients, audiences, browsers, consents, enginePages };
+  const signIn = signInOf(parts, loadClient);
+  const made = { ...ofPeople, ...clients, signIn, audiences, browsers, consents, enginePages };
   const configuration = createConfiguration({ ...parts, ...made, takeBeforeUse });
   const findDefault = createFindDefault(audiences);
   const provider = new PosternProvider(issuer, configuration, {
@@ -159,6 +167,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     browsers,
     consents,
     access: ofPeople.access,
+    signIn,
     recentApps,
     fastAnswers: createFastAnswers(
       { ...parts, ...made, secrets, tokens, audit, findDefault, findMachineToken },
@@ -173,6 +182,12 @@ async function createTokens({ config, keySet, now, maySign, telemetry }: EngineP
   await assertSignsAndVerifies(signer, keySet, now);
   // An ID token is only ever signed after an access token, in the same request: this guards both.
   return signOnlyWhile(maySign, measuredSigning(signer, telemetry.metrics));
+}
+
+/** Undefined where the file says nothing of sign-ins. */
+function signInOf({ config, factors, now }: EngineParts, loadClient: LoadClient): SignInPolicy | undefined {
+  const levels = levelsOf(config);
+  return levels && createSignInPolicy({ config, levels, factors, loadClient, now });
 }
 
 /** Which claims of people apps and APIs get, who may use which, and who may introspect. */

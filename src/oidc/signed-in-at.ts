@@ -4,7 +4,7 @@
 import type Provider from 'oidc-provider';
 import type { Session } from 'oidc-provider';
 import type { Issued } from '../users/accounts.ts';
-import { generationOf } from './seam/generation.ts';
+import { generationOf } from './seam/session-sign-in.ts';
 
 /** What the engine's tokens have of it: codes and refresh tokens `authTime`, access tokens what went into their claims. */
 export type TokenOfPerson = {

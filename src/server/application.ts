@@ -5,6 +5,7 @@ import { type AccountStates, createAccountStates } from '../users/account-state.
 import { createAccounts } from '../users/accounts.ts';
 import { createTrustedBrowsers } from '../users/trusted-browsers.ts';
 import type { Passwords } from '../users/passwords.ts';
+import { createFactorStore } from '../users/factors.ts';
 import { createPeople } from '../users/people.ts';
 import { createMakePassword } from '../users/new-passwords.ts';
 import { createOneTimeLinks } from '../users/one-time-links.ts';
@@ -78,6 +79,7 @@ export async function createApplication(
     keySet,
     adapter,
     accounts,
+    factors: createFactorStore(store.documents, hash, records.documents),
     pages,
     now,
     revoked: createRevokedTokens(records, hash, now),

@@ -10,16 +10,20 @@ export type Proof =
 /** Values of `amr`. Undefined of what was signed in before there were any. */
 export type Amr = readonly string[];
 
+const PASSWORD = 'pwd';
 const HARDWARE = 'hwk';
 const SOFTWARE = 'swk';
 const USER = 'user';
 const SEVERAL = 'mfa';
 const CODE = 'otp';
 
+/** Of a session that knows none. */
+export const BY_PASSWORD: Amr = [PASSWORD];
+
 /** In the order of the proofs. A passkey that verified its user is two factors by itself. */
 export function amrOf(proofs: readonly Proof[]): Amr {
   const methods = proofs.flatMap((proof) => {
-    if (proof === 'password') return ['pwd'];
+    if (proof === 'password') return [PASSWORD];
     if (proof === 'one_time_code') return [CODE];
     // RFC 8176 has no name for it.
     if (proof === 'recovery_code') return [];
@@ -27,6 +31,13 @@ export function amrOf(proofs: readonly Proof[]): Amr {
     return [synced ? SOFTWARE : HARDWARE, ...(verifiedUser ? [USER] : [])];
   });
   return [...methods, ...(proofs.length > 1 || methods.includes(USER) ? [SEVERAL] : [])];
+}
+
+/** Of a sign-in that was stepped up. A recovery code says nothing of the factors that it stands in for. */
+export function withProof(amr: Amr, proof: Proof): Amr {
+  if (proof === 'recovery_code') return [...amr.filter((one) => one === PASSWORD), SEVERAL];
+  const methods = [...amr, ...amrOf([proof])].filter((one) => one !== SEVERAL);
+  return [...new Set(methods), SEVERAL];
 }
 
 const hasKey = (amr: Amr) => amr.includes(HARDWARE) || amr.includes(SOFTWARE);

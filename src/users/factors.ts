@@ -94,7 +94,12 @@ export interface FactorStore {
   list(): Promise<ReadonlyMap<string, Factors>>;
 }
 
-export function createFactorStore(documents: DocumentStore, hash: KeyedHash): FactorStore {
+/** `remembered`: for `get`, the same with each document read once a request. */
+export function createFactorStore(
+  documents: DocumentStore,
+  hash: KeyedHash,
+  remembered: Pick<DocumentStore, 'get'> = documents,
+): FactorStore {
   const handleKey = (handle: string) => hash(`factor handle:${handle}`);
   const credentialKey = (credentialId: string) => hash(`factor credential:${credentialId}`);
 
@@ -111,7 +116,7 @@ export function createFactorStore(documents: DocumentStore, hash: KeyedHash): Fa
   }
 
   async function get(accountId: string): Promise<Factors> {
-    const document = await documents.get(COLLECTION, accountId);
+    const document = await remembered.get(COLLECTION, accountId);
     return document === undefined ? NO_FACTORS : toFactors(document.value);
   }
 

@@ -7,7 +7,7 @@ import type { FindClient } from '../clients.ts';
 import type { AccessPolicy } from './access.ts';
 import type { OfflineAccess } from './offline-access.ts';
 import type { Consent, RememberedConsents } from './remembered-consents.ts';
-import { generationOf } from '../seam/generation.ts';
+import { generationOf } from '../seam/session-sign-in.ts';
 
 export type ExistingGrantParts = {
   readonly findClient: FindClient;

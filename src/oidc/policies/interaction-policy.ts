@@ -4,15 +4,24 @@ import { isDocumentClient } from '../../config/client-id-url.ts';
 import type { AccessPolicy } from './access.ts';
 import { askedFor, WHOLE_API } from './asked-for.ts';
 import { allowsAll, type RememberedConsents } from './remembered-consents.ts';
+import type { Missing, SignInPolicy } from './sign-in-level.ts';
 
 /** What the app reads of a person without access, be it from the engine or from the page. */
 export const NO_ACCESS = 'the person may not use this app';
 
-/** The prompts `select_account`, `login`, `access` and `consent`, in this order. `access` is undefined where the file has no such rules. */
-export function createInteractionPolicy(
-  access: Pick<AccessPolicy, 'isDenied'> | undefined,
-  consents: Pick<RememberedConsents, 'find'>,
-): interactionPolicy.DefaultPolicy {
+export type InteractionPolicyParts = {
+  /** Each undefined where the file has no such rules. */
+  readonly access: Pick<AccessPolicy, 'isDenied'> | undefined;
+  readonly signIn: SignInPolicy | undefined;
+  readonly consents: Pick<RememberedConsents, 'find'>;
+};
+
+/** The prompts `select_account`, `login`, `second_factor`, `notice`, `access` and `consent`, in this order. */
+export function createInteractionPolicy({
+  access,
+  signIn,
+  consents,
+}: InteractionPolicyParts): interactionPolicy.DefaultPolicy {
   const policy = interactionPolicy.base();
   // OIDC Core §3.1.2.1: only when the app asks for it; the engine's `requestable` is the whole check.
   policy.add(new interactionPolicy.Prompt({ name: 'select_account', requestable: true }), 0);
@@ -29,8 +38,8 @@ export function createInteractionPolicy(
           ctx.oidc.session?.accountId !== undefined && ctx.oidc.account === undefined,
       ),
     );
-  const beforeConsent = policy.length - 1;
-  if (access !== undefined) policy.add(accessPrompt(access), beforeConsent);
+  if (signIn !== undefined) addSignInPrompts(policy, signIn);
+  if (access !== undefined) policy.add(accessPrompt(access), policy.length - 1);
   // The engine asks for scopes alone; the person wouldn't be asked about an API that has none.
   policy.get('consent')?.checks.add(
     new interactionPolicy.Check(
@@ -45,6 +54,37 @@ export function createInteractionPolicy(
   if (native !== undefined) exceptDocuments(native);
   policy.get('consent')?.checks.add(documentCheck(consents));
   return policy;
+}
+
+function addSignInPrompts(
+  policy: interactionPolicy.DefaultPolicy,
+  { isOver, missing, hasNotices }: SignInPolicy,
+): void {
+  const { Check, Prompt } = interactionPolicy;
+  const login = policy.get('login')?.checks;
+  // They would ask for the password again and again: no password makes a session stronger.
+  login?.remove('essential_acr');
+  login?.remove('essential_acrs');
+  login?.add(new Check('sessions_ended', 'the session has ended', 'login_required', isOver));
+  const asks = (because: Missing['because'], error: string) =>
+    new Check(
+      `second_factor_${because}`,
+      'a further proof of the person is needed',
+      error,
+      async (ctx: KoaContextWithOIDC) => (await missing(ctx))?.because === because,
+      async (ctx: KoaContextWithOIDC) => ({ level: (await missing(ctx))?.level }),
+    );
+  const beforeConsent = policy.length - 1;
+  policy.add(
+    new Prompt(
+      { name: 'second_factor' },
+      asks('level', 'interaction_required'),
+      asks('age', 'login_required'),
+    ),
+    beforeConsent,
+  );
+  const notice = new Check('notice', 'there is something to say', 'interaction_required', hasNotices);
+  policy.add(new Prompt({ name: 'notice' }, notice), beforeConsent + 1);
 }
 
 const isOfDocument = ({ oidc }: KoaContextWithOIDC) => isDocumentClient(oidc.client?.clientId ?? '');

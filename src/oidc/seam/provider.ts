@@ -11,7 +11,7 @@ import { clientCredentialsModel } from './client-credentials.ts';
 import { contextClass, type ContextParts } from './context.ts';
 import type { ModelClass } from './model.ts';
 import { bindToBrowser, type BoundInteraction } from './browser-binding.ts';
-import { keepGeneration, type SessionClass } from './generation.ts';
+import { keepSignIn, SIGN_IN_MEMBERS, type SessionClass } from './session-sign-in.ts';
 import { keepMembers } from './stored-members.ts';
 import { bindToSession, type BoundModel } from './session-binding.ts';
 
@@ -75,9 +75,9 @@ export class PosternProvider extends Provider {
     });
 
     bindToBrowser(this.Interaction as unknown as BoundInteraction, browsers, () => Provider.ctx);
-    keepGeneration(this.Session as unknown as SessionClass, () => Provider.ctx);
+    keepSignIn(this.Session as unknown as SessionClass, () => Provider.ctx);
     // The adapter hears by oldId which session a new one follows. All other models are written once.
-    keepMembers(this.Session, 'oldId', 'generation');
+    keepMembers(this.Session, 'oldId', ...SIGN_IN_MEMBERS);
     keepMembers(this.Grant, 'generation');
     keepMembers(this.Interaction, 'browser', 'askedScope');
 

@@ -6,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createAccountStates } from '../../../src/users/account-state.ts';
+import { createFactorStore } from '../../../src/users/factors.ts';
 import { createAccounts } from '../../../src/users/accounts.ts';
 import { createTrustedBrowsers } from '../../../src/users/trusted-browsers.ts';
 import { createPasswords } from '../../../src/users/passwords.ts';
@@ -112,7 +113,8 @@ async function assemble(config: Config, store: Store) {
   const revoked = createRevokedTokens(records, hash, now);
   const keySet = await firstKeySet();
   const verifySlow = async () => false;
-  const shared = { config, adapter, accounts, pages, now, revoked, limits, telemetry, verifySlow };
+  const factors = createFactorStore(records.documents, hash);
+  const shared = { config, adapter, accounts, factors, pages, now, revoked, limits, telemetry, verifySlow };
   const engine = await createEngine({ ...shared, keySet, maySign: () => true });
   const csrf = createCsrf(hash);
   const interactions = interactionRoutes({

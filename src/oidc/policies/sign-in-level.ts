@@ -1,0 +1,160 @@
+// How strongly a person has to be signed in: what an authorization request needs (OIDC Core §3.1.2.1, RFC 9470), and what a token that
+// came of a weaker sign-in is still good for. None of it is there where the file has neither `sign_in` nor `acr`.
+import { errors, type KoaContextWithOIDC, type Session } from 'oidc-provider';
+import type { Config } from '../../config/config.ts';
+import { type Level, LEVELS, type Levels, reaches } from '../../config/sign-in-levels.ts';
+import type { Clock } from '../../store/store.ts';
+import { type Amr, BY_PASSWORD, levelOf } from '../../users/authentication-methods.ts';
+import { type Factors, type FactorStore, hasSecondFactor } from '../../users/factors.ts';
+import type { LoadClient } from '../clients.ts';
+import { factorAtOf, sessionsSinceOf } from '../seam/session-sign-in.ts';
+
+/** Why the person is asked for more. age: what they proved is too long ago for the app. */
+export type Missing = { readonly level: Level; readonly because: 'level' | 'age' };
+
+export type SignInPolicy = {
+  readonly levels: Levels;
+  /** Undefined: the session of an authorization request is enough. Throws what the app is told where an essential acr is out of reach. */
+  readonly missing: (ctx: KoaContextWithOIDC) => Promise<Missing | undefined>;
+  /** Whether the session ended when the person's factors changed. */
+  readonly isOver: (ctx: KoaContextWithOIDC) => Promise<boolean>;
+  /** Whether there is something to tell the person. */
+  readonly hasNotices: (ctx: KoaContextWithOIDC) => Promise<boolean>;
+  /** Whether what came of a sign-in may still be used at its client. */
+  readonly mayUse: (token: TokenOfSignIn) => Promise<boolean>;
+  /** Whether `mayUse` has something to look at; what it costs is for those alone. */
+  readonly isRequiredAt: (client: Pick<Config['clients'][number], 'signIn'>) => boolean;
+};
+
+/** A code or a refresh token has its amr itself, an access token among its claims. */
+export type TokenOfSignIn = {
+  readonly clientId?: string | undefined;
+  readonly accountId?: string | undefined;
+  readonly amr?: Amr | undefined;
+  readonly extra?: { readonly amr?: unknown } | undefined;
+};
+
+export type SignInPolicyParts = {
+  readonly config: Pick<Config, 'signIn'>;
+  readonly levels: Levels;
+  readonly factors: FactorStore;
+  readonly loadClient: LoadClient;
+  readonly now: Clock;
+};
+
+const highest = (...levels: readonly Level[]): Level =>
+  LEVELS.findLast((level) => levels.includes(level)) ?? 'password';
+
+/** What everybody needs, wherever they sign in, at `at` (epoch seconds). */
+function ofEverybody(signIn: Config['signIn'], { graceFrom }: Factors, at: number): Level {
+  const isRequired = signIn?.secondFactor === 'required' && graceFrom !== undefined;
+  return isRequired && at >= graceFrom + signIn.grace ? 'second_factor' : 'password';
+}
+
+/** Epoch seconds of the last second factor. */
+const provedAt = (session: Session): number => factorAtOf(session) ?? session.loginTs ?? 0;
+
+function createMissing({ config: { signIn }, levels, factors, loadClient, now }: SignInPolicyParts) {
+  const seconds = () => Math.floor(now() / 1000);
+
+  /** The grace of a person begins at their first sign-in. */
+  async function factorsOf(accountId: string): Promise<Factors> {
+    const found = await factors.get(accountId);
+    const begins = signIn?.secondFactor === 'required' && found.graceFrom === undefined;
+    if (!begins || hasSecondFactor(found)) return found;
+    const graceFrom = seconds();
+    const changed = await factors.change(accountId, (before) =>
+      before.graceFrom === undefined ? { graceFrom } : undefined,
+    );
+    return changed ?? found;
+  }
+
+  /** The level that the request asks for itself; where it is only a wish, as far as the person can. */
+  function askedLevel({ oidc }: KoaContextWithOIDC, reached: Level, can: (level: Level) => boolean): Level {
+    const { names, isEssential } = askedNames(oidc.params ?? {});
+    const asked = names.map(levels.levelNamed).filter((level) => level !== undefined);
+    if (names.length === 0 || asked.some((level) => reaches(reached, level))) return 'password';
+    // OIDC Core §3.1.2.1: in the order of preference.
+    const wanted = asked.find(can);
+    if (wanted !== undefined) return wanted;
+    if (isEssential) {
+      throw new errors.UnmetAuthenticationRequirements('the person has no such way to sign in');
+    }
+    return 'password';
+  }
+
+  return async function missing(ctx: KoaContextWithOIDC): Promise<Missing | undefined> {
+    const { session, account, client } = ctx.oidc;
+    if (session === undefined || account === undefined) return undefined;
+    const own = await factorsOf(account.accountId);
+    const settings = await loadClient(client?.clientId ?? '');
+    const { require = 'password', maxAge = Infinity } = settings?.signIn ?? {};
+    const reached = levelOf(session.amr);
+    const asked = askedLevel(ctx, reached, (level) => canReach(signIn, own, level));
+    const ofPerson = hasSecondFactor(own) ? 'second_factor' : 'password';
+    const level = highest(ofPerson, require, ofEverybody(signIn, own, seconds()), asked);
+    if (!reaches(reached, level)) return { level, because: 'level' };
+    return seconds() - provedAt(session) > maxAge ? { level, because: 'age' } : undefined;
+  };
+}
+
+export function createSignInPolicy(parts: SignInPolicyParts): SignInPolicy {
+  const { config, levels, factors, loadClient, now } = parts;
+  const { signIn } = config;
+
+  return {
+    levels,
+    missing: createMissing(parts),
+    async isOver({ oidc: { session, account, result } }) {
+      if (session === undefined || account === undefined) return false;
+      // Here, as the first that looks at a session: one from before was by password, and names of levels may have changed.
+      session.amr ??= [...BY_PASSWORD];
+      session.acr = levels.nameOf(levelOf(session.amr));
+      if (result?.login !== undefined) return false;
+      return sessionsSinceOf(session) !== (await factors.get(account.accountId)).sessionsSince;
+    },
+    async hasNotices({ oidc }) {
+      if (oidc.account === undefined || oidc.promptPending('none')) return false;
+      return (await factors.get(oidc.account.accountId)).notices.length > 0;
+    },
+    isRequiredAt: (client) => client.signIn !== undefined || signIn?.secondFactor === 'required',
+    async mayUse({ clientId = '', accountId, amr, extra }) {
+      if (accountId === undefined) return true;
+      const { require = 'password' } = (await loadClient(clientId))?.signIn ?? {};
+      const needed =
+        signIn?.secondFactor === 'required'
+          ? highest(require, ofEverybody(signIn, await factors.get(accountId), Math.floor(now() / 1000)))
+          : require;
+      return reaches(levelOf(amr ?? (extra?.amr as Amr | undefined)), needed);
+    },
+  };
+}
+
+/** Whether the person could reach this level now. */
+export function canReach(signIn: Config['signIn'], own: Factors, level: Level): boolean {
+  const { oneTimeCodes = false, passkeys = false } = signIn ?? {};
+  const usable = passkeys ? own.passkeys.filter(({ suspect }) => suspect !== true) : [];
+  if (level === 'passkey') return usable.some(({ verifiesUser }) => verifiesUser);
+  if (level === 'second_factor') return usable.length > 0 || (oneTimeCodes && own.oneTimeCode !== undefined);
+  return true;
+}
+
+type Asked = { readonly names: readonly string[]; readonly isEssential: boolean };
+
+/** OIDC Core §5.5.1.1: an essential claim binds, acr_values is a wish. */
+function askedNames({ claims, acr_values: wished }: Readonly<Record<string, unknown>>): Asked {
+  // The engine has parsed it before; where both are there, it goes by acr_values alone.
+  const { id_token: ofIdToken } = (typeof claims === 'string' ? JSON.parse(claims) : {}) as {
+    readonly id_token?: { readonly acr?: AcrRequest | null };
+  };
+  const { essential: isEssential = false, value, values = [] } = ofIdToken?.acr ?? {};
+  const claimed = value === undefined ? values : [value];
+  if (isEssential && claimed.length > 0) return { names: claimed, isEssential };
+  return { names: typeof wished === 'string' ? wished.split(' ') : claimed, isEssential: false };
+}
+
+type AcrRequest = {
+  readonly essential?: boolean;
+  readonly value?: string;
+  readonly values?: readonly string[];
+};

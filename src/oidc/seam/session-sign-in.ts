@@ -1,0 +1,64 @@
+// What a session and a grant keep of the sign-in that they came of, besides what the engine does.
+import type { KoaContextWithOIDC } from 'oidc-provider';
+
+type OfGeneration = { generation?: unknown };
+type OfSignIn = OfGeneration & {
+  readonly loginTs?: number | undefined;
+  factorAt?: number | undefined;
+  sessionsSince?: number | undefined;
+};
+export type SessionClass = {
+  readonly prototype: {
+    loginAccount: (this: OfSignIn, details: object) => void;
+    authTime: (this: OfSignIn) => number | undefined;
+  };
+};
+
+/** What our own login results have for `keepSignIn`. */
+export type KeptOfLogin = {
+  /** That of the person (accounts.ts). */
+  readonly generation: string | undefined;
+  /** Epoch seconds of the last second factor. */
+  readonly factorAt?: number | undefined;
+  /** That of the person's factors. */
+  readonly sessionsSince?: number | undefined;
+};
+
+/** The members that keepMembers has to know. */
+export const SIGN_IN_MEMBERS = ['generation', 'factorAt', 'sessionsSince'] as const;
+
+/** A grant gets its generation where it is made. */
+export function keepSignIn({ prototype }: SessionClass, current: () => KoaContextWithOIDC | undefined): void {
+  const { loginAccount } = prototype;
+  prototype.loginAccount = function login(details) {
+    loginAccount.call(this, details);
+    // Ours: interactions.ts made it.
+    const kept = current()?.oidc.entities.Interaction?.result?.login as KeptOfLogin | undefined;
+    this.generation = kept?.generation;
+    this.factorAt = kept?.factorAt;
+    this.sessionsSince = kept?.sessionsSince;
+  };
+  prototype.authTime = authTime;
+}
+
+/** OIDC Core §2: when the person last proved who they are. The session's own end counts from `loginTs`. */
+function authTime(this: OfSignIn): number | undefined {
+  const { loginTs, factorAt = 0 } = this;
+  return loginTs === undefined ? undefined : Math.max(loginTs, factorAt);
+}
+
+/** Undefined of what an earlier version made. */
+export function generationOf(model: object): string | undefined {
+  const { generation } = model as OfGeneration;
+  return typeof generation === 'string' ? generation : undefined;
+}
+
+/** Of a session. */
+export function factorAtOf(session: object): number | undefined {
+  return (session as OfSignIn).factorAt;
+}
+
+/** Of a session; 0 of one from before. */
+export function sessionsSinceOf(session: object): number {
+  return (session as OfSignIn).sessionsSince ?? 0;
+}
