@@ -20,11 +20,12 @@ export function rememberFaults(provider: Provider): void {
 
 /** Faults leave as exceptions; http/errors.ts turns them into 503, 429 or 500. */
 export function adjustAnswers(
-  config: Pick<Config, 'issuer' | 'groups' | 'scopes' | 'clientDocuments'>,
+  config: Pick<Config, 'issuer' | 'features' | 'groups' | 'scopes' | 'clientDocuments'>,
 ): Middleware {
   const scopes = personScopes(config);
   // draft-ietf-oauth-client-id-metadata-document-02 §6: its own feature would fetch, and remember, by itself.
   const documents = config.clientDocuments && { client_id_metadata_document_supported: true };
+  const claims = config.features.claimsParameter && { claims_parameter_supported: true };
   return async function adjustAnswer(ctx, next) {
     await next();
     const fault: unknown = ctx.state['fault'];
@@ -34,7 +35,7 @@ export function adjustAnswers(
     const route = engineCtx['_matchedRouteName'] as string | undefined;
     if (route === undefined) return;
     if (route === 'discovery' && ctx.status === 200) {
-      ctx.body = { ...toDiscovery(ctx.body as Metadata, scopes), ...documents };
+      ctx.body = { ...toDiscovery(ctx.body as Metadata, scopes), ...claims, ...documents };
     }
     if (callerOf(route) === 'client') {
       if (isUnauthenticated(engineCtx)) answerUnauthenticated(engineCtx);
@@ -54,7 +55,7 @@ type Metadata = Record<string, unknown>;
  * resources, which needn't be advertised.
  */
 function toDiscovery(metadata: Metadata, scopes: readonly string[]): Metadata {
-  const { claims_parameter_supported: _notOffered, claim_types_supported: _default, ...offered } = metadata;
+  const { claims_parameter_supported: _added, claim_types_supported: _default, ...offered } = metadata;
   return {
     ...offered,
     scopes_supported: scopes,

@@ -12,17 +12,22 @@ const GROUPS = 'groups';
 type Values = Readonly<Record<string, unknown>>;
 
 export type ClaimsParts = {
-  readonly config: Pick<Config, 'groups' | 'scopes'>;
+  readonly config: Pick<Config, 'features' | 'groups' | 'scopes'>;
   readonly audiences: Pick<AudienceRules, 'findResource'>;
   readonly rules: Pick<AccessRules, 'groupsFor'>;
 };
 
 export interface Claims {
   readonly byScope: Readonly<Record<string, string[]>>;
+  /** What a client may name in the claims parameter; nothing where that is off. */
+  mayName(client: Pick<Client, 'scopes'>): ReadonlySet<string>;
   /** All claims of the person, with the groups that this client may see. Scopes decide which of them it gets. */
   forClient(account: Account, clientId: string | undefined): Values;
-  /** The same, without the groups where the ID token would be too long with them; userinfo has them then. */
-  inIdToken(all: Values, scope: string): Values;
+  /**
+   * What of them an ID token has by `scope`, and by name: without the groups where it would be too long with them; userinfo has them
+   * then.
+   */
+  inIdToken(all: Values, scope: string, named?: readonly string[]): Values;
   /**
    * The claims that an access token for this audience has besides its own (RFC 9068 §2.2.3.1). null: the person has no such claim yet;
    * introspection shows it as soon as they do.
@@ -61,11 +66,11 @@ export function createClaims({ config, audiences, rules }: ClaimsParts): Claims 
   return {
     byScope,
     forClient,
-    inIdToken(all, scope) {
-      const names = given(scope.split(' '));
-      if (!names.has(GROUPS)) return all;
+    mayName: ({ scopes }) => given(config.features.claimsParameter ? scopes : []),
+    inIdToken(all, scope, named = []) {
+      const names = new Set([...given(scope.split(' ')), ...named]);
       const inside = Object.fromEntries(Object.entries(all).filter(([name]) => names.has(name)));
-      return isTooLong(inside) ? { ...all, [GROUPS]: undefined } : all;
+      return names.has(GROUPS) && isTooLong(inside) ? { ...inside, [GROUPS]: undefined } : inside;
     },
     inAccessToken: (audience, scopes, all) =>
       Object.fromEntries(wantedAt(audience, scopes).map((name) => [name, all[name] ?? null])),

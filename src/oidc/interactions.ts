@@ -13,6 +13,7 @@ import { recordKey } from './record-key.ts';
 import { recordConsent } from './audit-trail.ts';
 import { toClientModel, toPeoplesClient } from './client-model.ts';
 import { findGrant, newGrant } from './policies/existing-grant.ts';
+import { namedClaims } from './policies/asked-claims.ts';
 import { WHOLE_API } from './policies/asked-for.ts';
 import { NO_ACCESS } from './policies/interaction-policy.ts';
 import type { Engine } from './provider.ts';
@@ -162,7 +163,9 @@ export function createInteractions(engine: Engine, adapter: AdapterParts, audit:
       });
       const scopes = new Set([...missing.scopes, ...Object.values(missing.resourceScopes).flat()]);
       const scope = [...scopes].filter((one) => one !== WHOLE_API).join(' ');
-      if (destination !== undefined) recordConsent(audit, ctx.state, 'success', interaction, { scope });
+      const claims = missing.claims.join(' ') || undefined;
+      if (destination !== undefined)
+        recordConsent(audit, ctx.state, 'success', interaction, { scope, claims });
       return destination;
     },
 
@@ -249,6 +252,7 @@ function toOpenInteraction(
     readonly level?: Level;
   };
   const scopes = scopesIn(details.params['scope']);
+  const asksAgain = reasons.some((reason) => ASKS_AGAIN.has(reason));
   return {
     uid: details.uid,
     prompt,
@@ -268,8 +272,8 @@ function toOpenInteraction(
       resource: textOf(details.params['resource']),
     },
     missing: {
-      scopes: reasons.some((reason) => ASKS_AGAIN.has(reason)) ? scopes : (missing.missingOIDCScope ?? []),
-      claims: missing.missingOIDCClaims ?? [],
+      scopes: asksAgain ? scopes : (missing.missingOIDCScope ?? []),
+      claims: asksAgain ? namedClaims(details.params['claims']) : (missing.missingOIDCClaims ?? []),
       resourceScopes: {
         ...missing.missingResourceScopes,
         ...Object.fromEntries((missing.missingApis ?? []).map((resource) => [resource, [WHOLE_API]])),

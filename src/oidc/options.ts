@@ -22,6 +22,7 @@ import { createCookieKeys } from './cookie-keys.ts';
 import { cookieNames } from './cookie-names.ts';
 import type { EnginePages } from './engine-pages.ts';
 import type { AccessPolicy } from './policies/access.ts';
+import { narrowClaims, parseAskedClaims } from './policies/asked-claims.ts';
 import { createLoadExistingGrant } from './policies/existing-grant.ts';
 import { createInteractionPolicy } from './policies/interaction-policy.ts';
 import { createLifetimes } from './lifetimes.ts';
@@ -64,8 +65,8 @@ export type ConfigurationParts = {
 };
 
 export function createConfiguration(parts: ConfigurationParts): Configuration {
-  const { config, keySet, adapter, accounts, audiences, claims, consents, enginePages, now } = parts;
-  const { findClient, loadClient, stillAllowed, browsers, access, signIn } = parts;
+  const { config, keySet, adapter, audiences, claims, consents, enginePages, now } = parts;
+  const { findClient, loadClient, browsers, access, signIn } = parts;
   const { issuer } = config;
   const scopePolicy = { config, audiences, findClient };
   const offlineAccess = createOfflineAccess(parts.telemetry.log);
@@ -73,7 +74,7 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
 
   return {
     adapter(model: string) {
-      const narrowed = narrowScopes(model, createAdapter(model, adapter), stillAllowed);
+      const narrowed = narrowScopes(model, createAdapter(model, adapter), parts);
       return withDocumentClients(model, narrowed, loadClient);
     },
     clients: config.clients.map(toClientMetadata),
@@ -113,22 +114,7 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
       },
       policy: createInteractionPolicy({ access, signIn, consents }),
     },
-    findAccount: async (ctx, id, token) => {
-      const { provider, session } = ctx.oidc;
-      const issued =
-        token === undefined ? session && issuedBySession(session) : await issuedByToken(provider, token);
-      const account = issued && (await accounts.findLive(id, issued));
-      if (account === undefined) return undefined;
-      if (token !== undefined && (await access?.admit(ctx, account, token)) === false) return undefined;
-      const all = () => claims.forClient(account, ctx.oidc.client?.clientId);
-      const ofIdToken = (scope: string) =>
-        wantsFullIdToken(ctx, findClient) ? claims.inIdToken(all(), scope) : { sub: id };
-      return {
-        accountId: id,
-        groups: account.groups,
-        claims: (use, scope) => ({ sub: id, ...(use === 'id_token' ? ofIdToken(scope) : all()) }),
-      };
-    },
+    findAccount: createFindAccount(parts),
     loadExistingGrant: createLoadExistingGrant({ findClient, consents, offlineAccess, access }),
     extraTokenClaims: config.resources.some(({ accessTokenClaims }) => accessTokenClaims.length > 0)
       ? async (ctx, token) => ({
@@ -137,7 +123,34 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
         })
       : authenticationClaims,
     renderError: enginePages.renderError,
-    features: featuresOf(parts, { ...scopePolicy, restoreScope: restoreScope(offlineAccess, access) }),
+    features: featuresOf(parts, { ...scopePolicy, restoreScope: restoreScope({ ...parts, offlineAccess }) }),
+  };
+}
+
+function createFindAccount({
+  accounts,
+  access,
+  claims,
+  findClient,
+}: ConfigurationParts): NonNullable<Configuration['findAccount']> {
+  return async function findAccount(ctx, id, token) {
+    const { provider, session } = ctx.oidc;
+    const issued =
+      token === undefined ? session && issuedBySession(session) : await issuedByToken(provider, token);
+    const account = issued && (await accounts.findLive(id, issued));
+    if (account === undefined) return undefined;
+    if (token !== undefined && (await access?.admit(ctx, account, token)) === false) return undefined;
+    const all = () => claims.forClient(account, ctx.oidc.client?.clientId);
+    const ofIdToken = (scope: string, named: readonly string[]) =>
+      claims.inIdToken(all(), wantsFullIdToken(ctx, findClient) ? scope : '', named);
+    return {
+      accountId: id,
+      groups: account.groups,
+      claims: (use, scope, named) => ({
+        sub: id,
+        ...(use === 'id_token' ? ofIdToken(scope, Object.keys(named)) : all()),
+      }),
+    };
   };
 }
 
@@ -159,13 +172,21 @@ function wantsFullIdToken({ oidc }: KoaContextWithOIDC, findClient: FindClient):
   return settings?.idTokenClaims === 'full' || oidc.entities.AccessToken?.aud !== undefined;
 }
 
-function restoreScope(
-  offlineAccess: OfflineAccess,
-  access: AccessPolicy | undefined,
-): ResourceHookParts['restoreScope'] {
+function restoreScope({
+  offlineAccess,
+  access,
+  claims,
+}: Pick<ConfigurationParts, 'access' | 'claims'> & {
+  readonly offlineAccess: OfflineAccess;
+}): ResourceHookParts['restoreScope'] {
   return (ctx, client) => {
     access?.restore(ctx);
     offlineAccess.restore(ctx, client);
+    const { params = {} } = ctx.oidc;
+    if (typeof params['claims'] !== 'string') return;
+    // Also on the way back from a page: the file may have changed since.
+    const left = narrowClaims(parseAskedClaims(params['claims']), claims.mayName(client));
+    params['claims'] = JSON.stringify(left);
   };
 }
 
@@ -176,6 +197,7 @@ function featuresOf(
 ): NonNullable<Configuration['features']> {
   return {
     devInteractions: { enabled: false },
+    claimsParameter: { enabled: config.features.claimsParameter },
     dPoP: { enabled: false },
     pushedAuthorizationRequests: { enabled: false },
     userinfo: { enabled: true },

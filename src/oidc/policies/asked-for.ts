@@ -1,5 +1,6 @@
 // What an authorization request asks a person for.
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { namedClaims } from './asked-claims.ts';
 
 /** In a grant: the person allowed an API that has no scopes. No scope can have quotes (RFC 6749 §3.3), so none is granted by it. */
 export const WHOLE_API = '"whole"';
@@ -7,6 +8,8 @@ export const WHOLE_API = '"whole"';
 export type AskedFor = {
   /** Those of APIs, too. */
   readonly scopes: readonly string[];
+  /** By name, whatever the scopes give. */
+  readonly claims: readonly string[];
   readonly resourceScopes: Readonly<Record<string, readonly string[]>>;
 };
 
@@ -16,5 +19,9 @@ export function askedFor({ oidc }: KoaContextWithOIDC): AskedFor {
     resource,
     scope === '' ? [WHOLE_API] : asked.filter((one) => scopes.has(one)),
   ]);
-  return { scopes: [...oidc.requestParamOIDCScopes], resourceScopes: Object.fromEntries(ofResource) };
+  return {
+    scopes: [...oidc.requestParamOIDCScopes],
+    claims: namedClaims(oidc.params?.['claims']),
+    resourceScopes: Object.fromEntries(ofResource),
+  };
 }

@@ -54,7 +54,7 @@ export function createLoadExistingGrant(parts: ExistingGrantParts) {
     if (settings.consent === 'implicit') {
       offlineAccess.decide(ctx, settings, undefined);
       const grant = start();
-      allow(grant, { ...askedFor(ctx), claims: [] });
+      allow(grant, askedFor(ctx));
       await grant.save();
       return grant;
     }

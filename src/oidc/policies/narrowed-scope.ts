@@ -1,7 +1,9 @@
 // Codes and tokens that were issued before a client's scope was narrowed: from then on they give what the client may
-// still ask for, and no more. The engine looks at a client's scope when it is asked for, not when it is used again.
+// still ask for, and no more, by scope and by single claims. The engine looks at a client's scope when it is asked for, not when it is used again.
 import type { Adapter, AdapterPayload } from 'oidc-provider';
+import type { Claims } from '../claims.ts';
 import type { LoadClient } from '../clients.ts';
+import { narrowClaims } from './asked-claims.ts';
 
 const MODELS_WITH_SCOPE = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
 
@@ -20,13 +22,25 @@ export function createStillAllowed(loadClient: LoadClient): StillAllowed {
   };
 }
 
-export function narrowScopes(model: string, adapter: Adapter, stillAllowed: StillAllowed): Adapter {
+export type NarrowParts = {
+  readonly stillAllowed: StillAllowed;
+  readonly loadClient: LoadClient;
+  readonly claims: Pick<Claims, 'mayName'>;
+};
+
+export function narrowScopes(
+  model: string,
+  adapter: Adapter,
+  { stillAllowed, loadClient, claims }: NarrowParts,
+): Adapter {
   if (!MODELS_WITH_SCOPE.has(model)) return adapter;
 
   async function narrow(payload: AdapterPayload): Promise<AdapterPayload> {
-    const { scope, clientId } = payload;
+    const { scope, claims: named, clientId } = payload;
     if (typeof scope !== 'string' || clientId === undefined) return payload;
-    return { ...payload, scope: await stillAllowed(clientId, scope) };
+    const narrowed = { ...payload, scope: await stillAllowed(clientId, scope) };
+    const client = named && (await loadClient(clientId));
+    return client ? { ...narrowed, claims: narrowClaims(named, claims.mayName(client)) } : narrowed;
   }
 
   return {

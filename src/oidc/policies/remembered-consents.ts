@@ -109,10 +109,14 @@ const includes = (allowed: readonly string[] = [], asked: readonly string[]) =>
   asked.every((one) => allowed.includes(one));
 
 /** Whether all that is asked for was allowed. */
-export function allowsAll(consent: Consent | undefined, { scopes, resourceScopes }: AskedFor): boolean {
+export function allowsAll(
+  consent: Consent | undefined,
+  { scopes, claims, resourceScopes }: AskedFor,
+): boolean {
   return (
     consent !== undefined &&
     includes(consent.scopes, scopes) &&
+    includes(consent.claims, claims) &&
     Object.entries(resourceScopes).every(([resource, asked]) =>
       includes(consent.resourceScopes[resource], asked),
     )
