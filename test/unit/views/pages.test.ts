@@ -488,8 +488,10 @@ describe('languages', () => {
     };
     const html = pagesWith({ ...override({}), branding: branded }).render('login', LOGIN, { locale: 'xx' });
     for (const [, key = ''] of html.matchAll(/\[([\w.]+)\]/g)) used.add(key);
-    // The words of scopes come with the model.
-    const unused = [...english.keys()].filter((key) => !used.has(key) && !/^(scope\.|language$)/.test(key));
+    // The words of scopes and claims come with the model.
+    const unused = [...english.keys()].filter(
+      (key) => !used.has(key) && !/^(scope\.|claim\.|consent\.claim$|language$)/.test(key),
+    );
     expect(unused).toEqual([]);
     expect(problems).toEqual([]);
   });
