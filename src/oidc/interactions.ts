@@ -161,11 +161,8 @@ export function createInteractions(engine: Engine, adapter: AdapterParts, audit:
         await consents.add(app, { ...missing, lasting: lastingOf(asked) }, issued);
         return { consent };
       });
-      const scopes = new Set([...missing.scopes, ...Object.values(missing.resourceScopes).flat()]);
-      const scope = [...scopes].filter((one) => one !== WHOLE_API).join(' ');
-      const claims = missing.claims.join(' ') || undefined;
       if (destination !== undefined)
-        recordConsent(audit, ctx.state, 'success', interaction, { scope, claims });
+        recordConsent(audit, ctx.state, 'success', interaction, namesOf(missing));
       return destination;
     },
 
@@ -220,6 +217,13 @@ async function orGone<T>(asked: Promise<T>): Promise<T | undefined> {
     if (error instanceof errors.SessionNotFound) return undefined;
     throw error;
   }
+}
+
+/** For the audit trail. */
+function namesOf({ scopes, claims, resourceScopes }: OpenInteraction['missing']) {
+  const all = new Set([...scopes, ...Object.values(resourceScopes).flat()]);
+  const scope = [...all].filter((one) => one !== WHOLE_API).join(' ');
+  return { scope, claims: claims.join(' ') || undefined };
 }
 
 function addMissing(grant: Grant, { scopes, claims, resourceScopes }: OpenInteraction['missing']): void {

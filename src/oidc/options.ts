@@ -22,7 +22,7 @@ import { createCookieKeys } from './cookie-keys.ts';
 import { cookieNames } from './cookie-names.ts';
 import type { EnginePages } from './engine-pages.ts';
 import type { AccessPolicy } from './policies/access.ts';
-import { narrowClaims, parseAskedClaims } from './policies/asked-claims.ts';
+import { checkAskedAcr, narrowClaims, parseAskedClaims } from './policies/asked-claims.ts';
 import { createLoadExistingGrant } from './policies/existing-grant.ts';
 import { createInteractionPolicy } from './policies/interaction-policy.ts';
 import { createLifetimes } from './lifetimes.ts';
@@ -176,7 +176,8 @@ function restoreScope({
   offlineAccess,
   access,
   claims,
-}: Pick<ConfigurationParts, 'access' | 'claims'> & {
+  signIn,
+}: Pick<ConfigurationParts, 'access' | 'claims' | 'signIn'> & {
   readonly offlineAccess: OfflineAccess;
 }): ResourceHookParts['restoreScope'] {
   return (ctx, client) => {
@@ -186,6 +187,7 @@ function restoreScope({
     if (typeof params['claims'] !== 'string') return;
     // Also on the way back from a page: the file may have changed since.
     const left = narrowClaims(parseAskedClaims(params['claims']), claims.mayName(client));
+    checkAskedAcr(left, signIn !== undefined);
     params['claims'] = JSON.stringify(left);
   };
 }

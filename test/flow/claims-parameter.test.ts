@@ -231,6 +231,28 @@ eachStore(
       expect(await authorizationError(world(), { claims })).toMatchObject({ error: 'invalid_request' });
     });
 
+    it.each(['{"value":5}', '{"values":"x"}', '{"values":[["x"]]}', '{"essential":true,"values":5}'])(
+      'refuses acr as %s as invalid_request',
+      async (acr) => {
+        const claims = `{"id_token":{"acr":${acr}}}`;
+        expect(await authorizationError(world(), { claims })).toMatchObject({ error: 'invalid_request' });
+      },
+    );
+
+    it('an essential acr is out of reach where nothing is said of sign-ins, and a wish is none', async () => {
+      const acr = { essential: true, value: 'urn:example:gold' };
+      for (const essential of [acr, { essential: true, values: ['urn:example:gold'] }]) {
+        const request = named({ id_token: { acr: essential } });
+        expect(await authorizationError(world(), request)).toMatchObject({
+          error: 'unmet_authentication_requirements',
+        });
+      }
+      for (const wish of [null, { essential: true }, { values: ['urn:example:gold'] }]) {
+        const { first } = await seen(world(), { id_token: { acr: wish } });
+        expect(first.idToken).not.toHaveProperty('acr');
+      }
+    });
+
     it('ignores what nobody has, whatever it is called', async () => {
       const claims =
         '{"id_token":{"nope":null,"__proto__":{"essential":true},"constructor":null,"sid":null,"iss":null},"other":{"email":null}}';

@@ -25,6 +25,9 @@ export function createInteractionPolicy({
   const policy = interactionPolicy.base();
   // OIDC Core §3.1.2.1: only when the app asks for it; the engine's `requestable` is the whole check.
   policy.add(new interactionPolicy.Prompt({ name: 'select_account', requestable: true }), 0);
+  // They would ask for the password again and again: no password makes a session stronger.
+  policy.get('login')?.checks.remove('essential_acr');
+  policy.get('login')?.checks.remove('essential_acrs');
   // A session whose person was disabled or removed: without this the engine's consent check dereferences a grant that
   // isn't there and answers 500 for ever.
   policy
@@ -61,11 +64,9 @@ function addSignInPrompts(
   { isOver, missing, hasNotices }: SignInPolicy,
 ): void {
   const { Check, Prompt } = interactionPolicy;
-  const login = policy.get('login')?.checks;
-  // They would ask for the password again and again: no password makes a session stronger.
-  login?.remove('essential_acr');
-  login?.remove('essential_acrs');
-  login?.add(new Check('sessions_ended', 'the session has ended', 'login_required', isOver));
+  policy
+    .get('login')
+    ?.checks.add(new Check('sessions_ended', 'the session has ended', 'login_required', isOver));
   const asks = (because: Missing['because'], error: string) =>
     new Check(
       `second_factor_${because}`,
