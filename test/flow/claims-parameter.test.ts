@@ -24,6 +24,7 @@ import { API, GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../world/wo
 type Members = Readonly<Record<string, unknown>>;
 
 const OWN_SCOPE = 'openid email offline_access reports.read';
+const PINNED = 'https://pinned.example/client.json';
 const CONFIG = {
   ...GENEROUS,
   features: { claims_parameter: true },
@@ -39,12 +40,21 @@ const CONFIG = {
     },
   ],
   client_documents: { hosts: ['docs.example'], scope: 'openid email' },
-  clients: worldClients({
-    web: { scope: `${OWN_SCOPE} profile groups storage` },
-    web2: { scope: OWN_SCOPE },
-    post: { scope: `${OWN_SCOPE} groups`, groups_claim: ['wiki'] },
-    svc: { scope: 'reports.read', default_scope: undefined },
-  }),
+  clients: [
+    ...worldClients({
+      web: { scope: `${OWN_SCOPE} profile groups storage` },
+      web2: { scope: OWN_SCOPE },
+      post: { scope: `${OWN_SCOPE} groups`, groups_claim: ['wiki'] },
+      svc: { scope: 'reports.read', default_scope: undefined },
+    }),
+    {
+      client_id: PINNED,
+      redirect_uris: ['https://docs.example/cb'],
+      grant_types: ['authorization_code'],
+      token_endpoint_auth_method: 'none',
+      scope: 'openid email',
+    },
+  ],
 };
 const CUSTOM = { groups: ['wiki', 'staff'], claims: { quota: 5 } };
 const OPTIONS = { config: CONFIG, people: { alice: CUSTOM } };
@@ -183,8 +193,10 @@ eachStore(
       expect((await seenBy(world(), tokens)).idToken['groups']).toEqual(['wiki']);
     });
 
-    it('a document client can ask for no more than its scopes', async () => {
-      const clientId = 'https://docs.example/client.json';
+    it.each([
+      ['fetched', 'https://docs.example/client.json'],
+      ['pinned', PINNED],
+    ])('a client by document, %s, can ask for no more than its scopes', async (_how, clientId) => {
       const wanted = { id_token: { email: null, name: null, groups: null } };
       const request = {
         ...AUTHORIZATION_REQUEST,
