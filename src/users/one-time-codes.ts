@@ -13,7 +13,7 @@ export type NewOneTimeCodes = {
   /** base32. */
   readonly secret: string;
   readonly uri: string;
-  /** SVG. */
+  /** A picture of the same, as a data URL. */
   readonly qr: string;
   /** The secret, for the form that confirms it: nothing is stored until a code was right. */
   readonly sealed: string;
@@ -61,7 +61,7 @@ export function createOneTimeCodes({ vault, random, issuer }: OneTimeCodesParts)
       return {
         secret: secret.base32,
         uri,
-        qr: renderSVG(uri, { border: 4, ecc: 'M' }),
+        qr: `data:image/svg+xml;base64,${Buffer.from(renderSVG(uri, { border: 4, ecc: 'M' })).toString('base64')}`,
         sealed: vault.seal(bytes, pendingFor(accountId)),
       };
     },

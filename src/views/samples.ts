@@ -1,5 +1,6 @@
 // Every page in every state that its model allows, with sample data: operators' templates are tried out with it before a
 // request meets them.
+import { FACTOR_STATES } from './factor-samples.ts';
 import { LINK_STATES } from './link-samples.ts';
 import type { ClientModel, PageModels, PageName } from './models.ts';
 
@@ -94,11 +95,19 @@ const NO_ACCESS: PageModels['no-access'] = {
 export const PAGE_STATES: readonly PageState[] = [
   { title: 'login', name: 'login', model: LOGIN },
   { title: 'login with everything', name: 'login', model: { ...LOGIN, client: full, username: 'alice' } },
-  ...(['invalid_credentials', 'too_many_attempts', 'busy'] as const).map((code) => ({
+  ...(['invalid_credentials', 'too_many_attempts', 'busy', 'passkey_refused'] as const).map((code) => ({
     title: `login ${code}`,
     name: 'login' as const,
     model: { ...LOGIN, client: full, username: 'alice@example.com', error: code },
   })),
+  {
+    title: 'login with passkey',
+    name: 'login',
+    model: {
+      ...LOGIN,
+      passkey: { action: 'https://id.example/interaction/abc/passkey', csrf: 'csrf-token', options: '{}' },
+    },
+  },
   {
     title: 'login with long words',
     name: 'login',
@@ -188,6 +197,7 @@ export const PAGE_STATES: readonly PageState[] = [
   { title: 'logged-out stayed', name: 'logged-out', model: { outcome: 'stayed', client: full } },
   { title: 'logged-out nobody', name: 'logged-out', model: { outcome: 'nobody' } },
   ...LINK_STATES,
+  ...FACTOR_STATES,
   { title: 'error', name: 'error', model: ERROR },
   ...[
     'not_found',
