@@ -12,9 +12,10 @@ export function policyFaults(html: string): string[] {
   return tagsOf(html).flatMap(stoppedIn);
 }
 
-/** Forms of a page that would be refused. Its model names their targets, and has their token where they need one. */
+/** Forms of a page that would be refused. Its model names their targets, and has their token where they need one, in itself or in a part. */
 export function formFaults(html: string, model: object): string[] {
-  const token = ['xsrf', 'csrf'].find((field) => field in model);
+  const text = JSON.stringify(model);
+  const token = ['xsrf', 'csrf'].find((field) => text.includes(`"${field}":`));
   if (token === undefined) return [];
   return tagsOf(html).flatMap((tag) => (tag.name === 'form' ? refusedForm(tag, token, model) : []));
 }
@@ -36,7 +37,7 @@ function refusedForm({ attributes, rest }: Tag, token: string, model: object): s
   const faults: string[] = [];
   if (attributes.get('method')?.toLowerCase() !== 'post') {
     // A form to somewhere else may search, for instance.
-    if (!Object.values(model).includes(action)) return [];
+    if (!JSON.stringify(model).includes(JSON.stringify(action))) return [];
     faults.push(`the form to ${action} must be method="post"`);
   }
   if (!tagsOf(inner).some((field) => field.attributes.get('name') === token))

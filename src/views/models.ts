@@ -196,7 +196,8 @@ const enrol = z.object({
   otherAccountUrl: url,
 });
 
-const FactorModel = z.object({
+/** A factor that a person has. */
+export const FactorModel = z.object({
   /** For the form that removes it. */
   id: text,
   method: z.enum(['passkey', 'one_time_code']),

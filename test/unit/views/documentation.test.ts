@@ -6,10 +6,14 @@ import {
   BrandingModel,
   ClientModel,
   DocumentModel,
+  EnrolmentModel,
+  FactorModel,
   fieldsOf,
   LanguageModel,
+  NoticeModel,
   PAGE_MODELS,
   PageContext,
+  PasskeyModel,
   ScopeModel,
 } from '../../../src/views/models.ts';
 import { PAGE_STATES } from '../../../src/views/samples.ts';
@@ -33,7 +37,11 @@ const MODELS = {
   BrandingModel,
   ClientModel,
   DocumentModel,
+  EnrolmentModel,
+  FactorModel,
   LanguageModel,
+  NoticeModel,
+  PasskeyModel,
   ScopeModel,
 };
 

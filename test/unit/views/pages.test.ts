@@ -13,8 +13,8 @@ import type { PageState } from '../../../src/views/samples.ts';
 
 const builtInFolder = path.resolve(import.meta.dirname, '../../../views');
 const context = { locale: 'en' };
-/** The one script there is. */
-const SCRIPT = '<script src="/id/assets/page.js" defer></script>';
+/** The scripts that there are. */
+const SCRIPTS = /<script src="\/id\/assets\/(?:page|passkey)\.js" defer><\/script>/g;
 const ATTACK = `"><script>alert('1')</script>`;
 
 let folder: string;
@@ -73,7 +73,7 @@ describe.each(PAGE_STATES)('$title', (state) => {
     const html = renderState(pagesWith(), state);
 
     expect(htmlProblems(html)).toEqual([]);
-    expect(html.replace(SCRIPT, '')).not.toMatch(/<script|<style|undefined|\[object/);
+    expect(html.replace(SCRIPTS, '')).not.toMatch(/<script|<style|undefined|\[object/);
     expect(problems).toEqual([]);
   });
 
@@ -82,7 +82,7 @@ describe.each(PAGE_STATES)('$title', (state) => {
     const html = pages.render(state.name, withText(state.model, ATTACK), { locale: ATTACK });
 
     expect(htmlProblems(html)).toEqual([]);
-    expect(html.replace(SCRIPT, '')).not.toContain('<script');
+    expect(html.replace(SCRIPTS, '')).not.toContain('<script');
     expect(html).toContain('&lt;script&gt;');
   });
 });
@@ -112,7 +112,20 @@ describe('the built-in pages', () => {
     expect(html).toMatch(/name="username"[^>]*autocomplete="username" autocapitalize="none"/);
     expect(html).toMatch(/name="password"[^>]*autocomplete="current-password"/);
     expect(html).toMatch(/spellcheck="false"/);
+    const withPasskey = { ...LOGIN, passkey: { action: '/passkey', csrf: 'csrf-token', options: '{}' } };
+    expect(pagesWith().render('login', withPasskey, context)).toMatch(
+      /name="username"[^>]*autocomplete="username webauthn"/,
+    );
   });
+
+  it.each(PAGE_STATES.filter(({ model }) => 'error' in model || 'enrolment' in model))(
+    'say in the title of $title that something went wrong, if it did',
+    (state) => {
+      const html = renderState(pagesWith(), state);
+      const isAlert = html.includes('role="alert"');
+      expect(html.includes('<title>Error: ')).toBe(isAlert);
+    },
+  );
 
   it('carry the CSRF token in each form', () => {
     const pages = pagesWith();
@@ -374,6 +387,13 @@ describe('a broken template of an operator', () => {
       expect(pages.render('login', LOGIN, context)).toMatch(/^Ours/);
       expect(problems).toMatchObject([{ file: 'login.ejs', message: expect.stringContaining(LOGIN.action) }]);
     }
+  });
+
+  it('whose form lacks the token of a part of the model falls back too', () => {
+    pagesWith(
+      override({ 'enrol.ejs': '<form method="post" action="<%= model.enrolment.passkey.action %>"></form>' }),
+    );
+    expect(problems).toMatchObject([{ file: 'enrol.ejs', message: expect.stringContaining('csrf') }]);
   });
 
   it('that is a partial: each page falls back whole', () => {
