@@ -7,13 +7,11 @@ import {
   ClientModel,
   DocumentModel,
   EnrolmentModel,
-  FactorModel,
   fieldsOf,
   LanguageModel,
   NoticeModel,
   PAGE_MODELS,
   PageContext,
-  PasskeyModel,
   ScopeModel,
 } from '../../../src/views/models.ts';
 import { PAGE_STATES } from '../../../src/views/samples.ts';
@@ -38,10 +36,10 @@ const MODELS = {
   ClientModel,
   DocumentModel,
   EnrolmentModel,
-  FactorModel,
+  FactorModel: fieldsOf(PAGE_MODELS.factors)?.['factors'],
   LanguageModel,
   NoticeModel,
-  PasskeyModel,
+  PasskeyModel: fieldsOf(PAGE_MODELS.login)?.['passkey'],
   ScopeModel,
 };
 

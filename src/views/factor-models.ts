@@ -1,0 +1,131 @@
+// What the pages of second factors are given; models.ts has the other pages.
+import * as z from 'zod';
+import { ClientModel, PasskeyModel } from './shared-models.ts';
+
+const text = z.string();
+/** An absolute URL, or a path on this host. */
+const url = z.string();
+
+/** After the right password, or in a session that proved less than the app needs. */
+export const secondStep = z.object({
+  client: ClientModel,
+  /** Form target of both codes. */
+  action: url,
+  csrf: text,
+  cancelAction: url,
+  /** Token of the cancel form. */
+  cancelCsrf: text,
+  /** Who is signing in. */
+  username: text,
+  /** Whether the person has codes of an authenticator app, and recovery codes. */
+  oneTimeCode: z.boolean(),
+  recoveryCode: z.boolean(),
+  passkey: PasskeyModel.optional(),
+  error: z.enum(['wrong_code', 'wrong_recovery_code', 'passkey_refused', 'too_many_attempts']).optional(),
+  /** The sign-in for another person. */
+  otherAccountUrl: url,
+});
+
+/** The person has no factor that the app needs, and can't add one here. Sent with status 403. */
+export const factorNeeded = z.object({
+  client: ClientModel,
+  cancelAction: url,
+  csrf: text,
+  /** The person who is signed in. */
+  username: text,
+  needed: z.enum(['second_factor', 'passkey']),
+  otherAccountUrl: url,
+});
+
+/** Something that happened to a person's factors. */
+export const NoticeModel = z.object({
+  what: z.enum([
+    'recovery_code_used',
+    'passkey_refused',
+    'factor_added',
+    'factor_removed',
+    'recovery_codes_made',
+  ]),
+  method: z.enum(['passkey', 'one_time_code']).optional(),
+  /** When, in the language of the page. */
+  at: text,
+  /** Recovery codes. */
+  left: z.number().optional(),
+});
+
+/** What the person is told before they go on. */
+export const notice = z.object({
+  client: ClientModel,
+  action: url,
+  csrf: text,
+  /** The person who is signed in. */
+  username: text,
+  notices: z.array(NoticeModel).readonly(),
+});
+
+/** The ways to add a factor that are on. */
+export const EnrolmentModel = z.object({
+  csrf: text,
+  oneTimeCode: z
+    .object({
+      action: url,
+      /** base32. */
+      secret: text,
+      /** A picture of the same: a data URL. */
+      qr: url,
+      /** Goes back with the form. */
+      sealed: text,
+    })
+    .optional(),
+  passkey: z.object({ action: url, options: text, /** Goes back with the form. */ handle: text }).optional(),
+  error: z.enum(['wrong_code', 'passkey_refused', 'expired']).optional(),
+});
+export type EnrolmentModel = Readonly<z.infer<typeof EnrolmentModel>>;
+
+/** A person without a factor that the app needs adds one. */
+export const enrol = z.object({
+  client: ClientModel,
+  cancelAction: url,
+  cancelCsrf: text,
+  /** The person who is signed in. */
+  username: text,
+  needed: z.enum(['second_factor', 'passkey']),
+  enrolment: EnrolmentModel,
+  otherAccountUrl: url,
+});
+
+const FactorModel = z.object({
+  /** For the form that removes it. */
+  id: text,
+  method: z.enum(['passkey', 'one_time_code']),
+  /** What the person calls it. */
+  name: text.optional(),
+  /** In the language of the page. */
+  createdAt: text,
+  usedAt: text.optional(),
+  /** Refused: there may be a copy of it. */
+  suspect: z.boolean(),
+  /** Absent where it can't be removed now. */
+  removeAction: url.optional(),
+});
+
+/** The person's own page for factors. stale: the sign-in is too long ago for a change; sent with status 403. */
+export const factors = z.discriminatedUnion('outcome', [
+  z.object({
+    outcome: z.literal('list'),
+    username: text,
+    csrf: text,
+    factors: z.array(FactorModel).readonly(),
+    /** Undefined while they are off. */
+    recoveryCodes: z
+      .object({ left: z.number(), /** Absent without a second factor. */ action: url.optional() })
+      .optional(),
+    /** Absent where the person can't add one here. */
+    enrolment: EnrolmentModel.optional(),
+    notices: z.array(NoticeModel).readonly(),
+    /** Why nothing was changed. */
+    error: z.enum(['still_needed', 'not_yours']).optional(),
+  }),
+  z.object({ outcome: z.literal('codes'), username: text, codes: z.array(text).readonly(), backUrl: url }),
+  z.object({ outcome: z.literal('stale'), signInUrl: url }),
+]);
