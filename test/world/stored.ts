@@ -48,6 +48,6 @@ export async function hashOf(store: Store): Promise<KeyedHash> {
   return createKeyedHash(openPepper(pepper?.value ?? '', worldVault()));
 }
 
-function worldVault() {
+export function worldVault() {
   return createVault([Buffer.from(WORLD_ENV.TEST_ENCRYPTION_KEY, 'base64url')]);
 }

@@ -1,0 +1,202 @@
+// What people of a running world have besides a password, put into its store as an enrolment leaves it, and what they answer with: an
+// authenticator app, and a security key or a phone that makes passkeys (WebAuthn Level 3), without a browser.
+import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+import { Secret, TOTP } from 'otpauth';
+import { createFactorStore, type FactorStore, type Factors } from '../../src/users/factors.ts';
+import { sealedFor } from '../../src/users/one-time-codes.ts';
+import { newRecoveryCode, recoveryCodeHash } from '../../src/users/recovery-codes.ts';
+import type { Page } from './browser.ts';
+import { hashOf, worldVault } from './stored.ts';
+import { type OpenWorld, PEOPLE } from './world.ts';
+
+type Named = keyof typeof PEOPLE;
+type Place = Pick<OpenWorld, 'openedStore' | 'issuer'>;
+
+/** Seconds. */
+export const CODE_PERIOD = 30;
+
+export async function factorsOf({ openedStore }: Place): Promise<FactorStore> {
+  return createFactorStore(openedStore.documents, await hashOf(openedStore));
+}
+
+/** In the place of all that the person had. */
+export async function setFactors(world: Place, person: Named, factors: Partial<Factors> = {}): Promise<void> {
+  const store = await factorsOf(world);
+  await store.remove(PEOPLE[person]);
+  await store.change(PEOPLE[person], () => factors);
+}
+
+export type AuthenticatorApp = {
+  /** What it shows now, or so many periods later. */
+  readonly code: (periods?: number) => string;
+  readonly wrong: () => string;
+  readonly factor: NonNullable<Factors['oneTimeCode']>;
+};
+
+export function newAuthenticatorApp(person: Named): AuthenticatorApp {
+  const bytes = randomBytes(20);
+  const totp = new TOTP({ secret: new Secret({ buffer: new Uint8Array(bytes).buffer }) });
+  const code = (periods = 0) => totp.generate({ timestamp: Date.now() + periods * CODE_PERIOD * 1000 });
+  const sealed = worldVault().seal(bytes, sealedFor(PEOPLE[person]));
+  return {
+    code,
+    /** No code of these minutes. */
+    wrong() {
+      const right = Array.from({ length: 9 }, (_, index) => code(index - 4));
+      return [
+        '000000',
+        '000001',
+        '000002',
+        '000003',
+        '000004',
+        '000005',
+        '000006',
+        '000007',
+        '000008',
+        '000009',
+      ].find((one) => !right.includes(one)) as string;
+    },
+    factor: { sealed, lastStep: 0, createdAt: 0 },
+  };
+}
+
+/** The person has an authenticator app, and nothing else but what `more` says. */
+export async function giveOneTimeCodes(
+  world: Place,
+  person: Named = 'alice',
+  more: Partial<Factors> = {},
+): Promise<AuthenticatorApp> {
+  const app = newAuthenticatorApp(person);
+  await setFactors(world, person, { ...more, oneTimeCode: app.factor });
+  return app;
+}
+
+/** So many, and what the store keeps of them. */
+export async function newRecoveryCodes(world: Place, person: Named = 'alice', count = 3) {
+  const hash = await hashOf(world.openedStore);
+  const codes = Array.from({ length: count }, () => newRecoveryCode(randomBytes));
+  return { codes, recoveryCodes: codes.map((code) => recoveryCodeHash(hash, PEOPLE[person], code)) };
+}
+
+const base64url = (data: Buffer | string) => Buffer.from(data).toString('base64url');
+const sha256 = (data: Buffer | string) => createHash('sha256').update(data).digest();
+
+/** RFC 9053 §2.1: an ES256 key as COSE. */
+function toCose(key: KeyObject): Buffer {
+  const { x = '', y = '' } = key.export({ format: 'jwk' });
+  const start = Buffer.from('a5010203262001215820', 'hex');
+  return Buffer.concat([
+    start,
+    Buffer.from(x, 'base64url'),
+    Buffer.from('225820', 'hex'),
+    Buffer.from(y, 'base64url'),
+  ]);
+}
+
+const FLAGS = { present: 0x01, verified: 0x04, eligible: 0x08, backedUp: 0x10 };
+
+export type AssertChanges = {
+  readonly challenge?: string;
+  readonly counter?: number;
+  readonly origin?: string;
+  readonly rpId?: string;
+  readonly type?: string;
+  readonly verifiesUser?: boolean;
+  readonly userHandle?: string;
+  /** Further members of the client data. */
+  readonly clientData?: Readonly<Record<string, unknown>>;
+};
+
+/** What the form of a page with passkeys has for the browser. */
+export function passkeyOptionsOf({ text }: Pick<Page, 'text'>): {
+  readonly challenge: string;
+  readonly [member: string]: unknown;
+} {
+  const found = /data-options="([^"]*)"/.exec(text)?.[1];
+  if (found === undefined) throw new Error(`no passkey form in ${text.slice(0, 2000)}`);
+  return JSON.parse(found.replaceAll('&#34;', '"').replaceAll('&amp;', '&')) as {
+    readonly challenge: string;
+  };
+}
+
+export class SoftwareKey {
+  readonly id = base64url(randomBytes(16));
+  readonly handle = base64url(randomBytes(32));
+  readonly #keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  readonly #settings: { readonly verifiesUser: boolean; readonly synced: boolean };
+  #counter = 0;
+
+  constructor(settings: { readonly verifiesUser?: boolean; readonly synced?: boolean } = {}) {
+    this.#settings = { verifiesUser: true, synced: false, ...settings };
+  }
+
+  get factor(): Factors['passkeys'][number] {
+    return {
+      id: this.id,
+      publicKey: base64url(toCose(this.#keys.publicKey)),
+      counter: this.#counter,
+      transports: ['internal'],
+      ...this.#settings,
+      aaguid: '00000000-0000-0000-0000-000000000000',
+      name: 'A key',
+      createdAt: 0,
+    };
+  }
+
+  /** What a browser sends for `navigator.credentials.get`, as text. */
+  assert(
+    { issuer }: Pick<OpenWorld, 'issuer'>,
+    page: Pick<Page, 'text'>,
+    changes: AssertChanges = {},
+  ): string {
+    const { origin, hostname } = new URL(issuer);
+    const { verifiesUser = this.#settings.verifiesUser, counter = (this.#counter += 1) } = changes;
+    const clientData = Buffer.from(
+      JSON.stringify({
+        type: changes.type ?? 'webauthn.get',
+        challenge: changes.challenge ?? passkeyOptionsOf(page).challenge,
+        origin: changes.origin ?? origin,
+        crossOrigin: false,
+        ...changes.clientData,
+      }),
+    );
+    const { synced } = this.#settings;
+    const flags =
+      FLAGS.present | (verifiesUser ? FLAGS.verified : 0) | (synced ? FLAGS.eligible | FLAGS.backedUp : 0);
+    const tail = Buffer.alloc(5);
+    tail.writeUInt8(flags, 0);
+    tail.writeUInt32BE(counter, 1);
+    const authenticatorData = Buffer.concat([sha256(changes.rpId ?? hostname), tail]);
+    const signed = Buffer.concat([authenticatorData, sha256(clientData)]);
+    return JSON.stringify({
+      id: this.id,
+      rawId: this.id,
+      type: 'public-key',
+      authenticatorAttachment: 'platform',
+      clientExtensionResults: {},
+      response: {
+        clientDataJSON: base64url(clientData),
+        authenticatorData: base64url(authenticatorData),
+        signature: base64url(sign('sha256', signed, this.#keys.privateKey)),
+        userHandle: changes.userHandle ?? this.handle,
+      },
+    });
+  }
+}
+
+/** The person has this passkey besides what `more` says. */
+export async function givePasskey(
+  world: Place,
+  person: Named = 'alice',
+  { key = new SoftwareKey(), ...more }: Partial<Factors> & { readonly key?: SoftwareKey } = {},
+): Promise<SoftwareKey> {
+  await setFactors(world, person, { ...more, handle: key.handle, passkeys: [key.factor] });
+  const store = await factorsOf(world);
+  await store.claimHandle(key.handle, PEOPLE[person]);
+  await store.claimCredential(key.id, PEOPLE[person]);
+  return key;
+}
+
+/** The page asks for a second factor, and for no password. */
+export const isSecondStep = (page: Page): boolean =>
+  /action="[^"]*\/(?:code|passkey)"/.test(page.text) && !page.text.includes('name="password"');
