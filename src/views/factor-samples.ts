@@ -83,6 +83,11 @@ export const FACTOR_STATES: readonly FactorState[] = [
     name: 'second-step',
     model: { ...SECOND_STEP, passkey, oneTimeCode: false, recoveryCode: false },
   },
+  {
+    title: 'second-step recovery code alone',
+    name: 'second-step',
+    model: { ...SECOND_STEP, oneTimeCode: false },
+  },
   ...(['wrong_code', 'wrong_recovery_code', 'passkey_refused', 'too_many_attempts'] as const).map(
     (error) => ({
       title: `second-step ${error}`,

@@ -42,5 +42,10 @@ export const LINK_STATES: readonly LinkState[] = [
     name: 'link' as const,
     model: { outcome: 'done' as const, purpose },
   })),
+  {
+    title: 'link done factors, recovery codes',
+    name: 'link',
+    model: { outcome: 'done', purpose: 'factors', factorsUrl: 'https://id.example/factors' },
+  },
   { title: 'link expired', name: 'link', model: { outcome: 'expired' } },
 ];

@@ -168,7 +168,12 @@ const link = z.discriminatedUnion('outcome', [
   }),
   /** The person's first factor. */
   z.object({ outcome: z.literal('factors'), username: text, enrolment: EnrolmentModel }),
-  z.object({ outcome: z.literal('done'), purpose: z.enum(['trust', 'invite', 'reset', 'factors']) }),
+  z.object({
+    outcome: z.literal('done'),
+    purpose: z.enum(['trust', 'invite', 'reset', 'factors']),
+    /** The person's page for factors, where they get recovery codes. */
+    factorsUrl: url.optional(),
+  }),
   z.object({ outcome: z.literal('expired') }),
 ]);
 
