@@ -1,13 +1,16 @@
 // One attempt to sign in from a page: the interaction is finished, or the page is shown again with what was wrong. The audit
 // trail gets a record of either.
 import type { Context } from 'koa';
-import type { NotDecided, Refused, SignIn } from '../users/sign-in.ts';
+import { BY_PASSWORD } from '../users/authentication-methods.ts';
+import type { FactorStore } from '../users/factors.ts';
+import type { HalfSignedIn, NotDecided, Refused, SignIn } from '../users/sign-in.ts';
 import type { Interactions, OpenInteraction } from '../oidc/interactions.ts';
 import { CAP, PACED_FROM } from '../limits/sign-in-attempts.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { type Audit, type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
 import type { DeviceCookie } from './trusted-browser-cookie.ts';
 import type { Form } from './form.ts';
+import type { HalfSignIns } from './half-sign-ins.ts';
 import type { Show } from './show.ts';
 
 /** What a person typed is shown again, within reason. */
@@ -24,19 +27,21 @@ export type AttemptParts = {
   readonly signIn: SignIn;
   readonly show: Show;
   readonly cookie: DeviceCookie;
+  /** Undefined where the file says nothing of second factors. */
+  readonly secondFactors:
+    { readonly halves: HalfSignIns; readonly factors: Pick<FactorStore, 'get'> } | undefined;
   readonly audit: Audit;
 };
 
 export const usernameOf = (form: Form) => form.field('username').slice(0, MAX_USERNAME_LENGTH);
 
-export function createAttempt({ interactions, signIn, show, cookie, audit }: AttemptParts): Attempt {
+export function createAttempt(parts: AttemptParts): Attempt {
+  const { interactions, signIn, show, cookie, secondFactors, audit } = parts;
+
   return async function attempt(ctx, interaction, form) {
+    const { clientId } = interaction.settings;
     const record = (outcome: Outcome, fields: AuditFields) =>
-      audit.record('sign_in', outcome, {
-        ...originOf(ctx.state),
-        client_id: interaction.settings.clientId,
-        ...fields,
-      });
+      audit.record('sign_in', outcome, { ...originOf(ctx.state), client_id: clientId, ...fields });
     const username = usernameOf(form);
     const result = await signIn({
       username,
@@ -46,16 +51,20 @@ export function createAttempt({ interactions, signIn, show, cookie, audit }: Att
     });
     if (result.user === undefined) {
       record('failure', { account_id: result.meant?.id, reason: result.reason });
-      if ('failures' in result) recordLock(ctx, result);
+      if ('failures' in result) recordLock(audit, ctx, result);
       if ('cause' in result) return showLater(ctx, interaction, username, result);
       show.login(ctx, interaction, { username, error: 'invalid_credentials' });
       ctx.status = 401;
       return 'shown again';
     }
-    const { user, device, ...login } = result;
+    if ('pending' in result) return beginSecondStep(interaction, result);
+    const { user, device, at, generation } = result;
     cookie.write(ctx, device);
     try {
-      const destination = await interactions.finishLogin(ctx, interaction, { accountId: user.id, ...login });
+      const own = await secondFactors?.factors.get(user.id);
+      const proved = own && { amr: BY_PASSWORD, sessionsSince: own.sessionsSince };
+      const login = { accountId: user.id, at, generation, proved };
+      const destination = await interactions.finishLogin(ctx, interaction, login);
       // Of several that were right at once, one signed the person in.
       if (destination !== undefined) record('success', { account_id: user.id });
       return { destination };
@@ -67,15 +76,19 @@ export function createAttempt({ interactions, signIn, show, cookie, audit }: Att
     }
   };
 
-  /** Guessing at a person that makes unknown places wait. Paced as they are, these are at most some sixty records a row. */
-  function recordLock(ctx: Context, { meant, failures }: Refused): void {
-    if (meant === undefined || failures < PACED_FROM) return;
-    audit.record('account_lock', 'failure', {
-      ...originOf(ctx.state),
-      account_id: meant.id,
-      reason: failures < CAP ? 'paced' : 'locked',
-      times: failures,
+  /** The page of this interaction is the second step from now on; nothing else remembers the password. */
+  async function beginSecondStep(
+    { uid, pageUrl }: OpenInteraction,
+    { user, at, generation, pending }: HalfSignedIn,
+  ): Promise<Attempted> {
+    const { id: accountId, username } = user;
+    await secondFactors?.halves.begin(uid, {
+      accountId,
+      username,
+      issued: { at, generation },
+      attempt: pending,
     });
+    return { destination: pageUrl };
   }
 
   function showLater(
@@ -90,4 +103,15 @@ export function createAttempt({ interactions, signIn, show, cookie, audit }: Att
     ctx.status = reason === 'busy' ? 503 : 429;
     return 'shown again';
   }
+}
+
+/** Guessing at a person that makes unknown places wait. Paced as they are, these are at most some sixty records a row. */
+function recordLock(audit: Audit, ctx: Context, { meant, failures }: Refused): void {
+  if (meant === undefined || failures < PACED_FROM) return;
+  audit.record('account_lock', 'failure', {
+    ...originOf(ctx.state),
+    account_id: meant.id,
+    reason: failures < CAP ? 'paced' : 'locked',
+    times: failures,
+  });
 }

@@ -2,14 +2,19 @@
 import type { Context, Middleware } from 'koa';
 import Router from 'koa-router';
 import type { SignIn } from '../users/sign-in.ts';
-import type { Interactions, OpenInteraction } from '../oidc/interactions.ts';
+import { type Interactions, type OpenInteraction, PROMPTS } from '../oidc/interactions.ts';
+import type { SignInByPasskey } from '../users/passkey-sign-in.ts';
 import type { Audit } from '../observability/audit.ts';
 import { createAttempt, MAX_USERNAME_LENGTH } from './attempt.ts';
 import type { Csrf } from './csrf.ts';
-import { createDeviceCookie } from './trusted-browser-cookie.ts';
+import { createDeviceCookie, type DeviceCookie } from './trusted-browser-cookie.ts';
 import { expired } from './expired.ts';
 import { addLinkRoutes, type LinkParts } from './link-routes.ts';
-import { createOpen, type Opened, type OpenParts } from './open.ts';
+import { createOpen, type Open, type Opened, type OpenParts } from './open.ts';
+import { createPasskeyAttempt } from './passkey-attempt.ts';
+import { createSecondStep, type SecondStepParts } from './second-step.ts';
+import { addSecondStepRoutes, type ShowPending } from './second-step-routes.ts';
+import type { ShowSecondStep } from './show-second-step.ts';
 import { OTHER_ACCOUNT, type Show } from './show.ts';
 
 export type InteractionParts = {
@@ -21,19 +26,21 @@ export type InteractionParts = {
   readonly show: Show;
   readonly audit: Audit;
   readonly link: Omit<LinkParts, 'cookie' | 'csrf' | 'audit'>;
+  /** Undefined where the file says nothing of them. */
+  readonly secondFactors?: SecondFactorParts | undefined;
+};
+
+export type SecondFactorParts = Omit<SecondStepParts, 'interactions' | 'cookie' | 'audit'> & {
+  readonly showStep: ShowSecondStep;
+  readonly signInByPasskey: SignInByPasskey;
 };
 
 export function interactionRoutes(parts: InteractionParts): Middleware {
   const { issuer, interactions, signIn, csrf, show, audit } = parts;
   const open = createOpen(parts);
   const cookie = createDeviceCookie(issuer);
-  const attempt = createAttempt({
-    interactions,
-    signIn,
-    show,
-    audit,
-    cookie,
-  });
+  const { secondFactors } = parts;
+  const attempt = createAttempt({ interactions, signIn, show, audit, cookie, secondFactors });
 
   /** Who the app means, or who is asked to prove that it is still them. */
   async function usernameFor(interaction: OpenInteraction): Promise<string> {
@@ -50,9 +57,12 @@ export function interactionRoutes(parts: InteractionParts): Middleware {
 
   addLinkRoutes(router, { ...parts.link, cookie, csrf, audit });
 
+  const showPending = addSecondSteps(router, parts, { open, cookie });
+
   router.get('/:uid', async (ctx) => {
     const interaction = await open.byLink(ctx);
     const wantsOther = ctx.query[OTHER_ACCOUNT.name] === OTHER_ACCOUNT.value;
+    if (!wantsOther && (await showPending?.(ctx, interaction)) === true) return undefined;
     if (interaction.prompt === 'consent' && !wantsOther) return show.consent(ctx, interaction);
     if (interaction.prompt === 'access' && !wantsOther) return show.noAccess(ctx, interaction);
     if (interaction.prompt === 'select_account' && !wantsOther) {
@@ -67,7 +77,7 @@ export function interactionRoutes(parts: InteractionParts): Middleware {
   );
 
   router.post('/:uid/switch', async (ctx) =>
-    signInFrom(ctx, await open.byForm(ctx, ['consent', 'access'], 'switch')),
+    signInFrom(ctx, await open.byForm(ctx, ['second_factor', 'notice', 'access', 'consent'], 'switch')),
   );
 
   router.post('/:uid/continue', async (ctx) => {
@@ -83,11 +93,25 @@ export function interactionRoutes(parts: InteractionParts): Middleware {
   });
 
   router.post('/:uid/cancel', async (ctx) => {
-    const { interaction } = await open.byForm(ctx, ['login', 'select_account', 'access', 'consent']);
+    const { interaction } = await open.byForm(ctx, PROMPTS);
     goOn(ctx, interaction, await interactions.deny(ctx, interaction));
   });
 
   return router.routes() as unknown as Middleware;
+}
+
+/** Undefined where the file says nothing of them. */
+function addSecondSteps(
+  router: Router,
+  { interactions, show, audit, secondFactors }: InteractionParts,
+  { open, cookie }: { readonly open: Open; readonly cookie: DeviceCookie },
+): ShowPending | undefined {
+  if (secondFactors === undefined) return undefined;
+  const { signInByPasskey: signIn, showStep, factors } = secondFactors;
+  const step = createSecondStep({ ...secondFactors, interactions, cookie, audit });
+  const attempt = createPasskeyAttempt({ interactions, signIn, show, cookie, audit });
+  const routes = { interactions, step, showStep, factors, attempt };
+  return addSecondStepRoutes(router, routes, { open, show, goOn });
 }
 
 /** RFC 9700 §4.12: 303, so that no browser repeats the password to the next address. */

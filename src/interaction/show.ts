@@ -16,6 +16,8 @@ export type ShowParts = {
   readonly accounts: Accounts;
   readonly pages: Pages;
   readonly csrf: Csrf;
+  /** Undefined while passkeys are off. */
+  readonly passkeyForm?: ((interaction: OpenInteraction) => PageModels['login']['passkey']) | undefined;
 };
 
 /** What a sign-in form starts with. */
@@ -37,22 +39,26 @@ export interface Show {
 /** Signing in as somebody else than who is signed in, from any page of the interaction. */
 export const OTHER_ACCOUNT = { name: 'account', value: 'other' } as const;
 
-export function createShow({ config, accounts, pages, csrf }: ShowParts): Show {
-  const urlOf = ({ uid }: OpenInteraction) => `${config.issuer}/interaction/${uid}`;
-  const otherAccountUrl = (interaction: OpenInteraction) =>
-    `${urlOf(interaction)}?${OTHER_ACCOUNT.name}=${OTHER_ACCOUNT.value}`;
+export const otherAccountUrl = ({ pageUrl }: OpenInteraction): string =>
+  `${pageUrl}?${OTHER_ACCOUNT.name}=${OTHER_ACCOUNT.value}`;
 
+/** The form that every page of a sign-in has: the app gets access_denied. */
+export function cancelForm(csrf: Csrf, { uid, prompt, pageUrl }: OpenInteraction) {
+  return { cancelAction: `${pageUrl}/cancel`, csrf: csrf.token(uid, prompt) };
+}
+
+export function createShow({ config, accounts, pages, csrf, passkeyForm }: ShowParts): Show {
   const { html, localeOf } = createRender(pages);
-
-  function cancel(interaction: OpenInteraction) {
-    const { uid, prompt } = interaction;
-    return { cancelAction: `${urlOf(interaction)}/cancel`, csrf: csrf.token(uid, prompt) };
-  }
 
   /** What every page for a signed-in person has. */
   function signedInModel(interaction: OpenInteraction, { username }: Account) {
     const { client } = interaction;
-    return { client, ...cancel(interaction), username, otherAccountUrl: otherAccountUrl(interaction) };
+    return {
+      client,
+      ...cancelForm(csrf, interaction),
+      username,
+      otherAccountUrl: otherAccountUrl(interaction),
+    };
   }
 
   async function signedIn({ accountId, issued }: OpenInteraction): Promise<Account | undefined> {
@@ -63,19 +69,20 @@ export function createShow({ config, accounts, pages, csrf }: ShowParts): Show {
   function showLogin(ctx: Context, interaction: OpenInteraction, shown: Shown): void {
     const { uid, prompt, client } = interaction;
     // Going on as somebody else, who may give the consent or has access, is a step of its own, with a token of its own.
-    const isSwitch = prompt === 'consent' || prompt === 'access';
+    const isSwitch = prompt !== 'login' && prompt !== 'select_account';
     const isOther = isSwitch || (prompt === 'select_account' && interaction.accountId !== undefined);
-    const { cancelAction, csrf: cancelCsrf } = cancel(interaction);
+    const { cancelAction, csrf: cancelCsrf } = cancelForm(csrf, interaction);
     const model = {
       client,
-      action: `${urlOf(interaction)}/${isSwitch ? 'switch' : 'login'}`,
+      action: `${interaction.pageUrl}/${isSwitch ? 'switch' : 'login'}`,
       csrf: csrf.token(uid, isSwitch ? 'switch' : prompt),
       cancelAction,
       cancelCsrf,
       ...shown,
-      backUrl: isOther ? urlOf(interaction) : undefined,
+      passkey: passkeyForm?.(interaction),
+      backUrl: isOther ? interaction.pageUrl : undefined,
     };
-    html(ctx, interaction, ['login', model, isOther ? otherAccountUrl(interaction) : urlOf(interaction)]);
+    html(ctx, interaction, ['login', model, isOther ? otherAccountUrl(interaction) : interaction.pageUrl]);
   }
 
   return {
@@ -87,10 +94,10 @@ export function createShow({ config, accounts, pages, csrf }: ShowParts): Show {
       const { name } = account.claims;
       const model = {
         ...signedInModel(interaction, account),
-        action: `${urlOf(interaction)}/continue`,
+        action: `${interaction.pageUrl}/continue`,
         displayName: typeof name === 'string' ? name : undefined,
       };
-      html(ctx, interaction, ['select-account', model, urlOf(interaction)]);
+      html(ctx, interaction, ['select-account', model, interaction.pageUrl]);
       return 'shown';
     },
 
@@ -100,17 +107,17 @@ export function createShow({ config, accounts, pages, csrf }: ShowParts): Show {
       const locale = localeOf(ctx, interaction);
       const model = {
         ...signedInModel(interaction, account),
-        action: `${urlOf(interaction)}/consent`,
+        action: `${interaction.pageUrl}/consent`,
         document: toDocumentModel(interaction),
         ...toScopeModels(interaction, config, (key) => pages.text(locale, key)),
       };
-      html(ctx, interaction, ['consent', model, urlOf(interaction)]);
+      html(ctx, interaction, ['consent', model, interaction.pageUrl]);
     },
 
     async noAccess(ctx, interaction) {
       const account = await signedIn(interaction);
       if (account === undefined) throw expired(ctx, interaction.client);
-      html(ctx, interaction, ['no-access', signedInModel(interaction, account), urlOf(interaction)]);
+      html(ctx, interaction, ['no-access', signedInModel(interaction, account), interaction.pageUrl]);
       ctx.status = 403;
     },
 
@@ -119,7 +126,7 @@ export function createShow({ config, accounts, pages, csrf }: ShowParts): Show {
 }
 
 /** A page in the language of its sign-in. */
-function createRender(pages: Pages) {
+export function createRender(pages: Pages) {
   function localeOf(ctx: Context, { uiLocales }: OpenInteraction): string {
     return pages.localeFor({ ...(ctx.state['language'] as LanguageWishes), uiLocales });
   }

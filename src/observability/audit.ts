@@ -19,6 +19,8 @@ export const AUDIT_EVENTS = [
   'configuration_changed',
   'account_lock',
   'link_used',
+  'second_factor',
+  'factor_changed',
   'client_document',
   'limit_reached',
   'service_started',
@@ -44,6 +46,8 @@ export type AuditFields = Origin & {
   readonly token_id?: string | undefined;
   readonly reason?: string | undefined;
   readonly action?: string | undefined;
+  /** Of a second factor. */
+  readonly method?: string | undefined;
   readonly endpoint?: string | undefined;
   /** Of the file, as `clients[wiki].access`. */
   readonly rule?: string | undefined;

@@ -23,13 +23,18 @@ import { issuedBySession } from './signed-in-at.ts';
 
 const DECLINED = 'the person declined the request';
 
-const PROMPTS = ['login', 'select_account', 'second_factor', 'notice', 'access', 'consent'] as const;
+export const PROMPTS = ['login', 'select_account', 'second_factor', 'notice', 'access', 'consent'] as const;
+/** Where the pages of an interaction are. */
+export const interactionUrl = (issuer: string, uid: string) => `${issuer}/interaction/${uid}`;
+
 /** What the person is asked for. */
 export type Prompt = (typeof PROMPTS)[number];
 
 /** An authorization request that waits for a person. */
 export type OpenInteraction = {
   readonly uid: string;
+  /** Where its pages are. */
+  readonly pageUrl: string;
   readonly prompt: Prompt;
   readonly client: ClientModel;
   readonly settings: Client;
@@ -259,6 +264,7 @@ function toOpenInteraction(
   const asksAgain = reasons.some((reason) => ASKS_AGAIN.has(reason));
   return {
     uid: details.uid,
+    pageUrl: interactionUrl(issuer, details.uid),
     prompt,
     client: toClientModel(settings, issuer),
     settings,

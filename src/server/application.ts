@@ -28,6 +28,7 @@ import type { Limits } from '../limits/limits.ts';
 import type { Outgoing } from '../outgoing/guard.ts';
 import type { Views } from '../views/views.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
+import { secondFactorsOf } from './second-factors.ts';
 import type { Clock, Store, StoredRecord } from '../store/store.ts';
 import { createUnitOfWork, type UnitOfWork } from '../store/unit-of-work.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
@@ -60,7 +61,7 @@ export async function createApplication(
   { config, keySet, views }: ApplicationParts,
   shared: SharedServices,
 ): Promise<App> {
-  const { store, hash, states, now, telemetry } = shared;
+  const { store, hash, now, telemetry } = shared;
   const { pages, assets } = views;
   const limits = shared.limitsOf(config.rateLimits);
   const records = createUnitOfWork(store, now);
@@ -92,24 +93,24 @@ export async function createApplication(
   });
 
   const csrf = createCsrf(hash);
+  const secondFactors = secondFactorsOf(config, shared, {
+    records,
+    limits,
+    accounts,
+    trustedBrowsers,
+    pages,
+    csrf,
+  });
   const interactions = interactionRoutes({
     issuer: config.issuer,
     interactions: createInteractions(engine, adapter, telemetry.audit),
     signIn,
     accounts,
     csrf,
-    show: createShow({ config, accounts, pages, csrf }),
+    show: createShow({ config, accounts, pages, csrf, passkeyForm: secondFactors?.passkeyForm }),
+    secondFactors,
     audit: telemetry.audit,
-    link: {
-      config,
-      links: createOneTimeLinks({ records, states, hash, random: randomBytes, now: store.clock.now }),
-      accounts,
-      people,
-      makePassword: createMakePassword(),
-      now: store.clock.now,
-      trustedBrowsers,
-      pages,
-    },
+    link: { config, ...linksOf(shared, records), accounts, people, trustedBrowsers, pages },
   });
   return createApp({
     config,
@@ -125,7 +126,7 @@ export async function createApplication(
 
 /** The accounts of the file and of the store, and how people sign in. */
 function usersOf(
-  { users }: Config,
+  { users, signIn: settings }: Config,
   { store, hash, states, passwords, now }: SharedServices,
   { records, limits }: { readonly records: UnitOfWork; readonly limits: Limits },
 ) {
@@ -137,8 +138,15 @@ function usersOf(
   const accounts = createAccounts({ users, states, people, remembered, clock: store.clock });
   const trustedBrowsers = createTrustedBrowsers(hash, now, randomBytes);
   const countAttempt: CountAttempt = (attempt) => limits.takeSignInAttempt(attempt);
-  const signIn = createSignIn({ accounts, people, passwords, trustedBrowsers, countAttempt, now });
+  const factors = settings && createFactorStore(store.documents, hash, records.documents);
+  const signIn = createSignIn({ accounts, people, passwords, trustedBrowsers, countAttempt, factors, now });
   return { accounts, people, trustedBrowsers, signIn };
+}
+
+function linksOf({ store, hash, states }: SharedServices, records: UnitOfWork) {
+  const { now } = store.clock;
+  const links = createOneTimeLinks({ records, states, hash, random: randomBytes, now });
+  return { links, makePassword: createMakePassword(), now };
 }
 
 /** Undefined where none are fetched. The store itself: what is fetched belongs to no request. */

@@ -1,4 +1,67 @@
-// Passkeys and security keys (WebAuthn Level 3): what the browser is asked, and whether its answer is right.
+// What signing in with a passkey and adding one have in common (WebAuthn Level 3). Nothing is stored in between: a challenge is a keyed hash of
+// what it was made for, and the time.
+import { timingSafeEqual } from 'node:crypto';
+import { isIP } from 'node:net';
+import type { KeyedHash } from '../store/keyed-hash.ts';
+import type { Clock } from '../store/store.ts';
+import type { FactorStore, Passkey } from './factors.ts';
+
+export const CHALLENGE_MS = 5 * 60 * 1000;
+
+/** Why an answer isn't taken; for the audit trail alone. */
+export type PasskeyFault = 'malformed' | 'unknown' | 'wrong' | 'used' | 'copied' | 'taken';
+export type RefusedPasskey = { readonly refused: PasskeyFault; readonly accountId?: string | undefined };
+
+export type PasskeysParts = {
+  readonly issuer: string;
+  readonly factors: FactorStore;
+  readonly hash: KeyedHash;
+  readonly now: Clock;
+};
 
 /** At the first passkey, not at the start: it takes 25 MB of memory, and adds to the global Reflect. */
 export const loadWebAuthn = async () => import('@simplewebauthn/server');
+
+/** Whether passkeys can belong to this issuer: an IP address is no relying party (WebAuthn L3 §5.1.2). */
+export function canHavePasskeys(issuer: string): boolean {
+  return isIP(new URL(issuer).hostname.replaceAll(/[[\]]/g, '')) === 0;
+}
+
+export const toDescriptor = ({ id }: Passkey) => ({ id, type: 'public-key' as const });
+
+/** `binding` says what a challenge is for: the interaction, and the form. */
+export function createChallenges({ hash, now }: Pick<PasskeysParts, 'hash' | 'now'>) {
+  const proofOf = (binding: string, time: string) => hash(`webauthn challenge:${binding}:${time}`);
+
+  return {
+    make(binding: string): string {
+      const time = now().toString(36);
+      return Buffer.from(`${time}.${proofOf(binding, time)}`).toString('base64url');
+    },
+    /** Made here, for this, at most five minutes ago. */
+    isOwn(challenge: string, binding: string): boolean {
+      const [time = '', proof = ''] = Buffer.from(challenge, 'base64url').toString().split('.');
+      const expected = Buffer.from(proofOf(binding, time));
+      const given = Buffer.from(proof);
+      const isRight = given.length === expected.length && timingSafeEqual(given, expected);
+      return isRight && now() - Number.parseInt(time, 36) <= CHALLENGE_MS;
+    },
+  };
+}
+
+type CredentialJSON = { readonly id: string; readonly response: { readonly clientDataJSON: string } };
+
+/** What a form sent as a credential's toJSON(). Frames of other sites never have a page of ours, so such an answer is none of ours. */
+export function parseCredential(text: string): CredentialJSON | undefined {
+  try {
+    const value = JSON.parse(text) as CredentialJSON;
+    const client = JSON.parse(Buffer.from(value.response.clientDataJSON, 'base64url').toString()) as {
+      readonly crossOrigin?: unknown;
+      readonly topOrigin?: unknown;
+    };
+    const isFramed = client.crossOrigin === true || client.topOrigin !== undefined;
+    return typeof value.id === 'string' && !isFramed ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

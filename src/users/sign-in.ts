@@ -5,6 +5,7 @@ import { TooManyRequests } from '../limits/limits.ts';
 import type { BegunSignIn, SignInAttempt } from '../limits/sign-in-attempts.ts';
 import { type Clock, StoreUnavailable } from '../store/store.ts';
 import type { Accounts, Comparison, Found } from './accounts.ts';
+import { type FactorStore, hasSecondFactor } from './factors.ts';
 import type { TrustedBrowsers } from './trusted-browsers.ts';
 import { MAX_PASSWORD_LENGTH, passwordForms } from './password-rules.ts';
 import {
@@ -28,15 +29,21 @@ export type Credentials = {
 /** Counts one attempt before the password is looked at. Throws when there were too many, and StoreUnavailable. */
 export type CountAttempt = (attempt: SignInAttempt) => Promise<BegunSignIn>;
 
-export type SignedIn = {
+type RightPassword = {
   readonly user: Person;
   /** Epoch seconds, from before the password was looked at: what voids earlier sign-ins voids this one, however late it is finished. */
   readonly at: number;
   /** As of `at`, for the same reason. */
   readonly generation: string;
+};
+
+export type SignedIn = RightPassword & {
   /** What the browser remembers from now on. */
   readonly device: string;
 };
+
+/** The password was right, and the person has a second factor: nobody is signed in, and failures of before still count. */
+export type HalfSignedIn = RightPassword & { readonly pending: SignInAttempt };
 
 /** For the audit trail alone: the page shows the same text for every reason. */
 export type Refused = {
@@ -57,7 +64,7 @@ export type NotDecided = {
   readonly cause: TooManyRequests | PasswordQueueFull | StoreUnavailable;
 };
 
-export type SignIn = (credentials: Credentials) => Promise<SignedIn | Refused | NotDecided>;
+export type SignIn = (credentials: Credentials) => Promise<SignedIn | HalfSignedIn | Refused | NotDecided>;
 
 export type SignInParts = {
   readonly accounts: Accounts;
@@ -65,12 +72,14 @@ export type SignInParts = {
   readonly passwords: Passwords;
   readonly trustedBrowsers: TrustedBrowsers;
   readonly countAttempt: CountAttempt;
+  /** Undefined where the file says nothing of second factors. */
+  readonly factors?: Pick<FactorStore, 'get'> | undefined;
   readonly now: Clock;
 };
 
 /** Rejects with mistakes of ours only. */
 export function createSignIn(parts: SignInParts): SignIn {
-  const { accounts, people, passwords, trustedBrowsers, countAttempt, now } = parts;
+  const { accounts, people, passwords, trustedBrowsers, countAttempt, factors, now } = parts;
 
   /** The hashes of people of the file are the operator's to renew. */
   async function renewHash({ id, passwordHash }: Person, password: string, share: Share): Promise<void> {
@@ -84,21 +93,34 @@ export function createSignIn(parts: SignInParts): SignIn {
     }
   }
 
+  /** Undefined: the password is all that the person has. */
+  async function keepPending(
+    right: RightPassword,
+    attempt: BegunSignIn,
+    pending: SignInAttempt,
+  ): Promise<HalfSignedIn | undefined> {
+    const own = await factors?.get(right.user.id);
+    if (own === undefined || !hasSecondFactor(own)) return undefined;
+    attempt.keepPending();
+    return { ...right, pending };
+  }
+
+  async function finish(right: RightPassword, attempt: BegunSignIn, device: string): Promise<SignedIn> {
+    await attempt.succeed();
+    return { ...right, device: trustedBrowsers.renew(device, right.user.id) };
+  }
+
   async function decide(
     { username, password, address, device }: Credentials,
     at: number,
     found: Found,
-  ): Promise<SignedIn | Refused> {
+  ): Promise<SignedIn | HalfSignedIn | Refused> {
     const { user } = found;
     const account = user?.id ?? canonicalUsername(username);
     const trusted = trustedBrowsers.find(device, account);
-    const attempt = await countAttempt({
-      account,
-      since: found.attemptsSince,
-      exists: user !== undefined,
-      address,
-      device: trusted,
-    });
+    const { attemptsSince: since } = found;
+    const counted = { account, since, exists: user !== undefined, address, device: trusted };
+    const attempt = await countAttempt(counted);
     const isTrusted = trusted !== undefined && attempt.failures === 0;
     const share = isTrusted ? 'trusted browser' : 'unknown browser';
     let matches: boolean;
@@ -115,9 +137,9 @@ export function createSignIn(parts: SignInParts): SignIn {
     if (!matches || !mayGoOn) {
       return { user: undefined, reason: matches ? 'disabled' : 'wrong_password', meant: user, failures };
     }
-    await attempt.succeed();
     if (found.source === 'store') await renewHash(user, password, share);
-    return { user, at, generation: found.generation, device: trustedBrowsers.renew(device, user.id) };
+    const right = { user, at, generation: found.generation };
+    return (await keepPending(right, attempt, counted)) ?? finish(right, attempt, device);
   }
 
   return async function signIn(credentials) {

@@ -54,6 +54,10 @@ function ofEverybody(signIn: Config['signIn'], { graceFrom }: Factors, at: numbe
 /** Epoch seconds of the last second factor. */
 const provedAt = (session: Session): number => factorAtOf(session) ?? session.loginTs ?? 0;
 
+/** Who has a second factor is never signed in without one, also while its method is off. */
+const ofTheirs = (signIn: Config['signIn'], own: Factors): Level =>
+  signIn !== undefined && hasSecondFactor(own) ? 'second_factor' : 'password';
+
 function createMissing({ config: { signIn }, levels, factors, loadClient, now }: SignInPolicyParts) {
   const seconds = () => Math.floor(now() / 1000);
 
@@ -91,7 +95,7 @@ function createMissing({ config: { signIn }, levels, factors, loadClient, now }:
     const { require = 'password', maxAge = Infinity } = settings?.signIn ?? {};
     const reached = levelOf(session.amr);
     const asked = askedLevel(ctx, reached, (level) => canReach(signIn, own, level));
-    const ofPerson = hasSecondFactor(own) ? 'second_factor' : 'password';
+    const ofPerson = ofTheirs(signIn, own);
     const level = highest(ofPerson, require, ofEverybody(signIn, own, seconds()), asked);
     if (!reaches(reached, level)) return { level, because: 'level' };
     return seconds() - provedAt(session) > maxAge ? { level, because: 'age' } : undefined;

@@ -1,0 +1,43 @@
+// Sign-ins whose password was right and whose second factor is pending: a record beside the interaction, so that no session is made
+// before, and any process can go on with it.
+import type { SignInAttempt } from '../limits/sign-in-attempts.ts';
+import type { KeyedHash } from '../store/keyed-hash.ts';
+import type { RecordStore } from '../store/store.ts';
+import type { Issued } from '../users/accounts.ts';
+
+const KIND = 'HalfSignIn';
+/** Then the password is asked for again. */
+const SECONDS = 300;
+
+export type HalfSignIn = {
+  readonly accountId: string;
+  readonly username: string;
+  /** The time of the password: what ends the person's sessions from before ends this as well. */
+  readonly issued: Issued;
+  /** Counted, and forgotten when the whole sign-in is done. */
+  readonly attempt: SignInAttempt;
+};
+
+export interface HalfSignIns {
+  begin(uid: string, half: HalfSignIn): Promise<void>;
+  find(uid: string): Promise<HalfSignIn | undefined>;
+  end(uid: string): Promise<void>;
+}
+
+/** Every method throws StoreUnavailable. */
+export function createHalfSignIns(records: RecordStore, hash: KeyedHash): HalfSignIns {
+  const keyOf = (uid: string) => hash(`half sign-in:${uid}`);
+  return {
+    async begin(uid, half) {
+      const payload = JSON.stringify(half);
+      await records.save({ kind: KIND, key: keyOf(uid), payload, ttlSeconds: SECONDS });
+    },
+    async find(uid) {
+      const record = await records.find(KIND, keyOf(uid));
+      return record && (JSON.parse(record.payload) as HalfSignIn);
+    },
+    async end(uid) {
+      await records.destroy(KIND, keyOf(uid));
+    },
+  };
+}

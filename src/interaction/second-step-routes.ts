@@ -1,0 +1,90 @@
+// The forms of the second step, and of what a person is told before they go on.
+import type { Context } from 'koa';
+import type Router from 'koa-router';
+import { type Interactions, type OpenInteraction, PROMPTS } from '../oidc/interactions.ts';
+import type { FactorStore } from '../users/factors.ts';
+import { expired } from './expired.ts';
+import type { Open, Opened } from './open.ts';
+import type { PasskeyAttempt } from './passkey-attempt.ts';
+import type { Pending, SecondStep, Stepped } from './second-step.ts';
+import type { Show } from './show.ts';
+import { CODE_STEP, PASSKEY_STEP, type ShowSecondStep } from './show-second-step.ts';
+
+export type SecondStepRoutesParts = {
+  readonly interactions: Pick<Interactions, 'finishNotice'>;
+  readonly step: SecondStep;
+  readonly showStep: ShowSecondStep;
+  readonly factors: FactorStore;
+  /** A sign-in with a passkey alone. */
+  readonly attempt: PasskeyAttempt;
+};
+
+type RouterParts = {
+  readonly open: Open;
+  readonly show: Pick<Show, 'signedIn'>;
+  /** 303, or the page of an interaction that is over. */
+  readonly goOn: (ctx: Context, interaction: OpenInteraction, destination: string | undefined) => void;
+};
+
+/** Whether a page was shown: somebody is at their second step, or has something to read. */
+export type ShowPending = (ctx: Context, interaction: OpenInteraction) => Promise<boolean>;
+
+export function addSecondStepRoutes(
+  router: Router,
+  { interactions, step, showStep: show, factors, attempt }: SecondStepRoutesParts,
+  { open, show: pages, goOn }: RouterParts,
+): ShowPending {
+  function answer(ctx: Context, interaction: OpenInteraction, pending: Pending, stepped: Stepped): void {
+    if ('destination' in stepped) return goOn(ctx, interaction, stepped.destination);
+    const { refused, retryAfterSeconds } = stepped;
+    show.refused(ctx, interaction, pending, refused);
+    if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
+    ctx.status = retryAfterSeconds === undefined ? 401 : 429;
+  }
+
+  async function prove(
+    ctx: Context,
+    { form, interaction }: Opened,
+    proof: 'proveCode' | 'provePasskey',
+  ): Promise<void> {
+    // In any prompt: somebody else may have begun to sign in.
+    const pending = await step.pendingOf(interaction);
+    // The password was too long ago, or what it stood for has ended.
+    if (pending === undefined) return goOn(ctx, interaction, interaction.pageUrl);
+    answer(ctx, interaction, pending, await step[proof](ctx, interaction, pending, form));
+  }
+
+  router.post('/:uid/code', async (ctx) =>
+    prove(ctx, await open.byForm(ctx, PROMPTS, CODE_STEP), 'proveCode'),
+  );
+
+  router.post('/:uid/passkey', async (ctx) => {
+    const opened = await open.byForm(ctx, PROMPTS, PASSKEY_STEP);
+    const { form, interaction } = opened;
+    // Of the sign-in page, or of the second step.
+    if ((await step.pendingOf(interaction)) !== undefined) return prove(ctx, opened, 'provePasskey');
+    const attempted = await attempt(ctx, interaction, form);
+    if (attempted !== 'shown again') goOn(ctx, interaction, attempted.destination);
+  });
+
+  router.post('/:uid/notice', async (ctx) => {
+    const { interaction } = await open.byForm(ctx, ['notice']);
+    const { accountId } = interaction;
+    if (accountId === undefined) throw expired(ctx, interaction.client);
+    await factors.change(accountId, ({ notices }) => (notices.length > 0 ? { notices: [] } : undefined));
+    goOn(ctx, interaction, await interactions.finishNotice(ctx, interaction));
+  });
+
+  return async function showPending(ctx, interaction) {
+    const pending = await step.pendingOf(interaction);
+    if (pending !== undefined) {
+      show.pending(ctx, interaction, pending);
+      return true;
+    }
+    if (interaction.prompt !== 'notice') return false;
+    const account = await pages.signedIn(interaction);
+    if (account === undefined) throw expired(ctx, interaction.client);
+    show.notice(ctx, interaction, account.username, (await factors.get(account.id)).notices);
+    return true;
+  };
+}

@@ -1,0 +1,175 @@
+// The second step: after the password, before there is any session, or in a session that proved less than the app needs.
+import type { Context } from 'koa';
+import type { Interactions, OpenInteraction, Proved } from '../oidc/interactions.ts';
+import { TooManyRequests } from '../limits/limits.ts';
+import type { SecondFactorLimits } from '../limits/second-factor-attempts.ts';
+import type { FinishSignIn } from '../limits/sign-in-attempts.ts';
+import { type Audit, originOf, type Outcome } from '../observability/audit.ts';
+import type { Clock } from '../store/store.ts';
+import type { Account, Accounts } from '../users/accounts.ts';
+import { amrOf, type Proof, withProof } from '../users/authentication-methods.ts';
+import type { Factors, FactorStore } from '../users/factors.ts';
+import type { PasskeyAuthentication } from '../users/passkey-authentication.ts';
+import type { ProveCode } from '../users/second-factor.ts';
+import type { TrustedBrowsers } from '../users/trusted-browsers.ts';
+import type { PageModels } from '../views/models.ts';
+import type { Form } from './form.ts';
+import type { HalfSignIn, HalfSignIns } from './half-sign-ins.ts';
+import type { DeviceCookie } from './trusted-browser-cookie.ts';
+
+export type SecondStepError = NonNullable<PageModels['second-step']['error']>;
+
+/** Who is at the second step. */
+export type Pending = {
+  readonly account: Account;
+  readonly factors: Factors;
+  /** Undefined: they are signed in. */
+  readonly half: HalfSignIn | undefined;
+};
+
+/** `destination` undefined: somebody else finished the interaction first. `refused`: the page is shown again. */
+export type Stepped =
+  | { readonly destination: string | undefined }
+  | { readonly refused: SecondStepError; readonly retryAfterSeconds?: number | undefined };
+
+export interface SecondStep {
+  /** Undefined: nobody is there, or everything of the person ended meanwhile. */
+  pendingOf(interaction: OpenInteraction): Promise<Pending | undefined>;
+  proveCode(ctx: Context, interaction: OpenInteraction, pending: Pending, form: Form): Promise<Stepped>;
+  provePasskey(ctx: Context, interaction: OpenInteraction, pending: Pending, form: Form): Promise<Stepped>;
+}
+
+export type SecondStepParts = {
+  readonly interactions: Pick<Interactions, 'finishLogin' | 'finishStepUp' | 'deny'>;
+  readonly accounts: Pick<Accounts, 'findLive'>;
+  readonly halves: HalfSignIns;
+  readonly factors: FactorStore;
+  readonly limits: SecondFactorLimits & { readonly finishSignIn: FinishSignIn };
+  readonly proveCode: ProveCode;
+  readonly passkeys: PasskeyAuthentication | undefined;
+  readonly trustedBrowsers: TrustedBrowsers;
+  readonly cookie: DeviceCookie;
+  readonly audit: Audit;
+  readonly now: Clock;
+};
+
+/** What the challenge of a second step is bound to. */
+export const secondStepBinding = (uid: string) => `second step:${uid}`;
+
+type FinishParts = Pick<
+  SecondStepParts,
+  'interactions' | 'halves' | 'limits' | 'trustedBrowsers' | 'cookie' | 'audit' | 'now'
+>;
+
+function createFinish(parts: FinishParts) {
+  const { interactions, halves, limits, trustedBrowsers, cookie, audit } = parts;
+
+  return async function finish(
+    ctx: Context,
+    interaction: OpenInteraction,
+    { account, half }: Pending,
+    { proof, factors: own }: { readonly proof: Proof; readonly factors: Factors },
+  ): Promise<Stepped> {
+    const amr = half === undefined ? withProof(interaction.amr, proof) : amrOf(['password', proof]);
+    const factorAt = Math.floor(parts.now() / 1000);
+    const proved: Proved = { amr, factorAt, sessionsSince: own.sessionsSince };
+    if (half === undefined) return { destination: await interactions.finishStepUp(ctx, interaction, proved) };
+    cookie.write(ctx, trustedBrowsers.renew(cookie.read(ctx), account.id));
+    const login = { accountId: account.id, ...half.issued, proved };
+    const destination = await interactions.finishLogin(ctx, interaction, login);
+    if (destination === undefined) return { destination };
+    await Promise.all([limits.finishSignIn(half.attempt), halves.end(interaction.uid)]);
+    audit.record('sign_in', 'success', {
+      ...originOf(ctx.state),
+      client_id: interaction.settings.clientId,
+      account_id: account.id,
+    });
+    return { destination };
+  };
+}
+
+function createRecord(audit: Audit) {
+  return function record(
+    ctx: Context,
+    { settings: { clientId } }: OpenInteraction,
+    { account }: Pending,
+    [outcome, method, reason]: readonly [Outcome, string, (string | undefined)?],
+  ): void {
+    const who = { client_id: clientId, account_id: account.id };
+    audit.record('second_factor', outcome, { ...originOf(ctx.state), ...who, method, reason });
+  };
+}
+
+export function createSecondStep(parts: SecondStepParts): SecondStep {
+  const { interactions, accounts, halves, factors, limits, passkeys, trustedBrowsers, cookie, audit } = parts;
+  const finish = createFinish(parts);
+  const record = createRecord(audit);
+
+  async function pendingOf({
+    uid,
+    prompt,
+    accountId,
+    issued,
+  }: OpenInteraction): Promise<Pending | undefined> {
+    const half = await halves.find(uid);
+    const [id, since] =
+      half === undefined && prompt === 'second_factor'
+        ? [accountId, issued]
+        : [half?.accountId, half?.issued];
+    if (id === undefined || since === undefined) return undefined;
+    const [account, own] = await Promise.all([accounts.findLive(id, since), factors.get(id)]);
+    return account && { account, factors: own, half };
+  }
+
+  return {
+    pendingOf,
+
+    async proveCode(ctx, interaction, pending, form) {
+      const { uid } = interaction;
+      const { account } = pending;
+      const isRecovery = form.field('recovery_code') !== '';
+      const method = isRecovery ? 'recovery_code' : 'one_time_code';
+      try {
+        const takeBack = await limits.takeCode({
+          accountId: account.id,
+          address: String(ctx.state['clientAddress']),
+          device: trustedBrowsers.find(cookie.read(ctx), account.id),
+          interaction: uid,
+        });
+        if (takeBack === undefined) {
+          record(ctx, interaction, pending, ['failure', method, 'too_many_attempts']);
+          await halves.end(uid);
+          return { destination: await interactions.deny(ctx, interaction) };
+        }
+        const typed = form.field(isRecovery ? 'recovery_code' : 'code');
+        const proved = await parts.proveCode({ accountId: account.id, method, typed }, takeBack);
+        if (proved !== undefined) {
+          record(ctx, interaction, pending, ['success', method]);
+          return await finish(ctx, interaction, pending, proved);
+        }
+        record(ctx, interaction, pending, ['failure', method, 'wrong']);
+        return { refused: isRecovery ? 'wrong_recovery_code' : 'wrong_code' };
+      } catch (error) {
+        if (!(error instanceof TooManyRequests)) throw error;
+        record(ctx, interaction, pending, ['failure', method, 'too_many_attempts']);
+        return { refused: 'too_many_attempts', retryAfterSeconds: error.retryAfterSeconds };
+      }
+    },
+
+    async provePasskey(ctx, interaction, pending, form) {
+      const { account } = pending;
+      const result = await passkeys?.authenticate({
+        binding: secondStepBinding(interaction.uid),
+        response: form.field('response'),
+        accountId: account.id,
+        needed: pending.half === undefined ? interaction.needed : 'second_factor',
+      });
+      if (result === undefined || 'refused' in result) {
+        record(ctx, interaction, pending, ['failure', 'passkey', result?.refused]);
+        return { refused: 'passkey_refused' };
+      }
+      record(ctx, interaction, pending, ['success', 'passkey']);
+      return finish(ctx, interaction, pending, result);
+    },
+  };
+}

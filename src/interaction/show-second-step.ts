@@ -1,0 +1,118 @@
+// Shows the second step of a sign-in, what to do without one, and what a person is told before they go on.
+import type { Context } from 'koa';
+import type { Config } from '../config/config.ts';
+import type { Level } from '../config/sign-in-levels.ts';
+import type { OpenInteraction } from '../oidc/interactions.ts';
+import { canReach } from '../oidc/policies/sign-in-level.ts';
+import type { Factors, Notice, Passkey } from '../users/factors.ts';
+import type { PasskeyAuthentication } from '../users/passkey-authentication.ts';
+import type { PageModels } from '../views/models.ts';
+import type { Pages } from '../views/pages.ts';
+import type { Csrf } from './csrf.ts';
+import { type Pending, secondStepBinding, type SecondStepError } from './second-step.ts';
+import { cancelForm, createRender, otherAccountUrl } from './show.ts';
+
+export type ShowSecondStepParts = {
+  readonly signIn: NonNullable<Config['signIn']>;
+  readonly passkeys: PasskeyAuthentication | undefined;
+  readonly pages: Pages;
+  readonly csrf: Csrf;
+};
+
+export interface ShowSecondStep {
+  /** The second step, or where the person has none that will do, whom to ask for one (status 403). */
+  pending(ctx: Context, interaction: OpenInteraction, pending: Pending): void;
+  /** The second step again. */
+  refused(ctx: Context, interaction: OpenInteraction, pending: Pending, error: SecondStepError): void;
+  notice(ctx: Context, interaction: OpenInteraction, username: string, notices: readonly Notice[]): void;
+}
+
+/** The steps of the forms, as the CSRF token has them. */
+export const CODE_STEP = 'code';
+export const PASSKEY_STEP = 'passkey';
+
+const isUsable = ({ suspect }: Passkey) => suspect !== true;
+
+/** What the pending person can do. Before there is a session any factor of theirs will do. */
+const neededBy = ({ half }: Pending, { needed }: OpenInteraction): Level =>
+  half === undefined ? (needed ?? 'second_factor') : 'second_factor';
+
+function waysOf(signIn: ShowSecondStepParts['signIn'], own: Factors, needed: Level) {
+  const isForPasskey = needed === 'passkey';
+  return {
+    oneTimeCode: signIn.oneTimeCodes && own.oneTimeCode !== undefined && !isForPasskey,
+    recoveryCode: signIn.recoveryCodes > 0 && own.recoveryCodes.length > 0 && !isForPasskey,
+    hasPasskey: own.passkeys.some((one) => isUsable(one) && (one.verifiesUser || !isForPasskey)),
+  };
+}
+
+export function createShowSecondStep(parts: ShowSecondStepParts): ShowSecondStep {
+  const { signIn, passkeys, pages, csrf } = parts;
+  const { html, localeOf } = createRender(pages);
+
+  function passkeyForm({ uid, pageUrl }: OpenInteraction, { factors }: Pending, needed: Level) {
+    const options = passkeys?.requestOptions(secondStepBinding(uid), { factors, needed });
+    const target = { action: `${pageUrl}/${PASSKEY_STEP}`, csrf: csrf.token(uid, PASSKEY_STEP) };
+    return options && { ...target, options: JSON.stringify(options) };
+  }
+
+  function showStep(
+    ctx: Context,
+    interaction: OpenInteraction,
+    pending: Pending,
+    error?: SecondStepError,
+  ): void {
+    const { uid, pageUrl, client } = interaction;
+    const needed = neededBy(pending, interaction);
+    const { hasPasskey, ...codes } = waysOf(signIn, pending.factors, needed);
+    const { cancelAction, csrf: cancelCsrf } = cancelForm(csrf, interaction);
+    const model = {
+      client,
+      action: `${pageUrl}/${CODE_STEP}`,
+      csrf: csrf.token(uid, CODE_STEP),
+      cancelAction,
+      cancelCsrf,
+      username: pending.account.username,
+      ...codes,
+      passkey: hasPasskey ? passkeyForm(interaction, pending, needed) : undefined,
+      error,
+      otherAccountUrl: otherAccountUrl(interaction),
+    };
+    html(ctx, interaction, ['second-step', model, pageUrl]);
+  }
+
+  return {
+    refused: showStep,
+
+    pending(ctx, interaction, pending) {
+      const needed = neededBy(pending, interaction) === 'passkey' ? 'passkey' : 'second_factor';
+      if (canReach(signIn, pending.factors, needed)) return showStep(ctx, interaction, pending);
+      const { client, pageUrl } = interaction;
+      const { username } = pending.account;
+      const others = { ...cancelForm(csrf, interaction), otherAccountUrl: otherAccountUrl(interaction) };
+      html(ctx, interaction, ['factor-needed', { client, username, needed, ...others }, pageUrl]);
+      ctx.status = 403;
+    },
+
+    notice(ctx, interaction, username, notices) {
+      const { uid, client, prompt, pageUrl } = interaction;
+      const locale = localeOf(ctx, interaction);
+      const target = { action: `${pageUrl}/notice`, csrf: csrf.token(uid, prompt) };
+      const told = notices.map((one) => toNoticeModel(one, locale));
+      html(ctx, interaction, ['notice', { client, ...target, username, notices: told }, pageUrl]);
+    },
+  };
+}
+
+export function toNoticeModel(
+  { at, ...notice }: Notice,
+  locale: string,
+): PageModels['notice']['notices'][number] {
+  return { ...notice, at: toTimeText(at, locale) };
+}
+
+/** `at` (epoch seconds) in the language of the page. */
+export function toTimeText(at: number, locale: string): string {
+  const format = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
+  return `${format.format(at * 1000)} UTC`;
+}

@@ -1,0 +1,126 @@
+// Signing in with a passkey: alone, or as the second step of a person who is known.
+import type {
+  AuthenticationResponseJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+} from '@simplewebauthn/server';
+import type { Level } from '../config/sign-in-levels.ts';
+import type { Proof } from './authentication-methods.ts';
+import { type Factors, type Passkey, withNotice } from './factors.ts';
+import {
+  CHALLENGE_MS,
+  createChallenges,
+  loadWebAuthn,
+  parseCredential,
+  type PasskeyFault,
+  type PasskeysParts,
+  type RefusedPasskey,
+  toDescriptor,
+} from './passkeys.ts';
+
+export type ProvedPasskey = {
+  readonly accountId: string;
+  readonly proof: Proof;
+  readonly factors: Factors;
+};
+
+export type OwnPasskeys = { readonly factors: Factors; readonly needed: Level };
+
+export interface PasskeyAuthentication {
+  /** For a page; `binding` names its form, and is asked again for the answer. With `own`, as the second step of that person. */
+  requestOptions(binding: string, own?: OwnPasskeys): PublicKeyCredentialRequestOptionsJSON;
+  /** Without `accountId` the passkey says whose it is, and must have verified its user. Throws StoreUnavailable. */
+  authenticate(answer: {
+    readonly binding: string;
+    readonly response: string;
+    readonly accountId?: string | undefined;
+    readonly needed?: Level | undefined;
+  }): Promise<ProvedPasskey | RefusedPasskey>;
+}
+
+type Use = { readonly counter: number; readonly synced: boolean; readonly at: number };
+type Counted = { readonly to?: Partial<Factors>; readonly fault?: PasskeyFault };
+
+/** WebAuthn L3 §7.2: a counter that doesn't grow may be that of a copy; many passkeys always say 0. */
+function countUse({ passkeys, notices }: Factors, id: string, { at, ...use }: Use): Counted {
+  const passkey = passkeys.find((one) => one.id === id);
+  if (passkey === undefined || passkey.suspect === true) return { fault: 'unknown' };
+  const replace = (changed: Partial<Passkey>) =>
+    passkeys.map((one) => (one === passkey ? { ...one, ...changed } : one));
+  if (passkey.counter > 0 && use.counter === passkey.counter) return { fault: 'used' };
+  if (use.counter >= passkey.counter) return { to: { passkeys: replace({ ...use, usedAt: at }) } };
+  const told = withNotice(notices, { what: 'passkey_refused', at });
+  return { to: { passkeys: replace({ suspect: true }), notices: told }, fault: 'copied' };
+}
+
+/** A passkey is asked for alone, or where nothing less will do: then it has to know its user. */
+const mustVerify = (needed: Level = 'passkey') => needed === 'passkey';
+
+export function createPasskeyAuthentication(parts: PasskeysParts): PasskeyAuthentication {
+  const { issuer, factors, now } = parts;
+  const { origin, hostname: rpId } = new URL(issuer);
+  const challenges = createChallenges(parts);
+
+  async function verify(
+    passkey: Passkey,
+    response: AuthenticationResponseJSON,
+    { binding, mustVerifyUser }: { readonly binding: string; readonly mustVerifyUser: boolean },
+  ) {
+    const { verifyAuthenticationResponse } = await loadWebAuthn();
+    const publicKey = new Uint8Array(Buffer.from(passkey.publicKey, 'base64url'));
+    try {
+      const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+        response,
+        expectedChallenge: (challenge) => challenges.isOwn(challenge, binding),
+        expectedOrigin: origin,
+        expectedRPID: rpId,
+        requireUserVerification: mustVerifyUser,
+        // The counter is looked at where it is written.
+        credential: { id: passkey.id, publicKey, counter: 0 },
+      });
+      return verified ? authenticationInfo : undefined;
+    } catch {
+      // It throws for whatever is wrong; all of it is the caller's.
+      return undefined;
+    }
+  }
+
+  async function findPasskey({ id, response }: AuthenticationResponseJSON, known: string | undefined) {
+    const { userHandle } = response;
+    const named = typeof userHandle === 'string' ? await factors.ownerOfHandle(userHandle) : undefined;
+    const accountId = known ?? named;
+    const { passkeys = [] } = accountId === undefined ? {} : await factors.get(accountId);
+    return { accountId, passkey: passkeys.find((one) => one.id === id && one.suspect !== true) };
+  }
+
+  return {
+    requestOptions: (binding, own) => ({
+      challenge: challenges.make(binding),
+      rpId,
+      timeout: CHALLENGE_MS,
+      // Before anybody is known nobody's passkeys are named (WebAuthn L3 §14.6.3).
+      allowCredentials:
+        own === undefined ? [] : own.factors.passkeys.filter((one) => one.suspect !== true).map(toDescriptor),
+      userVerification: mustVerify(own?.needed) ? 'required' : 'preferred',
+    }),
+
+    async authenticate({ binding, response: text, accountId: known, needed }) {
+      const response = parseCredential(text) as AuthenticationResponseJSON | undefined;
+      if (response === undefined) return { refused: 'malformed' };
+      const { accountId, passkey } = await findPasskey(response, known);
+      if (accountId === undefined || passkey === undefined) return { refused: 'unknown', accountId };
+      const used = await verify(passkey, response, { binding, mustVerifyUser: mustVerify(needed) });
+      if (used === undefined) return { refused: 'wrong', accountId };
+      const { newCounter: counter, userVerified: verifiedUser, credentialBackedUp: synced } = used;
+      const use = { counter, synced, at: Math.floor(now() / 1000) };
+      let fault: PasskeyFault | undefined;
+      // The write picks the winner of several at once.
+      const changed = await factors.change(accountId, (before) => {
+        const counted = countUse(before, passkey.id, use);
+        fault = counted.fault;
+        return counted.to;
+      });
+      if (fault !== undefined || changed === undefined) return { refused: fault ?? 'unknown', accountId };
+      return { accountId, proof: { passkey: { verifiedUser, synced } }, factors: changed };
+    },
+  };
+}

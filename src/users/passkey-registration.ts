@@ -1,0 +1,103 @@
+// Adding a passkey or a security key to a person.
+import type {
+  PublicKeyCredentialCreationOptionsJSON,
+  RegistrationResponseJSON,
+} from '@simplewebauthn/server';
+import type { Factors, Passkey } from './factors.ts';
+import {
+  CHALLENGE_MS,
+  createChallenges,
+  loadWebAuthn,
+  parseCredential,
+  type PasskeysParts,
+  type RefusedPasskey,
+  toDescriptor,
+} from './passkeys.ts';
+
+const HANDLE_BYTES = 32;
+/** ES256, RS256 and EdDSA. What a library adds of its own may be unknown to another process that runs on another Node. */
+const ALGORITHMS = [-7, -257, -8];
+
+export type NewPasskeyFor = { readonly id: string; readonly username: string };
+
+export interface PasskeyRegistration {
+  /** `handle` goes back with the form. */
+  creationOptions(
+    binding: string,
+    person: NewPasskeyFor,
+    own: Factors,
+  ): { readonly options: PublicKeyCredentialCreationOptionsJSON; readonly handle: string };
+  /** Doesn't store it. `mustVerifyUser`: it will be the only factor. Throws StoreUnavailable. */
+  register(answer: {
+    readonly binding: string;
+    readonly response: string;
+    readonly handle: string;
+    readonly accountId: string;
+    readonly name: string;
+    readonly mustVerifyUser: boolean;
+  }): Promise<{ readonly passkey: Passkey; readonly handle: string } | RefusedPasskey>;
+}
+
+export type PasskeyRegistrationParts = PasskeysParts & {
+  /** What the browser calls the service. */
+  readonly serviceName: string;
+  readonly random: (bytes: number) => Buffer;
+};
+
+const bindingOf = (binding: string, handle: string) => `${binding}:${handle}`;
+
+export function createPasskeyRegistration(parts: PasskeyRegistrationParts): PasskeyRegistration {
+  const { issuer, serviceName, factors, now, random } = parts;
+  const { origin, hostname: rpId } = new URL(issuer);
+  const challenges = createChallenges(parts);
+
+  return {
+    creationOptions(binding, { username }, own) {
+      const handle = own.handle ?? random(HANDLE_BYTES).toString('base64url');
+      return {
+        handle,
+        options: {
+          challenge: challenges.make(bindingOf(binding, handle)),
+          rp: { id: rpId, name: serviceName },
+          user: { id: handle, name: username, displayName: username },
+          pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: 'public-key', alg })),
+          timeout: CHALLENGE_MS,
+          excludeCredentials: own.passkeys.map(toDescriptor),
+          authenticatorSelection: { residentKey: 'preferred', userVerification: 'preferred' },
+          attestation: 'none',
+        },
+      };
+    },
+
+    async register({ binding, response: text, handle, accountId, name, mustVerifyUser }) {
+      const response = parseCredential(text) as RegistrationResponseJSON | undefined;
+      if (response === undefined) return { refused: 'malformed' };
+      const { verifyRegistrationResponse } = await loadWebAuthn();
+      const { verified, registrationInfo: made } = await verifyRegistrationResponse({
+        response,
+        expectedChallenge: (challenge) => challenges.isOwn(challenge, bindingOf(binding, handle)),
+        expectedOrigin: origin,
+        expectedRPID: rpId,
+        requireUserVerification: mustVerifyUser,
+        supportedAlgorithmIDs: ALGORITHMS,
+      }).catch(() => ({ verified: false as const, registrationInfo: undefined }));
+      if (!verified || made === undefined) return { refused: 'wrong', accountId };
+      const { credential } = made;
+      // WebAuthn L3 §7.1: a credential is one person's.
+      const isFree = await factors.claimCredential(credential.id, accountId);
+      if (!isFree || !(await factors.claimHandle(handle, accountId))) return { refused: 'taken', accountId };
+      const passkey: Passkey = {
+        id: credential.id,
+        publicKey: Buffer.from(credential.publicKey).toString('base64url'),
+        counter: credential.counter,
+        transports: credential.transports ?? [],
+        synced: made.credentialBackedUp,
+        verifiesUser: made.userVerified,
+        aaguid: made.aaguid,
+        name,
+        createdAt: Math.floor(now() / 1000),
+      };
+      return { passkey, handle };
+    },
+  };
+}

@@ -1,0 +1,84 @@
+// The act of signing in with a passkey alone. Whose it is, is the passkey's to say; every failure looks the same from outside.
+import { TooManyRequests } from '../limits/limits.ts';
+import type { SecondFactorLimits } from '../limits/second-factor-attempts.ts';
+import type { FinishSignIn } from '../limits/sign-in-attempts.ts';
+import type { Clock } from '../store/store.ts';
+import type { Accounts } from './accounts.ts';
+import type { Proof } from './authentication-methods.ts';
+import type { Factors } from './factors.ts';
+import type { PasskeyAuthentication } from './passkey-authentication.ts';
+import type { PasskeyFault } from './passkeys.ts';
+import type { TrustedBrowsers } from './trusted-browsers.ts';
+
+export type PasskeyAnswer = {
+  readonly binding: string;
+  readonly response: string;
+  readonly address: string;
+  /** What the browser remembers (trusted-browsers.ts), or nothing. */
+  readonly device: string;
+};
+
+export type SignedInByPasskey = {
+  readonly accountId: string;
+  /** Epoch seconds, as in SignedIn. */
+  readonly at: number;
+  readonly generation: string;
+  readonly device: string;
+  readonly proof: Proof;
+  readonly factors: Factors;
+};
+
+/** For the audit trail alone. */
+export type RefusedSignIn = {
+  readonly accountId?: string | undefined;
+  readonly reason: PasskeyFault | 'disabled' | 'too_many_attempts';
+  readonly retryAfterSeconds?: number | undefined;
+};
+
+/** Throws StoreUnavailable. */
+export type SignInByPasskey = (answer: PasskeyAnswer) => Promise<SignedInByPasskey | RefusedSignIn>;
+
+export type PasskeySignInParts = {
+  readonly accounts: Pick<Accounts, 'findLive' | 'findByUsername' | 'maySignIn'>;
+  /** Undefined while passkeys are off. */
+  readonly passkeys: Pick<PasskeyAuthentication, 'authenticate'> | undefined;
+  readonly limits: Pick<SecondFactorLimits, 'takePasskey'> & { readonly finishSignIn: FinishSignIn };
+  readonly trustedBrowsers: TrustedBrowsers;
+  readonly now: Clock;
+};
+
+export function createPasskeySignIn(parts: PasskeySignInParts): SignInByPasskey {
+  const { accounts, passkeys, limits, trustedBrowsers, now } = parts;
+
+  /** By name, as a sign-in with a password finds them: who is hidden by a person of the file can't sign in. */
+  async function findPerson(accountId: string) {
+    const account = await accounts.findLive(accountId);
+    const found = account && (await accounts.findByUsername(account.username));
+    const isSame = found?.user?.id === accountId;
+    return isSame && (await accounts.maySignIn(found)) ? found : undefined;
+  }
+
+  async function decide({ binding, response, address, device }: PasskeyAnswer) {
+    const at = Math.floor(now() / 1000);
+    const takeBack = await limits.takePasskey(address);
+    const proved = (await passkeys?.authenticate({ binding, response })) ?? { refused: 'unknown' as const };
+    if ('refused' in proved) return { accountId: proved.accountId, reason: proved.refused };
+    const { accountId, proof, factors } = proved;
+    const found = await findPerson(accountId);
+    if (found === undefined) return { accountId, reason: 'disabled' as const };
+    takeBack();
+    const counted = { account: accountId, since: found.attemptsSince, exists: true, address };
+    await limits.finishSignIn({ ...counted, device: trustedBrowsers.find(device, accountId) });
+    const { generation } = found;
+    return { accountId, at, generation, device: trustedBrowsers.renew(device, accountId), proof, factors };
+  }
+
+  return async function signInByPasskey(answer) {
+    try {
+      return await decide(answer);
+    } catch (error) {
+      if (!(error instanceof TooManyRequests)) throw error;
+      return { reason: 'too_many_attempts', retryAfterSeconds: error.retryAfterSeconds };
+    }
+  };
+}
