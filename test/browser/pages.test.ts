@@ -8,6 +8,7 @@ import type { Browser, Page } from 'playwright-core';
 import { launchChromium } from '../world/chromium.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createAssets } from '../../src/views/assets.ts';
+import { createOneTimeCodes } from '../../src/users/one-time-codes.ts';
 import { createPages } from '../../src/views/pages.ts';
 import { PAGE_STATES } from '../../src/views/samples.ts';
 
@@ -148,7 +149,7 @@ const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, heig
 async function keepPicture(title: string, scheme: string, size: string): Promise<void> {
   if (process.env['POSTERN_PICTURES'] !== '1') return;
   const name = `${title} ${scheme} ${size}`.replaceAll(/\W+/g, '-');
-  await measured.screenshot({ path: path.join(PICTURES, `${name}.png`), fullPage: false });
+  await measured.screenshot({ path: path.join(PICTURES, `${name}.png`), fullPage: true });
 }
 
 describe.each(PAGE_STATES.map(({ title }, index) => ({ title, index })))('$title', ({ title, index }) => {
@@ -320,6 +321,81 @@ describe('the script of the pages', () => {
   });
 });
 
+describe('second factors', () => {
+  it.each([
+    'login with passkey',
+    'link invite with passkey',
+    'second-step with passkey',
+    'enrol passkey',
+    'factors',
+    'link factors',
+  ])('"%s" offers passkeys where scripts run, and says elsewhere what they need', async (title) => {
+    for (const [page, hasScripts] of [
+      [measured, true],
+      [scriptless, false],
+    ] as const) {
+      await page.goto(`/0/${indexOf(title)}`);
+      expect(await page.locator('[data-passkey]').isVisible()).toBe(hasScripts);
+      // Where there is a password, nothing is said of what isn't there.
+      const sentence = page.locator('noscript p').filter({ visible: true });
+      expect(await sentence.count()).toBe(hasScripts || /^login|invite/.test(title) ? 0 : 1);
+    }
+  });
+
+  it('the picture for the app is black on white with a white margin, light and dark', async () => {
+    const codes = createOneTimeCodes({
+      vault: { seal: () => '', open: () => Buffer.alloc(0) },
+      random: (bytes) => Buffer.alloc(bytes, 7),
+      issuer: 'Acme ID',
+    });
+    const { qr } = await codes.make('id', 'alice');
+    for (const colorScheme of SCHEMES) {
+      await measured.emulateMedia({ colorScheme });
+      await measured.goto(`/0/${indexOf('enrol second_factor')}`);
+      await measured.evaluate(
+        `(() => { const image = document.querySelector('.qr'); image.src = '${qr}'; return image.decode(); })()`,
+      );
+      const seen = (await measured.locator('.qr').screenshot()).toString('base64');
+      // A row through the upper edge of two of its three corners: four modules of margin, then black.
+      const shades = await measured.evaluate<number[]>(`(async () => {
+        const image = new Image();
+        image.src = 'data:image/png;base64,${seen}';
+        await image.decode();
+        const canvas = Object.assign(document.createElement('canvas'), { width: image.width, height: image.height });
+        const context = canvas.getContext('2d', { willReadFrequently: true });
+        context.drawImage(image, 0, 0);
+        const one = image.width / 53;
+        return [2, 4.5, 10.5, 11.5, 48.5, 51].map((at) => context.getImageData(at * one, 4.5 * one, 1, 1).data[0]);
+      })()`);
+      expect(shades, colorScheme).toEqual([255, 0, 0, 255, 0, 255]);
+    }
+  });
+
+  it('recovery codes are printed whole, without what only a screen has', async () => {
+    await measured.goto(`/0/${indexOf('factors codes')}`);
+    await measured.emulateMedia({ media: 'print' });
+    await keepPicture('factors codes on paper', 'light', 'desktop');
+    const shown = (await measured.locator('body').innerText()).split('\n').filter((line) => line !== '');
+    const state = PAGE_STATES[indexOf('factors codes')]?.model;
+    const codes = state !== undefined && 'codes' in state ? state.codes : [];
+    expect(codes).toHaveLength(10);
+    expect(shown.slice(-10)).toEqual(codes);
+    expect(shown).toContain('Acme ID');
+    expect(shown.join(' ')).toContain('alice');
+    await measured.emulateMedia({ media: 'screen' });
+    expect(await measured.getByRole('link', { name: 'I’ve kept them' }).isVisible()).toBe(true);
+  });
+
+  it('a code is read from left to right in every language', async () => {
+    await measured.goto(`/0/${indexOf('second-step wrong_recovery_code')}?lang=ar`);
+    expect(
+      await measured.evaluate(
+        "[...document.querySelectorAll('input[type=text]')].map((input) => getComputedStyle(input).direction)",
+      ),
+    ).toEqual(['ltr', 'ltr']);
+  });
+});
+
 describe("an operator's colour", () => {
   it.each(COLORS.slice(1))('%s keeps contrast, light and dark, also when pointed at', async (color) => {
     await measured.goto(`/${COLORS.indexOf(color)}/${indexOf('login')}`);
@@ -410,6 +486,34 @@ describe('the keyboard', () => {
       await measured.keyboard.press('Tab');
     }
     expect(seen).toEqual(['username', 'password', 'Show password', 'Sign in', 'Cancel']);
+  });
+
+  it('starts in the code of the second step, and opens the way by a recovery code', async () => {
+    await goAndWait('second-step with passkey');
+    expect(await measured.evaluate(focused)).toBe('code');
+    await measured.keyboard.press('Tab');
+    expect(await measured.evaluate(focused)).toBe('Sign in');
+    await measured.keyboard.press('Tab');
+    expect(await measured.evaluate(focused)).toBe('Use a recovery code instead');
+    await measured.keyboard.press('Enter');
+    await measured.keyboard.press('Tab');
+    expect(await measured.evaluate(focused)).toBe('recovery_code');
+    expect(await axeViolations()).toEqual([]);
+  });
+
+  it.each([
+    ['second-step wrong_code', 'code'],
+    ['second-step wrong_recovery_code', 'recovery_code'],
+    ['enrol wrong_code', 'code'],
+  ])('starts in the field that was wrong, which says why: %s', async (page, field) => {
+    await goAndWait(page);
+    expect(await measured.evaluate(focused)).toBe(field);
+    const [described = '', alert] = await measured.evaluate<string[]>(`[
+      document.activeElement.getAttribute('aria-describedby').split(' ').map((id) => document.getElementById(id).textContent.trim()).join(' '),
+      document.querySelector('[role=alert]').textContent.trim(),
+    ]`);
+    expect(described).toContain(alert);
+    expect(await measured.locator('[aria-invalid=true]').count()).toBe(1);
   });
 
   it('starts in the password when the username is known', async () => {
