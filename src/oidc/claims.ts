@@ -44,7 +44,7 @@ type TokenWithClaims = {
 };
 
 /** What else is put into an access token (options.ts). No claim of a person has such a name. */
-const OF_SIGN_IN: ReadonlySet<string> = new Set(['auth_time', 'acr']);
+const OF_SIGN_IN: ReadonlySet<string> = new Set(['auth_time', 'acr', 'amr']);
 
 export function createClaims({ config, audiences, rules }: ClaimsParts): Claims {
   const byScope = claimsOfScopes(config);

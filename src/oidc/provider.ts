@@ -18,7 +18,7 @@ import {
 } from '../tokens/access-token.ts';
 import { inSpan } from '../observability/trace.ts';
 import type { Pages } from '../views/pages.ts';
-import { type AudienceRules, createAudienceRules } from '../tokens/audience.ts';
+import { createAudienceRules } from '../tokens/audience.ts';
 import type { RevokedTokens } from '../tokens/revoked-tokens.ts';
 import { levelsOf } from '../config/sign-in-levels.ts';
 import type { Accounts } from '../users/accounts.ts';
@@ -115,7 +115,8 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   const { find: findClient, load: loadClient } = lookup;
   const secrets = createSecretComparison({ ...parts, findClient });
 
-  const ofPeople = policiesOfPeople(parts, audiences, loadClient);
+  const signIn = signInOf(parts, loadClient);
+  const ofPeople = policiesOfPeople(parts, { audiences, loadClient, signIn });
   const stillAllowed = createStillAllowed(loadClient);
   const findMachineToken = createMachineTokenFinder(tokens, revoked, stillAllowed);
   const consents = createRememberedConsents({
@@ -130,7 +131,6 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   const clientLimits = createClientLimits(limits);
   const { takeBeforeUse } = clientLimits;
   const clients = { findClient, loadClient, stillAllowed };
-  const signIn = signInOf(parts, loadClient);
   const made = { ...ofPeople, ...clients, signIn, audiences, browsers, consents, enginePages };
   const configuration = createConfiguration({ ...parts, ...made, takeBeforeUse });
   const findDefault = createFindDefault(audiences);
@@ -193,18 +193,18 @@ function signInOf({ config, factors, now }: EngineParts, loadClient: LoadClient)
 /** Which claims of people apps and APIs get, who may use which, and who may introspect. */
 function policiesOfPeople(
   { config, accounts, telemetry: { audit } }: EngineParts,
-  audiences: AudienceRules,
-  loadClient: LoadClient,
+  made: Pick<ConfigurationParts, 'audiences' | 'loadClient' | 'signIn'>,
 ) {
   const rules = createAccessRules(config);
   const findLive: Accounts['findLive'] = (id, issued) => accounts.findLive(id, issued);
+  const { audiences } = made;
   const claims = createClaims({ config, audiences, rules });
   const access = createAccessPolicy({ config, rules, audiences, audit });
   return {
     findLive,
     claims,
     access,
-    disclose: createDisclose({ audiences, claims, loadClient, findLive, access }),
+    disclose: createDisclose({ ...made, claims, findLive, access }),
   };
 }
 

@@ -12,6 +12,7 @@ import type { SecretComparison } from '../client-authentication.ts';
 import type { FindClient } from '../clients.ts';
 import type { AccessPolicy, Decision } from '../policies/access.ts';
 import type { FindRefusal } from '../policies/scopes.ts';
+import type { SignInPolicy } from '../policies/sign-in-level.ts';
 import { issuedWithGrant } from '../signed-in-at.ts';
 import { credentialsOf, type FastAnswer, peekForm } from './plain-request.ts';
 
@@ -42,14 +43,18 @@ export type FastRefreshParts = {
   readonly secrets: SecretComparison;
   readonly claims: Pick<Claims, 'forClient' | 'inIdToken'>;
   readonly access: Pick<AccessPolicy, 'decide'> | undefined;
+  readonly signIn: Pick<SignInPolicy, 'isRequiredAt'> | undefined;
   readonly audit: Audit;
   readonly maySign: () => boolean;
 };
 
 export function fastRefresh(parts: FastRefreshParts): FastAnswer {
-  const { provider, config, records, findClient, secrets, audit, maySign } = parts;
+  const { provider, config, records, findClient, signIn, secrets, audit, maySign } = parts;
   // An API that is told claims of the person needs the engine's request.
   const isPlainService = config.resources.every(({ accessTokenClaims }) => accessTokenClaims.length === 0);
+
+  const isPlainClient = (client: Client | undefined): client is Client =>
+    client?.grantTypes.includes(GRANT_TYPE) === true && signIn?.isRequiredAt(client) !== true;
 
   async function issue(found: Found) {
     const { old, grant, client } = found;
@@ -81,7 +86,7 @@ export function fastRefresh(parts: FastRefreshParts): FastAnswer {
     if (form?.['grant_type'] !== GRANT_TYPE) return undefined;
     const credentials = credentialsOf(request, form);
     const client = credentials && findClient(credentials.clientId);
-    if (credentials === undefined || client?.grantTypes.includes(GRANT_TYPE) !== true) return undefined;
+    if (credentials === undefined || !isPlainClient(client)) return undefined;
     const from = { endpoint: 'token', address: state.clientAddress } as const;
     const count = secrets.comparePlain(from, client, credentials.secret);
     if (count === undefined) return undefined;

@@ -22,6 +22,8 @@ export type SignInPolicy = {
   readonly hasNotices: (ctx: KoaContextWithOIDC) => Promise<boolean>;
   /** Whether what came of a sign-in may still be used at its client. */
   readonly mayUse: (token: TokenOfSignIn) => Promise<boolean>;
+  /** The same for the engine; at the token endpoint it ends the grant of one that may not, for good, and throws. */
+  readonly admit: (ctx: KoaContextWithOIDC, token: TokenOfSignIn) => Promise<boolean>;
   /** Whether `mayUse` has something to look at; what it costs is for those alone. */
   readonly isRequiredAt: (client: Pick<Config['clients'][number], 'signIn'>) => boolean;
 };
@@ -31,7 +33,7 @@ export type TokenOfSignIn = {
   readonly clientId?: string | undefined;
   readonly accountId?: string | undefined;
   readonly amr?: Amr | undefined;
-  readonly extra?: { readonly amr?: unknown } | undefined;
+  readonly extra?: Readonly<Record<string, unknown>> | undefined;
 };
 
 export type SignInPolicyParts = {
@@ -106,6 +108,16 @@ export function createSignInPolicy(parts: SignInPolicyParts): SignInPolicy {
   const { config, levels, factors, loadClient, now } = parts;
   const { signIn } = config;
 
+  async function mayUse({ clientId = '', accountId, amr, extra }: TokenOfSignIn): Promise<boolean> {
+    if (accountId === undefined) return true;
+    const { require = 'password' } = (await loadClient(clientId))?.signIn ?? {};
+    const needed =
+      signIn?.secondFactor === 'required'
+        ? highest(require, ofEverybody(signIn, await factors.get(accountId), Math.floor(now() / 1000)))
+        : require;
+    return reaches(levelOf(amr ?? (extra?.['amr'] as Amr | undefined)), needed);
+  }
+
   return {
     levels,
     missing: createMissing(parts),
@@ -122,14 +134,14 @@ export function createSignInPolicy(parts: SignInPolicyParts): SignInPolicy {
       return (await factors.get(oidc.account.accountId)).notices.length > 0;
     },
     isRequiredAt: (client) => client.signIn !== undefined || signIn?.secondFactor === 'required',
-    async mayUse({ clientId = '', accountId, amr, extra }) {
-      if (accountId === undefined) return true;
-      const { require = 'password' } = (await loadClient(clientId))?.signIn ?? {};
-      const needed =
-        signIn?.secondFactor === 'required'
-          ? highest(require, ofEverybody(signIn, await factors.get(accountId), Math.floor(now() / 1000)))
-          : require;
-      return reaches(levelOf(amr ?? (extra?.amr as Amr | undefined)), needed);
+    mayUse,
+    async admit(ctx, token) {
+      const { route, entities, provider } = ctx.oidc;
+      const isAdmitted = await mayUse(token);
+      if (isAdmitted || route !== 'token') return isAdmitted;
+      await entities.Grant?.destroy();
+      provider.emit('grant.revoked', ctx, entities.Grant?.jti ?? '');
+      throw new errors.InvalidGrant('the sign-in was weaker than the client requires');
     },
   };
 }

@@ -5,10 +5,12 @@ import type { Claims } from '../claims.ts';
 import type { LoadClient } from '../clients.ts';
 import type { ClientLimits } from '../limit-clients.ts';
 import type { AccessPolicy, Decision } from './access.ts';
+import type { SignInPolicy } from './sign-in-level.ts';
 import type { RememberedConsents } from './remembered-consents.ts';
 import { issuedWithGrant, type TokenOfPerson } from '../signed-in-at.ts';
 import { type Audit, originOf } from '../../observability/audit.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
+import type { Amr } from '../../users/authentication-methods.ts';
 
 /** What the policies look at in an engine token. */
 type PolicedToken = TokenOfPerson & {
@@ -17,6 +19,7 @@ type PolicedToken = TokenOfPerson & {
   readonly jti?: string | undefined;
   readonly clientId?: string | undefined;
   readonly accountId?: string | undefined;
+  readonly amr?: Amr | undefined;
   readonly aud?: string | readonly string[] | undefined;
   scope?: string | undefined;
   /** Shown at introspection as it is. */
@@ -30,6 +33,7 @@ export type TokenPolicyParts = {
   readonly findLive: Accounts['findLive'];
   /** Undefined where the file has no such rules. */
   readonly access: Pick<AccessPolicy, 'decide'> | undefined;
+  readonly signIn: Pick<SignInPolicy, 'mayUse'> | undefined;
 };
 
 /** What introspection answers besides what is in the token; what is undefined is left out. */
@@ -46,7 +50,7 @@ export type Disclose = (
 ) => Promise<Disclosed | undefined>;
 
 export function createDisclose(parts: TokenPolicyParts): Disclose {
-  const { audiences, claims, loadClient, findLive, access } = parts;
+  const { audiences, claims, loadClient, findLive, access, signIn } = parts;
   const apisOf = (aud: PolicedToken['aud']) => [aud ?? []].flat().map(audiences.findResource);
 
   /** The caller's own tokens, and access tokens for an API that lists it; of APIs that are still there, which the engine doesn't ask. */
@@ -72,6 +76,7 @@ export function createDisclose(parts: TokenPolicyParts): Disclose {
     const account = await findLive(token.accountId, issuedWithGrant(grant, token));
     if (account === undefined) return undefined;
     if (access !== undefined && !isLeft(token, access.decide(account, token))) return undefined;
+    if ((await signIn?.mayUse(token)) === false) return undefined;
     // RFC 7662 §2.2
     const name = maySeeName(caller, token) ? { username: account.username } : {};
     return { ...claims.now(token, account, client), ...name };

@@ -1,0 +1,111 @@
+// What tokens say of the sign-in that they came of, and what they are good for at a client that requires more of one.
+import { decodeJwt } from 'jose';
+import { expect, it } from 'vitest';
+import { signIn, takeCode } from '../world/app.ts';
+import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
+import { eachStore } from '../world/each-store.ts';
+import { introspect, userinfo } from '../world/presented-tokens.ts';
+import { get } from '../world/requests.ts';
+import { redeem, refresh } from '../world/token-endpoint.ts';
+
+import { NEVER } from '../world/turns.ts';
+import { API, GENEROUS, type OpenWorld, worldClients } from '../world/world.ts';
+
+const CONFIG = { ...GENEROUS, sign_in: { one_time_codes: true } };
+const AT_LEAST_TWO = { sign_in: { require: 'second_factor' } };
+const BY_PASSWORD = { acr: 'urn:postern:acr:password', amr: ['pwd'] };
+
+async function expectDead(world: OpenWorld, accessToken: string, refreshToken: string | undefined) {
+  expect(await introspect(world, accessToken, 'web')).toEqual({ active: false });
+  expect((await userinfo(world, accessToken)).status).toBe(401);
+  const refused = await refresh(world, refreshToken);
+  expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_grant']);
+}
+
+eachStore(
+  'a sign-in by password',
+  (world) => {
+    standingClock();
+
+    it('is called that in each token, by the names of the file, also after a refresh', async () => {
+      const acr = {
+        password: 'urn:example:pwd',
+        second_factor: 'urn:example:2f',
+        passkey: 'urn:example:phr',
+      };
+      for (const [config, expected] of [
+        [CONFIG, BY_PASSWORD],
+        [
+          { ...GENEROUS, acr },
+          { ...BY_PASSWORD, acr: acr.password },
+        ],
+      ] as const) {
+        await world().reload(config);
+        const { tokens } = await signIn(world(), { scope: 'openid offline_access reports.read' });
+        const { body } = await refresh(world(), tokens.refresh_token);
+        const slow = await refresh(world(), String(body['refresh_token']), { scope: 'openid reports.read' });
+        for (const answer of [tokens, body, slow.body]) {
+          expect(decodeJwt(String(answer['id_token']))).toMatchObject(expected);
+          expect(decodeJwt(String(answer['access_token']))).toMatchObject(expected);
+          expect(await introspect(world(), String(answer['access_token']))).toMatchObject(expected);
+        }
+        const atApi = await signIn(world(), { scope: 'openid reports.read', parameters: { resource: API } });
+        expect(decodeJwt(atApi.tokens.access_token)).toMatchObject(expected);
+      }
+    });
+
+    it('is in no token, and no level in discovery, where the file says nothing of it', async () => {
+      await world().reload(GENEROUS);
+      const { tokens } = await signIn(world(), {
+        scope: 'openid',
+        parameters: { acr_values: BY_PASSWORD.acr },
+      });
+      for (const token of [tokens.id_token, tokens.access_token])
+        for (const claim of ['acr', 'amr']) expect(decodeJwt(String(token))).not.toHaveProperty(claim);
+      const { body } = await get(world(), '/.well-known/openid-configuration');
+      expect(body).not.toHaveProperty('acr_values_supported');
+    });
+
+    it('discovery has the levels that are on, from weak to strong', async () => {
+      await world().reload(CONFIG);
+      const { body } = await get(world(), '/.well-known/openid-configuration');
+      expect(body['acr_values_supported']).toEqual([BY_PASSWORD.acr, 'urn:postern:acr:second-factor']);
+      expect(body['claims_supported']).toEqual(expect.arrayContaining(['acr', 'amr']));
+      await world().reload({ ...CONFIG, sign_in: {} });
+      const without = await get(world(), '/.well-known/openid-configuration');
+      expect(without.body['acr_values_supported']).toEqual([BY_PASSWORD.acr]);
+    });
+
+    it('is good for nothing at a client that requires more since, and its grant stays dead', async () => {
+      await world().reload(CONFIG);
+      const scope = 'openid offline_access';
+      const { tokens } = await signIn(world(), { scope });
+      const other = await signIn(world(), { client: 'web2', scope });
+      const unused = await takeCode(world(), { scope });
+      const needs = { ...CONFIG, clients: worldClients({ web: AT_LEAST_TWO }) };
+      await world().reload(needs);
+      await expectDead(world(), tokens.access_token, tokens.refresh_token);
+      const late = await redeem(world(), { code: unused.code, verifier: unused.verifier });
+      expect([late.status, late.body['error']]).toEqual([400, 'invalid_grant']);
+      // Elsewhere it goes on.
+      expect((await refresh(world(), other.tokens.refresh_token, {}, 'web2')).status).toBe(200);
+      expect(world().recorded.audit('grant_ended').at(-1)).toMatchObject({ client_id: 'web' });
+      await world().reload(CONFIG);
+      await expectDead(world(), tokens.access_token, tokens.refresh_token);
+    });
+
+    it('is good for nothing anywhere once the grace of a person is over', async () => {
+      await world().reload({
+        ...CONFIG,
+        sign_in: { ...CONFIG.sign_in, second_factor: 'required', grace: '5m' },
+      });
+      const { tokens } = await signIn(world(), { scope: 'openid offline_access' });
+      moveClock(2 * MINUTE);
+      const { status, body } = await refresh(world(), tokens.refresh_token);
+      expect(status).toBe(200);
+      moveClock(3 * MINUTE + 1);
+      await expectDead(world(), String(body['access_token']), String(body['refresh_token']));
+    });
+  },
+  { config: CONFIG, rotationTimer: NEVER },
+);
