@@ -37,12 +37,12 @@ const SECOND_STEP: PageModels['second-step'] = {
 };
 
 const NOTICES: PageModels['notice']['notices'] = [
-  { what: 'recovery_code_used', at: '23 November 2026', left: 9 },
-  { what: 'passkey_refused', at: '23 November 2026' },
-  { what: 'recovery_codes_made', at: '23 November 2026' },
+  { what: 'recovery_code_used', at: '23 November 2026 at 02:55 UTC', left: 9 },
+  { what: 'passkey_refused', at: '23 November 2026 at 02:55 UTC' },
+  { what: 'recovery_codes_made', at: '23 November 2026 at 02:55 UTC' },
   ...(['passkey', 'one_time_code'] as const).flatMap((method) => [
-    { what: 'factor_added' as const, at: '23 November 2026', method },
-    { what: 'factor_removed' as const, at: '23 November 2026', method },
+    { what: 'factor_added' as const, at: '23 November 2026 at 02:55 UTC', method },
+    { what: 'factor_removed' as const, at: '23 November 2026 at 02:55 UTC', method },
   ]),
 ];
 
@@ -54,7 +54,7 @@ const LIST: Extract<PageModels['factors'], { outcome: 'list' }> = {
     {
       id: 'one-time-code',
       method: 'one_time_code',
-      createdAt: '23 November 2026',
+      createdAt: '23 November 2026 at 02:55 UTC',
       suspect: false,
       removeAction: 'https://id.example/factors/remove',
     },
@@ -62,8 +62,8 @@ const LIST: Extract<PageModels['factors'], { outcome: 'list' }> = {
       id: 'abc',
       method: 'passkey',
       name: 'Phone',
-      createdAt: '23 November 2026',
-      usedAt: '24 November 2026',
+      createdAt: '23 November 2026 at 02:55 UTC',
+      usedAt: '24 November 2026 at 12:30 UTC',
       suspect: true,
       removeAction: 'https://id.example/factors/remove',
     },
