@@ -24,11 +24,11 @@ type Row = Called & {
 /** Metrics, log and traces have `name`, because a path can contain anything. */
 export type Endpoint = Row & { readonly name: string };
 
-const PARTS: Readonly<Record<string, string>> = {
+export const PARTS: Readonly<Record<string, string>> = {
   ':uid': '[\\w-]{21,64}',
   ':link': '[\\w-]{43}',
   ':purpose': '(trust|invite|reset)',
-  ':step': '(login|switch|continue|consent|cancel)',
+  ':step': '(login|code|passkey|switch|continue|notice|consent|cancel)',
   ':file': '[\\w.-]+',
 };
 

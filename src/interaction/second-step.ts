@@ -8,7 +8,7 @@ import { type Audit, originOf, type Outcome } from '../observability/audit.ts';
 import type { Clock } from '../store/store.ts';
 import type { Account, Accounts } from '../users/accounts.ts';
 import { amrOf, type Proof, withProof } from '../users/authentication-methods.ts';
-import type { Factors, FactorStore } from '../users/factors.ts';
+import { type Factors, type FactorStore, hasSecondFactor } from '../users/factors.ts';
 import type { PasskeyAuthentication } from '../users/passkey-authentication.ts';
 import type { ProveCode } from '../users/second-factor.ts';
 import type { TrustedBrowsers } from '../users/trusted-browsers.ts';
@@ -118,7 +118,9 @@ export function createSecondStep(parts: SecondStepParts): SecondStep {
         : [half?.accountId, half?.issued];
     if (id === undefined || since === undefined) return undefined;
     const [account, own] = await Promise.all([accounts.findLive(id, since), factors.get(id)]);
-    return account && { account, factors: own, half };
+    // Who has none any more signs in by the password.
+    const isLeft = half === undefined || hasSecondFactor(own);
+    return account && isLeft ? { account, factors: own, half } : undefined;
   }
 
   return {

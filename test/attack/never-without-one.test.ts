@@ -1,0 +1,357 @@
+// Who has a second factor is never signed in without one: every endpoint, every prompt and every way around, with a right password and
+// all that a browser of the person may remember. A new endpoint or prompt fails here until it is listed.
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { ENDPOINT_TABLE, PARTS } from '../../src/config/endpoints.ts';
+import { PROMPTS } from '../../src/oidc/interactions.ts';
+import { createAccountStates } from '../../src/users/account-state.ts';
+import { createOneTimeLinks, LINK_PURPOSES, oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
+import { hashPassword } from '../../src/users/passwords.ts';
+import { createPeople } from '../../src/users/people.ts';
+import { AUTHORIZATION_REQUEST } from '../world/authorization-request.ts';
+import { type Browser, type Page } from '../world/browser.ts';
+import { standingClock } from '../world/clock.ts';
+import { useWorld } from '../world/each-store.ts';
+import { begin, codeOf, complete, newBrowser, signInAs, silently } from '../world/person.ts';
+import { toQuery } from '../world/requests.ts';
+import {
+  type AuthenticatorApp,
+  factorsOf,
+  giveOneTimeCodes,
+  isSecondStep,
+  newAuthenticatorApp,
+  setFactors,
+} from '../world/second-factors.ts';
+import { hashOf } from '../world/stored.ts';
+import { NEVER } from '../world/turns.ts';
+import { GENEROUS, type OpenWorld, PASSWORDS, worldClients } from '../world/world.ts';
+
+const CONFIG = {
+  ...GENEROUS,
+  sign_in: { passkeys: true, one_time_codes: true, recovery_codes: 10 },
+  // Alice allowed the app before, and is asked no more.
+  lifetimes: { consent: '180d' },
+  groups: { staff: 'Employees' },
+  clients: worldClients({ post: { access: { groups: ['staff'] } } }),
+};
+
+const place = useWorld({ issuer: 'https://id.example', rotationTimer: NEVER, config: CONFIG });
+standingClock();
+
+const isLogin = (page: Page) => page.text.includes('name="password"');
+const sessionsIn = ({ cookies }: Browser) => cookies.filter(({ name }) => name.endsWith('session'));
+/** What is tried as a code, and may be repeated. */
+const NO_CODE = 'made-up';
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+
+/** A browser where alice has signed in with everything before, allowed the app, and signed out. */
+async function ownBrowser(world: OpenWorld, app: AuthenticatorApp): Promise<Browser> {
+  const browser = newBrowser(world);
+  const { page } = await begin(world, {}, { browser });
+  const step = await signInAs(browser, page, 'alice');
+  const next = await browser.submit(step, '/code', { code: app.code(-1) });
+  if (codeOf(next) === undefined) expect(codeOf(await browser.submit(next, '/consent'))).toBeDefined();
+  expect(await silently(world, browser)).toBe('signed in');
+  const out = await browser.open(`${world.issuer}/oauth/logout`);
+  await browser.submit(out, '/logout/confirm', { logout: 'yes' });
+  expect(await silently(world, browser)).toBe('login_required');
+  expect(browser.cookies.some(({ name }) => name.endsWith('device'))).toBe(true);
+  return browser;
+}
+
+/** Neither session, nor code, nor token. */
+async function expectNobody(
+  world: OpenWorld,
+  browser: Browser,
+  answers: readonly Page[] = [],
+): Promise<void> {
+  for (const { url, headers, text } of answers) {
+    expect([null, NO_CODE]).toContain(new URL(url).searchParams.get('code'));
+    expect(headers.get('location') ?? '').not.toMatch(new RegExp(`[?&]code=(?!${NO_CODE})`));
+    expect(text).not.toMatch(/"(?:access|id|refresh)_token":\s*"/);
+  }
+  for (const client_id of ['web', 'first-party', 'spa']) {
+    expect(await silently(world, browser, { client_id })).toBe('login_required');
+  }
+}
+
+/** What somebody with the password gets at each endpoint, from the second step of a sign-in on. */
+const ANSWERS: Readonly<Record<string, number>> = {
+  // A sign-in from the start, or the second step again.
+  'GET /oauth/authorize': 303,
+  'POST /oauth/authorize': 303,
+  'GET /oauth/authorize/:uid': 303,
+  'GET /interaction/:uid': 200,
+  'POST /interaction/:uid/login': 303,
+  // Wrong.
+  'POST /interaction/:uid/code': 401,
+  'POST /interaction/:uid/passkey': 401,
+  // Of other prompts, which this sign-in isn't at.
+  'POST /interaction/:uid/switch': 400,
+  'POST /interaction/:uid/continue': 400,
+  'POST /interaction/:uid/notice': 400,
+  'POST /interaction/:uid/consent': 400,
+  // The app gets access_denied.
+  'POST /interaction/:uid/cancel': 303,
+  // A link that was made up.
+  'GET /interaction/link/:link': 410,
+  'HEAD /interaction/link/:link': 410,
+  'POST /interaction/link/:link': 403,
+  'GET /interaction/done/:purpose': 200,
+  'HEAD /interaction/done/:purpose': 200,
+  // There is nobody to sign out.
+  'GET /oauth/logout': 200,
+  'POST /oauth/logout': 303,
+  'POST /oauth/logout/confirm': 400,
+  'GET /oauth/logout/success': 200,
+  // Of clients and for tokens.
+  'POST /oauth/token': 401,
+  'GET /oauth/userinfo': 401,
+  'POST /oauth/userinfo': 401,
+  'POST /oauth/introspect': 401,
+  'POST /oauth/revoke': 401,
+  // The same for everybody.
+  'GET /': 200,
+  'HEAD /': 200,
+  'GET /.well-known/openid-configuration': 200,
+  'HEAD /.well-known/openid-configuration': 200,
+  'GET /.well-known/oauth-authorization-server': 200,
+  'HEAD /.well-known/oauth-authorization-server': 200,
+  'GET /oauth/jwks.json': 200,
+  'HEAD /oauth/jwks.json': 200,
+  'GET /assets/:file': 200,
+  'HEAD /assets/:file': 200,
+};
+
+function pathsOf(path: string): readonly string[] {
+  const alternatives = (PARTS[':step'] ?? '').replaceAll(/[()]/g, '').split('|');
+  return path.includes(':step') ? alternatives.map((step) => path.replace(':step', step)) : [path];
+}
+
+const REQUESTS = ENDPOINT_TABLE.flatMap(({ path, methods }) =>
+  pathsOf(path).flatMap((one) => methods.map((method) => `${method} ${one}`)),
+);
+
+describe('at every endpoint', () => {
+  it('is listed here', () => {
+    expect(Object.keys(ANSWERS).toSorted()).toEqual([...new Set(REQUESTS)].toSorted());
+  });
+
+  it.each([...new Set(REQUESTS)])('%s makes no session of half a sign-in', async (request) => {
+    const world = place();
+    const browser = await ownBrowser(world, await giveOneTimeCodes(world));
+    const { page: login } = await begin(world, {}, { browser });
+    const page = await signInAs(browser, login, 'alice');
+    expect(isSecondStep(page)).toBe(true);
+    const [method = '', path = ''] = request.split(' ');
+    const uid = new URL(page.url).pathname.split('/').at(-1) ?? '';
+    const target = `${world.issuer}${path}`
+      .replace(':uid', uid)
+      .replace(':link', randomBytes(32).toString('base64url'))
+      .replace(':purpose', 'reset')
+      .replace(':file', 'page.js');
+    const tokens = [login, page].flatMap(({ text }) =>
+      [...text.matchAll(/name="csrf" value="([^"]*)"/g)].map(([, csrf = '']) => csrf),
+    );
+    const answers: Page[] = [];
+    for (const csrf of new Set(tokens)) {
+      const fields = {
+        ...AUTHORIZATION_REQUEST,
+        csrf,
+        username: 'alice',
+        password: PASSWORDS.alice,
+        response: '{}',
+        logout: 'yes',
+        grant_type: 'authorization_code',
+        code: NO_CODE,
+        token: uid,
+      };
+      const query = toQuery(fields);
+      answers.push(
+        method === 'POST'
+          ? await browser.request(target, { method, headers: FORM, body: query })
+          : await browser.request(`${target}?${query}`, { method }),
+      );
+      await expectNobody(world, browser, answers);
+    }
+    expect(sessionsIn(browser)).toEqual([]);
+    const lowest = Math.min(...answers.map(({ status }) => status));
+    expect(lowest).toBe(ANSWERS[request]);
+  });
+});
+
+type Prompt = (typeof PROMPTS)[number];
+
+/** How somebody with her password gets to each prompt, and to a form that takes it there. */
+const AT_PROMPT: Readonly<Record<Prompt, (world: OpenWorld) => Promise<readonly [Browser, Page]>>> = {
+  async login(world) {
+    const { browser, page } = await begin(world);
+    return [browser, await signInAs(browser, page, 'alice')];
+  },
+  async select_account(world) {
+    const { browser } = await complete(world, 'bob');
+    return asOther(world, browser, { prompt: 'select_account' }, '/login');
+  },
+  async second_factor(world) {
+    const { browser } = await complete(world, 'bob');
+    await setFactors(world, 'bob', { oneTimeCode: newAuthenticatorApp('bob').factor });
+    return asOther(world, browser, {}, '/switch');
+  },
+  async notice(world) {
+    const { browser } = await complete(world, 'bob');
+    await setFactors(world, 'bob', { notices: [{ what: 'factor_removed', method: 'passkey', at: 0 }] });
+    return asOther(world, browser, {}, '/switch');
+  },
+  async access(world) {
+    const { browser } = await complete(world, 'bob');
+    return asOther(world, browser, { client_id: 'post' }, '/switch');
+  },
+  async consent(world) {
+    const { browser } = await complete(world, 'bob');
+    return asOther(world, browser, { prompt: 'consent' }, '/switch');
+  },
+};
+
+async function asOther(
+  world: OpenWorld,
+  browser: Browser,
+  changes: Readonly<Record<string, string>>,
+  action: string,
+): Promise<readonly [Browser, Page]> {
+  const { page } = await begin(world, changes, { browser });
+  const login = await browser.open(`${page.url}?account=other`);
+  return [browser, await signInAs(browser, login, 'alice', action)];
+}
+
+describe('at every prompt', () => {
+  it.each(PROMPTS)('her password alone signs nobody in (%s)', async (prompt) => {
+    const world = place();
+    await setFactors(world, 'bob');
+    await giveOneTimeCodes(world);
+    const [browser, page] = await AT_PROMPT[prompt](world);
+    expect([prompt, isSecondStep(page), isLogin(page)]).toEqual([prompt, true, false]);
+    const reloaded = await browser.open(page.url);
+    expect([prompt, isSecondStep(reloaded)]).toEqual([prompt, true]);
+    await setFactors(world, 'bob');
+  });
+});
+
+/** Of the store: her password can be changed. */
+async function newStorePerson(world: OpenWorld, username: string) {
+  const { documents, records } = world.openedStore;
+  const hash = await hashOf(world.openedStore);
+  const people = createPeople(documents);
+  const id = `usr_${randomBytes(10).toString('hex')}`;
+  await people.add({ id, username, passwordHash: await hashPassword(PASSWORDS.alice), claims: {} });
+  const store = await factorsOf(world);
+  await store.change(id, () => ({ oneTimeCode: newAuthenticatorApp('alice').factor }));
+  const states = createAccountStates(documents);
+  const links = createOneTimeLinks({ records, states, hash, random: randomBytes, now: () => Date.now() });
+  return { id, username, people, links };
+}
+
+async function enter(world: OpenWorld, username: string, password: string, browser = newBrowser(world)) {
+  const { page } = await begin(world, {}, { browser });
+  return { browser, page: await browser.submit(page, '/login', { username, password }) };
+}
+
+describe('around it', () => {
+  it('a browser that remembers the person, and an app that she allowed, change nothing', async () => {
+    const world = place();
+    const browser = await ownBrowser(world, await giveOneTimeCodes(world));
+    for (const changes of [{}, { client_id: 'first-party' }, { login_hint: 'alice' }, { prompt: 'login' }]) {
+      const { page } = await begin(world, changes, { browser });
+      expect(isSecondStep(await signInAs(browser, page, 'alice'))).toBe(true);
+      await expectNobody(world, browser);
+    }
+  });
+
+  it('another tab beside the second step has to do both steps', async () => {
+    const world = place();
+    const app = await giveOneTimeCodes(world);
+    const { browser, page: first } = await enter(world, 'alice', PASSWORDS.alice);
+    const { page: second } = await enter(world, 'alice', PASSWORDS.alice, browser);
+    expect([isSecondStep(first), isSecondStep(second)]).toEqual([true, true]);
+    await expectNobody(world, browser);
+    const consent = await browser.submit(second, '/code', { code: app.code() });
+    expect(isSecondStep(consent)).toBe(false);
+  });
+
+  it.each([{ prompt: 'login' }, { max_age: '0' }])(
+    'confirming who one is takes both steps: %o',
+    async (changes) => {
+      const world = place();
+      await setFactors(world, 'alice');
+      const { browser } = await complete(world, 'alice');
+      await giveOneTimeCodes(world);
+      const { page } = await begin(world, changes, { browser });
+      expect(isLogin(page)).toBe(true);
+      const step = await signInAs(browser, page, 'alice');
+      expect([isSecondStep(step), codeOf(step)]).toEqual([true, undefined]);
+      const silent = await silently(world, browser);
+      expect(silent).toBe('interaction_required');
+    },
+  );
+
+  it('MF-47: neither a changed password nor a reset link goes around it, and no link makes a session', async () => {
+    const world = place();
+    const { id, username, people, links } = await newStorePerson(world, 'carol');
+    await people.setPassword(id, await hashPassword('quiet lantern moss 12'), Math.floor(Date.now() / 1000));
+    const changed = await enter(world, username, 'quiet lantern moss 12');
+    expect(isSecondStep(changed.page)).toBe(true);
+    for (const purpose of LINK_PURPOSES) {
+      const { validAfter: passwordSince = 0 } = (await people.findById(id)) ?? {};
+      const token = await links.create({ purpose, accountId: id, passwordSince, stateSince: 0 }, 600);
+      const browser = newBrowser(world);
+      const form = await browser.open(oneTimeLinkUrl(world.issuer, token));
+      const password = `river otter jazz ${purpose}`;
+      const done = await browser.submit(form, token, { password, again: password });
+      expect([purpose, done.status]).toEqual([purpose, 200]);
+      await expectNobody(world, browser, [done]);
+      const current = purpose === 'trust' ? 'quiet lantern moss 12' : password;
+      const { page } = await enter(world, username, current, browser);
+      expect([purpose, isSecondStep(page)]).toEqual([purpose, true]);
+      await expectNobody(world, browser, [page]);
+    }
+  });
+
+  it('a method that is switched off still counts', async () => {
+    const world = place();
+    await giveOneTimeCodes(world);
+    await world.reload({ ...CONFIG, sign_in: { passkeys: true } });
+    const { browser, page } = await enter(world, 'alice', PASSWORDS.alice);
+    expect(page.status).toBe(403);
+    await expectNobody(world, browser, [page]);
+    await world.reload(CONFIG);
+  });
+
+  it('sessions from before are asked, and tokens of apps that require nothing go on', async () => {
+    const world = place();
+    await setFactors(world, 'alice');
+    const { browser } = await complete(world, 'alice');
+    expect(await silently(world, browser)).toBe('signed in');
+    await giveOneTimeCodes(world);
+    expect(await silently(world, browser)).toBe('interaction_required');
+    const { page } = await begin(world, {}, { browser });
+    expect([isSecondStep(page), isLogin(page)]).toEqual([true, false]);
+    expect(await silently(world, browser, { client_id: 'first-party' })).toBe('interaction_required');
+  });
+
+  it('asks with nothing else in the browser, whatever the app asks for', async () => {
+    const world = place();
+    await giveOneTimeCodes(world);
+    for (const changes of [
+      { acr_values: 'urn:postern:acr:password' },
+      { scope: 'openid' },
+      { prompt: 'consent' },
+      { prompt: 'select_account' },
+      { max_age: '100000' },
+      { response_mode: 'query' },
+    ]) {
+      const { browser, page } = await begin(world, changes);
+      const step = await signInAs(browser, page, 'alice');
+      expect([changes, isSecondStep(step)]).toEqual([changes, true]);
+      await expectNobody(world, browser);
+    }
+  });
+});

@@ -1,0 +1,551 @@
+// The second step of a sign-in over HTTP: until it is done there is no session, whatever the person, the browser or somebody else does.
+import { decodeJwt } from 'jose';
+import { describe, expect, it } from 'vitest';
+import { createAccountStates } from '../../src/users/account-state.ts';
+import { authorizationUrl } from '../world/authorization-request.ts';
+import { type Browser, formOf, type Page } from '../world/browser.ts';
+import { HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
+import { eachStore, useWorld } from '../world/each-store.ts';
+import { begin, codeOf, complete, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
+import type { Parameters } from '../world/requests.ts';
+import {
+  giveOneTimeCodes,
+  givePasskey,
+  isSecondStep,
+  newAuthenticatorApp,
+  newRecoveryCodes,
+  factorsOf,
+  setFactors,
+  SoftwareKey,
+} from '../world/second-factors.ts';
+import { redeem } from '../world/token-endpoint.ts';
+import { NEVER } from '../world/turns.ts';
+import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../world/world.ts';
+
+const OPTIONS = {
+  // Passkeys belong to a host name.
+  issuer: 'https://id.example',
+  rotationTimer: NEVER,
+  config: {
+    ...GENEROUS,
+    sign_in: { passkeys: true, one_time_codes: true, recovery_codes: 10 },
+    groups: { staff: 'Employees' },
+    clients: worldClients({
+      post: { access: { groups: ['staff'] } },
+      web2: { sign_in: { require: 'passkey' } },
+    }),
+  },
+};
+
+const isLogin = (page: Page) => page.text.includes('name="password"');
+const isConsent = (page: Page) => page.text.includes('/consent"');
+const named = ({ cookies }: Browser, part: string) => cookies.filter(({ name }) => name.includes(part));
+const sessionOf = (browser: Browser) =>
+  named(browser, 'session').find(({ name }) => name.endsWith('session'))?.value;
+const isTrusted = (browser: Browser) => named(browser, 'device').length > 0;
+
+/** Up to the second step of alice. */
+async function half(world: OpenWorld, changes: Parameters = {}, browser = newBrowser(world)) {
+  const { page } = await begin(world, changes, { browser });
+  const step = await signInAs(browser, page, 'alice');
+  expect([step.status, isSecondStep(step)], step.text).toEqual([200, true]);
+  return { browser, page: step };
+}
+
+/** Nobody is signed in, and the browser is no trusted one. */
+async function expectNobody(world: OpenWorld, browser: Browser): Promise<void> {
+  expect([sessionOf(browser), isTrusted(browser)]).toEqual([undefined, false]);
+  expect(await silently(world, browser)).toBe('login_required');
+}
+
+async function endEverything({ openedStore }: OpenWorld, person: keyof typeof PEOPLE): Promise<void> {
+  await createAccountStates(openedStore.documents).update(PEOPLE[person], ({ validAfter }) => ({
+    validAfter: validAfter + 1,
+  }));
+}
+
+/** Whether what was proved is enough for an app that needs a passkey. */
+async function isForPasskeyApp(world: OpenWorld, browser: Browser): Promise<boolean> {
+  const answer = await silently(world, browser, { client_id: 'web2' });
+  expect(['consent_required', 'interaction_required']).toContain(answer);
+  return answer === 'consent_required';
+}
+
+eachStore(
+  'a half sign-in',
+  (place) => {
+    standingClock();
+
+    it('MF-31: after the password alone there is no session of any kind, and no trusted browser', async () => {
+      const world = place();
+      const app = await giveOneTimeCodes(world);
+      const { browser, page } = await half(world);
+      await expectNobody(world, browser);
+      const { fields } = formOf(page, '/code');
+      const base = page.url.split('?')[0] ?? '';
+      for (const step of ['consent', 'continue', 'switch']) {
+        const answer = await browser.request(`${base}/${step}`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/x-www-form-urlencoded' },
+          body: new URLSearchParams(fields).toString(),
+        });
+        expect([step, answer.status, answer.headers.get('location')]).toEqual([step, 400, null]);
+      }
+      const without = newBrowser(world);
+      for (const cookie of browser.cookies)
+        if (!cookie.name.includes('interaction')) without.setCookie(cookie);
+      expect((await without.request(page.url)).status).toBe(400);
+      const resume = page.url.replace('/interaction/', '/oauth/authorize/');
+      const resumed = await browser.open(resume);
+      expect(codeOf(resumed)).toBeUndefined();
+      await expectNobody(world, browser);
+
+      const { browser: other, page: step } = await half(world);
+      const consent = await other.submit(step, '/code', { code: app.code() });
+      expect([consent.status, isConsent(consent), isTrusted(other)]).toEqual([200, true, true]);
+      expect(codeOf(await other.submit(consent, '/consent'))).toBeDefined();
+      expect(await isForPasskeyApp(world, other)).toBe(false);
+      expect(await silently(world, other)).toBe('signed in');
+    });
+
+    it('LG-41: a code works once, and the same code at another sign-in is wrong', async () => {
+      const world = place();
+      const app = await giveOneTimeCodes(world);
+      const [one, two] = [await half(world), await half(world)];
+      const code = app.code();
+      const answers = await Promise.all(
+        [one, two].map(async ({ browser, page }) => browser.submit(page, '/code', { code })),
+      );
+      expect(answers.filter(isConsent)).toHaveLength(1);
+      expect(answers.find((answer) => !isConsent(answer))?.status).toBe(401);
+      // The next one is right.
+      const late = await half(world);
+      expect(isConsent(await late.browser.submit(late.page, '/code', { code: app.code(1) }))).toBe(true);
+    });
+
+    it('ends in the way back to the sign-in once everything of the person has ended, or the person is disabled', async () => {
+      const world = place();
+      const app = await giveOneTimeCodes(world);
+      const { browser, page } = await half(world);
+      await endEverything(world, 'alice');
+      const answer = await browser.submit(page, '/code', { code: app.code() });
+      expect([isConsent(answer), codeOf(answer)]).toEqual([false, undefined]);
+      await expectNobody(world, browser);
+      expect(isLogin(await browser.open(page.url))).toBe(true);
+
+      const states = createAccountStates(world.openedStore.documents);
+      const again = await half(world);
+      await states.update(PEOPLE.alice, { disabled: true });
+      const refused = await again.browser.submit(again.page, '/code', { code: app.code() });
+      expect(isConsent(refused)).toBe(false);
+      await expectNobody(world, again.browser);
+      await states.update(PEOPLE.alice, { disabled: false });
+    });
+  },
+  OPTIONS,
+);
+
+describe('the second step in its page', () => {
+  const place = useWorld(OPTIONS);
+  standingClock();
+
+  it('comes again by reload, by the back button and in another tab of the same sign-in', async () => {
+    const world = place();
+    const app = await giveOneTimeCodes(world);
+    const browser = newBrowser(world);
+    const { page: login } = await begin(world, {}, { browser });
+    const step = await signInAs(browser, login, 'alice');
+    const reloaded = await browser.open(step.url);
+    expect(isSecondStep(reloaded)).toBe(true);
+    // Back, and the password once more.
+    const again = await signInAs(browser, login, 'alice');
+    expect(isSecondStep(again)).toBe(true);
+    const consent = await browser.submit(reloaded, '/code', { code: app.code() });
+    expect(isConsent(consent)).toBe(true);
+    const late = await browser.submit(again, '/code', { code: app.code(1) });
+    expect([late.status, codeOf(late)]).toEqual([400, undefined]);
+    expect((await browser.submit(login, '/login', { username: 'alice', password: 'x' })).status).toBe(400);
+  });
+
+  it('belongs to its own sign-in: another tab asks for the password', async () => {
+    const world = place();
+    await giveOneTimeCodes(world);
+    const { browser } = await half(world);
+    const { page } = await begin(world, {}, { browser });
+    expect([isLogin(page), isSecondStep(page)]).toEqual([true, false]);
+  });
+
+  it('can be cancelled, and left for another person', async () => {
+    const world = place();
+    await giveOneTimeCodes(world);
+    const { browser, page } = await half(world);
+    const cancelled = await browser.submit(page, '/cancel');
+    expect(new URL(cancelled.url).searchParams.get('error')).toBe('access_denied');
+    await expectNobody(world, browser);
+
+    const second = await half(world);
+    const link = /href="([^"]*account=other[^"]*)"/.exec(second.page.text)?.[1] ?? '';
+    const login = await second.browser.open(link);
+    expect(isLogin(login)).toBe(true);
+    const bob = await finishPages(second.browser, login, 'bob');
+    const { body } = await redeem(world, { code: codeOf(bob) });
+    expect(decodeJwt(String(body['id_token'])).sub).toBe(PEOPLE.bob);
+  });
+
+  it('of alice is none of bob, who follows in the same sign-in', async () => {
+    const world = place();
+    const app = await giveOneTimeCodes(world);
+    const { browser, page } = await half(world);
+    const login = await browser.open(`${page.url}?account=other`);
+    const consent = await signInAs(browser, login, 'bob');
+    expect(isConsent(consent)).toBe(true);
+    const late = await browser.submit(page, '/code', { code: app.code() });
+    expect([late.status, isConsent(late)]).toEqual([400, false]);
+  });
+
+  it('ends after five minutes: the password is asked for again', async () => {
+    const world = place();
+    const app = await giveOneTimeCodes(world);
+    const { browser, page } = await half(world);
+    moveClock(5 * MINUTE + 1);
+    const answer = await browser.submit(page, '/code', { code: app.code() });
+    expect([isConsent(answer), codeOf(answer)]).toEqual([false, undefined]);
+    await expectNobody(world, browser);
+    const login = await browser.open(page.url);
+    expect(isLogin(login)).toBe(true);
+    expect(isSecondStep(await signInAs(browser, login, 'alice'))).toBe(true);
+  });
+
+  it('has nothing to ask once the person has no second factor any more', async () => {
+    const world = place();
+    await giveOneTimeCodes(world);
+    const { browser, page } = await half(world);
+    await setFactors(world, 'alice');
+    const login = await browser.open(page.url);
+    expect([login.status, isLogin(login)]).toEqual([200, true]);
+    expect(isConsent(await signInAs(browser, login, 'alice'))).toBe(true);
+  });
+
+  it.each(['consent', 'access', 'select_account'])(
+    'comes where somebody else signs in from a page of %s',
+    async (prompt) => {
+      const world = place();
+      const app = await giveOneTimeCodes(world);
+      const { browser } = await complete(world, 'bob');
+      const changes = {
+        consent: { prompt: 'consent' },
+        access: { client_id: 'post' },
+        select_account: { prompt: 'select_account' },
+      }[prompt];
+      const { page } = await begin(world, changes, { browser });
+      const link = /href="([^"]*account=other[^"]*)"/.exec(page.text)?.[1] ?? '';
+      const login = await browser.open(link);
+      const step = await signInAs(
+        browser,
+        login,
+        'alice',
+        prompt === 'select_account' ? '/login' : '/switch',
+      );
+      expect([isSecondStep(step), isSecondStep(await browser.open(step.url))]).toEqual([true, true]);
+      const whose = await browser.open(authorizationUrl(world, { prompt: 'none', scope: 'openid' }));
+      if (codeOf(whose) !== undefined) {
+        const { body } = await redeem(world, { code: codeOf(whose) });
+        expect(decodeJwt(String(body['id_token'])).sub).toBe(PEOPLE.bob);
+      }
+      let next = await browser.submit(step, '/code', { code: app.code() });
+      // The engine ends bob's session first, by a form that submits itself.
+      if (next.text.includes('/logout/confirm')) next = await browser.submit(next, '/logout/confirm');
+      expect(next.text).toContain('alice');
+      expect(isLogin(next) || isSecondStep(next)).toBe(false);
+    },
+  );
+
+  it('MF-33: the session after it is a new one, and the one before is nobody', async () => {
+    const world = place();
+    await setFactors(world, 'alice');
+    const { browser } = await complete(world, 'alice');
+    const before = named(browser, 'session');
+    const app = newAuthenticatorApp('alice');
+    await setFactors(world, 'alice', { oneTimeCode: app.factor });
+    const { page } = await begin(world, {}, { browser });
+    expect([isSecondStep(page), isLogin(page)]).toEqual([true, false]);
+    const attacker = newBrowser(world);
+    for (const cookie of browser.cookies) attacker.setCookie(cookie);
+    expect(codeOf(await browser.submit(page, '/code', { code: app.code() }))).toBeDefined();
+    expect(sessionOf(browser)).not.toBe(before[0]?.value);
+    expect(await silently(world, attacker)).toBe('login_required');
+    expect(await silently(world, browser)).toBe('signed in');
+  });
+
+  it("MF-33: an attacker's pending sign-in gains nothing by her code in her browser", async () => {
+    const world = place();
+    const app = await giveOneTimeCodes(world);
+    const attacker = await half(world);
+    const alice = newBrowser(world);
+    for (const cookie of attacker.browser.cookies)
+      if (cookie.name.includes('interaction')) alice.setCookie(cookie);
+    expect((await alice.request(attacker.page.url)).status).toBe(400);
+    const form = formOf(attacker.page, '/code');
+    const answer = await alice.request(form.action, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ ...form.fields, code: app.code() }).toString(),
+    });
+    expect([answer.status, answer.headers.get('location')]).toEqual([400, null]);
+    await expectNobody(world, attacker.browser);
+  });
+});
+
+describe('wrong codes', () => {
+  const place = useWorld(OPTIONS);
+  standingClock();
+
+  it('LG-42: five of them end the sign-in, and a recovery code counts as one', async () => {
+    const world = place();
+    const { codes, recoveryCodes } = await newRecoveryCodes(world);
+    const app = await giveOneTimeCodes(world, 'alice', { recoveryCodes });
+    const { browser, page } = await half(world);
+    let answer = page;
+    for (const fields of [
+      { code: app.wrong() },
+      { code: '12' },
+      { code: '' },
+      { recovery_code: 'AAAA' },
+      { code: app.wrong() },
+    ]) {
+      answer = await browser.submit(page, '/code', fields);
+      expect([answer.status, isSecondStep(answer)], JSON.stringify(fields)).toEqual([401, true]);
+      expect(answer.text).toContain('role="alert"');
+    }
+    const ended = await browser.submit(page, '/code', { code: app.code() });
+    expect([isConsent(ended), codeOf(ended)]).toEqual([false, undefined]);
+    await expectNobody(world, browser);
+
+    const fresh = await half(world);
+    const notice = await fresh.browser.submit(fresh.page, '/code', {
+      recovery_code: codes[0]?.toLowerCase() ?? '',
+    });
+    expect([notice.status, notice.text.includes('/notice"')]).toEqual([200, true]);
+  });
+
+  it('MF-22: twenty an hour are looked at, over all sign-ins and addresses, and a right password resets nothing', async () => {
+    const world = place();
+    moveClock(2 * HOUR);
+    const app = await giveOneTimeCodes(world);
+    const trusted = await half(world);
+    const consent = await trusted.browser.submit(trusted.page, '/code', { code: app.code(-1) });
+    expect(isConsent(consent)).toBe(true);
+    const statuses: number[] = [];
+    for (let turn = 0; turn < 8; turn += 1) {
+      const { browser, page } = await half(world);
+      for (let guess = 0; guess < 3; guess += 1) {
+        statuses.push((await browser.submit(page, '/code', { code: app.wrong() })).status);
+      }
+    }
+    expect(statuses).toEqual([...Array<number>(20).fill(401), ...Array<number>(4).fill(429)]);
+    const right = await half(world);
+    const refused = await right.browser.submit(right.page, '/code', { code: app.code() });
+    expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true]);
+    await expectNobody(world, right.browser);
+    // Her own browser has a count of its own.
+    const { page } = await half(world, { prompt: 'login' }, trusted.browser);
+    expect(isConsent(await trusted.browser.submit(page, '/code', { code: app.code() }))).toBe(true);
+    // A passkey isn't guessed.
+    const key = await givePasskey(world, 'alice', { oneTimeCode: app.factor });
+    const other = await half(world);
+    const done = await other.browser.submit(other.page, '/passkey', {
+      response: key.assert(world, other.page),
+    });
+    expect(isConsent(done)).toBe(true);
+  });
+
+  it('leave right passwords counted until the whole sign-in is done', async () => {
+    const world = place();
+    const app = await giveOneTimeCodes(world, 'bob');
+    const passwordOnly = async () => {
+      const browser = newBrowser(world);
+      const { page } = await begin(world, {}, { browser });
+      return { browser, page: await signInAs(browser, page, 'bob') };
+    };
+    const first = await passwordOnly();
+    let last = first;
+    for (let turn = 0; turn < 40 && last.page.status === 200; turn += 1) last = await passwordOnly();
+    expect(last.page.status).toBe(429);
+    expect(isConsent(await first.browser.submit(first.page, '/code', { code: app.code() }))).toBe(true);
+    expect(isSecondStep((await passwordOnly()).page)).toBe(true);
+  });
+});
+
+describe('a recovery code', () => {
+  const place = useWorld(OPTIONS);
+  standingClock();
+
+  it('signs in once, and the next page says so and how many are left', async () => {
+    const world = place();
+    const { codes, recoveryCodes } = await newRecoveryCodes(world);
+    await giveOneTimeCodes(world, 'alice', { recoveryCodes });
+    const [code = ''] = codes;
+    const { browser, page } = await half(world);
+    const notice = await browser.submit(page, '/code', {
+      recovery_code: ` ${code.toLowerCase().replaceAll('-', ' ')}`,
+    });
+    expect(notice.text).toContain('Left: 2');
+    // It is told before the app gets anything, also after a reload.
+    expect((await browser.open(notice.url)).text).toContain('Left: 2');
+    const consent = await browser.submit(notice, '/notice');
+    expect(isConsent(consent)).toBe(true);
+    expect(codeOf(await browser.submit(consent, '/consent'))).toBeDefined();
+    expect(await isForPasskeyApp(world, browser)).toBe(false);
+    expect((await (await factorsOf(world)).get(PEOPLE.alice)).notices).toEqual([]);
+    const again = await half(world);
+    const refused = await again.browser.submit(again.page, '/code', { recovery_code: code });
+    expect([refused.status, isSecondStep(refused)]).toEqual([401, true]);
+  });
+});
+
+describe('a passkey', () => {
+  const place = useWorld(OPTIONS);
+  standingClock();
+  const wordsOf = ({ text }: Page) =>
+    text.replaceAll(/(?:csrf" value|data-options)="[^"]*"/g, '').replaceAll(/interaction\/[\w-]+/g, '');
+
+  async function openLogin(world: OpenWorld, changes: Parameters = {}, browser = newBrowser(world)) {
+    const { page } = await begin(world, changes, { browser });
+    return { browser, page };
+  }
+
+  it('alone signs in from the sign-in page, and the browser is a trusted one from then on', async () => {
+    const world = place();
+    const key = await givePasskey(world);
+    const { browser, page } = await openLogin(world);
+    const consent = await browser.submit(page, '/passkey', { response: key.assert(world, page) });
+    expect([consent.status, isConsent(consent), isTrusted(browser)]).toEqual([200, true, true]);
+    expect(await isForPasskeyApp(world, browser)).toBe(true);
+  });
+
+  it('MF-05: that has not verified its user is refused alone, and taken after the password', async () => {
+    const world = place();
+    const key = await givePasskey(world);
+    const { browser, page } = await openLogin(world);
+    const refused = await browser.submit(page, '/passkey', {
+      response: key.assert(world, page, { verifiesUser: false }),
+    });
+    expect([refused.status, isLogin(refused)]).toEqual([401, true]);
+    await expectNobody(world, browser);
+    const step = await half(world);
+    const consent = await step.browser.submit(step.page, '/passkey', {
+      response: key.assert(world, step.page, { verifiesUser: false }),
+    });
+    expect(isConsent(consent)).toBe(true);
+    expect(await isForPasskeyApp(world, step.browser)).toBe(false);
+  });
+
+  it('MF-11: of nobody, of a disabled person and a wrong one get the same page, and count at the address', async () => {
+    const world = place();
+    const key = await givePasskey(world);
+    const states = createAccountStates(world.openedStore.documents);
+    const pages: Page[] = [];
+    const attempt = async (passkey: SoftwareKey, changes = {}) => {
+      const { browser, page } = await openLogin(world);
+      pages.push(await browser.submit(page, '/passkey', { response: passkey.assert(world, page, changes) }));
+      await expectNobody(world, browser);
+    };
+    await attempt(new SoftwareKey());
+    await attempt(key, { challenge: 'AAAA' });
+    await attempt(key, { origin: 'https://evil.example' });
+    await attempt(key, { type: 'webauthn.create' });
+    await states.update(PEOPLE.alice, { disabled: true });
+    await attempt(key);
+    await states.update(PEOPLE.alice, { disabled: false });
+    expect(new Set(pages.map(({ status }) => status))).toEqual(new Set([401]));
+    expect(new Set(pages.map(wordsOf)).size).toBe(1);
+  });
+
+  it('MF-01: an answer to one page is none to another, nor a second time', async () => {
+    const world = place();
+    const key = await givePasskey(world);
+    const [one, two] = [await openLogin(world), await openLogin(world)];
+    const response = key.assert(world, one.page);
+    const foreign = await two.browser.submit(two.page, '/passkey', { response });
+    expect(foreign.status).toBe(401);
+    expect(isConsent(await one.browser.submit(one.page, '/passkey', { response }))).toBe(true);
+    const again = await one.browser.submit(one.page, '/passkey', { response });
+    expect([again.status, codeOf(again)]).toEqual([400, undefined]);
+    // The first step's answer is none to the second step.
+    const { browser, page: login } = await openLogin(world);
+    const early = key.assert(world, login);
+    const step = await signInAs(browser, login, 'alice');
+    const refused = await browser.submit(step, '/passkey', { response: early });
+    expect([refused.status, isSecondStep(refused)]).toEqual([401, true]);
+  });
+
+  it('LG-44: its challenge ends after five minutes', async () => {
+    const world = place();
+    const key = await givePasskey(world);
+    const { browser, page } = await openLogin(world);
+    const response = key.assert(world, page);
+    moveClock(5 * MINUTE + 1);
+    expect((await browser.submit(page, '/passkey', { response })).status).toBe(401);
+  });
+
+  it('MF-09: nobody can ask whether a name has one', async () => {
+    const world = place();
+    await givePasskey(world);
+    const pages = await Promise.all(
+      ['alice', 'bob', 'nobody'].map(async (login_hint) => (await openLogin(world, { login_hint })).page),
+    );
+    const shapes = pages.map(({ status, text }) => {
+      const options =
+        /data-options="([^"]*)"/.exec(text)?.[1]?.replace(/challenge&#34;:&#34;[\w-]+/, '') ?? 'none';
+      return [status, options];
+    });
+    expect(shapes[1]).toEqual(shapes[0]);
+    expect(shapes[2]).toEqual(shapes[0]);
+    expect(String(shapes[0]?.[1])).toContain('allowCredentials&#34;:[]');
+    // Nor after a wrong password.
+    for (const username of ['alice', 'nobody']) {
+      const { browser, page } = await openLogin(world);
+      const answer = await browser.submit(page, '/login', { username, password: 'wrong-password-1' });
+      expect([answer.status, isSecondStep(answer)]).toEqual([401, false]);
+    }
+  });
+
+  it('of alice is no second step of bob', async () => {
+    const world = place();
+    const key = await givePasskey(world, 'alice');
+    await giveOneTimeCodes(world, 'bob');
+    const browser = newBrowser(world);
+    const { page } = await begin(world, {}, { browser });
+    const step = await signInAs(browser, page, 'bob');
+    const binding = /data-options=/.test(step.text) ? step : page;
+    const form = formOf(step, '/code');
+    const answer = await browser.request(form.action.replace(/code$/, 'passkey'), {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ ...form.fields, response: key.assert(world, binding) }).toString(),
+    });
+    expect(answer.headers.get('location')).toBeNull();
+    await expectNobody(world, browser);
+  });
+});
+
+describe('an app that needs more than the person has', () => {
+  const place = useWorld(OPTIONS);
+
+  it('MF-30: a first sign-in by password alone ends at a page that says whom to ask', async () => {
+    const world = place();
+    await setFactors(world, 'alice');
+    const { browser, page } = await begin(world, { client_id: 'web2' });
+    const needed = await signInAs(browser, page, 'alice');
+    expect([needed.status, codeOf(needed), isSecondStep(needed)]).toEqual([403, undefined, false]);
+    expect(needed.text).toContain('Ask the people who run');
+    // Nothing on it adds a factor.
+    expect([...needed.text.matchAll(/action="[^"]*\/(\w+)"/g)].map(([, step]) => step)).toEqual(['cancel']);
+    expect((await browser.open(needed.url)).status).toBe(403);
+    expect(await silently(world, browser, { client_id: 'web2' })).toBe('interaction_required');
+    // The session is good for what requires nothing.
+    expect(await silently(world, browser)).toBe('consent_required');
+    const back = await browser.submit(needed, '/cancel');
+    expect(new URL(back.url).searchParams.get('error')).toBe('access_denied');
+  });
+});
