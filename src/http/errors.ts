@@ -5,12 +5,19 @@ import { DocumentUnavailable } from '../client-documents/documents.ts';
 import { PasswordQueueFull } from '../users/passwords.ts';
 import { ENDPOINTS, isPagePath } from '../config/endpoints.ts';
 import { TooManyRequests } from '../limits/limits.ts';
+import { VaultError } from '../keys/vault.ts';
 import type { ClientModel } from '../views/models.ts';
 import type { Pages, RenderContext } from '../views/pages.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import type { Log } from '../observability/log.ts';
 import { Refusal } from '../views/refusal.ts';
 import { routeName } from './route-name.ts';
+
+const AWAY = {
+  status: 503,
+  error: 'temporarily_unavailable',
+  description: "the service can't answer right now, try again in a moment",
+} as const;
 
 type Answer = {
   readonly status: number;
@@ -77,16 +84,14 @@ function toAnswer(error: unknown, ctx: Context): Answer {
     error instanceof PasswordQueueFull ||
     error instanceof DocumentUnavailable
   ) {
-    return {
-      status: 503,
-      error: 'temporarily_unavailable',
-      // A person who signs out must not take the session for ended.
-      description: ctx.path.startsWith(ENDPOINTS.logout)
-        ? "the service can't answer right now, so you may still be signed in: try again in a moment"
-        : "the service can't answer right now, try again in a moment",
-      retryAfterSeconds: error.retryAfterSeconds,
-    };
+    // A person who signs out must not take the session for ended.
+    const description = ctx.path.startsWith(ENDPOINTS.logout)
+      ? "the service can't answer right now, so you may still be signed in: try again in a moment"
+      : AWAY.description;
+    return { ...AWAY, description, retryAfterSeconds: error.retryAfterSeconds };
   }
+  // Something of a person is sealed under an encryption key that isn't configured, as the log says.
+  if (error instanceof VaultError) return AWAY;
   if (error instanceof TooManyRequests) {
     return {
       status: 429,

@@ -9,12 +9,17 @@ import { readFormBody, type Form } from './form.ts';
 import { usernameOf } from './attempt.ts';
 import type { Accounts } from '../users/accounts.ts';
 
-export type Opened = { readonly form: Form; readonly interaction: OpenInteraction };
+export type Opened = {
+  readonly form: Form;
+  readonly interaction: OpenInteraction;
+  /** Which of those that it could be. */
+  readonly step: string;
+};
 
 export interface Open {
   byLink(ctx: Context): Promise<OpenInteraction>;
-  /** A form of ours, sent from its own page, for a step that is open. `step` names it where it isn't the prompt. */
-  byForm(ctx: Context, prompts: readonly Prompt[], step?: string): Promise<Opened>;
+  /** A form of ours, sent from its own page, for a step that is open. `steps` name it where it isn't the prompt. */
+  byForm(ctx: Context, prompts: readonly Prompt[], ...steps: readonly string[]): Promise<Opened>;
 }
 
 export type OpenParts = {
@@ -35,7 +40,7 @@ export function createOpen({ issuer, interactions, csrf, accounts }: OpenParts):
 
   return {
     byLink,
-    async byForm(ctx, prompts, step) {
+    async byForm(ctx, prompts, ...steps) {
       const form = await readFormBody(ctx, issuer);
       // Looked up while the interaction is on its way, for the sake of stores over the network.
       const username = usernameOf(form);
@@ -43,7 +48,9 @@ export function createOpen({ issuer, interactions, csrf, accounts }: OpenParts):
       const interaction = await byLink(ctx);
       const { uid, prompt, client } = interaction;
       if (!prompts.includes(prompt)) throw expired(ctx, client);
-      if (csrf.matches(form.field('csrf'), uid, step ?? prompt)) return { form, interaction };
+      const own = steps.length === 0 ? [prompt] : steps;
+      const step = own.find((one) => csrf.matches(form.field('csrf'), uid, one));
+      if (step !== undefined) return { form, interaction, step };
       throw new Refusal(
         403,
         'forbidden',

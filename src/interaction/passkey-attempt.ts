@@ -9,20 +9,21 @@ import type { Attempted } from './attempt.ts';
 import type { Csrf } from './csrf.ts';
 import type { Form } from './form.ts';
 import type { Show } from './show.ts';
-import { PASSKEY_STEP } from './show-second-step.ts';
 import type { DeviceCookie } from './trusted-browser-cookie.ts';
 
 /** What the challenge of a sign-in page is bound to. */
 export const signInBinding = (uid: string) => `sign-in:${uid}`;
 
-/** The form of the sign-in page. */
+/** The form of the sign-in page, as its token has it: somebody else may be at their second step in the same sign-in. */
+export const PASSKEY_ALONE = 'passkey alone';
+
 export function toPasskeyForm(
   { requestOptions }: Pick<PasskeyAuthentication, 'requestOptions'>,
   csrf: Csrf,
   { uid, pageUrl }: OpenInteraction,
 ) {
   const options = JSON.stringify(requestOptions(signInBinding(uid)));
-  return { action: `${pageUrl}/${PASSKEY_STEP}`, csrf: csrf.token(uid, PASSKEY_STEP), options };
+  return { action: `${pageUrl}/passkey`, csrf: csrf.token(uid, PASSKEY_ALONE), options };
 }
 
 export type PasskeyAttemptParts = {

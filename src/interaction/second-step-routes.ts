@@ -5,7 +5,7 @@ import { type Interactions, type OpenInteraction, PROMPTS } from '../oidc/intera
 import type { FactorStore } from '../users/factors.ts';
 import { expired } from './expired.ts';
 import type { Open, Opened } from './open.ts';
-import type { PasskeyAttempt } from './passkey-attempt.ts';
+import { PASSKEY_ALONE, type PasskeyAttempt } from './passkey-attempt.ts';
 import type { Pending, SecondStep, Stepped } from './second-step.ts';
 import type { Show } from './show.ts';
 import { CODE_STEP, PASSKEY_STEP, type ShowSecondStep } from './show-second-step.ts';
@@ -59,10 +59,9 @@ export function addSecondStepRoutes(
   );
 
   router.post('/:uid/passkey', async (ctx) => {
-    const opened = await open.byForm(ctx, PROMPTS, PASSKEY_STEP);
+    const opened = await open.byForm(ctx, PROMPTS, PASSKEY_STEP, PASSKEY_ALONE);
     const { form, interaction } = opened;
-    // Of the sign-in page, or of the second step.
-    if ((await step.pendingOf(interaction)) !== undefined) return prove(ctx, opened, 'provePasskey');
+    if (opened.step === PASSKEY_STEP) return prove(ctx, opened, 'provePasskey');
     const attempted = await attempt(ctx, interaction, form);
     if (attempted !== 'shown again') goOn(ctx, interaction, attempted.destination);
   });

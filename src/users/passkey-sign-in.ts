@@ -1,6 +1,6 @@
 // The act of signing in with a passkey alone. Whose it is, is the passkey's to say; every failure looks the same from outside.
 import { TooManyRequests } from '../limits/limits.ts';
-import type { SecondFactorLimits } from '../limits/second-factor-attempts.ts';
+import type { SecondFactorLimits, TakeBack } from '../limits/second-factor-attempts.ts';
 import type { FinishSignIn } from '../limits/sign-in-attempts.ts';
 import type { Clock } from '../store/store.ts';
 import type { Accounts } from './accounts.ts';
@@ -58,9 +58,8 @@ export function createPasskeySignIn(parts: PasskeySignInParts): SignInByPasskey 
     return isSame && (await accounts.maySignIn(found)) ? found : undefined;
   }
 
-  async function decide({ binding, response, address, device }: PasskeyAnswer) {
+  async function decide({ binding, response, address, device }: PasskeyAnswer, takeBack: TakeBack) {
     const at = Math.floor(now() / 1000);
-    const takeBack = await limits.takePasskey(address);
     const proved = (await passkeys?.authenticate({ binding, response })) ?? { refused: 'unknown' as const };
     if ('refused' in proved) return { accountId: proved.accountId, reason: proved.refused };
     const { accountId, proof, factors } = proved;
@@ -74,11 +73,16 @@ export function createPasskeySignIn(parts: PasskeySignInParts): SignInByPasskey 
   }
 
   return async function signInByPasskey(answer) {
+    let takeBack: TakeBack | undefined;
     try {
-      return await decide(answer);
+      takeBack = await limits.takePasskey(answer.address);
+      return await decide(answer, takeBack);
     } catch (error) {
-      if (!(error instanceof TooManyRequests)) throw error;
-      return { reason: 'too_many_attempts', retryAfterSeconds: error.retryAfterSeconds };
+      if (error instanceof TooManyRequests)
+        return { reason: 'too_many_attempts', retryAfterSeconds: error.retryAfterSeconds };
+      // Nobody knows whether it was right.
+      takeBack?.();
+      throw error;
     }
   };
 }

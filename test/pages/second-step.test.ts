@@ -1,6 +1,10 @@
 // The second step of a sign-in over HTTP: until it is done there is no session, whatever the person, the browser or somebody else does.
+import { randomBytes } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
+import { createVault } from '../../src/keys/vault.ts';
+import { type Store, StoreUnavailable } from '../../src/store/store.ts';
+import { sealedFor } from '../../src/users/one-time-codes.ts';
 import { createAccountStates } from '../../src/users/account-state.ts';
 import { authorizationUrl } from '../world/authorization-request.ts';
 import { type Browser, formOf, type Page } from '../world/browser.ts';
@@ -510,6 +514,27 @@ describe('a passkey', () => {
     }
   });
 
+  it('signs somebody else in, while another person is at their second step in the same sign-in', async () => {
+    const world = place();
+    const key = await givePasskey(world, 'bob');
+    const app = await giveOneTimeCodes(world, 'alice');
+    const begun = await half(world);
+    const login = await begun.browser.open(`${begun.page.url}?account=other`);
+    const consent = await begun.browser.submit(login, '/passkey', { response: key.assert(world, login) });
+    expect([isConsent(consent), consent.text.includes('bob')]).toEqual([true, true]);
+
+    await setFactors(world, 'alice');
+    const { browser } = await complete(world, 'alice');
+    await setFactors(world, 'alice', { oneTimeCode: app.factor });
+    const { page: asked } = await begin(world, {}, { browser });
+    expect(isSecondStep(asked)).toBe(true);
+    const other = await browser.open(`${asked.url}?account=other`);
+    let next = await browser.submit(other, '/passkey', { response: key.assert(world, other) });
+    if (next.text.includes('/logout/confirm')) next = await browser.submit(next, '/logout/confirm');
+    expect([isConsent(next), next.text.includes('bob')]).toEqual([true, true]);
+    await setFactors(world, 'bob');
+  });
+
   it('of alice is no second step of bob', async () => {
     const world = place();
     const key = await givePasskey(world, 'alice');
@@ -526,6 +551,55 @@ describe('a passkey', () => {
     });
     expect(answer.headers.get('location')).toBeNull();
     await expectNobody(world, browser);
+  });
+});
+
+describe('failures of what a sign-in rests on', () => {
+  let isAway = false;
+  const handStore = (store: Store): Store => ({
+    ...store,
+    documents: {
+      ...store.documents,
+      get(collection, id) {
+        if (isAway && collection.startsWith('factor')) return Promise.reject(new StoreUnavailable());
+        return store.documents.get(collection, id);
+      },
+    },
+  });
+  const { sign_in: limits } = GENEROUS.rate_limits;
+  const config = {
+    ...OPTIONS.config,
+    rate_limits: { ...GENEROUS.rate_limits, sign_in: { ...limits, address_failures: '3/1h' } },
+  };
+  const place = useWorld({ ...OPTIONS, handStore, config });
+
+  it('a code that is sealed under another encryption key is neither right nor wrong', async () => {
+    const world = place();
+    const app = newAuthenticatorApp('alice');
+    const sealed = createVault([randomBytes(32)]).seal(randomBytes(20), sealedFor(PEOPLE.alice));
+    await setFactors(world, 'alice', { oneTimeCode: { ...app.factor, sealed } });
+    const { browser, page } = await begin(world, {}, { browser: newBrowser(world) });
+    const step = await signInAs(browser, page, 'alice');
+    expect((await browser.submit(step, '/code', { code: app.code() })).status).toBe(503);
+    await expectNobody(world, browser);
+  });
+
+  it('MF-11: a passkey of nobody counts at its address, and one that nobody looked at does not', async () => {
+    const world = place();
+    const key = await givePasskey(world);
+    const attempt = async (passkey: SoftwareKey) => {
+      const { browser, page } = await begin(world);
+      return browser.submit(page, '/passkey', { response: passkey.assert(world, page) });
+    };
+    isAway = true;
+    for (let turn = 0; turn < 4; turn += 1) expect((await attempt(key)).status).toBe(503);
+    isAway = false;
+    expect(isConsent(await attempt(key))).toBe(true);
+    for (let turn = 0; turn < 3; turn += 1) expect((await attempt(new SoftwareKey())).status).toBe(401);
+    const refused = await attempt(key);
+    expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true]);
+    const { browser, page } = await begin(world);
+    expect((await signInAs(browser, page, 'bob')).status).toBe(429);
   });
 });
 
