@@ -104,7 +104,12 @@ export const FACTOR_STATES: readonly FactorState[] = [
     {
       title: `enrol ${needed}`,
       name: 'enrol',
-      model: { ...ofPerson, ...cancel, needed, enrolment: ENROLMENT_SAMPLE },
+      model: {
+        ...ofPerson,
+        ...cancel,
+        needed,
+        enrolment: needed === 'passkey' ? { ...ENROLMENT_SAMPLE, oneTimeCode: undefined } : ENROLMENT_SAMPLE,
+      },
     },
   ]),
   ...(['wrong_code', 'passkey_refused', 'expired'] as const).map((error) => ({

@@ -11,6 +11,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { authorizationUrl } from '../world/authorization-request.ts';
 import { GENEROUS, PASSWORDS, startWorld, type World, worldClients } from '../world/world.ts';
 import { freePort } from '../world/servers.ts';
+import { tabTo, typeIn } from './keyboard.ts';
 
 const REDESIGN = path.resolve(import.meta.dirname, 'fixtures/redesign');
 const PICTURES = path.resolve('artifacts/journeys');
@@ -148,24 +149,6 @@ describe.each([
     expect(page.url()).toBe(home);
   });
 });
-
-/** Goes on with Tab until the focus, which shows, is on what says `text`. */
-async function tabTo(page: Page, text: string): Promise<void> {
-  for (let step = 0; step < 20; step += 1) {
-    await page.keyboard.press('Tab');
-    if ((await page.evaluate('document.activeElement.textContent.trim()')) !== text) continue;
-    expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
-    return;
-  }
-  throw new Error(`the keyboard finds no ${text}`);
-}
-
-/** Types into what has the focus. Chromium drops keys until a page's first frame, as no person would press them before. */
-async function typeIn(page: Page, text: string): Promise<void> {
-  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
-  await page.keyboard.type(text);
-  expect(await page.evaluate('document.activeElement.value')).toBe(text);
-}
 
 describe('the keyboard alone', () => {
   it('goes from the app through sign-in and consent and back, and sees the focus all the way', async () => {
