@@ -329,6 +329,21 @@ eachStore(
       expect(await silently(world(), own.browser, REQUEST)).toBe('signed in');
     });
 
+    it('that is over is over for a consent page that was open before, too', async () => {
+      await fresh();
+      const app = await giveOneTimeCodes(world());
+      const request = { scope: 'openid email', prompt: 'consent' };
+      const begun = await half(world(), newBrowser(world()), request);
+      const consent = await begun.browser.submit(begun.page, '/code', { code: app.code() });
+      expect(consent.text).toContain('/consent"');
+      // Another factor is added, or one removed, in another browser.
+      await setFactors(world(), 'alice', { oneTimeCode: app.factor, sessionsSince: 1 });
+      const done = await begun.browser.submit(consent, '/consent');
+      expect(codeOf(done)).toBeUndefined();
+      await expectNobody(world(), begun.browser);
+      expect(done.text).toContain('name="password"');
+    });
+
     it('is asked for its factor again with the password, by prompt=login and by max_age', async () => {
       await fresh();
       const app = await giveOneTimeCodes(world());
@@ -374,6 +389,21 @@ eachStore(
       );
       const { claims } = await proofOf(world(), await finishPages(browser, done, 'bob'));
       expect(claims.sub).toBe(PEOPLE.bob);
+    });
+
+    it('is nothing where the file says nothing of second factors, whatever is left of them', async () => {
+      const { sign_in: _none, ...without } = CONFIG;
+      await fresh({ ...without, acr: {} });
+      const app = await giveOneTimeCodes(world(), 'alice', {
+        sessionsSince: 3,
+        notices: [{ what: 'factor_added', at: 0 }],
+      });
+      const { browser } = await byPassword();
+      expect(await silently(world(), browser, REQUEST)).toBe('signed in');
+      await world().reload(CONFIG);
+      await expectNobody(world(), browser);
+      // What there is to say is said now.
+      expect((await whole(world(), app.code(), browser)).page.text).toContain('/notice"');
     });
 
     it('a trusted browser, a remembered consent and an app of the house skip nothing', async () => {

@@ -121,16 +121,16 @@ export function createSignInPolicy(parts: SignInPolicyParts): SignInPolicy {
   return {
     levels,
     missing: createMissing(parts),
-    async isOver({ oidc: { session, account, result } }) {
+    async isOver({ oidc: { session, account } }) {
       if (session === undefined || account === undefined) return false;
       // Here, as the first that looks at a session: one from before was by password, and names of levels may have changed.
       session.amr ??= [...BY_PASSWORD];
       session.acr = levels.nameOf(levelOf(session.amr));
-      if (result?.login !== undefined) return false;
+      if (signIn === undefined) return false;
       return sessionsSinceOf(session) !== (await factors.get(account.accountId)).sessionsSince;
     },
     async hasNotices({ oidc }) {
-      if (oidc.account === undefined || oidc.promptPending('none')) return false;
+      if (signIn === undefined || oidc.account === undefined || oidc.promptPending('none')) return false;
       return (await factors.get(oidc.account.accountId)).notices.length > 0;
     },
     isRequiredAt: (client) => client.signIn !== undefined || signIn?.secondFactor === 'required',
