@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { ConfigError, type Config } from '../config/config.ts';
 import { accessWarnings } from '../config/access-warnings.ts';
+import { signInWarnings } from '../config/check-service.ts';
 import { secretWarnings } from '../config/secret-expiry.ts';
 import { judgeStoredKeys } from '../keys/stored-keys.ts';
 import { configOption, jsonOption, noSecretsOption, readLoaded, type VerbOptions } from './configuration.ts';
@@ -28,6 +29,7 @@ export function registerCheck(program: Command, io: CliIo): void {
       const warnings = [
         ...config.notices,
         ...accessWarnings(config),
+        ...signInWarnings(config),
         ...secretWarnings(config.clients, Math.floor(Date.now() / 1000)).map(({ message }) => message),
         ...(unknown === undefined ? [] : [`the keys in the store were not tried: ${unknown}`]),
       ];

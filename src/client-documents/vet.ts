@@ -135,6 +135,7 @@ function toVettedClient(form: Metadata): Client {
     issuerIsLoopback: false,
     clientCredentials: false,
     pkcePerClient: false,
+    offered: ['password'],
     apiOf: () => true,
     personScopes: [],
   });

@@ -2,6 +2,7 @@
 import { isDocumentClient } from './client-id-url.ts';
 import { applyRules, earlier, ruleFor, understood, type Entry } from './rules.ts';
 import type { ClientForm } from './schema-client.ts';
+import type { Level } from './sign-in-levels.ts';
 import { isLoopbackUrl, isNativeRedirect } from './uri.ts';
 
 /** What the rules know of the rest of the configuration. */
@@ -9,6 +10,8 @@ export type ClientContext = {
   readonly issuerIsLoopback: boolean;
   readonly clientCredentials: boolean;
   readonly pkcePerClient: boolean;
+  /** What a sign-in can reach by the methods that are on. */
+  readonly offered: readonly Level[];
   /** The resource that owns a scope. */
   readonly apiOf: (scope: string) => unknown;
   /** All the others. */
@@ -19,6 +22,11 @@ const rule = ruleFor<ClientForm, ClientContext>();
 
 const isMachine = ({ grant_types }: Pick<ClientForm, 'grant_types'>): boolean =>
   grant_types.includes('client_credentials');
+
+const METHODS_OF = {
+  second_factor: 'passkeys or one_time_codes in sign_in',
+  passkey: 'passkeys in sign_in',
+};
 
 const RULES = [
   // The engine would let a client without `scope` ask for every scope there is.
@@ -38,12 +46,17 @@ const RULES = [
     // RFC 9068 §3: a token for two APIs would let each use it at the other.
     return apis.size > 1 ? 'has scopes of several resources: no token can be for more than one' : undefined;
   }),
-  ...(['access', 'groups_claim'] as const).map((key) =>
+  ...(['access', 'groups_claim', 'sign_in'] as const).map((key) =>
     rule([key, 'grant_types'], (client) =>
       client[key] !== undefined && isMachine(client)
         ? 'is about people, and a client_credentials client acts for no person: remove it'
         : undefined,
     ),
+  ),
+  rule(['sign_in'], ({ sign_in: signIn }, { offered }) =>
+    signIn === undefined || offered.includes(signIn.require)
+      ? undefined
+      : `nobody could sign in to this app: ${signIn.require} needs ${METHODS_OF[signIn.require]}`,
   ),
   rule(['scope', 'grant_types'], (client, { personScopes }) => {
     const personal = client.scope.filter((token) => personScopes.includes(token));

@@ -1,5 +1,7 @@
 // The rules between top-level keys. Whether the signing keys' times are safe is said by keys/timing.ts.
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
+import type { Config } from './config.ts';
+import { listedNames } from './listed-names.ts';
 import { localUrl } from './listen-addresses.ts';
 import { applyRules, ruleFor, type Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
@@ -16,6 +18,19 @@ const RULES = [
       listen.host === management.host || EVERYWHERE.has(listen.host) || EVERYWHERE.has(management.host);
     return samePort && sameHost ? 'must not be the same as listen' : undefined;
   }),
+  rule(['sign_in'], ({ sign_in: signIn }) => {
+    if (signIn === undefined || signIn.passkeys || signIn.oneTimeCodes) return undefined;
+    if (signIn.recoveryCodes > 0)
+      return 'recovery_codes stand in for a factor: add passkeys or one_time_codes';
+    return signIn.secondFactor === 'required'
+      ? 'second_factor: required needs passkeys or one_time_codes'
+      : undefined;
+  }),
+  rule(['acr'], ({ acr }) =>
+    acr !== undefined && new Set(Object.values(acr)).size < Object.keys(acr).length
+      ? 'two levels must not have one name'
+      : undefined,
+  ),
   rule(['lifetimes'], ({ lifetimes }) =>
     lifetimes.refreshToken > lifetimes.refreshTokenAbsolute
       ? 'refresh_token must not be longer than refresh_token_absolute'
@@ -30,6 +45,28 @@ export function checkService(service: Entry<ServiceForm>): void {
     const fault = proxyFault(proxy);
     if (fault !== undefined) service.report(['trusted_proxies', index], fault);
   }
+}
+
+/** Of sign-ins: what the file means, and its author may not. */
+export function signInWarnings({
+  issuer,
+  signIn,
+  clients,
+}: Pick<Config, 'issuer' | 'signIn' | 'clients'>): string[] {
+  const { hostname } = new URL(issuer);
+  const isAddress = isIPv4(hostname) || hostname.startsWith('[');
+  const requires = clients.filter((client) => client.signIn !== undefined).map(({ clientId }) => clientId);
+  if (signIn?.secondFactor === 'required') requires.unshift('second_factor: required');
+  return [
+    ...(signIn?.passkeys === true && isAddress
+      ? [`no browser makes a passkey for ${hostname}: the issuer needs a host name for them (WebAuthn)`]
+      : []),
+    ...(signIn?.enrolment === 'self' && requires.length > 0
+      ? [
+          `enrolment is self: with a stolen password alone, a stranger can add the factor that is required (${listedNames(requires)}) for everybody who has none`,
+        ]
+      : []),
+  ];
 }
 
 /** What browsers on this machine can't reach, when only one of issuer and listen was changed. */

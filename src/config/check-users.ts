@@ -4,8 +4,17 @@ import { earlier, type Entry } from './rules.ts';
 import type { UserForm } from './schema-user.ts';
 import { canonicalUsername } from './username.ts';
 
-/** Reports every id and username that two people have. */
-export function checkUsers(users: readonly Entry<UserForm>[], issuerIsLoopback: boolean): void {
+export type UserContext = {
+  readonly issuerIsLoopback: boolean;
+  /** Whether a person can do without a password. */
+  readonly passkeys: boolean;
+};
+
+/** Reports every id and username that two people have, and who couldn't sign in. */
+export function checkUsers(
+  users: readonly Entry<UserForm>[],
+  { issuerIsLoopback, passkeys }: UserContext,
+): void {
   const ids = new Map<string, Entry<UserForm>>();
   const usernames = new Map<string, Entry<UserForm>>();
   for (const user of users) {
@@ -16,6 +25,9 @@ export function checkUsers(users: readonly Entry<UserForm>[], issuerIsLoopback: 
     const name = username === undefined ? undefined : canonicalUsername(username);
     const sameName = name === undefined ? undefined : earlier(usernames, name, user);
     if (sameName !== undefined) report('username', `${name} is already used at ${sameName.place}`);
+    if (hash === undefined && !user.broken.has('password_hash') && !passkeys) {
+      report('password_hash', 'is required, unless sign_in.passkeys is on');
+    }
     if (hash === DEMO_PASSWORD_HASH && !issuerIsLoopback) {
       report(
         'password_hash',

@@ -54,8 +54,8 @@ export type User = {
   /** `usr_` and at least 16 random characters: the `sub` of this person, for ever. */
   readonly id: string;
   readonly username: string;
-  /** argon2id, PHC string. */
-  readonly passwordHash: string;
+  /** argon2id, PHC string. Undefined: a person of the file who has a passkey, or one of the store who was invited. */
+  readonly passwordHash: string | undefined;
   readonly disabled: boolean;
   /** Sorted, each once. For people of the store also names that the file doesn't define, which give nothing. */
   readonly groups: readonly string[];

@@ -20,6 +20,7 @@ import { userSchema, type UserForm } from './schema-user.ts';
 import { configSchema, type ServiceForm } from './schema.ts';
 import type { ReferenceSource, SecretFiles } from './secret-reference.ts';
 import { dataFolder, KEY_NAMES, resolveKeys, type KeyName } from './service-keys.ts';
+import { LEVELS, levelsOf } from './sign-in-levels.ts';
 import { SourceList } from './source-list.ts';
 import { resolveStore } from './store-location.ts';
 import { isLoopbackUrl } from './uri.ts';
@@ -190,7 +191,9 @@ function looksLoopback(issuer: unknown): boolean {
 
 function checkParts({ service, clients, resources, users, clientsAreKnown, issuerIsLoopback }: Parts): void {
   checkService(service);
-  const { features, issuer } = service.value;
+  const { features, issuer, sign_in: signIn } = service.value;
+  // Where it wasn't understood, nothing is refused that depends on it.
+  const signInIsKnown = !service.broken.has('sign_in');
   const owners = ownersOf(resources);
   const personScopes = claimedPersonScopes(service);
   const apiOf = (scope: string) => owners.get(scope);
@@ -198,12 +201,13 @@ function checkParts({ service, clients, resources, users, clientsAreKnown, issue
     issuerIsLoopback,
     clientCredentials: features?.clientCredentials ?? true,
     pkcePerClient: features === undefined || features.pkce === 'per_client',
+    offered: signInIsKnown ? (levelsOf({ signIn, acr: undefined })?.offered ?? ['password']) : LEVELS,
     apiOf,
     personScopes,
   });
   checkDocumentScope(service, { apiOf, personScopes });
   checkResources(resources, { issuer, clients, clientsAreKnown, personScopes });
-  checkUsers(users, issuerIsLoopback);
+  checkUsers(users, { issuerIsLoopback, passkeys: !signInIsKnown || signIn?.passkeys === true });
   checkAccess({ service, clients, resources, users });
 }
 

@@ -38,8 +38,11 @@ export const signInSchema = group({
     ),
 });
 
+// A request separates those that it asks for by spaces (OIDC Core §3.1.2.1).
+const spacesFault = (value: string) => (/\s/.test(value) ? 'must have no spaces' : undefined);
+
 const acrName = (level: string, fallback: string) =>
-  text(emptyFault).default(fallback).describe(`What acr calls a sign-in by ${level}.`);
+  text(emptyFault, spacesFault).default(fallback).describe(`What acr calls a sign-in by ${level}.`);
 
 export const acrSchema = group({
   password: acrName('a password alone', 'urn:postern:acr:password'),

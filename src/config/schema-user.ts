@@ -34,7 +34,11 @@ const claim = (description: string) => text(labelFault).optional().describe(desc
 export const userSchema = z.strictObject({
   id: text(userIdFault).describe('The sub of this person, for ever. Never give it to somebody else.'),
   username: text(labelFault).describe('What the person types to sign in. Upper and lower case are the same.'),
-  password_hash: text(passwordHashFault).describe('argon2id hash of the password, from "postern user hash".'),
+  password_hash: text(passwordHashFault)
+    .optional()
+    .describe(
+      'argon2id hash of the password, from "postern user hash". Required, unless sign_in.passkeys is on: a person without one has a passkey, by "postern user enrol".',
+    ),
   disabled: z.boolean().default(false).describe('true ends every session and token of this person.'),
   groups: z.array(z.string()).default([]).describe('The groups that the person is in, of those in groups.'),
   claims: customClaimsSchema

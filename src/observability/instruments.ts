@@ -35,6 +35,11 @@ export function createInstruments(registers: Registry[]) {
       `Requests of people whom a rule of the file keeps out. Clients after the first ${MAX_CLIENT_LABELS} count as "${OTHER_CLIENTS}", those whose client_id is a URL as "${DOCUMENT_CLIENTS}".`,
       ['client_id'],
     ),
+    secondFactors: counter(
+      'second_factors_total',
+      'Passkeys, one-time codes and recovery codes that were shown, by what became of them.',
+      ['method', 'outcome'],
+    ),
     limits: counter(
       'limit_hits_total',
       'Requests beyond a limit, answered with 429 unless rate_limits.dry_run is on.',

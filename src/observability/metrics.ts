@@ -17,6 +17,7 @@ export interface Metrics {
   readonly event: (event: string, outcome: string) => void;
   readonly tokenIssued: (grantType: string, clientId: string) => void;
   readonly accessDenied: (clientId: string) => void;
+  readonly secondFactor: (method: string, outcome: string) => void;
   readonly limitHit: (limit: string) => void;
   readonly storeOperation: (operation: string, seconds: number, failed: boolean) => void;
   readonly storeRolledBack: () => void;
@@ -77,6 +78,7 @@ export function createMetrics(): Metrics {
     tokenIssued: (grantType, clientId) =>
       of.tokens.inc({ grant_type: grantType, client_id: clientLabel(clientId) }),
     accessDenied: (clientId) => of.accessDenied.inc({ client_id: clientLabel(clientId) }),
+    secondFactor: (method, outcome) => of.secondFactors.inc({ method, outcome }),
     limitHit: (limit) => of.limits.inc({ limit }),
     storeOperation(operation, seconds, failed) {
       of.store.observe({ operation }, seconds);

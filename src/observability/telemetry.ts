@@ -112,8 +112,11 @@ export function combine(parts: {
 
 function count(metrics: Metrics, event: AuditEvent, outcome: Outcome, fields: AuditFields): void {
   metrics.event(event, outcome);
-  const { grant_type: grantType, client_id: clientId } = fields;
+  const { grant_type: grantType, client_id: clientId, method } = fields;
   if (event === 'access_denied' && clientId !== undefined) metrics.accessDenied(clientId);
+  // A sign-in has a method where it was by passkey alone.
+  if ((event === 'second_factor' || event === 'sign_in') && method !== undefined)
+    metrics.secondFactor(method, outcome);
   if (
     event === 'token_issued' &&
     outcome === 'success' &&

@@ -152,7 +152,8 @@ function decoysOf(users: readonly User[]): readonly (string | undefined)[] {
 }
 
 function commonestHash(users: readonly User[]): string | undefined {
-  const byCost = Map.groupBy(users, ({ passwordHash }) => costOf(passwordHash));
+  const hashes = users.flatMap(({ passwordHash }) => passwordHash ?? []);
+  const byCost = Map.groupBy(hashes, (hash) => costOf(hash));
   const [commonest] = [...byCost.values()].toSorted((a, b) => b.length - a.length);
-  return commonest?.[0]?.passwordHash;
+  return commonest?.[0];
 }

@@ -16,8 +16,7 @@ const WHAT = 'a person';
 /** No id has this form: looking up an unknown name costs what looking up a known one does. */
 const NOBODY = 'nobody';
 
-/** A password hash of `undefined`: nobody can sign in as this person until an invitation is used. */
-export type Person = Omit<User, 'passwordHash'> & { readonly passwordHash: string | undefined };
+export type Person = User;
 
 /** A person of the store. */
 export type StoredPerson = Person & {

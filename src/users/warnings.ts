@@ -47,7 +47,9 @@ export async function warnOfShadowed(
 
 /** Only an operator can renew the hash of a person of the file. */
 export function warnOfWeakHashes(users: readonly User[], log: Pick<Log, 'warn'>): void {
-  const ids = users.filter(({ passwordHash }) => isWeakerThanPolicy(passwordHash)).map(({ id }) => id);
+  const ids = users
+    .filter(({ passwordHash }) => passwordHash !== undefined && isWeakerThanPolicy(passwordHash))
+    .map(({ id }) => id);
   if (ids.length === 0) return;
   const people = { people: ids.length, ids: ids.slice(0, MAX_LISTED) };
   log.warn(

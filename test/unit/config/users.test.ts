@@ -75,6 +75,22 @@ describe('people', () => {
     expect(problems.join()).not.toContain('hunter2');
   });
 
+  it('have a password, or can have a passkey', async () => {
+    const nobody = user({ password_hash: undefined });
+    expect(await userProblems(nobody)).toEqual([
+      expect.stringMatching(/\[0\]\.password_hash: is required, unless sign_in\.passkeys is on/),
+    ]);
+    expect(await userProblems(nobody, `${PUBLIC}sign_in: { one_time_codes: true }\n`)).toHaveLength(1);
+    const withPasskeys = `${PUBLIC}sign_in: { passkeys: true }\n`;
+    expect(await usersOf(nobody, withPasskeys)).toMatchObject([
+      { username: 'alice', passwordHash: undefined },
+    ]);
+    // What is wrong with it is said once.
+    expect(await userProblems(nobody, `${PUBLIC}sign_in: { passkeys: maybe }\n`)).toEqual([
+      expect.stringContaining('sign_in.passkeys'),
+    ]);
+  });
+
   it.each(['Alice', '"ａlice"', '" alice "'])('are not told apart by %s and alice', async (username) => {
     const yaml = user() + user({ id: 'usr_fedcba9876543210', username });
     expect(await userProblems(yaml)).toEqual([

@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest';
+import { signInWarnings } from '../../../src/config/check-service.ts';
+import { levelsOf } from '../../../src/config/sign-in-levels.ts';
+import { client, clientProblems, load, loadClient, machine, problemsOf, PUBLIC } from './config-files.ts';
+
+const withSignIn = (keys: string) => `${PUBLIC}sign_in: { ${keys} }\n`;
+const requires = (what: string) => client({ sign_in: `{ ${what} }` });
+
+describe('sign_in', () => {
+  it('is off without a word of it, and has careful defaults', async () => {
+    const { signIn, acr, features } = await load(PUBLIC);
+    expect([signIn, acr, features.claimsParameter]).toEqual([undefined, undefined, false]);
+    expect((await load(withSignIn('passkeys: true'))).signIn).toEqual({
+      passkeys: true,
+      oneTimeCodes: false,
+      recoveryCodes: 0,
+      secondFactor: 'optional',
+      grace: 14 * 86_400,
+      enrolment: 'link',
+    });
+  });
+
+  it.each([
+    ['recovery_codes: 10', 'recovery_codes stand in for a factor: add passkeys or one_time_codes'],
+    ['second_factor: required', 'second_factor: required needs passkeys or one_time_codes'],
+    ['passkeys: true, recovery_codes: 21', 'recovery_codes: must be at most 20'],
+    ['passkeys: true, enrolment: nobody', 'enrolment: must be'],
+    ['passkeys: true, grace: soon', 'grace: must be'],
+    ['passkey: true', 'did you mean passkeys?'],
+  ])('{ %s } is refused', async (keys, words) => {
+    expect(await problemsOf(withSignIn(keys))).toEqual([expect.stringContaining(words)]);
+  });
+
+  it.each([
+    ['{ password: urn:a, second_factor: urn:a }', 'acr: two levels must not have one name'],
+    ['{ passkey: urn:postern:acr:password }', 'acr: two levels must not have one name'],
+    ['{ password: "" }', 'acr.password: must not be empty'],
+    ['{ password: "one two" }', 'acr.password: must have no spaces'],
+  ])('acr: %s is refused', async (acr, words) => {
+    expect(await problemsOf(`${PUBLIC}acr: ${acr}\n`)).toEqual([expect.stringContaining(words)]);
+  });
+});
+
+describe('sign_in of a client', () => {
+  it('says what is needed, and for how long', async () => {
+    const yaml = requires('require: second_factor, max_age: 12h');
+    const { signIn } = await loadClient(yaml, withSignIn('one_time_codes: true'));
+    expect(signIn).toEqual({ require: 'second_factor', maxAge: 12 * 3600 });
+  });
+
+  it('is refused where no method of the file can do that', async () => {
+    const [second, passkey] = [requires('require: second_factor'), requires('require: passkey')];
+    const nobody = 'sign_in: nobody could sign in to this app';
+    expect(await clientProblems(second)).toEqual([expect.stringContaining(`${nobody}: second_factor needs`)]);
+    expect(await clientProblems(passkey, withSignIn('one_time_codes: true'))).toEqual([
+      expect.stringContaining(`${nobody}: passkey needs passkeys in sign_in`),
+    ]);
+    expect(await clientProblems(second, withSignIn('one_time_codes: true'))).toEqual([]);
+    expect(await clientProblems(passkey, withSignIn('passkeys: true'))).toEqual([]);
+  });
+
+  it('is refused without require, and for what acts for no person', async () => {
+    const head = withSignIn('passkeys: true');
+    expect(await clientProblems(requires('max_age: 12h'), head)).toEqual([
+      expect.stringContaining('sign_in.require: is required'),
+    ]);
+    const service = machine({ sign_in: '{ require: passkey }' });
+    expect(await clientProblems(service, head)).toEqual([
+      expect.stringContaining('sign_in: is about people'),
+    ]);
+  });
+
+  it('holds for an app that is pinned, by the URL of its document', async () => {
+    const pinned = client({
+      client_id: 'https://app.example/client.json',
+      client_secret: undefined,
+      token_endpoint_auth_method: 'none',
+      sign_in: '{ require: passkey }',
+    });
+    expect(await loadClient(pinned, withSignIn('passkeys: true'))).toMatchObject({
+      signIn: { require: 'passkey' },
+    });
+  });
+});
+
+describe('warnings of sign_in', () => {
+  const warningsOf = async (keys: string, more = '') =>
+    signInWarnings(await load(`${withSignIn(keys)}${more}`));
+
+  it('name what requires a factor that a stolen password could add', async () => {
+    const required = `clients:\n${requires('require: second_factor')}`;
+    const self = 'passkeys: true, enrolment: self';
+    expect(await warningsOf(self)).toEqual([]);
+    expect(await warningsOf('passkeys: true', required)).toEqual([]);
+    expect(await warningsOf(self, required)).toEqual([expect.stringMatching(/stolen password .* \(web\)/)]);
+    expect(await warningsOf(`${self}, second_factor: required`)).toEqual([
+      expect.stringContaining('(second_factor: required)'),
+    ]);
+  });
+
+  it.each(['http://127.0.0.1:3000', 'http://[::1]:3000'])('say that %s has no passkeys', async (issuer) => {
+    const config = await load(`issuer: ${issuer}\nsign_in: { passkeys: true }\n`);
+    expect(signInWarnings(config)).toEqual([expect.stringContaining('the issuer needs a host name')]);
+    expect(signInWarnings({ ...config, issuer: 'http://localhost:3000' })).toEqual([]);
+  });
+});
+
+describe('levels of sign-ins', () => {
+  const levels = async (yaml: string) => levelsOf(await load(`${PUBLIC}${yaml}\n`));
+
+  it('are as many as the methods that are on', async () => {
+    expect(await levels('')).toBeUndefined();
+    expect((await levels('acr: {}'))?.offered).toEqual(['password']);
+    expect((await levels('sign_in: { one_time_codes: true }'))?.offered).toEqual([
+      'password',
+      'second_factor',
+    ]);
+    expect((await levels('sign_in: { passkeys: true }'))?.offered).toHaveLength(3);
+  });
+
+  it('have the names of the file, and only offered ones are found by theirs', async () => {
+    const named = await levels('sign_in: { one_time_codes: true }\nacr: { password: urn:example:pwd }');
+    expect(named?.nameOf('password')).toBe('urn:example:pwd');
+    expect(named?.levelNamed('urn:example:pwd')).toBe('password');
+    expect(named?.levelNamed('urn:postern:acr:second-factor')).toBe('second_factor');
+    expect(named?.levelNamed('urn:postern:acr:passkey')).toBeUndefined();
+  });
+});
