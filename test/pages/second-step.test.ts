@@ -554,6 +554,106 @@ describe('a passkey', () => {
   });
 });
 
+describe('what is left of a sign-in', () => {
+  const place = useWorld(OPTIONS);
+  standingClock();
+
+  const auditOf = ({ recorded }: OpenWorld) =>
+    recorded
+      .audit()
+      .filter(({ event }) => event === 'sign_in' || event === 'second_factor')
+      .map(({ event, outcome, method, reason, account_id: id }) => [event, outcome, method, reason, id]);
+
+  it('the audit trail has each success and failure by its method, and a password alone is no sign-in', async () => {
+    const world = place();
+    const { codes, recoveryCodes } = await newRecoveryCodes(world);
+    const app = newAuthenticatorApp('alice');
+    const key = await givePasskey(world, 'alice', { oneTimeCode: app.factor, recoveryCodes });
+    const { alice } = PEOPLE;
+    const told = async (act: () => Promise<unknown>) => {
+      const before = auditOf(world).length;
+      await act();
+      return auditOf(world).slice(before);
+    };
+    const { browser, page } = await half(world);
+    expect(await told(async () => half(world))).toEqual([]);
+    expect(await told(async () => browser.submit(page, '/code', { code: app.wrong() }))).toEqual([
+      ['second_factor', 'failure', 'one_time_code', 'wrong', alice],
+    ]);
+    expect(await told(async () => browser.submit(page, '/code', { recovery_code: 'AAAA' }))).toEqual([
+      ['second_factor', 'failure', 'recovery_code', 'wrong', alice],
+    ]);
+    expect(await told(async () => browser.submit(page, '/passkey', { response: '{}' }))).toEqual([
+      ['second_factor', 'failure', 'passkey', 'malformed', alice],
+    ]);
+    expect(await told(async () => browser.submit(page, '/code', { code: app.code() }))).toEqual([
+      ['second_factor', 'success', 'one_time_code', undefined, alice],
+      ['sign_in', 'success', undefined, undefined, alice],
+    ]);
+    const recovered = await half(world);
+    const [recovery_code = ''] = codes;
+    expect(
+      await told(async () => recovered.browser.submit(recovered.page, '/code', { recovery_code })),
+    ).toEqual([
+      ['second_factor', 'success', 'recovery_code', undefined, alice],
+      ['sign_in', 'success', undefined, undefined, alice],
+    ]);
+    const alone = await begin(world);
+    const response = key.assert(world, alone.page);
+    const stranger = new SoftwareKey().assert(world, alone.page);
+    expect(
+      await told(async () => alone.browser.submit(alone.page, '/passkey', { response: stranger })),
+    ).toEqual([['sign_in', 'failure', 'passkey', 'unknown', undefined]]);
+    expect(await told(async () => alone.browser.submit(alone.page, '/passkey', { response }))).toEqual([
+      ['sign_in', 'success', 'passkey', undefined, alice],
+    ]);
+  });
+
+  it('a passkey signs in where guesses have shut the password out, and ends that', async () => {
+    const world = place();
+    const key = await givePasskey(world, 'bob');
+    const guess = async (password: string) => {
+      const { browser, page } = await begin(world);
+      return browser.submit(page, '/login', { username: 'bob', password });
+    };
+    let last = await guess('wrong-password-1');
+    for (let turn = 0; turn < 40 && last.status === 401; turn += 1) last = await guess('wrong-password-1');
+    expect(last.status).toBe(429);
+    const { browser, page } = await begin(world);
+    expect(isConsent(await browser.submit(page, '/passkey', { response: key.assert(world, page) }))).toBe(
+      true,
+    );
+    expect((await guess('wrong-password-1')).status).toBe(401);
+    await setFactors(world, 'bob');
+  });
+
+  it('two tabs of one session that is asked for more go on one after the other', async () => {
+    const world = place();
+    await setFactors(world, 'alice');
+    const { browser } = await complete(world, 'alice');
+    const app = await giveOneTimeCodes(world);
+    const [one, two] = [await begin(world, {}, { browser }), await begin(world, {}, { browser })];
+    expect([isSecondStep(one.page), isSecondStep(two.page)]).toEqual([true, true]);
+    expect(codeOf(await browser.submit(one.page, '/code', { code: app.code() }))).toBeDefined();
+    const again = await browser.submit(two.page, '/code', { code: app.code() });
+    expect([again.status, isSecondStep(again)]).toEqual([401, true]);
+    expect(codeOf(await browser.submit(two.page, '/code', { code: app.code(1) }))).toBeDefined();
+  });
+
+  it('the same person may sign in anew in the place of the session that is asked for more', async () => {
+    const world = place();
+    await setFactors(world, 'alice');
+    const { browser } = await complete(world, 'alice');
+    const app = await giveOneTimeCodes(world);
+    const { page } = await begin(world, {}, { browser });
+    const login = await browser.open(`${page.url}?account=other`);
+    const step = await signInAs(browser, login, 'alice', '/switch');
+    expect(isSecondStep(step)).toBe(true);
+    expect(codeOf(await browser.submit(step, '/code', { code: app.code() }))).toBeDefined();
+    expect(await silently(world, browser)).toBe('signed in');
+  });
+});
+
 describe('failures of what a sign-in rests on', () => {
   let isAway = false;
   const handStore = (store: Store): Store => ({
