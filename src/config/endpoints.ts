@@ -27,9 +27,10 @@ export type Endpoint = Row & { readonly name: string };
 export const PARTS: Readonly<Record<string, string>> = {
   ':uid': '[\\w-]{21,64}',
   ':link': '[\\w-]{43}',
-  ':purpose': '(trust|invite|reset)',
-  ':step': '(login|code|passkey|switch|continue|notice|consent|cancel)',
+  ':purpose': '(trust|invite|reset|factors)',
+  ':step': '(login|code|passkey|enrol|switch|continue|notice|consent|cancel)',
   ':file': '[\\w.-]+',
+  ':change': '(add|remove|recovery-codes)',
 };
 
 const CLIENT = { methods: ['POST'], caller: 'client', isScriptable: true } as const;
@@ -41,6 +42,9 @@ const METADATA = { ...DOCUMENT, route: 'discovery' } as const;
 /** OIDC Core §3.1.2.1 and RP-Initiated Logout §2 want POST besides GET, and so does OIDC Core §5.3.1 of userinfo. */
 const BROWSER = { methods: ['GET', 'POST'], caller: 'person', isScriptable: false } as const;
 const PAGE = { ...BROWSER, route: undefined, limit: 'pages' } as const;
+
+/** The person's own page for second factors. */
+export const FACTORS_PATH = '/factors';
 
 /** The issuer itself. */
 export const HOME_PATH = '/';
@@ -73,6 +77,9 @@ const STEPS: readonly Endpoint[] = [
   { ...PAGE, name: 'interaction', path: '/interaction/:uid/:step', methods: ['POST'] },
   { ...PAGE, name: 'interaction', path: '/interaction/link/:link', methods: ['GET', 'HEAD', 'POST'] },
   { ...PAGE, name: 'interaction', path: '/interaction/done/:purpose', methods: ['GET', 'HEAD'] },
+  { ...PAGE, name: 'factors', path: FACTORS_PATH, methods: ['GET'] },
+  { ...PAGE, name: 'factors', path: `${FACTORS_PATH}/callback`, methods: ['GET'] },
+  { ...PAGE, name: 'factors', path: `${FACTORS_PATH}/:change`, methods: ['POST'] },
   { ...DOCUMENT, name: 'assets', path: '/assets/:file', route: undefined, isScriptable: false },
 ];
 

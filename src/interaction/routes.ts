@@ -8,6 +8,7 @@ import type { Audit } from '../observability/audit.ts';
 import { createAttempt, MAX_USERNAME_LENGTH } from './attempt.ts';
 import type { Csrf } from './csrf.ts';
 import { createDeviceCookie, type DeviceCookie } from './trusted-browser-cookie.ts';
+import { addEnrolRoute, type EnrolRouteParts } from './enrol-route.ts';
 import { expired } from './expired.ts';
 import { addLinkRoutes, type LinkParts } from './link-routes.ts';
 import { createOpen, type Open, type Opened, type OpenParts } from './open.ts';
@@ -30,10 +31,11 @@ export type InteractionParts = {
   readonly secondFactors?: SecondFactorParts | undefined;
 };
 
-export type SecondFactorParts = Omit<SecondStepParts, 'interactions' | 'cookie' | 'audit'> & {
-  readonly showStep: ShowSecondStep;
-  readonly signInByPasskey: SignInByPasskey;
-};
+export type SecondFactorParts = Omit<SecondStepParts, 'interactions' | 'cookie' | 'audit'> &
+  Pick<EnrolRouteParts, 'signIn' | 'enrolment' | 'pages'> & {
+    readonly showStep: ShowSecondStep;
+    readonly signInByPasskey: SignInByPasskey;
+  };
 
 export function interactionRoutes(parts: InteractionParts): Middleware {
   const { issuer, interactions, signIn, csrf, show, audit } = parts;
@@ -103,14 +105,16 @@ export function interactionRoutes(parts: InteractionParts): Middleware {
 /** Undefined where the file says nothing of them. */
 function addSecondSteps(
   router: Router,
-  { interactions, show, audit, secondFactors }: InteractionParts,
+  { interactions, show, csrf, audit, secondFactors }: InteractionParts,
   { open, cookie }: { readonly open: Open; readonly cookie: DeviceCookie },
 ): ShowPending | undefined {
   if (secondFactors === undefined) return undefined;
   const { signInByPasskey: signIn, showStep, factors } = secondFactors;
   const step = createSecondStep({ ...secondFactors, interactions, cookie, audit });
   const attempt = createPasskeyAttempt({ interactions, signIn, show, cookie, audit });
-  const routes = { interactions, step, showStep, factors, attempt };
+  const enrolParts = { ...secondFactors, interactions, step, csrf, audit };
+  const showEnrol = addEnrolRoute(router, enrolParts, { open, show, goOn });
+  const routes = { interactions, step, showStep, factors, attempt, showEnrol };
   return addSecondStepRoutes(router, routes, { open, show, goOn });
 }
 

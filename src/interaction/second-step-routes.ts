@@ -3,6 +3,7 @@ import type { Context } from 'koa';
 import type Router from 'koa-router';
 import { type Interactions, type OpenInteraction, PROMPTS } from '../oidc/interactions.ts';
 import type { FactorStore } from '../users/factors.ts';
+import type { ShowEnrol } from './enrol-route.ts';
 import { expired } from './expired.ts';
 import type { Open, Opened } from './open.ts';
 import { PASSKEY_ALONE, type PasskeyAttempt } from './passkey-attempt.ts';
@@ -17,6 +18,7 @@ export type SecondStepRoutesParts = {
   readonly factors: FactorStore;
   /** A sign-in with a passkey alone. */
   readonly attempt: PasskeyAttempt;
+  readonly showEnrol: ShowEnrol;
 };
 
 type RouterParts = {
@@ -31,7 +33,7 @@ export type ShowPending = (ctx: Context, interaction: OpenInteraction) => Promis
 
 export function addSecondStepRoutes(
   router: Router,
-  { interactions, step, showStep: show, factors, attempt }: SecondStepRoutesParts,
+  { interactions, step, showStep: show, factors, attempt, showEnrol }: SecondStepRoutesParts,
   { open, show: pages, goOn }: RouterParts,
 ): ShowPending {
   function answer(ctx: Context, interaction: OpenInteraction, pending: Pending, stepped: Stepped): void {
@@ -77,7 +79,7 @@ export function addSecondStepRoutes(
   return async function showPending(ctx, interaction) {
     const pending = await step.pendingOf(interaction);
     if (pending !== undefined) {
-      show.pending(ctx, interaction, pending);
+      if (!(await showEnrol(ctx, interaction, pending))) show.pending(ctx, interaction, pending);
       return true;
     }
     if (interaction.prompt !== 'notice') return false;

@@ -19,6 +19,7 @@ import { NO_ACCESS } from './policies/interaction-policy.ts';
 import type { Engine } from './provider.ts';
 import { lastingOf } from './policies/offline-access.ts';
 import { scopesIn } from './policies/scopes.ts';
+import { factorAtOf } from './seam/session-sign-in.ts';
 import { issuedBySession } from './signed-in-at.ts';
 
 const DECLINED = 'the person declined the request';
@@ -44,6 +45,8 @@ export type OpenInteraction = {
   readonly issued: Issued | undefined;
   /** How. */
   readonly amr: Amr;
+  /** When, of the second factor; epoch seconds. */
+  readonly factorAt: number | undefined;
   /** What a `second_factor` prompt asks for. */
   readonly needed: Level | undefined;
   /** What the person has granted the app in this session so far. */
@@ -271,6 +274,7 @@ function toOpenInteraction(
     accountId: details.session?.accountId,
     issued: session && issuedBySession(session),
     amr: session?.amr ?? BY_PASSWORD,
+    factorAt: session && factorAtOf(session),
     needed: missing.level,
     grantId: details.grantId,
     loginHint: textOf(details.params['login_hint']),

@@ -2,7 +2,7 @@
 // the views. It is immutable; replace.ts puts another one in its place.
 import { randomBytes } from 'node:crypto';
 import { type AccountStates, createAccountStates } from '../users/account-state.ts';
-import { createAccounts } from '../users/accounts.ts';
+import { type Accounts, createAccounts } from '../users/accounts.ts';
 import { createTrustedBrowsers } from '../users/trusted-browsers.ts';
 import type { Passwords } from '../users/passwords.ts';
 import { createFactorStore } from '../users/factors.ts';
@@ -15,12 +15,15 @@ import { vetClientDocument } from '../client-documents/vet.ts';
 import type { Config, RateLimits } from '../config/config.ts';
 import type { VerifySlow } from '../oidc/client-authentication.ts';
 import { createEngine } from '../oidc/provider.ts';
+import { createBrowserSessions } from '../oidc/browser-session.ts';
 import { createInteractions } from '../oidc/interactions.ts';
+import { createOwnClient } from '../oidc/own-client.ts';
 import type { SecretUses } from '../oidc/secret-uses.ts';
 import { unitOfWork } from '../oidc/unit-of-work.ts';
 import { createApp } from '../http/app.ts';
 import type { App } from '../http/server.ts';
 import { createCsrf } from '../interaction/csrf.ts';
+import { CALLBACK_PATH, factorsRoutes } from '../interaction/factors-routes.ts';
 import { interactionRoutes } from '../interaction/routes.ts';
 import { createShow } from '../interaction/show.ts';
 import type { KeySet } from '../keys/key-set.ts';
@@ -67,16 +70,9 @@ export async function createApplication(
   const records = createUnitOfWork(store, now);
   const { accounts, people, trustedBrowsers, signIn } = usersOf(config, shared, { records, limits });
 
-  const adapter = {
-    records,
-    hash,
-    clock: store.clock,
-    accounts,
-    tombstoneSeconds: shared.tombstoneSeconds(config),
-    onDamaged: reportDamaged(telemetry),
-  };
+  const adapter = adapterOf(config, shared, { records, accounts });
   const engine = await createEngine({
-    config,
+    config: withOwnClient(config),
     keySet,
     adapter,
     accounts,
@@ -101,6 +97,8 @@ export async function createApplication(
     pages,
     csrf,
   });
+  const sessions = createBrowserSessions(engine);
+  const { audit } = telemetry;
   const interactions = interactionRoutes({
     issuer: config.issuer,
     interactions: createInteractions(engine, adapter, telemetry.audit),
@@ -109,19 +107,49 @@ export async function createApplication(
     csrf,
     show: createShow({ config, accounts, pages, csrf, passkeyForm: secondFactors?.passkeyForm }),
     secondFactors,
-    audit: telemetry.audit,
-    link: { config, ...linksOf(shared, records), accounts, people, trustedBrowsers, pages },
+    audit,
+    link: {
+      config,
+      ...linksOf(shared, records),
+      accounts,
+      people,
+      trustedBrowsers,
+      pages,
+      sessions,
+      secondFactors,
+    },
   });
   return createApp({
     config,
     engine,
     unitOfWork: unitOfWork(adapter, config.issuer),
     interactions,
+    factors: secondFactors && factorsRoutes({ ...secondFactors, config, sessions, csrf, audit }),
     pages,
     assets,
     limits,
     telemetry,
   });
+}
+
+function adapterOf(
+  config: Config,
+  { store, hash, telemetry, tombstoneSeconds }: SharedServices,
+  parts: { readonly records: UnitOfWork; readonly accounts: Accounts },
+) {
+  return {
+    ...parts,
+    hash,
+    clock: store.clock,
+    tombstoneSeconds: tombstoneSeconds(config),
+    onDamaged: reportDamaged(telemetry),
+  };
+}
+
+/** With the way from the service's own pages to the sign-in, where there are such pages. */
+function withOwnClient(config: Config): Config {
+  if (config.signIn === undefined) return config;
+  return { ...config, clients: [...config.clients, createOwnClient(config, CALLBACK_PATH)] };
 }
 
 /** The accounts of the file and of the store, and how people sign in. */

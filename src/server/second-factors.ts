@@ -10,9 +10,11 @@ import type { Limits } from '../limits/limits.ts';
 import type { OpenInteraction } from '../oidc/interactions.ts';
 import type { UnitOfWork } from '../store/unit-of-work.ts';
 import type { Accounts } from '../users/accounts.ts';
+import { createEnrolment } from '../users/enrolment.ts';
 import { createFactorStore } from '../users/factors.ts';
 import { createOneTimeCodes } from '../users/one-time-codes.ts';
 import { createPasskeyAuthentication } from '../users/passkey-authentication.ts';
+import { createPasskeyRegistration } from '../users/passkey-registration.ts';
 import { createPasskeySignIn } from '../users/passkey-sign-in.ts';
 import { createProveCode } from '../users/second-factor.ts';
 import type { TrustedBrowsers } from '../users/trusted-browsers.ts';
@@ -40,9 +42,18 @@ export function secondFactorsOf(
   const vault = createVault(encryptionKeys);
   const codes = createOneTimeCodes({ vault, random: randomBytes, issuer: branding.name });
   const isOn = { oneTimeCodes: signIn.oneTimeCodes, recoveryCodes: signIn.recoveryCodes > 0 };
-  const asked = createPasskeyAuthentication({ issuer, factors, hash, now });
-  const passkeys = signIn.passkeys ? asked : undefined;
+  const ofPasskeys = { issuer, factors, hash, now };
+  const passkeys = signIn.passkeys ? createPasskeyAuthentication(ofPasskeys) : undefined;
+  const registration = createPasskeyRegistration({
+    ...ofPasskeys,
+    serviceName: branding.name,
+    random: randomBytes,
+  });
+  const made = { signIn, factors, codes, hash, random: randomBytes, now };
   return {
+    signIn,
+    pages,
+    enrolment: createEnrolment({ ...made, passkeys: signIn.passkeys ? registration : undefined }),
     accounts,
     factors,
     halves: createHalfSignIns(records, hash),

@@ -1,4 +1,6 @@
 // What people have besides a password, of the file and of the store alike: one document a person, under their id.
+import type { Config } from '../config/config.ts';
+import type { Level } from '../config/sign-in-levels.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import { FORM_VERSION, parseForm } from '../store/form.ts';
 import type { DocumentStore } from '../store/store.ts';
@@ -37,12 +39,15 @@ export type OneTimeCodes = {
   readonly createdAt: number;
 };
 
+/** Of a second factor. */
+export type Method = 'passkey' | 'one_time_code';
+
 /** What the person is told on the next page. */
 export type Notice = {
   readonly what:
     'recovery_code_used' | 'passkey_refused' | 'factor_added' | 'factor_removed' | 'recovery_codes_made';
   readonly at: number;
-  readonly method?: 'passkey' | 'one_time_code' | undefined;
+  readonly method?: Method | undefined;
   /** Recovery codes. */
   readonly left?: number | undefined;
 };
@@ -66,6 +71,15 @@ export const NO_FACTORS: Factors = { passkeys: [], recoveryCodes: [], sessionsSi
 /** Whether its method is on or off. Recovery codes only stand in for one. */
 export const hasSecondFactor = ({ oneTimeCode, passkeys }: Factors): boolean =>
   oneTimeCode !== undefined || passkeys.length > 0;
+
+/** Whether the person could reach this level now. */
+export function canReach(signIn: Config['signIn'], own: Factors, level: Level): boolean {
+  const { oneTimeCodes = false, passkeys = false } = signIn ?? {};
+  const usable = passkeys ? own.passkeys.filter(({ suspect }) => suspect !== true) : [];
+  if (level === 'passkey') return usable.some(({ verifiesUser }) => verifiesUser);
+  if (level === 'second_factor') return usable.length > 0 || (oneTimeCodes && own.oneTimeCode !== undefined);
+  return true;
+}
 
 /** The newest ones. */
 export const withNotice = (notices: readonly Notice[], notice: Notice): readonly Notice[] =>

@@ -1,5 +1,6 @@
 // One-time codes of an authenticator app (TOTP, RFC 6238): six digits of HMAC-SHA-1, every 30 seconds, as all apps have them.
-import type { Vault } from '../keys/vault.ts';
+import { type Vault, VaultError } from '../keys/vault.ts';
+import { StoreUnavailable } from '../store/store.ts';
 import type { OneTimeCodes } from './factors.ts';
 
 const PERIOD_SECONDS = 30;
@@ -50,7 +51,33 @@ async function stepOf(secret: Buffer, typed: string, at: number): Promise<number
   return delta === null ? undefined : Math.floor(at / 1000 / PERIOD_SECONDS) + delta;
 }
 
-/** Opening throws VaultError where the encryption key is missing: then no code is wrong, and none is right. */
+/** Answered with 503: no code is wrong while the secret can't be read, and none is right. */
+class UnreadableSecret extends StoreUnavailable {
+  constructor(cause: VaultError) {
+    super();
+    this.name = 'UnreadableSecret';
+    this.message = cause.message;
+  }
+}
+
+function open(vault: Pick<Vault, 'open'>, sealed: string, aad: string): Buffer {
+  try {
+    return vault.open(sealed, aad);
+  } catch (error) {
+    throw error instanceof VaultError ? new UnreadableSecret(error) : error;
+  }
+}
+
+/** Of a form: what was altered is nobody's secret. */
+function openPending(vault: Pick<Vault, 'open'>, sealed: string, aad: string): Buffer | undefined {
+  try {
+    return vault.open(sealed, aad);
+  } catch (error) {
+    if (error instanceof VaultError) return undefined;
+    throw error;
+  }
+}
+
 export function createOneTimeCodes({ vault, random, issuer }: OneTimeCodesParts) {
   return {
     async make(accountId: string, username: string): Promise<NewOneTimeCodes> {
@@ -71,9 +98,9 @@ export function createOneTimeCodes({ vault, random, issuer }: OneTimeCodesParts)
       accountId: string,
       { sealed, typed, at }: { readonly sealed: string; readonly typed: string; readonly at: number },
     ): Promise<OneTimeCodes | undefined> {
-      const secret = vault.open(sealed, pendingFor(accountId));
-      const lastStep = await stepOf(secret, typed, at);
-      if (lastStep === undefined) return undefined;
+      const secret = openPending(vault, sealed, pendingFor(accountId));
+      const lastStep = secret && (await stepOf(secret, typed, at));
+      if (secret === undefined || lastStep === undefined) return undefined;
       return { sealed: vault.seal(secret, sealedFor(accountId)), lastStep, createdAt: Math.floor(at / 1000) };
     },
 
@@ -83,7 +110,7 @@ export function createOneTimeCodes({ vault, random, issuer }: OneTimeCodesParts)
       { sealed, lastStep }: OneTimeCodes,
       { typed, at }: { readonly typed: string; readonly at: number },
     ): Promise<number | undefined> {
-      const step = await stepOf(vault.open(sealed, sealedFor(accountId)), typed, at);
+      const step = await stepOf(open(vault, sealed, sealedFor(accountId)), typed, at);
       return step !== undefined && step > lastStep ? step : undefined;
     },
   };

@@ -6,8 +6,8 @@ import type { AccountStates } from './account-state.ts';
 
 const KIND = 'OneTimeLink';
 
-/** trust: this browser becomes a trusted one. invite: the first password. reset: another password. */
-export const LINK_PURPOSES = ['trust', 'invite', 'reset'] as const;
+/** trust: this browser becomes a trusted one. invite: the first password. reset: another password. factors: the first factor. */
+export const LINK_PURPOSES = ['trust', 'invite', 'reset', 'factors'] as const;
 export type LinkPurpose = (typeof LINK_PURPOSES)[number];
 
 /** The page that the link leads to. */

@@ -33,7 +33,6 @@ export interface PasskeyRegistration {
     readonly response: string;
     readonly handle: string;
     readonly accountId: string;
-    readonly name: string;
     readonly mustVerifyUser: boolean;
   }): Promise<{ readonly passkey: Passkey; readonly handle: string } | RefusedPasskey>;
 }
@@ -69,7 +68,7 @@ export function createPasskeyRegistration(parts: PasskeyRegistrationParts): Pass
       };
     },
 
-    async register({ binding, response: text, handle, accountId, name, mustVerifyUser }) {
+    async register({ binding, response: text, handle, accountId, mustVerifyUser }) {
       const response = parseCredential(text) as RegistrationResponseJSON | undefined;
       if (response === undefined) return { refused: 'malformed' };
       const { verifyRegistrationResponse } = await loadWebAuthn();
@@ -94,7 +93,7 @@ export function createPasskeyRegistration(parts: PasskeyRegistrationParts): Pass
         synced: made.credentialBackedUp,
         verifiesUser: made.userVerified,
         aaguid: made.aaguid,
-        name,
+        name: '',
         createdAt: Math.floor(now() / 1000),
       };
       return { passkey, handle };

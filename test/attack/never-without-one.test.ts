@@ -91,6 +91,7 @@ const ANSWERS: Readonly<Record<string, number>> = {
   'POST /interaction/:uid/continue': 400,
   'POST /interaction/:uid/notice': 400,
   'POST /interaction/:uid/consent': 400,
+  'POST /interaction/:uid/enrol': 400,
   // The app gets access_denied.
   'POST /interaction/:uid/cancel': 303,
   // A link that was made up.
@@ -99,6 +100,10 @@ const ANSWERS: Readonly<Record<string, number>> = {
   'POST /interaction/link/:link': 403,
   'GET /interaction/done/:purpose': 200,
   'HEAD /interaction/done/:purpose': 200,
+  // To a sign-in, and a form of somebody whose sign-in is not fresh.
+  'GET /factors': 303,
+  'GET /factors/callback': 303,
+  'POST /factors/:change': 403,
   // There is nobody to sign out.
   'GET /oauth/logout': 200,
   'POST /oauth/logout': 303,
@@ -149,6 +154,7 @@ describe('at every endpoint', () => {
       .replace(':uid', uid)
       .replace(':link', randomBytes(32).toString('base64url'))
       .replace(':purpose', 'reset')
+      .replace(':change', 'add')
       .replace(':file', 'page.js');
     const tokens = [login, page].flatMap(({ text }) =>
       [...text.matchAll(/name="csrf" value="([^"]*)"/g)].map(([, csrf = '']) => csrf),
@@ -304,6 +310,12 @@ describe('around it', () => {
       const token = await links.create({ purpose, accountId: id, passwordSince, stateSince: 0 }, 600);
       const browser = newBrowser(world);
       const form = await browser.open(oneTimeLinkUrl(world.issuer, token));
+      if (purpose === 'factors') {
+        // It is for a first factor, and this person has one.
+        expect(form.status).toBe(410);
+        await expectNobody(world, browser, [form]);
+        continue;
+      }
       const password = `river otter jazz ${purpose}`;
       const done = await browser.submit(form, token, { password, again: password });
       expect([purpose, done.status]).toEqual([purpose, 200]);

@@ -23,6 +23,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   ':purpose': 'invite',
   ':step': 'login',
   ':file': 'none.css',
+  ':change': 'add',
 };
 const targetOf = ({ path }: Endpoint) => path.replaceAll(/:\w+/g, (part) => EXAMPLES[part] ?? part);
 const methodOf = ({ methods }: Endpoint) => methods[0] ?? 'GET';
@@ -36,7 +37,7 @@ function ask(world: OpenWorld, row: Endpoint, method: string, headers = {}): Pro
 }
 
 describe('the table of endpoints', () => {
-  const world = useWorld({ config: { trusted_proxies: ['127.0.0.1'] } });
+  const world = useWorld({ config: { trusted_proxies: ['127.0.0.1'], sign_in: {} } });
 
   it.each(named(ENDPOINT_TABLE))('serves %s with its methods alone', async (_path, row) => {
     const methods: readonly string[] = row.isScriptable ? [...row.methods, 'OPTIONS'] : row.methods;

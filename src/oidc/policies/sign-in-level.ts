@@ -5,7 +5,7 @@ import type { Config } from '../../config/config.ts';
 import { type Level, LEVELS, type Levels, reaches } from '../../config/sign-in-levels.ts';
 import type { Clock } from '../../store/store.ts';
 import { type Amr, BY_PASSWORD, levelOf } from '../../users/authentication-methods.ts';
-import { type Factors, type FactorStore, hasSecondFactor } from '../../users/factors.ts';
+import { canReach, type Factors, type FactorStore, hasSecondFactor } from '../../users/factors.ts';
 import type { LoadClient } from '../clients.ts';
 import { factorAtOf, sessionsSinceOf } from '../seam/session-sign-in.ts';
 
@@ -144,15 +144,6 @@ export function createSignInPolicy(parts: SignInPolicyParts): SignInPolicy {
       throw new errors.InvalidGrant('the sign-in was weaker than the client requires');
     },
   };
-}
-
-/** Whether the person could reach this level now. */
-export function canReach(signIn: Config['signIn'], own: Factors, level: Level): boolean {
-  const { oneTimeCodes = false, passkeys = false } = signIn ?? {};
-  const usable = passkeys ? own.passkeys.filter(({ suspect }) => suspect !== true) : [];
-  if (level === 'passkey') return usable.some(({ verifiesUser }) => verifiesUser);
-  if (level === 'second_factor') return usable.length > 0 || (oneTimeCodes && own.oneTimeCode !== undefined);
-  return true;
 }
 
 type Asked = { readonly names: readonly string[]; readonly isEssential: boolean };

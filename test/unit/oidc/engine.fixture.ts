@@ -17,6 +17,7 @@ import { createSignIn } from '../../../src/users/sign-in.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { createEngine, type Engine } from '../../../src/oidc/provider.ts';
+import { createBrowserSessions } from '../../../src/oidc/browser-session.ts';
 import { createInteractions } from '../../../src/oidc/interactions.ts';
 import { unitOfWork } from '../../../src/oidc/unit-of-work.ts';
 import { createApp } from '../../../src/http/app.ts';
@@ -141,6 +142,8 @@ async function assemble(config: Config, store: Store) {
       now,
       trustedBrowsers,
       pages,
+      sessions: createBrowserSessions(engine),
+      secondFactors: undefined,
     },
   });
   return {
@@ -151,6 +154,7 @@ async function assemble(config: Config, store: Store) {
       engine,
       unitOfWork: unitOfWork(adapter, config.issuer),
       interactions,
+      factors: undefined,
       pages,
       assets,
       limits,

@@ -1,0 +1,127 @@
+// A person without the factor that an app needs adds it within the sign-in: where the file leaves the first one to people, or where they
+// have proved another one just now.
+import type { Context } from 'koa';
+import type Router from 'koa-router';
+import type { Config } from '../config/config.ts';
+import { type Audit, originOf } from '../observability/audit.ts';
+import type { Interactions, OpenInteraction } from '../oidc/interactions.ts';
+import type { Clock } from '../store/store.ts';
+import { withProof } from '../users/authentication-methods.ts';
+import type { Enrolment } from '../users/enrolment.ts';
+import { canReach, hasSecondFactor } from '../users/factors.ts';
+import type { EnrolmentModel } from '../views/models.ts';
+import type { Pages } from '../views/pages.ts';
+import type { Csrf } from './csrf.ts';
+import { enrolmentAnswerOf, toEnrolmentModel } from './enrolment-form.ts';
+import type { Open } from './open.ts';
+import type { Pending, SecondStep } from './second-step.ts';
+import { cancelForm, createRender, otherAccountUrl, type Show } from './show.ts';
+
+/** As for a change at the person's own page. */
+const FRESH_SECONDS = 300;
+const STEP = 'enrol';
+
+export type EnrolRouteParts = {
+  readonly signIn: NonNullable<Config['signIn']>;
+  readonly enrolment: Enrolment;
+  readonly interactions: Pick<Interactions, 'finishStepUp'>;
+  readonly step: Pick<SecondStep, 'pendingOf'>;
+  readonly pages: Pages;
+  readonly csrf: Csrf;
+  readonly audit: Audit;
+  readonly now: Clock;
+};
+
+type RouterParts = {
+  readonly open: Open;
+  readonly show: Pick<Show, 'login'>;
+  readonly goOn: (ctx: Context, interaction: OpenInteraction, destination: string | undefined) => void;
+};
+
+/** Whether a page was shown: the one that adds a factor, or the sign-in that has to be fresh for it. */
+export type ShowEnrol = (ctx: Context, interaction: OpenInteraction, pending: Pending) => Promise<boolean>;
+
+const bindingOf = ({ uid }: OpenInteraction) => `enrol:${uid}`;
+const neededOf = ({ needed }: OpenInteraction) => (needed === 'passkey' ? needed : 'second_factor');
+
+/** Whether the person may add a factor here that would do. */
+function isOpen(
+  signIn: EnrolRouteParts['signIn'],
+  interaction: OpenInteraction,
+  { half, factors }: Pending,
+): boolean {
+  const needed = neededOf(interaction);
+  if (half !== undefined || canReach(signIn, factors, needed)) return false;
+  const isOn = signIn.passkeys || (signIn.oneTimeCodes && needed !== 'passkey');
+  return isOn && (signIn.enrolment === 'self' || hasSecondFactor(factors));
+}
+
+export function addEnrolRoute(
+  router: Router,
+  parts: EnrolRouteParts,
+  { open, show, goOn }: RouterParts,
+): ShowEnrol {
+  const { signIn, enrolment, interactions, step, pages, csrf, audit, now } = parts;
+  const { html } = createRender(pages);
+  const seconds = () => Math.floor(now() / 1000);
+
+  function isFresh({ issued, factorAt = 0 }: OpenInteraction, { factors }: Pending): boolean {
+    const provedAt = hasSecondFactor(factors) ? factorAt : (issued?.at ?? 0);
+    return seconds() - provedAt <= FRESH_SECONDS;
+  }
+
+  async function showForm(
+    ctx: Context,
+    interaction: OpenInteraction,
+    { account: { id, username } }: Pending,
+    error?: EnrolmentModel['error'],
+  ): Promise<void> {
+    const { uid, client, pageUrl } = interaction;
+    const needed = neededOf(interaction);
+    const begun = await enrolment.begin({ id, username }, bindingOf(interaction));
+    const wanted = needed === 'passkey' ? { passkey: begun.passkey } : begun;
+    const target = { action: `${pageUrl}/${STEP}`, csrf: csrf.token(uid, STEP) };
+    const { cancelAction, csrf: cancelCsrf } = cancelForm(csrf, interaction);
+    const model = {
+      client,
+      cancelAction,
+      cancelCsrf,
+      username,
+      needed,
+      enrolment: toEnrolmentModel(wanted, target, error),
+      otherAccountUrl: otherAccountUrl(interaction),
+    } as const;
+    html(ctx, interaction, ['enrol', model, pageUrl]);
+  }
+
+  router.post('/:uid/enrol', async (ctx) => {
+    const { form, interaction } = await open.byForm(ctx, ['second_factor'], STEP);
+    const pending = await step.pendingOf(interaction);
+    if (pending === undefined || !isOpen(signIn, interaction, pending) || !isFresh(interaction, pending)) {
+      return goOn(ctx, interaction, interaction.pageUrl);
+    }
+    const { account, factors } = pending;
+    const of = { id: account.id, binding: bindingOf(interaction), isFirst: !hasSecondFactor(factors) };
+    const checked = await enrolment.check(of, enrolmentAnswerOf(form));
+    const enrolled = typeof checked === 'string' ? checked : await checked();
+    if (typeof enrolled === 'string') {
+      if (enrolled === 'not_first') return goOn(ctx, interaction, interaction.pageUrl);
+      await showForm(ctx, interaction, pending, enrolled);
+      ctx.status = 422;
+      return undefined;
+    }
+    const who = { client_id: interaction.settings.clientId, account_id: account.id };
+    const what = { action: 'added', method: enrolled.method };
+    audit.record('factor_changed', 'success', { ...originOf(ctx.state), ...who, ...what });
+    const amr = withProof(interaction.amr, enrolled.proof);
+    const proved = { amr, factorAt: seconds(), sessionsSince: enrolled.factors.sessionsSince };
+    return goOn(ctx, interaction, await interactions.finishStepUp(ctx, interaction, proved));
+  });
+
+  return async function showEnrol(ctx, interaction, pending) {
+    if (!isOpen(signIn, interaction, pending)) return false;
+    if (isFresh(interaction, pending)) await showForm(ctx, interaction, pending);
+    else show.login(ctx, interaction, { username: pending.account.username });
+    return true;
+  };
+}

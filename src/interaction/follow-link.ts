@@ -1,0 +1,118 @@
+// What following a one-time link does, by its purpose. The answer is judged first, so that one that is refused uses nothing up.
+import type { Context } from 'koa';
+import type { Config } from '../config/config.ts';
+import { type Audit, originOf } from '../observability/audit.ts';
+import type { BrowserSessions } from '../oidc/browser-session.ts';
+import type { Clock } from '../store/store.ts';
+import type { Account } from '../users/accounts.ts';
+import type { Enrolment, EnrolmentFault } from '../users/enrolment.ts';
+import { type FactorStore, hasSecondFactor } from '../users/factors.ts';
+import type { MakePassword } from '../users/new-passwords.ts';
+import { type OneTimeLink, oneTimeLinkUrl, type OneTimeLinks } from '../users/one-time-links.ts';
+import { passwordContext, type PasswordFault } from '../users/password-rules.ts';
+import type { People } from '../users/people.ts';
+import { enrolmentAnswerOf } from './enrolment-form.ts';
+import type { Form } from './form.ts';
+
+/** Of the link that an invitation leads on to. */
+const NEXT_LINK_SECONDS = 15 * 60;
+
+export type LinkSecondFactors = {
+  readonly signIn: NonNullable<Config['signIn']>;
+  readonly factors: FactorStore;
+  readonly enrolment: Enrolment;
+};
+
+export type FollowLinkParts = {
+  readonly config: Pick<Config, 'issuer' | 'passwords' | 'branding'>;
+  readonly links: OneTimeLinks;
+  readonly people: Pick<People, 'setPassword'>;
+  readonly makePassword: MakePassword;
+  /** Of the store. */
+  readonly now: Clock;
+  readonly sessions: BrowserSessions;
+  /** Undefined where the file says nothing of them. */
+  readonly secondFactors: LinkSecondFactors | undefined;
+  readonly audit: Audit;
+};
+
+export type OpenLink = { readonly token: string; readonly link: OneTimeLink; readonly account: Account };
+export type LinkFault = PasswordFault | 'different' | EnrolmentFault;
+
+/** `fault`: the form is shown again. `dead`: why the link doesn't work any more. */
+export type Followed =
+  { readonly fault: LinkFault } | { readonly dead: 'used' | 'ended' } | { readonly destination: string };
+
+export const linkBinding = (token: string) => `link:${token}`;
+
+export function createFollowLink(parts: FollowLinkParts) {
+  const { config, links, people, makePassword, now, sessions, secondFactors, audit } = parts;
+  // An address without the token.
+  const done = ({ purpose }: OneTimeLink) => ({
+    destination: `${config.issuer}/interaction/done/${purpose}`,
+  });
+
+  async function trust({ token, link }: OpenLink): Promise<Followed> {
+    return (await links.use(token, link)) ? done(link) : { dead: 'used' };
+  }
+
+  async function mayAddFirst(accountId: string): Promise<boolean> {
+    if (secondFactors === undefined) return false;
+    const { signIn, factors } = secondFactors;
+    const isOn = signIn.passkeys || signIn.oneTimeCodes;
+    return isOn && !hasSecondFactor(await factors.get(accountId));
+  }
+
+  async function setPassword({ token, link, account }: OpenLink, form: Form): Promise<Followed> {
+    const password = form.field('password');
+    if (password !== form.field('again')) return { fault: 'different' };
+    const made = await makePassword({ password, context: passwordContext(config, account.username) });
+    if ('fault' in made) return { fault: made.fault };
+    if (!(await links.use(token, link))) return { dead: 'used' };
+    const { accountId, passwordSince } = link;
+    const nextSecond = Math.floor(now() / 1000) + 1;
+    const changed = await people.setPassword(accountId, made.passwordHash, nextSecond, passwordSince);
+    if (changed === undefined) return { dead: 'ended' };
+    if (link.purpose !== 'invite' || !(await mayAddFirst(accountId))) return done(link);
+    const next = { ...link, purpose: 'factors', passwordSince: changed.validAfter } as const;
+    const nextToken = await links.create(next, NEXT_LINK_SECONDS);
+    return { destination: oneTimeLinkUrl(config.issuer, nextToken) };
+  }
+
+  async function addFactor(
+    ctx: Context,
+    { token, link, account }: OpenLink,
+    form: Form,
+    { enrolment }: LinkSecondFactors,
+  ): Promise<Followed> {
+    // An invitation's passkey stands in for a password.
+    const isOnlyFactor = link.purpose === 'invite';
+    const of = { id: account.id, binding: linkBinding(token), isFirst: true, isOnlyFactor };
+    const checked = await enrolment.check(of, enrolmentAnswerOf(form));
+    if (typeof checked === 'string') return { fault: checked };
+    if (!(await links.use(token, link))) return { dead: 'used' };
+    const enrolled = await checked();
+    if (enrolled === 'not_first') return { dead: 'ended' };
+    const { method, factors } = enrolled;
+    audit.record('factor_changed', 'success', {
+      ...originOf(ctx.state),
+      account_id: account.id,
+      action: 'added',
+      method,
+    });
+    // The session of this browser goes on, as strong as it was; those of others end.
+    const session = await sessions.find(ctx);
+    if (session?.accountId === account.id) {
+      await sessions.update(ctx, { sessionsSince: factors.sessionsSince });
+    }
+    return done(link);
+  }
+
+  return async function followLink(ctx: Context, opened: OpenLink, form: Form): Promise<Followed> {
+    const { purpose } = opened.link;
+    if (purpose === 'trust') return trust(opened);
+    const isByPasskey = purpose === 'invite' && form.field('response') !== '';
+    if (purpose !== 'factors' && !isByPasskey) return setPassword(opened, form);
+    return secondFactors === undefined ? { dead: 'ended' } : addFactor(ctx, opened, form, secondFactors);
+  };
+}

@@ -1,0 +1,42 @@
+// The client of the service's own pages for people, which is the only way from them to the sign-in. Its codes are worthless: nobody has
+// the verifier (RFC 7636 §4.1), so no token ever comes of one.
+import { randomBytes } from 'node:crypto';
+import type { Client, Config } from '../config/config.ts';
+import { ENDPOINTS } from '../config/endpoints.ts';
+import { toClient } from '../config/resolve.ts';
+import { clientSchema } from '../config/schema-client.ts';
+
+/** No client of a file can have it: a colon is refused there. */
+const OWN_CLIENT_ID = 'postern:account';
+
+export function createOwnClient(
+  { issuer, branding }: Pick<Config, 'issuer' | 'branding'>,
+  path: string,
+): Client {
+  const form = clientSchema.parse({
+    client_id: 'own',
+    client_name: branding.name,
+    redirect_uris: [`${issuer}${path}`],
+    token_endpoint_auth_method: 'none',
+    application_type: 'web',
+    scope: 'openid',
+    consent: 'implicit',
+  });
+  return { ...toClient(form, []), clientId: OWN_CLIENT_ID };
+}
+
+/** Where the person signs in; `again` where they are, though too long ago. */
+export function ownSignInUrl(issuer: string, path: string, again: boolean): string {
+  const url = new URL(`${issuer}${ENDPOINTS.authorization}`);
+  const parameters = {
+    client_id: OWN_CLIENT_ID,
+    response_type: 'code',
+    redirect_uri: `${issuer}${path}`,
+    scope: 'openid',
+    code_challenge: randomBytes(32).toString('base64url'),
+    code_challenge_method: 'S256',
+    ...(again && { prompt: 'login' }),
+  };
+  url.search = new URLSearchParams(parameters).toString();
+  return url.href;
+}

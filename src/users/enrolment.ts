@@ -1,0 +1,134 @@
+// Adding factors to a person: what that does to their sessions, and what they are told. Who may is decided by the caller: by a link of an
+// operator, or a sign-in of a moment ago.
+import type { Config } from '../config/config.ts';
+import type { KeyedHash } from '../store/keyed-hash.ts';
+import type { Clock } from '../store/store.ts';
+import type { Proof } from './authentication-methods.ts';
+import { type Factors, type FactorStore, hasSecondFactor, type Method, withNotice } from './factors.ts';
+import type { createOneTimeCodes } from './one-time-codes.ts';
+import type { PasskeyRegistration } from './passkey-registration.ts';
+import { newRecoveryCode, recoveryCodeHash } from './recovery-codes.ts';
+
+/** What a form for a new factor starts with. */
+export type NewFactor = {
+  readonly oneTimeCode?:
+    { readonly secret: string; readonly qr: string; readonly sealed: string } | undefined;
+  readonly passkey?: { readonly options: string; readonly handle: string } | undefined;
+};
+
+/** not_first: somebody added one meanwhile, and this was for a person without any. */
+export type EnrolmentFault = 'wrong_code' | 'passkey_refused' | 'not_first';
+export type Enrolled = { readonly method: Method; readonly proof: Proof; readonly factors: Factors };
+
+/** What the form of a new factor sent; one of the two. */
+export type EnrolmentAnswer = {
+  readonly sealed: string;
+  readonly code: string;
+  readonly response: string;
+  readonly handle: string;
+};
+
+export type EnrolmentFor = {
+  readonly id: string;
+  /** As for the form. */
+  readonly binding: string;
+  readonly isFirst: boolean;
+  /** The passkey will be all that the person has. */
+  readonly isOnlyFactor?: boolean | undefined;
+};
+
+/** Each throws StoreUnavailable. */
+export interface Enrolment {
+  begin(person: { readonly id: string; readonly username: string }, binding: string): Promise<NewFactor>;
+  /** Looks at the answer; what it resolves writes it, once whoever let it happen is used up. */
+  check(
+    of: EnrolmentFor,
+    answer: EnrolmentAnswer,
+  ): Promise<EnrolmentFault | (() => Promise<Enrolled | 'not_first'>)>;
+  /** The codes, which nobody sees again; those of before are dead. */
+  makeRecoveryCodes(accountId: string): Promise<readonly string[]>;
+}
+
+export type EnrolmentParts = {
+  readonly signIn: NonNullable<Config['signIn']>;
+  readonly factors: FactorStore;
+  readonly codes: ReturnType<typeof createOneTimeCodes>;
+  /** Undefined while passkeys are off. */
+  readonly passkeys: PasskeyRegistration | undefined;
+  readonly hash: KeyedHash;
+  readonly random: (bytes: number) => Buffer;
+  readonly now: Clock;
+};
+
+export function createEnrolment(parts: EnrolmentParts): Enrolment {
+  const { signIn, factors, codes, passkeys, hash, random, now } = parts;
+  const seconds = () => Math.floor(now() / 1000);
+
+  /** The first factor ends the sessions of other browsers: they were without. */
+  async function add(
+    { id, isFirst }: EnrolmentFor,
+    method: Method,
+    to: (before: Factors) => Partial<Factors>,
+  ): Promise<Factors | undefined> {
+    return factors.change(id, (before) => {
+      const hadOne = hasSecondFactor(before);
+      if (isFirst && hadOne) return undefined;
+      return {
+        ...to(before),
+        sessionsSince: before.sessionsSince + (hadOne ? 0 : 1),
+        notices: withNotice(before.notices, { what: 'factor_added', at: seconds(), method }),
+      };
+    });
+  }
+
+  async function checkCode(of: EnrolmentFor, { sealed, code }: EnrolmentAnswer) {
+    const oneTimeCode = await codes.confirm(of.id, { sealed, typed: code, at: now() });
+    if (oneTimeCode === undefined) return 'wrong_code';
+    return async () => {
+      const added = await add(of, 'one_time_code', () => ({ oneTimeCode }));
+      return added === undefined
+        ? 'not_first'
+        : ({ method: 'one_time_code', proof: 'one_time_code', factors: added } as const);
+    };
+  }
+
+  async function checkPasskey(of: EnrolmentFor, { response, handle }: EnrolmentAnswer) {
+    const { id: accountId, binding, isOnlyFactor: mustVerifyUser = false } = of;
+    const made = await passkeys?.register({ accountId, binding, response, handle, mustVerifyUser });
+    if (made === undefined || 'refused' in made) return 'passkey_refused';
+    const { passkey } = made;
+    return async () => {
+      const added = await add(of, 'passkey', (before) => ({
+        handle: before.handle ?? handle,
+        passkeys: [...before.passkeys, passkey],
+      }));
+      if (added === undefined) await factors.releaseCredential(passkey.id);
+      const proof = { passkey: { verifiedUser: passkey.verifiesUser, synced: passkey.synced } };
+      return added === undefined ? 'not_first' : ({ method: 'passkey', proof, factors: added } as const);
+    };
+  }
+
+  return {
+    async begin({ id, username }, binding) {
+      const made = signIn.oneTimeCodes ? await codes.make(id, username) : undefined;
+      const asked = passkeys?.creationOptions(binding, { id, username }, await factors.get(id));
+      return {
+        oneTimeCode: made && { secret: made.secret, qr: made.qr, sealed: made.sealed },
+        passkey: asked && { options: JSON.stringify(asked.options), handle: asked.handle },
+      };
+    },
+
+    check: async (of, answer) =>
+      answer.response === '' && signIn.oneTimeCodes ? checkCode(of, answer) : checkPasskey(of, answer),
+
+    async makeRecoveryCodes(accountId) {
+      const made = Array.from({ length: signIn.recoveryCodes }, () => newRecoveryCode(random));
+      const recoveryCodes = made.map((code) => recoveryCodeHash(hash, accountId, code));
+      await factors.change(accountId, ({ notices }) => ({
+        recoveryCodes,
+        notices: withNotice(notices, { what: 'recovery_codes_made', at: seconds() }),
+      }));
+      return made;
+    },
+  };
+}

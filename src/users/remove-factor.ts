@@ -1,0 +1,56 @@
+// Taking a factor from a person, by their own wish or an operator's.
+import type { Config } from '../config/config.ts';
+import type { Level } from '../config/sign-in-levels.ts';
+import { canReach, type Factors, type FactorStore, type Method, withNotice } from './factors.ts';
+
+/** The one-time codes of a person, among their factors. */
+export const ONE_TIME_CODES = 'one-time-codes';
+
+export type Removal = {
+  readonly accountId: string;
+  /** Of a passkey, or ONE_TIME_CODES. */
+  readonly factorId: string;
+  /** What the person can't do without. */
+  readonly needed?: readonly Level[] | undefined;
+  /** Epoch seconds. */
+  readonly at: number;
+};
+
+export type Removed = { readonly method: Method; readonly factors: Factors };
+
+type Left = Pick<Factors, 'passkeys' | 'oneTimeCode'> & { readonly method: Method };
+
+function without({ passkeys, oneTimeCode }: Factors, factorId: string): Left | undefined {
+  if (factorId === ONE_TIME_CODES && oneTimeCode !== undefined) {
+    return { method: 'one_time_code', passkeys, oneTimeCode: undefined };
+  }
+  const left = passkeys.filter(({ id }) => id !== factorId);
+  return left.length < passkeys.length ? { method: 'passkey', passkeys: left, oneTimeCode } : undefined;
+}
+
+/** Sessions that rested on it end, but for the one that goes on with what this resolves. Undefined: it was gone. Throws StoreUnavailable. */
+export async function removeFactor(
+  factors: FactorStore,
+  signIn: Config['signIn'],
+  { accountId, factorId, needed = [], at }: Removal,
+): Promise<Removed | 'still_needed' | undefined> {
+  const reached = (own: Factors) => needed.filter((level) => canReach(signIn, own, level)).length;
+  let result: Method | 'still_needed' | undefined;
+  const changed = await factors.change(accountId, (before) => {
+    const left = without(before, factorId);
+    result = left?.method;
+    if (left === undefined) return undefined;
+    const { method, ...rest } = left;
+    if (reached({ ...before, ...rest }) < reached(before)) {
+      result = 'still_needed';
+      return undefined;
+    }
+    const notices = withNotice(before.notices, { what: 'factor_removed', at, method });
+    return { ...rest, sessionsSince: before.sessionsSince + 1, notices };
+  });
+  if (changed === undefined || result === undefined || result === 'still_needed') {
+    return result === 'still_needed' ? result : undefined;
+  }
+  if (result === 'passkey') await factors.releaseCredential(factorId);
+  return { method: result, factors: changed };
+}
