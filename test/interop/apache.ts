@@ -17,9 +17,9 @@ export async function startApache(modules: readonly string[], configuration: str
   await chmod(folder, 0o755);
   const certificate = path.join(folder, 'tls.crt');
   await copyFile(path.join(settings.folder, 'tls.crt'), certificate);
-  await mkdir(path.join(folder, 'htdocs/private'), { recursive: true });
+  await mkdir(path.join(folder, 'htdocs/private/strong'), { recursive: true });
   await mkdir(path.join(folder, 'htdocs/api'));
-  for (const page of ['private/index.html', 'api/index.html', 'goodbye.html']) {
+  for (const page of ['private/index.html', 'private/strong/index.html', 'api/index.html', 'goodbye.html']) {
     await writeFile(path.join(folder, 'htdocs', page), page);
   }
   const all = ['mpm_event', 'authn_core', 'authz_core', 'authz_user', 'dir', 'mime', 'headers', ...modules];

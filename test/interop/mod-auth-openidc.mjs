@@ -1,4 +1,5 @@
 // Apache with mod_auth_openidc: people sign in to a folder, and programs come to another with access tokens.
+import { giveCodes } from './authenticator-app.ts';
 import { debianVersion, startApache } from './apache.ts';
 import { forge, machineToken } from './machine-token.ts';
 import { Person } from './person.ts';
@@ -34,6 +35,11 @@ OIDCOAuthRemoteUserClaim sub
   Require claim groups:staff
   Header always set X-User expr=%{REMOTE_USER}
 </Location>
+<Location /private/strong>
+  OIDCPathAuthRequestParams acr_values=urn:example:2f
+  OIDCUnAutzAction auth
+  Require claim acr:urn:example:2f
+</Location>
 <Location /api>
   AuthType oauth20
   Require claim aud:${api}
@@ -49,6 +55,13 @@ try {
 
   const other = await new Person('otto').open(`${app}/private/`);
   check(other.status === 401, 'lets a group in and keeps others out', other);
+
+  const nora = new Person('nora');
+  const weak = await nora.open(`${app}/private/`);
+  check(weak.text === 'private/index.html', 'sign-in by password', weak);
+  nora.code = await giveCodes('usr_fixture_person_nora');
+  const strong = await nora.open(`${app}/private/strong/`);
+  check(strong.text === 'private/strong/index.html', 'step-up by acr_values', strong);
 
   const info = async () => JSON.parse((await person.open(`${app}/private/callback?info=json`)).text);
   const before = await info();

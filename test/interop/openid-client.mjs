@@ -1,5 +1,6 @@
 // openid-client 6, as a web app with a refresh token would use it.
 import * as oidc from 'openid-client';
+import { giveCodes } from './authenticator-app.ts';
 import { Person } from './person.ts';
 import { check, ok, settings, version, versionOf } from './report.ts';
 
@@ -10,7 +11,7 @@ const config = await oidc.discovery(new URL(issuer), clientId, clientSecret);
 ok('discovery');
 
 const person = new Person();
-async function signIn(parameters) {
+async function signIn(parameters, who = person) {
   const verifier = oidc.randomPKCECodeVerifier();
   const [state, nonce] = [oidc.randomState(), oidc.randomNonce()];
   const url = oidc.buildAuthorizationUrl(config, {
@@ -21,7 +22,7 @@ async function signIn(parameters) {
     code_challenge_method: 'S256',
     ...parameters,
   });
-  const { url: callback } = await person.open(url.href, app);
+  const { url: callback } = await who.open(url.href, app);
   return oidc.authorizationCodeGrant(config, new URL(callback), {
     pkceCodeVerifier: verifier,
     expectedState: state,
@@ -45,6 +46,14 @@ check(active.active, 'introspection', active);
 await oidc.tokenRevocation(config, refreshed.refresh_token);
 const after = await oidc.tokenIntrospection(config, refreshed.access_token);
 check(!after.active, 'revocation', after);
+
+const nils = new Person('nils');
+const acr = 'urn:example:2f';
+const weak = (await signIn({ scope: 'openid' }, nils)).claims();
+check(weak.acr === 'urn:example:pwd', 'acr and amr', weak);
+nils.code = await giveCodes('usr_fixture_person_nils');
+const strong = (await signIn({ scope: 'openid', acr_values: acr }, nils)).claims();
+check(strong.acr === acr && strong.amr.includes('otp'), 'step-up by acr_values (RFC 9470)', strong);
 
 const forApi = await signIn({ scope: 'openid reports.read', resource: api });
 check(forApi.scope.includes('reports.read'), 'a token for an API (RFC 8707)', forApi.scope);

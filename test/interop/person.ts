@@ -13,7 +13,10 @@ export class Person {
   readonly #cookies = new Map<string, { readonly value: string; readonly path: string }>();
   readonly #username: string;
 
-  constructor(username: 'ida' | 'otto' = 'ida') {
+  /** Of an authenticator app. */
+  code: (() => string) | undefined;
+
+  constructor(username: 'ida' | 'otto' | 'nora' | 'nils' = 'ida') {
     this.#username = username;
   }
 
@@ -52,6 +55,7 @@ export class Person {
     if (page.text.includes('name="password"')) {
       return fill('/login', { username: this.#username, password: FIXTURE_PASSWORD });
     }
+    if (page.text.includes('/code"') && this.code !== undefined) return fill('/code', { code: this.code() });
     if (page.text.includes('/consent"')) return fill('/consent');
     if (page.text.includes('/oauth/logout/confirm"')) return fill('/oauth/logout/confirm', { logout: 'yes' });
     return undefined;

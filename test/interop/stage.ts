@@ -11,7 +11,7 @@ import { freePort, requireServer } from '../world/servers.ts';
 const HERE = import.meta.dirname;
 const READY_MS = 30_000;
 /** Fixtures, which the references of postern.yaml name. */
-const KEYS = {
+export const KEYS = {
   TEST_ENCRYPTION_KEY: 'qY7cX2vLr0Zt5nUeKf9hJ4mPwB1sDgA8oC6iE3xTzRk',
   TEST_COOKIE_KEY: 'cookie-Ab3Cd5Ef7Gh9Ij1KlMn0Op2Qr4St6Uv8Wx',
 };

@@ -1,0 +1,33 @@
+// The authenticator app of a fixture person, put into the store of the running service as the browser that enrolled it leaves it:
+// signed in by the password, with codes from now on.
+import { createHmac, randomBytes } from 'node:crypto';
+import path from 'node:path';
+import { createVault } from '../../src/keys/vault.ts';
+import { openStore } from '../../src/store/open.ts';
+import { createFactorStore } from '../../src/users/factors.ts';
+import { sealedFor } from '../../src/users/one-time-codes.ts';
+import { settings } from './report.ts';
+import { KEYS } from './stage.ts';
+
+/** RFC 6238 with the settings that all apps have. */
+function codeOf(secret: Buffer): string {
+  const step = Buffer.alloc(8);
+  step.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000)));
+  const mac = createHmac('sha1', secret).update(step).digest();
+  const number = mac.readUInt32BE((mac.at(-1) ?? 0) % 16) % 2 ** 31;
+  return String(number % 1_000_000).padStart(6, '0');
+}
+
+/** What the app shows. */
+export async function giveCodes(accountId: string): Promise<() => string> {
+  const secret = randomBytes(20);
+  const vault = createVault([Buffer.from(KEYS.TEST_ENCRYPTION_KEY, 'base64url')]);
+  const sealed = vault.seal(secret, sealedFor(accountId));
+  const folder = path.join(settings.folder, 'data');
+  const store = await openStore({ engine: 'lmdb', folder }, () => Date.now());
+  // Names of passkeys would need the service's own hash.
+  const factors = createFactorStore(store.documents, (name) => name);
+  await factors.change(accountId, () => ({ oneTimeCode: { sealed, lastStep: 0, createdAt: 0 } }));
+  await store.close();
+  return () => codeOf(secret);
+}
