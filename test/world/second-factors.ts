@@ -143,6 +143,19 @@ export class SoftwareKey {
     };
   }
 
+  /** For the virtual authenticator of a browser (WebAuthn L3 §11). */
+  forBrowser({ issuer }: Pick<OpenWorld, 'issuer'>) {
+    const base64 = (text: string) => Buffer.from(text, 'base64url').toString('base64');
+    return {
+      credentialId: base64(this.id),
+      isResidentCredential: true,
+      rpId: new URL(issuer).hostname,
+      privateKey: this.#keys.privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64'),
+      userHandle: base64(this.handle),
+      signCount: this.#counter,
+    };
+  }
+
   /** What a browser sends for `navigator.credentials.get`, as text. */
   assert(
     { issuer }: Pick<OpenWorld, 'issuer'>,
