@@ -93,7 +93,7 @@ function toCose(key: KeyObject): Buffer {
   ]);
 }
 
-const FLAGS = { present: 0x01, verified: 0x04, eligible: 0x08, backedUp: 0x10 };
+const FLAGS = { present: 0x01, verified: 0x04, eligible: 0x08, backedUp: 0x10, attested: 0x40 };
 
 export type AssertChanges = {
   readonly challenge?: string;
@@ -105,6 +105,17 @@ export type AssertChanges = {
   readonly userHandle?: string;
   /** Further members of the client data. */
   readonly clientData?: Readonly<Record<string, unknown>>;
+};
+
+export type CreateChanges = Pick<
+  AssertChanges,
+  'challenge' | 'origin' | 'rpId' | 'type' | 'verifiesUser' | 'clientData'
+> & {
+  /** Of the credential; base64url. */
+  readonly id?: string;
+  /** Of the attestation, up to 23 characters. */
+  readonly format?: string;
+  readonly toCose?: (key: Buffer) => Buffer;
 };
 
 /** What the form of a page with passkeys has for the browser. */
@@ -154,6 +165,55 @@ export class SoftwareKey {
       userHandle: base64(this.handle),
       signCount: this.#counter,
     };
+  }
+
+  /** What a browser sends for `navigator.credentials.create`, as text; without attestation, as asked for. */
+  create(
+    { issuer }: Pick<OpenWorld, 'issuer'>,
+    page: Pick<Page, 'text'>,
+    changes: CreateChanges = {},
+  ): string {
+    const { origin, hostname } = new URL(issuer);
+    const { verifiesUser = this.#settings.verifiesUser, id = this.id, format = 'none' } = changes;
+    const clientData = JSON.stringify({
+      type: changes.type ?? 'webauthn.create',
+      challenge: changes.challenge ?? passkeyOptionsOf(page).challenge,
+      origin: changes.origin ?? origin,
+      crossOrigin: false,
+      ...changes.clientData,
+    });
+    const { synced } = this.#settings;
+    const ofSync = synced ? FLAGS.eligible | FLAGS.backedUp : 0;
+    const head = Buffer.alloc(5);
+    head.writeUInt8(FLAGS.present | FLAGS.attested | (verifiesUser ? FLAGS.verified : 0) | ofSync, 0);
+    const credentialId = Buffer.from(id, 'base64url');
+    const length = Buffer.alloc(2);
+    length.writeUInt16BE(credentialId.length);
+    const cose = changes.toCose?.(toCose(this.#keys.publicKey)) ?? toCose(this.#keys.publicKey);
+    const ids = [Buffer.alloc(16), length, credentialId, cose];
+    const authData = Buffer.concat([sha256(changes.rpId ?? hostname), head, ...ids]);
+    // RFC 8949 §3.1: a map of three, with a text, an empty map and bytes of a one-byte length.
+    const attestationObject = Buffer.concat([
+      Buffer.from('a363666d74', 'hex'),
+      Buffer.from([0x60 + format.length]),
+      Buffer.from(format),
+      Buffer.from('6761747453746d74a0', 'hex'),
+      Buffer.from('686175746844617461', 'hex'),
+      Buffer.from([0x58, authData.length]),
+      authData,
+    ]);
+    return JSON.stringify({
+      id,
+      rawId: id,
+      type: 'public-key',
+      authenticatorAttachment: 'platform',
+      clientExtensionResults: {},
+      response: {
+        clientDataJSON: base64url(clientData),
+        attestationObject: base64url(attestationObject),
+        transports: ['internal'],
+      },
+    });
   }
 
   /** What a browser sends for `navigator.credentials.get`, as text. */

@@ -1,0 +1,316 @@
+// The person's own page for factors, over HTTP: who may add and remove what, and what it does to everything else of the person.
+import { Secret, TOTP } from 'otpauth';
+import { describe, expect, it } from 'vitest';
+import { type Browser, type Page } from '../world/browser.ts';
+import { DAY, MINUTE, moveClock, standingClock } from '../world/clock.ts';
+import { eachStore, useWorld } from '../world/each-store.ts';
+import { signIn } from '../world/app.ts';
+import { begin, codeOf, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
+import {
+  CODE_PERIOD,
+  factorsOf,
+  giveOneTimeCodes,
+  givePasskey,
+  isSecondStep,
+  newRecoveryCodes,
+  setFactors,
+  SoftwareKey,
+} from '../world/second-factors.ts';
+import { refresh } from '../world/token-endpoint.ts';
+import { textOf } from '../world/requests.ts';
+import { NEVER } from '../world/turns.ts';
+import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../world/world.ts';
+
+const OPTIONS = {
+  issuer: 'https://id.example',
+  rotationTimer: NEVER,
+  config: {
+    ...GENEROUS,
+    sign_in: { passkeys: true, one_time_codes: true, recovery_codes: 10, enrolment: 'self' },
+    clients: worldClients({ web2: { sign_in: { require: 'second_factor' } } }),
+  },
+};
+
+standingClock();
+
+const isLogin = (page: Page) => page.text.includes('name="password"');
+const isList = (page: Page) => /<body class="page-factors"/.test(page.text) && page.status === 200;
+const field = (page: Page, name: string) =>
+  new RegExp(`name="${name}" value="([^"]*)"`).exec(page.text)?.[1]?.replaceAll('&#61;', '=') ?? '';
+const codesIn = ({ text }: Page) => [...text.matchAll(/<code>([^<]+)<\/code>/g)].map(([, code = '']) => code);
+
+/** Through the sign-in, to the page. */
+async function openFactors(world: OpenWorld, browser = newBrowser(world), step: object = {}): Promise<Page> {
+  const page = await browser.open(`${world.issuer}/factors`);
+  if (!isLogin(page)) return page;
+  const next = await signInAs(browser, page, 'alice');
+  return isSecondStep(next) ? browser.submit(next, '/code', step as Record<string, string>) : next;
+}
+
+function codeFor(page: Page): string {
+  const secret = /<code class="secret">([A-Z2-7]+)</.exec(page.text)?.[1];
+  if (secret === undefined) throw new Error(`no secret on the page:\n${page.text}`);
+  return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() });
+}
+
+const addCode = (browser: Browser, page: Page, code = codeFor(page)) =>
+  browser.submit(page, '/add', { code, sealed: field(page, 'sealed') });
+
+eachStore(
+  'the page for factors',
+  (place) => {
+    it('asks for a sign-in first, and lists what the person has', async () => {
+      const world = place();
+      await setFactors(world, 'alice');
+      const page = await openFactors(world);
+      expect([isList(page), page.url]).toEqual([true, 'https://id.example/factors']);
+      expect(page.headers.get('cache-control')).toBe('no-store');
+      expect(page.text).toContain('You sign in with your password alone.');
+    });
+
+    it('adds an authenticator app, whose code of that moment is used up, and goes on at once', async () => {
+      const world = place();
+      await setFactors(world, 'alice');
+      const browser = newBrowser(world);
+      const page = await openFactors(world, browser);
+      const refused = await addCode(browser, page, '000000');
+      expect([refused.status, (await (await factorsOf(world)).get(PEOPLE.alice)).oneTimeCode]).toEqual([
+        422,
+        undefined,
+      ]);
+      const code = codeFor(refused);
+      const added = await addCode(browser, refused);
+      expect(isList(added), added.text).toBe(true);
+      expect(added.text).toContain('Authenticator app');
+      // MF-18: the code that confirmed it signs nobody in.
+      const other = await begin(world);
+      const step = await signInAs(other.browser, other.page, 'alice');
+      expect((await other.browser.submit(step, '/code', { code })).status).toBe(401);
+    });
+
+    it('MF-14: adds a passkey, and none that the page was altered for', async () => {
+      const world = place();
+      await setFactors(world, 'alice');
+      const bobs = await givePasskey(world, 'bob');
+      const browser = newBrowser(world);
+      const page = await openFactors(world, browser);
+      const toRs1 = (key: Buffer) =>
+        Buffer.from(key.toString('hex').replace('a5010203262001', 'a501020339fffe2001'), 'hex');
+      for (const [what, changes] of Object.entries({
+        algorithm: { toCose: toRs1 },
+        'other host': { rpId: 'evil.example' },
+        'other origin': { origin: 'https://evil.example' },
+        'other port': { origin: 'https://id.example:8443' },
+        http: { origin: 'http://id.example' },
+        kind: { type: 'webauthn.get' },
+        frame: { clientData: { crossOrigin: true } },
+        'frame of another site': { clientData: { topOrigin: 'https://evil.example' } },
+        challenge: { challenge: Buffer.from('made up').toString('base64url') },
+        'forged attestation': { format: 'packed' },
+        'somebody else’s': { id: bobs.id },
+      })) {
+        const response = new SoftwareKey().create(world, page, changes);
+        const refused = await browser.submit(page, '/add', { response, handle: field(page, 'handle') });
+        expect([what, refused.status]).toEqual([what, 422]);
+      }
+      const handle = new SoftwareKey().handle;
+      const key = new SoftwareKey();
+      expect(
+        (await browser.submit(page, '/add', { response: key.create(world, page), handle })).status,
+        'another handle than asked for',
+      ).toBe(422);
+      expect((await (await factorsOf(world)).get(PEOPLE.alice)).passkeys).toEqual([]);
+
+      const response = key.create(world, page);
+      const added = await browser.submit(page, '/add', { response, handle: field(page, 'handle') });
+      expect(isList(added), added.text).toBe(true);
+      const { passkeys, handle: stored } = await (await factorsOf(world)).get(PEOPLE.alice);
+      expect(passkeys.map(({ id }) => id)).toEqual([key.id]);
+      // MF-11: nothing about the person is in what the authenticator keeps.
+      expect([stored, stored?.includes(PEOPLE.alice)]).toEqual([field(page, 'handle'), false]);
+    });
+
+    it('MF-12: changes nothing six minutes after the sign-in, and does right after the next', async () => {
+      const world = place();
+      const app = await giveOneTimeCodes(world);
+      const browser = newBrowser(world);
+      const page = await openFactors(world, browser, { code: app.code() });
+      expect(isList(page)).toBe(true);
+      moveClock(6 * MINUTE);
+      const key = new SoftwareKey();
+      const form = { response: key.create(world, page), handle: field(page, 'handle') };
+      const stale = await browser.submit(page, '/add', form);
+      expect([stale.status, stale.text.includes('Sign in again')]).toEqual([403, true]);
+      expect((await (await factorsOf(world)).get(PEOPLE.alice)).passkeys).toEqual([]);
+      // It asks for the password and the code again.
+      const again = await openFactors(world, browser, { code: app.code() });
+      expect(isList(again), again.text).toBe(true);
+      const response = key.create(world, again);
+      const added = await browser.submit(again, '/add', { response, handle: field(again, 'handle') });
+      expect(isList(added)).toBe(true);
+    });
+
+    it('a first factor ends other sessions, and leaves the tokens of apps that require nothing', async () => {
+      const world = place();
+      await setFactors(world, 'alice');
+      const { tokens } = await signIn(world);
+      const elsewhere = newBrowser(world);
+      await finishPages(
+        elsewhere,
+        await signInAs(elsewhere, (await begin(world, {}, { browser: elsewhere })).page, 'alice'),
+        'alice',
+      );
+      expect(await silently(world, elsewhere)).toBe('signed in');
+      const browser = newBrowser(world);
+      await addCode(browser, await openFactors(world, browser));
+      expect(await silently(world, elsewhere)).toBe('login_required');
+      expect(isList(await browser.open(`${world.issuer}/factors`))).toBe(true);
+      expect(textOf(await refresh(world, tokens.refresh_token ?? ''), 'access_token')).not.toBe('');
+    });
+
+    it('MF-16: removes a factor, which ends the other sessions, and not the last one that an app needs', async () => {
+      const world = place();
+      const app = await giveOneTimeCodes(world);
+      const browser = newBrowser(world);
+      const page = await openFactors(world, browser, { code: app.code() });
+      const needed = await browser.submit(page, '/remove', { id: 'one-time-codes' });
+      expect([needed.status, needed.text.includes('can’t be removed')]).toEqual([422, true]);
+      expect((await (await factorsOf(world)).get(PEOPLE.alice)).oneTimeCode).toBeDefined();
+
+      const key = new SoftwareKey();
+      const form = { response: key.create(world, page), handle: field(page, 'handle') };
+      const added = await browser.submit(page, '/add', form);
+      const elsewhere = newBrowser(world);
+      const other = await begin(world, {}, { browser: elsewhere });
+      const step = await signInAs(elsewhere, other.page, 'alice');
+      await finishPages(
+        elsewhere,
+        await elsewhere.submit(step, '/passkey', { response: key.assert(world, step) }),
+        'alice',
+      );
+      const removed = await browser.submit(added, '/remove', { id: 'one-time-codes' });
+      expect(isList(removed), removed.text).toBe(true);
+      expect(await silently(world, elsewhere)).toBe('login_required');
+      const { oneTimeCode, notices } = await (await factorsOf(world)).get(PEOPLE.alice);
+      expect([oneTimeCode, notices.map(({ what }) => what)]).toEqual([
+        undefined,
+        expect.arrayContaining(['factor_removed']),
+      ]);
+      const records = world.recorded.audit('factor_changed');
+      expect(records.map(({ action, method }) => `${String(action)} ${String(method)}`)).toEqual(
+        expect.arrayContaining(['added passkey', 'removed one_time_code']),
+      );
+    });
+
+    it('MF-24: makes recovery codes that are shown once, of which the old ones are dead', async () => {
+      const world = place();
+      const app = await giveOneTimeCodes(world);
+      const browser = newBrowser(world);
+      const page = await openFactors(world, browser, { code: app.code() });
+      const shown = await browser.submit(page, '/recovery-codes');
+      const codes = codesIn(shown);
+      expect(codes).toHaveLength(10);
+      expect(codes.every((code) => /^([0-9A-HJKMNP-TV-Z]{4}-){5}[0-9A-HJKMNP-TV-Z]{4}$/.test(code))).toBe(
+        true,
+      );
+      const list = await browser.open(`${world.issuer}/factors`);
+      expect(codesIn(list).filter((code) => codes.includes(code))).toEqual([]);
+      const next = codesIn(await browser.submit(list, '/recovery-codes'));
+      const { recoveryCodes } = await (await factorsOf(world)).get(PEOPLE.alice);
+      expect(recoveryCodes).toHaveLength(10);
+      for (const code of [...codes, ...next]) expect(JSON.stringify(recoveryCodes)).not.toContain(code);
+
+      const tries = [
+        [codes[0], 401],
+        [next[0]?.toLowerCase().replaceAll('-', ' '), 200],
+        [next[0], 401],
+      ] as const;
+      for (const [code = '', status] of tries) {
+        const other = await begin(world);
+        const step = await signInAs(other.browser, other.page, 'alice');
+        const answer = await other.browser.submit(step, '/code', { recovery_code: code });
+        expect([code, answer.status], answer.text).toEqual([code, status]);
+      }
+    });
+
+    it('who signed in with a recovery code adds one and removes the lost one, and makes no codes', async () => {
+      const world = place();
+      const { codes, recoveryCodes } = await newRecoveryCodes(world);
+      await giveOneTimeCodes(world, 'alice', { recoveryCodes });
+      const browser = newBrowser(world);
+      const page = await openFactors(world, browser, { recovery_code: codes[0] });
+      const notice = page.text.includes('/notice"') ? await browser.submit(page, '/notice') : page;
+      expect(isList(notice), notice.text).toBe(true);
+      expect((await browser.submit(notice, '/recovery-codes')).status).toBe(422);
+      const key = new SoftwareKey();
+      const form = { response: key.create(world, notice), handle: field(notice, 'handle') };
+      const added = await browser.submit(notice, '/add', form);
+      expect(isList(await browser.submit(added, '/remove', { id: 'one-time-codes' }))).toBe(true);
+      expect((await (await factorsOf(world)).get(PEOPLE.alice)).oneTimeCode).toBeUndefined();
+    });
+  },
+  OPTIONS,
+);
+
+describe('the page for factors', () => {
+  const place = useWorld(OPTIONS);
+
+  it.each([
+    ['of another site', { origin: 'https://evil.example' }, 403],
+    ['without origin that another site sent', { 'sec-fetch-site': 'cross-site' }, 403],
+    ['as JSON', { 'content-type': 'application/json' }, 415],
+  ])('takes no form %s', async (_what, headers, status) => {
+    const world = place();
+    await setFactors(world, 'alice');
+    const browser = newBrowser(world);
+    const page = await openFactors(world, browser);
+    const answer = await browser.submit(
+      page,
+      '/add',
+      { code: codeFor(page), sealed: field(page, 'sealed') },
+      headers,
+    );
+    expect(answer.status).toBe(status);
+    expect((await (await factorsOf(world)).get(PEOPLE.alice)).oneTimeCode).toBeUndefined();
+  });
+
+  it('takes no form with the token of another session', async () => {
+    const world = place();
+    await setFactors(world, 'alice');
+    const mine = newBrowser(world);
+    const page = await openFactors(world, mine);
+    const csrf = field(await openFactors(world), 'csrf');
+    expect(
+      (await mine.submit(page, '/add', { code: codeFor(page), sealed: field(page, 'sealed'), csrf })).status,
+    ).toBe(403);
+  });
+
+  it('is where nobody comes without a second factor, whose code of the app is worth nothing', async () => {
+    const world = place();
+    const app = await giveOneTimeCodes(world);
+    const browser = newBrowser(world);
+    const step = await signInAs(browser, await browser.open(`${world.issuer}/factors`), 'alice');
+    expect(isSecondStep(step)).toBe(true);
+    expect(isLogin(await browser.open(`${world.issuer}/factors`))).toBe(true);
+    expect(codeOf(step)).toBeUndefined();
+    moveClock(CODE_PERIOD * 1000);
+    expect(isList(await openFactors(world, newBrowser(world), { code: app.code() }))).toBe(true);
+  });
+
+  it('asks a session of days ago to sign in again', async () => {
+    const world = place();
+    await setFactors(world, 'alice');
+    const browser = newBrowser(world);
+    await openFactors(world, browser);
+    moveClock(DAY);
+    expect(isLogin(await browser.open(`${world.issuer}/factors`))).toBe(true);
+  });
+});
+
+describe('where the file says nothing of second factors', () => {
+  const place = useWorld();
+
+  it('there is no such page', async () => {
+    expect((await newBrowser(place()).open(`${place().issuer}/factors`)).status).toBe(404);
+  });
+});
