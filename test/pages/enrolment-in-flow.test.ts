@@ -1,0 +1,189 @@
+// A person who lacks the factor that an app needs adds it within the sign-in, where the file or a factor of theirs allows it.
+import { Secret, TOTP } from 'otpauth';
+import { describe, expect, it } from 'vitest';
+import type { Browser, Page } from '../world/browser.ts';
+import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
+import { useWorld } from '../world/each-store.ts';
+import { begin, codeOf, complete, newBrowser, signInAs, silently } from '../world/person.ts';
+import {
+  CODE_PERIOD,
+  factorsOf,
+  giveOneTimeCodes,
+  isSecondStep,
+  setFactors,
+  SoftwareKey,
+} from '../world/second-factors.ts';
+import { NEVER } from '../world/turns.ts';
+import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../world/world.ts';
+
+const configOf = (enrolment: 'link' | 'self') => ({
+  ...GENEROUS,
+  sign_in: { passkeys: true, one_time_codes: true, recovery_codes: 10, enrolment },
+  clients: worldClients({
+    web2: { sign_in: { require: 'passkey' } },
+    spa: { sign_in: { require: 'second_factor' } },
+  }),
+});
+const optionsOf = (enrolment: 'link' | 'self') => ({
+  issuer: 'https://id.example',
+  rotationTimer: NEVER,
+  config: configOf(enrolment),
+});
+
+const isLogin = (page: Page) => page.text.includes('name="password"');
+const isEnrol = (page: Page) => page.text.includes('/enrol"');
+const isConsent = (page: Page) => page.text.includes('/consent"');
+
+async function atEnrol(world: OpenWorld, client_id: 'spa' | 'web2', browser: Browser = newBrowser(world)) {
+  const { page } = await begin(world, { client_id }, { browser });
+  const shown = isLogin(page) ? await signInAs(browser, page, 'alice') : page;
+  return { browser, page: shown };
+}
+
+/** What an authenticator app shows that was given the secret of this page. */
+function codeFor({ text }: Page, periods = 0): string {
+  const [, secret = ''] = /<code class="secret">([A-Z2-7]+)</.exec(text) ?? [];
+  const totp = new TOTP({ secret: Secret.fromBase32(secret) });
+  return totp.generate({ timestamp: Date.now() + periods * CODE_PERIOD * 1000 });
+}
+
+/** Both forms of the page go to one address. */
+async function addApp(browser: Browser, page: Page, code = codeFor(page)): Promise<Page> {
+  const [, sealed = ''] = /name="sealed" value="([^"]*)"/.exec(page.text) ?? [];
+  return browser.submit(page, '/enrol', { sealed, code });
+}
+
+/** Past what the person is told, to the consent. */
+async function readOn(browser: Browser, page: Page): Promise<Page> {
+  expect(page.text, page.url).toContain('/notice"');
+  return browser.submit(page, '/notice');
+}
+
+const ownFactors = async (world: OpenWorld) => (await factorsOf(world)).get(PEOPLE.alice);
+
+describe('where the first factor is left to people', () => {
+  const place = useWorld(optionsOf('self'));
+  standingClock();
+
+  it('MF-30: it is added within the sign-in, told and audited, and ends the other sessions', async () => {
+    const world = place();
+    await setFactors(world, 'alice');
+    const { browser: other } = await complete(world, 'alice');
+    const { browser, page } = await atEnrol(world, 'spa');
+    expect([page.status, isEnrol(page)]).toEqual([200, true]);
+    const wrong = await addApp(browser, page, '000000');
+    expect([wrong.status, isEnrol(wrong), (await ownFactors(world)).oneTimeCode]).toEqual([
+      422,
+      true,
+      undefined,
+    ]);
+    const told = await addApp(browser, page);
+    expect(told.text).toContain('An authenticator app was added');
+    expect(isConsent(await readOn(browser, told))).toBe(true);
+    expect(world.recorded.audit('factor_changed').at(-1)).toMatchObject({
+      outcome: 'success',
+      account_id: PEOPLE.alice,
+      action: 'added',
+      method: 'one_time_code',
+    });
+    expect(await silently(world, browser, { client_id: 'spa' })).toBe('consent_required');
+    expect(await silently(world, other)).toBe('login_required');
+    // The code that confirmed it is used up; the next one signs in.
+    const next = await atEnrol(world, 'spa');
+    expect(isSecondStep(next.page)).toBe(true);
+    expect((await next.browser.submit(next.page, '/code', { code: codeFor(page) })).status).toBe(401);
+    expect(isConsent(await next.browser.submit(next.page, '/code', { code: codeFor(page, 1) }))).toBe(true);
+  });
+
+  it('a passkey is enough for an app that needs one, and a key that verifies nobody is not', async () => {
+    const world = place();
+    await setFactors(world, 'alice');
+    const { browser, page } = await atEnrol(world, 'web2');
+    expect([isEnrol(page), page.text.includes('class="secret"')]).toEqual([true, false]);
+    const refused = await browser.submit(page, '/enrol', { response: '{}' });
+    expect([refused.status, (await ownFactors(world)).passkeys]).toEqual([422, []]);
+    const key = new SoftwareKey();
+    const told = await browser.submit(page, '/enrol', { response: key.create(world, page) });
+    expect(isConsent(await readOn(browser, told))).toBe(true);
+    expect(await silently(world, browser, { client_id: 'web2' })).toBe('consent_required');
+  });
+
+  it('MF-12: it needs a sign-in of at most five minutes ago', async () => {
+    const world = place();
+    await setFactors(world, 'alice');
+    const { browser, page } = await atEnrol(world, 'spa');
+    moveClock(5 * MINUTE + 1);
+    const late = await addApp(browser, page);
+    expect([isConsent(late), isLogin(late), codeOf(late)]).toEqual([false, true, undefined]);
+    expect((await ownFactors(world)).oneTimeCode).toBeUndefined();
+    const again = await signInAs(browser, late, 'alice', '/switch');
+    expect(isEnrol(again)).toBe(true);
+    expect((await addApp(browser, again)).text).toContain('/notice"');
+  });
+
+  it('of two browsers that wait on the page, one adds the first factor, also at once', async () => {
+    const world = place();
+    await setFactors(world, 'alice');
+    const [one, two] = [await atEnrol(world, 'spa'), await atEnrol(world, 'spa')];
+    const response = new SoftwareKey().create(world, two.page);
+    const answers = await Promise.all([
+      addApp(one.browser, one.page),
+      two.browser.submit(two.page, '/enrol', { response }),
+    ]);
+    expect(answers.filter((page) => page.text.includes('/notice"'))).toHaveLength(1);
+    const { oneTimeCode, passkeys } = await ownFactors(world);
+    expect([oneTimeCode, ...passkeys].filter((factor) => factor !== undefined)).toHaveLength(1);
+    const loser = answers.findIndex((page) => !page.text.includes('/notice"'));
+    const { browser } = [one, two][loser] ?? one;
+    expect(await silently(world, browser, { client_id: 'spa' })).not.toBe('consent_required');
+  });
+});
+
+describe('where the first factor needs a link', () => {
+  const place = useWorld(optionsOf('link'));
+  standingClock();
+
+  it('MF-30: neither the page nor a form by hand adds one', async () => {
+    const world = place();
+    await setFactors(world, 'alice');
+    const { browser, page } = await atEnrol(world, 'spa');
+    expect([page.status, isEnrol(page)]).toEqual([403, false]);
+    for (const [, csrf = ''] of page.text.matchAll(/name="csrf" value="([^"]*)"/g)) {
+      const body = new URLSearchParams({ csrf, code: '000000', sealed: 'x', response: '{}', handle: 'x' });
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+      const answer = await browser.request(`${page.url}/enrol`, {
+        method: 'POST',
+        headers,
+        body: body.toString(),
+      });
+      expect([answer.status, answer.headers.get('location')]).toEqual([403, null]);
+    }
+    expect(await ownFactors(world)).toMatchObject({ passkeys: [], sessionsSince: 0 });
+  });
+
+  it('who has proved a code just now adds the passkey that an app needs', async () => {
+    const world = place();
+    const app = await giveOneTimeCodes(world);
+    const { browser, page } = await atEnrol(world, 'web2');
+    expect(isSecondStep(page)).toBe(true);
+    const enrol = await browser.submit(page, '/code', { code: app.code() });
+    expect([isEnrol(enrol), enrol.text.includes('class="secret"')]).toEqual([true, false]);
+    const told = await browser.submit(enrol, '/enrol', { response: new SoftwareKey().create(world, enrol) });
+    expect(isConsent(await readOn(browser, told))).toBe(true);
+    expect((await ownFactors(world)).passkeys).toHaveLength(1);
+  });
+
+  it('a session that proved its factor too long ago begins with the sign-in', async () => {
+    const world = place();
+    const app = await giveOneTimeCodes(world);
+    const { browser, page } = await begin(world);
+    const step = await signInAs(browser, page, 'alice');
+    expect(isConsent(await browser.submit(step, '/code', { code: app.code() }))).toBe(true);
+    moveClock(5 * MINUTE + 1);
+    const { page: asked } = await begin(world, { client_id: 'web2' }, { browser });
+    expect([isLogin(asked), isEnrol(asked)]).toEqual([true, false]);
+    const again = await signInAs(browser, asked, 'alice', '/switch');
+    expect(isSecondStep(again)).toBe(true);
+    expect(isEnrol(await browser.submit(again, '/code', { code: app.code() }))).toBe(true);
+  });
+});
