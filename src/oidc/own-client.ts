@@ -1,5 +1,5 @@
-// The client of the service's own pages for people, which is the only way from them to the sign-in. Its codes are worthless: nobody has
-// the verifier (RFC 7636 §4.1), so no token ever comes of one.
+// The client of the service's own pages for people, which is the only way from them to the sign-in. Its codes are worthless: it has no
+// secret, so nobody can say to be it at the token endpoint.
 import { randomBytes } from 'node:crypto';
 import type { Client, Config } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
@@ -17,7 +17,6 @@ export function createOwnClient(
     client_id: 'own',
     client_name: branding.name,
     redirect_uris: [`${issuer}${path}`],
-    token_endpoint_auth_method: 'none',
     application_type: 'web',
     scope: 'openid',
     consent: 'implicit',

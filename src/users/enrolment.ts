@@ -64,7 +64,7 @@ export function createEnrolment(parts: EnrolmentParts): Enrolment {
   const { signIn, factors, codes, passkeys, hash, random, now } = parts;
   const seconds = () => Math.floor(now() / 1000);
 
-  /** The first factor ends the sessions of other browsers: they were without. */
+  /** The first factor ends the sessions of other browsers: they were without. So do new codes in the place of others. */
   async function add(
     { id, isFirst }: EnrolmentFor,
     method: Method,
@@ -73,9 +73,11 @@ export function createEnrolment(parts: EnrolmentParts): Enrolment {
     return factors.change(id, (before) => {
       const hadOne = hasSecondFactor(before);
       if (isFirst && hadOne) return undefined;
+      const added = to(before);
+      const isFurther = hadOne && (added.oneTimeCode === undefined || before.oneTimeCode === undefined);
       return {
-        ...to(before),
-        sessionsSince: before.sessionsSince + (hadOne ? 0 : 1),
+        ...added,
+        sessionsSince: before.sessionsSince + (isFurther ? 0 : 1),
         notices: withNotice(before.notices, { what: 'factor_added', at: seconds(), method }),
       };
     });

@@ -1,7 +1,14 @@
 // Taking a factor from a person, by their own wish or an operator's.
 import type { Config } from '../config/config.ts';
 import type { Level } from '../config/sign-in-levels.ts';
-import { canReach, type Factors, type FactorStore, type Method, withNotice } from './factors.ts';
+import {
+  canReach,
+  type Factors,
+  type FactorStore,
+  hasSecondFactor,
+  type Method,
+  withNotice,
+} from './factors.ts';
 
 /** The one-time codes of a person, among their factors. */
 export const ONE_TIME_CODES = 'one-time-codes';
@@ -46,7 +53,9 @@ export async function removeFactor(
       return undefined;
     }
     const notices = withNotice(before.notices, { what: 'factor_removed', at, method });
-    return { ...rest, sessionsSince: before.sessionsSince + 1, notices };
+    // They stand in for factors, and would for later ones that the person has for the first time.
+    const recoveryCodes = hasSecondFactor({ ...before, ...rest }) ? before.recoveryCodes : [];
+    return { ...rest, recoveryCodes, sessionsSince: before.sessionsSince + 1, notices };
   });
   if (changed === undefined || result === undefined || result === 'still_needed') {
     return result === 'still_needed' ? result : undefined;

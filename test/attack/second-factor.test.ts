@@ -1,15 +1,16 @@
 // A stranger who knows alice's password, and has a browser of their own, an account of their own and whatever they could watch, gets
 // no further than the second step: no session, no code, no browser that is trusted.
 import { decodeJwt } from 'jose';
+import { Secret, TOTP } from 'otpauth';
 import { expect, it } from 'vitest';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
-import { authorizationUrl } from '../world/authorization-request.ts';
+import { authorizationUrl, CHALLENGE, VERIFIER } from '../world/authorization-request.ts';
 import { type Browser, formOf, type Page } from '../world/browser.ts';
 import { HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { eachStore } from '../world/each-store.ts';
 import { begin, codeOf, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
-import { type Parameters, textOf, toQuery } from '../world/requests.ts';
+import { type Parameters, post, textOf, toQuery } from '../world/requests.ts';
 import {
   factorsOf,
   giveOneTimeCodes,
@@ -22,7 +23,7 @@ import {
 } from '../world/second-factors.ts';
 import { createTurns } from '../world/turns.ts';
 import { redeem, refresh } from '../world/token-endpoint.ts';
-import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../world/world.ts';
+import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE, worldClients } from '../world/world.ts';
 
 const CONFIG = {
   ...GENEROUS,
@@ -38,6 +39,12 @@ async function pass(seconds = HOUR + MINUTE): Promise<void> {
   moveClock(seconds);
   await turns.turn();
 }
+/** People add their first factor themselves, and one app needs one. */
+const SELF = {
+  ...CONFIG,
+  sign_in: { one_time_codes: true, recovery_codes: 10, enrolment: 'self' },
+  clients: worldClients({ web2: { sign_in: { require: 'second_factor' } } }),
+};
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 const REQUEST = { scope: 'openid' };
 
@@ -490,6 +497,143 @@ eachStore(
       const done = await atPasskey.browser.submit(atPasskey.page, '/code', { recovery_code: second });
       expect(codeOf(await finishPages(atPasskey.browser, done, 'alice'))).toBeUndefined();
       expect((await (await factorsOf(world())).get(PEOPLE.alice)).recoveryCodes).toHaveLength(1);
+    });
+  },
+  OPTIONS,
+);
+
+eachStore(
+  'the page for factors',
+  (world) => {
+    standingClock();
+    const url = () => `${world().issuer}/factors`;
+    const secretOf = ({ text }: Page) => /class="secret">([^<]+)</.exec(text)?.[1] ?? '';
+    const codeFrom = (page: Page) => {
+      const secret = Secret.fromBase32(secretOf(page).replaceAll(' ', ''));
+      return new TOTP({ secret }).generate({ timestamp: Date.now() });
+    };
+    const fresh = async (config: Readonly<Record<string, unknown>> = SELF) => {
+      await pass();
+      await setFactors(world(), 'alice');
+      await setFactors(world(), 'bob');
+      await world().reload(config);
+    };
+    const own = async () => (await factorsOf(world())).get(PEOPLE.alice);
+    /** The list, after a sign-in by the password and, where asked, this code. */
+    async function list(person: 'alice' | 'bob' = 'alice', code = '', browser = newBrowser(world())) {
+      const login = await browser.open(url());
+      const next = await signInAs(browser, login, person);
+      const page = isSecondStep(next) ? await browser.submit(next, '/code', { code }) : next;
+      const told = page.text.includes('/notice"') ? await browser.submit(page, '/notice') : page;
+      expect(told.url.startsWith(url()), told.text).toBe(true);
+      return { browser, page: told };
+    }
+
+    it('raises the session of the browser that enrols under another name, and of nobody who knew the old one', async () => {
+      await fresh();
+      const { browser, page } = await list();
+      const thief = newBrowser(world());
+      for (const cookie of browser.cookies) thief.setCookie(cookie);
+      expect(await silently(world(), thief, { client_id: 'first-party' })).toBe('signed in');
+      const done = await browser.submit(page, '/add', { code: codeFrom(page) });
+      expect(done.url.startsWith(url())).toBe(true);
+      await expectNobody(world(), thief);
+      const { page: asked } = await begin(
+        world(),
+        { ...REQUEST, acr_values: 'urn:postern:acr:second-factor' },
+        {
+          browser: thief,
+        },
+      );
+      expect(asked.text).toContain('name="password"');
+    });
+
+    it('ends other sessions when codes take the place of others, and recovery codes with the last factor', async () => {
+      await fresh({ ...SELF, clients: worldClients() });
+      const { recoveryCodes } = await newRecoveryCodes(world());
+      const app = await giveOneTimeCodes(world(), 'alice', { recoveryCodes });
+      const other = await whole(world(), app.code());
+      moveClock(MINUTE);
+      const { browser, page } = await list('alice', app.code());
+      expect(await silently(world(), other.browser, REQUEST)).toBe('signed in');
+      const replaced = await browser.submit(page, '/add', { code: codeFrom(page) });
+      await expectNobody(world(), other.browser);
+      const removed = await browser.submit(replaced, '/remove');
+      expect(removed.status).toBe(200);
+      expect(await own()).toMatchObject({ passkeys: [], recoveryCodes: [] });
+      expect((await own()).oneTimeCode).toBeUndefined();
+    });
+
+    it('MF-12: changes nothing by a form that is six minutes old, by one of another session, or by one of another person', async () => {
+      await fresh();
+      const late = await list();
+      moveClock(6 * MINUTE);
+      const stale = await late.browser.submit(late.page, '/add', { code: codeFrom(late.page) });
+      expect(stale.status).toBe(403);
+      const alice = await list();
+      const bob = await list('bob');
+      const { action, fields } = formOf(alice.page, '/add');
+      const bobs = formOf(bob.page, '/add').fields;
+      const wrong: readonly [Parameters, number][] = [
+        [{ ...fields, csrf: bobs['csrf'], code: codeFrom(alice.page) }, 403],
+        [{ ...fields, csrf: '', code: codeFrom(alice.page) }, 403],
+        [{ ...fields, sealed: bobs['sealed'], code: codeFrom(bob.page) }, 422],
+        [{ ...fields, sealed: '', code: '000000' }, 422],
+      ];
+      for (const [form, status] of wrong)
+        expect((await send(alice.browser, action, form)).status, JSON.stringify(form)).toBe(status);
+      const elsewhere = { ...FORM, origin: 'https://evil.example' };
+      const good = toQuery({ ...fields, code: codeFrom(alice.page) });
+      const init = { method: 'POST', headers: elsewhere, body: good };
+      expect((await alice.browser.request(action, init)).status).toBe(403);
+      expect((await newBrowser(world()).request(action, { ...init, headers: FORM })).status).toBe(403);
+      expect((await own()).oneTimeCode).toBeUndefined();
+    });
+
+    it('MF-30: lets nobody enrol a first factor who has the password alone, where that is an operator’s to allow', async () => {
+      await fresh();
+      const before = await list();
+      const { action, fields } = formOf(before.page, '/add');
+      await world().reload({ ...SELF, sign_in: { ...SELF.sign_in, enrolment: 'link' } });
+      const forged = await send(before.browser, action, { ...fields, code: codeFrom(before.page) });
+      expect(forged.status).toBe(403);
+      expect((await before.browser.open(url())).text).not.toContain('name="sealed"');
+      const { page } = await begin(world(), { client_id: 'web2', ...REQUEST }, { browser: before.browser });
+      expect(page.status).toBe(403);
+      const step = page.url.replace(/[?#].*/, '');
+      const answer = await send(before.browser, `${step}/enrol`, { ...fields, code: codeFrom(before.page) });
+      expect([400, 403]).toContain(answer.status);
+      expect((await own()).oneTimeCode).toBeUndefined();
+    });
+
+    it('is signed in to by a client whose codes nobody can exchange', async () => {
+      await fresh();
+      const browser = newBrowser(world());
+      const [, query] = (await browser.request(url())).headers.get('location')?.split('?') ?? [];
+      const parameters = { ...Object.fromEntries(new URLSearchParams(query)), code_challenge: CHALLENGE };
+      const login = await browser.open(`${world().issuer}/oauth/authorize?${toQuery(parameters)}`);
+      const { action, fields } = formOf(login, '/login');
+      const form = { ...fields, username: 'alice', password: PASSWORDS.alice };
+      const resumed = await send(browser, action, form);
+      const back = await browser.request(resumed.headers.get('location') ?? '');
+      const code = codeOf({ url: back.headers.get('location') ?? '' });
+      expect(code).toBeDefined();
+      const exchange = {
+        grant_type: 'authorization_code',
+        code,
+        redirect_uri: parameters['redirect_uri' as keyof typeof parameters],
+        code_verifier: VERIFIER,
+      };
+      const id = 'postern:account';
+      for (const [more, headers] of [
+        [{ client_id: id }, {}],
+        [{ client_id: id, client_secret: '' }, {}],
+        [{}, { authorization: `Basic ${btoa(`${encodeURIComponent(id)}:`)}` }],
+        [{}, { authorization: `Basic ${btoa(`${encodeURIComponent(id)}:kept-elsewhere`)}` }],
+      ] as const) {
+        const answer = await post(world(), '/oauth/token', { ...exchange, ...more }, headers);
+        expect(['invalid_client', 'invalid_request']).toContain(answer.body['error']);
+      }
     });
   },
   OPTIONS,
