@@ -2,6 +2,7 @@
 // service.
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
+import { listedNames } from '../config/listed-names.ts';
 import { isReference, resolveArgument } from '../config/secret-reference.ts';
 import { importKey, type KeyMaterial } from '../keys/generate-key.ts';
 import { pepperNeedsRewrap, rewrapPepper } from '../keys/installation.ts';
@@ -14,6 +15,8 @@ import { nextStep, scheduleOf, type KeySchedule } from '../keys/schedule.ts';
 import { createVault, type Vault } from '../keys/vault.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
+import { createFactorStore } from '../users/factors.ts';
+import { oneTimeCodesNeedRewrap, rewrapOneTimeCodes } from '../users/rewrap-one-time-codes.ts';
 import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
 import { CommandError, counted, print, type CliIo } from './io.ts';
 
@@ -63,7 +66,10 @@ export function registerKeys(program: Command, io: CliIo): void {
 async function list({ keyStore, now, vault, documents }: KeysContext): Promise<Outcome> {
   const ring = await keyStore.load();
   const keys = reportKeys(ring, now(), keyStore);
-  const needsRewrap = (await keyStore.needsRewrap()) || (await pepperNeedsRewrap(documents, vault));
+  const needsRewrap =
+    (await keyStore.needsRewrap()) ||
+    (await pepperNeedsRewrap(documents, vault)) ||
+    (await oneTimeCodesNeedRewrap(factorsIn(documents), vault));
   return {
     value: { generation: ring.generation, encryption_key: vault.kekId, needs_rewrap: needsRewrap, keys },
     text: toTable(keys),
@@ -132,13 +138,31 @@ async function compromise({ keyStore, now }: KeysContext, kid: string): Promise<
 async function rewrap({ documents, keyStore, vault }: KeysContext): Promise<Outcome> {
   const count = await rewrapRing(keyStore, vault);
   const pepper = await rewrapPepper(documents, vault);
+  const codes = await rewrapOneTimeCodes(factorsIn(documents), vault);
+  const sealed = [
+    counted(count, 'signing key'),
+    ...(pepper ? ['the pepper'] : []),
+    ...(codes.count > 0 ? [`the one-time codes of ${counted(codes.count, 'person', 'people')}`] : []),
+  ];
   return {
-    value: { encryption_key: vault.kekId, signing_keys: count, pepper },
+    value: {
+      encryption_key: vault.kekId,
+      signing_keys: count,
+      pepper,
+      one_time_codes: codes.count,
+      unreadable: codes.unreadable,
+    },
     text:
-      `${counted(count, 'signing key')}${pepper ? ' and the pepper' : ''} sealed anew. ` +
+      `${sealed.join(' and ')} sealed anew. ` +
       `All is under the encryption key ${vault.kekId}: once every node has it first, the others can go.\n`,
+    ...(codes.unreadable.length > 0 && {
+      note: `No configured key opens the one-time codes of ${listedNames(codes.unreadable)}: postern user factors ID --remove one-time-codes`,
+    }),
   };
 }
+
+/** Nothing of them is looked up by its hash here. */
+const factorsIn = (documents: DocumentStore) => createFactorStore(documents, () => 'none');
 
 async function importNext({ keyStore, now }: KeysContext, material: KeyMaterial): Promise<Outcome> {
   const { kid } = material;

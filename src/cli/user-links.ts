@@ -1,8 +1,9 @@
-// `postern user invite`, `user reset` and `user enable`: what an operator does for a person who can't sign in. Each prints a
+// `postern user invite`, `user reset`, `user enrol` and `user enable`: what an operator does for a person who can't sign in. Each prints a
 // one-time link, `enable` on request.
 import { type Command, InvalidArgumentError } from 'commander';
 import { DAY, formatDuration, MINUTE, parseDuration } from '../config/duration.ts';
 import { labelFault } from '../config/text.ts';
+import { hasSecondFactor } from '../users/factors.ts';
 import { type LinkPurpose, oneTimeLinkUrl } from '../users/one-time-links.ts';
 import { addVerb, checked, type VerbOptions } from './configuration.ts';
 import { CommandError, printDone } from './io.ts';
@@ -40,6 +41,13 @@ export function registerUserLinks(
       '<username>',
     ),
   ).action(run(reset));
+  addExpires(
+    addVerb(
+      user,
+      'enrol',
+      'print a link by which a person adds their first second factor or passkey',
+    ).argument('<username>'),
+  ).action(run(enrol));
   addExpires(
     addVerb(user, 'enable', 'let a person sign in again, and forget failed sign-ins')
       .argument('<username>')
@@ -119,13 +127,33 @@ const reset: PersonVerb<LinkOptions> = async (context, typed, { options, io }) =
   printDone(io, options, { value: { id, username, ...link }, text: toText(link) });
 };
 
-const enable: PersonVerb<EnableOptions> = async (context, username, { options, io }) => {
-  const person = await findPerson(context, username);
-  if (person.disabled) {
+/** For a person of the file, too: their factors are in the store. */
+const enrol: PersonVerb<LinkOptions> = async (context, typed, { options, io }) => {
+  const { signIn } = context.config;
+  if (signIn?.passkeys !== true && signIn?.oneTimeCodes !== true) {
+    throw new CommandError('there is nothing to add: sign_in has neither passkeys nor one_time_codes');
+  }
+  const person = await findPerson(context, typed);
+  const { id, username } = person;
+  refuseDisabled(context, person);
+  const made = await newLink(context, options);
+  if (hasSecondFactor(await (await context.factors()).get(id))) {
     throw new CommandError(
-      `${person.username} is disabled in ${context.config.usersFrom ?? 'a file'}: change that file`,
+      `${username} has a second factor, and adds others with it. If it is lost: postern user factors ${username} --remove all`,
     );
   }
+  const link = await made('factors', person);
+  printDone(io, options, { value: { id, username, ...link }, text: toText(link) });
+};
+
+function refuseDisabled({ config }: UserContext, { username, disabled }: SourcedPerson): void {
+  if (!disabled) return;
+  throw new CommandError(`${username} is disabled in ${config.usersFrom ?? 'a file'}: change that file`);
+}
+
+const enable: PersonVerb<EnableOptions> = async (context, username, { options, io }) => {
+  const person = await findPerson(context, username);
+  refuseDisabled(context, person);
   if (options.expires !== undefined && options.link !== true) {
     throw new CommandError('--expires is about the link: add --link');
   }
@@ -138,6 +166,9 @@ const enable: PersonVerb<EnableOptions> = async (context, username, { options, i
   const text = `${name} is enabled`;
   printDone(io, options, { value, text: link ? `${text}. For one browser:\n${toText(link)}` : text });
 };
+
+/** In the audit trail. */
+const ACTIONS = { trust: 'link', invite: 'invite', reset: 'reset', factors: 'enrol' } as const;
 
 type Printed = { readonly link: string; readonly expires_at: string };
 const toText = ({ link, expires_at: end }: Printed) => `${link}\nIt works once, until ${end}.`;
@@ -156,7 +187,7 @@ async function newLink(context: UserContext, { expires = DAY }: LinkOptions) {
     }
     const ends = { passwordSince: validAfter, stateSince: state.validAfter };
     const token = await links.create({ purpose, accountId: id, ...ends }, expires);
-    await context.changed(purpose === 'trust' ? 'link' : purpose, id);
+    await context.changed(ACTIONS[purpose], id);
     const end = new Date(context.now() + expires * 1000).toISOString();
     return { link: oneTimeLinkUrl(context.config.issuer, token), expires_at: end };
   };

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { createAccountStates, type AccountStates } from '../users/account-state.ts';
 import type { PersonSource } from '../users/accounts.ts';
+import { createFactorStore, type FactorStore } from '../users/factors.ts';
 import type { PasswordContext } from '../users/password-rules.ts';
 import { createPeople, type People, type Person } from '../users/people.ts';
 import { createOneTimeLinks, type OneTimeLinks, type OneTimeLinksParts } from '../users/one-time-links.ts';
@@ -11,7 +12,7 @@ import { canonicalUsername } from '../config/username.ts';
 import { openPepper } from '../keys/installation.ts';
 import { KEYS_COLLECTION, PEPPER_ID } from '../keys/ring-document.ts';
 import { createVault } from '../keys/vault.ts';
-import { createKeyedHash } from '../store/keyed-hash.ts';
+import { createKeyedHash, type KeyedHash } from '../store/keyed-hash.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Clock, Store } from '../store/store.ts';
 import { openTelemetry } from '../observability/telemetry.ts';
@@ -28,6 +29,8 @@ export type UserContext = {
   readonly nextSecond: () => number;
   /** Throws CommandError before the first start, which creates the pepper of the hashes that links are stored under. */
   readonly links: () => Promise<OneTimeLinks>;
+  /** What people have besides a password. */
+  readonly factors: () => Promise<FactorStore>;
   /** Writes to the audit trail where that is a file; otherwise the verb's own output is the record. */
   readonly changed: (action: string, accountId: string) => Promise<void>;
 };
@@ -62,20 +65,29 @@ export async function withPeople(
       now: store.clock.now,
       nextSecond: () => Math.floor(store.clock.now() / 1000) + 1,
       links: async () => createOneTimeLinks(await linkParts(config, store)),
+      factors: async () => createFactorStore(store.documents, (await hashOf(config, store)) ?? nameless),
       changed: (action, accountId) => recordChange(config.audit, action, accountId),
     }),
   );
 }
 
-async function linkParts(config: Config, { documents, records, clock }: Store): Promise<OneTimeLinksParts> {
-  const sealed = await documents.get(KEYS_COLLECTION, PEPPER_ID);
-  if (sealed === undefined) {
+async function linkParts(config: Config, store: Store): Promise<OneTimeLinksParts> {
+  const hash = await hashOf(config, store);
+  if (hash === undefined) {
     throw new CommandError('a link needs a service that has been started once: start it, then repeat this');
   }
-  const pepper = openPepper(sealed.value, createVault(config.encryptionKeys));
-  const states = createAccountStates(documents);
-  return { records, states, hash: createKeyedHash(pepper), random: randomBytes, now: clock.now };
+  const { documents, records, clock } = store;
+  return { records, states: createAccountStates(documents), hash, random: randomBytes, now: clock.now };
 }
+
+/** Undefined before the first start, which creates the pepper. */
+async function hashOf({ encryptionKeys }: Config, { documents }: Store): Promise<KeyedHash | undefined> {
+  const sealed = await documents.get(KEYS_COLLECTION, PEPPER_ID);
+  return sealed && createKeyedHash(openPepper(sealed.value, createVault(encryptionKeys)));
+}
+
+/** Before the first start nobody has a factor, so that nothing is looked up by its hash. */
+const nameless: KeyedHash = () => 'none';
 
 async function recordChange(audit: AuditConfig, action: string, accountId: string): Promise<void> {
   if (audit.to !== 'file') return;

@@ -9,6 +9,7 @@ import { addVerb, checked, jsonOption, readConfig, type VerbOptions } from './co
 import { CommandError, print, printDone, type CliIo } from './io.ts';
 import { readPassword } from './password-input.ts';
 import { addGrantedOptions, checkGranted, type GrantedOptions, registerUserAccess } from './user-access.ts';
+import { countFactors, factorRemarks, registerUserFactors } from './user-factors.ts';
 import { registerUserLinks } from './user-links.ts';
 import {
   findInFile,
@@ -60,6 +61,7 @@ export function registerUser(program: Command, io: CliIo): void {
     .argument('<username>')
     .action(run(disable));
   registerUserLinks(user, run);
+  registerUserFactors(user, io);
   addVerb(user, 'sign-out', 'end all sessions and tokens of a person, now; they can sign in again')
     .argument('<username>')
     .action(run(signOut));
@@ -97,6 +99,7 @@ const setPassword: PersonVerb<VerbOptions> = async (context, typed, { options, i
 const remove: PersonVerb<VerbOptions> = async (context, typed, { options, io }) => {
   const { id, username } = await findStoredPerson(context, typed);
   if (!(await context.people.remove(id))) throw isGone(username);
+  await (await context.factors()).remove(id);
   await context.changed('delete', id);
   printDone(io, options, { value: { id, username, deleted: true }, text: `${username} is deleted` });
 };
@@ -151,11 +154,13 @@ function printState(person: SourcedPerson, disabled: boolean, options: VerbOptio
   printDone(io, options, { value: { id, username, disabled }, text });
 }
 
-async function list({ config, states, people }: UserContext, options: VerbOptions, io: CliIo): Promise<void> {
-  const [stored, known, shadowed] = await Promise.all([
+async function list(context: UserContext, options: VerbOptions, io: CliIo): Promise<void> {
+  const { config, states, people } = context;
+  const [stored, known, shadowed, factors] = await Promise.all([
     people.list(),
     states.list(),
     findShadowed(config.users, people),
+    config.signIn && context.factors().then((all) => all.list()),
   ]);
   const everybody: readonly SourcedPerson[] = [
     ...config.users.map((user) => ({ ...user, source: 'file' as const, validAfter: 0 })),
@@ -166,18 +171,22 @@ async function list({ config, states, people }: UserContext, options: VerbOption
     username,
     source,
     disabled: disabled || known.get(id)?.disabled === true,
-    invited: passwordHash === undefined,
+    invited: source === 'store' && passwordHash === undefined,
     // A person of the file has the same login name: this one can't sign in.
     shadowed: source === 'store' && shadowed.some(({ storeId }) => storeId === id),
+    factors: factors && countFactors(factors.get(id)),
   }));
-  const lines = rows.map(({ id, username, source, disabled, invited, shadowed: isShadowed }) => {
-    const remarks = [
-      source,
-      disabled && 'disabled',
-      invited && INVITED,
-      isShadowed && 'shadowed by the file',
-    ];
-    return `${[username, id, ...remarks.filter((one) => one !== false)].join('  ')}\n`;
-  });
+  const lines = rows.map(
+    ({ id, username, source, disabled, invited, shadowed: isShadowed, factors: own }) => {
+      const remarks = [
+        source,
+        disabled && 'disabled',
+        invited && INVITED,
+        isShadowed && 'shadowed by the file',
+        ...factorRemarks(own),
+      ];
+      return `${[username, id, ...remarks.filter((one) => one !== false)].join('  ')}\n`;
+    },
+  );
   print(io, options, { value: rows, text: lines.join('') });
 }

@@ -151,6 +151,8 @@ describe('postern keys', () => {
       encryption_key: expect.stringMatching(/^[0-9a-f]{16}$/),
       signing_keys: 0,
       pepper: false,
+      one_time_codes: 0,
+      unreadable: [],
     });
   });
 

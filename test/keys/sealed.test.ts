@@ -6,15 +6,17 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { KEYS_COLLECTION, RING_ID } from '../../src/keys/ring-document.ts';
-import { toKekId } from '../../src/keys/vault.ts';
+import { createVault, toKekId } from '../../src/keys/vault.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
+import { createFactorStore, type FactorStore } from '../../src/users/factors.ts';
+import { sealedFor } from '../../src/users/one-time-codes.ts';
 import { freePort } from '../world/servers.ts';
 import { authorize, machineToken, signIn } from '../world/app.ts';
 import type { Browser } from '../world/browser.ts';
 import { introspect } from '../world/presented-tokens.ts';
 import { refresh } from '../world/token-endpoint.ts';
-import { seedStore, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
+import { PEOPLE, seedStore, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
 import { runCli, type ServiceProcess, startProcess } from '../world/process.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
 import { publishedKids, withKeys } from './nodes.ts';
@@ -219,6 +221,58 @@ describe('a change of the encryption key', () => {
     await holds();
     await stop();
     expect(await startFails({ encryption_keys: [old] })).toContain(after.encryption_key);
+  });
+});
+
+describe('the secrets of authenticator apps', () => {
+  const SIGN_IN = { sign_in: { one_time_codes: true } };
+  const ALICE = PEOPLE.alice;
+  const kek = async (reference: string) =>
+    createVault([Buffer.from(await readFile(reference.slice('file:'.length), 'utf8'), 'base64url')]);
+  const withFactors = <Result>(use: (factors: FactorStore) => Promise<Result>) =>
+    withStore(({ documents }) => use(createFactorStore(documents, () => 'none')));
+
+  it('KY-17: go to the new encryption key by rewrap, and one that nothing opens keeps no other from it', async () => {
+    const [old, fresh, lost] = [await keyFile('old'), await keyFile('fresh'), await keyFile('lost')];
+    await start({ ...SIGN_IN, encryption_keys: [old] });
+    await stop();
+    const secret = randomBytes(20);
+    await withFactors(async (factors) => {
+      const give = async (id: string, reference: string) => {
+        const sealed = (await kek(reference)).seal(secret, sealedFor(id));
+        await factors.change(id, () => ({ oneTimeCode: { sealed, lastStep: 7, createdAt: 0 } }));
+      };
+      await give(PEOPLE.bob, lost);
+      await give(ALICE, old);
+    });
+
+    const { configFile } = await writeWorldConfig(
+      folder,
+      { config: { ...SIGN_IN, encryption_keys: [fresh, old] } },
+      ports,
+    );
+    const keys = (...args: string[]) => runCli(['keys', ...args, '--config', configFile]);
+    const json = async (...args: string[]) => JSON.parse((await keys(...args, '--json')).stdout) as unknown;
+    expect(await json('rewrap')).toMatchObject({ one_time_codes: 1, unreadable: [PEOPLE.bob] });
+    expect((await keys('rewrap')).stderr).toContain(`postern user factors ID --remove one-time-codes`);
+    // Until bob's are gone, something needs another key.
+    expect(await json('list')).toMatchObject({ needs_rewrap: true });
+    const removed = await runCli([
+      'user',
+      'factors',
+      'bob',
+      '--remove',
+      'one-time-codes',
+      '--config',
+      configFile,
+    ]);
+    expect(removed.code).toBe(0);
+    expect(await json('list')).toMatchObject({ needs_rewrap: false });
+    expect(await json('rewrap')).toMatchObject({ one_time_codes: 0, unreadable: [] });
+
+    const alice = await withFactors((factors) => factors.get(ALICE));
+    expect(alice.oneTimeCode?.lastStep).toBe(7);
+    expect((await kek(fresh)).open(alice.oneTimeCode?.sealed ?? '', sealedFor(ALICE))).toEqual(secret);
   });
 });
 

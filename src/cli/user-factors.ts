@@ -1,0 +1,156 @@
+// `postern user factors` and `user enrol`: what people have besides a password, and the ways out for those who lost it.
+import type { Command } from 'commander';
+import { type FactorStore, type Factors, hasSecondFactor, NO_FACTORS } from '../users/factors.ts';
+import { ONE_TIME_CODES, removeFactor } from '../users/remove-factor.ts';
+import { addVerb, type VerbOptions } from './configuration.ts';
+import { CommandError, counted, print, type CliIo } from './io.ts';
+import { findInFile, findPerson, type PersonVerb, type UserContext, withPeople } from './user-people.ts';
+
+const ALL = 'all';
+const RECOVERY_CODES = 'recovery-codes';
+/** Of the id of a passkey, in a list for people. */
+const SHOWN_SIGNS = 12;
+
+type FactorsOptions = VerbOptions & { readonly remove?: string };
+/** `username` undefined: nobody has this id any more. */
+type Owner = { readonly id: string; readonly username: string | undefined };
+
+/** Adds the verb to `user`. */
+export function registerUserFactors(user: Command, io: CliIo): void {
+  addVerb(
+    user,
+    'factors',
+    'what a person has besides a password; without a name, leftovers of people who are gone',
+  )
+    .argument('[username]', 'the login name, or the id')
+    .option(
+      '--remove <what>',
+      `end one: ${ALL}, ${ONE_TIME_CODES}, ${RECOVERY_CODES}, or the id of a passkey or how it begins`,
+    )
+    .action((username: string | undefined, options: FactorsOptions) => {
+      const verb = username === undefined ? leftovers : factorsOf;
+      return withPeople(options, (context) => verb(context, username ?? '', { options, io }), {
+        mustExist: true,
+      });
+    });
+}
+
+const factorsOf: PersonVerb<FactorsOptions> = async (context, typed, { options, io }) => {
+  const factors = await context.factors();
+  const owner = await findOwner(context, factors, typed);
+  if (options.remove !== undefined) await remove(context, { factors, owner }, options.remove);
+  const row = toRow(owner, await factors.get(owner.id));
+  print(io, options, { value: row, text: toText(row) });
+};
+
+/** A person, or an id of which something is left. Throws CommandError. */
+async function findOwner(context: UserContext, factors: FactorStore, typed: string): Promise<Owner> {
+  try {
+    return await findPerson(context, typed);
+  } catch (error) {
+    if (!(error instanceof CommandError) || !hasAny(await factors.get(typed))) throw error;
+    return { id: typed, username: undefined };
+  }
+}
+
+async function remove(
+  { changed, now }: UserContext,
+  { factors, owner: { id } }: { readonly factors: FactorStore; readonly owner: Owner },
+  what: string,
+): Promise<void> {
+  const own = await factors.get(id);
+  const ids = [...own.passkeys.map((one) => one.id), ...(own.oneTimeCode ? [ONE_TIME_CODES] : [])];
+  const chosen = ids.filter(
+    (one) => what === ALL || one === what || (one !== ONE_TIME_CODES && one.startsWith(what)),
+  );
+  const [only, another] = chosen;
+  if (what !== ALL && another !== undefined)
+    throw new CommandError(`more than one passkey begins with ${what}`);
+  const endsCodes = what === RECOVERY_CODES || ids.length === chosen.length;
+  if (only === undefined && (!endsCodes || own.recoveryCodes.length === 0)) {
+    throw new CommandError(`there is nothing to remove: ${what}`);
+  }
+  const at = Math.floor(now() / 1000);
+  for (const factorId of chosen) await removeFactor(factors, undefined, { accountId: id, factorId, at });
+  // They stand in for a factor, and there is none any more.
+  if (endsCodes) await factors.change(id, () => ({ recoveryCodes: [] }));
+  await changed('factors', id);
+}
+
+const hasAny = (own: Factors) => hasSecondFactor(own) || own.recoveryCodes.length > 0;
+
+/** Those of the file whose entry is gone stay, and hold again when it comes back. */
+const leftovers: PersonVerb<FactorsOptions> = async (context, _, { options, io }) => {
+  if (options.remove !== undefined)
+    throw new CommandError('--remove needs to know of whom: add the login name or the id');
+  const everybody = await (await context.factors()).list();
+  const stored = new Set((await context.people.list()).map(({ id }) => id));
+  const rows = [...everybody]
+    .filter(([id, own]) => hasAny(own) && !stored.has(id) && findInFile(context.config, id) === undefined)
+    .map(([id, own]) => toRow({ id, username: undefined }, own));
+  print(io, options, { value: rows, text: rows.map(toText).join('') });
+};
+
+type Row = ReturnType<typeof toRow>;
+
+function toRow({ id, username }: Owner, { passkeys, oneTimeCode, recoveryCodes }: Factors) {
+  return {
+    id,
+    username,
+    passkeys: passkeys.map((one) => ({
+      id: one.id,
+      name: one.name,
+      created_at: toIso(one.createdAt),
+      used_at: one.usedAt === undefined ? undefined : toIso(one.usedAt),
+      verifies_user: one.verifiesUser,
+      synced: one.synced,
+      suspect: one.suspect === true,
+    })),
+    one_time_codes: oneTimeCode && { created_at: toIso(oneTimeCode.createdAt) },
+    recovery_codes: recoveryCodes.length,
+  };
+}
+
+const toIso = (seconds: number) => new Date(seconds * 1000).toISOString();
+
+function toText({ id, username, passkeys, one_time_codes: codes, recovery_codes: left }: Row): string {
+  const lines = [
+    ...passkeys.map(({ id: passkey, name, created_at: since, suspect }) =>
+      [
+        `passkey ${passkey.slice(0, SHOWN_SIGNS)}`,
+        JSON.stringify(name),
+        `since ${since}`,
+        ...(suspect ? ['refused, there may be a copy of it'] : []),
+      ].join('  '),
+    ),
+    ...(codes ? [`one-time codes  since ${codes.created_at}`] : []),
+    ...(left > 0 ? [`${counted(left, 'recovery code')} left`] : []),
+  ];
+  const who = username === undefined ? `${id}  nobody has this id` : `${username}  ${id}`;
+  return `${[who, ...(lines.length > 0 ? lines : ['nothing besides a password'])].join('\n  ')}\n`;
+}
+
+export type FactorCounts = {
+  readonly passkeys: number;
+  readonly one_time_codes: boolean;
+  readonly recovery_codes: number;
+};
+
+export function countFactors({ passkeys, oneTimeCode, recoveryCodes }: Factors = NO_FACTORS): FactorCounts {
+  return {
+    passkeys: passkeys.length,
+    one_time_codes: oneTimeCode !== undefined,
+    recovery_codes: recoveryCodes.length,
+  };
+}
+
+/** In a list of people. */
+export function factorRemarks(counts: FactorCounts | undefined): readonly string[] {
+  if (counts === undefined) return [];
+  const { passkeys, one_time_codes: hasCodes, recovery_codes: left } = counts;
+  return [
+    ...(passkeys > 0 ? [counted(passkeys, 'passkey')] : []),
+    ...(hasCodes ? ['one-time codes'] : []),
+    ...(left > 0 ? [counted(left, 'recovery code')] : []),
+  ];
+}

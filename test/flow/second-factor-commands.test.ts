@@ -1,0 +1,206 @@
+// `postern user factors` and `user enrol`, and what the other commands say and do of second factors, on a running service.
+import { describe, expect, it } from 'vitest';
+import { type Browser, formOf, type Page } from '../world/browser.ts';
+import { eachStore } from '../world/each-store.ts';
+import { begin, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
+import { runCli } from '../world/process.ts';
+import {
+  factorsOf,
+  giveOneTimeCodes,
+  givePasskey,
+  isSecondStep,
+  newAuthenticatorApp,
+  newRecoveryCodes,
+  setFactors,
+  SoftwareKey,
+} from '../world/second-factors.ts';
+import { GENEROUS, type OpenWorld, PEOPLE } from '../world/world.ts';
+
+const OPTIONS = {
+  // Passkeys belong to a host name.
+  issuer: 'https://id.example',
+  config: { ...GENEROUS, sign_in: { passkeys: true, one_time_codes: true, recovery_codes: 3 } },
+  people: { bob: { password_hash: undefined } },
+};
+const NOBODY = 'usr_gone000000000000003';
+
+async function user(world: OpenWorld, args: readonly string[], input = '') {
+  const { code, stdout, stderr } = await runCli(['user', ...args, '--config', world.configFile], input);
+  return { code, stdout, stderr };
+}
+
+/** What it prints for programs. */
+async function told(world: OpenWorld, args: readonly string[], input = ''): Promise<unknown> {
+  const { code, stdout, stderr } = await user(world, [...args, '--json'], input);
+  expect([code, stderr]).toEqual([0, '']);
+  return JSON.parse(stdout) as unknown;
+}
+
+async function passwordOf(world: OpenWorld, person: 'alice' | 'bob', browser: Browser = newBrowser(world)) {
+  const { page } = await begin(world, { scope: 'openid' }, { browser });
+  return { browser, page: await signInAs(browser, page, person) };
+}
+
+const isConsent = (page: Page) => page.text.includes('/consent"');
+
+eachStore(
+  'second factors on the command line',
+  (world) => {
+    it('are listed with what is left of recovery codes, and with the people', async () => {
+      const { recoveryCodes } = await newRecoveryCodes(world());
+      const app = newAuthenticatorApp('alice');
+      const key = new SoftwareKey();
+      await givePasskey(world(), 'alice', { key, oneTimeCode: app.factor, recoveryCodes });
+      const { stdout } = await user(world(), ['factors', 'Alice']);
+      expect(stdout.split('\n')).toEqual([
+        `alice  ${PEOPLE.alice}`,
+        expect.stringMatching(new RegExp(`^  passkey ${key.id.slice(0, 12)}  "A key"  since 1970-`)),
+        expect.stringMatching(/^  one-time codes  since 1970-/),
+        '  3 recovery codes left',
+        '',
+      ]);
+      expect(await told(world(), ['factors', PEOPLE.alice])).toMatchObject({
+        username: 'alice',
+        passkeys: [{ id: key.id, name: 'A key', suspect: false }],
+        one_time_codes: { created_at: '1970-01-01T00:00:00.000Z' },
+        recovery_codes: 3,
+      });
+      expect(await told(world(), ['list'])).toMatchObject([
+        { username: 'alice', factors: { passkeys: 1, one_time_codes: true, recovery_codes: 3 } },
+        // Not invited: there is a passkey to be had without a password.
+        { username: 'bob', invited: false, factors: { passkeys: 0, one_time_codes: false } },
+      ]);
+      expect((await user(world(), ['list'])).stdout).toContain('1 passkey  one-time codes  3 recovery codes');
+      for (const secret of [app.factor.sealed, key.factor.publicKey, ...recoveryCodes]) {
+        expect(stdout).not.toContain(secret);
+      }
+    });
+
+    it('end one by one: whoever rested on one signs in again, and with the last one the password is enough', async () => {
+      const { recoveryCodes } = await newRecoveryCodes(world());
+      const app = newAuthenticatorApp('alice');
+      const key = new SoftwareKey();
+      await givePasskey(world(), 'alice', { key, oneTimeCode: app.factor, recoveryCodes });
+      const { browser, page } = await passwordOf(world(), 'alice');
+      expect(isSecondStep(page)).toBe(true);
+      await finishPages(browser, await browser.submit(page, '/code', { code: app.code() }), 'alice');
+      expect(await silently(world(), browser, { scope: 'openid' })).toBe('signed in');
+
+      expect(await user(world(), ['factors', 'alice', '--remove', 'nothing'])).toMatchObject({
+        code: 1,
+        stderr: 'there is nothing to remove: nothing\n',
+      });
+      expect(await silently(world(), browser, { scope: 'openid' })).toBe('signed in');
+      expect(await told(world(), ['factors', 'alice', '--remove', key.id.slice(0, 12)])).toMatchObject({
+        passkeys: [],
+        recovery_codes: 3,
+      });
+      expect(await silently(world(), browser, { scope: 'openid' })).toBe('login_required');
+      // The credential is nobody's now, and the person is told.
+      const store = await factorsOf(world());
+      expect(await store.claimCredential(key.id, PEOPLE.bob)).toBe(true);
+      expect((await store.get(PEOPLE.alice)).notices).toMatchObject([
+        { what: 'factor_removed', method: 'passkey' },
+      ]);
+
+      expect(isSecondStep((await passwordOf(world(), 'alice')).page)).toBe(true);
+      expect(await told(world(), ['factors', 'alice', '--remove', 'one-time-codes'])).toMatchObject({
+        passkeys: [],
+        // They stand in for nothing any more.
+        recovery_codes: 0,
+      });
+      const left = await passwordOf(world(), 'alice');
+      expect([isSecondStep(left.page), left.page.status]).toEqual([false, 200]);
+      expect((await user(world(), ['factors', 'alice', '--remove', 'all'])).code).toBe(1);
+    });
+
+    it('are all gone at once, where somebody lost everything', async () => {
+      const { recoveryCodes } = await newRecoveryCodes(world());
+      const app = newAuthenticatorApp('alice');
+      await givePasskey(world(), 'alice', { oneTimeCode: app.factor, recoveryCodes });
+      const since = (await (await factorsOf(world())).get(PEOPLE.alice)).sessionsSince;
+      const { stdout } = await user(world(), ['factors', 'alice', '--remove', 'all']);
+      expect(stdout).toBe(`alice  ${PEOPLE.alice}\n  nothing besides a password\n`);
+      const own = await (await factorsOf(world())).get(PEOPLE.alice);
+      expect([own.passkeys, own.oneTimeCode, own.recoveryCodes]).toEqual([[], undefined, []]);
+      expect(own.sessionsSince).toBeGreaterThan(since);
+    });
+
+    it('are asked for by a link for people of the file, too, but not beside a factor that is there', async () => {
+      await giveOneTimeCodes(world(), 'alice');
+      expect(await user(world(), ['enrol', 'alice'])).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringContaining('postern user factors alice --remove all'),
+      });
+      await setFactors(world(), 'bob');
+      const { link } = (await told(world(), ['enrol', 'bob', '--expires', '1h'])) as {
+        readonly link: string;
+      };
+      expect(link).toMatch(/^https:\/\/id\.example\/interaction\/link\/[\w-]{43}$/);
+      const page = await newBrowser(world()).open(link);
+      expect([page.status, formOf(page, link.slice(-43)).fields]).toEqual([200, expect.anything()]);
+      const newer = (await told(world(), ['enrol', 'bob'])) as { readonly link: string };
+      expect((await newBrowser(world()).open(link)).status).toBe(410);
+      expect((await newBrowser(world()).open(newer.link)).status).toBe(200);
+      for (const verb of ['invite', 'reset']) {
+        expect(await user(world(), [verb, 'bob'])).toMatchObject({ code: 1, stdout: '' });
+      }
+    });
+
+    it('sign somebody of the file in who has no password', async () => {
+      const key = await givePasskey(world(), 'bob');
+      const { browser, page } = await begin(world(), { scope: 'openid' });
+      const wrong = await browser.submit(page, '/login', { username: 'bob', password: 'bob-password-22' });
+      expect(wrong.status).toBe(401);
+      const response = key.assert(world(), wrong);
+      expect(isConsent(await browser.submit(wrong, '/passkey', { response }))).toBe(true);
+    });
+
+    it('outlive an entry of the file, and are in the list of leftovers until they are removed', async () => {
+      await setFactors(world(), 'alice');
+      const store = await factorsOf(world());
+      await store.change(NOBODY, () => ({ oneTimeCode: newAuthenticatorApp('bob').factor }));
+      expect(await told(world(), ['factors'])).toMatchObject([
+        { id: NOBODY, passkeys: [], recovery_codes: 0 },
+      ]);
+      expect((await user(world(), ['factors'])).stdout).toContain(`${NOBODY}  nobody has this id`);
+      expect((await user(world(), ['factors', '--remove', 'all'])).stderr).toContain(
+        'add the login name or the id',
+      );
+      await told(world(), ['factors', NOBODY, '--remove', 'all']);
+      expect(await told(world(), ['factors'])).toEqual([]);
+      expect((await user(world(), ['factors', NOBODY])).code).toBe(1);
+    });
+
+    it('go with a person of the store', async () => {
+      const { id } = (await told(world(), ['add', 'zoe'], 'river otter jazz 47\n')) as {
+        readonly id: string;
+      };
+      const store = await factorsOf(world());
+      const key = new SoftwareKey();
+      await store.change(id, () => ({ handle: key.handle, passkeys: [key.factor] }));
+      await store.claimHandle(key.handle, id);
+      await told(world(), ['delete', 'zoe']);
+      expect([await store.get(id), await store.ownerOfHandle(key.handle)]).toMatchObject([
+        { passkeys: [] },
+        undefined,
+      ]);
+      expect(await told(world(), ['factors'])).toEqual([]);
+    });
+  },
+  OPTIONS,
+);
+
+describe('without sign_in in the file', () => {
+  eachStore('the commands', (world) => {
+    it('say nothing of factors, and make no link for them', async () => {
+      const [row] = (await told(world(), ['list'])) as readonly object[];
+      expect(row).not.toHaveProperty('factors');
+      expect(await user(world(), ['enrol', 'alice'])).toMatchObject({
+        code: 1,
+        stderr: 'there is nothing to add: sign_in has neither passkeys nor one_time_codes\n',
+      });
+    });
+  });
+});
