@@ -26,7 +26,7 @@ export type SecondFactorParts = {
 
 /**
  * Undefined: the code is wrong, or was used before. `takeBack` undoes the count of a right one, and of one that couldn't be looked at.
- * Throws StoreUnavailable, and VaultError where an encryption key is missing.
+ * Throws StoreUnavailable, also where the secret can't be opened.
  */
 export type ProveCode = (code: TypedCode, takeBack: TakeBack) => Promise<ProvedCode | undefined>;
 

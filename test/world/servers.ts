@@ -18,6 +18,7 @@ const PROGRAMS = {
   'nginx-light': ['nginx'],
   openssl: ['openssl'],
   iproute2: ['ip'],
+  oathtool: ['oathtool'],
 } as const;
 
 export type ServerName = keyof typeof PROGRAMS;
@@ -41,7 +42,7 @@ export function requireServer(name: ServerName): string {
 
 /** Makes sure that all programs exist: as root on Debian by installing them, elsewhere by saying what is missing. */
 export async function ensureServers(
-  names: readonly ServerName[] = ['redis-server', 'chromium', 'nginx-light', 'openssl'],
+  names: readonly ServerName[] = ['redis-server', 'chromium', 'nginx-light', 'openssl', 'oathtool'],
 ): Promise<void> {
   const missing = names.filter((name) => findServer(name) === undefined);
   if (missing.length === 0) return;
