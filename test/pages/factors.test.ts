@@ -293,7 +293,7 @@ describe('the page for factors', () => {
     expect(isSecondStep(step)).toBe(true);
     expect(isLogin(await browser.open(`${world.issuer}/factors`))).toBe(true);
     expect(codeOf(step)).toBeUndefined();
-    moveClock(CODE_PERIOD * 1000);
+    moveClock(CODE_PERIOD);
     expect(isList(await openFactors(world, newBrowser(world), { code: app.code() }))).toBe(true);
   });
 

@@ -1,0 +1,307 @@
+// The first factor of a person, over HTTP: by a link of an operator, by an invitation, or within a sign-in where the file allows that.
+import { randomBytes } from 'node:crypto';
+import { decodeJwt } from 'jose';
+import { Secret, TOTP } from 'otpauth';
+import { describe, expect, it } from 'vitest';
+import { createAccountStates } from '../../src/users/account-state.ts';
+import { createOneTimeLinks, type LinkPurpose, oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
+import { createPeople } from '../../src/users/people.ts';
+import type { Browser, Page } from '../world/browser.ts';
+import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
+import { eachStore, useWorld } from '../world/each-store.ts';
+import { begin, codeOf, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
+import {
+  CODE_PERIOD,
+  factorsOf,
+  giveOneTimeCodes,
+  isSecondStep,
+  passkeyOptionsOf,
+  setFactors,
+  SoftwareKey,
+} from '../world/second-factors.ts';
+import { hashOf } from '../world/stored.ts';
+import { redeem } from '../world/token-endpoint.ts';
+import { NEVER } from '../world/turns.ts';
+import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE, worldClients } from '../world/world.ts';
+
+const SECOND = 'urn:example:2f';
+const SIGN_IN = { passkeys: true, one_time_codes: true, recovery_codes: 10 };
+const OPTIONS = {
+  issuer: 'https://id.example',
+  rotationTimer: NEVER,
+  config: {
+    ...GENEROUS,
+    sign_in: SIGN_IN,
+    acr: { second_factor: SECOND },
+    clients: worldClients({
+      web2: { sign_in: { require: 'second_factor' } },
+      'first-party': { sign_in: { require: 'passkey' } },
+    }),
+  },
+};
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+
+standingClock();
+
+async function linksOf({ openedStore }: OpenWorld) {
+  const { documents, records } = openedStore;
+  const hash = await hashOf(openedStore);
+  const states = createAccountStates(documents);
+  const people = createPeople(documents);
+  const links = createOneTimeLinks({ records, states, hash, random: randomBytes, now: () => Date.now() });
+  async function create(purpose: LinkPurpose, accountId: string, seconds = 3600): Promise<string> {
+    const { validAfter: stateSince } = await states.get(accountId);
+    const { validAfter: passwordSince = 0 } = (await people.findById(accountId)) ?? {};
+    return links.create({ purpose, accountId, passwordSince, stateSince }, seconds);
+  }
+  return { create, states, people };
+}
+
+const urlOf = ({ issuer }: OpenWorld, token: string) => oneTimeLinkUrl(issuer, token);
+const field = (page: Page, name: string) =>
+  new RegExp(`name="${name}" value="([^"]*)"`).exec(page.text)?.[1] ?? '';
+
+function codeFor(page: Page): string {
+  const secret = /<code class="secret">([A-Z2-7]+)</.exec(page.text)?.[1];
+  if (secret === undefined) throw new Error(`no secret on ${page.url}:\n${page.text}`);
+  return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() });
+}
+
+const appIn = (page: Page, code = codeFor(page)) => ({ code, sealed: field(page, 'sealed') });
+const keyIn = (world: OpenWorld, page: Page, key: SoftwareKey, changes = {}) => ({
+  response: key.create(world, page, changes),
+  handle: field(page, 'handle'),
+});
+const isDone = (page: Page) => page.url.endsWith('/interaction/done/factors') && page.status === 200;
+const sessionsIn = ({ cookies }: Browser) => cookies.filter(({ name }) => name.endsWith('session'));
+
+eachStore(
+  'a link for the first factor',
+  (place) => {
+    it('MF-41: opened by scanners as often as they like, it adds one factor, once', async () => {
+      const world = place();
+      await setFactors(world, 'alice');
+      const token = await (await linksOf(world)).create('factors', PEOPLE.alice);
+      for (let round = 0; round < 5; round += 1) {
+        for (const method of ['GET', 'HEAD']) {
+          const opened = await fetch(urlOf(world, token).replace(world.issuer, world.base), { method });
+          expect(opened.status).toBe(200);
+          expect(opened.headers.get('referrer-policy')).toBe('same-origin');
+          expect(opened.headers.get('cache-control')).toBe('no-store');
+        }
+      }
+      const browser = newBrowser(world);
+      const page = await browser.open(urlOf(world, token));
+      expect((await browser.submit(page, token, appIn(page, '000000'))).status).toBe(422);
+      const fields = { csrf: field(page, 'csrf'), ...appIn(page) };
+      const answers = await Promise.all(
+        Array.from({ length: 4 }, async () =>
+          fetch(urlOf(world, token).replace(world.issuer, world.base), {
+            method: 'POST',
+            headers: FORM,
+            body: new URLSearchParams(fields),
+            redirect: 'manual',
+          }),
+        ),
+      );
+      const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
+      expect(statuses).toEqual([303, 410, 410, 410]);
+      for (const { headers } of answers) expect(headers.get('location') ?? '').not.toContain(token);
+      expect(sessionsIn(browser)).toEqual([]);
+      expect((await browser.open(urlOf(world, token))).status).toBe(410);
+      const { page: login } = await begin(world, {}, { browser });
+      expect(isSecondStep(await signInAs(browser, login, 'alice'))).toBe(true);
+    });
+
+    it('MF-45: is dead with a newer one, a factor by another way, its end, and everything of the person', async () => {
+      const world = place();
+      const { create, states } = await linksOf(world);
+      await setFactors(world, 'alice');
+      const open = async (token: string) => (await newBrowser(world).open(urlOf(world, token))).status;
+      const older = await create('factors', PEOPLE.alice);
+      const newer = await create('factors', PEOPLE.alice);
+      expect([await open(older), await open(newer)]).toEqual([410, 200]);
+      const page = await newBrowser(world).open(urlOf(world, newer));
+      await setFactors(world, 'alice', { passkeys: [new SoftwareKey().factor] });
+      expect(await open(newer)).toBe(410);
+      const late = await newBrowser(world).submit(page, newer, appIn(page));
+      expect([late.status, (await (await factorsOf(world)).get(PEOPLE.alice)).oneTimeCode]).toEqual([
+        410,
+        undefined,
+      ]);
+      await setFactors(world, 'alice');
+      const ended = await create('factors', PEOPLE.alice);
+      await states.update(PEOPLE.alice, ({ validAfter }) => ({ validAfter: validAfter + 1 }));
+      expect(await open(ended)).toBe(410);
+      const short = await create('factors', PEOPLE.alice, 60);
+      moveClock(2 * MINUTE);
+      expect(await open(short)).toBe(410);
+    });
+
+    it('MF-26: leaves the session of its browser, which is asked for the code alone, and ends the others', async () => {
+      const world = place();
+      await setFactors(world, 'alice');
+      const [browser, elsewhere] = [newBrowser(world), newBrowser(world)];
+      for (const one of [browser, elsewhere]) {
+        const { page } = await begin(world, {}, { browser: one });
+        await finishPages(one, await signInAs(one, page, 'alice'), 'alice');
+      }
+      const token = await (await linksOf(world)).create('factors', PEOPLE.alice);
+      const page = await browser.open(urlOf(world, token));
+      expect(isDone(await browser.submit(page, token, appIn(page)))).toBe(true);
+      expect(await silently(world, elsewhere)).toBe('login_required');
+      expect(await silently(world, browser)).toBe('interaction_required');
+
+      moveClock(MINUTE);
+      const secret = /<code class="secret">([A-Z2-7]+)</.exec(page.text)?.[1] ?? '';
+      const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() });
+      const signedInAt = Math.floor(Date.now() / 1000);
+      const flow = await begin(world, { acr_values: SECOND }, { browser });
+      expect(isSecondStep(flow.page)).toBe(true);
+      const session = sessionsIn(browser).map(({ value }) => value);
+      const end = await finishPages(browser, await browser.submit(flow.page, '/code', { code }), 'alice');
+      const told = end.text.includes('/notice"') ? await browser.submit(end, '/notice') : end;
+      const last = await finishPages(browser, told, 'alice');
+      const { body } = await redeem(world, { code: codeOf(last) });
+      expect(body['error_description']).toBeUndefined();
+      const claims = decodeJwt(String(body['access_token']));
+      expect([claims['acr'], claims['amr'], claims['auth_time']]).toEqual([
+        SECOND,
+        ['pwd', 'otp', 'mfa'],
+        signedInAt,
+      ]);
+      // MF-33: the id of before is nobody's.
+      expect(sessionsIn(browser).map(({ value }) => value)).not.toEqual(session);
+    });
+  },
+  OPTIONS,
+);
+
+describe('an invitation', () => {
+  const place = useWorld(OPTIONS);
+
+  async function invite(world: OpenWorld) {
+    const { create, people } = await linksOf(world);
+    const id = `usr_${randomBytes(12).toString('hex')}`;
+    const username = `guest-${id.slice(-6)}`;
+    await people.add({ id, username, passwordHash: undefined, claims: {} });
+    return { id, username, token: await create('invite', id) };
+  }
+
+  it('by a passkey makes no password, and signs in by it; not by one that knows nobody', async () => {
+    const world = place();
+    const { id, token } = await invite(world);
+    const browser = newBrowser(world);
+    const page = await browser.open(urlOf(world, token));
+    const weak = new SoftwareKey({ verifiesUser: false });
+    expect((await browser.submit(page, token, keyIn(world, page, weak))).status).toBe(422);
+    const key = new SoftwareKey();
+    const done = await browser.submit(page, token, keyIn(world, page, key));
+    expect([done.status, done.url]).toEqual([200, 'https://id.example/interaction/done/invite']);
+    expect(await silently(world, browser)).toBe('login_required');
+    const { page: login } = await begin(world, {}, { browser });
+    const userHandle = field(page, 'handle');
+    const signedIn = await browser.submit(login, '/passkey', {
+      response: key.assert(world, login, { userHandle }),
+    });
+    const told = signedIn.text.includes('/notice"') ? await browser.submit(signedIn, '/notice') : signedIn;
+    expect(codeOf(await finishPages(browser, told, 'alice')), told.text).toBeDefined();
+    expect((await (await factorsOf(world)).get(id)).passkeys).toHaveLength(1);
+  });
+
+  it('by a password leads on to a second factor', async () => {
+    const world = place();
+    const { token } = await invite(world);
+    const browser = newBrowser(world);
+    const page = await browser.open(urlOf(world, token));
+    const password = 'river otter jazz 47';
+    const next = await browser.submit(page, token, { password, again: password });
+    const [, nextToken = ''] = /\/link\/([\w-]{43})$/.exec(next.url) ?? [];
+    expect([next.status, nextToken === token, nextToken.length]).toEqual([200, false, 43]);
+    expect(isDone(await browser.submit(next, nextToken, appIn(next)))).toBe(true);
+  });
+});
+
+describe('a person of the file without a password', () => {
+  const place = useWorld({ ...OPTIONS, people: { bob: { password_hash: undefined } } });
+
+  it('adds a passkey by a link, and signs in with it alone', async () => {
+    const world = place();
+    const token = await (await linksOf(world)).create('factors', PEOPLE.bob);
+    const browser = newBrowser(world);
+    const page = await browser.open(urlOf(world, token));
+    const key = new SoftwareKey();
+    expect(isDone(await browser.submit(page, token, keyIn(world, page, key)))).toBe(true);
+    const { page: login } = await begin(world, {}, { browser });
+    const userHandle = field(page, 'handle');
+    const signedIn = await browser.submit(login, '/passkey', {
+      response: key.assert(world, login, { userHandle }),
+    });
+    const told = await browser.submit(signedIn, '/notice');
+    expect(codeOf(await finishPages(browser, told, 'alice')), told.text).toBeDefined();
+  });
+});
+
+describe('at an app that needs a factor, where people add their first one', () => {
+  const place = useWorld({
+    ...OPTIONS,
+    config: { ...OPTIONS.config, sign_in: { ...SIGN_IN, enrolment: 'self' } },
+  });
+
+  it('MF-30: a person without one adds it within the sign-in, and the app knows', async () => {
+    const world = place();
+    await setFactors(world, 'alice');
+    const browser = newBrowser(world);
+    const flow = await begin(
+      world,
+      { client_id: 'web2', redirect_uri: 'https://app2.example/cb' },
+      { browser },
+    );
+    const page = await signInAs(browser, flow.page, 'alice');
+    expect([page.status, page.text.includes('/enrol"')], page.text).toEqual([200, true]);
+    expect((await browser.submit(page, '/enrol', appIn(page, '000000'))).status).toBe(422);
+    const told = await browser.submit(page, '/enrol', appIn(page));
+    expect(told.text).toContain('An authenticator app was added.');
+    const end = await finishPages(browser, await browser.submit(told, '/notice'), 'alice');
+    expect(codeOf(end), end.text).toBeDefined();
+    const { oneTimeCode, notices } = await (await factorsOf(world)).get(PEOPLE.alice);
+    expect([oneTimeCode === undefined, notices]).toEqual([false, []]);
+  });
+
+  it('a sign-in of six minutes ago has to be done again first', async () => {
+    const world = place();
+    await setFactors(world, 'alice');
+    const browser = newBrowser(world);
+    const first = await begin(world, {}, { browser });
+    await finishPages(browser, await signInAs(browser, first.page, 'alice'), 'alice');
+    moveClock(6 * MINUTE);
+    const flow = await begin(
+      world,
+      { client_id: 'web2', redirect_uri: 'https://app2.example/cb' },
+      { browser },
+    );
+    expect(flow.page.text).toContain('name="password"');
+    const typed = { username: 'alice', password: PASSWORDS.alice };
+    const page = await browser.submit(flow.page, '/switch', typed);
+    expect(page.text).toContain('/enrol"');
+  });
+
+  it('who has a code and needs a passkey is offered that alone', async () => {
+    const world = place();
+    const app = await giveOneTimeCodes(world);
+    const browser = newBrowser(world);
+    const flow = await begin(
+      world,
+      { client_id: 'first-party', redirect_uri: 'https://own.example/cb' },
+      { browser },
+    );
+    const step = await signInAs(browser, flow.page, 'alice');
+    moveClock(CODE_PERIOD);
+    const page = await browser.submit(step, '/code', { code: app.code() });
+    expect([page.text.includes('/enrol"'), page.text.includes('class="secret"')], page.text).toEqual([
+      true,
+      false,
+    ]);
+    expect(passkeyOptionsOf(page)['rp']).toEqual({ id: 'id.example', name: 'Postern' });
+  });
+});
