@@ -89,6 +89,7 @@ function createChanges(
   function neededOf({ account }: Person): readonly Level[] {
     const clients = config.clients.filter(({ clientId }) => rules.mayUseClient(account, { clientId }));
     const wanted = clients.map((client) => client.signIn?.require).filter((level) => level !== undefined);
+    if (!account.hasPassword) wanted.push('passkey');
     return signIn.secondFactor === 'required' ? [...wanted, 'second_factor'] : wanted;
   }
 

@@ -85,9 +85,8 @@ export function createFollowLink(parts: FollowLinkParts) {
     form: Form,
     { enrolment }: LinkSecondFactors,
   ): Promise<Followed> {
-    // An invitation's passkey stands in for a password.
-    const isOnlyFactor = link.purpose === 'invite';
-    const of = { id: account.id, binding: linkBinding(token), isFirst: true, isOnlyFactor };
+    const { id, hasPassword } = account;
+    const of = { id, binding: linkBinding(token), isFirst: true, isOnlyFactor: !hasPassword };
     const checked = await enrolment.check(of, enrolmentAnswerOf(form));
     if (typeof checked === 'string') return { fault: checked };
     if (!(await links.use(token, link))) return { dead: 'used' };

@@ -99,10 +99,12 @@ function createLinkPages({ config, csrf, pages, audit, secondFactors }: LinkPart
       const target = { action: oneTimeLinkUrl(config.issuer, token), csrf: csrf.token(token, STEP) };
       const status = fault === undefined ? 200 : 422;
       if (purpose === 'trust') return show(ctx, { outcome: 'ask', ...target });
-      const { username } = account;
+      const { username, hasPassword } = account;
       const begun = await secondFactors?.enrolment.begin(account, linkBinding(token));
       if (purpose === 'factors') {
-        const enrolment = toEnrolmentModel(begun ?? {}, target, toEnrolmentFault(fault));
+        // A code comes after a password.
+        const offered = hasPassword ? begun : { passkey: begun?.passkey };
+        const enrolment = toEnrolmentModel(offered ?? {}, target, toEnrolmentFault(fault));
         return show(ctx, { outcome: 'factors', username, enrolment }, status);
       }
       const { minLength } = config.passwords;

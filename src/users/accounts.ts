@@ -10,6 +10,8 @@ import type { People, Person } from './people.ts';
 export type Account = {
   readonly id: string;
   readonly username: string;
+  /** Who has none signs in by a passkey. */
+  readonly hasPassword: boolean;
   /** As User has them. */
   readonly groups: readonly string[];
   /** OIDC Core §5.1 names and custom ones, without `sub`. */
@@ -93,7 +95,7 @@ export function createAccounts({ users, states, people, remembered, clock }: Acc
     const [person, state] = await Promise.all([remembered.people.findById(id), remembered.states.get(id)]);
     if (person === undefined || state.disabled) return undefined;
     if (isVoid(issued, [person.validAfter, state.validAfter])) return undefined;
-    return { id, username: person.username, groups: person.groups, claims: person.claims };
+    return toAccount(person);
   }
 
   return {
@@ -111,7 +113,7 @@ export function createAccounts({ users, states, people, remembered, clock }: Acc
       if (user.disabled) return undefined;
       const { disabled, validAfter } = await remembered.states.get(id);
       if (disabled || isVoid(issued, [0, validAfter])) return undefined;
-      return { id, username: user.username, groups: user.groups, claims: user.claims };
+      return toAccount(user);
     },
     async findByUsername(typed) {
       const fromFile = byUsername.get(canonicalUsername(typed));
@@ -143,6 +145,10 @@ export function createAccounts({ users, states, people, remembered, clock }: Acc
       return source === 'file' || person?.passwordHash === user.passwordHash;
     },
   };
+}
+
+function toAccount({ id, username, passwordHash, groups, claims }: Person): Account {
+  return { id, username, hasPassword: passwordHash !== undefined, groups, claims };
 }
 
 /** One hash of the cost that most people of the file have, and one of the policy, as people of the store have it, where those differ. */

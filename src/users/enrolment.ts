@@ -33,7 +33,7 @@ export type EnrolmentFor = {
   /** As for the form. */
   readonly binding: string;
   readonly isFirst: boolean;
-  /** The passkey will be all that the person has. */
+  /** It will be all that the person has, who has no password: a passkey that verified its user. */
   readonly isOnlyFactor?: boolean | undefined;
 };
 
@@ -120,8 +120,10 @@ export function createEnrolment(parts: EnrolmentParts): Enrolment {
       };
     },
 
-    check: async (of, answer) =>
-      answer.response === '' && signIn.oneTimeCodes ? checkCode(of, answer) : checkPasskey(of, answer),
+    check: async (of, answer) => {
+      const isCode = answer.response === '' && signIn.oneTimeCodes && of.isOnlyFactor !== true;
+      return isCode ? checkCode(of, answer) : checkPasskey(of, answer);
+    },
 
     async makeRecoveryCodes(accountId) {
       const made = Array.from({ length: signIn.recoveryCodes }, () => newRecoveryCode(random));

@@ -1,0 +1,114 @@
+// People without a password, whose passkey is all that they have: what lets them in, and what must not shut them out.
+import { randomBytes } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { createAccountStates } from '../../src/users/account-state.ts';
+import { createOneTimeLinks, oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
+import type { Browser, Page } from '../world/browser.ts';
+import { useWorld } from '../world/each-store.ts';
+import { begin, newBrowser, titleOf } from '../world/person.ts';
+import {
+  factorsOf,
+  givePasskey,
+  newRecoveryCodes,
+  setFactors,
+  SoftwareKey,
+} from '../world/second-factors.ts';
+import { hashOf } from '../world/stored.ts';
+import { NEVER } from '../world/turns.ts';
+import { GENEROUS, type OpenWorld, PEOPLE } from '../world/world.ts';
+
+const place = useWorld({
+  issuer: 'https://id.example',
+  rotationTimer: NEVER,
+  people: { bob: { password_hash: undefined } },
+  config: {
+    ...GENEROUS,
+    sign_in: { passkeys: true, one_time_codes: true, recovery_codes: 10 },
+  },
+});
+
+const ownFactors = async (world: OpenWorld) => (await factorsOf(world)).get(PEOPLE.bob);
+const handleIn = ({ text }: Page) => /name="handle" value="([^"]*)"/.exec(text)?.[1] ?? '';
+
+/** As `postern user enrol bob` prints it. */
+async function enrolLink(world: OpenWorld): Promise<string> {
+  const { records, documents } = world.openedStore;
+  const [states, hash] = [createAccountStates(documents), await hashOf(world.openedStore)];
+  const { validAfter: stateSince } = await states.get(PEOPLE.bob);
+  const links = createOneTimeLinks({ records, states, hash, random: randomBytes, now: () => Date.now() });
+  const link = { purpose: 'factors', accountId: PEOPLE.bob, passwordSince: 0, stateSince } as const;
+  return oneTimeLinkUrl(world.issuer, await links.create(link, 600));
+}
+
+async function signInByPasskey(
+  world: OpenWorld,
+  browser: Browser,
+  url: string,
+  key: SoftwareKey,
+): Promise<Page> {
+  const page = await browser.open(url);
+  return browser.submit(page, '/passkey', { response: key.assert(world, page) });
+}
+
+it('a link adds a passkey that verified its user, and nothing that they could not sign in with', async () => {
+  const world = place();
+  await setFactors(world, 'bob');
+  const link = await enrolLink(world);
+  const browser = newBrowser(world);
+  const page = await browser.open(link);
+  expect([page.status, page.text.includes('class="secret"')]).toEqual([200, false]);
+  const token = link.slice(-43);
+  const key = new SoftwareKey();
+  for (const fields of [
+    { code: '123456', sealed: 'x' },
+    { response: new SoftwareKey({ verifiesUser: false }).create(world, page) },
+  ]) {
+    const refused = await browser.submit(page, token, fields);
+    expect([refused.status, (await ownFactors(world)).passkeys]).toEqual([422, []]);
+  }
+  const done = await browser.submit(page, token, {
+    response: key.create(world, page),
+    handle: handleIn(page),
+  });
+  expect([done.status, done.url.includes(token)]).toEqual([200, false]);
+  expect((await ownFactors(world)).passkeys).toHaveLength(1);
+  const { page: login } = await begin(world, {}, { browser });
+  const response = key.assert(world, login, { userHandle: handleIn(page) });
+  const told = await browser.submit(login, '/passkey', { response });
+  expect(told.text).toContain('A passkey was added');
+});
+
+it('the last one can not be removed, until there is another', async () => {
+  const world = place();
+  const key = await givePasskey(world, 'bob');
+  const browser = newBrowser(world);
+  const page = await signInByPasskey(world, browser, `${world.issuer}/factors`, key);
+  const refused = await browser.submit(page, '/remove', { id: key.id });
+  expect(refused.status).toBe(422);
+  expect((await ownFactors(world)).passkeys).toHaveLength(1);
+  const other = new SoftwareKey();
+  const added = await browser.submit(page, '/add', {
+    response: other.create(world, page),
+    handle: handleIn(page),
+  });
+  expect([added.status, (await ownFactors(world)).passkeys.length]).toEqual([200, 2]);
+  await browser.submit(added, '/remove', { id: key.id });
+  expect((await ownFactors(world)).passkeys.map(({ id }) => id)).toEqual([other.id]);
+});
+
+it('recovery codes go with the last factor, and a password that nobody has is never right', async () => {
+  const world = place();
+  const { recoveryCodes } = await newRecoveryCodes(world, 'alice');
+  const key = await givePasskey(world, 'alice', { recoveryCodes });
+  const browser = newBrowser(world);
+  const page = await signInByPasskey(world, browser, `${world.issuer}/factors`, key);
+  await browser.submit(page, '/remove', { id: key.id });
+  const left = await (await factorsOf(world)).get(PEOPLE.alice);
+  expect([left.passkeys, left.recoveryCodes]).toEqual([[], []]);
+
+  for (const password of ['', 'undefined', 'bob-password-22']) {
+    const { browser: stranger, page: login } = await begin(world);
+    const answer = await stranger.submit(login, '/login', { username: 'bob', password });
+    expect([answer.status, titleOf(answer)]).toEqual([401, 'Sign in']);
+  }
+});
