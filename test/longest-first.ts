@@ -28,6 +28,8 @@ const LONGEST = [
   'edge/limits',
   'attack/pkce-and-codes',
   'deploy/start',
+  'attack/second-factor',
+  'flow/step-up',
   'pages/one-time-links',
   'flow/tabs',
   'fault/package',
