@@ -1,0 +1,201 @@
+// The second factors of a person in a real store: nothing is lost between two who write, nobody takes what is somebody else's, and
+// a code that several use at once has one winner.
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { TOTP, Secret } from 'otpauth';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createVault } from '../../src/keys/vault.ts';
+import { createKeyedHash } from '../../src/store/keyed-hash.ts';
+import { openLmdb } from '../../src/store/lmdb/lmdb-store.ts';
+import { openRedis } from '../../src/store/redis/redis-store.ts';
+import { type Store, StoreUnavailable } from '../../src/store/store.ts';
+import { createFactorStore, type FactorStore, NO_FACTORS, type Passkey } from '../../src/users/factors.ts';
+import { createOneTimeCodes, sealedFor } from '../../src/users/one-time-codes.ts';
+import { newRecoveryCode, recoveryCodeHash } from '../../src/users/recovery-codes.ts';
+import { createProveCode, type TypedCode } from '../../src/users/second-factor.ts';
+import { startRedis } from '../world/servers.ts';
+
+const [ALICE, BOB] = ['usr_alice', 'usr_bob'];
+const NOW = 1_700_000_000_000;
+const STEP = Math.floor(NOW / 30_000);
+const hash = createKeyedHash(randomBytes(32));
+const vault = createVault([randomBytes(32)]);
+const codes = createOneTimeCodes({ vault, random: randomBytes, issuer: 'Example' });
+
+const passkey = (id: string): Passkey => ({
+  id,
+  publicKey: 'AA',
+  counter: 0,
+  transports: [],
+  synced: false,
+  verifiesUser: true,
+  aaguid: '',
+  name: id,
+  createdAt: 0,
+});
+
+describe.each(['lmdb', 'redis'])('the factors of people, on %s', (kind) => {
+  let store: Store;
+  let factors: FactorStore;
+  let stop: () => Promise<void>;
+
+  beforeAll(async () => {
+    if (kind === 'redis') {
+      const server = await startRedis();
+      store = await openRedis({ url: server.url, now: Date.now });
+      stop = () => server.stop();
+    } else {
+      const folder = await mkdtemp(path.join(tmpdir(), 'postern-factors-'));
+      store = await openLmdb({ folder, now: Date.now });
+      stop = () => rm(folder, { recursive: true, force: true });
+    }
+    factors = createFactorStore(store.documents, hash);
+  });
+  afterAll(async () => {
+    await store.close();
+    await stop();
+  });
+
+  const own = (id: string) => factors.get(id);
+
+  it('lose nothing of forty who write at once', async () => {
+    const names = Array.from({ length: 40 }, (_, index) => `key${index}`);
+    const add = async (name: string) =>
+      factors.change(ALICE, ({ passkeys, sessionsSince }) => ({
+        passkeys: [...passkeys, passkey(name)],
+        sessionsSince: sessionsSince + 1,
+      }));
+    await Promise.all(names.map(add));
+    const { passkeys, sessionsSince } = await own(ALICE);
+    expect(passkeys.map(({ id }) => id).toSorted()).toEqual(names.toSorted());
+    expect(sessionsSince).toBe(40);
+    expect(await own(BOB)).toEqual(NO_FACTORS);
+    expect(await factors.change(ALICE, () => undefined)).toBeUndefined();
+    await factors.remove(ALICE);
+  });
+
+  it('MF-14: leave a credential and a handle with the first who claims it', async () => {
+    for (const claim of ['claimCredential', 'claimHandle'] as const) {
+      const won = await Promise.all([ALICE, BOB].map(async (id) => factors[claim]('one', id)));
+      expect(won.filter(Boolean)).toHaveLength(1);
+      // Asked again, as after an answer that was lost.
+      expect(await Promise.all([ALICE, BOB].map(async (id) => factors[claim]('one', id)))).toEqual(won);
+    }
+    expect([ALICE, BOB]).toContain(await factors.ownerOfHandle('one'));
+    expect(await factors.ownerOfHandle('other')).toBeUndefined();
+    await factors.releaseCredential('one');
+    expect(await factors.claimCredential('one', 'usr_carol')).toBe(true);
+  });
+
+  it('are gone with all that led to them, and those of others are not', async () => {
+    const before = await store.documents.list('factor-owners');
+    for (const id of [ALICE, BOB]) {
+      await factors.claimHandle(`handle of ${id}`, id);
+      await factors.claimCredential(`key of ${id}`, id);
+      await factors.change(id, () => ({ handle: `handle of ${id}`, passkeys: [passkey(`key of ${id}`)] }));
+    }
+    expect([...(await factors.list()).keys()].toSorted()).toEqual([ALICE, BOB]);
+    await factors.remove(ALICE);
+    expect([...(await factors.list()).keys()]).toEqual([BOB]);
+    expect(await factors.ownerOfHandle(`handle of ${ALICE}`)).toBeUndefined();
+    expect(await factors.ownerOfHandle(`handle of ${BOB}`)).toBe(BOB);
+    await factors.remove(BOB);
+    expect(await store.documents.list('factor-owners')).toHaveLength(before.length);
+    expect(await store.documents.list('factors')).toEqual([]);
+  });
+
+  it('RD-33: keep what a newer version added, and are not read in a form that only it knows', async () => {
+    await store.documents.put('factors', ALICE, JSON.stringify({ v: 1, newer: ['member'] }), 0);
+    await factors.change(ALICE, () => ({ graceFrom: 7 }));
+    const kept = await store.documents.get('factors', ALICE);
+    expect(JSON.parse(kept?.value ?? '')).toMatchObject({ v: 1, newer: ['member'], graceFrom: 7 });
+    for (const value of ['{"v":2}', 'no JSON']) {
+      const version = (await store.documents.get('factors', ALICE))?.version ?? 0;
+      await store.documents.put('factors', ALICE, value, version);
+      await expect(own(ALICE)).rejects.toThrow(StoreUnavailable);
+      await expect(factors.change(ALICE, () => NO_FACTORS)).rejects.toThrow(StoreUnavailable);
+      expect((await store.documents.get('factors', ALICE))?.value).toBe(value);
+    }
+    const { version = 0 } = (await store.documents.get('factors', ALICE)) ?? {};
+    await store.documents.remove('factors', ALICE, version);
+  });
+
+  describe('a code', () => {
+    const isOn = { oneTimeCodes: true, recoveryCodes: true };
+    const prove = (code: TypedCode, takeBack = () => {}) =>
+      createProveCode({ factors, codes, hash, now: () => NOW, isOn })(code, takeBack);
+    const enrol = async (recovery: readonly string[] = []) => {
+      const secret = randomBytes(20);
+      const totp = new TOTP({ secret: new Secret({ buffer: new Uint8Array(secret).buffer }) });
+      await factors.remove(ALICE);
+      await factors.change(ALICE, () => ({
+        oneTimeCode: { sealed: vault.seal(secret, sealedFor(ALICE)), lastStep: 0, createdAt: 0 },
+        recoveryCodes: recovery.map((code) => recoveryCodeHash(hash, ALICE, code)),
+      }));
+      return (step: number) => totp.generate({ timestamp: (STEP + step) * 30_000 });
+    };
+    const oneTime = (typed: string) => ({ accountId: ALICE, method: 'one_time_code', typed }) as const;
+    const recovery = (typed: string) => ({ accountId: ALICE, method: 'recovery_code', typed }) as const;
+
+    it('MF-18: signs in once of twenty at once, takes its count back, and leaves no older one', async () => {
+      const codeAt = await enrol();
+      let takenBack = 0;
+      const attempt = () => prove(oneTime(codeAt(0)), () => (takenBack += 1));
+      const proved = (await Promise.all(Array.from({ length: 20 }, attempt))).filter(Boolean);
+      expect(proved).toMatchObject([{ proof: 'one_time_code' }]);
+      expect(takenBack).toBe(1);
+      expect((await own(ALICE)).oneTimeCode?.lastStep).toBe(STEP);
+      expect(await prove(oneTime(codeAt(-1)))).toBeUndefined();
+      expect(await prove(oneTime(codeAt(1)))).toBeDefined();
+      expect((await own(ALICE)).oneTimeCode?.lastStep).toBe(STEP + 1);
+    });
+
+    it('MF-24: for recovery works once of twenty at once, says how many are left, and is nobody else’s', async () => {
+      const [first, second] = [newRecoveryCode(randomBytes), newRecoveryCode(randomBytes)];
+      await enrol([first, second]);
+      const attempts = Array.from({ length: 20 }, () => prove(recovery(first.toLowerCase())));
+      const proved = (await Promise.all(attempts)).filter(Boolean);
+      expect(proved).toMatchObject([{ proof: 'recovery_code' }]);
+      const { recoveryCodes, notices } = await own(ALICE);
+      expect(recoveryCodes).toEqual([recoveryCodeHash(hash, ALICE, second)]);
+      expect(notices).toEqual([{ what: 'recovery_code_used', at: NOW / 1000, left: 1 }]);
+      expect(await prove({ ...recovery(second), accountId: BOB })).toBeUndefined();
+      expect(await prove(recovery(first))).toBeUndefined();
+    });
+
+    it('is wrong where its method is off or the person has none, and keeps its count', async () => {
+      const code = newRecoveryCode(randomBytes);
+      const codeAt = await enrol([code]);
+      let takenBack = 0;
+      const off = createProveCode({
+        factors,
+        codes,
+        hash,
+        now: () => NOW,
+        isOn: { oneTimeCodes: false, recoveryCodes: false },
+      });
+      for (const typed of [oneTime(codeAt(0)), recovery(code)])
+        expect(await off(typed, () => (takenBack += 1))).toBeUndefined();
+      expect(await prove({ ...oneTime(codeAt(0)), accountId: BOB })).toBeUndefined();
+      expect(takenBack).toBe(0);
+      expect(await prove(recovery(code))).toBeDefined();
+    });
+
+    it('is neither right nor wrong while nobody can read the secret, and is not counted', async () => {
+      const codeAt = await enrol();
+      await factors.change(ALICE, () => ({
+        oneTimeCode: {
+          sealed: createVault([randomBytes(32)]).seal(randomBytes(20), sealedFor(ALICE)),
+          lastStep: 0,
+          createdAt: 0,
+        },
+      }));
+      let takenBack = 0;
+      const attempt = prove(oneTime(codeAt(0)), () => (takenBack += 1));
+      await expect(attempt).rejects.toThrow('is not configured');
+      expect(takenBack).toBe(1);
+    });
+  });
+});
