@@ -1,0 +1,63 @@
+// docs/second-factors.md: its settings are a configuration, and its commands run as printed, in their order, beside a running service.
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { levelsOf } from '../../src/config/sign-in-levels.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { postern, useEnvironment } from '../world/terminal.ts';
+import { startWorld, type World, WORLD_ENV } from '../world/world.ts';
+
+const DOCUMENT = 'docs/second-factors.md';
+/** For `user add`, from a pipe. */
+const PASSWORD = 'seven wet umbrellas\n';
+
+useEnvironment(() => WORLD_ENV);
+
+function blocksOf(text: string, language: string): readonly string[] {
+  const blocks = [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)];
+  return blocks.filter(([, of]) => of === language).map(([, , block = '']) => block);
+}
+
+describe(DOCUMENT, () => {
+  let text: string;
+  let world: World;
+  beforeAll(async () => {
+    text = await readFile(DOCUMENT, 'utf8');
+    const [signIn = ''] = blocksOf(text, 'yaml');
+    world = await startWorld({ config: parse(signIn) as Record<string, unknown> });
+  });
+  afterAll(() => world.stop());
+
+  it('has settings that are a configuration', async () => {
+    const settings = blocksOf(text, 'yaml').map((block) => parse(block) as Record<string, unknown>);
+    const [signIn, { clients }, acr] = settings as [object, { clients: object[] }, object];
+    const redirect = () => ({ redirect_uris: ['https://app.example/cb'], scope: 'openid' });
+    const own = clients.map((client) => ({ ...client, ...redirect(), token_endpoint_auth_method: 'none' }));
+    const file = path.join(path.dirname(world.configFile), 'of-the-document.yaml');
+    const rest = { issuer: 'http://localhost:3000', clients: own, features: { claims_parameter: true } };
+    await writeFile(file, stringify({ ...rest, ...signIn, ...acr }));
+    const config = await loadConfig(file);
+    expect(config.clients.map((client) => client.signIn?.require)).toEqual(['second_factor', 'passkey']);
+    expect(levelsOf(config)?.offered.map((level) => levelsOf(config)?.nameOf(level))).toEqual([
+      'urn:example:pwd',
+      'urn:example:2f',
+      'urn:example:phr',
+    ]);
+    expect(Object.keys(signIn)).toEqual(['sign_in']);
+  });
+
+  it('has commands that run, and names the ones that there are', async () => {
+    const [printed = ''] = blocksOf(text, '');
+    const commands = printed.split('\n').filter((line) => line !== '');
+    expect(commands.length).toBeGreaterThan(3);
+    for (const command of commands) {
+      const args = command
+        .replace(/^postern /, '')
+        .replace(/\balice\b/, 'amelie')
+        .split(' ');
+      const { code, stderr } = await postern([...args, '--config', world.configFile], PASSWORD);
+      expect([command, code, stderr]).toEqual([command, 0, expect.any(String)]);
+    }
+  });
+});
