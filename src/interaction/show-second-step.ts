@@ -85,7 +85,10 @@ export function createShowSecondStep(parts: ShowSecondStepParts): ShowSecondStep
 
     pending(ctx, interaction, pending) {
       const needed = neededBy(pending, interaction) === 'passkey' ? 'passkey' : 'second_factor';
-      if (canReach(signIn, pending.factors, needed)) return showStep(ctx, interaction, pending);
+      // A recovery code stands in for a factor that is no use any more.
+      const { recoveryCode } = waysOf(signIn, pending.factors, needed);
+      if (recoveryCode || canReach(signIn, pending.factors, needed))
+        return showStep(ctx, interaction, pending);
       const { client, pageUrl } = interaction;
       const { username } = pending.account;
       const others = { ...cancelForm(csrf, interaction), otherAccountUrl: otherAccountUrl(interaction) };

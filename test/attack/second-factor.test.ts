@@ -718,6 +718,12 @@ eachStore(
         response: later,
       });
       expect(still.headers.get('location')).toBeNull();
+      // A recovery code stands in for it.
+      const { codes, recoveryCodes } = await newRecoveryCodes(world());
+      await (await factorsOf(world())).change(PEOPLE.alice, () => ({ recoveryCodes, notices: [] }));
+      const { browser, page } = await half(world());
+      const done = await browser.submit(page, '/code', { recovery_code: codes[0] ?? '' });
+      expect(done.text).toContain('/notice"');
     });
   },
   OPTIONS,
