@@ -74,11 +74,11 @@ export function addEnrolRoute(
     ctx: Context,
     interaction: OpenInteraction,
     { account: { id, username } }: Pending,
-    error?: EnrolmentModel['error'],
+    refused?: { readonly error: EnrolmentModel['error']; readonly sealed: string },
   ): Promise<void> {
     const { uid, client, pageUrl } = interaction;
     const needed = neededOf(interaction);
-    const begun = await enrolment.begin({ id, username }, bindingOf(interaction));
+    const begun = await enrolment.begin({ id, username }, bindingOf(interaction), refused?.sealed);
     const wanted = needed === 'passkey' ? { passkey: begun.passkey } : begun;
     const target = { action: `${pageUrl}/${STEP}`, csrf: csrf.token(uid, STEP) };
     const { cancelAction, csrf: cancelCsrf } = cancelForm(csrf, interaction);
@@ -88,7 +88,7 @@ export function addEnrolRoute(
       cancelCsrf,
       username,
       needed,
-      enrolment: toEnrolmentModel(wanted, target, error),
+      enrolment: toEnrolmentModel(wanted, target, refused?.error),
       otherAccountUrl: otherAccountUrl(interaction),
     } as const;
     html(ctx, interaction, ['enrol', model, pageUrl]);
@@ -106,7 +106,7 @@ export function addEnrolRoute(
     const enrolled = typeof checked === 'string' ? checked : await checked();
     if (typeof enrolled === 'string') {
       if (enrolled === 'not_first') return goOn(ctx, interaction, interaction.pageUrl);
-      await showForm(ctx, interaction, pending, enrolled);
+      await showForm(ctx, interaction, pending, { error: enrolled, sealed: form.field('sealed') });
       ctx.status = 422;
       return undefined;
     }

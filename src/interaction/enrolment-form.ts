@@ -23,5 +23,6 @@ export function enrolmentAnswerOf(form: Form): EnrolmentAnswer {
     code: form.field('code'),
     response: form.field('response'),
     handle: form.field('handle'),
+    name: form.field('name'),
   };
 }

@@ -109,7 +109,7 @@ function createChanges(
       const enrolled = typeof checked === 'string' ? checked : await checked();
       if (typeof enrolled === 'string') {
         const error = enrolled === 'not_first' ? 'expired' : enrolled;
-        return page.list(ctx, person, { enrolment: error });
+        return page.list(ctx, person, { enrolment: error, sealed: form.field('sealed') });
       }
       record(ctx, person, 'added', enrolled.method);
       // It was proved just now: the session is raised, or the next page would ask for it.
@@ -207,12 +207,18 @@ function createFactorsPage({ config, signIn, enrolment, csrf, pages }: FactorsRo
     async list(
       ctx: Context,
       { session, account, own }: Person,
-      error: { readonly list?: ListError; readonly enrolment?: EnrolmentError } = {},
+      error: {
+        readonly list?: ListError;
+        readonly enrolment?: EnrolmentError;
+        readonly sealed?: string;
+      } = {},
     ): Promise<void> {
       const { locale } = ctx.state['page'] as RenderContext;
       const token = csrf.token(session.uid, STEP);
       const target = { action: `${url}/add`, csrf: token };
-      const begun = mayAdd(signIn, own) ? await enrolment.begin(account, bindingOf(session)) : undefined;
+      const begun = mayAdd(signIn, own)
+        ? await enrolment.begin(account, bindingOf(session), error.sealed)
+        : undefined;
       const { oneTimeCode } = own;
       const codes = oneTimeCode && { id: ONE_TIME_CODES, name: '', createdAt: oneTimeCode.createdAt };
       const toFactor = toModel(locale);

@@ -2,6 +2,7 @@
 // chat opens first still works. No link signs anybody in.
 import type { Context } from 'koa';
 import type Router from 'koa-router';
+import { FACTORS_PATH } from '../config/endpoints.ts';
 import { originOf } from '../observability/audit.ts';
 import { type Accounts, toGeneration } from '../users/accounts.ts';
 import { hasSecondFactor, NO_FACTORS } from '../users/factors.ts';
@@ -38,7 +39,7 @@ type Dead = { readonly reason: 'unknown' | 'used' | 'ended'; readonly link?: One
 
 /** Adds the routes below the prefix of `router`. */
 export function addLinkRoutes(router: Router, parts: LinkParts): void {
-  const { config, trustedBrowsers, cookie, csrf, audit } = parts;
+  const { config, trustedBrowsers, cookie, csrf, audit, secondFactors } = parts;
   const page = createLinkPages(parts);
   const followLink = createFollowLink(parts);
 
@@ -56,7 +57,9 @@ export function addLinkRoutes(router: Router, parts: LinkParts): void {
     const opened = await open(parts, token);
     if ('reason' in opened) return page.refuse(ctx, opened);
     const followed = await followLink(ctx, opened, form);
-    if ('fault' in followed) return page.ask(ctx, opened, followed.fault);
+    if ('fault' in followed) {
+      return page.ask(ctx, opened, { fault: followed.fault, sealed: form.field('sealed') });
+    }
     if ('dead' in followed) return page.refuse(ctx, { reason: followed.dead, link: opened.link });
     const { purpose, accountId } = opened.link;
     cookie.write(ctx, trustedBrowsers.renew(cookie.read(ctx), accountId));
@@ -71,7 +74,13 @@ export function addLinkRoutes(router: Router, parts: LinkParts): void {
 
   router.get('/done/:purpose', (ctx) => {
     const purpose = LINK_PURPOSES.find((one) => one === ctx['params']['purpose']);
-    if (purpose !== undefined) page.show(ctx, { outcome: 'done', purpose });
+    if (purpose === undefined) return;
+    const hasCodes = purpose === 'factors' && (secondFactors?.signIn.recoveryCodes ?? 0) > 0;
+    page.show(ctx, {
+      outcome: 'done',
+      purpose,
+      factorsUrl: hasCodes ? `${config.issuer}${FACTORS_PATH}` : undefined,
+    });
   });
 }
 
@@ -94,13 +103,13 @@ function createLinkPages({ config, csrf, pages, audit, secondFactors }: LinkPart
     async ask(
       ctx: Context,
       { token, link: { purpose }, account }: OpenLink,
-      fault?: LinkFault,
+      { fault, sealed }: { readonly fault?: LinkFault; readonly sealed?: string } = {},
     ): Promise<void> {
       const target = { action: oneTimeLinkUrl(config.issuer, token), csrf: csrf.token(token, STEP) };
       const status = fault === undefined ? 200 : 422;
       if (purpose === 'trust') return show(ctx, { outcome: 'ask', ...target });
       const { username, hasPassword } = account;
-      const begun = await secondFactors?.enrolment.begin(account, linkBinding(token));
+      const begun = await secondFactors?.enrolment.begin(account, linkBinding(token), sealed);
       if (purpose === 'factors') {
         // A code comes after a password.
         const offered = hasPassword ? begun : { passkey: begun?.passkey };

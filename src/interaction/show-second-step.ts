@@ -1,6 +1,7 @@
 // Shows the second step of a sign-in, what to do without one, and what a person is told before they go on.
 import type { Context } from 'koa';
 import type { Config } from '../config/config.ts';
+import { FACTORS_PATH } from '../config/endpoints.ts';
 import type { Level } from '../config/sign-in-levels.ts';
 import type { OpenInteraction } from '../oidc/interactions.ts';
 import { canReach, type Factors, type Notice, type Passkey } from '../users/factors.ts';
@@ -12,6 +13,7 @@ import { type Pending, secondStepBinding, type SecondStepError } from './second-
 import { cancelForm, createRender, otherAccountUrl } from './show.ts';
 
 export type ShowSecondStepParts = {
+  readonly issuer: string;
   readonly signIn: NonNullable<Config['signIn']>;
   readonly passkeys: PasskeyAuthentication | undefined;
   readonly pages: Pages;
@@ -46,7 +48,7 @@ function waysOf(signIn: ShowSecondStepParts['signIn'], own: Factors, needed: Lev
 }
 
 export function createShowSecondStep(parts: ShowSecondStepParts): ShowSecondStep {
-  const { signIn, passkeys, pages, csrf } = parts;
+  const { issuer, signIn, passkeys, pages, csrf } = parts;
   const { html, localeOf } = createRender(pages);
 
   function passkeyForm({ uid, pageUrl }: OpenInteraction, { factors }: Pending, needed: Level) {
@@ -101,7 +103,8 @@ export function createShowSecondStep(parts: ShowSecondStepParts): ShowSecondStep
       const locale = localeOf(ctx, interaction);
       const target = { action: `${pageUrl}/notice`, csrf: csrf.token(uid, prompt) };
       const told = notices.map((one) => toNoticeModel(one, locale));
-      html(ctx, interaction, ['notice', { client, ...target, username, notices: told }, pageUrl]);
+      const factorsUrl = `${issuer}${FACTORS_PATH}`;
+      html(ctx, interaction, ['notice', { client, ...target, username, notices: told, factorsUrl }, pageUrl]);
     },
   };
 }

@@ -26,7 +26,22 @@ export type EnrolmentAnswer = {
   readonly code: string;
   readonly response: string;
   readonly handle: string;
+  /** What the person calls the passkey; may be empty. */
+  readonly name: string;
 };
+
+const MAX_NAME = 64;
+
+/** One line, as the page shows it. */
+const nameOf = (typed: string) =>
+  Array.from(
+    typed
+      .normalize('NFC')
+      .replaceAll(/[\p{C}\p{Z}]+/gu, ' ')
+      .trim(),
+  )
+    .slice(0, MAX_NAME)
+    .join('');
 
 export type EnrolmentFor = {
   readonly id: string;
@@ -39,7 +54,12 @@ export type EnrolmentFor = {
 
 /** Each throws StoreUnavailable. */
 export interface Enrolment {
-  begin(person: { readonly id: string; readonly username: string }, binding: string): Promise<NewFactor>;
+  /** `pending`: what was sealed in the form whose code was wrong. */
+  begin(
+    person: { readonly id: string; readonly username: string },
+    binding: string,
+    pending?: string,
+  ): Promise<NewFactor>;
   /** Looks at the answer; what it resolves writes it, once whoever let it happen is used up. */
   check(
     of: EnrolmentFor,
@@ -94,11 +114,11 @@ export function createEnrolment(parts: EnrolmentParts): Enrolment {
     };
   }
 
-  async function checkPasskey(of: EnrolmentFor, { response, handle }: EnrolmentAnswer) {
+  async function checkPasskey(of: EnrolmentFor, { response, handle, name }: EnrolmentAnswer) {
     const { id: accountId, binding, isOnlyFactor: mustVerifyUser = false } = of;
     const made = await passkeys?.register({ accountId, binding, response, handle, mustVerifyUser });
     if (made === undefined || 'refused' in made) return 'passkey_refused';
-    const { passkey } = made;
+    const passkey = { ...made.passkey, name: nameOf(name) };
     return async () => {
       const added = await add(of, 'passkey', (before) => ({
         handle: before.handle ?? handle,
@@ -111,8 +131,8 @@ export function createEnrolment(parts: EnrolmentParts): Enrolment {
   }
 
   return {
-    async begin({ id, username }, binding) {
-      const made = signIn.oneTimeCodes ? await codes.make(id, username) : undefined;
+    async begin({ id, username }, binding, pending) {
+      const made = signIn.oneTimeCodes ? await codes.make(id, username, pending) : undefined;
       const asked = passkeys?.creationOptions(binding, { id, username }, await factors.get(id));
       return {
         oneTimeCode: made && { secret: made.secret, qr: made.qr, sealed: made.sealed },

@@ -80,9 +80,10 @@ function openPending(vault: Pick<Vault, 'open'>, sealed: string, aad: string): B
 
 export function createOneTimeCodes({ vault, random, issuer }: OneTimeCodesParts) {
   return {
-    async make(accountId: string, username: string): Promise<NewOneTimeCodes> {
+    /** `pending`: of a form whose code was wrong, so that the app that took the secret from it stays right. */
+    async make(accountId: string, username: string, pending = ''): Promise<NewOneTimeCodes> {
       const [{ Secret, TOTP }, { renderSVG }] = await Promise.all([import('otpauth'), import('uqr')]);
-      const bytes = random(SECRET_BYTES);
+      const bytes = openPending(vault, pending, pendingFor(accountId)) ?? random(SECRET_BYTES);
       const secret = new Secret({ buffer: new Uint8Array(bytes).buffer });
       const uri = new TOTP({ issuer, label: username, secret, period: PERIOD_SECONDS }).toString();
       return {

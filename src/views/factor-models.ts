@@ -61,6 +61,8 @@ export const notice = z.object({
   /** The person who is signed in. */
   username: text,
   notices: z.array(NoticeModel).readonly(),
+  /** Their page for factors. */
+  factorsUrl: url,
 });
 
 /** The ways to add a factor that are on. */

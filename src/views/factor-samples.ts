@@ -125,7 +125,14 @@ export const FACTOR_STATES: readonly FactorState[] = [
   {
     title: 'notice',
     name: 'notice',
-    model: { client, action: `${INTERACTION}/notice`, csrf, username: 'alice', notices: NOTICES },
+    model: {
+      client,
+      action: `${INTERACTION}/notice`,
+      csrf,
+      username: 'alice',
+      notices: NOTICES,
+      factorsUrl: 'https://id.example/factors',
+    },
   },
   { title: 'factors', name: 'factors', model: LIST },
   {
