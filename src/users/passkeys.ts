@@ -1,7 +1,6 @@
 // What signing in with a passkey and adding one have in common (WebAuthn Level 3). Nothing is stored in between: a challenge is a keyed hash of
 // what it was made for, and the time.
 import { timingSafeEqual } from 'node:crypto';
-import { isIP } from 'node:net';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock } from '../store/store.ts';
 import type { FactorStore, Passkey } from './factors.ts';
@@ -21,11 +20,6 @@ export type PasskeysParts = {
 
 /** At the first passkey, not at the start: it takes 25 MB of memory, and adds to the global Reflect. */
 export const loadWebAuthn = async () => import('@simplewebauthn/server');
-
-/** Whether passkeys can belong to this issuer: an IP address is no relying party (WebAuthn L3 §5.1.2). */
-export function canHavePasskeys(issuer: string): boolean {
-  return isIP(new URL(issuer).hostname.replaceAll(/[[\]]/g, '')) === 0;
-}
 
 export const toDescriptor = ({ id }: Passkey) => ({ id, type: 'public-key' as const });
 
