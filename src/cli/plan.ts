@@ -4,8 +4,10 @@ import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { StoreConfig } from '../config/config.ts';
 import { rulesDiffer } from '../config/plan-people.ts';
+import { signInsDiffer } from '../config/plan-sign-ins.ts';
 import { needsRestart } from '../config/restart.ts';
 import { toPlan, type Plan, type PlanSide } from '../config/plan.ts';
+import { canReach, hasSecondFactor, listStoredFactors, NO_FACTORS } from '../users/factors.ts';
 import { listStoredPeople } from '../users/people.ts';
 import { configOption, jsonOption, noSecretsOption, readLoaded, type VerbOptions } from './configuration.ts';
 import { Ended, print, type CliIo } from './io.ts';
@@ -31,7 +33,10 @@ export function registerPlan(program: Command, io: CliIo): void {
       const storePeople = rulesDiffer(current.config, next.config)
         ? await readPeople(current.config.store, secrets)
         : undefined;
-      const plan = toPlan({ ...current, storePeople }, next, Math.floor(Date.now() / 1000));
+      const reachedBy = signInsDiffer(current.config, next.config)
+        ? await readFactors(current.config.store, secrets)
+        : undefined;
+      const plan = toPlan({ ...current, storePeople, reachedBy }, next, Math.floor(Date.now() / 1000));
       const restart = [...new Set(plan.items.map(({ path }) => path).filter(needsRestart))];
       print(io, { json }, { value: { ok: true, ...plan, restart }, text: toText(plan) });
       if (plan.result !== 'nothing') throw new Ended(EXIT_CODES[plan.result]);
@@ -44,10 +49,26 @@ async function readSide(file: string, readSecrets: boolean): Promise<PlanSide> {
 }
 
 /** Those of the store, or why they couldn't be read. */
-async function readPeople(store: StoreConfig, hasSecrets: boolean): Promise<PlanSide['storePeople']> {
+const readPeople = (store: StoreConfig, hasSecrets: boolean): Promise<PlanSide['storePeople']> =>
+  reading(hasSecrets, () => listStoredPeople(store));
+
+const readFactors = (store: StoreConfig, hasSecrets: boolean): Promise<PlanSide['reachedBy']> =>
+  reading(hasSecrets, async () => {
+    const everybody = await listStoredFactors(store);
+    return (signIn, accountId) => {
+      const own = everybody.get(accountId) ?? NO_FACTORS;
+      if (signIn === undefined || !hasSecondFactor(own)) return 'password';
+      return (['passkey', 'second_factor'] as const).find((level) => canReach(signIn, own, level)) ?? 'none';
+    };
+  });
+
+async function reading<T>(
+  hasSecrets: boolean,
+  read: () => Promise<T>,
+): Promise<T | { readonly unknown: string }> {
   if (!hasSecrets) return { unknown: 'it is not opened with --no-secrets' };
   try {
-    return await listStoredPeople(store);
+    return await read();
   } catch (error) {
     return { unknown: error instanceof Error ? error.message : String(error) };
   }

@@ -48,7 +48,7 @@ async function findOwner(context: UserContext, factors: FactorStore, typed: stri
   try {
     return await findPerson(context, typed);
   } catch (error) {
-    if (!(error instanceof CommandError) || !hasAny(await factors.get(typed))) throw error;
+    if (!(error instanceof CommandError) || !hasSecondFactor(await factors.get(typed))) throw error;
     return { id: typed, username: undefined };
   }
 }
@@ -60,24 +60,20 @@ async function remove(
 ): Promise<void> {
   const own = await factors.get(id);
   const ids = [...own.passkeys.map((one) => one.id), ...(own.oneTimeCode ? [ONE_TIME_CODES] : [])];
-  const chosen = ids.filter(
-    (one) => what === ALL || one === what || (one !== ONE_TIME_CODES && one.startsWith(what)),
-  );
+  const isPart = (one: string) => what !== '' && one !== ONE_TIME_CODES && one.startsWith(what);
+  const chosen = ids.filter((one) => what === ALL || one === what || isPart(one));
   const [only, another] = chosen;
   if (what !== ALL && another !== undefined)
     throw new CommandError(`more than one passkey begins with ${what}`);
-  const endsCodes = what === RECOVERY_CODES || ids.length === chosen.length;
-  if (only === undefined && (!endsCodes || own.recoveryCodes.length === 0)) {
+  const endsCodes = what === RECOVERY_CODES && own.recoveryCodes.length > 0;
+  if (only === undefined && !endsCodes) {
     throw new CommandError(`there is nothing to remove: ${what}`);
   }
   const at = Math.floor(now() / 1000);
   for (const factorId of chosen) await removeFactor(factors, undefined, { accountId: id, factorId, at });
-  // They stand in for a factor, and there is none any more.
   if (endsCodes) await factors.change(id, () => ({ recoveryCodes: [] }));
   await changed('factors', id);
 }
-
-const hasAny = (own: Factors) => hasSecondFactor(own) || own.recoveryCodes.length > 0;
 
 /** Those of the file whose entry is gone stay, and hold again when it comes back. */
 const leftovers: PersonVerb<FactorsOptions> = async (context, _, { options, io }) => {
@@ -86,7 +82,9 @@ const leftovers: PersonVerb<FactorsOptions> = async (context, _, { options, io }
   const everybody = await (await context.factors()).list();
   const stored = new Set((await context.people.list()).map(({ id }) => id));
   const rows = [...everybody]
-    .filter(([id, own]) => hasAny(own) && !stored.has(id) && findInFile(context.config, id) === undefined)
+    .filter(
+      ([id, own]) => hasSecondFactor(own) && !stored.has(id) && findInFile(context.config, id) === undefined,
+    )
     .map(([id, own]) => toRow({ id, username: undefined }, own));
   print(io, options, { value: rows, text: rows.map(toText).join('') });
 };

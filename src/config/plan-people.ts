@@ -2,7 +2,7 @@
 import { createAccessRules, type Grouped } from './access-rules.ts';
 import type { Config, User } from './config.ts';
 import { listedNames } from './listed-names.ts';
-import type { PlanItem } from './plan-rules.ts';
+import type { PlanItem } from './plan-rule.ts';
 
 type Ruled = Pick<Config, 'groups' | 'clients' | 'resources'>;
 type Named = Grouped & Pick<User, 'id' | 'username'>;

@@ -1,24 +1,21 @@
 // What a change of each key of the file means: one table from the key to a severity and a sentence.
 import { isListedDocument } from './client-id-url.ts';
-import type { Client, Config, Lifetimes, Resource } from './config.ts';
-import type { Difference } from './diff.ts';
+import type { Client, Lifetimes, Resource } from './config.ts';
 import { formatDuration } from './duration.ts';
+import {
+  AT_START,
+  becomes,
+  change,
+  dropped,
+  shorterOrLonger,
+  entry,
+  type Rule,
+  says,
+  show,
+  toggle,
+} from './plan-rule.ts';
+import { SIGN_IN_RULES } from './plan-sign-in-rules.ts';
 import { formatInstant } from './secret-expiry.ts';
-
-/** info: worth knowing, nothing changes. change: something changes. breaking: something that works now stops working. */
-export type Severity = 'info' | 'change' | 'breaking';
-
-export type PlanItem = {
-  readonly severity: Severity;
-  /** Where, as `clients[web].redirect_uris`. */
-  readonly path: string;
-  /** What changes, and its consequence. Never a secret. */
-  readonly message: string;
-};
-
-type Meaning = readonly [severity: Severity, message: string];
-export type PlanContext = { readonly current: Config; readonly next: Config; readonly now: number };
-type Rule = (difference: Difference, context: PlanContext) => Meaning;
 
 /** The rule of the key itself, or of the nearest one above it. */
 export function planRuleFor(key: string): Rule {
@@ -28,55 +25,11 @@ export function planRuleFor(key: string): Rule {
   return above === '' || above.endsWith('[]') ? becomes() : planRuleFor(above);
 }
 
-function change({ kind, rule, from, to }: Difference): string {
-  if (kind === 'added') return `${show(to, rule)} is new`;
-  if (kind === 'removed') return `${show(from, rule)} is dropped`;
-  return `${show(from, rule)} becomes ${show(to, rule)}`;
-}
-
-function becomes(meaning?: string, severity: Severity = 'change'): Rule {
-  return (difference) => [
-    severity,
-    meaning === undefined ? change(difference) : `${change(difference)}: ${meaning}`,
-  ];
-}
-
-/** A list whose elements work only as long as they are in it. */
-function dropped(consequence: string): Rule {
-  return (difference) =>
-    difference.kind === 'removed'
-      ? ['breaking', `${change(difference)}: ${consequence}`]
-      : ['change', change(difference)];
-}
-
-function duration(shorter: string, longer: string): Rule {
-  return (difference) => [
-    'change',
-    `${change(difference)}: ${Number(difference.to) < Number(difference.from) ? shorter : longer}`,
-  ];
-}
-
-/** The consequence alone, for values that are secret or private. */
-function says(severity: Severity, message: string): Rule {
-  return () => [severity, message];
-}
-
-/** An entry that comes or goes as a whole. */
-function entry(consequence: string): Rule {
-  return ({ kind }) =>
-    kind === 'removed' ? ['breaking', `is removed: ${consequence}`] : ['change', 'is new'];
-}
-
-/** A setting that is on or off. */
-function toggle(on: Meaning, off: Meaning): Rule {
-  return ({ to }) => (to === true ? on : off);
-}
-
 /** A key must verify for as long as the longest token lives. */
 function tokenLifetime(other: keyof Lifetimes): Rule {
   return (difference, context) => {
     const longest = Math.max(context.next.lifetimes[other], Number(difference.to));
-    return duration(
+    return shorterOrLonger(
       'tokens that were issued before keep their longer life',
       `tokens live longer than those that were issued before, and a key that stops signing is kept for ${formatDuration(longest)} and more`,
     )(difference, context);
@@ -165,10 +118,8 @@ const forGroups: Rule = (difference) => {
 const DOCUMENTS_END =
   'tokens, codes and open sign-ins of its apps end at once, but for those in clients ("postern client pin" makes one of an app)';
 
-const AT_START = 'takes effect at the next start';
-
 const RULES: Readonly<Record<string, Rule>> = {
-  issuer: becomes(`every token, session and client that knows the old one ends; ${AT_START}`, 'breaking'),
+  ...SIGN_IN_RULES,
   store: says(
     'breaking',
     `is another one: sessions, grants, refresh tokens and signing keys of the old one are not in the new one; ${AT_START}`,
@@ -184,17 +135,17 @@ const RULES: Readonly<Record<string, Rule>> = {
     ['change', 'is on now'],
     ['breaking', 'is off now: no service gets a token'],
   ),
-  lifetimes: duration(
+  lifetimes: shorterOrLonger(
     'what was issued before keeps its longer life',
     'what was issued before keeps its shorter life',
   ),
   'lifetimes.access_token': tokenLifetime('idToken'),
   'lifetimes.id_token': tokenLifetime('accessToken'),
-  'lifetimes.refresh_token': duration(
+  'lifetimes.refresh_token': shorterOrLonger(
     'refresh tokens that were issued before keep their later end until they are used',
     'refresh tokens that were issued before keep their earlier end until they are used',
   ),
-  'lifetimes.refresh_token_absolute': duration(
+  'lifetimes.refresh_token_absolute': shorterOrLonger(
     'chains of refresh tokens that are older than this end at their next use',
     'chains of refresh tokens may go on for longer',
   ),
@@ -256,14 +207,5 @@ const RULES: Readonly<Record<string, Rule>> = {
     ['breaking', 'is disabled: every session and token of this person ends'],
     ['change', 'may sign in again'],
   ),
-  'users[].password_hash': says('change', 'is another password'),
   'users[].claims': says('change', 'has another value'),
 };
-
-const DURATIONS = /^lifetimes\.|\.access_token$|^signing_keys\.(?!modulus)/;
-
-function show(value: unknown, rule: string): string {
-  if (value === undefined) return 'nothing';
-  if (typeof value === 'number' && DURATIONS.test(rule)) return formatDuration(value);
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}

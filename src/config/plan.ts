@@ -5,7 +5,9 @@ import type { ClientSecret, Rate, StoreConfig, User } from './config.ts';
 import { type Difference, differences } from './diff.ts';
 import type { LoadedConfig } from './load.ts';
 import { planFilePeople, planStorePeople } from './plan-people.ts';
-import { type PlanContext, type PlanItem, planRuleFor, type Severity } from './plan-rules.ts';
+import { planSignIns, type ReachedBy } from './plan-sign-ins.ts';
+import type { PlanContext, PlanItem, Severity } from './plan-rule.ts';
+import { planRuleFor } from './plan-rules.ts';
 import { formatRate } from './rate.ts';
 import { secretWarnings } from './secret-expiry.ts';
 import { secretId } from './secret-id.ts';
@@ -23,6 +25,8 @@ export type PlanSide = Pick<LoadedConfig, 'config' | 'generatedKeys'> & {
   readonly folder: string;
   /** Of the current side. Undefined where no rule changes; a reason where they couldn't be asked. */
   readonly storePeople?: readonly Omit<User, 'passwordHash'>[] | { readonly unknown: string } | undefined;
+  /** The same: what the people of the file can do, undefined where sign-ins stay as they are. */
+  readonly reachedBy?: ReachedBy | { readonly unknown: string } | undefined;
 };
 
 /** What would happen if `next` took the place of `current` at `now`, in epoch seconds. */
@@ -32,6 +36,7 @@ export function toPlan(current: PlanSide, next: PlanSide, now: number): Plan {
     ...differences(comparable(current), comparable(next)).map((difference) => explain(difference, context)),
     ...planFilePeople(current.config, next.config),
     ...planStored(current, next),
+    ...planLockedOut(current, next),
     ...planServiceKeys(current, next),
     ...secretWarnings(next.config.clients, now).map(({ clientId, message }) => ({
       severity: 'info' as const,
@@ -52,6 +57,13 @@ function planStored({ config, storePeople = [] }: PlanSide, next: PlanSide): Pla
         ),
       ]
     : planStorePeople(config, next.config, storePeople);
+}
+
+function planLockedOut({ config, reachedBy }: PlanSide, next: PlanSide): PlanItem[] {
+  if (reachedBy === undefined) return [];
+  return 'unknown' in reachedBy
+    ? [item('info', 'store', `whom a change of sign-ins locks out is not known: ${reachedBy.unknown}`)]
+    : planSignIns(config, next.config, reachedBy);
 }
 
 function resultOf(items: readonly PlanItem[]): Plan['result'] {

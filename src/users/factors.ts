@@ -1,8 +1,9 @@
 // What people have besides a password, of the file and of the store alike: one document a person, under their id.
-import type { Config } from '../config/config.ts';
+import type { Config, StoreConfig } from '../config/config.ts';
 import type { Level } from '../config/sign-in-levels.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import { FORM_VERSION, parseForm } from '../store/form.ts';
+import { isStoreMade, withStore } from '../store/open.ts';
 import type { DocumentStore } from '../store/store.ts';
 
 const COLLECTION = 'factors';
@@ -166,6 +167,13 @@ export function createFactorStore(
       return new Map(stored.map(({ id, value }) => [id, toFactors(value)]));
     },
   };
+}
+
+/** For the command line. Rejects when the store can't be opened. */
+export async function listStoredFactors(store: StoreConfig): Promise<ReadonlyMap<string, Factors>> {
+  // Looking makes no store.
+  if (!(await isStoreMade(store))) return new Map();
+  return withStore(store, ({ documents }) => createFactorStore(documents, () => '').list());
 }
 
 function toFactors(text: string): Factors {

@@ -1,5 +1,8 @@
 // `postern user factors` and `user enrol`, and what the other commands say and do of second factors, on a running service.
+import { readFile, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
 import { type Browser, formOf, type Page } from '../world/browser.ts';
 import { eachStore } from '../world/each-store.ts';
 import { begin, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
@@ -22,6 +25,8 @@ const OPTIONS = {
   config: { ...GENEROUS, sign_in: { passkeys: true, one_time_codes: true, recovery_codes: 3 } },
   people: { bob: { password_hash: undefined } },
 };
+const HASH =
+  '$argon2id$v=19$m=19456,t=2,p=1$ps9143tS47zlDbRF2wbzKQ$qEUQEy7qYWUXUeNFjn7fIzTZjvYjeDcc1C1wUTUvnZc';
 const NOBODY = 'usr_gone000000000000003';
 
 async function user(world: OpenWorld, args: readonly string[], input = '') {
@@ -90,6 +95,7 @@ eachStore(
         code: 1,
         stderr: 'there is nothing to remove: nothing\n',
       });
+      expect((await user(world(), ['factors', 'alice', '--remove', ''])).code).toBe(1);
       expect(await silently(world(), browser, { scope: 'openid' })).toBe('signed in');
       expect(await told(world(), ['factors', 'alice', '--remove', key.id.slice(0, 12)])).toMatchObject({
         passkeys: [],
@@ -112,6 +118,15 @@ eachStore(
       const left = await passwordOf(world(), 'alice');
       expect([isSecondStep(left.page), left.page.status]).toEqual([false, 200]);
       expect((await user(world(), ['factors', 'alice', '--remove', 'all'])).code).toBe(1);
+    });
+
+    it('lose their recovery codes alone, and nobody is signed out by that', async () => {
+      const { recoveryCodes } = await newRecoveryCodes(world());
+      await giveOneTimeCodes(world(), 'alice', { recoveryCodes });
+      const remove = ['factors', 'alice', '--remove', 'recovery-codes'];
+      expect(await told(world(), remove)).toMatchObject({ one_time_codes: {}, recovery_codes: 0 });
+      expect((await (await factorsOf(world())).get(PEOPLE.alice)).sessionsSince).toBe(0);
+      expect((await user(world(), remove)).code).toBe(1);
     });
 
     it('are all gone at once, where somebody lost everything', async () => {
@@ -155,6 +170,18 @@ eachStore(
       expect(wrong.status).toBe(401);
       const response = key.assert(world(), wrong);
       expect(isConsent(await browser.submit(wrong, '/passkey', { response }))).toBe(true);
+    });
+
+    it('are what a plan looks at before a method goes', async () => {
+      await givePasskey(world(), 'alice');
+      const form = parse(await readFile(world().configFile, 'utf8')) as object;
+      const next = `${world().configFile}.next.yaml`;
+      const people = path.join(path.dirname(next), 'all-have-passwords.yaml');
+      await writeFile(people, stringify([{ id: PEOPLE.alice, username: 'alice', password_hash: HASH }]));
+      await writeFile(next, stringify({ ...form, users_from: people, sign_in: { one_time_codes: true } }));
+      const plan = await runCli(['plan', next, '--config', world().configFile]);
+      expect(plan.stderr).toBe('');
+      expect(plan.stdout).toContain("sign_in: alice can't sign in any more");
     });
 
     it('outlive an entry of the file, and are in the list of leftovers until they are removed', async () => {

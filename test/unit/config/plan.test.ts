@@ -415,3 +415,111 @@ ${client({ client_id: 'wiki', ...(access !== '' && { access }) })}`;
     ]);
   });
 });
+
+describe('a plan of sign-ins', () => {
+  const HASH =
+    '$argon2id$v=19$m=19456,t=2,p=1$ps9143tS47zlDbRF2wbzKQ$qEUQEy7qYWUXUeNFjn7fIzTZjvYjeDcc1C1wUTUvnZc';
+  const idOf = (name: string) => `usr_${name.padEnd(16, 'x')}`;
+  const person = (name: string, more = '') =>
+    `- { id: ${idOf(name)}, username: ${name}, password_hash: "${HASH}"${more} }\n`;
+  const PEOPLE = `${person('alice')}${person('bob')}${person('carol')}${person('dan', ', disabled: true')}`;
+  const file = (signIn: string, ofClient = '', more = '') =>
+    `${PUBLIC}${more}${signIn === '' ? '' : `sign_in: { ${signIn} }\n`}clients:\n${client(ofClient === '' ? {} : { sign_in: `{ ${ofClient} }` })}`;
+  const [CODES, BOTH] = ['one_time_codes: true', 'passkeys: true, one_time_codes: true'];
+
+  /** Alice has an authenticator app, Bob a passkey, and Carol nothing. */
+  const reachedBy: PlanSide['reachedBy'] = (signIn, id) => {
+    if (signIn === undefined || id === idOf('carol') || id === idOf('dan')) return 'password';
+    if (id === idOf('alice')) return signIn.oneTimeCodes ? 'second_factor' : 'none';
+    return signIn.passkeys ? 'passkey' : 'none';
+  };
+  const linesOf = async (before: string, after: string, users = PEOPLE) =>
+    lines(toPlan({ ...(await side(before, users)), reachedBy }, await side(after, users), NOW));
+
+  it('says what methods that come and go do, and names who can sign in no more', async () => {
+    expect(await linesOf(file(''), file(BOTH))).toEqual([
+      'change sign_in: is new: people can have more than a password',
+    ]);
+    expect(await linesOf(file(BOTH), file(CODES))).toEqual([
+      expect.stringMatching(/^breaking sign_in\.passkeys: is off now: /),
+      "breaking sign_in: bob can't sign in any more: the factors that they have are switched off",
+    ]);
+    expect(await linesOf(file(BOTH), file(''))).toEqual([
+      'breaking sign_in: is removed: a password is all that anybody is asked for',
+    ]);
+    expect(await linesOf(file(BOTH), file(`${BOTH}, recovery_codes: 5, grace: 7d`))).toEqual([
+      'change sign_in.recovery_codes: 0 becomes 5: for sets that are made from now on',
+      'change sign_in.grace: 14d becomes 7d',
+    ]);
+    expect(await linesOf(file(`${BOTH}, recovery_codes: 5`), file(BOTH))).toEqual([
+      expect.stringMatching(/^breaking sign_in\.recovery_codes: are off now/),
+    ]);
+  });
+
+  it('names who lacks what an app requires, and what they have to do', async () => {
+    const [passkey, second] = ['require: passkey', 'require: second_factor, max_age: 12h'];
+    expect(await linesOf(file(BOTH), file(BOTH, second))).toEqual([
+      expect.stringMatching(
+        /^breaking clients\[web\]\.sign_in: needs a second factor, at most 12h old: refresh/,
+      ),
+      'breaking clients[web].sign_in: carol can\'t sign in to web before they follow a link of "postern user enrol"',
+    ]);
+    expect(await linesOf(file(BOTH, second), file(BOTH, passkey))).toEqual([
+      expect.stringMatching(
+        /^breaking clients\[web\]\.sign_in\.require: second_factor becomes passkey: refresh/,
+      ),
+      'change clients[web].sign_in.max_age: 12h becomes nothing',
+      // Carol couldn't before.
+      'change clients[web].sign_in: alice must add a passkey at the next sign-in to web',
+    ]);
+    const self = `${BOTH}, enrolment: self`;
+    expect(await linesOf(file(self), file(self, second))).toContainEqual(
+      'change clients[web].sign_in: carol must add a second factor at the next sign-in to web',
+    );
+    expect(await linesOf(file(BOTH, passkey), file(BOTH))).toEqual([
+      'change clients[web].sign_in: is removed: a password is enough for this app',
+    ]);
+  });
+
+  it('names who has no factor where everybody needs one', async () => {
+    expect(await linesOf(file(BOTH), file(`${BOTH}, second_factor: required`))).toEqual([
+      'change sign_in.second_factor: optional becomes required',
+      'breaking sign_in.second_factor: carol must follow a link of "postern user enrol" within 14d, or can\'t sign in after that',
+    ]);
+    const self = `${BOTH}, enrolment: self`;
+    expect(await linesOf(file(self), file(`${self}, second_factor: required`))).toContainEqual(
+      'change sign_in.second_factor: carol must add a second factor within 14d',
+    );
+  });
+
+  it('knows what names, a host name and a password mean for sign-ins', async () => {
+    expect(await linesOf(file(BOTH), file(BOTH, '', 'acr: { passkey: urn:a }\n'))).toEqual([
+      'change acr: is new',
+    ]);
+    expect(
+      await linesOf(file(BOTH, '', 'acr: { passkey: urn:a }\n'), file(BOTH, '', 'acr: { passkey: urn:b }\n')),
+    ).toEqual([expect.stringMatching(/^breaking acr\.passkey: urn:a becomes urn:b: apps that ask/)]);
+    const moved = file(BOTH).replace('https://id.example', 'https://login.example');
+    expect(await linesOf(file(BOTH), moved)).toEqual([expect.stringContaining('every passkey is useless')]);
+    expect(await linesOf(file(CODES), moved.replace('passkeys: true, ', ''))).toEqual([
+      expect.not.stringContaining('passkey'),
+    ]);
+    const without = person('alice').replace(`, password_hash: "${HASH}"`, '');
+    expect(
+      lines(toPlan(await side(file(BOTH), person('alice')), await side(file(BOTH), without), NOW)),
+    ).toEqual([
+      expect.stringMatching(/^breaking users\[alice\]\.password_hash: is removed: without a passkey/),
+    ]);
+    const claims = 'features: { claims_parameter: true }\n';
+    expect(await linesOf(file(BOTH), file(BOTH, '', claims))).toEqual([
+      'change features.claims_parameter: is on now: apps may ask for single claims',
+    ]);
+  });
+
+  it('says why it could not look', async () => {
+    const unknown = { ...(await side(file(BOTH))), reachedBy: { unknown: "can't reach it" } };
+    expect(lines(toPlan(unknown, await side(file(CODES)), NOW))).toContainEqual(
+      "info store: whom a change of sign-ins locks out is not known: can't reach it",
+    );
+  });
+});
