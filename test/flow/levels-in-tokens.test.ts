@@ -1,6 +1,6 @@
 // What tokens say of the sign-in that they came of, and what they are good for at a client that requires more of one.
 import { decodeJwt } from 'jose';
-import { expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { signIn, takeCode } from '../world/app.ts';
 import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { eachStore } from '../world/each-store.ts';
@@ -26,6 +26,10 @@ eachStore(
   'a sign-in by password',
   (world) => {
     standingClock();
+    // As in production: at debug no refresh takes the fast path.
+    beforeAll(() => {
+      world().recorded.telemetry.log.level = 'info';
+    });
 
     it('is called that in each token, by the names of the file, also after a refresh', async () => {
       const acr = {
