@@ -28,6 +28,7 @@ const LONGEST = [
   'edge/limits',
   'attack/pkce-and-codes',
   'deploy/start',
+  'attack/code-race',
   'attack/second-factor',
   'flow/step-up',
   'pages/one-time-links',

@@ -2,11 +2,16 @@
 import { authorizationUrl } from './authorization-request.ts';
 import { Browser, type Page } from './browser.ts';
 import type { Parameters } from './requests.ts';
-import { CALLBACK, PASSWORDS, type World } from './world.ts';
+import { CALLBACK, PASSWORDS, PEOPLE, type World } from './world.ts';
 
 /** Those of the world, or one of its crowd. */
 export type Person = keyof typeof PASSWORDS | `person${number}`;
 type Place = Pick<World, 'issuer' | 'base'>;
+
+export function idOf(person: Person): string {
+  if (person === 'alice' || person === 'bob') return PEOPLE[person];
+  return `usr_${person.slice('person'.length).padStart(20, '0')}`;
+}
 
 export function newBrowser({ issuer, base }: Place): Browser {
   return new Browser(issuer, base);

@@ -6,10 +6,10 @@ import { createFactorStore, type FactorStore, type Factors } from '../../src/use
 import { sealedFor } from '../../src/users/one-time-codes.ts';
 import { newRecoveryCode, recoveryCodeHash } from '../../src/users/recovery-codes.ts';
 import type { Page } from './browser.ts';
+import { idOf, type Person } from './person.ts';
 import { hashOf, worldVault } from './stored.ts';
-import { type OpenWorld, PEOPLE } from './world.ts';
+import type { OpenWorld } from './world.ts';
 
-type Named = keyof typeof PEOPLE;
 type Place = Pick<OpenWorld, 'openedStore' | 'issuer'>;
 
 /** Seconds. */
@@ -20,10 +20,14 @@ export async function factorsOf({ openedStore }: Place): Promise<FactorStore> {
 }
 
 /** In the place of all that the person had. */
-export async function setFactors(world: Place, person: Named, factors: Partial<Factors> = {}): Promise<void> {
+export async function setFactors(
+  world: Place,
+  person: Person,
+  factors: Partial<Factors> = {},
+): Promise<void> {
   const store = await factorsOf(world);
-  await store.remove(PEOPLE[person]);
-  await store.change(PEOPLE[person], () => factors);
+  await store.remove(idOf(person));
+  await store.change(idOf(person), () => factors);
 }
 
 export type AuthenticatorApp = {
@@ -33,11 +37,11 @@ export type AuthenticatorApp = {
   readonly factor: NonNullable<Factors['oneTimeCode']>;
 };
 
-export function newAuthenticatorApp(person: Named): AuthenticatorApp {
+export function newAuthenticatorApp(person: Person): AuthenticatorApp {
   const bytes = randomBytes(20);
   const totp = new TOTP({ secret: new Secret({ buffer: new Uint8Array(bytes).buffer }) });
   const code = (periods = 0) => totp.generate({ timestamp: Date.now() + periods * CODE_PERIOD * 1000 });
-  const sealed = worldVault().seal(bytes, sealedFor(PEOPLE[person]));
+  const sealed = worldVault().seal(bytes, sealedFor(idOf(person)));
   return {
     code,
     /** No code of these minutes. */
@@ -63,7 +67,7 @@ export function newAuthenticatorApp(person: Named): AuthenticatorApp {
 /** The person has an authenticator app, and nothing else but what `more` says. */
 export async function giveOneTimeCodes(
   world: Place,
-  person: Named = 'alice',
+  person: Person = 'alice',
   more: Partial<Factors> = {},
 ): Promise<AuthenticatorApp> {
   const app = newAuthenticatorApp(person);
@@ -72,10 +76,10 @@ export async function giveOneTimeCodes(
 }
 
 /** So many, and what the store keeps of them. */
-export async function newRecoveryCodes(world: Place, person: Named = 'alice', count = 3) {
+export async function newRecoveryCodes(world: Place, person: Person = 'alice', count = 3) {
   const hash = await hashOf(world.openedStore);
   const codes = Array.from({ length: count }, () => newRecoveryCode(randomBytes));
-  return { codes, recoveryCodes: codes.map((code) => recoveryCodeHash(hash, PEOPLE[person], code)) };
+  return { codes, recoveryCodes: codes.map((code) => recoveryCodeHash(hash, idOf(person), code)) };
 }
 
 const base64url = (data: Buffer | string) => Buffer.from(data).toString('base64url');
@@ -260,13 +264,13 @@ export class SoftwareKey {
 /** The person has this passkey besides what `more` says. */
 export async function givePasskey(
   world: Place,
-  person: Named = 'alice',
+  person: Person = 'alice',
   { key = new SoftwareKey(), ...more }: Partial<Factors> & { readonly key?: SoftwareKey } = {},
 ): Promise<SoftwareKey> {
   await setFactors(world, person, { ...more, handle: key.handle, passkeys: [key.factor] });
   const store = await factorsOf(world);
-  await store.claimHandle(key.handle, PEOPLE[person]);
-  await store.claimCredential(key.id, PEOPLE[person]);
+  await store.claimHandle(key.handle, idOf(person));
+  await store.claimCredential(key.id, idOf(person));
   return key;
 }
 

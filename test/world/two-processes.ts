@@ -1,4 +1,4 @@
-// Two service processes on one store, as behind a load balancer: what only one process could get right shows here.
+// Two service processes or more on one store, as behind a load balancer: what only one process could get right shows here.
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -15,7 +15,7 @@ import {
 
 export type TwoProcesses = {
   /** The same issuer behind each; only `base` differs. */
-  readonly nodes: readonly [World, World];
+  readonly nodes: readonly [World, World, ...World[]];
   /** The store as the configuration files name it: `lmdb:/folder` or the URL of Redis. */
   readonly store: string;
   /** What the processes wrote to standard error. */
@@ -27,6 +27,7 @@ export async function startTwoProcesses(
   storeName: StoreName,
   config: Readonly<Record<string, unknown>> = {},
   people: WorldOptions['people'] = {},
+  { further = 0, crowd = 0 }: { readonly further?: number; readonly crowd?: number } = {},
 ): Promise<TwoProcesses> {
   const folder = await mkdtemp(path.join(tmpdir(), 'postern-two-'));
   const redis = storeName === 'redis' ? await startRedis() : undefined;
@@ -38,7 +39,13 @@ export async function startTwoProcesses(
   async function startNode(name: string, port: number): Promise<World> {
     const own = path.join(folder, name);
     await mkdir(own);
-    const options = { store, issuer, config: { ...GENEROUS, log: { level: 'error' }, ...config }, people };
+    const options = {
+      store,
+      issuer,
+      config: { ...GENEROUS, log: { level: 'error' }, ...config },
+      people,
+      crowd,
+    };
     // The management listener is on a port of its own choice, which no test needs.
     const written = await writeWorldConfig(own, options, [port, 0]);
     if (running.length === 0) await seedStore(written.configFile);
@@ -56,8 +63,11 @@ export async function startTwoProcesses(
   try {
     const first = await startNode('a', firstPort);
     const second = await startNode('b', await freePort());
+    const others: World[] = [];
+    for (let index = 0; index < further; index += 1)
+      others.push(await startNode(`further${index}`, await freePort()));
     return {
-      nodes: [first, second],
+      nodes: [first, second, ...others],
       store,
       errors: () => running.map((node) => node.stderr()).join(''),
       stop,
