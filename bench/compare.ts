@@ -31,6 +31,7 @@ const OPERATIONS: Readonly<Record<string, (service: Service) => Subject | Promis
   },
   refresh: (service) => subjects.refresh(service),
   'flow in a session': (service) => subjects.sessionFlow(service),
+  'first sign-in': (service) => subjects.firstFlow(service),
 };
 
 const stage = new Stage(pace);
