@@ -606,6 +606,18 @@ eachStore(
       expect((await own()).oneTimeCode).toBeUndefined();
     });
 
+    it('MF-12: nor is a first factor added within a sign-in that is six minutes old', async () => {
+      await fresh();
+      const { browser } = await list();
+      const { page } = await begin(world(), { client_id: 'web2', ...REQUEST }, { browser });
+      const { action, fields } = formOf(page, '/enrol');
+      moveClock(6 * MINUTE);
+      const late = await send(browser, action, { ...fields, code: codeFrom(page) });
+      expect(late.headers.get('location')).toBe(page.url);
+      expect((await browser.open(page.url)).text).toContain('name="password"');
+      expect((await own()).oneTimeCode).toBeUndefined();
+    });
+
     it('is signed in to by a client whose codes nobody can exchange', async () => {
       await fresh();
       const browser = newBrowser(world());
