@@ -8,7 +8,7 @@ import type { Interactions, OpenInteraction } from '../oidc/interactions.ts';
 import type { Clock } from '../store/store.ts';
 import { withProof } from '../users/authentication-methods.ts';
 import type { Enrolment } from '../users/enrolment.ts';
-import { canReach, hasSecondFactor } from '../users/factors.ts';
+import { canProve, hasSecondFactor } from '../users/factors.ts';
 import type { EnrolmentModel } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
 import type { Csrf } from './csrf.ts';
@@ -51,7 +51,7 @@ function isOpen(
   { half, factors }: Pending,
 ): boolean {
   const needed = neededOf(interaction);
-  if (half !== undefined || canReach(signIn, factors, needed)) return false;
+  if (half !== undefined || canProve(signIn, factors, needed)) return false;
   const isOn = signIn.passkeys || (signIn.oneTimeCodes && needed !== 'passkey');
   return isOn && (signIn.enrolment === 'self' || hasSecondFactor(factors));
 }
@@ -121,7 +121,7 @@ export function addEnrolRoute(
   return async function showEnrol(ctx, interaction, pending) {
     if (!isOpen(signIn, interaction, pending)) return false;
     if (isFresh(interaction, pending)) await showForm(ctx, interaction, pending);
-    else show.login(ctx, interaction, { username: pending.account.username });
+    else show.login(ctx, interaction, { username: pending.account.username, isOnlyWay: true });
     return true;
   };
 }

@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import { FACTORS_PATH } from '../config/endpoints.ts';
 import type { Level } from '../config/sign-in-levels.ts';
 import type { OpenInteraction } from '../oidc/interactions.ts';
-import { canReach, type Factors, type Notice, type Passkey } from '../users/factors.ts';
+import { canProve, type Factors, type Notice, type Passkey } from '../users/factors.ts';
 import type { PasskeyAuthentication } from '../users/passkey-authentication.ts';
 import type { PageModels } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
@@ -87,10 +87,7 @@ export function createShowSecondStep(parts: ShowSecondStepParts): ShowSecondStep
 
     pending(ctx, interaction, pending) {
       const needed = neededBy(pending, interaction) === 'passkey' ? 'passkey' : 'second_factor';
-      // A recovery code stands in for a factor that is no use any more.
-      const { recoveryCode } = waysOf(signIn, pending.factors, needed);
-      if (recoveryCode || canReach(signIn, pending.factors, needed))
-        return showStep(ctx, interaction, pending);
+      if (canProve(signIn, pending.factors, needed)) return showStep(ctx, interaction, pending);
       const { client, pageUrl } = interaction;
       const { username } = pending.account;
       const others = { ...cancelForm(csrf, interaction), otherAccountUrl: otherAccountUrl(interaction) };

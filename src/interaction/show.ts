@@ -21,7 +21,10 @@ export type ShowParts = {
 };
 
 /** What a sign-in form starts with. */
-export type Shown = Pick<PageModels['login'], 'username' | 'error'>;
+export type Shown = Pick<PageModels['login'], 'username' | 'error'> & {
+  /** There is no other page to go back to. */
+  readonly isOnlyWay?: boolean;
+};
 
 export interface Show {
   /** For who has to sign in, or wants to as somebody else. */
@@ -47,6 +50,11 @@ export function cancelForm(csrf: Csrf, { uid, prompt, pageUrl }: OpenInteraction
   return { cancelAction: `${pageUrl}/cancel`, csrf: csrf.token(uid, prompt) };
 }
 
+/** Whether the sign-in is beside a page for the person who is signed in. */
+function isBesideAnother({ prompt, accountId }: OpenInteraction, { isOnlyWay = false }: Shown): boolean {
+  return prompt !== 'login' && (prompt !== 'select_account' || accountId !== undefined) && !isOnlyWay;
+}
+
 export function createShow({ config, accounts, pages, csrf, passkeyForm }: ShowParts): Show {
   const { html, localeOf } = createRender(pages);
 
@@ -70,7 +78,7 @@ export function createShow({ config, accounts, pages, csrf, passkeyForm }: ShowP
     const { uid, prompt, client } = interaction;
     // Going on as somebody else, who may give the consent or has access, is a step of its own, with a token of its own.
     const isSwitch = prompt !== 'login' && prompt !== 'select_account';
-    const isOther = isSwitch || (prompt === 'select_account' && interaction.accountId !== undefined);
+    const isOther = isBesideAnother(interaction, shown);
     const { cancelAction, csrf: cancelCsrf } = cancelForm(csrf, interaction);
     const model = {
       client,
@@ -78,7 +86,8 @@ export function createShow({ config, accounts, pages, csrf, passkeyForm }: ShowP
       csrf: csrf.token(uid, isSwitch ? 'switch' : prompt),
       cancelAction,
       cancelCsrf,
-      ...shown,
+      username: shown.username,
+      error: shown.error,
       passkey: passkeyForm?.(interaction),
       backUrl: isOther ? interaction.pageUrl : undefined,
     };

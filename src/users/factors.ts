@@ -82,6 +82,13 @@ export function canReach(signIn: Config['signIn'], own: Factors, level: Level): 
   return true;
 }
 
+/** Whether the person can be asked for it: a recovery code stands in for a second factor that is lost, refused or off. */
+export function canProve(signIn: Config['signIn'], own: Factors, level: Level): boolean {
+  if (canReach(signIn, own, level)) return true;
+  const hasCodes = (signIn?.recoveryCodes ?? 0) > 0 && own.recoveryCodes.length > 0;
+  return level === 'second_factor' && hasSecondFactor(own) && hasCodes;
+}
+
 /** The newest ones. */
 export const withNotice = (notices: readonly Notice[], notice: Notice): readonly Notice[] =>
   [...notices, notice].slice(-MAX_NOTICES);

@@ -114,6 +114,8 @@ describe('where the first factor is left to people', () => {
     const { browser, page } = await atEnrol(world, 'spa');
     moveClock(5 * MINUTE + 1);
     const late = await addApp(browser, page);
+    // There is nothing to go back to.
+    expect([late.text.includes('/cancel"'), late.text.includes(`href="${late.url}"`)]).toEqual([true, false]);
     expect([isConsent(late), isLogin(late), codeOf(late)]).toEqual([false, true, undefined]);
     expect((await ownFactors(world)).oneTimeCode).toBeUndefined();
     const again = await signInAs(browser, late, 'alice', '/switch');

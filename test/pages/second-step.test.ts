@@ -384,6 +384,32 @@ describe('a recovery code', () => {
   const place = useWorld(OPTIONS);
   standingClock();
 
+  it('is asked for where it is all that is left: the passkey is refused, or its method is off', async () => {
+    const world = place();
+    const { codes, recoveryCodes } = await newRecoveryCodes(world);
+    const key = new SoftwareKey();
+    await setFactors(world, 'alice');
+    const { browser: earlier } = await complete(world, 'alice');
+    await setFactors(world, 'alice', { passkeys: [{ ...key.factor, suspect: true }], recoveryCodes });
+    const { browser, page } = await half(world);
+    expect(page.text).toContain('name="recovery_code"');
+    expect(page.text).not.toContain('name="code"');
+    const told = await browser.submit(page, '/code', { recovery_code: codes[0] ?? '' });
+    expect(isConsent(await browser.submit(told, '/notice'))).toBe(true);
+    // A session from before is asked the same.
+    const { page: asked } = await begin(world, {}, { browser: earlier });
+    expect([asked.status, asked.text.includes('name="recovery_code"')]).toEqual([200, true]);
+    await setFactors(world, 'alice', { passkeys: [key.factor], recoveryCodes });
+    const sign_in = { one_time_codes: true, recovery_codes: 10 };
+    await world.reload({ ...OPTIONS.config, sign_in, clients: worldClients() });
+    const { page: off } = await half(world);
+    expect([off.text.includes('/passkey"'), off.text.includes('name="recovery_code"')]).toEqual([
+      false,
+      true,
+    ]);
+    await world.reload(OPTIONS.config);
+  });
+
   it('signs in once, and the next page says so and how many are left', async () => {
     const world = place();
     const { codes, recoveryCodes } = await newRecoveryCodes(world);
