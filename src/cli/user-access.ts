@@ -104,7 +104,7 @@ const show: PersonVerb<VerbOptions> = async (context, typed, { options, io }) =>
   const { id, username, source, groups, claims } = person;
   const state = await context.states.get(id);
   const disabled = person.disabled || state.disabled;
-  const invited = person.passwordHash === undefined;
+  const invited = person.source === 'store' && person.passwordHash === undefined;
   const unknown = groups.filter((name) => !Object.hasOwn(config.groups, name));
   const access = explainAccess(config, person);
   const lines = [

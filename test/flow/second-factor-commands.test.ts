@@ -8,6 +8,7 @@ import { eachStore } from '../world/each-store.ts';
 import { begin, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
 import { runCli } from '../world/process.ts';
 import {
+  type AuthenticatorApp,
   factorsOf,
   giveOneTimeCodes,
   givePasskey,
@@ -17,7 +18,8 @@ import {
   setFactors,
   SoftwareKey,
 } from '../world/second-factors.ts';
-import { GENEROUS, type OpenWorld, PEOPLE } from '../world/world.ts';
+import { startRedis } from '../world/servers.ts';
+import { GENEROUS, type OpenWorld, PEOPLE, startWorld } from '../world/world.ts';
 
 const OPTIONS = {
   // Passkeys belong to a host name.
@@ -72,7 +74,7 @@ eachStore(
       });
       expect(await told(world(), ['list'])).toMatchObject([
         { username: 'alice', factors: { passkeys: 1, one_time_codes: true, recovery_codes: 3 } },
-        // Not invited: there is a passkey to be had without a password.
+        // Not invited: people of the file can have a passkey and no password.
         { username: 'bob', invited: false, factors: { passkeys: 0, one_time_codes: false } },
       ]);
       expect((await user(world(), ['list'])).stdout).toContain('1 passkey  one-time codes  3 recovery codes');
@@ -165,6 +167,7 @@ eachStore(
 
     it('sign somebody of the file in who has no password', async () => {
       const key = await givePasskey(world(), 'bob');
+      expect(await told(world(), ['show', 'bob'])).toMatchObject({ source: 'file', invited: false });
       const { browser, page } = await begin(world(), { scope: 'openid' });
       const wrong = await browser.submit(page, '/login', { username: 'bob', password: 'bob-password-22' });
       expect(wrong.status).toBe(401);
@@ -218,6 +221,47 @@ eachStore(
   },
   OPTIONS,
 );
+
+describe('second factors', () => {
+  /** Alice still needs her code and can show it, and Bob his passkey. */
+  async function expectKept(copy: OpenWorld, app: AuthenticatorApp, key: SoftwareKey): Promise<void> {
+    const { browser, page } = await passwordOf(copy, 'alice');
+    expect(isSecondStep(page)).toBe(true);
+    expect(isConsent(await browser.submit(page, '/code', { code: app.code() }))).toBe(true);
+    const { browser: other, page: login } = await begin(copy, { scope: 'openid' });
+    expect(isConsent(await other.submit(login, '/passkey', { response: key.assert(copy, login) }))).toBe(
+      true,
+    );
+  }
+
+  it('are in a backup, and move with postern store migrate', async () => {
+    const [redis, world] = await Promise.all([startRedis(), startWorld(OPTIONS)]);
+    try {
+      const app = await giveOneTimeCodes(world, 'alice');
+      const key = await givePasskey(world, 'bob');
+      const copy = path.join(world.folder, 'copy');
+      const backup = await runCli(['store', 'backup', copy, '--config', world.configFile]);
+      expect([backup.code, backup.stderr]).toEqual([0, '']);
+      const url = path.join(world.folder, 'url');
+      await writeFile(url, redis.url);
+      const to = ['--to', `file:${url}`, '--json'];
+      const moved = await runCli(['store', 'migrate', '--config', world.configFile, ...to]);
+      expect([moved.code, moved.stderr]).toEqual([0, '']);
+      expect(JSON.parse(moved.stdout)).toMatchObject({ moved: { factors: 2, 'factor-owners': 2 } });
+      for (const store of [redis.url, `lmdb:${copy}`]) {
+        const next = await startWorld({ ...OPTIONS, store });
+        try {
+          await expectKept(next, app, key);
+        } finally {
+          await next.stop();
+        }
+      }
+    } finally {
+      await world.stop();
+      await redis.stop();
+    }
+  });
+});
 
 describe('without sign_in in the file', () => {
   eachStore('the commands', (world) => {
