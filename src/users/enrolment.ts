@@ -6,7 +6,7 @@ import type { Clock } from '../store/store.ts';
 import type { Proof } from './authentication-methods.ts';
 import { type Factors, type FactorStore, hasSecondFactor, type Method, withNotice } from './factors.ts';
 import type { createOneTimeCodes } from './one-time-codes.ts';
-import type { PasskeyRegistration } from './passkey-registration.ts';
+import type { NewPasskeyFor, PasskeyRegistration } from './passkey-registration.ts';
 import { newRecoveryCode, recoveryCodeHash } from './recovery-codes.ts';
 
 /** What a form for a new factor starts with. */
@@ -55,11 +55,7 @@ export type EnrolmentFor = {
 /** Each throws StoreUnavailable. */
 export interface Enrolment {
   /** `pending`: what was sealed in the form whose code was wrong. */
-  begin(
-    person: { readonly id: string; readonly username: string },
-    binding: string,
-    pending?: string,
-  ): Promise<NewFactor>;
+  begin(person: NewPasskeyFor, binding: string, pending?: string): Promise<NewFactor>;
   /** Looks at the answer; what it resolves writes it, once whoever let it happen is used up. */
   check(
     of: EnrolmentFor,
@@ -88,12 +84,12 @@ export function createEnrolment(parts: EnrolmentParts): Enrolment {
   async function add(
     { id, isFirst }: EnrolmentFor,
     method: Method,
-    to: (before: Factors) => Partial<Factors>,
+    to: (before: Factors) => Partial<Factors> | undefined,
   ): Promise<Factors | undefined> {
     return factors.change(id, (before) => {
       const hadOne = hasSecondFactor(before);
-      if (isFirst && hadOne) return undefined;
       const added = to(before);
+      if (added === undefined || (isFirst && hadOne)) return undefined;
       const isFurther = hadOne && (added.oneTimeCode === undefined || before.oneTimeCode === undefined);
       return {
         ...added,
@@ -120,20 +116,22 @@ export function createEnrolment(parts: EnrolmentParts): Enrolment {
     if (made === undefined || 'refused' in made) return 'passkey_refused';
     const passkey = { ...made.passkey, name: nameOf(name) };
     return async () => {
-      const added = await add(of, 'passkey', (before) => ({
-        handle: before.handle ?? handle,
-        passkeys: [...before.passkeys, passkey],
-      }));
-      if (added === undefined) await factors.releaseCredential(passkey.id);
+      let isOwn = false;
+      const added = await add(of, 'passkey', ({ handle: ownHandle = handle, passkeys: own }) => {
+        // The same form, sent twice.
+        isOwn = own.some(({ id }) => id === passkey.id);
+        return isOwn ? undefined : { handle: ownHandle, passkeys: [...own, passkey] };
+      });
+      if (added === undefined && !isOwn) await factors.releaseCredential(passkey.id);
       const proof = { passkey: { verifiedUser: passkey.verifiesUser, synced: passkey.synced } };
       return added === undefined ? 'not_first' : ({ method: 'passkey', proof, factors: added } as const);
     };
   }
 
   return {
-    async begin({ id, username }, binding, pending) {
-      const made = signIn.oneTimeCodes ? await codes.make(id, username, pending) : undefined;
-      const asked = passkeys?.creationOptions(binding, { id, username }, await factors.get(id));
+    async begin(person, binding, pending) {
+      const made = signIn.oneTimeCodes ? await codes.make(person.id, person.username, pending) : undefined;
+      const asked = passkeys?.creationOptions(binding, person, await factors.get(person.id));
       return {
         oneTimeCode: made && { secret: made.secret, qr: made.qr, sealed: made.sealed },
         passkey: asked && { options: JSON.stringify(asked.options), handle: asked.handle },

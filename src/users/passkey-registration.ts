@@ -8,17 +8,30 @@ import {
   CHALLENGE_MS,
   createChallenges,
   loadWebAuthn,
+  loadWebAuthnHelpers,
   parseCredential,
   type PasskeysParts,
   type RefusedPasskey,
   toDescriptor,
+  transportsOf,
 } from './passkeys.ts';
 
 const HANDLE_BYTES = 32;
 /** ES256, RS256 and EdDSA. What a library adds of its own may be unknown to another process that runs on another Node. */
 const ALGORITHMS = [-7, -257, -8];
 
-export type NewPasskeyFor = { readonly id: string; readonly username: string };
+/**
+ * What a browser sends where no attestation is asked for: none, or what the key signed itself (WebAuthn L3 §5.1.3). Others come with
+ * certificates, whose lists of revoked ones would be fetched from wherever they say.
+ */
+const FORMATS: readonly string[] = ['none', 'packed'];
+
+export type NewPasskeyFor = {
+  readonly id: string;
+  readonly username: string;
+  /** False: the passkey will be all that they have. */
+  readonly hasPassword?: boolean | undefined;
+};
 
 export interface PasskeyRegistration {
   /** `handle` goes back with the form. */
@@ -43,6 +56,17 @@ export type PasskeyRegistrationParts = PasskeysParts & {
   readonly random: (bytes: number) => Buffer;
 };
 
+async function isFormatKnown({ response }: RegistrationResponseJSON): Promise<boolean> {
+  const { decodeAttestationObject, isoBase64URL } = await loadWebAuthnHelpers();
+  try {
+    return FORMATS.includes(
+      decodeAttestationObject(isoBase64URL.toBuffer(response.attestationObject)).get('fmt'),
+    );
+  } catch {
+    return false;
+  }
+}
+
 const bindingOf = (binding: string, handle: string) => `${binding}:${handle}`;
 
 export function createPasskeyRegistration(parts: PasskeyRegistrationParts): PasskeyRegistration {
@@ -51,7 +75,8 @@ export function createPasskeyRegistration(parts: PasskeyRegistrationParts): Pass
   const challenges = createChallenges(parts);
 
   return {
-    creationOptions(binding, { username }, own) {
+    creationOptions(binding, { username, hasPassword = true }, own) {
+      const wish = hasPassword ? 'preferred' : 'required';
       const handle = own.handle ?? random(HANDLE_BYTES).toString('base64url');
       return {
         handle,
@@ -62,7 +87,7 @@ export function createPasskeyRegistration(parts: PasskeyRegistrationParts): Pass
           pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: 'public-key', alg })),
           timeout: CHALLENGE_MS,
           excludeCredentials: own.passkeys.map(toDescriptor),
-          authenticatorSelection: { residentKey: 'preferred', userVerification: 'preferred' },
+          authenticatorSelection: { residentKey: wish, userVerification: wish },
           attestation: 'none',
         },
       };
@@ -70,7 +95,7 @@ export function createPasskeyRegistration(parts: PasskeyRegistrationParts): Pass
 
     async register({ binding, response: text, handle, accountId, mustVerifyUser }) {
       const response = parseCredential(text) as RegistrationResponseJSON | undefined;
-      if (response === undefined) return { refused: 'malformed' };
+      if (response === undefined || !(await isFormatKnown(response))) return { refused: 'malformed' };
       const { verifyRegistrationResponse } = await loadWebAuthn();
       const { verified, registrationInfo: made } = await verifyRegistrationResponse({
         response,
@@ -89,7 +114,7 @@ export function createPasskeyRegistration(parts: PasskeyRegistrationParts): Pass
         id: credential.id,
         publicKey: Buffer.from(credential.publicKey).toString('base64url'),
         counter: credential.counter,
-        transports: credential.transports ?? [],
+        transports: transportsOf(credential.transports),
         synced: made.credentialBackedUp,
         verifiesUser: made.userVerified,
         aaguid: made.aaguid,

@@ -20,8 +20,19 @@ export type PasskeysParts = {
 
 /** At the first passkey, not at the start: it takes 25 MB of memory, and adds to the global Reflect. */
 export const loadWebAuthn = async () => import('@simplewebauthn/server');
+export const loadWebAuthnHelpers = async () => import('@simplewebauthn/server/helpers');
 
-export const toDescriptor = ({ id }: Passkey) => ({ id, type: 'public-key' as const });
+const TRANSPORTS = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb'] as const;
+
+/** The ways to reach it that a browser named. */
+export const transportsOf = (named: unknown) =>
+  Array.isArray(named) ? TRANSPORTS.filter((one) => named.includes(one)) : [];
+
+export const toDescriptor = ({ id, transports }: Passkey) => ({
+  id,
+  type: 'public-key' as const,
+  transports: transportsOf(transports),
+});
 
 /** `binding` says what a challenge is for: the interaction, and the form. */
 export function createChallenges({ hash, now }: Pick<PasskeysParts, 'hash' | 'now'>) {

@@ -85,16 +85,31 @@ export async function newRecoveryCodes(world: Place, person: Person = 'alice', c
 const base64url = (data: Buffer | string) => Buffer.from(data).toString('base64url');
 const sha256 = (data: Buffer | string) => createHash('sha256').update(data).digest();
 
-/** RFC 9053 §2.1: an ES256 key as COSE. */
+/** WebAuthn L3 §6.5.1.1: what a passkey may be of. */
+const KINDS = {
+  ES256: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+  RS256: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
+  EdDSA: () => generateKeyPairSync('ed25519'),
+};
+
+/** RFC 9053 §2 and §7, RFC 8230 §4: a key as COSE. */
 function toCose(key: KeyObject): Buffer {
-  const { x = '', y = '' } = key.export({ format: 'jwk' });
-  const start = Buffer.from('a5010203262001215820', 'hex');
-  return Buffer.concat([
-    start,
-    Buffer.from(x, 'base64url'),
-    Buffer.from('225820', 'hex'),
-    Buffer.from(y, 'base64url'),
-  ]);
+  const { kty, x = '', y = '', n = '' } = key.export({ format: 'jwk' });
+  const parts: readonly (readonly [string, string])[] =
+    kty === 'RSA'
+      ? [
+          ['a401030339010020590100', n],
+          ['2143', 'AQAB'],
+        ]
+      : kty === 'OKP'
+        ? [['a4010103272006215820', x]]
+        : [
+            ['a5010203262001215820', x],
+            ['225820', y],
+          ];
+  return Buffer.concat(
+    parts.flatMap(([head, value]) => [Buffer.from(head, 'hex'), Buffer.from(value, 'base64url')]),
+  );
 }
 
 const FLAGS = { present: 0x01, verified: 0x04, eligible: 0x08, backedUp: 0x10, attested: 0x40 };
@@ -106,6 +121,8 @@ export type AssertChanges = {
   readonly rpId?: string;
   readonly type?: string;
   readonly verifiesUser?: boolean;
+  /** Whether somebody touched it. */
+  readonly isPresent?: boolean;
   readonly userHandle?: string;
   /** Further members of the client data. */
   readonly clientData?: Readonly<Record<string, unknown>>;
@@ -113,12 +130,14 @@ export type AssertChanges = {
 
 export type CreateChanges = Pick<
   AssertChanges,
-  'challenge' | 'origin' | 'rpId' | 'type' | 'verifiesUser' | 'clientData'
+  'challenge' | 'origin' | 'rpId' | 'type' | 'verifiesUser' | 'isPresent' | 'clientData'
 > & {
   /** Of the credential; base64url. */
   readonly id?: string;
   /** Of the attestation, up to 23 characters. */
   readonly format?: string;
+  /** CBOR of its statement. */
+  readonly attest?: (of: { readonly authData: Buffer; readonly clientDataHash: Buffer }) => Buffer;
   readonly toCose?: (key: Buffer) => Buffer;
 };
 
@@ -137,12 +156,25 @@ export function passkeyOptionsOf({ text }: Pick<Page, 'text'>): {
 export class SoftwareKey {
   readonly id = base64url(randomBytes(16));
   readonly handle = base64url(randomBytes(32));
-  readonly #keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  readonly #keys: { readonly publicKey: KeyObject; readonly privateKey: KeyObject };
   readonly #settings: { readonly verifiesUser: boolean; readonly synced: boolean };
   #counter = 0;
 
-  constructor(settings: { readonly verifiesUser?: boolean; readonly synced?: boolean } = {}) {
+  constructor({
+    kind = 'ES256',
+    ...settings
+  }: {
+    readonly verifiesUser?: boolean;
+    readonly synced?: boolean;
+    readonly kind?: keyof typeof KINDS;
+  } = {}) {
     this.#settings = { verifiesUser: true, synced: false, ...settings };
+    this.#keys = KINDS[kind]();
+  }
+
+  /** Uncompressed, of an ES256 key. */
+  get point(): Buffer {
+    return this.#keys.publicKey.export({ format: 'der', type: 'spki' }).subarray(-65);
   }
 
   get factor(): Factors['passkeys'][number] {
@@ -179,6 +211,7 @@ export class SoftwareKey {
   ): string {
     const { origin, hostname } = new URL(issuer);
     const { verifiesUser = this.#settings.verifiesUser, id = this.id, format = 'none' } = changes;
+    const { isPresent = true, attest = () => Buffer.from([0xa0]) } = changes;
     const clientData = JSON.stringify({
       type: changes.type ?? 'webauthn.create',
       challenge: changes.challenge ?? passkeyOptionsOf(page).challenge,
@@ -189,21 +222,26 @@ export class SoftwareKey {
     const { synced } = this.#settings;
     const ofSync = synced ? FLAGS.eligible | FLAGS.backedUp : 0;
     const head = Buffer.alloc(5);
-    head.writeUInt8(FLAGS.present | FLAGS.attested | (verifiesUser ? FLAGS.verified : 0) | ofSync, 0);
+    const ofPerson = (isPresent ? FLAGS.present : 0) | (verifiesUser ? FLAGS.verified : 0);
+    head.writeUInt8(FLAGS.attested | ofPerson | ofSync, 0);
     const credentialId = Buffer.from(id, 'base64url');
     const length = Buffer.alloc(2);
     length.writeUInt16BE(credentialId.length);
     const cose = changes.toCose?.(toCose(this.#keys.publicKey)) ?? toCose(this.#keys.publicKey);
     const ids = [Buffer.alloc(16), length, credentialId, cose];
     const authData = Buffer.concat([sha256(changes.rpId ?? hostname), head, ...ids]);
-    // RFC 8949 §3.1: a map of three, with a text, an empty map and bytes of a one-byte length.
+    const size = Buffer.alloc(2);
+    size.writeUInt16BE(authData.length);
+    // RFC 8949 §3.1: a map of three, with a text, the statement and bytes of a two-byte length.
     const attestationObject = Buffer.concat([
       Buffer.from('a363666d74', 'hex'),
       Buffer.from([0x60 + format.length]),
       Buffer.from(format),
-      Buffer.from('6761747453746d74a0', 'hex'),
+      Buffer.from('6761747453746d74', 'hex'),
+      attest({ authData, clientDataHash: sha256(clientData) }),
       Buffer.from('686175746844617461', 'hex'),
-      Buffer.from([0x58, authData.length]),
+      Buffer.from([0x59]),
+      size,
       authData,
     ]);
     return JSON.stringify({
@@ -228,6 +266,7 @@ export class SoftwareKey {
   ): string {
     const { origin, hostname } = new URL(issuer);
     const { verifiesUser = this.#settings.verifiesUser, counter = (this.#counter += 1) } = changes;
+    const { isPresent = true } = changes;
     const clientData = Buffer.from(
       JSON.stringify({
         type: changes.type ?? 'webauthn.get',
@@ -238,13 +277,14 @@ export class SoftwareKey {
       }),
     );
     const { synced } = this.#settings;
-    const flags =
-      FLAGS.present | (verifiesUser ? FLAGS.verified : 0) | (synced ? FLAGS.eligible | FLAGS.backedUp : 0);
+    const ofPerson = (isPresent ? FLAGS.present : 0) | (verifiesUser ? FLAGS.verified : 0);
+    const flags = ofPerson | (synced ? FLAGS.eligible | FLAGS.backedUp : 0);
     const tail = Buffer.alloc(5);
     tail.writeUInt8(flags, 0);
     tail.writeUInt32BE(counter, 1);
     const authenticatorData = Buffer.concat([sha256(changes.rpId ?? hostname), tail]);
     const signed = Buffer.concat([authenticatorData, sha256(clientData)]);
+    const isEd = this.#keys.privateKey.asymmetricKeyType === 'ed25519';
     return JSON.stringify({
       id: this.id,
       rawId: this.id,
@@ -254,7 +294,7 @@ export class SoftwareKey {
       response: {
         clientDataJSON: base64url(clientData),
         authenticatorData: base64url(authenticatorData),
-        signature: base64url(sign('sha256', signed, this.#keys.privateKey)),
+        signature: base64url(sign(isEd ? null : 'sha256', signed, this.#keys.privateKey)),
         userHandle: changes.userHandle ?? this.handle,
       },
     });
