@@ -6,6 +6,8 @@ import { parse } from 'yaml';
 import { createMetrics, toText } from '../../src/observability/metrics.ts';
 import { useWorld } from '../world/each-store.ts';
 import { machineToken, signIn } from '../world/app.ts';
+import { begin, signInAs } from '../world/person.ts';
+import { givePasskey, newAuthenticatorApp, newRecoveryCodes } from '../world/second-factors.ts';
 import { get, post } from '../world/requests.ts';
 import { basic } from '../world/token-endpoint.ts';
 import { API, PASSWORDS, SECRETS, worldClients } from '../world/world.ts';
@@ -26,8 +28,8 @@ const world = useWorld({
   },
 });
 
-async function scrape(): Promise<string> {
-  const answer = await fetch(`${world().management}/metrics`);
+async function scrape(management = world().management): Promise<string> {
+  const answer = await fetch(`${management}/metrics`);
   expect(answer.status).toBe(200);
   expect(answer.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
   return answer.text();
@@ -127,6 +129,37 @@ describe('/metrics', () => {
     expect(before).toBeGreaterThan(0);
     await wrong();
     expect(valueOf(await scrape(), 'postern_limit_hits_total', failures)).toBe(before + 1);
+  });
+});
+
+describe('second factors', () => {
+  const place = useWorld({
+    issuer: 'https://id.example',
+    config: { sign_in: { passkeys: true, one_time_codes: true, recovery_codes: 3 } },
+  });
+
+  it('are counted by method and outcome, passkeys that are the whole sign-in among them', async () => {
+    const { codes, recoveryCodes } = await newRecoveryCodes(place());
+    const app = newAuthenticatorApp('alice');
+    const key = await givePasskey(place(), 'alice', { oneTimeCode: app.factor, recoveryCodes });
+    const { browser, page } = await begin(place(), { scope: 'openid' });
+    let step = await signInAs(browser, page, 'alice');
+    step = await browser.submit(step, '/code', { code: app.wrong() });
+    await browser.submit(step, '/code', { code: app.code() });
+    const other = await begin(place(), { scope: 'openid' });
+    const recovered = await signInAs(other.browser, other.page, 'alice');
+    await other.browser.submit(recovered, '/code', { recovery_code: codes[0] ?? '' });
+    const third = await begin(place(), { scope: 'openid' });
+    await third.browser.submit(third.page, '/passkey', { response: key.assert(place(), third.page) });
+
+    const text = await scrape(place().management);
+    const shown = [...text.matchAll(/^postern_second_factors_total\{(.*)\} (\d+)$/gm)];
+    expect(shown.map(([, labels, count]) => `${labels} ${count}`).toSorted()).toEqual([
+      'method="one_time_code",outcome="failure" 1',
+      'method="one_time_code",outcome="success" 1',
+      'method="passkey",outcome="success" 1',
+      'method="recovery_code",outcome="success" 1',
+    ]);
   });
 });
 
