@@ -316,6 +316,66 @@ describe('an attempt to sign in', () => {
   });
 });
 
+describe('a second factor', () => {
+  const code = (interaction: string, changes = {}) => ({
+    accountId: 'usr_alice',
+    address: HERE,
+    device: undefined,
+    interaction,
+    ...changes,
+  });
+
+  it('MF-22: is tried twenty times an hour for a person, over all sign-ins and addresses, also as a trial', async () => {
+    const limits = limitsOf({ dryRun: true });
+    let sign = 0;
+    const next = (changes = {}) => limits.takeCode(code(`uid ${(sign += 1)}`, changes));
+    expect(await passing(30, () => next({ address: `192.0.2.${sign % 7}` }))).toBe(20);
+    expect(reported.at(-1)).toContain('second_factor.account');
+    // A browser of the person, and another person, have their own.
+    expect(await passing(30, () => next({ device: 'laptop' }))).toBe(20);
+    expect(await passing(1, () => next({ accountId: 'usr_bob' }))).toBe(1);
+    moveClock(60 * 60);
+    expect(await passing(1, next)).toBe(1);
+  });
+
+  it('LG-42: ends the sign-in after five, and a right one takes back its own count alone', async () => {
+    const limits = limitsOf();
+    const taken = [];
+    for (let count = 0; count < 5; count += 1) taken.push(await limits.takeCode(code('one')));
+    expect(await limits.takeCode(code('one'))).toBeUndefined();
+    taken[0]?.();
+    await expect.poll(async () => limits.takeCode(code('one'))).toBeDefined();
+    expect(await limits.takeCode(code('one'))).toBeUndefined();
+  });
+
+  it('by a passkey of nobody counts as a failed sign-in of its address', async () => {
+    const limits = limitsOf();
+    expect(await passing(6, () => limits.takePasskey(HERE))).toBe(4);
+    expect(await passing(1, signIn(limits, 'alice', HERE))).toBe(0);
+    expect(await passing(1, () => limits.takePasskey(THERE))).toBe(1);
+  });
+
+  it('that is pending keeps the failures of the person, and not those of the address', async () => {
+    const limits = limitsOf();
+    const fromLaptop = of('alice', HERE, 'laptop');
+    for (let count = 0; count < 10; count += 1) (await limits.takeSignInAttempt(fromLaptop)).keepPending();
+    // The ten of this browser are used up: the eleventh is one of an unknown place.
+    expect((await limits.takeSignInAttempt(fromLaptop)).failures).toBeGreaterThan(0);
+    await limits.finishSignIn(fromLaptop);
+    expect((await limits.takeSignInAttempt(fromLaptop)).failures).toBe(0);
+    for (let count = 0; count < 6; count += 1) {
+      (await limits.takeSignInAttempt(of(`person ${count}`, THERE))).keepPending();
+    }
+    await expect.poll(async () => passing(1, signIn(limits, 'carol', THERE))).toBe(1);
+  });
+
+  it('is neither right nor wrong while it can’t be counted', async () => {
+    const limits = limitsOf({}, DOWN);
+    await expect(limits.takeCode(code('one'))).rejects.toThrow(StoreUnavailable);
+    await expect(limits.takePasskey(HERE)).rejects.toThrow(StoreUnavailable);
+  });
+});
+
 describe('HT-16 without the store', () => {
   it('each process counts requests for itself: never unlimited, and not closed', async () => {
     const limits = limitsOf({}, DOWN);
