@@ -138,6 +138,38 @@ describe('a passkey', () => {
     expect((await atTheApp(page)).get('code')).not.toBeNull();
   });
 
+  it('is one of two: this browser has the second', async () => {
+    const first = new SoftwareKey();
+    const key = await givePasskey(world);
+    const store = await factorsOf(world);
+    await store.change(PEOPLE.alice, (own) => ({ ...own, passkeys: [first.factor, ...own.passkeys] }));
+    const page = await visit({ keys: [key], offers: false });
+    await signIn(page);
+    await heading(page, 'One more step');
+    await page.getByRole('button', { name: 'Use a passkey' }).click();
+    expect((await atTheApp(page)).get('code')).not.toBeNull();
+  });
+
+  it('that cannot verify its person is no whole sign-in: the browser has none to offer, and the page stays', async () => {
+    const key = await givePasskey(world, 'alice', { key: new SoftwareKey({ verifiesUser: false }) });
+    const page = await visit({ verifiesUser: false, keys: [key], offers: false });
+    // What the page asks the browser, as it ends.
+    await page.evaluate(`(() => {
+      const get = navigator.credentials.get.bind(navigator.credentials);
+      window.asked = new Promise((done) => {
+        navigator.credentials.get = (options) => {
+          const answer = get(options);
+          answer.then(() => done('given'), ({ name }) => done(name));
+          return answer;
+        };
+      });
+    })()`);
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    expect(await page.evaluate('window.asked')).toBe('NotAllowedError');
+    await signIn(page);
+    await heading(page, 'One more step');
+  });
+
   it('whose counter went back is refused, which the page says', async () => {
     const key = await givePasskey(world);
     const store = await factorsOf(world);
