@@ -3,15 +3,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { loadConfig } from '../../src/config/load.ts';
 import { ask } from '../../src/doctor/ask.ts';
 import { checkClock } from '../../src/doctor/clock.ts';
 import { runCheck, type Check, type ReportFault, type Result, type Target } from '../../src/doctor/check.ts';
 import { judgeCookies, parseCookie } from '../../src/doctor/cookies.ts';
+import { checkPeople } from '../../src/doctor/people.ts';
 import { checkStore } from '../../src/doctor/store.ts';
 import { checkPlainHttp, checkTls } from '../../src/doctor/tls.ts';
 import { freePort, startRedis } from '../world/servers.ts';
 import { postern } from '../world/terminal.ts';
-import { startWorld, type World } from '../world/world.ts';
+import { givePasskey, SoftwareKey } from '../world/second-factors.ts';
+import { startWorld, type World, WORLD_ENV } from '../world/world.ts';
 import { makeFront, type Front } from './front.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -123,6 +126,33 @@ describe('the store', () => {
     expect(names(results)).toContain('problem store-settings');
     expect(results.map(({ message }) => message).join('\n')).toContain('noeviction');
     expect(names(await look())).toEqual(['problem store-unreachable']);
+  });
+});
+
+describe('people of the file', () => {
+  it('are named where they have no password, and no passkey that is enough', async () => {
+    const redis = await startRedis();
+    const place = await startWorld({
+      store: redis.url,
+      config: { sign_in: { passkeys: true } },
+      people: { alice: { password_hash: undefined }, bob: { password_hash: undefined } },
+    });
+    try {
+      const config = await loadConfig(place.configFile, { env: WORLD_ENV });
+      const look = async () =>
+        (await runCheck('people', (report) => checkPeople(config, report))).map(
+          ({ name, message }) => `${name}: ${message}`,
+        );
+      const who = 'people of the file have neither a password nor a passkey that verifies its user:';
+      await givePasskey(place, 'alice');
+      await givePasskey(place, 'bob', { key: new SoftwareKey({ verifiesUser: false }) });
+      expect(await look()).toEqual([`no-way-in: ${who} bob`]);
+      await givePasskey(place, 'bob');
+      expect(await look()).toEqual([]);
+    } finally {
+      await place.stop();
+      await redis.stop();
+    }
   });
 });
 
