@@ -30,6 +30,8 @@
   const knowsJson =
     'PublicKeyCredential' in globalThis && 'parseRequestOptionsFromJSON' in PublicKeyCredential;
 
+  for (const note of document.querySelectorAll('[data-no-passkey]')) note.hidden = knowsJson;
+
   for (const form of knowsJson ? document.querySelectorAll('form[data-passkey]') : []) {
     form.hidden = false;
     form.addEventListener('submit', (event) => {
