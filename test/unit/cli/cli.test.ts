@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { verify } from '@node-rs/argon2';
@@ -8,8 +8,11 @@ import { loadConfig } from '../../../src/config/load.ts';
 import { digestOf, weakness } from '../../../src/config/secret-strength.ts';
 import { postern, posternTyped } from '../../world/terminal.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'postern-cli-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+// The store is beside the folder of the file, unless that says otherwise.
+const root = mkdtempSync(join(tmpdir(), 'postern-cli-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+const folder = join(root, 'config');
+mkdirSync(folder);
 
 function file(name: string, content: string): string {
   writeFileSync(join(folder, name), content);

@@ -1,11 +1,14 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { postern } from '../../world/terminal.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'postern-plan-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+// The store is beside the folder of the file, unless that says otherwise.
+const root = mkdtempSync(join(tmpdir(), 'postern-plan-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+const folder = join(root, 'config');
+mkdirSync(folder);
 
 function file(name: string, content: string): string {
   writeFileSync(join(folder, name), content);
