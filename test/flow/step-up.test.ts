@@ -208,6 +208,31 @@ eachStore(
       },
     );
 
+    it('MF-28: an age is asked at sign-ins only: a refresh goes on with what was proved', async () => {
+      await world().reload({
+        ...CONFIG,
+        clients: worldClients({ web: { sign_in: { require: 'second_factor', max_age: '1h' } } }),
+      });
+      const { browser, code } = await signedIn('code', { scope: 'openid offline_access', prompt: 'consent' });
+      const { body } = await redeem(world(), { code });
+      await pass(OVER);
+      expect(isSecondStep(await open(browser, {}))).toBe(true);
+      const renewed = await refresh(world(), String(body['refresh_token']));
+      expect(renewed.status).toBe(200);
+      const [before, after] = [body, renewed.body].map((one) => decodeJwt(String(one['access_token'])));
+      for (const claim of ['acr', 'amr', 'auth_time']) expect(after?.[claim]).toEqual(before?.[claim]);
+      expect(before?.['acr']).toBe(NAMES.second_factor);
+    });
+
+    it('AC-34: acr says what was reached, whatever the app wished for', async () => {
+      await world().reload(CONFIG);
+      for (const acr_values of ['urn:example:gold', NAMES.passkey]) {
+        const { code } = await signedIn('code', { acr_values });
+        const { body } = await redeem(world(), { code });
+        expect(decodeJwt(String(body['id_token']))['acr']).toBe(NAMES.second_factor);
+      }
+    });
+
     it('asks for the code alone, renews auth_time, and takes no acr from a form (AC-34)', async () => {
       await world().reload(CONFIG);
       const { browser } = await signedIn('password');
