@@ -1,6 +1,6 @@
 // Passkeys in a real browser, with the virtual authenticator that it has for tests (WebAuthn L3 §11).
 import { createServer } from 'node:http';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, CDPSession, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { authorizationUrl } from '../world/authorization-request.ts';
 import { launchChromium } from '../world/chromium.ts';
@@ -59,21 +59,17 @@ type Authenticator = {
   readonly offers?: boolean;
 };
 
-/** A browser with an authenticator, at the sign-in of an app. */
-async function visit(
-  { verifiesUser = true, answers = true, keys = [], offers = true }: Authenticator,
-  client: 'web' | 'web2' = 'web',
-): Promise<Page> {
-  const page = await (await browser.newContext()).newPage();
-  page.on('console', (message) => {
-    // A browser says so of every 4xx.
-    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
-      faults.push(message.text());
-  });
-  page.on('pageerror', ({ message }) => faults.push(message));
-  if (!offers) await page.addInitScript('delete PublicKeyCredential.isConditionalMediationAvailable');
-  const devtools = await page.context().newCDPSession(page);
-  await devtools.send('WebAuthn.enable');
+type Visit = {
+  readonly page: Page;
+  readonly devtools: CDPSession;
+  /** Of its authenticator. */
+  readonly plug: string;
+};
+
+async function plugIn(
+  devtools: CDPSession,
+  { verifiesUser = true, answers = true, keys = [] }: Omit<Authenticator, 'offers'> = {},
+): Promise<string> {
   const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
     options: {
       protocol: 'ctap2',
@@ -87,8 +83,26 @@ async function visit(
   for (const key of keys) {
     await devtools.send('WebAuthn.addCredential', { authenticatorId, credential: key.forBrowser(world) });
   }
-  await page.goto(authorizationUrl(world, { client_id: client, redirect_uri: `${home}cb` }));
-  return page;
+  return authenticatorId;
+}
+
+const signInUrl = () => authorizationUrl(world, { client_id: 'web', redirect_uri: `${home}cb` });
+
+/** A browser with an authenticator, at the sign-in of an app. */
+async function visit({ offers = true, ...authenticator }: Authenticator, url = signInUrl()): Promise<Visit> {
+  const page = await (await browser.newContext()).newPage();
+  page.on('console', (message) => {
+    // A browser says so of every 4xx.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      faults.push(message.text());
+  });
+  page.on('pageerror', ({ message }) => faults.push(message));
+  if (!offers) await page.addInitScript('delete PublicKeyCredential.isConditionalMediationAvailable');
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('WebAuthn.enable');
+  const plug = await plugIn(devtools, authenticator);
+  await page.goto(url);
+  return { page, devtools, plug };
 }
 
 async function signIn(page: Page): Promise<void> {
@@ -99,6 +113,12 @@ async function signIn(page: Page): Promise<void> {
 
 const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
 
+/** Of what changed since the last sign-in. */
+async function readNotices(page: Page): Promise<void> {
+  await heading(page, 'Please read this');
+  await page.getByRole('button', { name: 'Continue' }).click();
+}
+
 async function atTheApp(page: Page): Promise<URLSearchParams> {
   await page.getByRole('button', { name: 'Allow', exact: true }).click();
   await heading(page, 'The app');
@@ -108,20 +128,20 @@ async function atTheApp(page: Page): Promise<URLSearchParams> {
 describe('a passkey', () => {
   it('that the browser offers in the field of the username is the whole sign-in', async () => {
     const key = await givePasskey(world);
-    const page = await visit({ keys: [key] });
+    const { page } = await visit({ keys: [key] });
     expect((await atTheApp(page)).get('code')).not.toBeNull();
   });
 
   it('is asked for by the button where the browser offers none by itself', async () => {
     const key = await givePasskey(world);
-    const page = await visit({ keys: [key], offers: false });
+    const { page } = await visit({ keys: [key], offers: false });
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
     expect((await atTheApp(page)).get('code')).not.toBeNull();
   });
 
   it('that the service does not know is refused once, which the page says', async () => {
     await setFactors(world, 'alice');
-    const page = await visit({ keys: [new SoftwareKey()] });
+    const { page } = await visit({ keys: [new SoftwareKey()] });
     await page.getByRole('alert').waitFor();
     expect(await page.getByRole('alert').innerText()).toContain('That passkey didn’t work.');
     expect(await page.title()).toMatch(/^Error: /);
@@ -131,7 +151,7 @@ describe('a passkey', () => {
 
   it('is the second step after a password', async () => {
     const key = await givePasskey(world, 'alice', { key: new SoftwareKey({ verifiesUser: false }) });
-    const page = await visit({ verifiesUser: false, keys: [key] });
+    const { page } = await visit({ verifiesUser: false, keys: [key] });
     await signIn(page);
     await heading(page, 'One more step');
     await page.getByRole('button', { name: 'Use a passkey' }).click();
@@ -143,7 +163,7 @@ describe('a passkey', () => {
     const key = await givePasskey(world);
     const store = await factorsOf(world);
     await store.change(PEOPLE.alice, (own) => ({ ...own, passkeys: [first.factor, ...own.passkeys] }));
-    const page = await visit({ keys: [key], offers: false });
+    const { page } = await visit({ keys: [key], offers: false });
     await signIn(page);
     await heading(page, 'One more step');
     await page.getByRole('button', { name: 'Use a passkey' }).click();
@@ -152,7 +172,7 @@ describe('a passkey', () => {
 
   it('that cannot verify its person is no whole sign-in: the browser has none to offer, and the page stays', async () => {
     const key = await givePasskey(world, 'alice', { key: new SoftwareKey({ verifiesUser: false }) });
-    const page = await visit({ verifiesUser: false, keys: [key], offers: false });
+    const { page } = await visit({ verifiesUser: false, keys: [key], offers: false });
     // What the page asks the browser, as it ends.
     await page.evaluate(`(() => {
       const get = navigator.credentials.get.bind(navigator.credentials);
@@ -177,7 +197,7 @@ describe('a passkey', () => {
       ...own,
       passkeys: own.passkeys.map((one) => ({ ...one, counter: 1000 })),
     }));
-    const page = await visit({ keys: [key] });
+    const { page } = await visit({ keys: [key] });
     await page.getByRole('alert').waitFor();
     expect(await page.getByRole('alert').innerText()).toContain('That passkey didn’t work.');
     expect((await store.get(PEOPLE.alice)).passkeys[0]?.suspect).toBe(true);
@@ -185,12 +205,67 @@ describe('a passkey', () => {
 
   it('that nobody touches leaves the page as it is, and the password leads on', async () => {
     const key = await givePasskey(world, 'alice', { oneTimeCode: newAuthenticatorApp('alice').factor });
-    const page = await visit({ answers: false, keys: [key] });
+    const { page } = await visit({ answers: false, keys: [key] });
     await signIn(page);
     await heading(page, 'One more step');
     await page.getByRole('button', { name: 'Use a passkey' }).click();
     await page.getByLabel('Code from your authenticator app').fill('000000');
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByRole('alert').waitFor();
+  });
+
+  it('that a page of another origin asked for is refused', async () => {
+    const key = await givePasskey(world);
+    const { page: relayed } = await visit({ answers: false });
+    const form = relayed.locator('form[data-passkey]');
+    const options = await form.getAttribute('data-options');
+    // To the browser every port of the host is the same relying party.
+    const { page } = await visit({ keys: [key] }, home.replace('127.0.0.1', 'localhost'));
+    const response = await page.evaluate<string>(`
+      navigator.credentials
+        .get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(${options}) })
+        .then((credential) => JSON.stringify(credential.toJSON()))`);
+    await relayed.evaluate(`{
+      const form = document.querySelector('form[data-passkey]');
+      form.elements.response.value = ${JSON.stringify(response)};
+      form.submit();
+    }`);
+    expect(await relayed.getByRole('alert').innerText()).toContain('That passkey didn’t work.');
+    await page.goto(signInUrl());
+    expect((await atTheApp(page)).get('code')).not.toBeNull();
+  });
+
+  it('of two is enough, each, until it is removed', async () => {
+    const key = await givePasskey(world);
+    const { page, devtools, plug } = await visit({ keys: [key] });
+    await atTheApp(page);
+    const { credentials } = await devtools.send('WebAuthn.getCredentials', { authenticatorId: plug });
+    await devtools.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId: plug });
+    const second = await plugIn(devtools);
+    await page.goto(`${world.issuer}/factors`);
+    await page.getByLabel('Name (optional)').fill('Second');
+    await page.getByRole('button', { name: 'Add a passkey' }).click();
+    const remove = page.getByRole('button', { name: 'Remove Second' });
+    await remove.waitFor();
+
+    await page.context().clearCookies();
+    await page.goto(signInUrl());
+    await readNotices(page);
+    await atTheApp(page);
+    await page.goto(`${world.issuer}/factors`);
+    await remove.click();
+    await remove.waitFor({ state: 'detached' });
+
+    await page.context().clearCookies();
+    await page.goto(signInUrl());
+    await page.getByRole('alert').waitFor();
+    await devtools.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId: second });
+    const authenticatorId = await plugIn(devtools);
+    for (const credential of credentials) {
+      await devtools.send('WebAuthn.addCredential', { authenticatorId, credential });
+    }
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    await readNotices(page);
+    expect((await atTheApp(page)).get('code')).not.toBeNull();
   });
 });
