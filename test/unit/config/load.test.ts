@@ -127,7 +127,7 @@ clients:
       expect.stringMatching(/^clients\.d\/b\.yaml:3:1 is indented wrongly, or a \[ or \{ is not closed/),
       expect.stringMatching(/^clients\.d\/a\.yaml:7:15 clients\[0\]\.logo_uri: must be an http or https URL/),
       'users.yaml:1:3 [0].username: is required',
-      'users.yaml:1:3 [0].password_hash: is required',
+      'users.yaml:1:3 [0].password_hash: is required, unless sign_in.passkeys is on',
       expect.stringMatching(/^users\.yaml:1:7 \[0\]\.id: must be usr_ and at least 16/),
     ]);
   });
