@@ -5,7 +5,9 @@ import type { DocumentStore, RecordStore, Store } from '../../src/store/store.ts
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import { authorize, exchange } from '../world/app.ts';
 import { Browser, type Page } from '../world/browser.ts';
+import { begin, codeOf, finishPages, signInAs } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
+import { giveOneTimeCodes, givePasskey } from '../world/second-factors.ts';
 import { clientCredentials, refresh } from '../world/token-endpoint.ts';
 import { type OpenWorld, startWorld, type World } from '../world/world.ts';
 
@@ -154,6 +156,52 @@ describe('on lmdb', () => {
       userinfo: 3,
       refresh: 3,
     });
+  });
+});
+
+describe('of second factors', () => {
+  let world: OpenWorld;
+  const asked: string[] = [];
+
+  const handStore = (store: Store): Store => ({
+    ...store,
+    documents: {
+      ...store.documents,
+      get(collection, id) {
+        if (collection.startsWith('factor')) asked.push(collection);
+        return store.documents.get(collection, id);
+      },
+    },
+    ping: () => store.ping(),
+    close: () => store.close(),
+  });
+
+  beforeAll(async () => {
+    const sign_in = { passkeys: true, one_time_codes: true };
+    world = await startWorld({ handStore, issuer: 'https://id.example', config: { ...CONFIG, sign_in } });
+  });
+  afterAll(() => world.stop());
+
+  /** What each page and form of a sign-in asks for, until the app has its code. */
+  async function askedBy(show: (browser: Browser, page: Page) => Promise<Page>): Promise<number> {
+    const { browser, page } = await begin(world);
+    asked.length = 0;
+    expect(codeOf(await finishPages(browser, await show(browser, page), 'alice'))).toBeDefined();
+    return asked.length;
+  }
+
+  it('documents are looked up by their key, a few times in a whole sign-in, however many people have them', async () => {
+    const app = await giveOneTimeCodes(world);
+    const byCode = await askedBy(async (browser, page) => {
+      const step = await signInAs(browser, page, 'alice');
+      return browser.submit(step, '/code', { code: app.code() });
+    });
+    const key = await givePasskey(world);
+    const byPasskey = await askedBy((browser, page) =>
+      browser.submit(page, '/passkey', { response: key.assert(world, page) }),
+    );
+    // A request reads the document once, and once more where it writes it; a passkey also who it belongs to.
+    expectAtMost({ byCode, byPasskey }, { byCode: 6, byPasskey: 4 });
   });
 });
 
