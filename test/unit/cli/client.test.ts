@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
@@ -8,8 +8,11 @@ import { createSecretUses } from '../../../src/oidc/secret-uses.ts';
 import { withStore } from '../../../src/store/open.ts';
 import { postern } from '../../world/terminal.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'postern-client-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+// The store is beside the folder of the file, unless that says otherwise.
+const root = mkdtempSync(join(tmpdir(), 'postern-client-'));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+const folder = join(root, 'config');
+mkdirSync(folder);
 
 const HEAD = `issuer: http://localhost:3000
 resources: [{ resource: urn:a, scopes: [a] }]
