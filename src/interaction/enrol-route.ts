@@ -78,7 +78,8 @@ export function addEnrolRoute(
   ): Promise<void> {
     const { uid, client, pageUrl } = interaction;
     const needed = neededOf(interaction);
-    const begun = await enrolment.begin({ id, username }, bindingOf(interaction), refused?.sealed);
+    const of = { id, username, mustVerifyUser: needed === 'passkey' };
+    const begun = await enrolment.begin(of, bindingOf(interaction), refused?.sealed);
     const wanted = needed === 'passkey' ? { passkey: begun.passkey } : begun;
     const target = { action: `${pageUrl}/${STEP}`, csrf: csrf.token(uid, STEP) };
     const { cancelAction, csrf: cancelCsrf } = cancelForm(csrf, interaction);
@@ -101,7 +102,9 @@ export function addEnrolRoute(
       return goOn(ctx, interaction, interaction.pageUrl);
     }
     const { account, factors } = pending;
-    const of = { id: account.id, binding: bindingOf(interaction), isFirst: !hasSecondFactor(factors) };
+    const mustVerifyUser = neededOf(interaction) === 'passkey';
+    const isFirst = !hasSecondFactor(factors);
+    const of = { id: account.id, binding: bindingOf(interaction), isFirst, mustVerifyUser };
     const checked = await enrolment.check(of, enrolmentAnswerOf(form));
     const enrolled = typeof checked === 'string' ? checked : await checked();
     if (typeof enrolled === 'string') {

@@ -216,8 +216,13 @@ function createFactorsPage({ config, signIn, enrolment, csrf, pages }: FactorsRo
       const { locale } = ctx.state['page'] as RenderContext;
       const token = csrf.token(session.uid, STEP);
       const target = { action: `${url}/add`, csrf: token };
+      const who = { id: account.id, username: account.username };
       const begun = mayAdd(signIn, own)
-        ? await enrolment.begin(account, bindingOf(session), error.sealed)
+        ? await enrolment.begin(
+            { ...who, mustVerifyUser: !account.hasPassword },
+            bindingOf(session),
+            error.sealed,
+          )
         : undefined;
       const { oneTimeCode } = own;
       const codes = oneTimeCode && { id: ONE_TIME_CODES, name: '', createdAt: oneTimeCode.createdAt };

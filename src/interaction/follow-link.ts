@@ -86,7 +86,7 @@ export function createFollowLink(parts: FollowLinkParts) {
     { enrolment }: LinkSecondFactors,
   ): Promise<Followed> {
     const { id, hasPassword } = account;
-    const of = { id, binding: linkBinding(token), isFirst: true, isOnlyFactor: !hasPassword };
+    const of = { id, binding: linkBinding(token), isFirst: true, mustVerifyUser: !hasPassword };
     const checked = await enrolment.check(of, enrolmentAnswerOf(form));
     if (typeof checked === 'string') return { fault: checked };
     if (!(await links.use(token, link))) return { dead: 'used' };

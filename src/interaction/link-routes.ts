@@ -108,8 +108,12 @@ function createLinkPages({ config, csrf, pages, audit, secondFactors }: LinkPart
       const target = { action: oneTimeLinkUrl(config.issuer, token), csrf: csrf.token(token, STEP) };
       const status = fault === undefined ? 200 : 422;
       if (purpose === 'trust') return show(ctx, { outcome: 'ask', ...target });
-      const { username, hasPassword } = account;
-      const begun = await secondFactors?.enrolment.begin(account, linkBinding(token), sealed);
+      const { id, username, hasPassword } = account;
+      const begun = await secondFactors?.enrolment.begin(
+        { id, username, mustVerifyUser: !hasPassword },
+        linkBinding(token),
+        sealed,
+      );
       if (purpose === 'factors') {
         // A code comes after a password.
         const offered = hasPassword ? begun : { passkey: begun?.passkey };

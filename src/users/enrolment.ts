@@ -48,8 +48,8 @@ export type EnrolmentFor = {
   /** As for the form. */
   readonly binding: string;
   readonly isFirst: boolean;
-  /** It will be all that the person has, who has no password: a passkey that verified its user. */
-  readonly isOnlyFactor?: boolean | undefined;
+  /** Nothing but a passkey that verifies its user will do: the person has no password, or an app wants no less. */
+  readonly mustVerifyUser?: boolean | undefined;
 };
 
 /** Each throws StoreUnavailable. */
@@ -111,7 +111,7 @@ export function createEnrolment(parts: EnrolmentParts): Enrolment {
   }
 
   async function checkPasskey(of: EnrolmentFor, { response, handle, name }: EnrolmentAnswer) {
-    const { id: accountId, binding, isOnlyFactor: mustVerifyUser = false } = of;
+    const { id: accountId, binding, mustVerifyUser = false } = of;
     const made = await passkeys?.register({ accountId, binding, response, handle, mustVerifyUser });
     if (made === undefined || 'refused' in made) return 'passkey_refused';
     const passkey = { ...made.passkey, name: nameOf(name) };
@@ -139,7 +139,7 @@ export function createEnrolment(parts: EnrolmentParts): Enrolment {
     },
 
     check: async (of, answer) => {
-      const isCode = answer.response === '' && signIn.oneTimeCodes && of.isOnlyFactor !== true;
+      const isCode = answer.response === '' && signIn.oneTimeCodes && of.mustVerifyUser !== true;
       return isCode ? checkCode(of, answer) : checkPasskey(of, answer);
     },
 

@@ -29,8 +29,8 @@ const FORMATS: readonly string[] = ['none', 'packed'];
 export type NewPasskeyFor = {
   readonly id: string;
   readonly username: string;
-  /** False: the passkey will be all that they have. */
-  readonly hasPassword?: boolean | undefined;
+  /** Where it will be all that they have, or nothing less will do. */
+  readonly mustVerifyUser?: boolean | undefined;
 };
 
 export interface PasskeyRegistration {
@@ -40,7 +40,7 @@ export interface PasskeyRegistration {
     person: NewPasskeyFor,
     own: Factors,
   ): { readonly options: PublicKeyCredentialCreationOptionsJSON; readonly handle: string };
-  /** Doesn't store it. `mustVerifyUser`: it will be the only factor. Throws StoreUnavailable. */
+  /** Doesn't store it. Throws StoreUnavailable. */
   register(answer: {
     readonly binding: string;
     readonly response: string;
@@ -75,8 +75,8 @@ export function createPasskeyRegistration(parts: PasskeyRegistrationParts): Pass
   const challenges = createChallenges(parts);
 
   return {
-    creationOptions(binding, { username, hasPassword = true }, own) {
-      const wish = hasPassword ? 'preferred' : 'required';
+    creationOptions(binding, { username, mustVerifyUser = false }, own) {
+      const wish = mustVerifyUser ? 'required' : 'preferred';
       const handle = own.handle ?? random(HANDLE_BYTES).toString('base64url');
       return {
         handle,

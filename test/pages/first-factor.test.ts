@@ -303,5 +303,13 @@ describe('at an app that needs a factor, where people add their first one', () =
       false,
     ]);
     expect(passkeyOptionsOf(page)['rp']).toEqual({ id: 'id.example', name: 'Postern' });
+    expect(passkeyOptionsOf(page)['authenticatorSelection']).toMatchObject({ userVerification: 'required' });
+    // Neither a key that knows nobody nor a code would let them in.
+    const weak = new SoftwareKey({ verifiesUser: false });
+    for (const fields of [keyIn(world, page, weak), { code: app.code(), sealed: app.factor.sealed }])
+      expect((await browser.submit(page, '/enrol', fields)).status).toBe(422);
+    const told = await browser.submit(page, '/enrol', keyIn(world, page, new SoftwareKey()));
+    const end = await finishPages(browser, await browser.submit(told, '/notice'), 'alice');
+    expect(codeOf(end), end.text).toBeDefined();
   });
 });
