@@ -1,12 +1,25 @@
-// The same code of an authenticator app, typed at once at four processes on one store: one of them signs in.
+// The same proof at once at four processes on one store: one of them wins.
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
-import { begin, idOf, type Person, signInAs, silently } from '../world/person.ts';
+import { createAccountStates } from '../../src/users/account-state.ts';
+import { createOneTimeLinks, oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
+import type { Page } from '../world/browser.ts';
+import { begin, idOf, newBrowser, type Person, signInAs, silently } from '../world/person.ts';
 import { rounds } from '../world/rounds.ts';
-import { factorsOf, giveOneTimeCodes, isSecondStep, newRecoveryCodes } from '../world/second-factors.ts';
+import {
+  factorsOf,
+  giveOneTimeCodes,
+  givePasskey,
+  isSecondStep,
+  newRecoveryCodes,
+  setFactors,
+  SoftwareKey,
+} from '../world/second-factors.ts';
+import { hashOf } from '../world/stored.ts';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
-import type { StoreName } from '../world/world.ts';
+import type { StoreName, World } from '../world/world.ts';
 
 const ROUNDS = rounds(50, 6);
 const REQUEST = { scope: 'openid' };
@@ -15,8 +28,8 @@ describe.each<StoreName>(['lmdb', 'redis'])('four processes on %s', (storeName) 
   let four: TwoProcesses;
   let store: Store;
   beforeAll(async () => {
-    const config = { sign_in: { one_time_codes: true, recovery_codes: 10 } };
-    four = await startTwoProcesses(storeName, config, {}, { further: 2, crowd: 2 * ROUNDS });
+    const config = { sign_in: { passkeys: true, one_time_codes: true, recovery_codes: 10 } };
+    four = await startTwoProcesses(storeName, config, {}, { further: 2, crowd: 3 * ROUNDS });
     const lmdb = { engine: 'lmdb', folder: four.store.replace('lmdb:', '') } as const;
     store = await openStore(storeName === 'lmdb' ? lmdb : { engine: 'redis', url: four.store }, () =>
       Date.now(),
@@ -27,8 +40,12 @@ describe.each<StoreName>(['lmdb', 'redis'])('four processes on %s', (storeName) 
     await four.stop();
   });
 
-  /** Passwords first, then the code in a browser at each process at once: how many are signed in. */
-  async function race(person: Person, fields: Readonly<Record<string, string>>): Promise<number> {
+  /** Passwords first, then the proof in a browser at each process at once: how many are signed in. */
+  async function race(
+    person: Person,
+    fieldsFor: (step: Page, node: World) => Readonly<Record<string, string>>,
+    form = '/code',
+  ): Promise<number> {
     const halves = await Promise.all(
       four.nodes.map(async (node) => {
         const { browser, page } = await begin(node, REQUEST);
@@ -38,7 +55,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('four processes on %s', (storeName) 
       }),
     );
     const answers = await Promise.all(
-      halves.map(async ({ browser, step }) => browser.submit(step, '/code', fields)),
+      halves.map(async ({ node, browser, step }) => browser.submit(step, form, fieldsFor(step, node))),
     );
     expect(answers.filter(({ status }) => status >= 500)).toEqual([]);
     const states = await Promise.all(
@@ -52,7 +69,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('four processes on %s', (storeName) 
     for (let round = 1; round <= ROUNDS; round += 1) {
       const person = `person${round}` as const;
       const app = await giveOneTimeCodes(place, person);
-      expect(await race(person, { code: app.code() }), `round ${round}`).toBe(1);
+      expect(await race(person, () => ({ code: app.code() })), `round ${round}`).toBe(1);
     }
   });
 
@@ -62,9 +79,47 @@ describe.each<StoreName>(['lmdb', 'redis'])('four processes on %s', (storeName) 
       const person = `person${ROUNDS + round}` as const;
       const { codes, recoveryCodes } = await newRecoveryCodes(place, person, 2);
       await giveOneTimeCodes(place, person, { recoveryCodes });
-      expect(await race(person, { recovery_code: codes[0] ?? '' }), `round ${round}`).toBe(1);
+      expect(await race(person, () => ({ recovery_code: codes[0] ?? '' })), `round ${round}`).toBe(1);
       const { notices } = await (await factorsOf(place)).get(idOf(person));
       expect(notices).toMatchObject([{ what: 'recovery_code_used', left: 1 }]);
     }
+  });
+
+  it(`MF-07: one counter of a passkey at all of them at once is one sign-in, in ${ROUNDS} rounds`, async () => {
+    const place = { openedStore: store, issuer: four.nodes[0].issuer };
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      const person = `person${2 * ROUNDS + round}` as const;
+      const key = await givePasskey(place, person);
+      const answer = (step: Page, node: World) => ({ response: key.assert(node, step, { counter: 8 }) });
+      expect(await race(person, answer, '/passkey'), `round ${round}`).toBe(1);
+      expect((await (await factorsOf(place)).get(idOf(person))).passkeys).toMatchObject([{ counter: 8 }]);
+    }
+  });
+
+  it('MF-41: a link for the first factor is followed once, at whichever process', async () => {
+    const place = { openedStore: store, issuer: four.nodes[0].issuer };
+    await setFactors(place, 'alice');
+    const hash = await hashOf(store);
+    const states = createAccountStates(store.documents);
+    const now = () => Date.now();
+    const links = createOneTimeLinks({ records: store.records, states, hash, random: randomBytes, now });
+    const accountId = idOf('alice');
+    const ends = { passwordSince: 0, stateSince: 0 };
+    const token = await links.create({ purpose: 'factors', accountId, ...ends }, 600);
+    const opened = await Promise.all(
+      four.nodes.map(async (node) => {
+        const browser = newBrowser(node);
+        return { node, browser, page: await browser.open(oneTimeLinkUrl(node.issuer, token)) };
+      }),
+    );
+    const answers = await Promise.all(
+      opened.map(async ({ node, browser, page }) => {
+        const handle = /name="handle" value="([^"]*)"/.exec(page.text)?.[1] ?? '';
+        return browser.submit(page, token, { response: new SoftwareKey().create(node, page), handle });
+      }),
+    );
+    const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
+    expect(statuses).toEqual([200, 410, 410, 410]);
+    expect((await (await factorsOf(place)).get(accountId)).passkeys).toHaveLength(1);
   });
 });
