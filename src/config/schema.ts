@@ -204,6 +204,12 @@ export const configSchema = z.strictObject({
   acr: acrSchema
     .optional()
     .describe('What tokens call a sign-in in acr. Absent, and sign_in too: tokens have neither acr nor amr.'),
+  account: z
+    .boolean()
+    .default(false)
+    .describe(
+      'The page /account, where people see their sessions and apps, end them, and change their password and factors.',
+    ),
   views: text(emptyFault)
     .optional()
     .describe('Folder with your own pages; file by file they win over the built-in ones.'),

@@ -3,6 +3,7 @@
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { GRANT, type StoredRecord } from '../store/store.ts';
 import type { UnitOfWork } from '../store/unit-of-work.ts';
+import type { PersonLists } from './person-lists.ts';
 import { createReadAhead, type ReadAheadParts } from './read-ahead.ts';
 import { recordKey } from './record-key.ts';
 import { createRecordPayload } from './record-payload.ts';
@@ -17,11 +18,13 @@ export type AdapterParts = ReadAheadParts & {
   readonly records: UnitOfWork;
   /** Seconds that a revoked grant is remembered: longer than any of its tokens lives. */
   readonly tombstoneSeconds: number;
+  /** Undefined where nobody asks for what a person has. */
+  readonly lists?: PersonLists | undefined;
 };
 
 /** A record of a form that only a newer version knows throws NewerForm. */
 export function createAdapter(model: string, parts: AdapterParts): Adapter {
-  const { records, hash, tombstoneSeconds } = parts;
+  const { records, hash, tombstoneSeconds, lists } = parts;
   const { toText, payloadOf } = createRecordPayload(model, parts.clock, parts.onDamaged);
   const sessions = createSessionRecords(parts, toText);
   const keyOf = (id: string) => recordKey(hash, model, id);
@@ -52,6 +55,7 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
         return undefined;
       }
       if (model === 'Session') return sessions.save(id, payload, expiresIn ?? Number.NaN);
+      if (model === GRANT) await lists?.addGrant(keyOf(id), payload, expiresIn ?? 0);
       await records.save({
         kind: model,
         key: keyOf(id),

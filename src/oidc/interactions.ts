@@ -19,7 +19,7 @@ import { NO_ACCESS } from './policies/interaction-policy.ts';
 import type { Engine } from './provider.ts';
 import { lastingOf } from './policies/offline-access.ts';
 import { scopesIn } from './policies/scopes.ts';
-import { factorAtOf } from './seam/session-sign-in.ts';
+import { factorAtOf, type Place } from './seam/session-sign-in.ts';
 import { issuedBySession } from './signed-in-at.ts';
 
 const DECLINED = 'the person declined the request';
@@ -95,12 +95,20 @@ export interface Interactions {
   deny(ctx: Context, interaction: OpenInteraction): Promise<string | undefined>;
 }
 
+/** Undefined where nobody asks where a person is signed in. */
+export type PlaceOf = (ctx: Context) => Place;
+
 type Details = Awaited<ReturnType<Provider['interactionDetails']>>;
 type Result = Parameters<Provider['interactionResult']>[2];
 /** Made only where it counts. */
 type GivenResult = Result | (() => Promise<Result>);
 
-export function createInteractions(engine: Engine, adapter: AdapterParts, audit: Audit): Interactions {
+export function createInteractions(
+  engine: Engine,
+  adapter: AdapterParts,
+  audit: Audit,
+  placeOf?: PlaceOf,
+): Interactions {
   async function detailsOf(ctx: Context, uid: string): Promise<Details | undefined> {
     const details = await orGone(engine.provider.interactionDetails(ctx.req, ctx.res));
     // The cookie names the interaction; the path must name the same one.
@@ -111,9 +119,7 @@ export function createInteractions(engine: Engine, adapter: AdapterParts, audit:
 
   const finish = (ctx: Context, uid: string, result: GivenResult) =>
     orGone(finishOnce({ engine, adapter }, ctx, uid, result));
-  const { levels } = engine.signIn ?? {};
-  const toLogin = (proved: Proved | undefined) =>
-    proved && levels && { ...proved, amr: [...proved.amr], acr: levels.nameOf(levelOf(proved.amr)) };
+  const toLogin = createToLogin(engine, placeOf);
 
   return {
     async find(ctx, uid) {
@@ -135,20 +141,17 @@ export function createInteractions(engine: Engine, adapter: AdapterParts, audit:
       return toPeoplesClient(findClient(recentApps.find(ctx, uid) ?? ''), provider.issuer);
     },
 
-    finishLogin: (ctx, { uid, prompt }, { accountId, at, generation, proved }) =>
+    finishLogin: (ctx, { uid, prompt }, login) =>
       finish(ctx, uid, {
-        // By itself the engine takes the time when the browser comes back, which may be after a new password was set.
-        login: { accountId, ts: at, generation, ...toLogin(proved) },
+        login: toLogin(ctx, login),
         // A person who signs in has chosen their account.
         ...(prompt === 'select_account' && { select_account: {} }),
       }),
 
     async finishStepUp(ctx, { uid, accountId, issued }, proved) {
       if (accountId === undefined || issued === undefined) return undefined;
-      const { at, generation } = issued;
       // Without `login` the engine leaves the session as it is, and asks again.
-      const login = { accountId, ts: at, generation, ...toLogin(proved) };
-      return finish(ctx, uid, { second_factor: {}, login });
+      return finish(ctx, uid, { second_factor: {}, login: toLogin(ctx, { accountId, ...issued, proved }) });
     },
 
     finishNotice: (ctx, { uid }) => finish(ctx, uid, { notice: {} }),
@@ -195,6 +198,19 @@ async function hasLostAccess(
   const account = access && (await accounts.findLive(accountId, issued));
   const request = { clientId, scope: asked.scopes.join(' '), resource: asked.resource };
   return access !== undefined && account !== undefined && 'rule' in access.decide(account, request);
+}
+
+/** What the engine takes as a sign-in, with what keepSignIn looks for in it. */
+function createToLogin({ signIn }: Engine, placeOf: PlaceOf | undefined) {
+  const { levels } = signIn ?? {};
+  return (ctx: Context, { accountId, at, generation, proved }: Login) => ({
+    accountId,
+    // By itself the engine takes the time when the browser comes back, which may be after a new password was set.
+    ts: at,
+    generation,
+    ...(proved && levels && { ...proved, amr: [...proved.amr], acr: levels.nameOf(levelOf(proved.amr)) }),
+    place: placeOf?.(ctx),
+  });
 }
 
 /**

@@ -7,7 +7,7 @@ import { toClient } from '../config/resolve.ts';
 import { clientSchema } from '../config/schema-client.ts';
 
 /** No client of a file can have it: a colon is refused there. */
-const OWN_CLIENT_ID = 'postern:account';
+export const OWN_CLIENT_ID = 'postern:account';
 
 export function createOwnClient(
   { issuer, branding }: Pick<Config, 'issuer' | 'branding'>,

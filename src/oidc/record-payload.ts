@@ -49,7 +49,7 @@ function withoutBearerValues(payload: AdapterPayload): AdapterPayload {
 type Members = Readonly<Record<string, unknown>>;
 
 /** Epoch seconds, by the clock of the machine that reads them: also within the result of an interaction, and in claims. */
-const TIMES = new Set(['iat', 'exp', 'iiat', 'authTime', 'auth_time', 'loginTs', 'ts']);
+const TIMES = new Set(['iat', 'exp', 'iiat', 'authTime', 'auth_time', 'loginTs', 'listed', 'ts']);
 const WITHIN = new Set(['result', 'login', 'extra']);
 
 /**

@@ -2,30 +2,42 @@
 // ended, and gives it a new id when somebody signs in, also in two tabs at once.
 import type { AdapterPayload } from 'oidc-provider';
 import type { KeyedHash } from '../store/keyed-hash.ts';
-import type { NewRecord, StoredRecord } from '../store/store.ts';
 import type { UnitOfWork } from '../store/unit-of-work.ts';
 import { recordKey } from './record-key.ts';
+import { SESSION, toEnded } from './ended-session.ts';
+import type { PersonLists } from './person-lists.ts';
 import type { RecordPayload } from './record-payload.ts';
+import type { Place } from './seam/session-sign-in.ts';
 
-const KIND = 'Session';
-/** For as long as a request may be under way, and more. */
-const ENDED_SECONDS = 3600;
+type SessionParts = {
+  readonly records: UnitOfWork;
+  readonly hash: KeyedHash;
+  /** Undefined where nobody asks for the sessions of a person. */
+  readonly lists?: PersonLists | undefined;
+};
+/** `oldId`: the session that this one follows. `listed`: the sign-in (`loginTs`) that the person's list has. */
+type SessionPayload = AdapterPayload & {
+  readonly oldId?: string;
+  readonly listed?: number;
+  readonly place?: Place;
+};
 
-type SessionParts = { readonly records: UnitOfWork; readonly hash: KeyedHash };
-/** `oldId`: the session that this one follows. */
-type SessionPayload = AdapterPayload & { readonly oldId?: string };
-
-export function createSessionRecords({ records, hash }: SessionParts, toText: RecordPayload['toText']) {
+export function createSessionRecords(
+  { records, hash, lists }: SessionParts,
+  toText: RecordPayload['toText'],
+) {
   // In a request it has been read before.
-  const find = (id: string) => records.find(KIND, recordKey(hash, KIND, id));
+  const find = (id: string) => records.find(SESSION, recordKey(hash, SESSION, id));
 
   return {
-    async save(id: string, { oldId, ...payload }: SessionPayload, ttlSeconds: number): Promise<void> {
+    async save(id: string, { oldId, ...session }: SessionPayload, ttlSeconds: number): Promise<void> {
+      const payload = lists === undefined ? session : { ...session, listed: session.loginTs };
+      if (payload.listed !== session.listed) await lists?.addSession(session);
       // What isn't stored can't be followed.
       const old = oldId === undefined ? undefined : await find(oldId);
       await records.save({
-        kind: KIND,
-        key: recordKey(hash, KIND, id),
+        kind: SESSION,
+        key: recordKey(hash, SESSION, id),
         payload: toText(id, payload),
         ttlSeconds,
         alias: hash(`uid:${payload.uid}`),
@@ -39,10 +51,4 @@ export function createSessionRecords({ records, hash }: SessionParts, toText: Re
       if (session !== undefined) await records.save(toEnded(session));
     },
   };
-}
-
-/** The mark survives a save by a request that began before. */
-function toEnded({ key, alias }: Pick<StoredRecord, 'key' | 'alias'>): NewRecord {
-  const ended = { kind: KIND, key, alias, payload: '{}', ttlSeconds: ENDED_SECONDS };
-  return { ...ended, isConsumed: true, isConfirmed: true };
 }

@@ -24,6 +24,7 @@ import { createApp } from '../http/app.ts';
 import type { App } from '../http/server.ts';
 import { createCsrf } from '../interaction/csrf.ts';
 import { CALLBACK_PATH, factorsRoutes } from '../interaction/factors-routes.ts';
+import { placeOf } from '../interaction/place.ts';
 import { interactionRoutes } from '../interaction/routes.ts';
 import { createShow } from '../interaction/show.ts';
 import type { KeySet } from '../keys/key-set.ts';
@@ -31,6 +32,7 @@ import type { Limits } from '../limits/limits.ts';
 import type { Outgoing } from '../outgoing/guard.ts';
 import type { Views } from '../views/views.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
+import { personListsOf } from './person-lists.ts';
 import { secondFactorsOf } from './second-factors.ts';
 import type { Clock, Store, StoredRecord } from '../store/store.ts';
 import { createUnitOfWork, type UnitOfWork } from '../store/unit-of-work.ts';
@@ -70,7 +72,9 @@ export async function createApplication(
   const records = createUnitOfWork(store, now);
   const { accounts, people, trustedBrowsers, signIn } = usersOf(config, shared, { records, limits });
 
-  const adapter = adapterOf(config, shared, { records, accounts });
+  const plain = adapterOf(config, shared, { records, accounts });
+  const ofPeople = personListsOf(config, store, plain);
+  const adapter = { ...plain, lists: ofPeople?.lists };
   const engine = await createEngine({
     config: withOwnClient(config),
     keySet,
@@ -89,19 +93,13 @@ export async function createApplication(
   });
 
   const csrf = createCsrf(hash);
-  const secondFactors = secondFactorsOf(config, shared, {
-    records,
-    limits,
-    accounts,
-    trustedBrowsers,
-    pages,
-    csrf,
-  });
+  const ofSignIns = { records, limits, accounts, trustedBrowsers, pages, csrf };
+  const secondFactors = secondFactorsOf(config, shared, ofSignIns);
   const sessions = createBrowserSessions(engine);
   const { audit } = telemetry;
   const interactions = interactionRoutes({
     issuer: config.issuer,
-    interactions: createInteractions(engine, adapter, telemetry.audit),
+    interactions: createInteractions(engine, adapter, telemetry.audit, ofPeople && placeOf),
     signIn,
     accounts,
     csrf,

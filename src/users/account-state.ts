@@ -1,6 +1,7 @@
 // What may change about a person while the service runs, for people of the file too: disabled or not, and what has ended
 // everything that was issued before. It is asked with each request, so a change counts on every node at once.
-import { FORM_VERSION, parseForm, type StoredForm } from '../store/form.ts';
+import { changeDocument } from '../store/documents.ts';
+import { parseForm, type StoredForm } from '../store/form.ts';
 import type { DocumentStore } from '../store/store.ts';
 
 const COLLECTION = 'account-state';
@@ -49,24 +50,22 @@ export function createAccountStates(documents: DocumentStore): AccountStates {
       return new Map(stored.map(({ id, value }) => [id, parseState(value)]));
     },
     async update(accountId, change) {
-      for (;;) {
-        const document = await documents.get(COLLECTION, accountId);
-        const before = document === undefined ? INITIAL : parseState(document.value);
-        const changed = typeof change === 'function' ? change(before) : change;
-        if (changed === undefined) return before;
-        // With what a newer version added.
-        const form = document === undefined ? INITIAL : parseForm(document.value, WHAT);
-        const next = JSON.stringify({ ...form, ...changed, v: FORM_VERSION });
-        if (await documents.put(COLLECTION, accountId, next, document?.version ?? 0)) {
-          return { ...before, ...changed };
-        }
-      }
+      let state = INITIAL;
+      await changeDocument(documents, { collection: COLLECTION, id: accountId, what: WHAT }, (form) => {
+        state = toState(form);
+        const changed = typeof change === 'function' ? change(state) : change;
+        if (changed === undefined) return undefined;
+        state = { ...state, ...changed };
+        return { ...INITIAL, ...form, ...changed };
+      });
+      return state;
     },
   };
 }
 
-function parseState(text: string): AccountState {
-  const { disabled, validAfter, attemptsSince, credential } = parseForm(text, WHAT) as StoredForm &
-    AccountState;
+const parseState = (text: string) => toState(parseForm(text, WHAT));
+
+function toState(form: StoredForm): AccountState {
+  const { disabled, validAfter, attemptsSince, credential } = { ...INITIAL, ...form } as AccountState;
   return { disabled, validAfter, attemptsSince, credential };
 }

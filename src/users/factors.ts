@@ -2,7 +2,8 @@
 import type { Config, StoreConfig } from '../config/config.ts';
 import type { Level } from '../config/sign-in-levels.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
-import { FORM_VERSION, parseForm } from '../store/form.ts';
+import { changeDocument, removeDocument } from '../store/documents.ts';
+import { parseForm, type StoredForm } from '../store/form.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { DocumentStore } from '../store/store.ts';
 
@@ -130,48 +131,38 @@ export function createFactorStore(
     return (await documents.get(OWNERS, key))?.value === accountId;
   }
 
-  async function removeDocument(collection: string, id: string): Promise<void> {
-    for (;;) {
-      const document = await documents.get(collection, id);
-      if (document === undefined || (await documents.remove(collection, id, document.version))) return;
-    }
-  }
-
   async function get(accountId: string): Promise<Factors> {
     const document = await remembered.get(COLLECTION, accountId);
-    return document === undefined ? NO_FACTORS : toFactors(document.value);
+    return document === undefined ? NO_FACTORS : toFactors(parseForm(document.value, WHAT));
   }
 
   return {
     get,
     async change(accountId, to) {
-      for (;;) {
-        const document = await documents.get(COLLECTION, accountId);
-        const before = document === undefined ? NO_FACTORS : toFactors(document.value);
+      let next: Factors | undefined;
+      await changeDocument(documents, { collection: COLLECTION, id: accountId, what: WHAT }, (form) => {
+        const before = toFactors(form);
         const changed = to(before);
-        if (changed === undefined) return undefined;
-        const next = { ...before, ...changed };
-        // With what a newer version added.
-        const form = document === undefined ? {} : parseForm(document.value, WHAT);
-        const text = JSON.stringify({ ...form, ...next, v: FORM_VERSION });
-        if (await documents.put(COLLECTION, accountId, text, document?.version ?? 0)) return next;
-      }
+        next = changed && { ...before, ...changed };
+        return next;
+      });
+      return next;
     },
     ownerOfHandle: async (handle) => (await documents.get(OWNERS, handleKey(handle)))?.value,
     claimHandle: (handle, accountId) => claim(handleKey(handle), accountId),
     claimCredential: (credentialId, accountId) => claim(credentialKey(credentialId), accountId),
-    releaseCredential: (credentialId) => removeDocument(OWNERS, credentialKey(credentialId)),
+    releaseCredential: (credentialId) => removeDocument(documents, OWNERS, credentialKey(credentialId)),
     async remove(accountId) {
       const { handle, passkeys } = await get(accountId);
       // Its owners last: a crash in between leaves names that lead to nothing.
-      await removeDocument(COLLECTION, accountId);
+      await removeDocument(documents, COLLECTION, accountId);
       const keys = passkeys.map(({ id }) => credentialKey(id));
       if (handle !== undefined) keys.push(handleKey(handle));
-      for (const key of keys) await removeDocument(OWNERS, key);
+      for (const key of keys) await removeDocument(documents, OWNERS, key);
     },
     async list() {
       const stored = await documents.list(COLLECTION);
-      return new Map(stored.map(({ id, value }) => [id, toFactors(value)]));
+      return new Map(stored.map(({ id, value }) => [id, toFactors(parseForm(value, WHAT))]));
     },
   };
 }
@@ -183,7 +174,6 @@ export async function listStoredFactors(store: StoreConfig): Promise<ReadonlyMap
   return withStore(store, ({ documents }) => createFactorStore(documents, () => '').list());
 }
 
-function toFactors(text: string): Factors {
-  const { v: _version, ...form } = parseForm(text, WHAT);
+function toFactors({ v: _version, ...form }: StoredForm): Factors {
   return { ...NO_FACTORS, ...form };
 }

@@ -6,6 +6,14 @@ type OfSignIn = OfGeneration & {
   readonly loginTs?: number | undefined;
   factorAt?: number | undefined;
   sessionsSince?: number | undefined;
+  place?: Place | undefined;
+};
+/** What people know a browser by again. */
+export type Place = {
+  /** "Firefox, Linux"; empty where it can't be told. */
+  readonly browser: string;
+  /** The network of its address. */
+  readonly network: string;
 };
 export type SessionClass = {
   readonly prototype: {
@@ -22,10 +30,12 @@ export type KeptOfLogin = {
   readonly factorAt?: number | undefined;
   /** That of the person's factors. */
   readonly sessionsSince?: number | undefined;
+  /** Where people can see their sessions. */
+  readonly place?: Place | undefined;
 };
 
 /** The members that keepMembers has to know. */
-export const SIGN_IN_MEMBERS = ['generation', 'factorAt', 'sessionsSince'] as const;
+export const SIGN_IN_MEMBERS = ['generation', 'factorAt', 'sessionsSince', 'place'] as const;
 
 /** A grant gets its generation where it is made. */
 export function keepSignIn({ prototype }: SessionClass, current: () => KoaContextWithOIDC | undefined): void {
@@ -37,6 +47,7 @@ export function keepSignIn({ prototype }: SessionClass, current: () => KoaContex
     this.generation = kept?.generation;
     this.factorAt = kept?.factorAt;
     this.sessionsSince = kept?.sessionsSince;
+    this.place = kept?.place;
   };
   prototype.authTime = authTime;
 }

@@ -1,0 +1,83 @@
+// What a person allowed which app, as long as it lives, and the withdrawal of it.
+import { type Accounts } from '../users/accounts.ts';
+import { GRANT, type RecordStore, type StoreClock } from '../store/store.ts';
+import type { GrantEntry, PersonIndex } from './person-index.ts';
+import type { RememberedConsents } from './policies/remembered-consents.ts';
+import { scopesIn } from './policies/scopes.ts';
+import { createRecordPayload, type OnDamaged } from './record-payload.ts';
+import { generationOf } from './seam/session-sign-in.ts';
+
+export type AllowedApp = {
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+  readonly resourceScopes: Readonly<Record<string, readonly string[]>>;
+};
+
+export type PersonGrantsParts = {
+  readonly index: Pick<PersonIndex, 'grantsOf' | 'removeGrants'>;
+  readonly records: Pick<RecordStore, 'find' | 'revokeGrant'>;
+  readonly consents: Pick<RememberedConsents, 'withdraw'>;
+  readonly clock: StoreClock;
+  readonly onDamaged: OnDamaged;
+  readonly findLive: Accounts['findLive'];
+  /** As AdapterParts have it. */
+  readonly tombstoneSeconds: number;
+};
+
+/** Every method throws StoreUnavailable. */
+export interface PersonGrants {
+  list(accountId: string): Promise<readonly AllowedApp[]>;
+  /** Every token of the app for this person ends, and the next sign-in there asks again. False: there was nothing. */
+  withdraw(accountId: string, clientId: string): Promise<boolean>;
+}
+
+type Grant = {
+  readonly openid?: { readonly scope?: string };
+  readonly resources?: Readonly<Record<string, string>>;
+};
+
+export function createPersonGrants(parts: PersonGrantsParts): PersonGrants {
+  const { index, records, consents, clock, onDamaged, findLive, tombstoneSeconds } = parts;
+  const { payloadOf } = createRecordPayload(GRANT, clock, onDamaged);
+
+  async function find(accountId: string, { key }: GrantEntry): Promise<Grant | undefined> {
+    const record = await records.find(GRANT, key);
+    const grant = record && payloadOf(record, undefined);
+    if (grant?.accountId !== accountId) return undefined;
+    const issued = { generation: generationOf(grant), at: grant.iat ?? 0 };
+    return (await findLive(accountId, issued)) && (grant as Grant);
+  }
+
+  return {
+    async list(accountId) {
+      const entries = await index.grantsOf(accountId);
+      const grants = await Promise.all(entries.map((entry) => find(accountId, entry)));
+      const byClient = Map.groupBy(entries.keys(), (at) => entries[at]?.clientId ?? '');
+      return [...byClient].flatMap(([clientId, places]) => {
+        const live = [...places].map((at) => grants[at]).filter((grant) => grant !== undefined);
+        return live.length === 0 ? [] : [{ clientId, ...allowedBy(live) }];
+      });
+    },
+    async withdraw(accountId, clientId) {
+      const entries = (await index.grantsOf(accountId)).filter((entry) => entry.clientId === clientId);
+      // First what would make the next grant without asking.
+      await consents.withdraw(accountId, clientId);
+      for (const { key } of entries) await records.revokeGrant(key, tombstoneSeconds);
+      const keys = entries.map(({ key }) => key);
+      await index.removeGrants(accountId, keys);
+      return entries.length > 0;
+    },
+  };
+}
+
+const union = (texts: readonly (string | undefined)[]) => [...new Set(texts.flatMap(scopesIn))];
+
+function allowedBy(grants: readonly Grant[]): Pick<AllowedApp, 'scopes' | 'resourceScopes'> {
+  const resources = new Set(grants.flatMap((grant) => Object.keys(grant.resources ?? {})));
+  return {
+    scopes: union(grants.map(({ openid }) => openid?.scope)),
+    resourceScopes: Object.fromEntries(
+      [...resources].map((one) => [one, union(grants.map((grant) => grant.resources?.[one]))]),
+    ),
+  };
+}

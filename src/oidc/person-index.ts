@@ -1,0 +1,140 @@
+// Which sessions and grants a person has, and what happened to their account lately: two documents a person, which name records
+// and say no more of them than when they end. Written with the record that is new, and bounded: who has too many loses the oldest.
+import { changeDocument, removeDocument } from '../store/documents.ts';
+import { parseForm, type StoredForm } from '../store/form.ts';
+import type { DocumentStore } from '../store/store.ts';
+import type { Place } from './seam/session-sign-in.ts';
+
+const SESSIONS = 'person-sessions';
+const GRANTS = 'person-grants';
+const WHAT = "the list of a person's sessions or grants";
+const MAX_SESSIONS = 100;
+const MAX_GRANTS = 1000;
+const MAX_EVENTS = 10;
+
+/** Epoch seconds by the clock of the store, as all times here. */
+type Ending = { readonly ends: number };
+/** `uid`: names the session, and isn't its cookie. */
+export type SessionEntry = Ending & { readonly uid: string };
+/** `key`: of the record. */
+export type GrantEntry = Ending & { readonly key: string; readonly clientId: string };
+
+/** What a person should know of: by themselves, by somebody who seems to be them, or by an operator. */
+export type SecurityEvent = {
+  readonly what:
+    | 'signed_in'
+    | 'password_changed'
+    | 'factor_added'
+    | 'factor_removed'
+    | 'recovery_codes_made'
+    | 'session_ended'
+    | 'sessions_ended'
+    | 'app_withdrawn';
+  readonly at: number;
+  readonly place?: Place | undefined;
+  /** The client. */
+  readonly app?: string | undefined;
+};
+
+/** The first two are one document. */
+type Lists = {
+  readonly sessions: readonly SessionEntry[];
+  readonly events: readonly SecurityEvent[];
+  readonly grants: readonly GrantEntry[];
+};
+
+export type PersonIndexParts = {
+  readonly documents: DocumentStore;
+  /** Epoch seconds of the store. */
+  readonly seconds: () => number;
+  /** Whether what an entry names is still there. */
+  readonly isLive: (entry: SessionEntry | GrantEntry) => Promise<boolean>;
+};
+
+/** Every method throws StoreUnavailable. */
+export interface PersonIndex {
+  sessionsOf(accountId: string): Promise<readonly SessionEntry[]>;
+  /** The newest last. */
+  eventsOf(accountId: string): Promise<readonly SecurityEvent[]>;
+  grantsOf(accountId: string): Promise<readonly GrantEntry[]>;
+  /** Resolves the sessions that the person has to lose for it. */
+  addSession(accountId: string, entry: SessionEntry, place?: Place): Promise<readonly SessionEntry[]>;
+  addGrant(accountId: string, entry: GrantEntry): Promise<readonly GrantEntry[]>;
+  removeGrants(accountId: string, keys: readonly string[]): Promise<void>;
+  addEvent(accountId: string, event: Omit<SecurityEvent, 'at'>): Promise<void>;
+  /** Both documents. */
+  remove(accountId: string): Promise<void>;
+}
+
+export function createPersonIndex({ documents, seconds, isLive }: PersonIndexParts): PersonIndex {
+  async function read(collection: string, accountId: string): Promise<Lists> {
+    const document = await documents.get(collection, accountId);
+    return toLists(document === undefined ? {} : parseForm(document.value, WHAT));
+  }
+
+  const change = (
+    collection: string,
+    id: string,
+    to: (before: Lists) => Partial<Lists> | undefined | Promise<Partial<Lists> | undefined>,
+  ) => changeDocument(documents, { collection, id, what: WHAT }, (form) => to(toLists(form)));
+
+  /** Without those that have ended; `lost` are the oldest of too many. */
+  async function bounded<Entry extends SessionEntry | GrantEntry>(
+    before: readonly Entry[],
+    added: Entry,
+    most: number,
+  ): Promise<{ readonly kept: readonly Entry[]; readonly lost: readonly Entry[] }> {
+    const current = before.filter(({ ends }) => ends > seconds());
+    if (current.length < most) return { kept: [...current, added], lost: [] };
+    const areLive = await Promise.all(current.map(isLive));
+    const live = current.filter((_, index) => areLive[index]);
+    const surplus = Math.max(0, live.length + 1 - most);
+    return { kept: [...live.slice(surplus), added], lost: live.slice(0, surplus) };
+  }
+
+  const withEvent = (events: readonly SecurityEvent[], event: Omit<SecurityEvent, 'at'>) =>
+    [...events, { ...event, at: seconds() }].slice(-MAX_EVENTS);
+
+  return {
+    sessionsOf: async (accountId) => (await read(SESSIONS, accountId)).sessions,
+    eventsOf: async (accountId) => (await read(SESSIONS, accountId)).events,
+    grantsOf: async (accountId) => (await read(GRANTS, accountId)).grants,
+
+    async addSession(accountId, entry, place) {
+      let lost: readonly SessionEntry[] = [];
+      await change(SESSIONS, accountId, async ({ sessions, events }) => {
+        if (sessions.some(({ uid, ends }) => uid === entry.uid && ends === entry.ends)) return undefined;
+        const others = sessions.filter(({ uid }) => uid !== entry.uid);
+        const after = await bounded(others, entry, MAX_SESSIONS);
+        ({ lost } = after);
+        return { sessions: after.kept, events: withEvent(events, { what: 'signed_in', place }) };
+      });
+      return lost;
+    },
+    async addGrant(accountId, entry) {
+      let lost: readonly GrantEntry[] = [];
+      await change(GRANTS, accountId, async ({ grants }) => {
+        if (grants.some(({ key }) => key === entry.key)) return undefined;
+        const after = await bounded(grants, entry, MAX_GRANTS);
+        ({ lost } = after);
+        return { grants: after.kept };
+      });
+      return lost;
+    },
+    async removeGrants(accountId, keys) {
+      await change(GRANTS, accountId, ({ grants }) => {
+        const left = grants.filter(({ key }) => !keys.includes(key));
+        return left.length === grants.length ? undefined : { grants: left };
+      });
+    },
+    async addEvent(accountId, event) {
+      await change(SESSIONS, accountId, ({ events }) => ({ events: withEvent(events, event) }));
+    },
+    async remove(accountId) {
+      for (const collection of [SESSIONS, GRANTS]) await removeDocument(documents, collection, accountId);
+    },
+  };
+}
+
+const NONE: Lists = { sessions: [], events: [], grants: [] };
+const toLists = (form: StoredForm): Lists => ({ ...NONE, ...form });

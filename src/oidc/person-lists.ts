@@ -1,0 +1,47 @@
+// Keeps the lists of a person's sessions and grants (person-index.ts) as the adapter saves these.
+import type { AdapterPayload } from 'oidc-provider';
+import type { RecordStore, StoreClock } from '../store/store.ts';
+import { OWN_CLIENT_ID } from './own-client.ts';
+import type { PersonIndex } from './person-index.ts';
+import type { PersonSessions } from './person-sessions.ts';
+import type { Place } from './seam/session-sign-in.ts';
+
+type Session = AdapterPayload & { readonly place?: Place };
+
+/** Both throw StoreUnavailable. */
+export interface PersonLists {
+  addSession(session: Session): Promise<void>;
+  /** `key`: of the record. */
+  addGrant(key: string, grant: AdapterPayload, ttlSeconds: number): Promise<void>;
+}
+
+export type PersonListsParts = {
+  readonly index: PersonIndex;
+  readonly sessions: Pick<PersonSessions, 'end'>;
+  readonly records: Pick<RecordStore, 'revokeGrant'>;
+  readonly clock: StoreClock;
+  readonly sessionSeconds: number;
+  /** As AdapterParts have it. */
+  readonly tombstoneSeconds: number;
+};
+
+export function createPersonLists(parts: PersonListsParts): PersonLists {
+  const { index, sessions, records, clock, sessionSeconds, tombstoneSeconds } = parts;
+  return {
+    // First the list, then the record: what was never saved is in no page, and what no list has couldn't be ended.
+    async addSession({ accountId, uid, loginTs, place }) {
+      if (accountId === undefined || uid === undefined || loginTs === undefined) return;
+      const entry = { uid, ends: loginTs + clock.ahead + sessionSeconds };
+      for (const lost of await index.addSession(accountId, entry, place)) {
+        await sessions.end(accountId, lost.uid);
+      }
+    },
+    async addGrant(key, { accountId, clientId }, ttlSeconds) {
+      if (accountId === undefined || clientId === undefined || clientId === OWN_CLIENT_ID) return;
+      const entry = { key, clientId, ends: Math.floor(clock.now() / 1000) + ttlSeconds };
+      for (const lost of await index.addGrant(accountId, entry)) {
+        await records.revokeGrant(lost.key, tombstoneSeconds);
+      }
+    },
+  };
+}

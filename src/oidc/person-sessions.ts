@@ -1,0 +1,89 @@
+// Where a person is signed in, and the end of it in another browser than the one that asks. Ending one does what a sign-out in that
+// browser does: what lives with the session ends with it, and what was allowed to last goes on.
+import { type Accounts } from '../users/accounts.ts';
+import type { KeyedHash } from '../store/keyed-hash.ts';
+import { GRANT, type RecordStore, type StoreClock, type StoredRecord } from '../store/store.ts';
+import type { PersonIndex } from './person-index.ts';
+import { recordKey } from './record-key.ts';
+import { createRecordPayload, type OnDamaged } from './record-payload.ts';
+import { generationOf, type Place, sessionsSinceOf } from './seam/session-sign-in.ts';
+import { SESSION, toEnded } from './ended-session.ts';
+
+export type PersonSession = {
+  /** Names it, and isn't its cookie. */
+  readonly uid: string;
+  /** Epoch seconds. */
+  readonly signedInAt: number;
+  /** Undefined of one from before people could see them. */
+  readonly place: Place | undefined;
+  /** That of the person's factors. */
+  readonly sessionsSince: number;
+};
+
+export type PersonSessionsParts = {
+  readonly index: Pick<PersonIndex, 'sessionsOf'>;
+  readonly records: Pick<RecordStore, 'findByAlias' | 'save' | 'revokeGrant'>;
+  readonly hash: KeyedHash;
+  readonly clock: StoreClock;
+  readonly onDamaged: OnDamaged;
+  readonly findLive: Accounts['findLive'];
+  /** As AdapterParts have it. */
+  readonly tombstoneSeconds: number;
+};
+
+/** Every method throws StoreUnavailable. */
+export interface PersonSessions {
+  /** Those that live, the newest first. */
+  list(accountId: string): Promise<readonly PersonSession[]>;
+  /** False: it is not one of theirs, or has ended. */
+  end(accountId: string, uid: string): Promise<boolean>;
+}
+
+type Found = {
+  readonly record: StoredRecord;
+  readonly session: {
+    readonly loginTs?: number | undefined;
+    readonly place?: Place;
+    readonly authorizations?: Readonly<Record<string, Authorization>> | undefined;
+  };
+};
+type Authorization = { readonly grantId?: string | undefined; readonly persistsLogout?: boolean | undefined };
+
+export function createPersonSessions(parts: PersonSessionsParts): PersonSessions {
+  const { index, records, hash, clock, onDamaged, findLive, tombstoneSeconds } = parts;
+  const { payloadOf } = createRecordPayload(SESSION, clock, onDamaged);
+
+  async function find(accountId: string, uid: string): Promise<Found | undefined> {
+    const record = await records.findByAlias(SESSION, hash(`uid:${uid}`));
+    if (record === undefined || record.consumedAt !== undefined) return undefined;
+    const session = payloadOf(record, undefined);
+    return session?.accountId === accountId ? { record, session } : undefined;
+  }
+
+  return {
+    async list(accountId) {
+      const entries = await index.sessionsOf(accountId);
+      const found = await Promise.all(
+        entries.map(async ({ uid }) => {
+          const { session } = (await find(accountId, uid)) ?? {};
+          if (session === undefined) return undefined;
+          const { loginTs: at = 0, place } = session;
+          const account = await findLive(accountId, { generation: generationOf(session), at });
+          return account && { uid, signedInAt: at, place, sessionsSince: sessionsSinceOf(session) };
+        }),
+      );
+      return found.filter((one) => one !== undefined).toReversed();
+    },
+    async end(accountId, uid) {
+      const found = await find(accountId, uid);
+      if (found === undefined) return false;
+      const { record, session } = found;
+      for (const { grantId, persistsLogout } of Object.values(session.authorizations ?? {})) {
+        if (grantId === undefined || persistsLogout === true) continue;
+        await records.revokeGrant(recordKey(hash, GRANT, grantId), tombstoneSeconds);
+      }
+      await records.save(toEnded(record));
+      return true;
+    },
+  };
+}
