@@ -18,6 +18,7 @@ const LONGEST = [
   'attack/outgoing',
   'keys/kill',
   'edge/slow',
+  'fault/logout-receivers',
   'fault/redis-failover',
   'fault/store-disk',
   'keys/sealed',

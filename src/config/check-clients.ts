@@ -46,12 +46,17 @@ const RULES = [
     // RFC 9068 §3: a token for two APIs would let each use it at the other.
     return apis.size > 1 ? 'has scopes of several resources: no token can be for more than one' : undefined;
   }),
-  ...(['access', 'groups_claim', 'sign_in'] as const).map((key) =>
+  ...(['access', 'groups_claim', 'sign_in', 'backchannel_logout_uri'] as const).map((key) =>
     rule([key, 'grant_types'], (client) =>
       client[key] !== undefined && isMachine(client)
         ? 'is about people, and a client_credentials client acts for no person: remove it'
         : undefined,
     ),
+  ),
+  rule(['backchannel_logout_uri', 'grant_types'], (client) =>
+    client.backchannel_logout_uri !== undefined && client.grant_types.length === 0
+      ? 'is for an app that people sign in to: this client has no grant_types'
+      : undefined,
   ),
   rule(['sign_in'], ({ sign_in: signIn }, { offered }) =>
     signIn === undefined || offered.includes(signIn.require)

@@ -165,6 +165,12 @@ const RULES: Readonly<Record<string, Rule>> = {
   'clients[]': client,
   'clients[].redirect_uris': dropped('requests that name it are refused, also those of an open sign-in'),
   'clients[].post_logout_redirect_uris': dropped('people are not sent back there after signing out'),
+  'clients[].backchannel_logout_uri': ({ to }) => [
+    'change',
+    to === undefined
+      ? "is removed: the app isn't told any more that a session has ended"
+      : `is ${show(to, '')}: the app is told there that a session has ended`,
+  ],
   'clients[].grant_types': (difference, context) =>
     dropped(GRANT_LOST[String(difference.from)] ?? 'requests for it are refused')(difference, context),
   'clients[].scope': dropped('requests for it are refused, and refresh tokens that have it lose it'),

@@ -193,7 +193,7 @@ export const configSchema = z.strictObject({
       .describe('The only names that may resolve to private addresses.'),
   })
     .prefault({})
-    .describe('What the service itself asks of others: documents of clients.'),
+    .describe('What the service itself asks of others: documents of clients, and the logout of apps.'),
   users_from: text(emptyFault).optional().describe('File with people: a list, or users: and a list.'),
   passwords: passwordsSchema.prefault({}).describe('What new passwords have to be.'),
   sign_in: signInSchema

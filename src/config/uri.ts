@@ -104,6 +104,16 @@ const plainRedirectFault = withUrl([
   ],
 ]);
 
+/** OIDC Back-Channel Logout §2.2, and https alone. What the name leads to is seen when it is called. */
+export const logoutUriFault = withUrl([
+  [(url) => url.protocol !== 'https:', 'must be an https URL'],
+  [lacksAuthority, 'must be an https URL with a host'],
+  [hasUserInfo, 'must not contain a user name or password'],
+  [hasFragment, 'must not contain a fragment (OIDC Back-Channel Logout §2.2)'],
+  // URL has put every spelling of an address into one.
+  [(url) => /^\[|^[\d.]+$/.test(url.hostname), 'must name its host: no address'],
+]);
+
 /** Client metadata that a page links to: only what is safe in an `href`. */
 export const webUriFault = withUrl([
   [(url) => !isWeb(url), 'must be an http or https URL'],

@@ -9,6 +9,7 @@ export const AUDIT_EVENTS = [
   'consent_withdrawn',
   'access_denied',
   'sign_out',
+  'app_logout',
   'client_authentication',
   'token_issued',
   'token_revoked',

@@ -7,6 +7,9 @@ export type FindClient = (clientId: string) => Client | undefined;
 /** Also one that nobody registered, whose document may have to be fetched. Throws what the host answers (429, 503). */
 export type LoadClient = (clientId: string) => Promise<Client | undefined>;
 
+/** Whether it has to hear of the end of its sessions. */
+export const hasLogoutUri = ({ backchannelLogoutUri }: Client) => backchannelLogoutUri !== undefined;
+
 /** Never compared: the engine only wants to see that a confidential client has a secret. */
 const PLACEHOLDER_SECRET = 'kept-elsewhere';
 
@@ -22,6 +25,11 @@ export function toClientMetadata(client: Client): ClientMetadata {
     response_types: usesCode ? ['code'] : [],
     redirect_uris: [...client.redirectUris],
     post_logout_redirect_uris: [...client.postLogoutRedirectUris],
+    ...(client.backchannelLogoutUri !== undefined && {
+      backchannel_logout_uri: client.backchannelLogoutUri,
+      // In its ID tokens, too: without `sid` a logout token ends every session of the person at the app.
+      backchannel_logout_session_required: true,
+    }),
     // No `scope`: what a client may ask for, and in which order it is refused, is decided in scopes.ts alone.
     id_token_signed_response_alg: 'RS256',
   };

@@ -36,6 +36,7 @@ import {
 import { type ConfigurationParts, createConfiguration } from './options.ts';
 import type { FindClient, LoadClient } from './clients.ts';
 import { type ClientLookup, createClientLookup } from './document-clients.ts';
+import { createLogouts, type Logouts, type LogoutsParts } from './logouts.ts';
 import { createEnginePages } from './engine-pages.ts';
 import { type ClientLimits, createClientLimits } from './limit-clients.ts';
 import { type AccessPolicy, createAccessPolicy } from './policies/access.ts';
@@ -43,15 +44,11 @@ import { createStillAllowed } from './policies/narrowed-scope.ts';
 import { createRecentApps, type RecentApps } from './recent-apps.ts';
 import { createRememberedConsents, type RememberedConsents } from './policies/remembered-consents.ts';
 import { createMachineTokenFinder } from './machine-tokens.ts';
-import { createPersonTokens } from './person-tokens.ts';
-import { fastClientCredentials, type FastClientCredentialsParts } from './fast/client-credentials.ts';
-import { fastIntrospection, type FastIntrospectionParts } from './fast/introspection.ts';
-import { fastRefresh, type FastRefreshParts } from './fast/refresh.ts';
 import { createSignInPolicy, type SignInPolicy } from './policies/sign-in-level.ts';
 import { logEvents } from './event-log.ts';
-import { createFindDefault } from './policies/default-scopes.ts';
-import { createFindRefusal } from './policies/scopes.ts';
+import { createFindDefault, type FindDefault } from './policies/default-scopes.ts';
 import { PosternProvider, type SeamParts } from './seam/provider.ts';
+import { createFastAnswers } from './fast/answers.ts';
 import type { FastAnswer } from './fast/plain-request.ts';
 import { assertSignsAndVerifies } from './self-test.ts';
 import { signOutAtOnce } from './sign-out-at-once.ts';
@@ -83,6 +80,7 @@ export type EngineParts = Omit<
   readonly onSecretUsed?: SecretComparisonParts['onSecretUsed'];
   /** False: the keys may be out of date, and nothing may be signed with them. */
   readonly maySign: () => boolean;
+  readonly logoutJobs: LogoutsParts['logoutJobs'];
 };
 
 export type Engine = {
@@ -97,6 +95,7 @@ export type Engine = {
   readonly access: AccessPolicy | undefined;
   readonly signIn: SignInPolicy | undefined;
   readonly recentApps: RecentApps;
+  readonly logouts: Logouts;
   /** What http/fast-path.ts sends without the engine, by path below the issuer. */
   readonly fastAnswers: ReadonlyMap<string, FastAnswer>;
   /** Runs inside the host's own Koa context. */
@@ -140,12 +139,10 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     revoked,
     findMachineToken,
     browsers,
-    defaultScopeOf(clientId, resource) {
-      const client = findClient(clientId);
-      return client && findDefault({ client, resource, isForPerson: true }).join(' ');
-    },
-    ...clientHooks(lookup, secrets, clientLimits),
+    noteLogout: (ctx, ended) => logouts.note(ctx, ended),
+    ...clientHooks({ lookup, secrets, clientLimits, findDefault }),
   });
+  const logouts = createLogouts({ ...parts, provider, findClient });
   rememberFaults(provider);
   logEvents(provider, log);
   recordEvents(provider, audit, adapter.records.afterwards);
@@ -155,7 +152,8 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     keepGrants(parts.maySign),
     clientLimits.countAnswers,
     adjustAnswers(config),
-    signOutAtOnce(enginePages, adapter, audit),
+    logouts.queue,
+    signOutAtOnce({ enginePages, adapter, audit, logouts }),
     ...(provider.middleware as Middleware[]),
   ]);
   return {
@@ -169,6 +167,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     access: ofPeople.access,
     signIn,
     recentApps,
+    logouts,
     fastAnswers: createFastAnswers(
       { ...parts, ...made, secrets, tokens, audit, findDefault, findMachineToken },
       provider,
@@ -208,50 +207,32 @@ function policiesOfPeople(
   };
 }
 
-type FastAnswersParts = Omit<FastClientCredentialsParts, 'findRefusal'> &
-  Omit<FastRefreshParts, 'findRefusal' | 'provider' | 'records'> &
-  Omit<FastIntrospectionParts, 'withPersonToken'> &
-  Pick<EngineParts, 'config' | 'adapter'>;
-
-function createFastAnswers(
-  { config, adapter, ...parts }: FastAnswersParts,
-  provider: Provider,
-): ReadonlyMap<string, FastAnswer> {
-  const withPersonToken = createPersonTokens(provider, adapter.records);
-  const introspection = { ...parts, withPersonToken };
-  const findRefusal = createFindRefusal({ config, audiences: parts.audiences });
-  const { records } = adapter;
-  const refresh = fastRefresh({ ...parts, config, records, findRefusal, provider });
-  if (!config.features.clientCredentials) {
-    // Without the grant, the engine knows no machine token either.
-    const ofPeople = { ...introspection, findMachineToken: async () => undefined };
-    return new Map([
-      [ENDPOINTS.token, refresh],
-      [ENDPOINTS.introspection, fastIntrospection(ofPeople)],
-    ]);
-  }
-  const clientCredentials = fastClientCredentials({ ...parts, findRefusal });
-  return new Map<string, FastAnswer>([
-    [
-      ENDPOINTS.token,
-      async (request, state) => (await clientCredentials(request, state)) ?? refresh(request, state),
-    ],
-    [ENDPOINTS.introspection, fastIntrospection(introspection)],
-  ]);
-}
+type ClientHooksParts = {
+  readonly lookup: ClientLookup;
+  readonly secrets: SecretComparison;
+  readonly clientLimits: ClientLimits;
+  readonly findDefault: FindDefault;
+};
+type ClientHooks = Pick<
+  SeamParts,
+  'defaultScopeOf' | 'isPublicClient' | 'compareClientSecret' | 'admitPublicClient' | 'takeBeforeUse'
+>;
 
 /** What the engine's client does when it says who it is, and before its code or token is used up. */
-function clientHooks(
-  { find: findClient, isPublic }: ClientLookup,
-  secrets: SecretComparison,
-  { admit, takeBeforeUse }: ClientLimits,
-): Pick<SeamParts, 'isPublicClient' | 'compareClientSecret' | 'admitPublicClient' | 'takeBeforeUse'> {
+function clientHooks({ lookup, secrets, clientLimits, findDefault }: ClientHooksParts): ClientHooks {
+  const { find: findClient, isPublic } = lookup;
+  const { admit, takeBeforeUse } = clientLimits;
+
   async function admitClient(ctx: KoaContextWithOIDC | undefined, clientId: string): Promise<void> {
     const client = findClient(clientId);
     if (ctx !== undefined && client !== undefined) await admit(ctx, client);
   }
 
   return {
+    defaultScopeOf(clientId, resource) {
+      const client = findClient(clientId);
+      return client && findDefault({ client, resource, isForPerson: true }).join(' ');
+    },
     isPublicClient: isPublic,
     async compareClientSecret(ctx, clientId, secret) {
       const isRight = await secrets.compare(requestOf(ctx), clientId, secret);

@@ -6,12 +6,20 @@ import type { Audit } from '../observability/audit.ts';
 import { type AdapterParts, createAdapter } from './adapter.ts';
 import { recordSignOut } from './audit-trail.ts';
 import type { EnginePages } from './engine-pages.ts';
+import type { Logouts } from './logouts.ts';
 
 const POLICY = 'Content-Security-Policy';
 
 type SessionState = { readonly postLogoutRedirectUri?: string } | undefined;
 
-export function signOutAtOnce(enginePages: EnginePages, adapter: AdapterParts, audit: Audit): Middleware {
+export type SignOutAtOnceParts = {
+  readonly enginePages: EnginePages;
+  readonly adapter: AdapterParts;
+  readonly audit: Audit;
+  readonly logouts: Pick<Logouts, 'noteAll'>;
+};
+
+export function signOutAtOnce({ enginePages, adapter, audit, logouts }: SignOutAtOnceParts): Middleware {
   const grants = createAdapter('Grant', adapter);
 
   return async function answerAtOnce(hostCtx, next) {
@@ -27,6 +35,7 @@ export function signOutAtOnce(enginePages: EnginePages, adapter: AdapterParts, a
       const resume = (session.state as SessionState)?.postLogoutRedirectUri;
       if (resume === undefined) return;
       // As the engine's confirmation does: what lives with the session ends with it.
+      logouts.noteAll(ctx, session);
       await Promise.all(grantsOf(session).map((grantId) => grants.destroy(grantId)));
       await forget(ctx, session, policy);
       adapter.records.afterwards(() => recordSignOut(audit, ctx, 'another_person_signed_in'));

@@ -41,9 +41,11 @@ export type GetOptions = {
   readonly accept: string;
 };
 
+/** Both throw OutgoingRefused; with the reason `address`, `name` or `url` nothing was sent to the host. */
 export interface Outgoing {
-  /** Throws OutgoingRefused; with the reason `address`, `name` or `url` nothing was sent to the host. */
   get(url: string, options: GetOptions): Promise<OutgoingAnswer>;
+  /** Resolves the status of the answer, of which nothing else is read. */
+  post(url: string, form: Readonly<Record<string, string>>): Promise<number>;
 }
 
 export type OutgoingSettings = {
@@ -98,33 +100,65 @@ export function createOutgoing({ internalHosts, issuerIsLoopback }: OutgoingSett
     }
   }
 
+  async function call<Result>(
+    text: string,
+    message: Message,
+    read: (response: IncomingMessage) => Promise<Result>,
+  ): Promise<Result> {
+    const url = URL.parse(text);
+    if (url?.protocol !== 'https:' || url.username + url.password !== '')
+      throw new OutgoingRefused('url', 'only https URLs without a user name are called');
+    const signal = AbortSignal.timeout(DEADLINE_MS);
+    const addresses = await Promise.race([checkedAddresses(url.hostname), timeout(signal, url.hostname)]);
+    return Promise.race([send({ url, addresses, signal }, message, read), timeout(signal, url.hostname)]);
+  }
+
   return {
-    async get(text, options) {
-      const url = URL.parse(text);
-      if (url?.protocol !== 'https:' || url.username + url.password !== '')
-        throw new OutgoingRefused('url', 'only https URLs without a user name are called');
-      const signal = AbortSignal.timeout(DEADLINE_MS);
-      const addresses = await Promise.race([checkedAddresses(url.hostname), timeout(signal, url.hostname)]);
-      return Promise.race([send(url, addresses, options, signal), timeout(signal, url.hostname)]);
-    },
+    get: (url, { accept, maxBytes }) =>
+      call(url, { method: 'GET', headers: { Accept: accept } }, async (response) => ({
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        body: await (response.statusCode === 200 ? readBody(response, maxBytes) : NOTHING),
+      })),
+    post: (url, form) =>
+      call(
+        url,
+        {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+          body: new URLSearchParams(form).toString(),
+        },
+        async ({ statusCode = 0 }) => statusCode,
+      ),
   };
 }
 
-/** A GET that connects to one of `addresses` and nowhere else. */
-function send(
-  url: URL,
-  addresses: readonly Address[],
-  { maxBytes, accept }: GetOptions,
-  signal: AbortSignal,
-): Promise<OutgoingAnswer> {
+type Target = {
+  readonly url: URL;
+  readonly addresses: readonly Address[];
+  readonly signal: AbortSignal;
+};
+type Message = {
+  readonly method: 'GET' | 'POST';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+};
+
+/** A request that connects to one of `addresses` and nowhere else. */
+function send<Result>(
+  { url, addresses, signal }: Target,
+  { method, headers, body }: Message,
+  read: (response: IncomingMessage) => Promise<Result>,
+): Promise<Result> {
   return new Promise((resolve, reject) => {
     const sent = request(url, {
+      method,
       // Its own connection, and no proxy or lax certificates by the environment.
       agent: new Agent({ keepAlive: false }),
       rejectUnauthorized: true,
       lookup: pinnedTo(addresses),
       signal,
-      headers: { Accept: accept, 'Accept-Encoding': 'identity', 'User-Agent': 'Postern' },
+      headers: { ...headers, 'Accept-Encoding': 'identity', 'User-Agent': 'Postern' },
     });
     const fail = (error: Error) => {
       sent.destroy();
@@ -132,12 +166,12 @@ function send(
     };
     sent.on('error', fail);
     sent.on('response', (response) => {
-      (response.statusCode === 200 ? readBody(response, maxBytes) : NOTHING).then((body) => {
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, body });
+      read(response).then((result) => {
+        resolve(result);
         sent.destroy();
       }, fail);
     });
-    sent.end();
+    sent.end(body);
   });
 }
 

@@ -17,6 +17,8 @@ import type { VerifySlow } from '../oidc/client-authentication.ts';
 import { createEngine } from '../oidc/provider.ts';
 import { createBrowserSessions } from '../oidc/browser-session.ts';
 import { createInteractions } from '../oidc/interactions.ts';
+import type { LogoutJobs } from '../oidc/logout-jobs.ts';
+import type { LogoutApps } from '../oidc/logout-sender.ts';
 import { createOwnClient } from '../oidc/own-client.ts';
 import type { SecretUses } from '../oidc/secret-uses.ts';
 import { unitOfWork } from '../oidc/unit-of-work.ts';
@@ -54,6 +56,7 @@ export type SharedServices = {
   /** What asks other hosts, by the settings of a configuration. */
   readonly outgoingOf: (config: Config) => Outgoing;
   readonly maySign: () => boolean;
+  readonly logoutJobs: LogoutJobs;
   /** Seconds; never shortened while running, because older tokens may live that long. */
   readonly tombstoneSeconds: (config: Config) => number;
 };
@@ -61,11 +64,17 @@ export type SharedServices = {
 /** What an application is built from. */
 export type ApplicationParts = { readonly config: Config; readonly keySet: KeySet; readonly views: Views };
 
+export type Application = {
+  readonly app: App;
+  /** What its sessions end at. */
+  readonly apps: LogoutApps;
+};
+
 /** Rejects when its engine fails the self-test. */
 export async function createApplication(
   { config, keySet, views }: ApplicationParts,
   shared: SharedServices,
-): Promise<App> {
+): Promise<Application> {
   const { store, hash, now, telemetry } = shared;
   const { pages, assets } = views;
   const limits = shared.limitsOf(config.rateLimits);
@@ -90,6 +99,7 @@ export async function createApplication(
     verifySlow: shared.verifySlow,
     onSecretUsed: shared.uses.note,
     maySign: shared.maySign,
+    logoutJobs: shared.logoutJobs,
   });
 
   const csrf = createCsrf(hash);
@@ -117,7 +127,7 @@ export async function createApplication(
       secondFactors,
     },
   });
-  return createApp({
+  const app = createApp({
     config,
     engine,
     unitOfWork: unitOfWork(adapter, config.issuer),
@@ -128,6 +138,7 @@ export async function createApplication(
     limits,
     telemetry,
   });
+  return { app, apps: { ...engine.logouts, outgoing: shared.outgoingOf(config) } };
 }
 
 function adapterOf(

@@ -3,7 +3,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../config/config.ts';
 import { keepUntilRestart } from '../config/restart.ts';
-import type { App } from '../http/server.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
@@ -12,7 +11,12 @@ import { createPeople } from '../users/people.ts';
 import { warnOfShadowed, warnOfWeakHashes } from '../users/warnings.ts';
 import type { ViewsSettings } from '../views/view-files.ts';
 import type { Views } from '../views/views.ts';
-import { type ApplicationParts, createApplication, type SharedServices } from './application.ts';
+import {
+  type Application,
+  type ApplicationParts,
+  createApplication,
+  type SharedServices,
+} from './application.ts';
 import type { ConfigurationStatus } from './configuration-status.ts';
 
 /** Parts that are left out stay as they are. */
@@ -40,8 +44,8 @@ export type ReplacingParts = {
   readonly first: First;
   readonly shared: SharedServices;
   readonly status: ConfigurationStatus;
-  /** From now on `app` serves. */
-  readonly swap: (app: App, parts: ApplicationParts) => Promise<void>;
+  /** From now on `application` serves. */
+  readonly swap: (application: Application, parts: ApplicationParts) => Promise<void>;
 };
 
 export function createReplacing({ first, shared, status, swap }: ReplacingParts): Replacing {
@@ -58,10 +62,10 @@ export function createReplacing({ first, shared, status, swap }: ReplacingParts)
     const parts = { config, keySet, views: viewsFor(config, old, change) };
 
     if (config !== old.config) await takeCredentials(config, store);
-    const app = await createApplication(parts, shared);
+    const application = await createApplication(parts, shared);
     if (config !== served?.config) await applyUsers(config, shared);
     served = parts;
-    await swap(app, parts);
+    await swap(application, parts);
     await report(change, old, parts);
   }
 

@@ -5,7 +5,7 @@ import { keepUntilRestart } from '../config/restart.ts';
 import { passwordThreads } from '../config/threads.ts';
 import { createManagementApp, type Status } from '../http/management.ts';
 import { ROUTE_NAMES } from '../http/route-name.ts';
-import { createListener, type Listener } from '../http/server.ts';
+import { type App, createListener, type Listener } from '../http/server.ts';
 import { createTryOut } from '../http/try-out.ts';
 import { changeKeySettings, openKeys, type OpenKeys } from '../keys/open-keys.ts';
 import { createRotation, type Timer } from '../keys/rotation.ts';
@@ -15,6 +15,8 @@ import { createReportedLimits } from '../limits/report.ts';
 import { toText } from '../observability/metrics.ts';
 import { silentTelemetry, type Telemetry } from '../observability/telemetry.ts';
 import { rememberProven } from '../oidc/client-authentication.ts';
+import { createLogoutJobs } from '../oidc/logout-jobs.ts';
+import { createLogoutSender, type LogoutSender } from '../oidc/logout-sender.ts';
 import { createTombstoneSeconds } from '../oidc/lifetimes.ts';
 import { createSecretUses } from '../oidc/secret-uses.ts';
 import { STORE_OPERATIONS } from '../store/measured.ts';
@@ -25,7 +27,7 @@ import { createPasswords } from '../users/passwords.ts';
 import { BUILT_IN_FOLDER } from '../views/view-files.ts';
 import { createViews, type Views } from '../views/views.ts';
 import { createViewsWatch } from '../views/watch-views.ts';
-import type { SharedServices } from './application.ts';
+import type { ApplicationParts, SharedServices } from './application.ts';
 import { type ConfigurationStatus, createConfigurationStatus } from './configuration-status.ts';
 import { createReplacing, type Replacing, viewsOf } from './replace.ts';
 import { lossDetector, problemsOf, snapshotOf, type WatchedStore, watchStore } from './status.ts';
@@ -105,17 +107,11 @@ async function compose(config: Config, { config: wanted, hash = '' }: First, par
     first,
     shared,
     status: configuration,
-    async swap(app, next) {
+    async swap({ app, apps }, next) {
       changeKeySettings(settings, next.config);
       listen.serve(app);
-      management.serve(
-        createManagementApp({
-          address: next.config.management,
-          status,
-          metrics: async () => toText(new Map([['', await metrics.read()]])),
-          tryOut: createTryOut({ config: next.config, pages: next.views.pages }),
-        }),
-      );
+      shared.logoutSender.use(apps);
+      management.serve(managementOf(next, { status, metrics }));
       await viewsWatch.follow(next.config.viewsFolder, next.views.readAt);
     },
   });
@@ -157,6 +153,7 @@ async function compose(config: Config, { config: wanted, hash = '' }: First, par
       closing: [
         () => viewsWatch.stop(),
         () => rotation.stop(),
+        () => shared.logoutSender.stop(),
         () => shared.uses.stop(),
         () => shared.passwords.close(),
         () => store.close(),
@@ -169,6 +166,18 @@ async function compose(config: Config, { config: wanted, hash = '' }: First, par
     confirm: configuration.confirm,
     status,
   };
+}
+
+function managementOf(
+  { config, views }: ApplicationParts,
+  { status, metrics }: Pick<Server, 'status'> & Pick<Telemetry, 'metrics'>,
+): App {
+  return createManagementApp({
+    address: config.management,
+    status,
+    metrics: async () => toText(new Map([['', await metrics.read()]])),
+    tryOut: createTryOut({ config, pages: views.pages }),
+  });
 }
 
 type LifecycleParts = {
@@ -205,7 +214,7 @@ function createLifecycle(parts: LifecycleParts): Pick<Server, 'start' | 'stop'> 
 }
 
 /** Counters, leases and proven secrets are kept here, so that a replacement doesn't reset them. */
-function createSharedServices(parts: Parts, maySign: () => boolean): SharedServices {
+function createSharedServices(parts: Parts, maySign: () => boolean) {
   const { store, hash, now, telemetry } = parts;
   telemetry.metrics.startAtZero({
     routes: ROUTE_NAMES,
@@ -213,6 +222,7 @@ function createSharedServices(parts: Parts, maySign: () => boolean): SharedServi
     storeOperations: STORE_OPERATIONS,
   });
   const passwords = createPasswords(passwordThreads(), PASSWORDS_WAITING);
+  const logoutJobs = createLogoutJobs(store.documents, store.clock.now);
   return {
     now,
     telemetry,
@@ -225,8 +235,10 @@ function createSharedServices(parts: Parts, maySign: () => boolean): SharedServi
     uses: createSecretUses(store.documents, now),
     outgoingOf: (config) => parts.outgoing ?? outgoingOf(config),
     maySign,
+    logoutJobs,
+    logoutSender: createLogoutSender({ ...telemetry, jobs: logoutJobs, now: store.clock.now, maySign }),
     tombstoneSeconds: createTombstoneSeconds(),
-  };
+  } satisfies SharedServices & { readonly logoutSender: LogoutSender };
 }
 
 function openViews(config: Config, { log }: Telemetry): Views {

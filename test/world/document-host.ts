@@ -44,6 +44,10 @@ export class DocumentHost implements Outgoing {
     return this.asked.filter((one) => one === url).length;
   }
 
+  async post(): Promise<number> {
+    throw new OutgoingRefused('connection', 'it takes no form');
+  }
+
   async get(url: string): Promise<OutgoingAnswer> {
     this.asked.push(url);
     const page = await this.#pages.get(url);

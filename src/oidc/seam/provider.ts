@@ -5,6 +5,7 @@ import type { AccessTokens } from '../../tokens/access-token.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 import type { RevokedTokens } from '../../tokens/revoked-tokens.ts';
 import type { BrowserBinding } from '../browser-binding.ts';
+import type { EndedSession } from '../logout-jobs.ts';
 import type { FindMachineToken } from '../machine-tokens.ts';
 import { accessTokenModel } from './access-token.ts';
 import { clientCredentialsModel } from './client-credentials.ts';
@@ -31,6 +32,8 @@ export type SeamParts = {
   ) => Promise<boolean>;
   /** Called for a client without a secret where it names itself; may throw what the host answers (429). */
   readonly admitPublicClient: (ctx: KoaContextWithOIDC, clientId: string) => Promise<void>;
+  /** Called in the place of sending a logout token: a session at a client ends in this request. */
+  readonly noteLogout: (ctx: KoaContextWithOIDC, ended: EndedSession) => void;
   /** Called before a code or a refresh token is used up; may throw what the host answers (429). */
   readonly takeBeforeUse: (ctx: KoaContextWithOIDC | undefined) => Promise<void>;
 };
@@ -38,7 +41,11 @@ export type SeamParts = {
 type FoundClient = { readonly clientId: string; readonly clientAuthMethod: string };
 type ClientFinder = { find(id: string): Promise<FoundClient | undefined> };
 type UsedPrototype = { consume: (this: UsedPrototype) => Promise<void> };
-type ClientPrototype = { clientId: string; compareClientSecret(secret: string): Promise<boolean> };
+type ClientPrototype = {
+  clientId: string;
+  compareClientSecret(secret: string): Promise<boolean>;
+  backchannelLogout(sub: string, sid: string): Promise<void>;
+};
 
 const currentRoute = () => Provider.ctx?.oidc.route;
 
@@ -46,7 +53,8 @@ export class PosternProvider extends Provider {
   constructor(issuer: string, configuration: Configuration, parts: SeamParts) {
     super(issuer, configuration);
     const { tokens, audiences, revoked, findMachineToken, browsers } = parts;
-    const { isPublicClient, defaultScopeOf, compareClientSecret, admitPublicClient, takeBeforeUse } = parts;
+    const { isPublicClient, defaultScopeOf, compareClientSecret, admitPublicClient } = parts;
+    const { noteLogout, takeBeforeUse } = parts;
 
     for (const model of [this.AccessToken, this.AuthorizationCode, this.RefreshToken]) {
       bindToSession(model as unknown as BoundModel, this);
@@ -95,6 +103,10 @@ export class PosternProvider extends Provider {
     const client = this.Client.prototype as unknown as ClientPrototype;
     client.compareClientSecret = function compare(secret) {
       return compareClientSecret(Provider.ctx, this.clientId, secret);
+    };
+    // The engine's own version lets the person wait for every app, and tries once.
+    client.backchannelLogout = async function note(accountId, sid) {
+      if (Provider.ctx !== undefined) noteLogout(Provider.ctx, { clientId: this.clientId, accountId, sid });
     };
     // A client without a secret has no such step. The first look-up of the request is the one that authenticates it.
     const finder = this.Client as unknown as ClientFinder;

@@ -272,6 +272,37 @@ describe('AZ-11, AZ-12: redirect URIs in a client', () => {
   });
 });
 
+describe('PR-07, LO-14: backchannel_logout_uri', () => {
+  it.each([
+    ['http://app.example/bcl', 'must be an https URL'],
+    ['https://app.example/bcl#x', 'must not contain a fragment'],
+    ['https://u:p@app.example/bcl', 'must not contain a user name or password'],
+    ['javascript:alert(1)', 'must be an https URL'],
+    ['https:app.example/bcl', 'must be an https URL with a host'],
+    ['https://169.254.169.254/', 'must name its host: no address'],
+    ['https://10.0.0.5/bcl', 'must name its host: no address'],
+    ['https://2130706433/bcl', 'must name its host: no address'],
+    ['https://0x7f.1/bcl', 'must name its host: no address'],
+    ['https://[::1]/bcl', 'must name its host: no address'],
+    ['/bcl', 'must begin with its scheme'],
+  ])('%s is refused', async (uri, words) => {
+    const problems = await clientProblems(client({ backchannel_logout_uri: uri }));
+    expect(problems).toEqual([
+      expect.stringMatching(
+        new RegExp(`^clients\\[0\\]\\.backchannel_logout_uri: .*${words.replaceAll('.', '\\.')}`),
+      ),
+    ]);
+  });
+
+  it('is for clients that people sign in to', async () => {
+    const uri = { backchannel_logout_uri: 'https://app.example/bcl?a=b' };
+    expect(await clientProblems(client(uri))).toEqual([]);
+    expect(await clientProblems(machine(uri))).toEqual([expect.stringContaining('is about people')]);
+    const api = client({ ...uri, grant_types: '[]', scope: '""', redirect_uris: undefined });
+    expect(await clientProblems(api)).toEqual([expect.stringContaining('this client has no grant_types')]);
+  });
+});
+
 describe('IN-15: client metadata', () => {
   it.each(['logo_uri', 'client_uri', 'policy_uri', 'tos_uri'])('%s is a web URL', async (key) => {
     for (const uri of ['javascript:alert(1)', 'data:text/html,x', '/x', '"https://a.example/\\"><script>"']) {

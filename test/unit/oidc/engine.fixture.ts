@@ -115,8 +115,9 @@ async function assemble(config: Config, store: Store) {
   const keySet = await firstKeySet();
   const verifySlow = async () => false;
   const factors = createFactorStore(records.documents, hash);
+  const logoutJobs = { add: async () => undefined };
   const shared = { config, adapter, accounts, factors, pages, now, revoked, limits, telemetry, verifySlow };
-  const engine = await createEngine({ ...shared, keySet, maySign: () => true });
+  const engine = await createEngine({ ...shared, logoutJobs, keySet, maySign: () => true });
   const csrf = createCsrf(hash);
   const interactions = interactionRoutes({
     issuer: config.issuer,

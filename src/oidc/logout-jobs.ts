@@ -1,0 +1,73 @@
+// The outbox of logout tokens: one document for each session of an app that has ended and whose app has to hear of it. The
+// command line and the pages write them, whoever serves sends them (logout-sender.ts).
+import type { Session } from 'oidc-provider';
+import { FORM_VERSION, readForm } from '../store/form.ts';
+import type { DocumentStore, StoredDocument } from '../store/store.ts';
+import type { FindClient } from './clients.ts';
+
+const COLLECTION = 'logouts';
+
+/** One session at one app. */
+export type EndedSession = {
+  readonly clientId: string;
+  readonly accountId: string;
+  /** As in the app's ID tokens. Names the session there, and is no credential. */
+  readonly sid: string;
+};
+
+export type LogoutJob = EndedSession & {
+  /** Epoch milliseconds. */
+  readonly since: number;
+  /** Nobody sends it before: it is being sent, or failed a moment ago. */
+  readonly notBefore: number;
+  readonly failures: number;
+};
+
+export type FoundJob = { readonly job: LogoutJob; readonly version: number };
+
+/** What the apps of a session have to hear when it ends. */
+export function endedSessionsOf(
+  { accountId, authorizations = {} }: Pick<Session, 'accountId' | 'authorizations'>,
+  findClient: FindClient,
+): readonly EndedSession[] {
+  return Object.entries(authorizations).flatMap(([clientId, { sid }]) =>
+    accountId === undefined || sid === undefined || findClient(clientId)?.backchannelLogoutUri === undefined
+      ? []
+      : [{ clientId, accountId, sid }],
+  );
+}
+
+/** Every method throws StoreUnavailable. */
+export interface LogoutJobs {
+  /** Resolves once they are stored. One that is there already stays as it is. */
+  add(ended: readonly EndedSession[]): Promise<void>;
+  list(): Promise<readonly FoundJob[]>;
+  /** Undefined: somebody else was first. */
+  change(found: FoundJob, to: Partial<LogoutJob>): Promise<FoundJob | undefined>;
+  remove(found: FoundJob): Promise<void>;
+}
+
+export function createLogoutJobs(documents: DocumentStore, now: () => number): LogoutJobs {
+  const write = (job: LogoutJob, version: number) =>
+    documents.put(COLLECTION, job.sid, JSON.stringify({ ...job, v: FORM_VERSION }), version);
+
+  return {
+    async add(ended) {
+      const since = now();
+      await Promise.all(ended.map((one) => write({ ...one, since, notBefore: since, failures: 0 }, 0)));
+    },
+    list: async () => (await documents.list(COLLECTION)).flatMap(parse),
+    async change({ job, version }, to) {
+      const changed = { ...job, ...to };
+      return (await write(changed, version)) ? { job: changed, version: version + 1 } : undefined;
+    },
+    async remove({ job, version }) {
+      await documents.remove(COLLECTION, job.sid, version);
+    },
+  };
+}
+
+function parse({ value, version }: StoredDocument): readonly FoundJob[] {
+  const form = readForm(value, 'a logout');
+  return form === undefined ? [] : [{ job: form as unknown as LogoutJob, version }];
+}

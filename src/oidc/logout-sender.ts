@@ -1,0 +1,146 @@
+// Sends the logout tokens that wait in the outbox (logout-jobs.ts), in every process that serves: apart from the requests that end a
+// session, so that nobody waits for an app.
+import type { Audit, Outcome } from '../observability/audit.ts';
+import type { Log } from '../observability/log.ts';
+import { type Outgoing, type OutgoingFault, OutgoingRefused } from '../outgoing/guard.ts';
+import { type Clock, StoreUnavailable } from '../store/store.ts';
+import type { FoundJob, LogoutJob, LogoutJobs } from './logout-jobs.ts';
+import type { Logouts } from './logouts.ts';
+
+/** How often the outbox is looked into. */
+const POLL_MS = 1000;
+/** For how long a job is one process's: longer than a call takes. Then that process has ended, and another one sends it. */
+const LEASE_MS = 10_000;
+/** After each failure. The last try is less than two minutes after the first. */
+const WAITS_MS = [5000, 25_000, 60_000] as const;
+/** What nobody could send until then (the app left the file) is given up. */
+const GIVE_UP_AFTER_MS = 24 * 60 * 60 * 1000;
+/** At one app. One that hangs keeps no other waiting. */
+const AT_ONCE = 4;
+/** It may be better in a moment. */
+const PASSING: ReadonlySet<OutgoingFault> = new Set<OutgoingFault>(['connection', 'timeout', 'name']);
+
+/** What signs and sends: another one after each reload. */
+export type LogoutApps = Pick<Logouts, 'areUsed' | 'uriOf' | 'sign'> & { readonly outgoing: Outgoing };
+
+export type LogoutSenderParts = {
+  readonly jobs: LogoutJobs;
+  readonly now: Clock;
+  /** False: the keys may be out of date. */
+  readonly maySign: () => boolean;
+  readonly audit: Audit;
+  readonly log: Log;
+};
+
+export interface LogoutSender {
+  /** From now on, for these apps. Asks the store for nothing while none is used. */
+  use(apps: LogoutApps): void;
+  /** Resolves when no call is under way. */
+  stop(): Promise<void>;
+}
+
+type Failure = { readonly reason: string; readonly detail: string; readonly isPassing: boolean };
+
+export function createLogoutSender({ jobs, now, maySign, audit, log }: LogoutSenderParts): LogoutSender {
+  let apps: LogoutApps | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let looking: Promise<void> | undefined;
+  const sending = new Map<string, Promise<void>>();
+
+  async function look(): Promise<void> {
+    const due = (await jobs.list()).filter(({ job }) => job.notBefore <= now());
+    for (const [clientId, ofClient] of Map.groupBy(due, ({ job }) => job.clientId)) {
+      if (sending.has(clientId)) continue;
+      const all = sendAll(ofClient).finally(() => sending.delete(clientId));
+      sending.set(clientId, all);
+    }
+  }
+
+  async function sendAll(found: readonly FoundJob[]): Promise<void> {
+    const left = found.values();
+    const lane = async () => {
+      for (const one of left) if (timer !== undefined) await attempt(() => send(one));
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, lane));
+  }
+
+  async function send(found: FoundJob): Promise<void> {
+    const { clientId, since } = found.job;
+    const uri = apps?.uriOf(clientId);
+    // Another process may know the app.
+    if (apps === undefined || !maySign() || (uri === undefined && now() - since < GIVE_UP_AFTER_MS)) return;
+    const claimed = await jobs.change(found, { notBefore: now() + LEASE_MS });
+    if (claimed === undefined) return;
+    const failure = uri === undefined ? NO_APP : await call(apps, uri, claimed.job);
+    if (failure !== undefined) return fail(claimed, failure);
+    await jobs.remove(claimed);
+    record(claimed.job, 'success');
+  }
+
+  async function fail(claimed: FoundJob, { reason, detail, isPassing }: Failure): Promise<void> {
+    const { clientId, failures } = claimed.job;
+    const wait = isPassing ? WAITS_MS[failures] : undefined;
+    const fields = { clientId, tries: failures + 1, reason: detail };
+    if (wait === undefined) {
+      await jobs.remove(claimed);
+      log.warn(fields, "an app was not told that a session has ended, and won't be");
+      record(claimed.job, 'failure', reason);
+    } else {
+      await jobs.change(claimed, { notBefore: now() + wait, failures: failures + 1 });
+      log.warn(fields, 'an app could not be told yet that a session has ended');
+    }
+  }
+
+  const record = ({ clientId, accountId }: LogoutJob, outcome: Outcome, reason?: string) =>
+    audit.record('app_logout', outcome, { client_id: clientId, account_id: accountId, reason });
+
+  /** An outage is reported by who watches the store, and nothing is lost by it. */
+  async function attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) log.error({ err: error }, 'a logout could not be sent');
+    }
+  }
+
+  const poll = () => {
+    looking ??= attempt(look).finally(() => (looking = undefined));
+  };
+
+  return {
+    use(next) {
+      apps = next;
+      clearInterval(timer);
+      timer = next.areUsed ? setInterval(poll, POLL_MS).unref() : undefined;
+    },
+    async stop() {
+      clearInterval(timer);
+      timer = undefined;
+      await looking;
+      await Promise.all(sending.values());
+    },
+  };
+}
+
+/** Undefined: the app has taken it. */
+async function call(
+  { outgoing, sign }: LogoutApps,
+  uri: string,
+  job: LogoutJob,
+): Promise<Failure | undefined> {
+  try {
+    const status = await outgoing.post(uri, { logout_token: await sign(job) });
+    // Back-Channel Logout §2.8: 200; frameworks make 204 of an answer without a body.
+    if (status === 200 || status === 204) return undefined;
+    return { reason: `status_${status}`, detail: `it answered ${status}`, isPassing: status >= 500 };
+  } catch (error) {
+    if (!(error instanceof OutgoingRefused)) throw error;
+    return { reason: error.reason, detail: error.message, isPassing: PASSING.has(error.reason) };
+  }
+}
+
+const NO_APP: Failure = {
+  reason: 'unknown_client',
+  detail: 'no client of the file has a backchannel_logout_uri for it',
+  isPassing: false,
+};

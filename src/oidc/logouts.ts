@@ -1,0 +1,62 @@
+// OIDC Back-Channel Logout 1.0 as the engine takes part in it: which sessions end in a request, and the logout token that an app gets.
+import { randomUUID } from 'node:crypto';
+import type { Middleware } from 'koa';
+import type Provider from 'oidc-provider';
+import type { KoaContextWithOIDC, Session } from 'oidc-provider';
+import type { Config } from '../config/config.ts';
+import { type FindClient, hasLogoutUri } from './clients.ts';
+import { type EndedSession, endedSessionsOf, type LogoutJobs } from './logout-jobs.ts';
+
+/** Back-Channel Logout §2.4. */
+const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
+
+export interface Logouts {
+  /** Whether any client has to hear of it. */
+  readonly areUsed: boolean;
+  /** The session at one app ends in this request. */
+  note(ctx: KoaContextWithOIDC, ended: EndedSession): void;
+  /** The whole session does. */
+  noteAll(ctx: KoaContextWithOIDC, session: Session): void;
+  /** Stores what was noted before the session itself ends: nothing is forgotten, and nobody waits for an app. */
+  readonly queue: Middleware;
+  /** Undefined: not a client of this configuration, or not one that wants to hear of it. */
+  uriOf(clientId: string): string | undefined;
+  /** A new logout token, for two minutes. */
+  sign(ended: EndedSession): Promise<string>;
+}
+
+export type LogoutsParts = {
+  readonly config: Config;
+  readonly provider: Provider;
+  readonly findClient: FindClient;
+  readonly logoutJobs: Pick<LogoutJobs, 'add'>;
+};
+
+export function createLogouts({ config, provider, findClient, logoutJobs }: LogoutsParts): Logouts {
+  const noted = new WeakMap<object, EndedSession[]>();
+
+  function note(ctx: object, ...ended: readonly EndedSession[]): void {
+    noted.set(ctx, [...(noted.get(ctx) ?? []), ...ended]);
+  }
+
+  return {
+    areUsed: config.clients.some(hasLogoutUri),
+    note,
+    noteAll: (ctx, session) => note(ctx, ...endedSessionsOf(session, findClient)),
+    async queue(ctx, next) {
+      await next();
+      const ended = noted.get(ctx);
+      if (ended !== undefined) await logoutJobs.add(ended);
+    },
+    uriOf: (clientId) => findClient(clientId)?.backchannelLogoutUri,
+    async sign({ clientId, accountId, sid }) {
+      const client = await provider.Client.find(clientId);
+      const token = new provider.IdToken({ sub: accountId }, { client, ctx: undefined });
+      Object.assign(token, { mask: { sub: null } });
+      token.set('events', { [EVENT]: {} });
+      token.set('jti', randomUUID());
+      token.set('sid', sid);
+      return token.issue({ use: 'logout' });
+    },
+  };
+}

@@ -1,0 +1,127 @@
+// OIDC Back-Channel Logout 1.0, with apps on a real host of this machine.
+import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { authorize, signIn, type SignedIn } from '../world/app.ts';
+import { MACHINE_MS } from '../world/clock.ts';
+import { newBrowser, silently } from '../world/person.ts';
+import { eachStore, useWorld } from '../world/each-store.ts';
+import { startLogoutReceiver } from '../world/logout-receiver.ts';
+import { get } from '../world/requests.ts';
+import { refresh } from '../world/token-endpoint.ts';
+import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../world/world.ts';
+
+const CONFIRM = '/oauth/logout/confirm';
+const MEMBERS = ['backchannel_logout_supported', 'backchannel_logout_session_supported'];
+
+const receiver = await startLogoutReceiver();
+afterAll(() => receiver.stop());
+
+const config = {
+  ...GENEROUS,
+  outgoing: receiver.outgoing,
+  clients: receiver.clients('web', 'web2'),
+};
+
+const sidOf = ({ tokens }: SignedIn) => decodeJwt(tokens.id_token ?? '')['sid'];
+
+async function signOut(world: OpenWorld, { browser }: Pick<SignedIn, 'browser'>) {
+  const ask = await browser.open(`${world.issuer}/oauth/logout`);
+  return browser.submit(ask, CONFIRM, { logout: 'yes' });
+}
+
+const outcomes = ({ recorded }: OpenWorld) =>
+  recorded
+    .audit('app_logout')
+    .map(({ outcome, client_id: id }) => `${outcome} ${String(id)}`)
+    .toSorted();
+
+const offered = async (world: OpenWorld) =>
+  Object.keys((await get(world, '/.well-known/openid-configuration')).body).filter((name) =>
+    name.startsWith('backchannel'),
+  );
+
+eachStore(
+  'a session ends at its apps',
+  (world) => {
+    it('PR-03: the sign-out page sends each app that wants it one logout token, and no other', async () => {
+      const browser = newBrowser(world());
+      const web = await signIn(world(), { browser });
+      const web2 = await signIn(world(), { browser, client: 'web2' });
+      const spa = await signIn(world(), { browser, client: 'spa', scope: 'openid' });
+      expect(sidOf(web)).toEqual(expect.any(String));
+      expect(sidOf(web2)).not.toBe(sidOf(web));
+      expect(sidOf(spa)).toBeUndefined();
+      const before = receiver.connections();
+      await signOut(world(), web);
+
+      const keys = createRemoteJWKSet(new URL(`${world().base}/oauth/jwks.json`));
+      const ids = new Set();
+      for (const app of [web, web2]) {
+        const [sent, ...others] = await receiver.wait(sidOf(app));
+        expect([sent?.path, sent?.fields, others]).toEqual([`/${app.client}`, ['logout_token'], []]);
+        expect(sent?.headers['content-type']).toBe('application/x-www-form-urlencoded');
+        expect(sent?.header).toEqual({ alg: 'RS256', typ: 'logout+jwt', kid: expect.any(String) });
+        const { payload } = await jwtVerify(sent?.token ?? '', keys, { typ: 'logout+jwt' });
+        const { iat = 0, exp = 0, jti, ...claims } = payload;
+        ids.add(jti);
+        expect(exp - iat).toBeLessThanOrEqual(120);
+        expect(claims).toEqual({
+          iss: world().issuer,
+          aud: app.client,
+          sub: PEOPLE.alice,
+          sid: sidOf(app),
+          events: { 'http://schemas.openid.net/event/backchannel-logout': {} },
+        });
+      }
+      expect(ids.size).toBe(2);
+      expect(receiver.connections()).toBe(before + 2);
+      const told = ['success web', 'success web2'];
+      await vi.waitFor(() => expect(outcomes(world())).toEqual(told), { timeout: MACHINE_MS });
+    });
+
+    it('PR-10: names the session of this browser, and the other one goes on', async () => {
+      const first = await signIn(world());
+      const second = await signIn(world());
+      expect(sidOf(first)).not.toBe(sidOf(second));
+      await signOut(world(), first);
+      expect(await receiver.wait(sidOf(first))).toHaveLength(1);
+      expect(receiver.of(sidOf(second))).toEqual([]);
+      expect(await silently(world(), second.browser, { scope: 'openid' })).not.toBe('login_required');
+      expect((await refresh(world(), second.tokens.refresh_token)).status).toBe(200);
+    });
+
+    it('another person who signs in ends the session of the one before', async () => {
+      const { browser, ...first } = await signIn(world());
+      const answer = await authorize(world(), { browser, person: 'bob', parameters: { prompt: 'login' } });
+      expect(answer.code).toEqual(expect.any(String));
+      const [sent] = await receiver.wait(sidOf({ browser, ...first }));
+      expect(sent?.claims.sub).toBe(PEOPLE.alice);
+    });
+
+    it('every ID token of such an app has the sid, also at a refresh', async () => {
+      const app = await signIn(world());
+      const { body } = await refresh(world(), app.tokens.refresh_token);
+      expect(decodeJwt(String(body['id_token']))['sid']).toBe(sidOf(app));
+    });
+
+    it('discovery says so', async () => {
+      expect(await offered(world())).toEqual(MEMBERS);
+    });
+  },
+  { config },
+);
+
+describe('without such an app', () => {
+  const world = useWorld({ config: { ...GENEROUS, clients: worldClients() } });
+
+  it('nothing is offered, put into tokens, written or sent', async () => {
+    const app = await signIn(world());
+    await signOut(world(), app);
+    expect(sidOf(app)).toBeUndefined();
+    expect(await offered(world())).toEqual([]);
+    expect(await world().openedStore.documents.list('logouts')).toEqual([]);
+    const metrics = await (await fetch(`${world().management}/metrics`)).text();
+    expect(metrics).toContain('operation="documents.get"');
+    expect(metrics).not.toMatch(/operation="documents\.list"\} [1-9]/);
+  });
+});
