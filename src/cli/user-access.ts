@@ -7,6 +7,7 @@ import { didYouMean } from '../config/suggestion.ts';
 import type { Config } from '../config/config.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { CommandError, print, printDone } from './io.ts';
+import { toAccountLines } from './person-account.ts';
 import { findPerson, findStoredPerson, INVITED, type PersonVerb } from './user-people.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
@@ -107,6 +108,7 @@ const show: PersonVerb<VerbOptions> = async (context, typed, { options, io }) =>
   const invited = person.source === 'store' && person.passwordHash === undefined;
   const unknown = groups.filter((name) => !Object.hasOwn(config.groups, name));
   const access = explainAccess(config, person);
+  const account = await (await context.account())?.describe(id);
   const lines = [
     [username, id, source, ...(disabled ? ['disabled'] : []), ...(invited ? [INVITED] : [])].join('  '),
     `groups: ${groups.filter((name) => !unknown.includes(name)).join(', ') || 'none'}`,
@@ -116,6 +118,7 @@ const show: PersonVerb<VerbOptions> = async (context, typed, { options, io }) =>
     ...toLines(access.apps),
     'APIs:',
     ...access.apis.flatMap((api) => [...toLines([api]), ...toLines(api.scopes).map((line) => `  ${line}`)]),
+    ...(account ? toAccountLines(account) : []),
   ];
   const value = {
     id,
@@ -127,6 +130,7 @@ const show: PersonVerb<VerbOptions> = async (context, typed, { options, io }) =>
     undefined_groups: unknown,
     claims,
     ...access,
+    account,
   };
   print(io, options, { value, text: `${lines.join('\n')}\n` });
 };

@@ -54,7 +54,7 @@ async function findOwner(context: UserContext, factors: FactorStore, typed: stri
 }
 
 async function remove(
-  { changed, now }: UserContext,
+  { changed, now, account }: UserContext,
   { factors, owner: { id } }: { readonly factors: FactorStore; readonly owner: Owner },
   what: string,
 ): Promise<void> {
@@ -72,6 +72,7 @@ async function remove(
   const at = Math.floor(now() / 1000);
   for (const factorId of chosen) await removeFactor(factors, undefined, { accountId: id, factorId, at });
   if (endsCodes) await factors.change(id, () => ({ recoveryCodes: [] }));
+  await (await account())?.tell(id, 'factor_removed');
   await changed('factors', id);
 }
 

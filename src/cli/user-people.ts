@@ -18,6 +18,7 @@ import type { Clock, Store } from '../store/store.ts';
 import { openTelemetry } from '../observability/telemetry.ts';
 import { readConfig, type VerbOptions } from './configuration.ts';
 import { CommandError, type CliIo } from './io.ts';
+import { openPersonAccount, type PersonAccount } from './person-account.ts';
 
 export type UserContext = {
   readonly config: Config;
@@ -31,6 +32,8 @@ export type UserContext = {
   readonly links: () => Promise<OneTimeLinks>;
   /** What people have besides a password. */
   readonly factors: () => Promise<FactorStore>;
+  /** What the account page shows; undefined while it is off, and before the first start. */
+  readonly account: () => Promise<PersonAccount | undefined>;
   /** Writes to the audit trail where that is a file; otherwise the verb's own output is the record. */
   readonly changed: (action: string, accountId: string) => Promise<void>;
 };
@@ -66,6 +69,7 @@ export async function withPeople(
       nextSecond: () => Math.floor(store.clock.now() / 1000) + 1,
       links: async () => createOneTimeLinks(await linkParts(config, store)),
       factors: async () => createFactorStore(store.documents, (await hashOf(config, store)) ?? nameless),
+      account: async () => openPersonAccount(config, store, await hashOf(config, store)),
       changed: (action, accountId) => recordChange(config.audit, action, accountId),
     }),
   );

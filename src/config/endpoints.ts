@@ -31,6 +31,7 @@ export const PARTS: Readonly<Record<string, string>> = {
   ':step': '(login|code|passkey|enrol|switch|continue|notice|consent|cancel)',
   ':file': '[\\w.-]+',
   ':change': '(add|remove|recovery-codes)',
+  ':act': '(password|end-session|end-others|withdraw)',
 };
 
 const CLIENT = { methods: ['POST'], caller: 'client', isScriptable: true } as const;
@@ -45,6 +46,9 @@ const PAGE = { ...BROWSER, route: undefined, limit: 'pages' } as const;
 
 /** The person's own page for second factors. */
 export const FACTORS_PATH = '/factors';
+/** Where people help themselves, and where their page for second factors is then. */
+export const ACCOUNT_PATH = '/account';
+export const ACCOUNT_FACTORS_PATH = `${ACCOUNT_PATH}${FACTORS_PATH}`;
 
 /** The issuer itself. */
 export const HOME_PATH = '/';
@@ -77,9 +81,14 @@ const STEPS: readonly Endpoint[] = [
   { ...PAGE, name: 'interaction', path: '/interaction/:uid/:step', methods: ['POST'] },
   { ...PAGE, name: 'interaction', path: '/interaction/link/:link', methods: ['GET', 'HEAD', 'POST'] },
   { ...PAGE, name: 'interaction', path: '/interaction/done/:purpose', methods: ['GET', 'HEAD'] },
-  { ...PAGE, name: 'factors', path: FACTORS_PATH, methods: ['GET'] },
-  { ...PAGE, name: 'factors', path: `${FACTORS_PATH}/callback`, methods: ['GET'] },
-  { ...PAGE, name: 'factors', path: `${FACTORS_PATH}/:change`, methods: ['POST'] },
+  ...[FACTORS_PATH, ACCOUNT_FACTORS_PATH].flatMap((path): Endpoint[] => [
+    { ...PAGE, name: 'factors', path, methods: ['GET'] },
+    { ...PAGE, name: 'factors', path: `${path}/callback`, methods: ['GET'] },
+    { ...PAGE, name: 'factors', path: `${path}/:change`, methods: ['POST'] },
+  ]),
+  { ...PAGE, name: 'account', path: ACCOUNT_PATH, methods: ['GET'] },
+  { ...PAGE, name: 'account', path: `${ACCOUNT_PATH}/callback`, methods: ['GET'] },
+  { ...PAGE, name: 'account', path: `${ACCOUNT_PATH}/:act`, methods: ['POST'] },
   { ...DOCUMENT, name: 'assets', path: '/assets/:file', route: undefined, isScriptable: false },
 ];
 

@@ -54,6 +54,10 @@ export const SIGN_IN_RULES: Readonly<Record<string, Rule>> = {
     ['change', 'is on now: apps may ask for single claims'],
     ['breaking', 'is off now: what apps ask for by it is ignored'],
   ),
+  account: toggle(
+    ['change', 'is on now: people get a page where they help themselves'],
+    ['change', 'is off now: the page is gone, and new sessions are listed nowhere'],
+  ),
   sign_in: signIn,
   'sign_in.passkeys': method,
   'sign_in.one_time_codes': method,

@@ -1,14 +1,13 @@
 // THE MIDDLEWARE LIST: what happens to a request, from top to bottom.
 import Koa, { type Context, type Middleware } from 'koa';
 import type { Config } from '../config/config.ts';
-import { FACTORS_PATH } from '../config/endpoints.ts';
+import { ACCOUNT_PATH, FACTORS_PATH } from '../config/endpoints.ts';
 import { toPeoplesClient } from '../oidc/client-model.ts';
 import { createCookieKeys } from '../oidc/cookie-keys.ts';
 import type { Engine } from '../oidc/provider.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Assets } from '../views/assets.ts';
 import type { Pages } from '../views/pages.ts';
-import { Refusal } from '../views/refusal.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import { serveAssets } from './assets.ts';
 import { createCachedDocuments } from './cached-documents.ts';
@@ -32,8 +31,8 @@ export type AppParts = {
   readonly engine: Engine;
   readonly unitOfWork: Middleware;
   readonly interactions: Middleware;
-  /** Undefined where the file says nothing of second factors. */
-  readonly factors: Middleware | undefined;
+  /** The pages of a person's own. */
+  readonly ownPages: Middleware;
   readonly pages: Pages;
   readonly assets: Assets;
   readonly limits: Limits;
@@ -41,7 +40,7 @@ export type AppParts = {
 };
 
 export function createApp(parts: AppParts): App {
-  const { config, engine, unitOfWork, interactions, factors, pages, assets, limits, telemetry } = parts;
+  const { config, engine, unitOfWork, interactions, ownPages, pages, assets, limits, telemetry } = parts;
   const { log, metrics } = telemetry;
   const { issuer, clients, trustedProxies, signingKeys } = config;
   const app = new Koa();
@@ -72,14 +71,11 @@ export function createApp(parts: AppParts): App {
   app.use(sendFormsAsQuery(issuer));
   app.use(unitOfWork);
   app.use(below('/interaction/', interactions));
-  app.use(below(FACTORS_PATH, factors ?? notServed));
+  app.use(below(FACTORS_PATH, ownPages));
+  app.use(below(ACCOUNT_PATH, ownPages));
   app.use(engine.handle);
   return { callback: () => fastPath.inFrontOf(app.callback()) };
 }
-
-const notServed: Middleware = () => {
-  throw new Refusal(404, 'not_found');
-};
 
 /** A router looks at each of its routes with each request that comes by. */
 function below(prefix: string, middleware: Middleware): Middleware {

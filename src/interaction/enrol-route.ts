@@ -16,6 +16,7 @@ import { enrolmentAnswerOf, toEnrolmentModel } from './enrolment-form.ts';
 import type { Open } from './open.ts';
 import type { Pending, SecondStep } from './second-step.ts';
 import { cancelForm, createRender, otherAccountUrl, type Show } from './show.ts';
+import type { Tell } from './tell.ts';
 
 /** As for a change at the person's own page. */
 const FRESH_SECONDS = 300;
@@ -29,6 +30,8 @@ export type EnrolRouteParts = {
   readonly pages: Pages;
   readonly csrf: Csrf;
   readonly audit: Audit;
+  /** Undefined where people can't look. */
+  readonly tell?: Tell | undefined;
   readonly now: Clock;
 };
 
@@ -61,7 +64,7 @@ export function addEnrolRoute(
   parts: EnrolRouteParts,
   { open, show, goOn }: RouterParts,
 ): ShowEnrol {
-  const { signIn, enrolment, interactions, step, pages, csrf, audit, now } = parts;
+  const { signIn, enrolment, interactions, step, pages, csrf, audit, now, tell } = parts;
   const { html } = createRender(pages);
   const seconds = () => Math.floor(now() / 1000);
 
@@ -116,6 +119,7 @@ export function addEnrolRoute(
     const who = { client_id: interaction.settings.clientId, account_id: account.id };
     const what = { action: 'added', method: enrolled.method };
     audit.record('factor_changed', 'success', { ...originOf(ctx.state), ...who, ...what });
+    await tell?.(ctx, account.id, 'factor_added');
     const amr = withProof(interaction.amr, enrolled.proof);
     const proved = { amr, factorAt: seconds(), sessionsSince: enrolled.factors.sessionsSince };
     return goOn(ctx, interaction, await interactions.finishStepUp(ctx, interaction, proved));

@@ -13,6 +13,7 @@ import { passwordContext, type PasswordFault } from '../users/password-rules.ts'
 import type { People } from '../users/people.ts';
 import { enrolmentAnswerOf } from './enrolment-form.ts';
 import type { Form } from './form.ts';
+import type { Tell } from './tell.ts';
 
 /** Of the link that an invitation leads on to. */
 const NEXT_LINK_SECONDS = 15 * 60;
@@ -29,11 +30,13 @@ export type FollowLinkParts = {
   readonly people: Pick<People, 'setPassword'>;
   readonly makePassword: MakePassword;
   /** Of the store. */
-  readonly now: Clock;
+  readonly storeNow: Clock;
   readonly sessions: BrowserSessions;
   /** Undefined where the file says nothing of them. */
   readonly secondFactors: LinkSecondFactors | undefined;
   readonly audit: Audit;
+  /** Undefined where people can't look. */
+  readonly tell?: Tell | undefined;
 };
 
 export type OpenLink = { readonly token: string; readonly link: OneTimeLink; readonly account: Account };
@@ -46,7 +49,7 @@ export type Followed =
 export const linkBinding = (token: string) => `link:${token}`;
 
 export function createFollowLink(parts: FollowLinkParts) {
-  const { config, links, people, makePassword, now, sessions, secondFactors, audit } = parts;
+  const { config, links, people, makePassword, storeNow, sessions, secondFactors, audit, tell } = parts;
   // An address without the token.
   const done = ({ purpose }: OneTimeLink) => ({
     destination: `${config.issuer}/interaction/done/${purpose}`,
@@ -63,16 +66,21 @@ export function createFollowLink(parts: FollowLinkParts) {
     return isOn && !hasSecondFactor(await factors.get(accountId));
   }
 
-  async function setPassword({ token, link, account }: OpenLink, form: Form): Promise<Followed> {
+  async function setPassword(
+    ctx: Context,
+    { token, link, account }: OpenLink,
+    form: Form,
+  ): Promise<Followed> {
     const password = form.field('password');
     if (password !== form.field('again')) return { fault: 'different' };
     const made = await makePassword({ password, context: passwordContext(config, account.username) });
     if ('fault' in made) return { fault: made.fault };
     if (!(await links.use(token, link))) return { dead: 'used' };
     const { accountId, passwordSince } = link;
-    const nextSecond = Math.floor(now() / 1000) + 1;
+    const nextSecond = Math.floor(storeNow() / 1000) + 1;
     const changed = await people.setPassword(accountId, made.passwordHash, nextSecond, passwordSince);
     if (changed === undefined) return { dead: 'ended' };
+    await tell?.(ctx, accountId, 'password_changed');
     if (link.purpose !== 'invite' || !(await mayAddFirst(accountId))) return done(link);
     const next = { ...link, purpose: 'factors', passwordSince: changed.validAfter } as const;
     const nextToken = await links.create(next, NEXT_LINK_SECONDS);
@@ -99,6 +107,7 @@ export function createFollowLink(parts: FollowLinkParts) {
       action: 'added',
       method,
     });
+    await tell?.(ctx, account.id, 'factor_added');
     // The session of this browser goes on, as strong as it was; those of others end.
     const session = await sessions.find(ctx);
     if (session?.accountId === account.id) {
@@ -111,7 +120,7 @@ export function createFollowLink(parts: FollowLinkParts) {
     const { purpose } = opened.link;
     if (purpose === 'trust') return trust(opened);
     const isByPasskey = purpose === 'invite' && form.field('response') !== '';
-    if (purpose !== 'factors' && !isByPasskey) return setPassword(opened, form);
+    if (purpose !== 'factors' && !isByPasskey) return setPassword(ctx, opened, form);
     return secondFactors === undefined ? { dead: 'ended' } : addFactor(ctx, opened, form, secondFactors);
   };
 }

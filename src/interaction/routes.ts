@@ -32,7 +32,7 @@ export type InteractionParts = {
 };
 
 export type SecondFactorParts = Omit<SecondStepParts, 'interactions' | 'cookie' | 'audit'> &
-  Pick<EnrolRouteParts, 'signIn' | 'enrolment' | 'pages'> & {
+  Pick<EnrolRouteParts, 'signIn' | 'enrolment' | 'pages' | 'tell'> & {
     readonly showStep: ShowSecondStep;
     readonly signInByPasskey: SignInByPasskey;
   };

@@ -4,31 +4,42 @@ import { claimsOfScopes } from '../config/claims-of-scopes.ts';
 import { type Config, SPECIFICATION_SCOPES } from '../config/config.ts';
 import type { OpenInteraction } from '../oidc/interactions.ts';
 import { refreshesUnasked } from '../oidc/policies/offline-access.ts';
-import type { PageModels, ScopeModel } from '../views/models.ts';
+import type { AllowedApp } from '../oidc/person-grants.ts';
+import type { ApiModel, PageModels, ScopeModel } from '../views/models.ts';
 import { fill } from '../views/texts.ts';
 
 type Requested = Pick<PageModels['consent'], 'scopes' | 'resources'>;
 
+type WordsConfig = Pick<Config, 'groups' | 'resources' | 'scopes'>;
+
 /** Key of a text -> the text in the page's language, where there is one. */
 export type FindText = (key: string) => string | undefined;
+
+/** What an app was allowed before. */
+export function toAllowedModels(
+  { scopes, resourceScopes }: Pick<AllowedApp, 'scopes' | 'resourceScopes'>,
+  config: WordsConfig,
+  findText: FindText,
+): Requested {
+  const { describeOwn, describeApi } = createDescribe(config, findText);
+  const { resources } = config;
+  const apis = resources.filter(
+    (api) => resourceScopes[api.resource] !== undefined || api.scopes.some((scope) => scopes.includes(scope)),
+  );
+  return {
+    scopes: scopes.filter((scope) => resources.every((api) => !api.scopes.includes(scope))).map(describeOwn),
+    resources: apis.map((api) => describeApi(api, [...scopes, ...(resourceScopes[api.resource] ?? [])])),
+  };
+}
 
 /** Of ours what is still to be granted; of an API everything that is asked for, so that each token's API is on the page. */
 export function toScopeModels(
   { asked, missing, settings }: Pick<OpenInteraction, 'asked' | 'missing' | 'settings'>,
-  config: Pick<Config, 'groups' | 'resources' | 'scopes'>,
+  config: WordsConfig,
   findText: FindText,
 ): Requested {
-  const { resources, scopes: configured } = config;
-  const describe = (name: string, words?: string): ScopeModel => ({
-    name,
-    description: findText(`scope.${name}`) ?? words ?? name,
-  });
-  const describeOwn = (name: string): ScopeModel => {
-    const words = configured[name]?.description;
-    // The built-in text doesn't know what the configuration adds to this scope.
-    const isWidened = words !== undefined && SPECIFICATION_SCOPES.some((one) => one === name);
-    return isWidened ? { name, description: words } : describe(name, words);
-  };
+  const { resources } = config;
+  const { describeOwn, describeApi } = createDescribe(config, findText);
   const describeClaim = (name: string): ScopeModel => ({
     name,
     description: findText(`claim.${name}`) ?? fill(findText('consent.claim') ?? name, { claim: name }),
@@ -50,12 +61,32 @@ export function toScopeModels(
       ...ownScopes.map(describeOwn),
       ...missing.claims.filter((claim) => !isListed(claim)).map(describeClaim),
     ],
-    resources: apis.map(({ resource, name, scopes, scopeDescriptions }) => ({
+    resources: apis.map((api) => describeApi(api, asked.scopes)),
+  };
+}
+
+function createDescribe({ scopes: configured }: WordsConfig, findText: FindText) {
+  const describe = (name: string, words?: string): ScopeModel => ({
+    name,
+    description: findText(`scope.${name}`) ?? words ?? name,
+  });
+  return {
+    describeOwn: (name: string): ScopeModel => {
+      const words = configured[name]?.description;
+      // The built-in text doesn't know what the configuration adds to this scope.
+      const isWidened = words !== undefined && SPECIFICATION_SCOPES.some((one) => one === name);
+      return isWidened ? { name, description: words } : describe(name, words);
+    },
+    /** With those of `asked` that are its own, in that order. */
+    describeApi: (
+      { resource, name, scopes, scopeDescriptions }: Config['resources'][number],
+      asked: readonly string[],
+    ): ApiModel => ({
       resource,
       name: name ?? resource,
-      scopes: asked.scopes
+      scopes: [...new Set(asked)]
         .filter((scope) => scopes.includes(scope))
         .map((scope) => describe(scope, scopeDescriptions?.[scope])),
-    })),
+    }),
   };
 }

@@ -113,6 +113,11 @@ export function toNoticeModel(
   return { ...notice, at: toTimeText(at, locale) };
 }
 
+/** The day of `at` (epoch seconds) in the language of the page. */
+export function toDayText(at: number, locale: string): string {
+  return new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }).format(at * 1000);
+}
+
 /** `at` (epoch seconds) in the language of the page. */
 export function toTimeText(at: number, locale: string): string {
   const format = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });

@@ -21,7 +21,7 @@ export interface BrowserSessions {
   /** Undefined: nobody is signed in. Whether the person still may be is `issued`'s to say (users/accounts.ts). */
   find(ctx: Context): Promise<BrowserSession | undefined>;
   /** The same person proved more, or goes on where their other sessions end. */
-  update(ctx: Context, proved: Partial<Proved>): Promise<void>;
+  update(ctx: Context, proved: Partial<Proved> & { readonly generation?: string }): Promise<void>;
 }
 
 export function createBrowserSessions({ provider, signIn }: Engine): BrowserSessions {

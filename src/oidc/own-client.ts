@@ -11,12 +11,12 @@ export const OWN_CLIENT_ID = 'postern:account';
 
 export function createOwnClient(
   { issuer, branding }: Pick<Config, 'issuer' | 'branding'>,
-  path: string,
+  paths: readonly string[],
 ): Client {
   const form = clientSchema.parse({
     client_id: 'own',
     client_name: branding.name,
-    redirect_uris: [`${issuer}${path}`],
+    redirect_uris: paths.map((path) => `${issuer}${path}`),
     application_type: 'web',
     scope: 'openid',
     consent: 'implicit',

@@ -35,6 +35,8 @@ export type PersonSessionsParts = {
 export interface PersonSessions {
   /** Those that live, the newest first. */
   list(accountId: string): Promise<readonly PersonSession[]>;
+  /** What a page calls it: it opens nothing, and other services know another name. */
+  idOf(uid: string): string;
   /** False: it is not one of theirs, or has ended. */
   end(accountId: string, uid: string): Promise<boolean>;
 }
@@ -61,6 +63,7 @@ export function createPersonSessions(parts: PersonSessionsParts): PersonSessions
   }
 
   return {
+    idOf: (uid) => hash(`session of a person:${uid}`),
     async list(accountId) {
       const entries = await index.sessionsOf(accountId);
       const found = await Promise.all(

@@ -25,7 +25,7 @@ import { unitOfWork } from '../oidc/unit-of-work.ts';
 import { createApp } from '../http/app.ts';
 import type { App } from '../http/server.ts';
 import { createCsrf } from '../interaction/csrf.ts';
-import { CALLBACK_PATH, factorsRoutes } from '../interaction/factors-routes.ts';
+import { ownCallbacksOf, ownPages } from '../interaction/own-pages.ts';
 import { placeOf } from '../interaction/place.ts';
 import { interactionRoutes } from '../interaction/routes.ts';
 import { createShow } from '../interaction/show.ts';
@@ -34,6 +34,7 @@ import type { Limits } from '../limits/limits.ts';
 import type { Outgoing } from '../outgoing/guard.ts';
 import type { Views } from '../views/views.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
+import { accountPageOf } from './account-page.ts';
 import { personListsOf } from './person-lists.ts';
 import { secondFactorsOf } from './second-factors.ts';
 import type { Clock, Store, StoredRecord } from '../store/store.ts';
@@ -82,8 +83,8 @@ export async function createApplication(
   const { accounts, people, trustedBrowsers, signIn } = usersOf(config, shared, { records, limits });
 
   const plain = adapterOf(config, shared, { records, accounts });
-  const ofPeople = personListsOf(config, store, plain);
-  const adapter = { ...plain, lists: ofPeople?.lists };
+  const lists = personListsOf(config, store, plain);
+  const adapter = { ...plain, lists: lists?.lists };
   const engine = await createEngine({
     config: withOwnClient(config),
     keySet,
@@ -103,36 +104,31 @@ export async function createApplication(
   });
 
   const csrf = createCsrf(hash);
+  const sessions = createBrowserSessions(engine);
   const ofSignIns = { records, limits, accounts, trustedBrowsers, pages, csrf };
   const secondFactors = secondFactorsOf(config, shared, ofSignIns);
-  const sessions = createBrowserSessions(engine);
+  const links = linksOf(shared, records);
   const { audit } = telemetry;
+  const ofPages = { config, accounts, people, sessions, pages, csrf, audit, signIn };
+  const account = lists && accountPageOf({ ...shared, ...ofPages, ...links, lists, engine, limits });
   const interactions = interactionRoutes({
+    ...ofPages,
     issuer: config.issuer,
-    interactions: createInteractions(engine, adapter, telemetry.audit, ofPeople && placeOf),
-    signIn,
-    accounts,
-    csrf,
-    show: createShow({ config, accounts, pages, csrf, passkeyForm: secondFactors?.passkeyForm }),
-    secondFactors,
-    audit,
-    link: {
-      config,
-      ...linksOf(shared, records),
-      accounts,
-      people,
-      trustedBrowsers,
-      pages,
-      sessions,
-      secondFactors,
-    },
+    interactions: createInteractions(engine, adapter, audit, lists && placeOf),
+    show: createShow({ ...ofPages, passkeyForm: secondFactors?.passkeyForm }),
+    secondFactors: secondFactors && { ...secondFactors, tell: account?.tell },
+    link: { ...ofPages, ...links, trustedBrowsers, secondFactors, tell: account?.tell },
   });
   const app = createApp({
     config,
     engine,
     unitOfWork: unitOfWork(adapter, config.issuer),
     interactions,
-    factors: secondFactors && factorsRoutes({ ...secondFactors, config, sessions, csrf, audit }),
+    ownPages: ownPages({
+      config,
+      account: account && { ...ofPages, ...account, factors: secondFactors?.factors, now },
+      factors: secondFactors && { ...ofPages, ...secondFactors, tell: account?.tell },
+    }),
     pages,
     assets,
     limits,
@@ -157,8 +153,9 @@ function adapterOf(
 
 /** With the way from the service's own pages to the sign-in, where there are such pages. */
 function withOwnClient(config: Config): Config {
-  if (config.signIn === undefined) return config;
-  return { ...config, clients: [...config.clients, createOwnClient(config, CALLBACK_PATH)] };
+  const callbacks = ownCallbacksOf(config);
+  if (callbacks.length === 0) return config;
+  return { ...config, clients: [...config.clients, createOwnClient(config, callbacks)] };
 }
 
 /** The accounts of the file and of the store, and how people sign in. */
@@ -183,7 +180,7 @@ function usersOf(
 function linksOf({ store, hash, states }: SharedServices, records: UnitOfWork) {
   const { now } = store.clock;
   const links = createOneTimeLinks({ records, states, hash, random: randomBytes, now });
-  return { links, makePassword: createMakePassword(), now };
+  return { links, makePassword: createMakePassword(), storeNow: now };
 }
 
 /** Undefined where none are fetched. The store itself: what is fetched belongs to no request. */

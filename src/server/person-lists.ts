@@ -7,8 +7,12 @@ import { createPersonSessions } from '../oidc/person-sessions.ts';
 import { SESSION } from '../oidc/ended-session.ts';
 import { GRANT, type Store } from '../store/store.ts';
 
-/** Undefined where nobody asks for them. `adapter`: that of the application, before it has the lists. */
-export function personListsOf({ account, lifetimes }: Config, store: Store, adapter: AdapterParts) {
+type ListsParts = Pick<AdapterParts, 'hash' | 'clock' | 'tombstoneSeconds' | 'onDamaged'> & {
+  readonly accounts: Pick<AdapterParts['accounts'], 'findLive'>;
+};
+
+/** Undefined where nobody asks for them. */
+export function personListsOf({ account, lifetimes }: Config, store: Store, adapter: ListsParts) {
   if (!account) return undefined;
   const { hash, clock, tombstoneSeconds, onDamaged, accounts } = adapter;
   // The store itself: looking something up by its second name ends the unit of work of a request.

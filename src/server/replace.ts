@@ -2,6 +2,7 @@
 // swapped in. When that fails, the old one keeps serving.
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../config/config.ts';
+import { ACCOUNT_PATH } from '../config/endpoints.ts';
 import { keepUntilRestart } from '../config/restart.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import type { Store } from '../store/store.ts';
@@ -95,8 +96,9 @@ export function createReplacing({ first, shared, status, swap }: ReplacingParts)
   };
 }
 
-export function viewsOf({ viewsFolder, branding }: Config): ViewsSettings {
-  return { overrideFolder: viewsFolder, branding };
+export function viewsOf({ viewsFolder, branding, account, issuer }: Config): ViewsSettings {
+  const accountUri = account ? `${issuer}${ACCOUNT_PATH}` : undefined;
+  return { overrideFolder: viewsFolder, branding: { ...branding, accountUri } };
 }
 
 /** The current views, unless one of their files or settings changed. */

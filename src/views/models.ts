@@ -1,10 +1,12 @@
 // What each page is given, field by field: a template never sees a request, only one of these. One schema gives the type
 // and the names of the fields, which `postern views check` and docs/views.md are held to.
 import * as z from 'zod';
-import { ClientModel, PasskeyModel } from './shared-models.ts';
+import { account } from './account-models.ts';
+import { ApiModel, ClientModel, PasskeyModel, ScopeModel } from './shared-models.ts';
 import { EnrolmentModel, enrol, factorNeeded, factors, notice, secondStep } from './factor-models.ts';
 
-export { ClientModel } from './shared-models.ts';
+export { AllowedAppModel, EventModel, SessionModel } from './account-models.ts';
+export { ApiModel, ClientModel, ScopeModel } from './shared-models.ts';
 export { EnrolmentModel, NoticeModel } from './factor-models.ts';
 
 const text = z.string();
@@ -25,6 +27,8 @@ export const BrandingModel = z.object({
   supportUri: url.optional(),
   /** Instead of `links.help`, in every language. */
   supportText: text.optional(),
+  /** The page where people help themselves, while it is on. */
+  accountUri: url.optional(),
 });
 export type BrandingModel = z.infer<typeof BrandingModel>;
 
@@ -52,17 +56,6 @@ export const PageContext = z.object({
   languages: z.array(LanguageModel).readonly(),
 });
 export type PageContext = z.infer<typeof PageContext>;
-
-export const ScopeModel = z.object({ name: text, /** Plain words. */ description: text });
-export type ScopeModel = z.infer<typeof ScopeModel>;
-
-export const ApiModel = z.object({
-  /** The API's identifier. */
-  resource: text,
-  /** What to call it: its configured name, or the identifier. */
-  name: text,
-  scopes: z.array(ScopeModel).readonly(),
-});
 
 /** Of an app that is known by a document alone: client.name is its host. */
 export const DocumentModel = z.object({
@@ -224,6 +217,7 @@ export const PAGE_MODELS = {
   notice,
   enrol,
   factors,
+  account,
   'select-account': selectAccount,
   consent,
   'no-access': noAccess,

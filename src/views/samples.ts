@@ -1,5 +1,6 @@
 // Every page in every state that its model allows, with sample data: operators' templates are tried out with it before a
 // request meets them.
+import { ACCOUNT_STATES } from './account-samples.ts';
 import { FACTOR_STATES } from './factor-samples.ts';
 import { LINK_STATES } from './link-samples.ts';
 import type { ClientModel, PageModels, PageName } from './models.ts';
@@ -198,6 +199,7 @@ export const PAGE_STATES: readonly PageState[] = [
   { title: 'logged-out nobody', name: 'logged-out', model: { outcome: 'nobody' } },
   ...LINK_STATES,
   ...FACTOR_STATES,
+  ...ACCOUNT_STATES,
   { title: 'error', name: 'error', model: ERROR },
   ...[
     'not_found',
@@ -221,12 +223,7 @@ export const PAGE_STATES: readonly PageState[] = [
   {
     title: 'error with long words',
     name: 'error',
-    model: {
-      ...ERROR,
-      description: longWord,
-      requestId: longWord,
-      client: { ...full, name: longWord },
-    },
+    model: { ...ERROR, description: longWord, requestId: longWord, client: { ...full, name: longWord } },
   },
   { title: 'home', name: 'home', model: {} },
   {

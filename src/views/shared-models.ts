@@ -18,6 +18,18 @@ export const ClientModel = z.object({
 });
 export type ClientModel = z.infer<typeof ClientModel>;
 
+export const ScopeModel = z.object({ name: text, /** Plain words. */ description: text });
+export type ScopeModel = z.infer<typeof ScopeModel>;
+
+export const ApiModel = z.object({
+  /** The API's identifier. */
+  resource: text,
+  /** What to call it: its configured name, or the identifier. */
+  name: text,
+  scopes: z.array(ScopeModel).readonly(),
+});
+export type ApiModel = z.infer<typeof ApiModel>;
+
 /** A form that views/assets/passkey.js shows and sends: without JavaScript there are no passkeys. */
 export const PasskeyModel = z.object({
   action: url,

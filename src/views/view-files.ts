@@ -7,7 +7,7 @@ import type { Branding } from '../config/config.ts';
 export type ViewsSettings = {
   /** Its templates, texts and assets win over the built-in ones, file by file and key by key. */
   readonly overrideFolder?: string | undefined;
-  readonly branding: Branding;
+  readonly branding: Branding & { readonly accountUri?: string | undefined };
 };
 
 /** It lies beside src/ and beside dist/ alike. */

@@ -28,6 +28,7 @@ import { GENEROUS, type OpenWorld, PASSWORDS, worldClients } from '../world/worl
 
 const CONFIG = {
   ...GENEROUS,
+  account: true,
   sign_in: { passkeys: true, one_time_codes: true, recovery_codes: 10 },
   // Alice allowed the app before, and is asked no more.
   lifetimes: { consent: '180d' },
@@ -103,7 +104,14 @@ const ANSWERS: Readonly<Record<string, number>> = {
   // To a sign-in, and a form of somebody whose sign-in is not fresh.
   'GET /factors': 303,
   'GET /factors/callback': 303,
-  'POST /factors/:change': 403,
+  // It is below the account page here.
+  'POST /factors/:change': 303,
+  'GET /account/factors': 303,
+  'GET /account/factors/callback': 303,
+  'POST /account/factors/:change': 403,
+  'GET /account': 303,
+  'GET /account/callback': 303,
+  'POST /account/:act': 403,
   // There is nobody to sign out.
   'GET /oauth/logout': 200,
   'POST /oauth/logout': 303,
@@ -155,6 +163,7 @@ describe('at every endpoint', () => {
       .replace(':link', randomBytes(32).toString('base64url'))
       .replace(':purpose', 'reset')
       .replace(':change', 'add')
+      .replace(':act', 'withdraw')
       .replace(':file', 'page.js');
     const tokens = [login, page].flatMap(({ text }) =>
       [...text.matchAll(/name="csrf" value="([^"]*)"/g)].map(([, csrf = '']) => csrf),

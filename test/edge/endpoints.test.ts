@@ -24,6 +24,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   ':step': 'login',
   ':file': 'none.css',
   ':change': 'add',
+  ':act': 'withdraw',
 };
 const targetOf = ({ path }: Endpoint) => path.replaceAll(/:\w+/g, (part) => EXAMPLES[part] ?? part);
 const methodOf = ({ methods }: Endpoint) => methods[0] ?? 'GET';
@@ -37,7 +38,7 @@ function ask(world: OpenWorld, row: Endpoint, method: string, headers = {}): Pro
 }
 
 describe('the table of endpoints', () => {
-  const world = useWorld({ config: { trusted_proxies: ['127.0.0.1'], sign_in: {} } });
+  const world = useWorld({ config: { trusted_proxies: ['127.0.0.1'], account: true, sign_in: {} } });
 
   it.each(named(ENDPOINT_TABLE))('serves %s with its methods alone', async (_path, row) => {
     const methods: readonly string[] = row.isScriptable ? [...row.methods, 'OPTIONS'] : row.methods;

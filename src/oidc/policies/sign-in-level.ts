@@ -60,6 +60,10 @@ const provedAt = (session: Session): number => factorAtOf(session) ?? session.lo
 const ofTheirs = (signIn: Config['signIn'], own: Factors): Level =>
   signIn !== undefined && hasSecondFactor(own) ? 'second_factor' : 'password';
 
+/** What a person needs, whatever they open, at `at` (epoch seconds). */
+export const levelOfPerson = (signIn: Config['signIn'], own: Factors, at: number): Level =>
+  highest(ofTheirs(signIn, own), ofEverybody(signIn, own, at));
+
 function createMissing({ config: { signIn }, levels, factors, loadClient, now }: SignInPolicyParts) {
   const seconds = () => Math.floor(now() / 1000);
 
@@ -97,8 +101,7 @@ function createMissing({ config: { signIn }, levels, factors, loadClient, now }:
     const { require = 'password', maxAge = Infinity } = settings?.signIn ?? {};
     const reached = levelOf(session.amr);
     const asked = askedLevel(ctx, reached, (level) => canReach(signIn, own, level));
-    const ofPerson = ofTheirs(signIn, own);
-    const level = highest(ofPerson, require, ofEverybody(signIn, own, seconds()), asked);
+    const level = highest(levelOfPerson(signIn, own, seconds()), require, asked);
     if (!reaches(reached, level)) return { level, because: 'level' };
     return seconds() - provedAt(session) > maxAge ? { level, because: 'age' } : undefined;
   };

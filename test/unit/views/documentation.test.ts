@@ -2,17 +2,20 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {
+  AllowedAppModel,
   ApiModel,
   BrandingModel,
   ClientModel,
   DocumentModel,
   EnrolmentModel,
+  EventModel,
   fieldsOf,
   LanguageModel,
   NoticeModel,
   PAGE_MODELS,
   PageContext,
   ScopeModel,
+  SessionModel,
 } from '../../../src/views/models.ts';
 import { PAGE_STATES } from '../../../src/views/samples.ts';
 import { LOCAL_NAMES } from '../../../src/views/templates.ts';
@@ -31,16 +34,19 @@ function tableBelow(heading: string): Record<string, boolean> {
 
 const MODELS = {
   ...PAGE_MODELS,
+  AllowedAppModel,
   ApiModel,
   BrandingModel,
   ClientModel,
   DocumentModel,
   EnrolmentModel,
+  EventModel,
   FactorModel: fieldsOf(PAGE_MODELS.factors)?.['factors'],
   LanguageModel,
   NoticeModel,
   PasskeyModel: fieldsOf(PAGE_MODELS.login)?.['passkey'],
   ScopeModel,
+  SessionModel,
 };
 
 describe('docs/views.md', () => {

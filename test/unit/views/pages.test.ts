@@ -505,6 +505,7 @@ describe('languages', () => {
       termsUri: 'https://x/t',
       imprintUri: 'https://x/i',
       supportUri: 'https://x/s',
+      accountUri: 'https://x/account',
     };
     const html = pagesWith({ ...override({}), branding: branded }).render('login', LOGIN, { locale: 'xx' });
     for (const [, key = ''] of html.matchAll(/\[([\w.]+)\]/g)) used.add(key);

@@ -1,0 +1,107 @@
+// What the account page shows of a person, for the command line.
+import { createAccounts } from '../users/accounts.ts';
+import { createAccountStates } from '../users/account-state.ts';
+import { createPeople } from '../users/people.ts';
+import type { Config } from '../config/config.ts';
+import { createTombstoneSeconds } from '../oidc/lifetimes.ts';
+import type { SecurityEvent } from '../oidc/person-index.ts';
+import { createPersonGrants } from '../oidc/person-grants.ts';
+import { WHOLE_API } from '../oidc/policies/asked-for.ts';
+import { createRememberedConsents } from '../oidc/policies/remembered-consents.ts';
+import { personListsOf } from '../server/person-lists.ts';
+import type { KeyedHash } from '../store/keyed-hash.ts';
+import type { Store } from '../store/store.ts';
+
+export type PersonAccount = {
+  /** Throws StoreUnavailable. */
+  readonly describe: (accountId: string) => Promise<Described>;
+  readonly tell: (accountId: string, what: SecurityEvent['what']) => Promise<void>;
+  readonly forget: (accountId: string) => Promise<void>;
+};
+
+type Described = {
+  readonly sessions: readonly {
+    readonly browser: string;
+    readonly network: string;
+    readonly since: string;
+  }[];
+  readonly allowed: readonly { readonly client_id: string; readonly scope: string }[];
+  readonly events: readonly {
+    readonly what: string;
+    readonly at: string;
+    readonly client_id?: string | undefined;
+    readonly browser: string;
+    readonly network: string;
+  }[];
+};
+
+const NOWHERE = { browser: '', network: '' };
+
+export function openPersonAccount(
+  config: Config,
+  store: Store,
+  hash: KeyedHash | undefined,
+): PersonAccount | undefined {
+  if (hash === undefined) return undefined;
+  const { clock, documents, records } = store;
+  const states = createAccountStates(documents);
+  const people = createPeople(documents);
+  const of = { users: config.users, states, people, remembered: { states, people }, clock };
+  const accounts = createAccounts(of);
+  const tombstoneSeconds = createTombstoneSeconds()(config);
+  const lists = personListsOf(config, store, { hash, clock, tombstoneSeconds, onDamaged: ignore, accounts });
+  if (lists === undefined) return undefined;
+  const { index, sessions, parts } = lists;
+  const lifetimeSeconds = config.lifetimes.consent;
+  const consents = createRememberedConsents({ ...parts, records, lifetimeSeconds });
+  const grants = createPersonGrants({ ...parts, consents });
+
+  return {
+    async describe(accountId) {
+      const [signedIn, allowed, events] = await Promise.all([
+        sessions.list(accountId),
+        grants.list(accountId),
+        index.eventsOf(accountId),
+      ]);
+      return {
+        sessions: signedIn.map(({ place = NOWHERE, signedInAt }) => ({ ...place, since: toIso(signedInAt) })),
+        allowed: allowed.map(({ clientId, scopes, resourceScopes }) => ({
+          client_id: clientId,
+          scope: [...new Set([...scopes, ...Object.values(resourceScopes).flat()])]
+            .filter((scope) => scope !== WHOLE_API)
+            .join(' '),
+        })),
+        events: events.toReversed().map(({ what, at, app, place = NOWHERE }) => ({
+          what,
+          at: toIso(at),
+          client_id: app,
+          ...place,
+        })),
+      };
+    },
+    tell: (accountId, what) => index.addEvent(accountId, { what }),
+    forget: (accountId) => index.remove(accountId),
+  };
+}
+
+const toIso = (seconds: number) => new Date(seconds * 1000).toISOString();
+
+/** The service reports what is damaged. */
+const ignore = () => undefined;
+
+const place = ({ browser, network }: { browser: string; network: string }) =>
+  [browser || 'unknown browser', network].filter((part) => part !== '').join(', ');
+
+/** Below `postern user show`. */
+export function toAccountLines({ sessions, allowed, events }: Described): readonly string[] {
+  return [
+    'signed in:',
+    ...sessions.map((session) => `  ${session.since}  ${place(session)}`),
+    'apps with access:',
+    ...allowed.map(({ client_id: id, scope }) => `  ${id}: ${scope}`),
+    'last events:',
+    ...events.map(
+      (event) => `  ${[event.at, event.what, event.client_id, place(event)].filter(Boolean).join('  ')}`,
+    ),
+  ];
+}

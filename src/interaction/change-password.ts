@@ -1,0 +1,90 @@
+// A new password, by the person who knows the old one. It ends everything of the person but this browser's session, and their links.
+import type { Context } from 'koa';
+import type { Config } from '../config/config.ts';
+import type { Limits } from '../limits/limits.ts';
+import type { BrowserSessions } from '../oidc/browser-session.ts';
+import { StoreUnavailable, type Clock } from '../store/store.ts';
+import type { AccountStates } from '../users/account-state.ts';
+import { toGeneration } from '../users/accounts.ts';
+import type { MakePassword } from '../users/new-passwords.ts';
+import { passwordContext } from '../users/password-rules.ts';
+import { PasswordQueueFull } from '../users/passwords.ts';
+import type { People } from '../users/people.ts';
+import type { SignIn } from '../users/sign-in.ts';
+import { Refusal } from '../views/refusal.ts';
+import type { AccountError } from './account-model.ts';
+import type { Form } from './form.ts';
+import type { Visitor } from './own-page.ts';
+import type { DeviceCookie } from './trusted-browser-cookie.ts';
+
+export type ChangePasswordParts = {
+  readonly config: Pick<Config, 'issuer' | 'passwords' | 'branding'>;
+  readonly signIn: SignIn;
+  readonly limits: Pick<Limits, 'finishSignIn'>;
+  readonly people: Pick<People, 'findById' | 'setPassword'>;
+  readonly states: Pick<AccountStates, 'get'>;
+  readonly makePassword: MakePassword;
+  readonly sessions: Pick<BrowserSessions, 'update'>;
+  readonly cookie: DeviceCookie;
+  /** Of the store. */
+  readonly storeNow: Clock;
+};
+
+/** Throws StoreUnavailable, and Refusal where the password isn't the person's to change. */
+export type ChangePassword = (
+  ctx: Context,
+  visitor: Visitor,
+  form: Form,
+) => Promise<AccountError | undefined>;
+
+export function createChangePassword(parts: ChangePasswordParts): ChangePassword {
+  const { config, signIn, limits, people, states, makePassword, sessions, cookie, storeNow } = parts;
+
+  /** Counted as every other attempt to sign in as this person. */
+  async function isRight(
+    ctx: Context,
+    { account }: Visitor,
+    password: string,
+  ): Promise<AccountError | undefined> {
+    const result = await signIn({
+      username: account.username,
+      password,
+      address: String(ctx.state['clientAddress']),
+      device: cookie.read(ctx),
+    });
+    if (result.user?.id === account.id) {
+      // The second factor was proved when the person signed in.
+      if ('pending' in result) await limits.finishSignIn(result.pending);
+      return undefined;
+    }
+    if (!('cause' in result)) return 'wrong_password';
+    if (result.cause instanceof StoreUnavailable) throw result.cause;
+    ctx.set('Retry-After', String(result.cause.retryAfterSeconds));
+    return result.reason === 'busy' ? 'busy' : 'too_many_attempts';
+  }
+
+  return async function changePassword(ctx, visitor, form) {
+    const { account } = visitor;
+    // Read before the old password is compared: of two changes at once, the second one's old password is wrong.
+    const before = await people.findById(account.id);
+    if (before?.passwordHash === undefined)
+      throw new Refusal(403, 'forbidden', 'this password is not kept here');
+    const password = form.field('password');
+    if (password !== form.field('again')) return 'different';
+    const wrong = await isRight(ctx, visitor, form.field('current'));
+    if (wrong !== undefined) return wrong;
+    const made = await makePassword({ password, context: passwordContext(config, account.username) }).catch(
+      (error: unknown) => {
+        if (error instanceof PasswordQueueFull) return { fault: 'busy' } as const;
+        throw error;
+      },
+    );
+    if ('fault' in made) return made.fault;
+    const nextSecond = Math.floor(storeNow() / 1000) + 1;
+    const changed = await people.setPassword(account.id, made.passwordHash, nextSecond, before.validAfter);
+    if (changed === undefined) return 'wrong_password';
+    const { validAfter } = await states.get(account.id);
+    await sessions.update(ctx, { generation: toGeneration([changed.validAfter, validAfter]) });
+    return undefined;
+  };
+}

@@ -1,0 +1,82 @@
+// The pages of a person's own: who is there, by the session of their browser, and where they sign in if that isn't enough.
+import type { Context } from 'koa';
+import type { Config } from '../config/config.ts';
+import { reaches } from '../config/sign-in-levels.ts';
+import type { BrowserSession, BrowserSessions } from '../oidc/browser-session.ts';
+import { ownSignInUrl } from '../oidc/own-client.ts';
+import { levelOfPerson } from '../oidc/policies/sign-in-level.ts';
+import type { Clock } from '../store/store.ts';
+import type { Account, Accounts } from '../users/accounts.ts';
+import { levelOf } from '../users/authentication-methods.ts';
+import { type Factors, type FactorStore, hasSecondFactor, NO_FACTORS } from '../users/factors.ts';
+import { Refusal } from '../views/refusal.ts';
+import type { Csrf } from './csrf.ts';
+import type { Form } from './form.ts';
+
+/** NIST SP 800-63B-4 §4.1.2, ASVS 7.5.1: for a change of how one signs in. */
+const FRESH_SECONDS = 300;
+
+export type OwnPageParts = {
+  readonly config: Pick<Config, 'issuer' | 'signIn'>;
+  readonly sessions: BrowserSessions;
+  readonly accounts: Pick<Accounts, 'findLive'>;
+  /** Undefined where the file says nothing of second factors. */
+  readonly factors: FactorStore | undefined;
+  readonly csrf: Csrf;
+  readonly now: Clock;
+};
+
+export type Visitor = {
+  readonly session: BrowserSession;
+  readonly account: Account;
+  readonly own: Factors;
+  /** Whether they proved who they are a moment ago, with a second factor if they have one: enough for a change. */
+  readonly isFresh: boolean;
+};
+
+export interface OwnPage {
+  /** Undefined: nobody is there, what they proved is too little, or everything of them has ended. */
+  find(ctx: Context): Promise<Visitor | undefined>;
+  /** Where the person signs in to come back to this page; `again` where they are, though too long ago. */
+  signInUrl(again: boolean): string;
+  /** Of the forms of this page, which are for this person alone. */
+  token(visitor: Visitor): string;
+  /** Throws Refusal for a form of another page. */
+  checkToken(visitor: Visitor, form: Form): void;
+}
+
+/** `path`: of the page, below the issuer. */
+export function createOwnPage(parts: OwnPageParts, path: string): OwnPage {
+  const { config, sessions, accounts, factors, csrf, now } = parts;
+  const stepOf = ({ account }: Visitor) => `${path}:${account.id}`;
+
+  return {
+    async find(ctx) {
+      ctx.set('Cache-Control', 'no-store');
+      const session = await sessions.find(ctx);
+      const account = session && (await accounts.findLive(session.accountId, session.issued));
+      if (session === undefined || account === undefined) return undefined;
+      const own = (await factors?.get(account.id)) ?? NO_FACTORS;
+      if (factors !== undefined && session.sessionsSince !== own.sessionsSince) return undefined;
+      const seconds = Math.floor(now() / 1000);
+      if (!reaches(levelOf(session.amr), levelOfPerson(config.signIn, own, seconds))) return undefined;
+      const needsFactor = factors !== undefined && hasSecondFactor(own);
+      const provedAt = needsFactor ? (session.factorAt ?? 0) : session.issued.at;
+      return { session, account, own, isFresh: seconds - provedAt <= FRESH_SECONDS };
+    },
+    signInUrl: (again) => ownSignInUrl(config.issuer, callbackOf(path), again),
+    token: (visitor) => csrf.token(visitor.session.uid, stepOf(visitor)),
+    checkToken(visitor, form) {
+      if (csrf.matches(form.field('csrf'), visitor.session.uid, stepOf(visitor))) return;
+      throw new Refusal(403, 'forbidden', 'the form is not from this page, please go back and try again');
+    },
+  };
+}
+
+/** Where the own client (oidc/own-client.ts) comes back to. */
+export const callbackOf = (path: string) => `${path}/callback`;
+
+export function seeOther(ctx: Context, url: string): void {
+  ctx.redirect(url);
+  ctx.status = 303;
+}

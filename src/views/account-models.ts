@@ -1,0 +1,98 @@
+// What the page where people help themselves is given; models.ts has the other pages.
+import * as z from 'zod';
+import { ApiModel, ScopeModel } from './shared-models.ts';
+
+const text = z.string();
+/** An absolute URL, or a path on this host. */
+const url = z.string();
+
+/** A browser that the person is signed in with. */
+export const SessionModel = z.object({
+  /** For the form that ends it. */
+  id: text,
+  /** What it says that it is; empty where it says nothing known. */
+  browser: text,
+  /** The network of its address. */
+  network: text,
+  /** The day of the sign-in, in the language of the page. */
+  day: text,
+  /** This one. */
+  current: z.boolean(),
+});
+
+/** An app that the person allowed something. */
+export const AllowedAppModel = z.object({
+  /** For the form that withdraws it. */
+  id: text,
+  name: text,
+  scopes: z.array(ScopeModel).readonly(),
+  resources: z.array(ApiModel).readonly(),
+});
+
+/** Something that happened to the person's account. */
+export const EventModel = z.object({
+  what: z.enum([
+    'signed_in',
+    'password_changed',
+    'factor_added',
+    'factor_removed',
+    'recovery_codes_made',
+    'session_ended',
+    'sessions_ended',
+    'app_withdrawn',
+  ]),
+  /** When, in the language of the page. */
+  at: text,
+  browser: text,
+  network: text,
+  /** The name of the app, where it is about one. */
+  app: text.optional(),
+});
+
+/** The page at /account. stale: the sign-in is too long ago for a change; sent with status 403. */
+export const account = z.discriminatedUnion('outcome', [
+  z.object({
+    outcome: z.literal('page'),
+    username: text,
+    /** Full name and mail address, where they are known. */
+    name: text.optional(),
+    email: text.optional(),
+    /** Names. */
+    groups: z.array(text).readonly(),
+    csrf: text,
+    /** Where the person signs in again before they change something; absent right after a sign-in. */
+    signInUrl: url.optional(),
+    /** Who can change the password: the person here, the people who run the service, or nobody, as there is none. */
+    password: z.enum(['here', 'operator', 'none']),
+    /** Of a new password, at least. */
+    minLength: z.number(),
+    passwordAction: url,
+    /** The page for passkeys, codes and recovery codes, while they are on. */
+    factorsUrl: url.optional(),
+    sessions: z.array(SessionModel).readonly(),
+    endSessionAction: url,
+    endOthersAction: url,
+    signOutUrl: url,
+    /** Those that the person may open. */
+    apps: z.array(z.object({ name: text, uri: url, logoUri: url.optional() })).readonly(),
+    allowed: z.array(AllowedAppModel).readonly(),
+    withdrawAction: url,
+    /** The newest first. */
+    events: z.array(EventModel).readonly(),
+    /** What was done a moment ago. */
+    done: z.enum(['password_changed', 'session_ended', 'sessions_ended', 'app_withdrawn']).optional(),
+    /** Why the password was not changed. */
+    error: z
+      .enum([
+        'wrong_password',
+        'too_many_attempts',
+        'busy',
+        'different',
+        'too_short',
+        'too_long',
+        'guessable',
+      ])
+      .optional(),
+  }),
+  z.object({ outcome: z.literal('stale'), signInUrl: url }),
+]);

@@ -1,0 +1,228 @@
+// The page where people help themselves, over HTTP: what it shows, what a change asks for, and what it ends.
+import { describe, expect, it } from 'vitest';
+import { createAccountStates } from '../../src/users/account-state.ts';
+import { signIn } from '../world/app.ts';
+import { addCarol, CAROL, idsOf, isAccountPage, isLoginPage, openAccount } from '../world/account-page.ts';
+import type { Browser, Page } from '../world/browser.ts';
+import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
+import { eachStore, useWorld } from '../world/each-store.ts';
+import { begin, newBrowser, signInAs, silently } from '../world/person.ts';
+import { introspect } from '../world/presented-tokens.ts';
+import { refresh } from '../world/token-endpoint.ts';
+import { NEVER } from '../world/turns.ts';
+import { GENEROUS, type OpenWorld, PASSWORDS, SPA_ORIGIN, worldClients } from '../world/world.ts';
+
+const OPTIONS = {
+  issuer: 'https://id.example',
+  rotationTimer: NEVER,
+  config: {
+    ...GENEROUS,
+    account: true,
+    groups: { staff: 'Employees' },
+    clients: worldClients({ web: { client_uri: 'https://app.example/' } }),
+  },
+};
+const NEW = { password: 'river otter jazz 47', again: 'river otter jazz 47' };
+
+standingClock();
+
+/** Of carol, in a browser of hers; another app of hers is signed in by the way. */
+async function carolAt(world: OpenWorld, client: 'web' | 'web2' = 'web') {
+  const browser = newBrowser(world);
+  await openAccount(world, browser);
+  return signIn(world, { browser, client });
+}
+
+async function again(world: OpenWorld, browser: Browser): Promise<Page> {
+  const page = await browser.open(`${world.issuer}/account`);
+  const link = /class="button primary" href="([^"]*)"/.exec(page.text)?.[1]?.replaceAll('&amp;', '&');
+  if (link === undefined) return page;
+  const login = await browser.open(link);
+  return browser.submit(login, '/login', { username: CAROL.username, password: CAROL.password });
+}
+
+eachStore(
+  'the account page',
+  (place) => {
+    it('asks for a sign-in first, and shows what there is of the person', async () => {
+      const world = place();
+      await addCarol(world);
+      const browser = newBrowser(world);
+      const first = await browser.open(`${world.issuer}/account`);
+      expect(isLoginPage(first)).toBe(true);
+      const page = await openAccount(world, browser);
+      expect([isAccountPage(page), page.url]).toEqual([true, 'https://id.example/account']);
+      expect(page.headers.get('cache-control')).toBe('no-store');
+      for (const text of ['Carol Example', 'carol@example.com', 'This browser', 'You signed in.']) {
+        expect(page.text).toContain(text);
+      }
+      expect(page.text).not.toContain('postern:account');
+    });
+
+    it('MF-39: ends another session, after a sign-in of a moment ago alone, and its ids open nothing', async () => {
+      const world = place();
+      const other = await carolAt(world);
+      const browser = newBrowser(world);
+      const page = await openAccount(world, browser);
+      const ids = idsOf(page, '/end-session');
+      expect(ids.length).toBeGreaterThan(0);
+      for (const id of ids) expect(JSON.stringify(other.browser.cookies)).not.toContain(id);
+
+      moveClock(6 * MINUTE);
+      const stale = await browser.submit(page, '/end-session', { id: ids[0] ?? '' });
+      expect([stale.status, stale.text.includes('nothing was changed')]).toEqual([403, true]);
+      expect(await silently(world, other.browser)).toBe('signed in');
+      const shown = await browser.open(`${world.issuer}/account`);
+      expect([isAccountPage(shown), idsOf(shown, '/end-session')]).toEqual([true, []]);
+
+      let now = await again(world, browser);
+      for (const id of idsOf(now, '/end-session')) now = await browser.submit(now, '/end-session', { id });
+      expect(now.text).toContain('That browser is signed out.');
+      expect(await silently(world, other.browser)).toBe('login_required');
+      expect(await silently(world, browser, { client_id: 'first-party' })).toBe('signed in');
+    });
+
+    it('MF-39: withdraws an app, whose session is long gone, and the other apps live', async () => {
+      const world = place();
+      const left = await carolAt(world);
+      const out = await left.browser.open(`${world.issuer}/oauth/logout`);
+      await left.browser.submit(out, '/logout/confirm', { logout: 'yes' });
+      const kept = await carolAt(world, 'web2');
+      expect((await refresh(world, left.tokens.refresh_token)).status).toBe(200);
+      const { browser } = kept;
+      const page = await openAccount(world, browser);
+      expect(idsOf(page, '/withdraw')).toContain('web');
+      const after = await browser.submit(
+        { ...page, text: page.text.slice(page.text.indexOf('value="web"') - 400) },
+        '/withdraw',
+        { id: 'web' },
+      );
+      expect(after.text).toContain('no longer has access');
+      const left2 = idsOf(after, '/withdraw');
+      expect([left2.includes('web'), left2.includes('web2')]).toEqual([false, true]);
+      const { access_token: token } = left.tokens;
+      expect([
+        await introspect(world, token),
+        (await refresh(world, left.tokens.refresh_token)).status,
+      ]).toEqual([{ active: false }, 400]);
+      expect((await refresh(world, kept.tokens.refresh_token, {}, 'web2')).status).toBe(200);
+      const { page: next } = await begin(world, { client_id: 'web' }, { browser });
+      expect(next.text).toContain('/consent"');
+    });
+
+    it('changes the password by the old one, and ends what must end', async () => {
+      const world = place();
+      const other = await carolAt(world);
+      const browser = newBrowser(world);
+      const page = await openAccount(world, browser);
+      const wrong = await browser.submit(page, '/password', { current: 'not it at all', ...NEW });
+      expect([wrong.status, wrong.text.includes('your current password')]).toEqual([422, true]);
+      const current = CAROL.password;
+      expect((await browser.submit(page, '/password', { current, ...NEW, again: 'x' })).status).toBe(422);
+      const short = { password: 'short', again: 'short' };
+      expect((await browser.submit(page, '/password', { current, ...short })).status).toBe(422);
+      expect(await silently(world, other.browser)).toBe('signed in');
+
+      const done = await browser.submit(page, '/password', { current, ...NEW });
+      expect(done.text).toContain('Your password was changed.');
+      expect(await silently(world, browser, { client_id: 'first-party' })).toBe('signed in');
+      expect(await silently(world, other.browser)).toBe('login_required');
+      expect((await refresh(world, other.tokens.refresh_token)).status).toBe(400);
+      const old = await openAccount(world, newBrowser(world));
+      expect(old.status).toBe(401);
+      const signedIn = await openAccount(world, newBrowser(world), { password: NEW.password });
+      expect(isAccountPage(signedIn)).toBe(true);
+    });
+  },
+  OPTIONS,
+);
+
+describe('who may do it', () => {
+  const place = useWorld(OPTIONS);
+
+  it('leaves the password of a person of the file to the operator', async () => {
+    const world = place();
+    const browser = newBrowser(world);
+    const alice = { username: 'alice' };
+    const page = await openAccount(world, browser, alice);
+    expect([isAccountPage(page), page.text.includes('name="current"')]).toEqual([true, false]);
+    expect(page.text).toContain('contact the people who run Postern');
+    const csrf = /name="csrf" value="([^"]*)"/.exec(page.text)?.[1] ?? '';
+    const forged = await browser.request(`${world.issuer}/account/password`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ csrf, current: CAROL.password, ...NEW }).toString(),
+    });
+    expect(forged.status).toBe(403);
+  });
+
+  it('MF-37: takes a form of its own page alone, from its own site, and a GET changes nothing', async () => {
+    const world = place();
+    await addCarol(world);
+    const other = await carolAt(world);
+    const browser = newBrowser(world);
+    const page = await openAccount(world, browser);
+    const bobs = await openAccount(world, newBrowser(world), { username: 'bob', password: PASSWORDS.bob });
+    const csrfOf = ({ text }: Page) => /name="csrf" value="([^"]*)"/.exec(text)?.[1] ?? '';
+    const [id = ''] = idsOf(page, '/end-session');
+    const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+    const right = { csrf: csrfOf(page), id };
+    const post = (act: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
+      browser.request(`${world.issuer}/account/${act}`, {
+        method: 'POST',
+        headers: { ...FORM, ...headers },
+        body: new URLSearchParams(fields).toString(),
+      });
+    for (const act of ['password', 'end-session', 'end-others', 'withdraw']) {
+      const answers = [
+        await post(act, { id }),
+        await post(act, { ...right, csrf: csrfOf(bobs) }),
+        await post(act, right, { origin: 'https://evil.example' }),
+        await post(act, right, { origin: SPA_ORIGIN }),
+        await post(act, right, { origin: 'null' }),
+        await post(act, right, { 'sec-fetch-site': 'cross-site' }),
+        await post(act, right, { 'content-type': 'application/json' }),
+        await post(act, right, { 'content-type': 'text/plain' }),
+      ];
+      expect([act, answers.map(({ status }) => status)]).toEqual([
+        act,
+        [403, 403, 403, 403, 403, 403, 415, 415],
+      ]);
+      for (const { headers } of answers) expect(headers.get('access-control-allow-origin')).toBeNull();
+      const got = await browser.request(
+        `${world.issuer}/account/${act}?${new URLSearchParams(right).toString()}`,
+      );
+      expect(got.status).toBe(405);
+    }
+    expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+    expect(await silently(world, other.browser, { client_id: 'first-party' })).toBe('signed in');
+    // The same form works, so that it is the rest that was refused.
+    const done = await post('end-session', right);
+    expect(done.headers.get('location')).toContain('done=session_ended');
+    expect(await silently(world, other.browser)).toBe('login_required');
+  });
+
+  it('refuses a page that another person left open, and one of who is disabled', async () => {
+    const world = place();
+    const browser = newBrowser(world);
+    const other = await signIn(world, {});
+    const page = await openAccount(world, browser, { username: 'alice' });
+    const out = await browser.open(`${world.issuer}/oauth/logout`);
+    await browser.submit(out, '/logout/confirm', { logout: 'yes' });
+    const { page: login } = await begin(world, { client_id: 'web' }, { browser });
+    await signInAs(browser, login, 'bob');
+    expect((await browser.submit(page, '/end-others')).status).toBe(403);
+    expect(await silently(world, other.browser)).toBe('signed in');
+
+    const third = newBrowser(world);
+    const open = await openAccount(world, third, { username: 'alice' });
+    await createAccountStates(world.openedStore.documents).update('usr_alice00000000000001', {
+      disabled: true,
+    });
+    expect((await third.submit(open, '/end-others')).status).toBe(403);
+    expect(isLoginPage(await third.open(`${world.issuer}/account`))).toBe(true);
+    await createAccountStates(world.openedStore.documents).update('usr_alice00000000000001', {
+      disabled: false,
+    });
+  });
+});
