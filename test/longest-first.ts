@@ -19,6 +19,8 @@ const LONGEST = [
   'keys/kill',
   'edge/slow',
   'fault/logout-receivers',
+  'flow/back-channel-triggers',
+  'flow/back-channel-logout',
   'fault/redis-failover',
   'fault/store-disk',
   'keys/sealed',

@@ -1,20 +1,20 @@
 // What the account page shows of a person, for the command line.
-import { createAccounts } from '../users/accounts.ts';
-import { createAccountStates } from '../users/account-state.ts';
-import { createPeople } from '../users/people.ts';
 import type { Config } from '../config/config.ts';
 import { createTombstoneSeconds } from '../oidc/lifetimes.ts';
 import type { SecurityEvent } from '../oidc/person-index.ts';
+import type { PersonSessions } from '../oidc/person-sessions.ts';
 import { createPersonGrants } from '../oidc/person-grants.ts';
 import { WHOLE_API } from '../oidc/policies/asked-for.ts';
 import { createRememberedConsents } from '../oidc/policies/remembered-consents.ts';
-import { personListsOf } from '../server/person-lists.ts';
+import { accountsOf, personListsOf } from '../server/person-lists.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Store } from '../store/store.ts';
 
 export type PersonAccount = {
   /** Throws StoreUnavailable. */
-  readonly describe: (accountId: string) => Promise<Described>;
+  /** Undefined while there is no account page. */
+  readonly describe: (accountId: string) => Promise<Described | undefined>;
+  readonly endVoid: PersonSessions['endVoid'];
   readonly tell: (accountId: string, what: SecurityEvent['what']) => Promise<void>;
   readonly forget: (accountId: string) => Promise<void>;
 };
@@ -43,11 +43,8 @@ export function openPersonAccount(
   hash: KeyedHash | undefined,
 ): PersonAccount | undefined {
   if (hash === undefined) return undefined;
-  const { clock, documents, records } = store;
-  const states = createAccountStates(documents);
-  const people = createPeople(documents);
-  const of = { users: config.users, states, people, remembered: { states, people }, clock };
-  const accounts = createAccounts(of);
+  const { clock, records } = store;
+  const accounts = accountsOf(config, store);
   const tombstoneSeconds = createTombstoneSeconds()(config);
   const lists = personListsOf(config, store, { hash, clock, tombstoneSeconds, onDamaged: ignore, accounts });
   if (lists === undefined) return undefined;
@@ -58,6 +55,7 @@ export function openPersonAccount(
 
   return {
     async describe(accountId) {
+      if (!config.account) return undefined;
       const [signedIn, allowed, events] = await Promise.all([
         sessions.list(accountId),
         grants.list(accountId),
@@ -79,6 +77,7 @@ export function openPersonAccount(
         })),
       };
     },
+    endVoid: (accountId) => sessions.endVoid(accountId),
     tell: (accountId, what) => index.addEvent(accountId, { what }),
     forget: (accountId) => index.remove(accountId),
   };

@@ -32,7 +32,7 @@ export type UserContext = {
   readonly links: () => Promise<OneTimeLinks>;
   /** What people have besides a password. */
   readonly factors: () => Promise<FactorStore>;
-  /** What the account page shows; undefined while it is off, and before the first start. */
+  /** The lists of what people have; undefined while nobody asks for them, and before the first start. */
   readonly account: () => Promise<PersonAccount | undefined>;
   /** Writes to the audit trail where that is a file; otherwise the verb's own output is the record. */
   readonly changed: (action: string, accountId: string) => Promise<void>;

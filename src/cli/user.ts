@@ -89,7 +89,9 @@ const setPassword: PersonVerb<VerbOptions> = async (context, typed, { options, i
   const passwordHash = await hashPassword(password);
   const changed = await context.people.setPassword(id, passwordHash, context.nextSecond());
   if (changed === undefined) throw isGone(username);
-  await (await context.account())?.tell(id, 'password_changed');
+  const account = await context.account();
+  await account?.endVoid(id);
+  await account?.tell(id, 'password_changed');
   await context.changed('password', id);
   printDone(io, options, {
     value: { id, username, valid_after: changed.validAfter },
@@ -101,7 +103,9 @@ const remove: PersonVerb<VerbOptions> = async (context, typed, { options, io }) 
   const { id, username } = await findStoredPerson(context, typed);
   if (!(await context.people.remove(id))) throw isGone(username);
   await (await context.factors()).remove(id);
-  await (await context.account())?.forget(id);
+  const account = await context.account();
+  await account?.endVoid(id);
+  await account?.forget(id);
   await context.changed('delete', id);
   printDone(io, options, { value: { id, username, deleted: true }, text: `${username} is deleted` });
 };
@@ -147,7 +151,9 @@ async function endAll(
     ...change,
     validAfter: nextValidAfter(before.validAfter, context.nextSecond()),
   }));
-  await (await context.account())?.tell(person.id, 'sessions_ended');
+  const account = await context.account();
+  await account?.endVoid(person.id);
+  await account?.tell(person.id, 'sessions_ended');
   return { person, validAfter };
 }
 

@@ -3,6 +3,7 @@ import type { Context } from 'koa';
 import type { Config } from '../config/config.ts';
 import { type Audit, originOf } from '../observability/audit.ts';
 import type { BrowserSessions } from '../oidc/browser-session.ts';
+import type { PersonSessions } from '../oidc/person-sessions.ts';
 import type { Clock } from '../store/store.ts';
 import type { Account } from '../users/accounts.ts';
 import type { Enrolment, EnrolmentFault } from '../users/enrolment.ts';
@@ -32,6 +33,8 @@ export type FollowLinkParts = {
   /** Of the store. */
   readonly storeNow: Clock;
   readonly sessions: BrowserSessions;
+  /** As PersonSessions have it. */
+  readonly endVoid: PersonSessions['endVoid'];
   /** Undefined where the file says nothing of them. */
   readonly secondFactors: LinkSecondFactors | undefined;
   readonly audit: Audit;
@@ -80,6 +83,7 @@ export function createFollowLink(parts: FollowLinkParts) {
     const nextSecond = Math.floor(storeNow() / 1000) + 1;
     const changed = await people.setPassword(accountId, made.passwordHash, nextSecond, passwordSince);
     if (changed === undefined) return { dead: 'ended' };
+    await parts.endVoid(accountId);
     await tell?.(ctx, accountId, 'password_changed');
     if (link.purpose !== 'invite' || !(await mayAddFirst(accountId))) return done(link);
     const next = { ...link, purpose: 'factors', passwordSince: changed.validAfter } as const;

@@ -1,14 +1,17 @@
 // Our clients as the engine's client metadata (RFC 7591). Secrets stay out of it, because the engine would keep one value in
 // the clear (see client-authentication.ts).
 import type { ClientMetadata } from 'oidc-provider';
-import type { Client } from '../config/config.ts';
+import type { Client, Config } from '../config/config.ts';
 
 export type FindClient = (clientId: string) => Client | undefined;
 /** Also one that nobody registered, whose document may have to be fetched. Throws what the host answers (429, 503). */
 export type LoadClient = (clientId: string) => Promise<Client | undefined>;
 
-/** Whether it has to hear of the end of its sessions. */
-export const hasLogoutUri = ({ backchannelLogoutUri }: Client) => backchannelLogoutUri !== undefined;
+/** Ids of those that have to hear of the end of their sessions. */
+export function logoutClientsOf({ clients }: Pick<Config, 'clients'>): ReadonlySet<string> {
+  const told = clients.filter(({ backchannelLogoutUri }) => backchannelLogoutUri !== undefined);
+  return new Set(told.map(({ clientId }) => clientId));
+}
 
 /** Never compared: the engine only wants to see that a confidential client has a secret. */
 const PLACEHOLDER_SECRET = 'kept-elsewhere';

@@ -3,7 +3,6 @@
 import type { Session } from 'oidc-provider';
 import { FORM_VERSION, readForm } from '../store/form.ts';
 import type { DocumentStore, StoredDocument } from '../store/store.ts';
-import type { FindClient } from './clients.ts';
 
 const COLLECTION = 'logouts';
 
@@ -25,15 +24,13 @@ export type LogoutJob = EndedSession & {
 
 export type FoundJob = { readonly job: LogoutJob; readonly version: number };
 
-/** What the apps of a session have to hear when it ends. */
+/** What the apps of a session have to hear when it ends. `told`: the clients that want to (logoutClientsOf). */
 export function endedSessionsOf(
   { accountId, authorizations = {} }: Pick<Session, 'accountId' | 'authorizations'>,
-  findClient: FindClient,
+  told: ReadonlySet<string>,
 ): readonly EndedSession[] {
   return Object.entries(authorizations).flatMap(([clientId, { sid }]) =>
-    accountId === undefined || sid === undefined || findClient(clientId)?.backchannelLogoutUri === undefined
-      ? []
-      : [{ clientId, accountId, sid }],
+    accountId === undefined || sid === undefined || !told.has(clientId) ? [] : [{ clientId, accountId, sid }],
   );
 }
 

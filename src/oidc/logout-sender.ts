@@ -10,7 +10,7 @@ import type { Logouts } from './logouts.ts';
 /** How often the outbox is looked into. */
 const POLL_MS = 1000;
 /** For how long a job is one process's: longer than a call takes. Then that process has ended, and another one sends it. */
-const LEASE_MS = 10_000;
+const LEASE_MS = 5000;
 /** After each failure. The last try is less than two minutes after the first. */
 const WAITS_MS = [5000, 25_000, 60_000] as const;
 /** What nobody could send until then (the app left the file) is given up. */

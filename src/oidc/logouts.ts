@@ -4,7 +4,7 @@ import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC, Session } from 'oidc-provider';
 import type { Config } from '../config/config.ts';
-import { type FindClient, hasLogoutUri } from './clients.ts';
+import { type FindClient, logoutClientsOf } from './clients.ts';
 import { type EndedSession, endedSessionsOf, type LogoutJobs } from './logout-jobs.ts';
 
 /** Back-Channel Logout §2.4. */
@@ -33,6 +33,7 @@ export type LogoutsParts = {
 };
 
 export function createLogouts({ config, provider, findClient, logoutJobs }: LogoutsParts): Logouts {
+  const told = logoutClientsOf(config);
   const noted = new WeakMap<object, EndedSession[]>();
 
   function note(ctx: object, ...ended: readonly EndedSession[]): void {
@@ -40,9 +41,9 @@ export function createLogouts({ config, provider, findClient, logoutJobs }: Logo
   }
 
   return {
-    areUsed: config.clients.some(hasLogoutUri),
+    areUsed: told.size > 0,
     note,
-    noteAll: (ctx, session) => note(ctx, ...endedSessionsOf(session, findClient)),
+    noteAll: (ctx, session) => note(ctx, ...endedSessionsOf(session, told)),
     async queue(ctx, next) {
       await next();
       const ended = noted.get(ctx);

@@ -16,7 +16,7 @@ import type { AudienceRules } from '../tokens/audience.ts';
 import { type AdapterParts, createAdapter } from './adapter.ts';
 import type { BrowserBinding } from './browser-binding.ts';
 import type { Claims } from './claims.ts';
-import { type FindClient, hasLogoutUri, type LoadClient, toClientMetadata } from './clients.ts';
+import { type FindClient, logoutClientsOf, type LoadClient, toClientMetadata } from './clients.ts';
 import { withDocumentClients } from './document-clients.ts';
 import { createCookieKeys } from './cookie-keys.ts';
 import { cookieNames } from './cookie-names.ts';
@@ -210,7 +210,7 @@ function featuresOf(
   return {
     devInteractions: { enabled: false },
     claimsParameter: { enabled: config.features.claimsParameter },
-    backchannelLogout: { enabled: config.clients.some(hasLogoutUri) },
+    backchannelLogout: { enabled: logoutClientsOf(config).size > 0 },
     dPoP: { enabled: false },
     pushedAuthorizationRequests: { enabled: false },
     userinfo: { enabled: true },

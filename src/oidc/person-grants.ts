@@ -2,6 +2,7 @@
 import { type Accounts } from '../users/accounts.ts';
 import { GRANT, type RecordStore, type StoreClock } from '../store/store.ts';
 import type { GrantEntry, PersonIndex } from './person-index.ts';
+import type { PersonSessions } from './person-sessions.ts';
 import type { RememberedConsents } from './policies/remembered-consents.ts';
 import { scopesIn } from './policies/scopes.ts';
 import { createRecordPayload, type OnDamaged } from './record-payload.ts';
@@ -17,6 +18,7 @@ export type PersonGrantsParts = {
   readonly index: Pick<PersonIndex, 'grantsOf' | 'removeGrants'>;
   readonly records: Pick<RecordStore, 'find' | 'revokeGrant'>;
   readonly consents: Pick<RememberedConsents, 'withdraw'>;
+  readonly sessions: Pick<PersonSessions, 'leave'>;
   readonly clock: StoreClock;
   readonly onDamaged: OnDamaged;
   readonly findLive: Accounts['findLive'];
@@ -37,7 +39,7 @@ type Grant = {
 };
 
 export function createPersonGrants(parts: PersonGrantsParts): PersonGrants {
-  const { index, records, consents, clock, onDamaged, findLive, tombstoneSeconds } = parts;
+  const { index, records, consents, sessions, clock, onDamaged, findLive, tombstoneSeconds } = parts;
   const { payloadOf } = createRecordPayload(GRANT, clock, onDamaged);
 
   async function find(accountId: string, { key }: GrantEntry): Promise<Grant | undefined> {
@@ -60,6 +62,7 @@ export function createPersonGrants(parts: PersonGrantsParts): PersonGrants {
     },
     async withdraw(accountId, clientId) {
       const entries = (await index.grantsOf(accountId)).filter((entry) => entry.clientId === clientId);
+      await sessions.leave(accountId, clientId);
       // First what would make the next grant without asking.
       await consents.withdraw(accountId, clientId);
       for (const { key } of entries) await records.revokeGrant(key, tombstoneSeconds);

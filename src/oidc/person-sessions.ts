@@ -3,6 +3,7 @@
 import { type Accounts } from '../users/accounts.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import { GRANT, type RecordStore, type StoreClock, type StoredRecord } from '../store/store.ts';
+import { endedSessionsOf, type LogoutJobs } from './logout-jobs.ts';
 import type { PersonIndex } from './person-index.ts';
 import { recordKey } from './record-key.ts';
 import { createRecordPayload, type OnDamaged } from './record-payload.ts';
@@ -27,8 +28,13 @@ export type PersonSessionsParts = {
   readonly clock: StoreClock;
   readonly onDamaged: OnDamaged;
   readonly findLive: Accounts['findLive'];
+  /** The same, with what this request itself has changed. */
+  readonly findLiveNow: Accounts['findLive'];
   /** As AdapterParts have it. */
   readonly tombstoneSeconds: number;
+  readonly logoutJobs: Pick<LogoutJobs, 'add'>;
+  /** As endedSessionsOf wants them. */
+  readonly told: ReadonlySet<string>;
 };
 
 /** Every method throws StoreUnavailable. */
@@ -39,9 +45,14 @@ export interface PersonSessions {
   idOf(uid: string): string;
   /** False: it is not one of theirs, or has ended. */
   end(accountId: string, uid: string): Promise<boolean>;
+  /** Ends those whose sign-in doesn't count any more (users/accounts.ts), so that their apps hear of it. */
+  endVoid(accountId: string): Promise<void>;
+  /** The sessions go on, but not at this app. */
+  leave(accountId: string, clientId: string): Promise<void>;
 }
 
 type Found = {
+  readonly uid: string;
   readonly record: StoredRecord;
   readonly session: {
     readonly loginTs?: number | undefined;
@@ -49,30 +60,39 @@ type Found = {
     readonly authorizations?: Readonly<Record<string, Authorization>> | undefined;
   };
 };
-type Authorization = { readonly grantId?: string | undefined; readonly persistsLogout?: boolean | undefined };
+type Authorization = {
+  readonly sid?: string | undefined;
+  readonly grantId?: string | undefined;
+  readonly persistsLogout?: boolean | undefined;
+};
 
 export function createPersonSessions(parts: PersonSessionsParts): PersonSessions {
-  const { index, records, hash, clock, onDamaged, findLive, tombstoneSeconds } = parts;
+  const { index, records, hash, clock, onDamaged, tombstoneSeconds } = parts;
+  const { findLive, findLiveNow, logoutJobs, told } = parts;
   const { payloadOf } = createRecordPayload(SESSION, clock, onDamaged);
 
   async function find(accountId: string, uid: string): Promise<Found | undefined> {
     const record = await records.findByAlias(SESSION, hash(`uid:${uid}`));
     if (record === undefined || record.consumedAt !== undefined) return undefined;
     const session = payloadOf(record, undefined);
-    return session?.accountId === accountId ? { record, session } : undefined;
+    return session?.accountId === accountId ? { uid, record, session } : undefined;
+  }
+
+  async function findAll(accountId: string): Promise<readonly Found[]> {
+    const entries = await index.sessionsOf(accountId);
+    const found = await Promise.all(entries.map(({ uid }) => find(accountId, uid)));
+    return found.filter((one) => one !== undefined);
   }
 
   return {
     idOf: (uid) => hash(`session of a person:${uid}`),
     async list(accountId) {
-      const entries = await index.sessionsOf(accountId);
       const found = await Promise.all(
-        entries.map(async ({ uid }) => {
-          const { session } = (await find(accountId, uid)) ?? {};
-          if (session === undefined) return undefined;
-          const { loginTs: at = 0, place } = session;
-          const account = await findLive(accountId, { generation: generationOf(session), at });
-          return account && { uid, signedInAt: at, place, sessionsSince: sessionsSinceOf(session) };
+        (await findAll(accountId)).map(async (one) => {
+          const { uid, session } = one;
+          const { loginTs: signedInAt = 0, place } = session;
+          if ((await findLive(accountId, issuedBy(one))) === undefined) return undefined;
+          return { uid, signedInAt, place, sessionsSince: sessionsSinceOf(session) };
         }),
       );
       return found.filter((one) => one !== undefined).toReversed();
@@ -81,6 +101,7 @@ export function createPersonSessions(parts: PersonSessionsParts): PersonSessions
       const found = await find(accountId, uid);
       if (found === undefined) return false;
       const { record, session } = found;
+      await logoutJobs.add(endedSessionsOf({ ...session, accountId }, told));
       for (const { grantId, persistsLogout } of Object.values(session.authorizations ?? {})) {
         if (grantId === undefined || persistsLogout === true) continue;
         await records.revokeGrant(recordKey(hash, GRANT, grantId), tombstoneSeconds);
@@ -88,5 +109,21 @@ export function createPersonSessions(parts: PersonSessionsParts): PersonSessions
       await records.save(toEnded(record));
       return true;
     },
+    async endVoid(accountId) {
+      if (told.size === 0) return;
+      for (const found of await findAll(accountId)) {
+        if ((await findLiveNow(accountId, issuedBy(found))) !== undefined) continue;
+        await logoutJobs.add(endedSessionsOf({ ...found.session, accountId }, told));
+        await records.save(toEnded(found.record));
+      }
+    },
+    async leave(accountId, clientId) {
+      if (!told.has(clientId)) return;
+      const ofApp = new Set([clientId]);
+      const found = await findAll(accountId);
+      await logoutJobs.add(found.flatMap(({ session }) => endedSessionsOf({ ...session, accountId }, ofApp)));
+    },
   };
 }
+
+const issuedBy = ({ session }: Found) => ({ generation: generationOf(session), at: session.loginTs ?? 0 });

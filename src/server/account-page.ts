@@ -13,13 +13,15 @@ import type { personListsOf } from './person-lists.ts';
 type AccountPageParts = Omit<ChangePasswordParts, 'config' | 'cookie'> & {
   readonly now: Clock;
   readonly config: Config;
-  readonly lists: NonNullable<ReturnType<typeof personListsOf>>;
+  readonly lists: ReturnType<typeof personListsOf>;
   readonly engine: Engine;
   readonly pages: Pages;
 };
 
+/** Undefined while there is none. */
 export function accountPageOf(parts: AccountPageParts) {
   const { config, engine, pages, lists, now } = parts;
+  if (!config.account || lists === undefined) return undefined;
   const { index, sessions: personSessions } = lists;
   const grants = createPersonGrants({ ...lists.parts, consents: engine.consents });
   const { findClient } = engine;

@@ -19,6 +19,7 @@ import { createBrowserSessions } from '../oidc/browser-session.ts';
 import { createInteractions } from '../oidc/interactions.ts';
 import type { LogoutJobs } from '../oidc/logout-jobs.ts';
 import type { LogoutApps } from '../oidc/logout-sender.ts';
+import type { PersonSessions } from '../oidc/person-sessions.ts';
 import { createOwnClient } from '../oidc/own-client.ts';
 import type { SecretUses } from '../oidc/secret-uses.ts';
 import { unitOfWork } from '../oidc/unit-of-work.ts';
@@ -69,6 +70,7 @@ export type Application = {
   readonly app: App;
   /** What its sessions end at. */
   readonly apps: LogoutApps;
+  readonly endVoid: PersonSessions['endVoid'];
 };
 
 /** Rejects when its engine fails the self-test. */
@@ -85,6 +87,7 @@ export async function createApplication(
   const plain = adapterOf(config, shared, { records, accounts });
   const lists = personListsOf(config, store, plain);
   const adapter = { ...plain, lists: lists?.lists };
+  const endVoid: Application['endVoid'] = async (id) => lists?.sessions.endVoid(id);
   const engine = await createEngine({
     config: withOwnClient(config),
     keySet,
@@ -110,14 +113,14 @@ export async function createApplication(
   const links = linksOf(shared, records);
   const { audit } = telemetry;
   const ofPages = { config, accounts, people, sessions, pages, csrf, audit, signIn };
-  const account = lists && accountPageOf({ ...shared, ...ofPages, ...links, lists, engine, limits });
+  const account = accountPageOf({ ...shared, ...ofPages, ...links, lists, engine, limits });
   const interactions = interactionRoutes({
     ...ofPages,
     issuer: config.issuer,
-    interactions: createInteractions(engine, adapter, audit, lists && placeOf),
+    interactions: createInteractions(engine, adapter, audit, account && placeOf),
     show: createShow({ ...ofPages, passkeyForm: secondFactors?.passkeyForm }),
     secondFactors: secondFactors && { ...secondFactors, tell: account?.tell },
-    link: { ...ofPages, ...links, trustedBrowsers, secondFactors, tell: account?.tell },
+    link: { ...ofPages, ...links, trustedBrowsers, endVoid, secondFactors, tell: account?.tell },
   });
   const app = createApp({
     config,
@@ -134,7 +137,7 @@ export async function createApplication(
     limits,
     telemetry,
   });
-  return { app, apps: { ...engine.logouts, outgoing: shared.outgoingOf(config) } };
+  return { app, endVoid, apps: { ...engine.logouts, outgoing: shared.outgoingOf(config) } };
 }
 
 function adapterOf(

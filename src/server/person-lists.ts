@@ -1,19 +1,25 @@
 // The lists of what a person has, for one application: what the adapter writes and the account page reads.
 import type { Config } from '../config/config.ts';
 import type { AdapterParts } from '../oidc/adapter.ts';
+import { logoutClientsOf } from '../oidc/clients.ts';
+import { createLogoutJobs } from '../oidc/logout-jobs.ts';
 import { createPersonIndex, type SessionEntry } from '../oidc/person-index.ts';
 import { createPersonLists } from '../oidc/person-lists.ts';
 import { createPersonSessions } from '../oidc/person-sessions.ts';
 import { SESSION } from '../oidc/ended-session.ts';
 import { GRANT, type Store } from '../store/store.ts';
+import { createAccountStates } from '../users/account-state.ts';
+import { type Accounts, createAccounts } from '../users/accounts.ts';
+import { createPeople } from '../users/people.ts';
 
 type ListsParts = Pick<AdapterParts, 'hash' | 'clock' | 'tombstoneSeconds' | 'onDamaged'> & {
   readonly accounts: Pick<AdapterParts['accounts'], 'findLive'>;
 };
 
-/** Undefined where nobody asks for them. */
-export function personListsOf({ account, lifetimes }: Config, store: Store, adapter: ListsParts) {
-  if (!account) return undefined;
+/** Undefined where nobody asks for them: no account page, and no app that has to hear of the end of a session. */
+export function personListsOf(config: Config, store: Store, adapter: ListsParts) {
+  const told = logoutClientsOf(config);
+  if (!config.account && told.size === 0) return undefined;
   const { hash, clock, tombstoneSeconds, onDamaged, accounts } = adapter;
   // The store itself: looking something up by its second name ends the unit of work of a request.
   const { records, documents } = store;
@@ -28,10 +34,24 @@ export function personListsOf({ account, lifetimes }: Config, store: Store, adap
     },
   });
   const findLive: AdapterParts['accounts']['findLive'] = (id, issued) => accounts.findLive(id, issued);
-  const parts = { index, records, hash, clock, onDamaged, findLive, tombstoneSeconds };
-  const sessions = createPersonSessions(parts);
-  const lists = createPersonLists({ ...parts, sessions, sessionSeconds: lifetimes.sessionAbsolute });
+  const now = accountsOf(config, store);
+  const found = { index, records, hash, clock, onDamaged, findLive, tombstoneSeconds };
+  const sessions = createPersonSessions({
+    ...found,
+    findLiveNow: (id, issued) => now.findLive(id, issued),
+    logoutJobs: createLogoutJobs(documents, clock.now),
+    told,
+  });
+  const parts = { ...found, sessions };
+  const lists = createPersonLists({ ...parts, sessionSeconds: config.lifetimes.sessionAbsolute });
   return { index, sessions, lists, parts };
+}
+
+/** As they are in the store now. */
+export function accountsOf({ users }: Config, { documents, clock }: Store): Accounts {
+  const states = createAccountStates(documents);
+  const people = createPeople(documents);
+  return createAccounts({ users, states, people, remembered: { states, people }, clock });
 }
 
 const isSession = (entry: object): entry is SessionEntry => 'uid' in entry;

@@ -7,7 +7,7 @@ import { keepUntilRestart } from '../config/restart.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
-import { voidChangedCredentials } from '../users/changed-credentials.ts';
+import { findRemoved, voidChangedCredentials } from '../users/changed-credentials.ts';
 import { createPeople } from '../users/people.ts';
 import { warnOfShadowed, warnOfWeakHashes } from '../users/warnings.ts';
 import type { ViewsSettings } from '../views/view-files.ts';
@@ -64,7 +64,7 @@ export function createReplacing({ first, shared, status, swap }: ReplacingParts)
 
     if (config !== old.config) await takeCredentials(config, store);
     const application = await createApplication(parts, shared);
-    if (config !== served?.config) await applyUsers(config, shared);
+    if (config !== served?.config) await applyUsers(config, shared, application);
     served = parts;
     await swap(application, parts);
     await report(change, old, parts);
@@ -113,8 +113,16 @@ async function takeCredentials({ store: settings }: Config, store: Store): Promi
 }
 
 /** Changes to people in the file take effect before the new application serves. */
-async function applyUsers({ users }: Config, { states, hash, store, telemetry }: SharedServices) {
-  await voidChangedCredentials(users, states, hash, store.clock.now);
+async function applyUsers(
+  { users }: Config,
+  { states, hash, store, telemetry }: SharedServices,
+  { apps, endVoid }: Application,
+) {
+  const ended = await voidChangedCredentials(users, states, hash, store.clock.now);
+  // Also those who left the file while nothing ran.
+  if (apps.areUsed) {
+    for (const id of [...ended, ...(await findRemoved(users, states))]) await endVoid(id);
+  }
   await warnOfShadowed(users, createPeople(store.documents), telemetry.log);
   warnOfWeakHashes(users, telemetry.log);
 }

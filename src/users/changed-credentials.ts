@@ -10,19 +10,23 @@ const AT_ONCE = 50;
 
 /**
  * Asks the store for the people of the file alone: it may know of many more. Throws StoreUnavailable. Safe to repeat, and on
- * many nodes at once.
+ * many nodes at once. Resolves whose sessions and tokens it has ended.
  */
 export async function voidChangedCredentials(
   users: readonly User[],
   states: Pick<AccountStates, 'update'>,
   hash: KeyedHash,
   now: Clock,
-): Promise<void> {
+): Promise<readonly string[]> {
+  const ended = new Set<string>();
+
   async function compare({ id, passwordHash, disabled }: User): Promise<void> {
     const credential = hash(`credential:${passwordHash}:${disabled}`);
     await states.update(id, ({ credential: known, validAfter }) => {
+      ended.delete(id);
       if (known === credential) return undefined;
       if (known === undefined) return { credential };
+      ended.add(id);
       // What is of an earlier version goes by whole seconds: what was issued in this one is void, too.
       return { credential, validAfter: nextValidAfter(validAfter, Math.floor(now() / 1000) + 1) };
     });
@@ -31,4 +35,15 @@ export async function voidChangedCredentials(
   for (let start = 0; start < users.length; start += AT_ONCE) {
     await Promise.all(users.slice(start, start + AT_ONCE).map(compare));
   }
+  return [...ended];
+}
+
+/** Who was of the file once, as far as the store knows. */
+export async function findRemoved(
+  users: readonly User[],
+  states: Pick<AccountStates, 'list'>,
+): Promise<readonly string[]> {
+  const ids = new Set(users.map(({ id }) => id));
+  const known = [...(await states.list())].filter(([, { credential }]) => credential !== undefined);
+  return known.map(([id]) => id).filter((id) => !ids.has(id));
 }

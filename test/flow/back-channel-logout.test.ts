@@ -111,6 +111,19 @@ eachStore(
   { config },
 );
 
+describe('a file that changes', () => {
+  const world = useWorld({ config });
+
+  it('ends the sessions of people with another password, and of those who left', async () => {
+    const [alice, bob] = [await signIn(world()), await signIn(world(), { person: 'bob' })];
+    await world().reload(config, { alice: { disabled: true } });
+    await receiver.wait(sidOf(alice));
+    expect(receiver.of(sidOf(bob))).toEqual([]);
+    await world().reload(config, { bob: { id: 'usr_another00000000000' } });
+    expect((await receiver.wait(sidOf(bob)))[0]?.claims.sub).toBe(PEOPLE.bob);
+  });
+});
+
 describe('without such an app', () => {
   const world = useWorld({ config: { ...GENEROUS, clients: worldClients() } });
 

@@ -32,8 +32,10 @@ export async function startProcess(
   configFile: string,
   command: readonly string[] = [process.execPath, MAIN],
   cwd?: string,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<ServiceProcess> {
-  return startUntil('Postern is up.', [...command, 'serve', '--config', configFile], { cwd, env: COMPILED });
+  const place = { cwd, env: { ...COMPILED, ...env } };
+  return startUntil('Postern is up.', [...command, 'serve', '--config', configFile], place);
 }
 
 /** Any program, once it has printed `ready`. */

@@ -18,16 +18,25 @@ export type TwoProcesses = {
   readonly nodes: readonly [World, World, ...World[]];
   /** The store as the configuration files name it: `lmdb:/folder` or the URL of Redis. */
   readonly store: string;
+  /** `kill -9` of the first; resolves once it is gone. */
+  killFirst(): Promise<void>;
   /** What the processes wrote to standard error. */
   readonly errors: () => string;
   stop(): Promise<void>;
+};
+
+type Further = {
+  readonly further?: number;
+  readonly crowd?: number;
+  /** Variables of each process. */
+  readonly env?: Readonly<Record<string, string>>;
 };
 
 export async function startTwoProcesses(
   storeName: StoreName,
   config: Readonly<Record<string, unknown>> = {},
   people: WorldOptions['people'] = {},
-  { further = 0, crowd = 0 }: { readonly further?: number; readonly crowd?: number } = {},
+  { further = 0, crowd = 0, env }: Further = {},
 ): Promise<TwoProcesses> {
   const folder = await mkdtemp(path.join(tmpdir(), 'postern-two-'));
   const redis = storeName === 'redis' ? await startRedis() : undefined;
@@ -49,7 +58,7 @@ export async function startTwoProcesses(
     // The management listener is on a port of its own choice, which no test needs.
     const written = await writeWorldConfig(own, options, [port, 0]);
     if (running.length === 0) await seedStore(written.configFile);
-    const node = await startProcess(written.configFile);
+    const node = await startProcess(written.configFile, undefined, undefined, env);
     running.push(node);
     return { ...written, folder: own, management: '', stop: async () => void (await node.end()) };
   }
@@ -69,6 +78,7 @@ export async function startTwoProcesses(
     return {
       nodes: [first, second, ...others],
       store,
+      killFirst: async () => void (await running[0]?.end('SIGKILL')),
       errors: () => running.map((node) => node.stderr()).join(''),
       stop,
     };

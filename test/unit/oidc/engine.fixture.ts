@@ -144,6 +144,7 @@ async function assemble(config: Config, store: Store) {
       trustedBrowsers,
       pages,
       sessions: createBrowserSessions(engine),
+      endVoid: async () => undefined,
       secondFactors: undefined,
     },
   });

@@ -1,0 +1,106 @@
+// Whose act ends a session, without its browser: each of the person's apps hears of it once, from whichever process is first.
+import { decodeJwt } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { signIn, type SignedIn } from '../world/app.ts';
+import { startLogoutReceiver } from '../world/logout-receiver.ts';
+import { newBrowser, type Person, silently } from '../world/person.ts';
+import { startProcess } from '../world/process.ts';
+import { refresh } from '../world/token-endpoint.ts';
+import { postern, useEnvironment } from '../world/terminal.ts';
+import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
+import { PASSWORDS, PEOPLE, WORLD_ENV } from '../world/world.ts';
+
+const receiver = await startLogoutReceiver();
+afterAll(() => receiver.stop());
+useEnvironment(() => WORLD_ENV);
+
+const sidOf = ({ tokens }: SignedIn) => decodeJwt(tokens.id_token ?? '')['sid'];
+
+describe.each(['lmdb', 'redis'] as const)('back-channel logout, two processes on %s', (store) => {
+  let two: TwoProcesses;
+  const seen: SignedIn[] = [];
+  beforeAll(async () => {
+    const config = { outgoing: receiver.outgoing, clients: receiver.clients('web', 'web2') };
+    two = await startTwoProcesses(store, config, {}, { env: receiver.env });
+  });
+  afterAll(() => two.stop());
+
+  async function user(args: readonly string[], input = ''): Promise<Record<string, unknown>> {
+    const [{ configFile }] = two.nodes;
+    const { code, stdout, stderr } = await postern(
+      ['user', ...args, '--config', configFile, '--json'],
+      input,
+    );
+    expect([code, stderr]).toEqual([0, '']);
+    return JSON.parse(stdout) as Record<string, unknown>;
+  }
+
+  async function enter(person: Person = 'alice', client: 'web' | 'web2' = 'web') {
+    const app = await signIn(two.nodes[0], { person, client });
+    seen.push(app);
+    return app;
+  }
+
+  it('user sign-out: every app of every session', async () => {
+    const [here, there] = [await enter(), await enter('alice', 'web2')];
+    const bob = await enter('bob');
+    await user(['sign-out', 'alice']);
+    expect((await receiver.wait(sidOf(here)))[0]?.path).toBe('/web');
+    const [sent] = await receiver.wait(sidOf(there));
+    expect([sent?.path, sent?.claims.sub]).toEqual(['/web2', PEOPLE.alice]);
+    expect(receiver.of(sidOf(bob))).toEqual([]);
+    expect((await refresh(two.nodes[1], bob.tokens.refresh_token)).status).toBe(200);
+  });
+
+  it('PR-10: user disable sends one token for what is left', async () => {
+    const [first, second] = [await enter(), await enter()];
+    const page = await first.browser.open(`${two.nodes[0].issuer}/oauth/logout`);
+    await first.browser.submit(page, '/oauth/logout/confirm', { logout: 'yes' });
+    await receiver.wait(sidOf(first));
+    expect(receiver.of(sidOf(second))).toEqual([]);
+    expect(await silently(two.nodes[1], second.browser, { scope: 'openid' })).not.toBe('login_required');
+    await user(['disable', 'alice']);
+    await receiver.wait(sidOf(second));
+    await user(['enable', 'alice']);
+  });
+
+  it('a password, by the operator and by a link, and the end of a person', async () => {
+    const { id } = await user(['add', 'person1'], PASSWORDS.alice);
+    const before = await enter('person1');
+    await user(['password', 'person1'], PASSWORDS.alice);
+    const [sent] = await receiver.wait(sidOf(before));
+    expect(sent?.claims.sub).toBe(id);
+
+    const other = await enter('person1');
+    const link = String((await user(['reset', 'person1']))['link']);
+    const browser = newBrowser(two.nodes[1]);
+    const chosen = { password: PASSWORDS.alice, again: PASSWORDS.alice };
+    await browser.submit(await browser.open(link), link.slice(-43), chosen);
+    await receiver.wait(sidOf(other));
+
+    const last = await enter('person1');
+    await user(['delete', 'person1']);
+    await receiver.wait(sidOf(last));
+  });
+
+  it('each was sent once', () => {
+    const told = seen.filter(({ tokens }) => decodeJwt(tokens.id_token ?? '').sub !== PEOPLE.bob);
+    expect(told.map((app) => receiver.of(sidOf(app)).length)).toEqual(told.map(() => 1));
+  });
+
+  it('what a process had begun when it was killed is sent by the next one', async () => {
+    const [first, second] = two.nodes;
+    const app = await enter('bob');
+    await second.stop();
+    receiver.answer('/web', () => undefined);
+    const page = await app.browser.open(`${first.issuer}/oauth/logout`);
+    await app.browser.submit(page, '/oauth/logout/confirm', { logout: 'yes' });
+    await receiver.wait(sidOf(app));
+    await two.killFirst();
+    receiver.answer('/web');
+    const next = await startProcess(second.configFile, undefined, undefined, receiver.env);
+    const [one, again] = await receiver.wait(sidOf(app), 2);
+    expect(again?.claims.jti).not.toBe(one?.claims.jti);
+    await next.end();
+  });
+});
