@@ -1,6 +1,7 @@
 // OIDC Back-Channel Logout 1.0, with apps on a real host of this machine.
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { afterAll, describe, expect, it, vi } from 'vitest';
+import { openAccount } from '../world/account-page.ts';
 import { authorize, signIn, type SignedIn } from '../world/app.ts';
 import { MACHINE_MS } from '../world/clock.ts';
 import { newBrowser, silently } from '../world/person.ts';
@@ -8,7 +9,7 @@ import { eachStore, useWorld } from '../world/each-store.ts';
 import { startLogoutReceiver } from '../world/logout-receiver.ts';
 import { get } from '../world/requests.ts';
 import { refresh } from '../world/token-endpoint.ts';
-import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../world/world.ts';
+import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE, worldClients } from '../world/world.ts';
 
 const CONFIRM = '/oauth/logout/confirm';
 const MEMBERS = ['backchannel_logout_supported', 'backchannel_logout_session_supported'];
@@ -19,6 +20,7 @@ afterAll(() => receiver.stop());
 const config = {
   ...GENEROUS,
   outgoing: receiver.outgoing,
+  account: true,
   clients: receiver.clients('web', 'web2'),
 };
 
@@ -96,6 +98,19 @@ eachStore(
       expect(answer.code).toEqual(expect.any(String));
       const [sent] = await receiver.wait(sidOf({ browser, ...first }));
       expect(sent?.claims.sub).toBe(PEOPLE.alice);
+    });
+
+    it('the account page: an app that loses its access, and sessions that end elsewhere', async () => {
+      const elsewhere = await signIn(world());
+      const browser = newBrowser(world());
+      await openAccount(world(), browser, { username: 'alice', password: PASSWORDS.alice });
+      const here = await signIn(world(), { browser, client: 'web2' });
+      await browser.submit(await openAccount(world(), browser), '/withdraw', { id: 'web2' });
+      await receiver.wait(sidOf(here));
+      expect(receiver.of(sidOf(elsewhere))).toEqual([]);
+      await browser.submit(await openAccount(world(), browser), '/end-others');
+      await receiver.wait(sidOf(elsewhere));
+      expect(receiver.of(sidOf(here))).toHaveLength(1);
     });
 
     it('every ID token of such an app has the sid, also at a refresh', async () => {
