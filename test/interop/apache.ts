@@ -22,17 +22,26 @@ export async function startApache(modules: readonly string[], configuration: str
   for (const page of ['private/index.html', 'private/strong/index.html', 'api/index.html', 'goodbye.html']) {
     await writeFile(path.join(folder, 'htdocs', page), page);
   }
+  const { port, protocol } = new URL(settings.app);
+  const isTls = protocol === 'https:';
+  const secure = [
+    'SSLEngine on',
+    `SSLCertificateFile ${certificate}`,
+    `SSLCertificateKeyFile ${path.join(settings.folder, 'tls.key')}`,
+  ];
   const all = ['mpm_event', 'authn_core', 'authz_core', 'authz_user', 'dir', 'mime', 'headers', ...modules];
-  const { port } = new URL(settings.app);
   const file = path.join(folder, 'apache.conf');
   const lines = [
-    ...all.map((name) => `LoadModule ${name}_module ${MODULES}/mod_${name}.so`),
+    ...[...all, ...(isTls ? ['ssl'] : [])].map(
+      (name) => `LoadModule ${name}_module ${MODULES}/mod_${name}.so`,
+    ),
     `ServerRoot ${folder}`,
     `DocumentRoot ${folder}/htdocs`,
     `PidFile ${folder}/apache.pid`,
     `ErrorLog ${folder}/error.log`,
     'ServerName localhost',
     `Listen ${port}`,
+    ...(isTls ? secure : []),
     ...(process.getuid?.() === 0 ? ['User www-data', 'Group www-data'] : []),
     'DirectoryIndex index.html',
     'TypesConfig /etc/mime.types',

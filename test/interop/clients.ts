@@ -93,6 +93,7 @@ export const CLIENTS: readonly Client[] = [
     clientId: 'mod-auth-openidc',
     command: ['node', 'mod-auth-openidc.mjs'],
     port: 3150,
+    tls: true,
     needs: [...APACHE, apacheModule('libapache2-mod-auth-openidc', 'mod_auth_openidc')],
   },
   {

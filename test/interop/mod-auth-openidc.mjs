@@ -2,6 +2,7 @@
 import { giveCodes } from './authenticator-app.ts';
 import { debianVersion, startApache } from './apache.ts';
 import { forge, machineToken } from './machine-token.ts';
+import { postern } from './operator.ts';
 import { Person } from './person.ts';
 import { check, settings, version } from './report.ts';
 
@@ -76,6 +77,25 @@ try {
   const good = await call(token);
   check(good.status === 200, 'API by introspection', [good.status, await good.text()]);
   check((await call(forge(token))).status === 401, 'refuses a forged token');
+
+  // Postern ends the session, and Apache hears of it: nobody's browser is asked.
+  const isOver = async () => {
+    const until = Date.now() + 2000;
+    for (;;) {
+      const page = await person.open(`${app}/private/`, `${issuer}/`);
+      if (page.url.startsWith(issuer)) return true;
+      if (Date.now() > until) return false;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
+  await postern('user', 'sign-out', 'ida');
+  check(await isOver(), 'back-channel logout by "user sign-out"');
+  await person.open(`${app}/private/`);
+  const elsewhere = new Person();
+  const account = await elsewhere.open(`${issuer}/account`);
+  await elsewhere.submit(account, '/account/end-others');
+  check(await isOver(), 'and by the account page');
+  await person.open(`${app}/private/`);
 
   const left = await person.open(
     `${app}/private/callback?${new URLSearchParams({ logout: `${app}/goodbye.html` })}`,

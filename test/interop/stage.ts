@@ -35,7 +35,7 @@ export async function startStage(clientSecret: string = SECRET): Promise<Stage> 
   const folder = await mkdtemp(path.join(tmpdir(), 'postern-interop-'));
   const portFor = await writeConfig(folder, clientSecret);
   const certificate = await makeCertificate(folder);
-  const service = startService(path.join(folder, 'postern.yaml'));
+  const service = startService(path.join(folder, 'postern.yaml'), await trustedBy(folder, certificate));
   const nginx = await startNginx(folder, portFor(PROXY), portFor(3100));
   const issuer = `https://localhost:${portFor(PROXY)}`;
   tls.setDefaultCACertificates([...tls.getCACertificates(), await readFile(certificate, 'utf8')]);
@@ -65,13 +65,22 @@ export async function startStage(clientSecret: string = SECRET): Promise<Stage> 
   };
 }
 
+/** The file of what the service trusts besides: the apps, and hosts of documents where there are any. */
+async function trustedBy(folder: string, certificate: string): Promise<string> {
+  const before = process.env['NODE_EXTRA_CA_CERTS'];
+  const files = [certificate, ...(before === undefined ? [] : [before])];
+  const trusted = path.join(folder, 'trusted.crt');
+  await writeFile(trusted, (await Promise.all(files.map((file) => readFile(file, 'utf8')))).join('\n'));
+  return trusted;
+}
+
 /** As an operator starts it. What the run needs of src/ is dist/ alone. */
-function startService(configFile: string) {
+function startService(configFile: string, trusted: string) {
   const child = spawn(process.execPath, [path.resolve('dist/main.js'), 'serve', '--config', configFile], {
     env: {
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],
-      NODE_EXTRA_CA_CERTS: process.env['NODE_EXTRA_CA_CERTS'],
+      NODE_EXTRA_CA_CERTS: trusted,
       ...KEYS,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
