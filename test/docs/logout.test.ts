@@ -1,0 +1,59 @@
+// docs/logout.md: its setting is a configuration, and its code reads the logout token that an app gets.
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { decodeJwt } from 'jose';
+import { parse } from 'yaml';
+import { signIn } from '../world/app.ts';
+import { type LogoutReceiver, startLogoutReceiver } from '../world/logout-receiver.ts';
+import { type OpenWorld, startWorld, worldClients } from '../world/world.ts';
+
+const DOCUMENT = 'docs/logout.md';
+
+type Recipe = { readonly readLogoutToken: (token: string) => Promise<unknown> };
+
+describe(DOCUMENT, () => {
+  let blocks: readonly string[];
+  let folder: string;
+  let receiver: LogoutReceiver;
+  let world: OpenWorld;
+  beforeAll(async () => {
+    const text = await readFile(DOCUMENT, 'utf8');
+    blocks = [...text.matchAll(/^```\w+\n([\s\S]*?)^```$/gm)].map(([, block = '']) => block);
+    folder = await mkdtemp(path.join(tmpdir(), 'postern-docs-'));
+    receiver = await startLogoutReceiver();
+    // As printed, with what is on this machine.
+    const here = (block = '') =>
+      parse(
+        block
+          .replaceAll('wiki.corp.example', 'localhost')
+          .replaceAll('https://wiki.example', receiver.origin)
+          .replaceAll('wiki', 'web'),
+      ) as object;
+    const { clients: [changes = {}] = [] } = here(blocks[0]) as { clients?: object[] };
+    world = await startWorld({ config: { ...here(blocks[2]), clients: worldClients({ web: changes }) } });
+  });
+  afterAll(async () => {
+    await world.stop();
+    receiver.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  it('has code that reads the token, and refuses another one', async () => {
+    const file = path.join(folder, 'recipe.mjs');
+    await symlink(path.resolve('node_modules'), path.join(folder, 'node_modules'));
+    const code = blocks[1] ?? '';
+    await writeFile(file, code.replace('https://id.example.com', world.issuer).replace("'wiki'", "'web'"));
+    const { readLogoutToken } = (await import(file)) as Recipe;
+
+    const { browser, tokens } = await signIn(world, { scope: 'openid' });
+    const page = await browser.open(`${world.issuer}/oauth/logout`);
+    await browser.submit(page, '/oauth/logout/confirm', { logout: 'yes' });
+    const { sid } = decodeJwt(tokens.id_token ?? '');
+    const [sent] = await receiver.wait(sid);
+    expect(sent?.path).toBe('/logout');
+    expect(await readLogoutToken(sent?.token ?? '')).toBe(sid);
+    await expect(readLogoutToken(tokens.id_token ?? '')).rejects.toThrow('typ');
+  });
+});
