@@ -4,6 +4,8 @@ import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { listedNames } from '../config/listed-names.ts';
 import { isReference, resolveArgument } from '../config/secret-reference.ts';
+import type { Algorithm } from '../config/signing-algorithms.ts';
+import { familiesIn, familyOf } from '../keys/families.ts';
 import { importKey, type KeyMaterial } from '../keys/generate-key.ts';
 import { pepperNeedsRewrap, rewrapPepper } from '../keys/installation.ts';
 import type { KeyStore } from '../keys/key-store.ts';
@@ -81,10 +83,10 @@ async function list({ keyStore, now, vault, documents }: KeysContext): Promise<O
 
 function toTable(keys: readonly KeyReport[]): string {
   const rows = [
-    ['KID', 'STATE', 'NEXT', 'AT'],
-    ...keys.map(({ kid, state, next }) => [kid, state, next?.state ?? '-', next?.at ?? '-']),
+    ['KID', 'ALG', 'STATE', 'NEXT', 'AT'],
+    ...keys.map(({ kid, alg, state, next }) => [kid, alg, state, next?.state ?? '-', next?.at ?? '-']),
   ];
-  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows
     .map((row) => `${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}\n`)
     .join('');
@@ -103,7 +105,13 @@ async function rotate(context: KeysContext, isDueOnly: boolean): Promise<Outcome
   };
 }
 
-function toSentence(ring: Ring, { keyStore, now }: KeysContext): string {
+function toSentence(ring: Ring, context: KeysContext): string {
+  return familiesIn(ring)
+    .map((alg) => toFamilySentence(familyOf(ring, alg), context))
+    .join('\n');
+}
+
+function toFamilySentence(ring: Ring, { keyStore, now }: KeysContext): string {
   const next = scheduledKeys(ring, now())[0];
   if (next?.activateAt === undefined) {
     const step = nextStep(ring, now(), keyStore.timing);
@@ -122,7 +130,8 @@ async function compromise({ keyStore, now }: KeysContext, kid: string): Promise<
   const ring = await compromiseKey(keyStore, kid, now);
   const { generation } = ring;
   const changed = generation !== before.generation;
-  const active = activeKey(ring, now())?.kid;
+  const alg = ring.keys.find((key) => key.kid === kid)?.alg ?? 'RS256';
+  const active = activeKey(familyOf(ring, alg), now())?.kid;
   const cachedUntil = toIso(now() + keyStore.timing.cache * 1000);
   const keys = reportKeys(ring, now(), keyStore);
   return {
@@ -213,6 +222,7 @@ async function assertStarted(documents: DocumentStore): Promise<void> {
 /** A key as the verbs report it; ISO times. */
 export type KeyReport = {
   readonly kid: string;
+  readonly alg: Algorithm;
   readonly state: KeySchedule['state'];
   readonly published_at: string;
   readonly activate_at?: string | undefined;
@@ -223,12 +233,13 @@ export type KeyReport = {
 };
 
 function reportKeys(ring: Ring, now: number, { timing }: KeyStore): readonly KeyReport[] {
-  return scheduleOf(ring, now, timing).map(reportKey);
+  return familiesIn(ring).flatMap((alg) => scheduleOf(familyOf(ring, alg), now, timing).map(reportKey));
 }
 
 function reportKey({ key, state, next }: KeySchedule): KeyReport {
   return {
     kid: key.kid,
+    alg: key.alg,
     state,
     published_at: toIso(key.publishedAt),
     activate_at: maybeIso(key.activateAt),

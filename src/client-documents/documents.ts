@@ -183,6 +183,7 @@ function endingClient(clientId: string): Client {
     rateLimits: {},
     consent: 'explicit',
     idTokenClaims: 'minimal',
+    idTokenSignedResponseAlg: 'RS256',
     requirePkce: true,
   };
 }

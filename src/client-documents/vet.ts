@@ -136,6 +136,7 @@ function toVettedClient(form: Metadata): Client {
     clientCredentials: false,
     pkcePerClient: false,
     offered: ['password'],
+    algorithms: ['RS256'],
     apiOf: () => true,
     personScopes: [],
   });

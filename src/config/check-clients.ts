@@ -2,6 +2,7 @@
 import { isDocumentClient } from './client-id-url.ts';
 import { applyRules, earlier, ruleFor, understood, type Entry } from './rules.ts';
 import type { ClientForm } from './schema-client.ts';
+import type { Algorithm } from './signing-algorithms.ts';
 import type { Level } from './sign-in-levels.ts';
 import { isLoopbackUrl, isNativeRedirect } from './uri.ts';
 
@@ -12,6 +13,8 @@ export type ClientContext = {
   readonly pkcePerClient: boolean;
   /** What a sign-in can reach by the methods that are on. */
   readonly offered: readonly Level[];
+  /** What ID tokens can be signed with. */
+  readonly algorithms: readonly Algorithm[];
   /** The resource that owns a scope. */
   readonly apiOf: (scope: string) => unknown;
   /** All the others. */
@@ -57,6 +60,9 @@ const RULES = [
     client.backchannel_logout_uri !== undefined && client.grant_types.length === 0
       ? 'is for an app that people sign in to: this client has no grant_types'
       : undefined,
+  ),
+  rule(['id_token_signed_response_alg'], ({ id_token_signed_response_alg: alg }, { algorithms }) =>
+    algorithms.includes(alg) ? undefined : `${alg} is not one of signing_keys.algorithms: add it there`,
   ),
   rule(['sign_in'], ({ sign_in: signIn }, { offered }) =>
     signIn === undefined || offered.includes(signIn.require)

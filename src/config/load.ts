@@ -20,6 +20,7 @@ import { userSchema, type UserForm } from './schema-user.ts';
 import { configSchema, type ServiceForm } from './schema.ts';
 import type { ReferenceSource, SecretFiles } from './secret-reference.ts';
 import { dataFolder, KEY_NAMES, resolveKeys, type KeyName } from './service-keys.ts';
+import { ALGORITHMS } from './signing-algorithms.ts';
 import { LEVELS, levelsOf } from './sign-in-levels.ts';
 import { SourceList } from './source-list.ts';
 import { resolveStore } from './store-location.ts';
@@ -191,7 +192,7 @@ function looksLoopback(issuer: unknown): boolean {
 
 function checkParts({ service, clients, resources, users, clientsAreKnown, issuerIsLoopback }: Parts): void {
   checkService(service);
-  const { features, issuer, sign_in: signIn } = service.value;
+  const { features, issuer, sign_in: signIn, signing_keys: signingKeys } = service.value;
   // Where it wasn't understood, nothing is refused that depends on it.
   const signInIsKnown = !service.broken.has('sign_in');
   const owners = ownersOf(resources);
@@ -202,6 +203,7 @@ function checkParts({ service, clients, resources, users, clientsAreKnown, issue
     clientCredentials: features?.clientCredentials ?? true,
     pkcePerClient: features === undefined || features.pkce === 'per_client',
     offered: signInIsKnown ? (levelsOf({ signIn, acr: undefined })?.offered ?? ['password']) : LEVELS,
+    algorithms: signingKeys?.algorithms ?? ALGORITHMS,
     apiOf,
     personScopes,
   });

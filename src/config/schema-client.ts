@@ -8,6 +8,7 @@ import { accessSchema } from './schema-access.ts';
 import { clientSignInSchema } from './schema-sign-in.ts';
 import { accessTokenDuration, clientRateLimitsSchema } from './schema-limits.ts';
 import { hashFault } from './secret-strength.ts';
+import { ALGORITHMS } from './signing-algorithms.ts';
 import { emptyFault, labelFault, scopeFault, scopeTokenFault, splitScope, text } from './text.ts';
 import { logoutUriFault, originFault, redirectUriFault, resourceFault, webUriFault } from './uri.ts';
 
@@ -129,6 +130,12 @@ export const clientSchema = z.strictObject({
     .enum(['explicit', 'implicit'])
     .default('explicit')
     .describe('explicit asks the person; implicit, for a confidential client, is for your own apps.'),
+  id_token_signed_response_alg: z
+    .enum(ALGORITHMS)
+    .default('RS256')
+    .describe(
+      'What its ID tokens and logout tokens are signed with: one of signing_keys.algorithms. Access tokens are always RS256.',
+    ),
   id_token_claims: z
     .enum(['minimal', 'full'])
     .default('minimal')

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { group } from './camel-keys.ts';
 import { DAY, duration, HOUR, MINUTE } from './duration.ts';
 import { rate } from './rate.ts';
+import { ALGORITHMS } from './signing-algorithms.ts';
 
 const token = z.strictObject({
   client: rate()
@@ -127,6 +128,13 @@ export const lifetimesSchema = group({
 
 /** RS256 keys and their rotation. */
 export const signingKeysSchema = group({
+  algorithms: z
+    .array(z.enum(ALGORITHMS))
+    .refine((names) => names.includes('RS256'), 'must have RS256: access tokens are signed with it')
+    .default(['RS256'])
+    .describe(
+      'What ID tokens may be signed with, as clients name it in id_token_signed_response_alg. RS256 is always one: access tokens are signed with it.',
+    ),
   modulus: z
     .union([z.literal(2048), z.literal(3072), z.literal(4096)], 'must be 2048, 3072 or 4096')
     .default(2048)

@@ -1,6 +1,7 @@
-// Makes RSA signing keys, and reads existing ones that can be used.
+// Makes signing keys, and reads existing RSA ones that can be used.
 import { createPrivateKey, createPublicKey, sign, verify, type KeyObject } from 'node:crypto';
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose';
+import type { Algorithm } from '../config/signing-algorithms.ts';
 import type { PublicJwk } from './ring.ts';
 
 /** RFC 7518 §3.3: a key of 2048 bits or more MUST be used. */
@@ -26,13 +27,17 @@ export class KeyImportError extends Error {
 }
 
 /**
- * A new RSA key; its kid is its RFC 7638 thumbprint, and never one that a command line would take for an option.
- * `modulus` in bits; jose takes none below 2048 (RFC 7518 §3.3).
+ * A new key; its kid is its RFC 7638 thumbprint, and never one that a command line would take for an option.
+ * `modulus` in bits, of an RSA key; jose takes none below 2048 (RFC 7518 §3.3).
  */
-export async function generateKey(modulus: number): Promise<KeyMaterial> {
+export async function generateKey(modulus: number, alg: Algorithm = 'RS256'): Promise<KeyMaterial> {
   for (;;) {
-    const { privateKey } = await generateKeyPair('RS256', { modulusLength: modulus, extractable: true });
-    const material = await toMaterial(await exportJWK(privateKey), undefined);
+    const { privateKey } = await generateKeyPair(alg, { modulusLength: modulus, extractable: true });
+    const jwk = await exportJWK(privateKey);
+    const material =
+      alg === 'ES256' || alg === 'EdDSA'
+        ? await toCurveMaterial(jwk, alg)
+        : await toMaterial(jwk, undefined, alg);
     if (!material.kid.startsWith('-')) return material;
   }
 }
@@ -50,13 +55,28 @@ export async function importKey(pemOrJwk: string): Promise<KeyMaterial> {
   return toMaterial(key.export({ format: 'jwk' }), typeof kid === 'string' ? kid : undefined);
 }
 
-async function toMaterial(jwk: JWK, ownKid: string | undefined): Promise<KeyMaterial> {
+async function toCurveMaterial(jwk: JWK, alg: 'ES256' | 'EdDSA'): Promise<KeyMaterial> {
+  const { x, y = '', d } = jwk;
+  if (x === undefined || d === undefined) throw new TypeError('a new key is not complete');
+  const kid = await calculateJwkThumbprint(jwk, 'sha256');
+  const publicJwk: PublicJwk =
+    alg === 'ES256'
+      ? { kty: 'EC', use: 'sig', kid, alg, crv: 'P-256', x, y }
+      : { kty: 'OKP', use: 'sig', kid, alg, crv: 'Ed25519', x };
+  return { kid, thumbprint: kid, privateJwk: { ...publicJwk, d }, publicJwk };
+}
+
+async function toMaterial(
+  jwk: JWK,
+  ownKid: string | undefined,
+  alg: 'RS256' | 'PS256' = 'RS256',
+): Promise<KeyMaterial> {
   const { n, e, d, p, q, dp, dq, qi } = jwk;
   if (jwk.kty !== 'RSA' || !n || !e || !d || !p || !q || !dp || !dq || !qi) {
     throw new KeyImportError('the key is not a complete RSA private key');
   }
   const thumbprint = await calculateJwkThumbprint({ kty: 'RSA', n, e }, 'sha256');
-  const publicJwk: PublicJwk = { kty: 'RSA', use: 'sig', kid: ownKid ?? thumbprint, alg: 'RS256', n, e };
+  const publicJwk: PublicJwk = { kty: 'RSA', use: 'sig', kid: ownKid ?? thumbprint, alg, n, e };
   return { kid: publicJwk.kid, thumbprint, privateJwk: { ...publicJwk, d, p, q, dp, dq, qi }, publicJwk };
 }
 

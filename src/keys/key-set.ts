@@ -1,6 +1,8 @@
 // The signing keys as the rest of the service sees them: which one signs now, and which ones verify. A private part is sealed and
 // opened here, bound to its kid.
 import type { JWK } from 'jose';
+import { type Algorithm, ALGORITHMS } from '../config/signing-algorithms.ts';
+import { familyOf } from './families.ts';
 import type { KeyMaterial } from './generate-key.ts';
 import {
   activeKey,
@@ -16,13 +18,17 @@ import { KeyStoreError, opening } from './ring-document.ts';
 import type { Vault } from './vault.ts';
 
 type PrivateKey = { readonly kid: string; readonly privateJwk: JWK };
+/** Signs what is not an access token. */
+export type FamilyKey = PrivateKey & { readonly alg: Algorithm };
 
 /** A consistent picture of the ring at one moment. */
 export type KeySet = {
   /** Grows by one with every change of the ring. */
   readonly generation: number;
-  /** The key that signs. */
+  /** The key that signs access tokens: RS256. */
   readonly active: PrivateKey;
+  /** Those that sign in the other algorithms of the ring, one each. */
+  readonly others: readonly FamilyKey[];
   /** Published keys that don't sign yet. The engine needs the private half of each that isn't marked as verify-only. */
   readonly reserve: readonly PrivateKey[];
   /** Active first, then reserve, then retired. What JWKS shows and verification accepts. */
@@ -33,17 +39,25 @@ export type KeySet = {
 
 /** The ring at `now` (epoch milliseconds). Throws KeyStoreError when no key can sign or a private part can't be opened. */
 export function toKeySet(ring: Ring, now: number, vault: Vault): KeySet {
-  const active = activeKey(ring, now);
-  const scheduled = scheduledKeys(ring, now);
+  const [first, ...families] = ALGORITHMS.map((alg) => familyOf(ring, alg));
+  const own = first ?? ring;
+  const active = activeKey(own, now);
+  const scheduled = scheduledKeys(own, now);
   if (active === undefined) {
     throw scheduled.length > 0
       ? new KeyStoreError('clock', 'no key signs yet: is the clock of this machine behind?')
       : new KeyStoreError('empty', 'no key in the store can sign');
   }
-  const reserve = [...scheduled, ...reserveKeys(ring)].filter(({ sealed }) => sealed !== undefined);
+  const reserve = [...scheduled, ...reserveKeys(own)].filter(({ sealed }) => sealed !== undefined);
   return {
     generation: ring.generation,
     active: openKey(active, vault),
+    others: families
+      .map((family) => activeKey(family, now))
+      .filter((key) => key !== undefined)
+      // One that was dropped a moment ago, as this clock sees it.
+      .filter(({ sealed }) => sealed !== undefined)
+      .map((key) => ({ ...openKey(key, vault), alg: key.alg })),
     reserve: reserve.map((key) => openKey(key, vault)),
     published: publishedKeys(ring, now).map((key) => toPublicJwk(key.public)),
     compromisedAt: lastCompromiseAt(ring),
@@ -54,9 +68,10 @@ export function toKeySet(ring: Ring, now: number, vault: Vault): KeySet {
 export function sealKey(material: KeyMaterial, createdAt: number, vault: Vault): NewKey {
   const { kid, thumbprint, publicJwk, privateJwk } = material;
   const plaintext = Buffer.from(JSON.stringify(privateJwk));
-  const sealed = vault.seal(plaintext, sealName({ kid, alg: 'RS256', createdAt }));
+  const { alg } = publicJwk;
+  const sealed = vault.seal(plaintext, sealName({ kid, alg, createdAt }));
   plaintext.fill(0);
-  return { kid, alg: 'RS256', thumbprint, createdAt, public: toPublicJwk(publicJwk), sealed };
+  return { kid, alg, thumbprint, createdAt, public: toPublicJwk(publicJwk), sealed };
 }
 
 /** The same key with its private part under the first encryption key. Throws VaultError. */
@@ -86,6 +101,10 @@ function sealName({ kid, alg, createdAt }: Pick<NewKey, 'kid' | 'alg' | 'created
 }
 
 /** These members and no other, whatever a stored key carries. */
-function toPublicJwk({ kid, n, e }: PublicJwk): PublicJwk {
-  return { kty: 'RSA', use: 'sig', kid, alg: 'RS256', n, e };
+function toPublicJwk(jwk: PublicJwk): PublicJwk {
+  const { kid } = jwk;
+  const use = 'sig';
+  if (jwk.kty === 'EC') return { kty: jwk.kty, use, kid, alg: jwk.alg, crv: 'P-256', x: jwk.x, y: jwk.y };
+  if (jwk.kty === 'OKP') return { kty: jwk.kty, use, kid, alg: jwk.alg, crv: 'Ed25519', x: jwk.x };
+  return { kty: 'RSA', use, kid, alg: jwk.alg, n: jwk.n, e: jwk.e };
 }

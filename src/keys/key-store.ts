@@ -1,6 +1,7 @@
 // The signing keys of an installation in its store: reads ring and pepper, refuses what was lost, altered or put back, and changes
 // the ring by compare-and-set.
 import type { Clock, DocumentStore, StoredDocument } from '../store/store.ts';
+import type { Algorithm } from '../config/signing-algorithms.ts';
 import type { KeyMaterial } from './generate-key.ts';
 import {
   assertIssuer,
@@ -37,7 +38,9 @@ export type KeyStoreOptions = {
   readonly vault: Vault;
   readonly now: Clock;
   readonly timing: Timing;
-  readonly generateKey: () => Promise<KeyMaterial>;
+  readonly generateKey: (alg: Algorithm) => Promise<KeyMaterial>;
+  /** What the file names; by itself RS256 alone. Asked anew each time. */
+  readonly algorithms?: (() => readonly Algorithm[]) | undefined;
   /** Whose ring it must be. Absent: any issuer's. */
   readonly issuer?: string | undefined;
 };
@@ -141,8 +144,13 @@ export class KeyStore {
   }
 
   /** A new key, sealed, not yet in any ring. */
-  async newKey(): Promise<NewKey> {
-    return this.seal(await this.#options.generateKey());
+  async newKey(alg: Algorithm = 'RS256'): Promise<NewKey> {
+    return this.seal(await this.#options.generateKey(alg));
+  }
+
+  /** Which families the ring is to have. */
+  get algorithms(): readonly Algorithm[] {
+    return this.#options.algorithms?.() ?? ['RS256'];
   }
 
   seal(material: KeyMaterial): NewKey {

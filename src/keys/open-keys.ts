@@ -2,6 +2,7 @@
 import type { Config } from '../config/config.ts';
 import { createKeyedHash, type KeyedHash } from '../store/keyed-hash.ts';
 import type { Store } from '../store/store.ts';
+import type { Algorithm } from '../config/signing-algorithms.ts';
 import { generateKey } from './generate-key.ts';
 import { createKeyStore, type KeyStore } from './key-store.ts';
 import { KeyStoreError } from './ring-document.ts';
@@ -11,6 +12,7 @@ import { createVault } from './vault.ts';
 /** What the ring asks for with each step. Written over when a configuration changes it. */
 export type KeySettings = {
   modulus: number;
+  algorithms: readonly Algorithm[];
   readonly timing: { -readonly [Name in keyof Timing]: Timing[Name] };
 };
 
@@ -30,8 +32,9 @@ export async function openKeys(config: Config, store: Store): Promise<OpenKeys> 
 
 /** The ring goes on with what `config` says. */
 export function changeKeySettings(settings: KeySettings, config: Config): void {
-  const { modulus, timing } = keySettings(config);
+  const { modulus, algorithms, timing } = keySettings(config);
   settings.modulus = modulus;
+  settings.algorithms = algorithms;
   Object.assign(settings.timing, timing);
 }
 
@@ -60,11 +63,13 @@ export function keyStoreFor(
     vault: createVault(config.encryptionKeys),
     now: clock.now,
     timing: settings.timing,
-    generateKey: () => generateKey(settings.modulus),
+    generateKey: (alg) => generateKey(settings.modulus, alg),
+    algorithms: () => settings.algorithms,
     issuer: config.issuer,
   });
 }
 
 function keySettings(config: Pick<Config, 'signingKeys' | 'lifetimes' | 'resources'>): KeySettings {
-  return { modulus: config.signingKeys.modulus, timing: toTiming(toTimingInput(config)) };
+  const { modulus, algorithms } = config.signingKeys;
+  return { modulus, algorithms, timing: toTiming(toTimingInput(config)) };
 }

@@ -1,12 +1,23 @@
 // What can be done to the stored ring, each as one compare-and-set: the step that is due, a rotation by hand, an emergency,
 // an import, a rewrap. For the rotation job and the command line.
 import type { Clock } from '../store/store.ts';
+import type { Algorithm } from '../config/signing-algorithms.ts';
 import { compromise } from './emergency.ts';
+import {
+  beginningOf,
+  changeFamily,
+  familiesIn,
+  familyOf,
+  type FamilyStep,
+  nextFamilyStep,
+  stepNeedsKey,
+  takeFamilyStep,
+} from './families.ts';
 import type { KeyMaterial } from './generate-key.ts';
 import { rewrapKey } from './key-set.ts';
 import type { KeyStore } from './key-store.ts';
-import type { NewKey, Ring } from './ring.ts';
-import { importNext, needsKey, nextStep, rotateNow, step } from './schedule.ts';
+import { assertNew, type NewKey, type Ring } from './ring.ts';
+import { importNext, needsKey, rotateNow } from './schedule.ts';
 import type { Vault } from './vault.ts';
 
 /** A ring has few keys with few steps each; more than this at once is a bug, not work. */
@@ -17,41 +28,79 @@ const MAX_STEPS = 100;
  * the ring that is then stored.
  */
 export async function runDueSteps(keyStore: KeyStore, now: Clock, known?: Ring): Promise<Ring> {
-  const { timing } = keyStore;
-  const dueStep = (ring: Ring, at: number) => {
-    const next = nextStep(ring, at, timing);
-    return next !== undefined && next.at <= at ? next : undefined;
-  };
+  const dueStep = (ring: Ring, at: number) => dueStepOf(keyStore, keyStore.algorithms, ring, at);
   let ring = known ?? (await keyStore.load());
   for (let count = 0; count < MAX_STEPS && dueStep(ring, now()) !== undefined; count += 1) {
-    ring = await keyStore.update(async (current) => {
-      const at = now();
-      const kind = dueStep(current, at)?.kind;
-      const isPublishing = kind === 'publish' || kind === 'activate';
-      return step(current, at, timing, isPublishing ? await keyFor(keyStore, current) : undefined);
-    });
+    ring = await keyStore.update((current) => takeStep(keyStore, current, now(), dueStep(current, now())));
   }
   return ring;
 }
 
-/** `keys rotate` by hand: the earliest change that surprises no verifier. */
+/** What nobody waits for: each of `algorithms` has a key that signs. Resolves with the ring that is then stored. */
+export async function beginFamilies(
+  keyStore: KeyStore,
+  algorithms: readonly Algorithm[],
+  now: Clock,
+): Promise<Ring> {
+  const beginning = (ring: Ring) => beginningOf(ring, algorithms, now());
+  let ring = await keyStore.load();
+  for (let count = 0; count < MAX_STEPS && beginning(ring) !== undefined; count += 1) {
+    ring = await keyStore.update((current) => takeStep(keyStore, current, now(), beginning(current)));
+  }
+  return ring;
+}
+
+function dueStepOf(
+  { timing }: KeyStore,
+  algorithms: readonly Algorithm[],
+  ring: Ring,
+  at: number,
+): FamilyStep | undefined {
+  const next = nextFamilyStep(ring, algorithms, at, timing);
+  return next !== undefined && next.at <= at ? next : undefined;
+}
+
+async function takeStep(
+  keyStore: KeyStore,
+  ring: Ring,
+  at: number,
+  due: FamilyStep | undefined,
+): Promise<Ring> {
+  if (due === undefined) return ring;
+  const publishes = stepNeedsKey(due, familyOf(ring, due.alg));
+  const newKey = publishes ? await keyStore.newKey(due.alg) : undefined;
+  return takeFamilyStep(ring, due, at, keyStore.timing, newKey);
+}
+
+/** `keys rotate` by hand: the earliest change of each family that surprises no verifier. */
 export function rotateByHand(keyStore: KeyStore, now: Clock): Promise<Ring> {
-  return keyStore.update(async (ring) =>
-    rotateNow(ring, now(), keyStore.timing, await keyFor(keyStore, ring)),
-  );
+  return keyStore.update(async (ring) => {
+    let rotated = ring;
+    for (const alg of familiesIn(ring).filter((one) => keyStore.algorithms.includes(one))) {
+      const newKey = await keyFor(keyStore, familyOf(rotated, alg), alg);
+      rotated = changeFamily(rotated, alg, (family) => rotateNow(family, now(), keyStore.timing, newKey));
+    }
+    return rotated;
+  });
 }
 
 /** `keys compromise`. Throws KeyringError `unknown_kid`. */
 export function compromiseKey(keyStore: KeyStore, kid: string, now: Clock): Promise<Ring> {
-  return keyStore.update(async (ring) =>
-    compromise(ring, kid, now(), keyStore.timing, await keyFor(keyStore, ring)),
-  );
+  return keyStore.update(async (ring) => {
+    // One that is gone already, or never was, is judged as any.
+    const alg = ring.keys.find((key) => key.kid === kid)?.alg ?? 'RS256';
+    const newKey = await keyFor(keyStore, familyOf(ring, alg), alg);
+    return changeFamily(ring, alg, (family) => compromise(family, kid, now(), keyStore.timing, newKey));
+  });
 }
 
 /** Publishes an existing key as the next one. Throws KeyringError `duplicate_key`. */
 export function importNextKey(keyStore: KeyStore, material: KeyMaterial, now: Clock): Promise<Ring> {
   const newKey = keyStore.seal(material);
-  return keyStore.update((ring) => importNext(ring, newKey, now(), keyStore.timing));
+  return keyStore.update((ring) => {
+    assertNew(ring, newKey);
+    return changeFamily(ring, newKey.alg, (family) => importNext(family, newKey, now(), keyStore.timing));
+  });
 }
 
 /** Wraps every private part, and the ring's checksum, under the first encryption key. Resolves with how many keys changed. */
@@ -66,6 +115,6 @@ export async function rewrapRing(keyStore: KeyStore, vault: Vault): Promise<numb
   return count;
 }
 
-async function keyFor(keyStore: KeyStore, ring: Ring): Promise<NewKey | undefined> {
-  return needsKey(ring) ? await keyStore.newKey() : undefined;
+async function keyFor(keyStore: KeyStore, family: Ring, alg: Algorithm): Promise<NewKey | undefined> {
+  return needsKey(family) ? await keyStore.newKey(alg) : undefined;
 }

@@ -38,13 +38,16 @@ export class KeyStoreError extends Error {
 }
 
 /** `body` is text inside the text, so that the checksum covers exactly the bytes that are read. */
-type Envelope = { readonly v: 1; readonly body: string; readonly checksum: string };
+/** 2: with keys that an earlier version would take for RS256. */
+type Version = 1 | 2;
+type Envelope = { readonly v: Version; readonly body: string; readonly checksum: string };
 type Body = { readonly writtenAs: number; readonly ring: Ring };
 
 /** `version`: the one the document will have once it is written. An older text put back through the store then has another. */
 export function encodeRing(ring: Ring, version: number, vault: Vault): string {
   const body = JSON.stringify({ writtenAs: version, ring } satisfies Body);
-  return JSON.stringify({ v: 1, body, checksum: vault.checksum(PURPOSE, body) } satisfies Envelope);
+  const v = ring.keys.every(({ alg }) => alg === 'RS256') ? 1 : 2;
+  return JSON.stringify({ v, body, checksum: vault.checksum(PURPOSE, body) } satisfies Envelope);
 }
 
 export type DecodedRing = {
@@ -70,7 +73,7 @@ export function decodeRing(value: string, version: number, vault: Vault): Decode
 
 function parseEnvelope(value: string): Envelope {
   const { v, body, checksum } = parseObject(value);
-  if (v !== undefined && v !== 1) {
+  if (v !== undefined && v !== 1 && v !== 2) {
     throw new KeyStoreError(
       'unsupported',
       'the key ring in the store was written by a newer version of this service',

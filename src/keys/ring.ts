@@ -1,23 +1,30 @@
 // The ring of signing keys as plain data, and what each key is at a moment. All times are epoch milliseconds.
+import { type Algorithm, ALGORITHMS } from '../config/signing-algorithms.ts';
 import type { Timing } from './timing.ts';
 
 export type KeyState = 'published' | 'active' | 'retired' | 'removed' | 'compromised';
 
-/** A key as JWKS shows it: these members and no other. */
+/** A key as JWKS shows it: these members and no other (RFC 7518 §6.2.1 and §6.3.1, RFC 8037 §2). */
 export type PublicJwk = {
-  readonly kty: 'RSA';
   readonly use: 'sig';
   /** RFC 7638 thumbprint, or the imported key's own kid. */
   readonly kid: string;
-  readonly alg: 'RS256';
-  readonly n: string;
-  readonly e: string;
-};
+} & (
+  | { readonly alg: 'RS256' | 'PS256'; readonly kty: 'RSA'; readonly n: string; readonly e: string }
+  | {
+      readonly alg: 'ES256';
+      readonly kty: 'EC';
+      readonly crv: 'P-256';
+      readonly x: string;
+      readonly y: string;
+    }
+  | { readonly alg: 'EdDSA'; readonly kty: 'OKP'; readonly crv: 'Ed25519'; readonly x: string }
+);
 
 /** A sealed key that no ring holds yet. */
 export type NewKey = {
   readonly kid: string;
-  readonly alg: 'RS256';
+  readonly alg: Algorithm;
   /** RFC 7638: the same key under another kid is still the same key. */
   readonly thumbprint: string;
   readonly createdAt: number;
@@ -85,13 +92,16 @@ export function activeKey(ring: Ring, now: number): RingKey | undefined {
   return active.toSorted((a, b) => (b.activateAt ?? 0) - (a.activateAt ?? 0))[0];
 }
 
-/** The keys of a JWKS at `now`: active first, then those that will sign, then those that only verify. */
+/** The keys of a JWKS at `now`, by algorithm: active first, then those that will sign, then those that only verify. */
 export function publishedKeys(ring: Ring, now: number): readonly RingKey[] {
-  const first = activeKey(ring, now);
-  const others = (['published', 'active', 'retired'] as const).flatMap((state) =>
-    ring.keys.filter((key) => key !== first && stateOf(key, now) === state),
-  );
-  return first === undefined ? others : [first, ...others];
+  return ALGORITHMS.flatMap((alg) => {
+    const keys = ring.keys.filter((key) => key.alg === alg);
+    const first = activeKey({ ...ring, keys }, now);
+    const others = (['published', 'active', 'retired'] as const).flatMap((state) =>
+      keys.filter((key) => key !== first && stateOf(key, now) === state),
+    );
+    return first === undefined ? others : [first, ...others];
+  });
 }
 
 /** Published keys without an appointment, the next one to sign first. A sound ring always has one. */

@@ -1,10 +1,11 @@
 // The rotation job of one node: reads the ring, does the step that is due, and hands the service a new key set when the ring or the
 // clock calls for one. It also knows whether this node is up to date and may sign.
+import type { Algorithm } from '../config/signing-algorithms.ts';
 import type { Clock } from '../store/store.ts';
 import type { KeySet } from './key-set.ts';
 import type { KeyStore } from './key-store.ts';
 import { stateOf, type Ring } from './ring.ts';
-import { runDueSteps } from './ring-actions.ts';
+import { beginFamilies, runDueSteps } from './ring-actions.ts';
 import { KeyStoreError } from './ring-document.ts';
 import { PROPAGATION_SECONDS, SKEW_SECONDS } from './timing.ts';
 
@@ -72,6 +73,12 @@ export class Rotation {
     this.#isRunning = false;
     this.#cancelTimer?.();
     await this.#lastTurn;
+  }
+
+  /** The key set in which each of these has a key that signs. Throws as the store does. */
+  async begin(algorithms: readonly Algorithm[]): Promise<KeySet> {
+    const { keyStore, now } = this.#options;
+    return keyStore.toKeySet(await beginFamilies(keyStore, algorithms, now), now());
   }
 
   /** As it was last read. Throws before `start`. */

@@ -1,4 +1,4 @@
-// The planned life of the ring: which step is due next, the ring after it, and what becomes of each key. Pure. Emergencies are in
+// The planned life of a family of keys (families.ts): which step is due next, the ring after it, and what becomes of each key. Pure. Emergencies are in
 // emergency.ts.
 import {
   activeKey,
@@ -30,6 +30,11 @@ export type DueStep =
 
 /** The step that comes first. Undefined only when nothing can be planned (this clock is far behind the ring's). */
 export function nextStep(ring: Ring, now: number, timing: Timing): DueStep | undefined {
+  return plannedSteps(ring, now, timing).toSorted((a, b) => a.at - b.at)[0];
+}
+
+/** All that is planned, in no order. */
+export function plannedSteps(ring: Ring, now: number, timing: Timing): readonly DueStep[] {
   const steps: DueStep[] = [];
   if (reserveKeys(ring).length === 0) {
     steps.push({ kind: 'publish', at: Math.max(0, ...ring.keys.map((key) => key.publishedAt)) });
@@ -39,7 +44,7 @@ export function nextStep(ring: Ring, now: number, timing: Timing): DueStep | und
     steps.push({ kind: 'activate', at: since + ms(timing.rotateEvery - timing.publishAhead) });
   }
   for (const key of ring.keys) steps.push(...stepsOf(key, now, timing));
-  return steps.toSorted((a, b) => a.at - b.at)[0];
+  return steps;
 }
 
 function stepsOf(key: RingKey, now: number, timing: Timing): readonly DueStep[] {
@@ -198,7 +203,8 @@ function withAppointment(
   return { ...ring, keys };
 }
 
-function verifiesUntil(retireAt: number, timing: Timing): number {
+/** When the last token of a key that retires then has ended, with all that differs. */
+export function verifiesUntil(retireAt: number, timing: Timing): number {
   return retireAt + ms(timing.retireToRemove);
 }
 
@@ -206,7 +212,8 @@ function edit(ring: Ring, kid: string, change: (key: RingKey) => Partial<RingKey
   return { ...ring, keys: ring.keys.map((key) => (key.kid === kid ? { ...key, ...change(key) } : key)) };
 }
 
-function bury(ring: Ring, kid: string, now: number): Ring {
+/** Leaves a tombstone. */
+export function bury(ring: Ring, kid: string, now: number): Ring {
   const buried = ring.keys.filter((key) => key.kid === kid);
   const tombstones = buried.map(({ thumbprint, compromisedAt }) => ({
     kid,

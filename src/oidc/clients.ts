@@ -34,6 +34,6 @@ export function toClientMetadata(client: Client): ClientMetadata {
       backchannel_logout_session_required: true,
     }),
     // No `scope`: what a client may ask for, and in which order it is refused, is decided in scopes.ts alone.
-    id_token_signed_response_alg: 'RS256',
+    id_token_signed_response_alg: client.idTokenSignedResponseAlg,
   };
 }

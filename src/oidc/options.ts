@@ -87,7 +87,7 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
     scopes: [...knownScopes(config)],
     responseTypes: ['code'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
-    enabledJWA: { idTokenSigningAlgValues: ['RS256'] },
+    enabledJWA: { idTokenSigningAlgValues: [...config.signingKeys.algorithms] },
     ttl: createLifetimes(config.lifetimes, audiences, now),
     // RFC 9700 §2.1.1: PKCE for every client; only a confidential one can be let off, and only where the file says so.
     pkce: { required: (_ctx, { clientId }) => findClient(clientId)?.requirePkce ?? true },

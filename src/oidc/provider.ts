@@ -178,7 +178,8 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
 
 async function createTokens({ config, keySet, now, maySign, telemetry }: EngineParts): Promise<AccessTokens> {
   const signer = createAccessTokens(config.issuer, keySet, now);
-  await assertSignsAndVerifies(signer, keySet, now);
+  const { algorithms } = config.signingKeys;
+  await assertSignsAndVerifies(signer, { keySet, algorithms, now });
   // An ID token is only ever signed after an access token, in the same request: this guards both.
   return signOnlyWhile(maySign, measuredSigning(signer, telemetry.metrics));
 }

@@ -1,9 +1,10 @@
-// Our key set as the engine's `jwks`: the active key signs, every other published key only verifies. The engine holds no private key.
+// Our key set as the engine's `jwks`: the active keys sign, every other published key only verifies. The engine holds no private key.
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { ExternalSigningKey, type Configuration } from 'oidc-provider';
+import { ALGORITHMS } from '../config/signing-algorithms.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import type { PublicJwk } from '../keys/ring.ts';
-import { createRs256, type SignData } from '../tokens/access-token.ts';
+import { createSignData, type SignData } from '../tokens/sign-data.ts';
 
 /** What signatures are checked with (an id_token_hint); it signs by `signData`, where that is given. */
 class EngineKey extends ExternalSigningKey {
@@ -36,10 +37,13 @@ class EngineKey extends ExternalSigningKey {
   }
 }
 
-/** The active key first: the engine signs with the first that fits. */
-export function toEngineKeys({ active, published }: KeySet): NonNullable<Configuration['jwks']> {
-  const signData = createRs256(active.privateJwk);
-  const own = published.filter(({ kid }) => kid === active.kid).map((jwk) => new EngineKey(jwk, signData));
-  const others = published.filter(({ kid }) => kid !== active.kid).map((jwk) => new EngineKey(jwk));
-  return { keys: [...own, ...others] };
+/** By algorithm, the active key first: the engine signs with the first that fits. */
+export function toEngineKeys({ active, others, published }: KeySet): NonNullable<Configuration['jwks']> {
+  const signing = [{ ...active, alg: 'RS256' as const }, ...others];
+  const signers = new Map(signing.map(({ kid, alg, privateJwk }) => [kid, createSignData(alg, privateJwk)]));
+  const keys = ALGORITHMS.flatMap((alg) => {
+    const family = published.filter((jwk) => jwk.alg === alg);
+    return family.toSorted((a, b) => Number(signers.has(b.kid)) - Number(signers.has(a.kid)));
+  });
+  return { keys: keys.map((jwk) => new EngineKey(jwk, signers.get(jwk.kid))) };
 }

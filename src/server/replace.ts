@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../config/config.ts';
 import { ACCOUNT_PATH } from '../config/endpoints.ts';
+import type { Algorithm } from '../config/signing-algorithms.ts';
 import { keepUntilRestart } from '../config/restart.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import type { Store } from '../store/store.ts';
@@ -41,7 +42,12 @@ export type Replacing = {
 /** `hasNewKeys`: this start found an empty store. Only the operator knows whether one was lost. */
 type First = Omit<ApplicationParts, 'keySet'> & { readonly hasNewKeys?: boolean };
 
+const signsAll = ({ others }: KeySet, algorithms: readonly Algorithm[]) =>
+  algorithms.every((one) => one === 'RS256' || others.some(({ alg }) => alg === one));
+
 export type ReplacingParts = {
+  /** Makes the keys that are missing for these. Throws StoreUnavailable. */
+  readonly provideKeys: (algorithms: readonly Algorithm[]) => Promise<KeySet>;
   readonly first: First;
   readonly shared: SharedServices;
   readonly status: ConfigurationStatus;
@@ -49,7 +55,7 @@ export type ReplacingParts = {
   readonly swap: (application: Application, parts: ApplicationParts) => Promise<void>;
 };
 
-export function createReplacing({ first, shared, status, swap }: ReplacingParts): Replacing {
+export function createReplacing({ first, shared, status, provideKeys, swap }: ReplacingParts): Replacing {
   const { store, telemetry } = shared;
   let served: ApplicationParts | undefined;
   /** Replacements run one at a time, or two could finish in the wrong order. */
@@ -57,9 +63,12 @@ export function createReplacing({ first, shared, status, swap }: ReplacingParts)
 
   async function replaceNow(change: Change): Promise<void> {
     const old = served ?? first;
-    const keySet = change.keySet ?? served?.keySet;
-    if (keySet === undefined) throw new TypeError('there are no keys yet');
+    const known = change.keySet ?? served?.keySet;
+    if (known === undefined) throw new TypeError('there are no keys yet');
     const config = change.config === undefined ? old.config : keepUntilRestart(old.config, change.config);
+    const { algorithms } = config.signingKeys;
+    // A client could ask for a token that nobody can sign.
+    const keySet = signsAll(known, algorithms) ? known : await provideKeys(algorithms);
     const parts = { config, keySet, views: viewsFor(config, old, change) };
 
     if (config !== old.config) await takeCredentials(config, store);

@@ -107,6 +107,7 @@ async function compose(config: Config, { config: wanted, hash = '' }: First, par
     first,
     shared,
     status: configuration,
+    provideKeys: (algorithms) => rotation.begin(algorithms),
     async swap({ app, apps }, next) {
       changeKeySettings(settings, next.config);
       listen.serve(app);

@@ -5,7 +5,7 @@ import type { SecretUses } from '../oidc/secret-uses.ts';
 import type { Status } from '../http/management.ts';
 import { stateOf } from '../keys/ring.ts';
 import type { Rotation } from '../keys/rotation.ts';
-import { nextStep } from '../keys/schedule.ts';
+import { nextFamilyStep } from '../keys/families.ts';
 import type { Timing } from '../keys/timing.ts';
 import { createLossDetector } from '../store/lost-writes.ts';
 import { type Store, StoreUnavailable, StoreUnfit } from '../store/store.ts';
@@ -127,7 +127,7 @@ export function snapshotOf(parts: SnapshotParts): Snapshot {
   const now = store.clock.now();
   const { problems, configuration: status } = parts.status;
   const ring = rotation.ring();
-  const step = nextStep(ring, now, timing);
+  const step = nextFamilyStep(ring, config.signingKeys.algorithms, now, timing);
   return {
     configurationHash: status.hash,
     configurationIsCurrent: status.problem === undefined,

@@ -1,7 +1,5 @@
 // The access token as a JWT (RFC 9068): signs and verifies with one fixed key set. New keys make a new instance. Revocation,
 // accounts and grants are checked elsewhere.
-import { createPrivateKey, sign, type KeyObject } from 'node:crypto';
-import { promisify } from 'node:util';
 import { createLocalJWKSet, errors, jwtVerify, type JWK } from 'jose';
 import type { KeySet } from '../keys/key-set.ts';
 import { StoreUnavailable, type Clock } from '../store/store.ts';
@@ -9,6 +7,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import { inSpan } from '../observability/trace.ts';
 import type { Audience } from './audience.ts';
 import { Remembered } from './remembered.ts';
+import { createSignData } from './sign-data.ts';
 
 /** RFC 9068 §2.2, as it is on the wire. Times in epoch seconds. */
 export type AccessTokenClaims = {
@@ -49,7 +48,8 @@ export function createAccessTokens(issuer: string, keySet: KeySet, now: Clock): 
   const { kid, privateJwk } = keySet.active;
   const signPayload = createSigner({ alg: 'RS256', typ: TYPE, kid }, privateJwk);
   // A local set: a header's jwk, jku or x5u is never read, and no kid causes a look-up anywhere (RFC 8725 §3.10).
-  const verificationKeys = createLocalJWKSet({ keys: [...keySet.published] });
+  const published = keySet.published.filter(({ alg }) => alg === 'RS256');
+  const verificationKeys = createLocalJWKSet({ keys: published });
 
   // Tokens whose signature and form these keys have confirmed, text by text: that doesn't change as long as the keys don't, and other
   // keys make another instance. Only time passes, which is asked each time; whether a token is still wanted isn't asked here at all.
@@ -111,22 +111,13 @@ export function signOnlyWhile(maySign: () => boolean, tokens: AccessTokens): Acc
 }
 
 const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
-const signAsync = promisify<string, Uint8Array, KeyObject, Buffer>(sign);
-
-/** The signature alone, RS256. Made in a thread of Node's pool. */
-export type SignData = (data: Uint8Array) => Promise<Buffer>;
-
-export function createRs256(privateJwk: JWK): SignData {
-  const key = createPrivateKey({ key: { ...privateJwk }, format: 'jwk' });
-  return (data) => signAsync('sha256', data, key);
-}
 
 /**
  * RFC 7515 §7.1, compact. jose makes the same text and everything else here is jose's; but it copies and encodes the header and
  * the claims anew each time, which with 35 us a token is the largest cost after the signature itself (0.41 ms on the same machine).
  */
 function createSigner(header: object, privateJwk: JWK) {
-  const signData = createRs256(privateJwk);
+  const signData = createSignData('RS256', privateJwk);
   const encodedHeader = encode(header);
   return async function signPayload(payload: object): Promise<string> {
     const input = `${encodedHeader}.${encode(payload)}`;

@@ -133,6 +133,8 @@ const HOSTILE_KIDS: readonly unknown[] = [
   true,
 ];
 
+const modulusOf = (jwk: PublicJwk) => ('n' in jwk ? jwk.n : '');
+
 describe('forged signatures', () => {
   it('the forging tools work: the same token with the service’s own key is taken', async () => {
     const { active } = await withStore(world, async (store) => {
@@ -205,7 +207,7 @@ describe('forged signatures', () => {
 
   it('IS-11: HS256 with what everybody knows of the public key, and with nothing', async () => {
     const key = createPublicKey({ key: { ...published }, format: 'jwk' });
-    const modulus = Buffer.from(published.n, 'base64url');
+    const modulus = Buffer.from(modulusOf(published), 'base64url');
     const secrets: Readonly<Record<string, string | Buffer>> = {
       'SPKI PEM': key.export({ type: 'spki', format: 'pem' }),
       'SPKI PEM without its last newline': key.export({ type: 'spki', format: 'pem' }).toString().trim(),
@@ -213,7 +215,7 @@ describe('forged signatures', () => {
       'SPKI DER': key.export({ type: 'spki', format: 'der' }),
       'PKCS#1 DER': key.export({ type: 'pkcs1', format: 'der' }),
       'the modulus': modulus,
-      'the modulus as text': published.n,
+      'the modulus as text': modulusOf(published),
       'the JWK': JSON.stringify(published),
       'the kid': published.kid,
       'an empty key': '',

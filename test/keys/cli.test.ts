@@ -65,10 +65,10 @@ describe('postern keys', () => {
     const { code, stdout, stderr } = await runCli(['keys', 'list', '--config', configFile]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const [head = '', ...rows] = stdout.trimEnd().split('\n');
-    expect(head.split(/ +/)).toEqual(['KID', 'STATE', 'NEXT', 'AT']);
+    expect(head.split(/ +/)).toEqual(['KID', 'ALG', 'STATE', 'NEXT', 'AT']);
     expect(rows.map((row) => row.split(/ +/))).toEqual([
-      [expect.stringMatching(KID), 'active', 'retired', expect.stringMatching(ISO)],
-      [expect.stringMatching(KID), 'published', 'active', expect.stringMatching(ISO)],
+      [expect.stringMatching(KID), 'RS256', 'active', 'retired', expect.stringMatching(ISO)],
+      [expect.stringMatching(KID), 'RS256', 'published', 'active', expect.stringMatching(ISO)],
     ]);
     const report = await json('list');
     expect(report).toMatchObject({ generation: 1, needs_rewrap: false, encryption_key: expect.any(String) });

@@ -45,7 +45,13 @@ describe('a replacement that fails', () => {
     const [key] = await realKeys();
     if (key === undefined) throw new Error('a key');
     const { kid, privateJwk, publicJwk } = key;
-    const leaking = { generation: 9, active: { kid, privateJwk }, reserve: [], published: [privateJwk] };
+    const leaking = {
+      generation: 9,
+      active: { kid, privateJwk },
+      others: [],
+      reserve: [],
+      published: [privateJwk],
+    };
     await expect(world.server.replace({ keySet: leaking as KeySet })).rejects.toThrow(/more than its public/);
     expect((await get(world, '/oauth/jwks.json')).text).toBe(before.text);
     expect(await machineToken(world)).toMatch(/^ey/);

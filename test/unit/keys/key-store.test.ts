@@ -132,7 +132,7 @@ describe("a start on keys that can't be used", () => {
 
   it('refuses a ring of a newer version of this service', async () => {
     const world = createWorld();
-    world.documents.force('keys', 'ring', '{"v":2}', 1);
+    world.documents.force('keys', 'ring', '{"v":3}', 1);
     expect((await failure(world.process().ensure())).code).toBe('unsupported');
   });
 

@@ -15,8 +15,8 @@ export function withMoments({ documents, generateKey }: Parts, reach: (moment: M
     documents: withWrites(documents, (before, after) => {
       for (const moment of momentsBetween(before, after)) reach(moment);
     }),
-    async generateKey() {
-      const material = await generateKey();
+    async generateKey(alg) {
+      const material = await generateKey(alg);
       reach('generate');
       return material;
     },

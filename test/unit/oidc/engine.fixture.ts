@@ -171,6 +171,7 @@ async function firstKeySet(): Promise<KeySet> {
   return {
     generation: 1,
     active: { kid: active.kid, privateJwk: active.privateJwk },
+    others: [],
     reserve: [{ kid: next.kid, privateJwk: next.privateJwk }],
     published: [active.publicJwk, next.publicJwk],
   };

@@ -9,7 +9,13 @@ it('the engine is handed the published keys alone; the active one is first, and 
   if (active === undefined || next === undefined) throw new Error('two keys');
   const { kid, privateJwk } = active;
   const published = [next.publicJwk, active.publicJwk];
-  const { keys } = toEngineKeys({ generation: 1, active: { kid, privateJwk }, reserve: [], published });
+  const { keys } = toEngineKeys({
+    generation: 1,
+    active: { kid, privateJwk },
+    others: [],
+    reserve: [],
+    published,
+  });
   const external = keys.filter((key) => key instanceof ExternalSigningKey);
   expect(external.map((key) => key.kid)).toEqual([kid, next.kid]);
   const handedOver = await Promise.all(external.map(async (key) => key.keyObject()));

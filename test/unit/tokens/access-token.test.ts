@@ -20,6 +20,7 @@ beforeAll(async () => {
   const set = (active: typeof one, published: (typeof one)[]): KeySet => ({
     generation: 1,
     active: { kid: active.kid, privateJwk: active.privateJwk },
+    others: [],
     reserve: [],
     published: published.map(({ publicJwk }) => publicJwk),
   });

@@ -1,0 +1,106 @@
+// The keys of one algorithm are a family: each has an active key, a reserve and a timetable of its own, by the same rules. The ring holds
+// all families, and what is done to one leaves the others as they are.
+import { type Algorithm, ALGORITHMS } from '../config/signing-algorithms.ts';
+import { assertNew, KeyringError, ms, type NewKey, reserveKeys, type Ring, stateOf } from './ring.ts';
+import { bury, type DueStep, needsKey, plannedSteps, step, verifiesUntil } from './schedule.ts';
+import type { Timing } from './timing.ts';
+
+/** The ring as its rules see it (ring.ts, schedule.ts, emergency.ts). */
+export const familyOf = (ring: Ring, alg: Algorithm): Ring => ({
+  ...ring,
+  keys: ring.keys.filter((key) => key.alg === alg),
+});
+
+/** Those of which there are keys. */
+export const familiesIn = (ring: Ring): readonly Algorithm[] =>
+  ALGORITHMS.filter((alg) => ring.keys.some((key) => key.alg === alg));
+
+/** The same ring where `change` resolves the same family. */
+export function changeFamily(ring: Ring, alg: Algorithm, change: (family: Ring) => Ring): Ring {
+  const family = familyOf(ring, alg);
+  const changed = change(family);
+  if (changed === family) return ring;
+  const keys = [...ring.keys.filter((key) => key.alg !== alg), ...changed.keys];
+  const order = keys.toSorted((a, b) => ALGORITHMS.indexOf(a.alg) - ALGORITHMS.indexOf(b.alg));
+  return { ...changed, keys: order };
+}
+
+/**
+ * `begin`: the algorithm is new, and its first key signs at once, as at a first start. `drop`: the file names the algorithm no more, and its
+ * active key would have to be replaced.
+ */
+export type FamilyStep = { readonly alg: Algorithm } & (
+  DueStep | { readonly kind: 'begin' | 'drop'; readonly at: number }
+);
+
+/** The step of all families that comes first. `wanted`: what the file names. */
+export function nextFamilyStep(
+  ring: Ring,
+  wanted: readonly Algorithm[],
+  now: number,
+  timing: Timing,
+): FamilyStep | undefined {
+  const steps = ALGORITHMS.flatMap((alg): FamilyStep[] => {
+    const family = familyOf(ring, alg);
+    const planned = family.keys.length === 0 ? [] : plannedSteps(family, now, timing);
+    if (!wanted.includes(alg)) return planned.flatMap((one) => toDropping(one, alg));
+    if (alg !== ALGORITHMS[0] && isWithout(family, now))
+      return [{ alg, kind: 'begin', at: lastPublished(ring) }];
+    return planned.map((one) => ({ alg, ...one }));
+  });
+  return steps.toSorted((a, b) => a.at - b.at)[0];
+}
+
+/** The first of `wanted` that has yet to begin. */
+export function beginningOf(ring: Ring, wanted: readonly Algorithm[], now: number): FamilyStep | undefined {
+  const alg = wanted.find((one) => one !== ALGORITHMS[0] && isWithout(familyOf(ring, one), now));
+  return alg && { alg, kind: 'begin', at: lastPublished(ring) };
+}
+
+/** No new key of it signs: what it has goes by its times. */
+function toDropping(one: DueStep, alg: Algorithm): FamilyStep[] {
+  if (one.kind === 'publish') return [];
+  return [one.kind === 'activate' ? { alg, kind: 'drop', at: one.at } : { alg, ...one }];
+}
+
+/** Whether the family has no key that signs, or will. */
+const isWithout = (family: Ring, now: number): boolean =>
+  !family.keys.some((key) => ['published', 'active'].includes(stateOf(key, now)));
+
+const lastPublished = (ring: Ring): number => Math.max(0, ...ring.keys.map((key) => key.publishedAt));
+
+/** True when a step of the family must be given a new key. */
+export const stepNeedsKey = ({ kind }: Pick<FamilyStep, 'kind'>, family: Ring): boolean =>
+  kind === 'begin' || ((kind === 'publish' || kind === 'activate') && needsKey(family));
+
+/** The ring after the step that is due, or the same ring when none is. Throws KeyringError as `step` does. */
+export function takeFamilyStep(
+  ring: Ring,
+  { alg, kind }: FamilyStep,
+  now: number,
+  timing: Timing,
+  newKey?: NewKey,
+): Ring {
+  if (kind === 'begin') return begin(ring, now, timing, newKey);
+  return changeFamily(ring, alg, (family) =>
+    kind === 'drop' ? drop(family, now, timing) : step(family, now, timing, newKey),
+  );
+}
+
+/** Verifiers fetch the key set when they meet a kid that they don't know. */
+function begin(ring: Ring, now: number, timing: Timing, newKey: NewKey | undefined): Ring {
+  if (newKey === undefined) throw new KeyringError('key_needed', 'the ring needs a new key to publish');
+  assertNew(ring, newKey);
+  const key = { ...newKey, publishedAt: now, activateAt: now - ms(timing.skew) };
+  return changeFamily(ring, newKey.alg, (family) => ({ ...family, keys: [...family.keys, key] }));
+}
+
+/** What signed goes on to verify, and what never signed is gone. */
+function drop(family: Ring, now: number, timing: Timing): Ring {
+  const left = reserveKeys(family).reduce((ring, { kid }) => bury(ring, kid, now), family);
+  const removeAt = verifiesUntil(now, timing);
+  const keys = left.keys.map((key) =>
+    stateOf(key, now) === 'active' && key.retireAt === undefined ? { ...key, retireAt: now, removeAt } : key,
+  );
+  return { ...left, keys };
+}

@@ -1,0 +1,50 @@
+// Signatures of JWS (RFC 7518 §3, RFC 8037 §3.1), each made in a thread of Node's pool.
+import {
+  constants,
+  createPrivateKey,
+  type KeyLike,
+  sign,
+  type SigningOptions,
+  type SignKeyObjectInput,
+} from 'node:crypto';
+import { promisify } from 'node:util';
+import { compactVerify, importJWK, type JWK } from 'jose';
+import type { Algorithm } from '../config/signing-algorithms.ts';
+
+/** The signature alone. */
+export type SignData = (data: Uint8Array) => Promise<Buffer>;
+
+type Key = KeyLike | SignKeyObjectInput;
+const signAsync = promisify<string | null, Uint8Array, Key, Buffer>(sign);
+
+export function createSignData(alg: Algorithm, privateJwk: JWK): SignData {
+  const key = createPrivateKey({ key: { ...privateJwk }, format: 'jwk' });
+  const { hash, ...options } = PARAMETERS[alg];
+  return (data) => signAsync(hash, data, { key, ...options });
+}
+
+const PARAMETERS: Readonly<Record<Algorithm, { readonly hash: string | null } & SigningOptions>> = {
+  RS256: { hash: 'sha256' },
+  // RFC 7518 §3.5: the salt is as long as the hash.
+  PS256: {
+    hash: 'sha256',
+    padding: constants.RSA_PKCS1_PSS_PADDING,
+    saltLength: constants.RSA_PSS_SALTLEN_DIGEST,
+  },
+  // RFC 7518 §3.4: r and s as they are, not in DER.
+  ES256: { hash: 'sha256', dsaEncoding: 'ieee-p1363' },
+  EdDSA: { hash: null },
+};
+
+const encode = (text: string) => Buffer.from(text).toString('base64url');
+
+/** Whether verifiers of `publicJwk` accept what `privateJwk` signs, by a library that isn't ours. */
+export async function signsFor(alg: Algorithm, privateJwk: JWK, publicJwk: JWK): Promise<boolean> {
+  const input = `${encode(JSON.stringify({ alg }))}.${encode('self-test')}`;
+  const signature = await createSignData(alg, privateJwk)(Buffer.from(input));
+  const key = await importJWK({ ...publicJwk }, alg);
+  return compactVerify(`${input}.${signature.toString('base64url')}`, key).then(
+    () => true,
+    () => false,
+  );
+}
