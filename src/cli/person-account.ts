@@ -15,6 +15,7 @@ export type PersonAccount = {
   /** Undefined while there is no account page. */
   readonly describe: (accountId: string) => Promise<Described | undefined>;
   readonly endVoid: PersonSessions['endVoid'];
+  readonly leave: PersonSessions['leave'];
   readonly tell: (accountId: string, what: SecurityEvent['what']) => Promise<void>;
   readonly forget: (accountId: string) => Promise<void>;
 };
@@ -78,6 +79,7 @@ export function openPersonAccount(
       };
     },
     endVoid: (accountId) => sessions.endVoid(accountId),
+    leave: (accountId, clientId) => sessions.leave(accountId, clientId),
     tell: (accountId, what) => index.addEvent(accountId, { what }),
     forget: (accountId) => index.remove(accountId),
   };

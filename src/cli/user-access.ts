@@ -1,6 +1,7 @@
 // `postern user set` and `user show`: the groups and claims of a person, and what they may use because of them.
 import type { Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
+import { createAccessRules } from '../config/access-rules.ts';
 import { explainAccess, type Explained } from '../config/explain-access.ts';
 import { parseClaims, STANDARD_CLAIMS } from '../config/schema-user.ts';
 import { didYouMean } from '../config/suggestion.ts';
@@ -81,7 +82,8 @@ export function checkGranted(
 const toGroups = (names: readonly string[]) => [...new Set(names)].toSorted();
 
 const setGranted: PersonVerb<SetOptions> = async (context, typed, { options, io }) => {
-  const { id, username } = await findStoredPerson(context, typed);
+  const before = await findStoredPerson(context, typed);
+  const { id, username } = before;
   const added = checkGranted(context.config, options);
   const { removeClaim, removeGroup } = options;
   const changed = await context.people.setGranted(id, ({ groups, claims }) => ({
@@ -91,6 +93,12 @@ const setGranted: PersonVerb<SetOptions> = async (context, typed, { options, io 
     ),
   }));
   if (changed === undefined) throw new CommandError(`${username} was deleted meanwhile`);
+  const rules = createAccessRules(context.config);
+  const account = await context.account();
+  for (const client of context.config.clients) {
+    const isLost = rules.mayUseClient(before, client) && !rules.mayUseClient(changed, client);
+    if (isLost) await account?.leave(id, client.clientId);
+  }
   await context.changed('set', id);
   const { groups, claims } = changed;
   printDone(io, options, {

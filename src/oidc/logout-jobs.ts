@@ -1,7 +1,7 @@
 // The outbox of logout tokens: one document for each session of an app that has ended and whose app has to hear of it. The
 // command line and the pages write them, whoever serves sends them (logout-sender.ts).
 import type { Session } from 'oidc-provider';
-import { FORM_VERSION, readForm } from '../store/form.ts';
+import { FORM_VERSION, NewerForm, readForm } from '../store/form.ts';
 import type { DocumentStore, StoredDocument } from '../store/store.ts';
 
 const COLLECTION = 'logouts';
@@ -64,7 +64,13 @@ export function createLogoutJobs(documents: DocumentStore, now: () => number): L
   };
 }
 
+/** What is damaged, or of a form that only a newer version knows, keeps nothing else waiting. */
 function parse({ value, version }: StoredDocument): readonly FoundJob[] {
-  const form = readForm(value, 'a logout');
-  return form === undefined ? [] : [{ job: form as unknown as LogoutJob, version }];
+  try {
+    const form = readForm(value, 'a logout');
+    return form === undefined ? [] : [{ job: form as unknown as LogoutJob, version }];
+  } catch (error) {
+    if (error instanceof NewerForm) return [];
+    throw error;
+  }
 }

@@ -2,7 +2,14 @@
 // browser does: what lives with the session ends with it, and what was allowed to last goes on.
 import { type Accounts } from '../users/accounts.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
-import { GRANT, type RecordStore, type StoreClock, type StoredRecord } from '../store/store.ts';
+import { parseForm } from '../store/form.ts';
+import {
+  GRANT,
+  type NewRecord,
+  type RecordStore,
+  type StoreClock,
+  type StoredRecord,
+} from '../store/store.ts';
 import { endedSessionsOf, type LogoutJobs } from './logout-jobs.ts';
 import type { PersonIndex } from './person-index.ts';
 import { recordKey } from './record-key.ts';
@@ -47,7 +54,7 @@ export interface PersonSessions {
   end(accountId: string, uid: string): Promise<boolean>;
   /** Ends those whose sign-in doesn't count any more (users/accounts.ts), so that their apps hear of it. */
   endVoid(accountId: string): Promise<void>;
-  /** The sessions go on, but not at this app. */
+  /** The sessions go on, but not at this app; a later sign-in there has another `sid`. */
   leave(accountId: string, clientId: string): Promise<void>;
 }
 
@@ -82,6 +89,13 @@ export function createPersonSessions(parts: PersonSessionsParts): PersonSessions
     const entries = await index.sessionsOf(accountId);
     const found = await Promise.all(entries.map(({ uid }) => find(accountId, uid)));
     return found.filter((one) => one !== undefined);
+  }
+
+  function changed({ key, alias, payload }: StoredRecord, members: object): NewRecord {
+    const form = parseForm(payload, 'a Session');
+    const ttlSeconds = Math.ceil(Number(form['exp']) - clock.now() / 1000);
+    const text = JSON.stringify({ ...form, ...members });
+    return { kind: SESSION, key, alias, payload: text, ttlSeconds: Math.max(1, ttlSeconds) };
   }
 
   return {
@@ -119,9 +133,12 @@ export function createPersonSessions(parts: PersonSessionsParts): PersonSessions
     },
     async leave(accountId, clientId) {
       if (!told.has(clientId)) return;
-      const ofApp = new Set([clientId]);
-      const found = await findAll(accountId);
-      await logoutJobs.add(found.flatMap(({ session }) => endedSessionsOf({ ...session, accountId }, ofApp)));
+      for (const { record, session } of await findAll(accountId)) {
+        const { [clientId]: left, ...authorizations } = session.authorizations ?? {};
+        if (left === undefined) continue;
+        await logoutJobs.add(endedSessionsOf({ accountId, authorizations: { [clientId]: left } }, told));
+        await records.save(changed(record, { authorizations }));
+      }
     },
   };
 }

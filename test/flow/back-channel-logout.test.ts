@@ -108,8 +108,12 @@ eachStore(
       await browser.submit(await openAccount(world(), browser), '/withdraw', { id: 'web2' });
       await receiver.wait(sidOf(here));
       expect(receiver.of(sidOf(elsewhere))).toEqual([]);
+      const later = await signIn(world(), { browser, client: 'web2' });
+      expect(sidOf(later)).not.toBe(sidOf(here));
       await browser.submit(await openAccount(world(), browser), '/end-others');
       await receiver.wait(sidOf(elsewhere));
+      await signOut(world(), later);
+      await receiver.wait(sidOf(later));
       expect(receiver.of(sidOf(here))).toHaveLength(1);
     });
 
@@ -125,6 +129,22 @@ eachStore(
   },
   { config },
 );
+
+describe('what nobody can read', () => {
+  const world = useWorld({ config });
+
+  it('of the jobs in the store keeps no other waiting, and stays', async () => {
+    const { documents } = world().openedStore;
+    await documents.put('logouts', 'damaged', 'x', 0);
+    await documents.put('logouts', 'newer', '{"v":99}', 0);
+    const app = await signIn(world());
+    await signOut(world(), app);
+    await receiver.wait(sidOf(app));
+    expect((await documents.list('logouts')).map(({ id }) => id)).toEqual(
+      expect.arrayContaining(['damaged', 'newer']),
+    );
+  });
+});
 
 describe('a file that changes', () => {
   const world = useWorld({ config });

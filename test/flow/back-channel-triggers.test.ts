@@ -20,8 +20,11 @@ describe.each(['lmdb', 'redis'] as const)('back-channel logout, two processes on
   let two: TwoProcesses;
   const seen: SignedIn[] = [];
   beforeAll(async () => {
-    const config = { outgoing: receiver.outgoing, clients: receiver.clients('web', 'web2') };
-    two = await startTwoProcesses(store, config, {}, { env: receiver.env });
+    const clients = receiver
+      .clients('web', 'web2')
+      .map((client) => (client.client_id === 'web2' ? { ...client, access: { groups: ['staff'] } } : client));
+    const config = { outgoing: receiver.outgoing, groups: { staff: 'Employees' }, clients };
+    two = await startTwoProcesses(store, config, { alice: { groups: ['staff'] } }, { env: receiver.env });
   });
   afterAll(() => two.stop());
 
@@ -64,8 +67,8 @@ describe.each(['lmdb', 'redis'] as const)('back-channel logout, two processes on
     await user(['enable', 'alice']);
   });
 
-  it('a password, by the operator and by a link, and the end of a person', async () => {
-    const { id } = await user(['add', 'person1'], PASSWORDS.alice);
+  it('a password, by the operator and by a link, a group, and the end of a person', async () => {
+    const { id } = await user(['add', 'person1', '--group', 'staff'], PASSWORDS.alice);
     const before = await enter('person1');
     await user(['password', 'person1'], PASSWORDS.alice);
     const [sent] = await receiver.wait(sidOf(before));
@@ -79,6 +82,10 @@ describe.each(['lmdb', 'redis'] as const)('back-channel logout, two processes on
     await receiver.wait(sidOf(other));
 
     const last = await enter('person1');
+    const staff = await enter('person1', 'web2');
+    await user(['set', 'person1', '--remove-group', 'staff']);
+    await receiver.wait(sidOf(staff));
+    expect(receiver.of(sidOf(last))).toEqual([]);
     await user(['delete', 'person1']);
     await receiver.wait(sidOf(last));
   });
