@@ -82,8 +82,8 @@ try {
   const isOver = async () => {
     const until = Date.now() + 2000;
     for (;;) {
-      const page = await person.open(`${app}/private/`, `${issuer}/`);
-      if (page.url.startsWith(issuer)) return true;
+      const shown = await person.open(`${app}/private/`, `${issuer}/`);
+      if (shown.url.startsWith(issuer)) return true;
       if (Date.now() > until) return false;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
