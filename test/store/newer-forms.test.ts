@@ -20,6 +20,8 @@ import { eachStore } from '../world/each-store.ts';
 
 const NEWER = { newer: { of: ['a', 'later', 'version'] } };
 const NEXT_FORM = { v: 2 };
+/** The ring has a second form, with keys of other algorithms. */
+const NEXT_RING = { v: 3 };
 
 type Place = {
   readonly kind: string;
@@ -222,14 +224,14 @@ eachStore(
         const { documents } = world().openedStore;
         const found = await documents.get(KEYS_COLLECTION, RING_ID);
         const form = JSON.parse(found?.value ?? '{}') as object;
-        const text = JSON.stringify({ ...form, ...NEXT_FORM });
+        const text = JSON.stringify({ ...form, ...NEXT_RING });
         await documents.put(KEYS_COLLECTION, RING_ID, text, found?.version ?? 0);
         await turns.turn();
         expect(logOf(world())).toContain('the key ring in the store was written by a newer version');
         expect((await get(world(), '/oauth/jwks.json')).status).toBe(200);
         expect((await introspect(world(), await machineToken(world(), 'reports.read')))['active']).toBe(true);
         expect(JSON.parse((await documents.get(KEYS_COLLECTION, RING_ID))?.value ?? '{}')).toMatchObject(
-          NEXT_FORM,
+          NEXT_RING,
         );
       });
     });
