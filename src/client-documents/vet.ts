@@ -134,7 +134,8 @@ function toVettedClient(form: Metadata): Client {
     // Not what an issuer of this machine may do: a web app on loopback.
     issuerIsLoopback: false,
     clientCredentials: false,
-    pkcePerClient: false,
+    pkce: 'required',
+    deviceFlow: false,
     offered: ['password'],
     algorithms: ['RS256'],
     apiOf: () => true,

@@ -1,5 +1,6 @@
 // The rules between the fields of a client, between clients, and between a client and the service.
 import { isDocumentClient } from './client-id-url.ts';
+import { DEVICE_CODE_GRANT } from './device-grant.ts';
 import { applyRules, earlier, ruleFor, understood, type Entry } from './rules.ts';
 import type { ClientForm } from './schema-client.ts';
 import type { Algorithm } from './signing-algorithms.ts';
@@ -10,7 +11,8 @@ import { isLoopbackUrl, isNativeRedirect } from './uri.ts';
 export type ClientContext = {
   readonly issuerIsLoopback: boolean;
   readonly clientCredentials: boolean;
-  readonly pkcePerClient: boolean;
+  readonly pkce: 'required' | 'per_client';
+  readonly deviceFlow: boolean;
   /** What a sign-in can reach by the methods that are on. */
   readonly offered: readonly Level[];
   /** What ID tokens can be signed with. */
@@ -88,8 +90,15 @@ const RULES = [
       : undefined,
   ),
   rule(['grant_types'], ({ grant_types }) =>
-    grant_types.includes('refresh_token') && !grant_types.includes('authorization_code')
+    grant_types.includes('refresh_token') &&
+    !grant_types.includes('authorization_code') &&
+    !grant_types.includes(DEVICE_CODE_GRANT)
       ? 'refresh_token needs authorization_code, which is where refresh tokens come from'
+      : undefined,
+  ),
+  rule(['grant_types'], ({ grant_types }, { deviceFlow }) =>
+    grant_types.includes(DEVICE_CODE_GRANT) && !deviceFlow
+      ? `${DEVICE_CODE_GRANT} is off: see features.device_flow`
       : undefined,
   ),
   rule(['grant_types'], (client, { clientCredentials }) =>
@@ -135,9 +144,9 @@ const RULES = [
       : undefined,
   ),
   // RFC 9700 §2.1.1: > Public clients MUST use PKCE.
-  rule(['require_pkce', 'token_endpoint_auth_method'], (client, { pkcePerClient }) => {
+  rule(['require_pkce', 'token_endpoint_auth_method'], (client, { pkce }) => {
     if (client.require_pkce) return undefined;
-    if (!pkcePerClient) return 'must be true unless features.pkce is per_client';
+    if (pkce !== 'per_client') return 'must be true unless features.pkce is per_client';
     return client.token_endpoint_auth_method === 'none'
       ? 'must be true for a public client (RFC 9700 §2.1.1)'
       : undefined;

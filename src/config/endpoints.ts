@@ -50,6 +50,9 @@ export const FACTORS_PATH = '/factors';
 export const ACCOUNT_PATH = '/account';
 export const ACCOUNT_FACTORS_PATH = `${ACCOUNT_PATH}${FACTORS_PATH}`;
 
+/** Where people type the code that a device shows (RFC 8628 §3.3). */
+export const DEVICE_PATH = '/device';
+
 /** The issuer itself. */
 export const HOME_PATH = '/';
 
@@ -71,12 +74,24 @@ const SPECIFIED = {
   jwks: { ...DOCUMENT, path: '/oauth/jwks.json', route: 'jwks' },
 } as const satisfies Readonly<Record<string, Row>>;
 
+/** Of features that the file switches on; their routes are the engine's, too. */
+const OPTIONAL = {
+  deviceAuthorization: {
+    ...CLIENT,
+    path: '/oauth/device_authorization',
+    route: 'device_authorization',
+    limit: 'token',
+  },
+  device: { ...PAGE, path: DEVICE_PATH, route: 'code_verification' },
+} as const satisfies Readonly<Record<string, Row>>;
+
 /** What comes between an authorization or sign-out request and its answer, and what those pages load. */
 const STEPS: readonly Endpoint[] = [
   { ...PAGE, name: 'home', path: HOME_PATH, methods: ['GET', 'HEAD'] },
   { ...PAGE, name: 'resume', path: '/oauth/authorize/:uid', route: 'resume', methods: ['GET'] },
   { ...PAGE, name: 'logout', path: '/oauth/logout/confirm', route: 'end_session_confirm', methods: ['POST'] },
   { ...PAGE, name: 'logout', path: '/oauth/logout/success', route: 'end_session_success', methods: ['GET'] },
+  { ...PAGE, name: 'device', path: `${DEVICE_PATH}/:uid`, route: 'device_resume', methods: ['GET'] },
   { ...PAGE, name: 'interaction', path: '/interaction/:uid', methods: ['GET'] },
   { ...PAGE, name: 'interaction', path: '/interaction/:uid/:step', methods: ['POST'] },
   { ...PAGE, name: 'interaction', path: '/interaction/link/:link', methods: ['GET', 'HEAD', 'POST'] },
@@ -93,7 +108,7 @@ const STEPS: readonly Endpoint[] = [
 ];
 
 export const ENDPOINT_TABLE: readonly Endpoint[] = [
-  ...Object.entries(SPECIFIED).map(([name, row]) => ({ name, ...row })),
+  ...Object.entries({ ...SPECIFIED, ...OPTIONAL }).map(([name, row]) => ({ name, ...row })),
   ...STEPS,
 ];
 
@@ -104,7 +119,9 @@ export const ENDPOINTS = Object.fromEntries(specified.map(([name, { path }]) => 
 };
 /** Where the engine mounts its routes, but for those whose paths it derives or knows. */
 export const ENGINE_PATHS: Readonly<Record<string, string>> = Object.fromEntries(
-  specified.filter(([, { route }]) => route !== METADATA.route).map(([, { route, path }]) => [route, path]),
+  [...specified, ...Object.entries(OPTIONAL)]
+    .filter(([, { route }]) => route !== METADATA.route)
+    .map(([, { route, path }]) => [route, path]),
 );
 
 const hasParts = ({ path }: Endpoint) => path.includes(':');

@@ -190,6 +190,9 @@ function looksLoopback(issuer: unknown): boolean {
   return typeof issuer !== 'string' || !URL.canParse(issuer) || isLoopbackUrl(issuer);
 }
 
+/** Where the file has faults in its features. */
+const ALL_FEATURES = { clientCredentials: true, deviceFlow: true, pkce: 'per_client' } as const;
+
 function checkParts({ service, clients, resources, users, clientsAreKnown, issuerIsLoopback }: Parts): void {
   checkService(service);
   const { features, issuer, sign_in: signIn, signing_keys: signingKeys } = service.value;
@@ -200,8 +203,7 @@ function checkParts({ service, clients, resources, users, clientsAreKnown, issue
   const apiOf = (scope: string) => owners.get(scope);
   checkClients(clients, {
     issuerIsLoopback,
-    clientCredentials: features?.clientCredentials ?? true,
-    pkcePerClient: features === undefined || features.pkce === 'per_client',
+    ...(features ?? ALL_FEATURES),
     offered: signInIsKnown ? (levelsOf({ signIn, acr: undefined })?.offered ?? ['password']) : LEVELS,
     algorithms: signingKeys?.algorithms ?? ALGORITHMS,
     apiOf,

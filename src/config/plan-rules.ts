@@ -135,6 +135,10 @@ const RULES: Readonly<Record<string, Rule>> = {
     ['change', 'is on now'],
     ['breaking', 'is off now: no service gets a token'],
   ),
+  'features.device_flow': toggle(
+    ['change', 'is on now: devices may ask, for clients with that grant type'],
+    ['breaking', 'is off now: no device is let in; those that are inside go on refreshing'],
+  ),
   lifetimes: shorterOrLonger(
     'what was issued before keeps its longer life',
     'what was issued before keeps its shorter life',

@@ -5,6 +5,7 @@ import { clientIdUrlFault, isDocumentClient, MAX_CLIENT_ID_LENGTH } from './clie
 import { instant } from './instant.ts';
 import { named } from './notation.ts';
 import { accessSchema } from './schema-access.ts';
+import { DEVICE_CODE_GRANT } from './device-grant.ts';
 import { clientSignInSchema } from './schema-sign-in.ts';
 import { accessTokenDuration, clientRateLimitsSchema } from './schema-limits.ts';
 import { hashFault } from './secret-strength.ts';
@@ -89,7 +90,7 @@ export const clientSchema = z.strictObject({
       "Where the app is told that a session of a person has ended (OIDC Back-Channel Logout): an https URL of the app's server. Its ID tokens then have sid.",
     ),
   grant_types: z
-    .array(z.enum(['authorization_code', 'refresh_token', 'client_credentials']))
+    .array(z.enum(['authorization_code', 'refresh_token', 'client_credentials', DEVICE_CODE_GRANT]))
     .default(['authorization_code'])
     .describe('What the client may use at the token endpoint. [] for an API that only introspects tokens.'),
   token_endpoint_auth_method: z

@@ -147,6 +147,12 @@ export const configSchema = z.strictObject({
       .describe(
         'Whether apps may ask for single claims, and for an essential acr (OIDC Core §5.5): claims of scopes that they may ask for.',
       ),
+    device_flow: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether devices without a browser may sign people in by a code that these type elsewhere (RFC 8628), for clients with that grant type.',
+      ),
   })
     .prefault({})
     .describe('What is switched on.'),

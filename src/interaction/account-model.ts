@@ -11,7 +11,7 @@ import type { Clock } from '../store/store.ts';
 import type { PageModels } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
 import type { OwnPage, Visitor } from './own-page.ts';
-import { toAllowedModels } from './scope-words.ts';
+import { toAllowedModels } from '../oidc/scope-words.ts';
 import { toDayText, toTimeText } from './show-second-step.ts';
 
 export type AccountModel = Extract<PageModels['account'], { outcome: 'page' }>;

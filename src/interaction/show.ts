@@ -9,7 +9,7 @@ import type { Pages } from '../views/pages.ts';
 import type { Csrf } from './csrf.ts';
 import { toDocumentModel } from './document-model.ts';
 import { expired } from './expired.ts';
-import { toScopeModels } from './scope-words.ts';
+import { toScopeModels } from '../oidc/scope-words.ts';
 
 export type ShowParts = {
   readonly config: Config;

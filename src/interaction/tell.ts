@@ -1,7 +1,7 @@
 // What a person finds among the last events of their account.
 import type { Context } from 'koa';
 import type { PersonIndex, SecurityEvent } from '../oidc/person-index.ts';
-import { placeOf } from './place.ts';
+import { placeOf } from '../oidc/place.ts';
 
 /** Throws StoreUnavailable. */
 export type Tell = (

@@ -10,6 +10,7 @@ import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, CounterStore } from '../store/store.ts';
 import { type Attempts, createAttempts, type LimitRefusal } from './attempts.ts';
 import { createCounters, orAlone, type Quota } from './counters.ts';
+import { createDeviceLimits, DEVICE_LIMITS, type DeviceLimits } from './device-limits.ts';
 import { createDocumentLimits, DOCUMENT_LIMITS, type DocumentLimits } from './document-limits.ts';
 import { createLeases, type Leases } from './leases.ts';
 import { networkOf } from './network.ts';
@@ -58,13 +59,14 @@ export const LIMIT_NAMES: readonly string[] = [
   ),
   ...SIGN_IN_LIMITS,
   ...SECOND_FACTOR_LIMITS,
+  ...DEVICE_LIMITS,
   ...DOCUMENT_LIMITS,
 ];
 
 /** Whose request met a limit. The client is one of the configuration. */
 export type LimitedRequest = { readonly address: string; readonly client_id?: string };
 
-export interface Limits extends DocumentLimits, SecondFactorLimits {
+export interface Limits extends DeviceLimits, DocumentLimits, SecondFactorLimits {
   /** Counts one request of this address; throws TooManyRequests. */
   takeAddress(endpoint: AddressEndpoint, address: string): Promise<void>;
   /** Counts one request of a client that has authenticated, or of a public one from that address; throws TooManyRequests. */
@@ -121,6 +123,7 @@ export function createLimits(parts: LimitsParts): (rates: RateLimits) => Limits 
     fetches: exact,
     // A person's password is worth guessing: where attempts can't be counted, nobody signs in.
     signIn: { counters, attempts: createAttempts(counters.add, now) },
+    devices: parts,
     onLimited,
   };
   return (rates) => limitsOf(rates, shared);
@@ -131,6 +134,7 @@ type Shared = Pick<LimitsParts, 'onLimited'> & {
   readonly secrets: SecretAttempts;
   readonly fetches: Pick<Attempts, 'begin'>;
   readonly signIn: Pick<SignInAttemptsParts, 'counters' | 'attempts'>;
+  readonly devices: Pick<LimitsParts, 'counters' | 'hash'>;
 };
 
 function addressRateOf(endpoint: AddressEndpoint, rates: RateLimits): Rate {
@@ -144,7 +148,8 @@ function addressRateOf(endpoint: AddressEndpoint, rates: RateLimits): Rate {
 const tooMany = ({ waitMs }: Pick<LimitRefusal, 'waitMs'>) =>
   new TooManyRequests(Math.max(1, Math.ceil(waitMs / 1000)));
 
-function limitsOf(rates: RateLimits, { leases, secrets, fetches, signIn, onLimited }: Shared): Limits {
+function limitsOf(rates: RateLimits, shared: Shared): Limits {
+  const { leases, secrets, fetches, signIn, devices, onLimited } = shared;
   function refuse({ name, waitMs }: LimitRefusal, request: LimitedRequest): void {
     onLimited(name, request);
     if (!rates.dryRun) throw tooMany({ waitMs });
@@ -211,14 +216,10 @@ function limitsOf(rates: RateLimits, { leases, secrets, fetches, signIn, onLimit
       const refuseRequest = (refusal: LimitRefusal) => refuse(refusal, request);
       return secrets.attempt([failuresOf(endpoint, clientId, address), perAddress], refuseRequest, compare);
     },
-    takeSignInAttempt: createSignInAttempts({
-      ...signIn,
-      rates: signInRates,
-      refuse,
-      finish: finishSignIn,
-    }),
+    takeSignInAttempt: createSignInAttempts({ ...signIn, rates: signInRates, refuse, finish: finishSignIn }),
     finishSignIn,
     ...createSecondFactorLimits({ attempts: signIn.attempts, rates: signInRates, refuse: refuseAlways }),
+    ...createDeviceLimits({ ...devices, attempts: signIn.attempts, refuse: refuseAlways }),
     ...createDocumentLimits(fetches, refuseAlways),
   };
 }

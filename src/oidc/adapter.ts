@@ -47,8 +47,6 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
 
   return {
     async upsert(id, payload, expiresIn) {
-      // The engine also saves sessions to which no person has signed in, at a stranger's request. Nothing is read from them.
-      if (model === 'Session' && payload.accountId === undefined) return undefined;
       // A session or an interaction saved in its last second has nothing left to live for.
       if (expiresIn !== undefined && expiresIn <= 0) {
         await records.destroy(model, keyOf(id));

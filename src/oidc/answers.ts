@@ -3,6 +3,7 @@
 import type { Middleware } from 'koa';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { DEVICE_CODE_GRANT } from '../config/device-grant.ts';
 import { callerOf } from '../config/endpoints.ts';
 import { personScopes, type Config } from '../config/config.ts';
 
@@ -89,6 +90,7 @@ const GRANT_TYPES: ReadonlySet<unknown> = new Set([
   'authorization_code',
   'refresh_token',
   'client_credentials',
+  DEVICE_CODE_GRANT,
 ]);
 
 export function isGrantType(asked: unknown): asked is string {

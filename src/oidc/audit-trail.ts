@@ -72,6 +72,8 @@ export function recordEvents(
 
   for (const event of CLIENT_ERRORS) {
     events.on(event, (ctx: KoaContextWithOIDC, error: Error) => {
+      // A device that waits for its person (RFC 8628 §3.5).
+      if (error instanceof errors.AuthorizationPending) return;
       const isClient = error instanceof errors.OIDCProviderError && error.error === 'invalid_client';
       if (!isClient && event !== 'grant.error') return;
       audit.record(isClient ? 'client_authentication' : 'token_issued', 'failure', {

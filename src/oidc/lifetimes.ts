@@ -9,6 +9,9 @@ import type { Clock } from '../store/store.ts';
 /** A tombstone outlives every token of its grant by what clocks may differ: two minutes, each way. */
 const SKEW_SECONDS = 240;
 
+/** Ten minutes, for a person who has to find the page and sign in (RFC 8628 §6.1). */
+const DEVICE_CODE_SECONDS = 600;
+
 type AudienceToken = { readonly aud?: string | undefined; readonly scope?: string | undefined };
 
 export function createLifetimes(
@@ -23,6 +26,7 @@ export function createLifetimes(
     AccessToken: (_ctx, token) => accessToken(token as AudienceToken),
     ClientCredentials: (_ctx, token) => accessToken(token as AudienceToken),
     AuthorizationCode: () => lifetimes.authorizationCode,
+    DeviceCode: () => DEVICE_CODE_SECONDS,
     IdToken: () => lifetimes.idToken,
     // Idle and absolute life at once (RFC 9700 §2.2.2): `iiat` is when the first token of the chain was issued.
     RefreshToken: (_ctx, token) => {

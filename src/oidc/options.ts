@@ -1,15 +1,10 @@
 // Every engine option, on one screen. What is off is off here; what a later feature turns on, it turns on here.
-import type {
-  AccessToken,
-  ClientCredentials,
-  Configuration,
-  KoaContextWithOIDC,
-  RefreshToken,
-} from 'oidc-provider';
+import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import type { Accounts } from '../users/accounts.ts';
 import type { Config } from '../config/config.ts';
 import { ENGINE_PATHS } from '../config/endpoints.ts';
 import type { KeySet } from '../keys/key-set.ts';
+import type { Limits } from '../limits/limits.ts';
 import type { Clock } from '../store/store.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import type { AudienceRules } from '../tokens/audience.ts';
@@ -20,6 +15,8 @@ import { type FindClient, logoutClientsOf, type LoadClient, toClientMetadata } f
 import { withDocumentClients } from './document-clients.ts';
 import { createCookieKeys } from './cookie-keys.ts';
 import { cookieNames } from './cookie-names.ts';
+import { createDeviceCodeAdapter } from './device-codes.ts';
+import type { DevicePages } from './device-pages.ts';
 import type { EnginePages } from './engine-pages.ts';
 import type { AccessPolicy } from './policies/access.ts';
 import { checkAskedAcr, narrowClaims, parseAskedClaims } from './policies/asked-claims.ts';
@@ -32,9 +29,10 @@ import type { SignInPolicy } from './policies/sign-in-level.ts';
 import { createRefreshCheck } from './policies/refreshed-scope.ts';
 import { createOfflineAccess, type OfflineAccess, refreshesUnasked } from './policies/offline-access.ts';
 import type { RememberedConsents } from './policies/remembered-consents.ts';
-import { createResourceHooks, knownScopes, type ResourceHookParts, scopesIn } from './policies/scopes.ts';
+import { createResourceHooks, knownScopes, type ResourceHookParts } from './policies/scopes.ts';
 import { issuedBySession, issuedByToken } from './signed-in-at.ts';
 import { toEngineKeys } from './signing-keys.ts';
+import { authenticationClaims, claimsForApi } from './token-claims.ts';
 import {
   createIntrospectionPolicy,
   createRevocationPolicy,
@@ -60,13 +58,15 @@ export type ConfigurationParts = {
   readonly consents: RememberedConsents;
   readonly enginePages: EnginePages;
   readonly takeBeforeUse: ClientLimits['takeBeforeUse'];
+  readonly limits: Pick<Limits, 'takeUserCode'>;
+  readonly devicePages: DevicePages;
   readonly now: Clock;
   readonly telemetry: Telemetry;
 };
 
 export function createConfiguration(parts: ConfigurationParts): Configuration {
   const { config, keySet, adapter, audiences, consents, enginePages, now } = parts;
-  const { findClient, loadClient, browsers, access, signIn } = parts;
+  const { findClient, loadClient, browsers, access, signIn, limits } = parts;
   const { issuer } = config;
   const scopePolicy = { config, audiences, findClient };
   const offlineAccess = createOfflineAccess(parts.telemetry.log);
@@ -74,7 +74,11 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
 
   return {
     adapter(model: string) {
-      const narrowed = narrowScopes(model, createAdapter(model, adapter), parts);
+      const stored =
+        model === 'DeviceCode'
+          ? createDeviceCodeAdapter({ ...adapter, limits })
+          : createAdapter(model, adapter);
+      const narrowed = narrowScopes(model, stored, parts);
       return withDocumentClients(model, narrowed, loadClient);
     },
     clients: config.clients.map(toClientMetadata),
@@ -204,9 +208,10 @@ function restoreScope({
 
 /** What is offered besides the core; everything that is not named is off. */
 function featuresOf(
-  { config, adapter, disclose, consents, enginePages, takeBeforeUse, telemetry }: ConfigurationParts,
+  parts: ConfigurationParts,
   scopePolicy: ResourceHookParts,
 ): NonNullable<Configuration['features']> {
+  const { config, adapter, disclose, consents, enginePages, devicePages, takeBeforeUse, telemetry } = parts;
   return {
     devInteractions: { enabled: false },
     claimsParameter: { enabled: config.features.claimsParameter },
@@ -229,6 +234,7 @@ function featuresOf(
         afterwards: adapter.records.afterwards,
       }),
     },
+    deviceFlow: { enabled: config.features.deviceFlow, ...devicePages },
     resourceIndicators: {
       enabled: true,
       useGrantedResource: () => true,
@@ -249,35 +255,5 @@ function cookies({ issuer, cookieKeys }: Config): NonNullable<Configuration['coo
     long: options,
     short: options,
     keys: createCookieKeys(cookieKeys),
-  };
-}
-
-/** The claims of `access_token_claims`, where their scope was granted. */
-async function claimsForApi(
-  { oidc }: KoaContextWithOIDC,
-  token: AccessToken | ClientCredentials,
-  { audiences, claims }: Pick<ConfigurationParts, 'audiences' | 'claims'>,
-): Promise<Readonly<Record<string, unknown>>> {
-  const source = oidc?.entities.AuthorizationCode ?? oidc?.entities.RefreshToken;
-  if (token.kind !== 'AccessToken' || source === undefined) return {};
-  // RFC 6749 §6: fewer scopes may be asked for at a refresh.
-  const asked = scopesIn(oidc.params?.['scope']);
-  const granted = asked.length > 0 ? asked : [...source.scopes];
-  const audience = token.aud ?? audiences.audienceOf(token.scopes);
-  const all = await oidc.account?.claims('userinfo', granted.join(' '), {}, []);
-  return claims.inAccessToken(audience, granted, all ?? {});
-}
-
-/** RFC 9068 §2.2.1: when and how the person signed in, where the code or the refresh token knows it; `source` is of fast/refresh.ts. */
-function authenticationClaims(
-  ctx: KoaContextWithOIDC | undefined,
-  token: object,
-): { auth_time?: number; acr?: string; amr?: readonly string[] } {
-  const { AuthorizationCode: code, RefreshToken: refreshToken } = ctx?.oidc?.entities ?? {};
-  const source = code ?? refreshToken ?? (token as { readonly source?: RefreshToken }).source;
-  return {
-    ...(source?.authTime !== undefined && { auth_time: source.authTime }),
-    ...(source?.acr !== undefined && { acr: source.acr }),
-    ...(source?.amr !== undefined && { amr: source.amr }),
   };
 }

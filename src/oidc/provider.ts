@@ -37,6 +37,9 @@ import { type ConfigurationParts, createConfiguration } from './options.ts';
 import type { FindClient, LoadClient } from './clients.ts';
 import { type ClientLookup, createClientLookup } from './document-clients.ts';
 import { createLogouts, type Logouts, type LogoutsParts } from './logouts.ts';
+import { guardDeviceForms } from './device-forms.ts';
+import { createDevicePages } from './device-pages.ts';
+import { pacePolls } from './device-polls.ts';
 import { createEnginePages } from './engine-pages.ts';
 import { type ClientLimits, createClientLimits } from './limit-clients.ts';
 import { type AccessPolicy, createAccessPolicy } from './policies/access.ts';
@@ -61,6 +64,7 @@ export type EngineParts = Omit<
   | 'consents'
   | 'enginePages'
   | 'takeBeforeUse'
+  | 'devicePages'
   | 'findClient'
   | 'loadClient'
   | 'stillAllowed'
@@ -131,7 +135,8 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   const { takeBeforeUse } = clientLimits;
   const clients = { findClient, loadClient, stillAllowed };
   const made = { ...ofPeople, ...clients, signIn, audiences, browsers, consents, enginePages };
-  const configuration = createConfiguration({ ...parts, ...made, takeBeforeUse });
+  const devicePages = createDevicePages({ ...parts, findClient, renderError: enginePages.renderError });
+  const configuration = createConfiguration({ ...parts, ...made, takeBeforeUse, devicePages });
   const findDefault = createFindDefault(audiences);
   const provider = new PosternProvider(issuer, configuration, {
     tokens,
@@ -151,6 +156,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     lookup.prepare,
     keepGrants(parts.maySign),
     clientLimits.countAnswers,
+    ...(config.features.deviceFlow ? [guardDeviceForms(issuer), pacePolls(limits)] : []),
     adjustAnswers(config),
     logouts.queue,
     signOutAtOnce({ enginePages, adapter, audit, logouts }),

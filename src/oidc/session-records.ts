@@ -1,6 +1,6 @@
 // How a browser's session is saved and ended. The engine saves it at the end of every request, also of one that began before it
 // ended, and gives it a new id when somebody signs in, also in two tabs at once.
-import type { AdapterPayload } from 'oidc-provider';
+import Provider, { type AdapterPayload } from 'oidc-provider';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { UnitOfWork } from '../store/unit-of-work.ts';
 import { recordKey } from './record-key.ts';
@@ -8,6 +8,9 @@ import { SESSION, toEnded } from './ended-session.ts';
 import type { PersonLists } from './person-lists.ts';
 import type { RecordPayload } from './record-payload.ts';
 import type { Place } from './seam/session-sign-in.ts';
+
+/** As long as a device's code lives. */
+const FORM_SECONDS = 600;
 
 type SessionParts = {
   readonly records: UnitOfWork;
@@ -30,7 +33,12 @@ export function createSessionRecords(
   const find = (id: string) => records.find(SESSION, recordKey(hash, SESSION, id));
 
   return {
-    async save(id: string, { oldId, ...session }: SessionPayload, ttlSeconds: number): Promise<void> {
+    async save(id: string, { oldId, ...session }: SessionPayload, lifetime: number): Promise<void> {
+      // The engine also saves sessions to which no person has signed in, at a stranger's request. Nothing is read from them
+      // but where people type the code of a device, whose forms are bound to them.
+      const isNobodys = session.accountId === undefined;
+      if (isNobodys && Provider.ctx?.oidc.route !== 'code_verification') return;
+      const ttlSeconds = isNobodys ? Math.min(lifetime, FORM_SECONDS) : lifetime;
       const payload = lists === undefined ? session : { ...session, listed: session.loginTs };
       if (payload.listed !== session.listed) await lists?.addSession(session);
       // What isn't stored can't be followed.

@@ -10,6 +10,9 @@ import type { Logouts } from './logouts.ts';
 
 const POLICY = 'Content-Security-Policy';
 
+/** Where a person comes back from the pages of a sign-in. */
+const RESUMED = new Set(['resume', 'device_resume']);
+
 type SessionState = { readonly postLogoutRedirectUri?: string } | undefined;
 
 export type SignOutAtOnceParts = {
@@ -31,7 +34,7 @@ export function signOutAtOnce({ enginePages, adapter, audit, logouts }: SignOutA
     if (ctx.oidc.route === 'end_session' && session.accountId === undefined) {
       await forget(ctx, session, policy);
       answerNobody(ctx, enginePages);
-    } else if (ctx.oidc.route === 'resume') {
+    } else if (RESUMED.has(ctx.oidc.route)) {
       const resume = (session.state as SessionState)?.postLogoutRedirectUri;
       if (resume === undefined) return;
       // As the engine's confirmation does: what lives with the session ends with it.

@@ -27,7 +27,7 @@ import { createApp } from '../http/app.ts';
 import type { App } from '../http/server.ts';
 import { createCsrf } from '../interaction/csrf.ts';
 import { ownCallbacksOf, ownPages } from '../interaction/own-pages.ts';
-import { placeOf } from '../interaction/place.ts';
+import { placeOf } from '../oidc/place.ts';
 import { interactionRoutes } from '../interaction/routes.ts';
 import { createShow } from '../interaction/show.ts';
 import type { KeySet } from '../keys/key-set.ts';

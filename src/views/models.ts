@@ -2,6 +2,7 @@
 // and the names of the fields, which `postern views check` and docs/views.md are held to.
 import * as z from 'zod';
 import { account } from './account-models.ts';
+import { device } from './device-models.ts';
 import { ApiModel, ClientModel, PasskeyModel, ScopeModel } from './shared-models.ts';
 import { EnrolmentModel, enrol, factorNeeded, factors, notice, secondStep } from './factor-models.ts';
 
@@ -218,6 +219,7 @@ export const PAGE_MODELS = {
   enrol,
   factors,
   account,
+  device,
   'select-account': selectAccount,
   consent,
   'no-access': noAccess,

@@ -1,6 +1,7 @@
 // Every page in every state that its model allows, with sample data: operators' templates are tried out with it before a
 // request meets them.
 import { ACCOUNT_STATES } from './account-samples.ts';
+import { DEVICE_STATES } from './device-samples.ts';
 import { FACTOR_STATES } from './factor-samples.ts';
 import { LINK_STATES } from './link-samples.ts';
 import type { ClientModel, PageModels, PageName } from './models.ts';
@@ -200,6 +201,7 @@ export const PAGE_STATES: readonly PageState[] = [
   ...LINK_STATES,
   ...FACTOR_STATES,
   ...ACCOUNT_STATES,
+  ...DEVICE_STATES,
   { title: 'error', name: 'error', model: ERROR },
   ...[
     'not_found',

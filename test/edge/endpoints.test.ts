@@ -17,6 +17,14 @@ const LIMITS = {
   logout: { address: '1/1m' },
 };
 
+/** So that each endpoint is there. */
+const EVERYTHING = {
+  trusted_proxies: ['127.0.0.1'],
+  account: true,
+  sign_in: {},
+  features: { device_flow: true },
+};
+
 const EXAMPLES: Readonly<Record<string, string>> = {
   ':uid': 'u'.repeat(21),
   ':link': 'l'.repeat(43),
@@ -38,7 +46,7 @@ function ask(world: OpenWorld, row: Endpoint, method: string, headers = {}): Pro
 }
 
 describe('the table of endpoints', () => {
-  const world = useWorld({ config: { trusted_proxies: ['127.0.0.1'], account: true, sign_in: {} } });
+  const world = useWorld({ config: EVERYTHING });
 
   it.each(named(ENDPOINT_TABLE))('serves %s with its methods alone', async (_path, row) => {
     const methods: readonly string[] = row.isScriptable ? [...row.methods, 'OPTIONS'] : row.methods;

@@ -43,7 +43,9 @@ export function createOfflineAccess(log: Log): OfflineAccess {
       else logOnce(client);
     },
 
-    decide({ oidc: { prompts, params = {} } }, client, consent) {
+    decide({ oidc: { prompts, params = {}, entities } }, client, consent) {
+      // Its page has asked.
+      if (entities.DeviceCode !== undefined) return;
       const scopes = scopesIn(params['scope']);
       if (prompts.has('consent') || !scopes.includes(OFFLINE_ACCESS)) return;
       if (

@@ -116,7 +116,9 @@ export function createResourceHooks(parts: ResourceHookParts): ResourceHooks {
     if (client === undefined) throw new errors.InvalidClient();
     restoreScope(ctx, client);
     const { params = {}, entities } = ctx.oidc;
-    const granted = (entities.AuthorizationCode ?? entities.RefreshToken)?.scopes;
+    const isToken = ctx.oidc.route === 'token';
+    const device = isToken ? entities.DeviceCode : undefined;
+    const granted = (entities.AuthorizationCode ?? device ?? entities.RefreshToken)?.scopes;
     const isForPerson = params['grant_type'] !== 'client_credentials';
     // Of a person's request it was filled in before the engine looked at it.
     if (!isForPerson && params['scope'] === undefined) {

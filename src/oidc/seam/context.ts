@@ -98,10 +98,8 @@ export function contextClass(Base: ContextClass, provider: Provider, parts: Cont
       this.#params = params;
       if (params === undefined) return;
       if (ROUTES_TAKING_A_TOKEN.has(this.route)) wrapJwt(params);
-      if (this.route === 'authorization') {
-        fillIn(params, parts);
-        tellApart(params);
-      }
+      if (this.route === 'authorization' || this.route === 'device_authorization') fillIn(params, parts);
+      if (this.route === 'authorization') tellApart(params);
       if (callerOf(this.route) === 'client') namePublicClient(this.ctx.req, params, parts);
       // Codes, refresh tokens and grants are kept by this name.
       if (typeof params.resource === 'string') params.resource = parts.spell(params.resource);

@@ -56,7 +56,7 @@ export class PosternProvider extends Provider {
     const { isPublicClient, defaultScopeOf, compareClientSecret, admitPublicClient } = parts;
     const { noteLogout, takeBeforeUse } = parts;
 
-    for (const model of [this.AccessToken, this.AuthorizationCode, this.RefreshToken]) {
+    for (const model of [this.AccessToken, this.AuthorizationCode, this.RefreshToken, this.DeviceCode]) {
       bindToSession(model as unknown as BoundModel, this);
     }
     // defineProperties: the types declare these as readonly properties, at run time they are getters on the prototype.
@@ -90,7 +90,7 @@ export class PosternProvider extends Provider {
     keepMembers(this.Interaction, 'browser', 'askedScope');
 
     // Everything about the code or the token has been checked by then.
-    for (const model of [this.AuthorizationCode, this.RefreshToken]) {
+    for (const model of [this.AuthorizationCode, this.RefreshToken, this.DeviceCode]) {
       const used = model.prototype as unknown as UsedPrototype;
       const { consume } = used;
       used.consume = async function countAndConsume() {

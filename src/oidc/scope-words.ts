@@ -2,15 +2,21 @@
 // (`scope.NAME`, `claim.NAME`), then the words of the configuration, then the name itself.
 import { claimsOfScopes } from '../config/claims-of-scopes.ts';
 import { type Config, SPECIFICATION_SCOPES } from '../config/config.ts';
-import type { OpenInteraction } from '../oidc/interactions.ts';
-import { refreshesUnasked } from '../oidc/policies/offline-access.ts';
-import type { AllowedApp } from '../oidc/person-grants.ts';
+import { refreshesUnasked } from './policies/offline-access.ts';
+import type { AllowedApp } from './person-grants.ts';
 import type { ApiModel, PageModels, ScopeModel } from '../views/models.ts';
 import { fill } from '../views/texts.ts';
 
 type Requested = Pick<PageModels['consent'], 'scopes' | 'resources'>;
 
 type WordsConfig = Pick<Config, 'groups' | 'resources' | 'scopes'>;
+
+/** Of an open interaction (interactions.ts). */
+type AskedNow = {
+  readonly asked: { readonly scopes: readonly string[]; readonly resource?: string | undefined };
+  readonly missing: { readonly scopes: readonly string[]; readonly claims: readonly string[] };
+  readonly settings: Parameters<typeof refreshesUnasked>[0];
+};
 
 /** Key of a text -> the text in the page's language, where there is one. */
 export type FindText = (key: string) => string | undefined;
@@ -34,7 +40,7 @@ export function toAllowedModels(
 
 /** Of ours what is still to be granted; of an API everything that is asked for, so that each token's API is on the page. */
 export function toScopeModels(
-  { asked, missing, settings }: Pick<OpenInteraction, 'asked' | 'missing' | 'settings'>,
+  { asked, missing, settings }: AskedNow,
   config: WordsConfig,
   findText: FindText,
 ): Requested {

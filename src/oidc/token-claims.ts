@@ -1,0 +1,42 @@
+// What an access token says of the person besides its scopes: how they signed in, and the claims that an API is given.
+import type { AccessToken, ClientCredentials, KoaContextWithOIDC, RefreshToken } from 'oidc-provider';
+import type { AudienceRules } from '../tokens/audience.ts';
+import type { Claims } from './claims.ts';
+import { scopesIn } from './policies/scopes.ts';
+
+type Parts = { readonly audiences: AudienceRules; readonly claims: Claims };
+
+/** What the token is issued for. */
+function sourceOf(ctx: KoaContextWithOIDC | undefined) {
+  const { AuthorizationCode: code, DeviceCode: device, RefreshToken: refreshed } = ctx?.oidc?.entities ?? {};
+  return code ?? device ?? refreshed;
+}
+
+/** The claims of `access_token_claims`, where their scope was granted. */
+export async function claimsForApi(
+  ctx: KoaContextWithOIDC,
+  token: AccessToken | ClientCredentials,
+  { audiences, claims }: Parts,
+): Promise<Readonly<Record<string, unknown>>> {
+  const source = sourceOf(ctx);
+  if (token.kind !== 'AccessToken' || source === undefined) return {};
+  // RFC 6749 §6: fewer scopes may be asked for at a refresh.
+  const asked = scopesIn(ctx.oidc.params?.['scope']);
+  const granted = asked.length > 0 ? asked : [...source.scopes];
+  const audience = token.aud ?? audiences.audienceOf(token.scopes);
+  const all = await ctx.oidc.account?.claims('userinfo', granted.join(' '), {}, []);
+  return claims.inAccessToken(audience, granted, all ?? {});
+}
+
+/** RFC 9068 §2.2.1: when and how the person signed in, where the code or the refresh token knows it; `source` is of fast/refresh.ts. */
+export function authenticationClaims(
+  ctx: KoaContextWithOIDC | undefined,
+  token: object,
+): { auth_time?: number; acr?: string; amr?: readonly string[] } {
+  const source = sourceOf(ctx) ?? (token as { readonly source?: RefreshToken }).source;
+  return {
+    ...(source?.authTime !== undefined && { auth_time: source.authTime }),
+    ...(source?.acr !== undefined && { acr: source.acr }),
+    ...(source?.amr !== undefined && { amr: source.amr }),
+  };
+}
