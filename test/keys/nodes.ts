@@ -1,10 +1,8 @@
 // Nodes of one installation inside the test's own process: each a whole service with its own clock, its own listeners and a
 // rotation job that turns when the test says so.
 import { loadConfig } from '../../src/config/load.ts';
-import { generateKey } from '../../src/keys/generate-key.ts';
-import { createKeyStore, type KeyStore } from '../../src/keys/key-store.ts';
-import { toTiming, toTimingInput } from '../../src/keys/timing.ts';
-import { createVault } from '../../src/keys/vault.ts';
+import type { KeyStore } from '../../src/keys/key-store.ts';
+import { keyStoreFor } from '../../src/keys/open-keys.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { get } from '../world/requests.ts';
@@ -37,16 +35,9 @@ export async function withKeys<Result>(
   env: NodeJS.ProcessEnv = {},
 ): Promise<Result> {
   const config = await loadConfig(node.configFile, { env: { ...WORLD_ENV, ...env } });
-  const now = () => Date.now();
-  const store = await openStore(config.store, now);
+  const store = await openStore(config.store, () => Date.now());
   try {
-    const keyStore = createKeyStore({
-      documents: store.documents,
-      vault: createVault(config.encryptionKeys),
-      now,
-      timing: toTiming(toTimingInput(config)),
-      generateKey: () => generateKey(config.signingKeys.modulus),
-    });
+    const keyStore = keyStoreFor({ ...config, issuer: undefined }, store);
     return await use({ store, keyStore });
   } finally {
     await store.close();
