@@ -1,5 +1,6 @@
 // A leaked signing key: out of the ring at once, and the reserve signs. Pure, as schedule.ts.
-import { KeyringError, ms, type NewKey, type Ring, type RingKey } from './ring.ts';
+import { ALGORITHMS } from '../config/signing-algorithms.ts';
+import { canSign, KeyringError, ms, type NewKey, type Ring, type RingKey } from './ring.ts';
 import { withReserve } from './schedule.ts';
 import type { Timing } from './timing.ts';
 
@@ -21,7 +22,10 @@ export function compromise(ring: Ring, kid: string, now: number, timing: Timing,
   const keys = maySign(leaked, now, timing)
     ? withSuccessor(marked, now, timing)
     : withoutAppointmentOf(leaked, marked, now);
-  return withReserve({ ...ring, keys }, now, newKey);
+  const left = { ...ring, keys };
+  // Of another algorithm than RS256 there may be no key left: it begins anew, or was being dropped.
+  const isKept = leaked.alg === ALGORITHMS[0] || (newKey !== undefined && canSign(left, now));
+  return isKept ? withReserve(left, now, newKey) : left;
 }
 
 /** Whether any node may sign with this key now, its clock being off by at most the skew. */
@@ -41,6 +45,7 @@ function withSuccessor(keys: readonly RingKey[], now: number, timing: Timing): r
     (key) => !isAhead(key) && (key.retireAt === undefined || key.retireAt > reach),
   );
   const successor = started ?? live.filter(isAhead).toSorted((a, b) => a.publishedAt - b.publishedAt)[0];
+  if (successor === undefined && keys.some(({ alg }) => alg !== ALGORITHMS[0])) return keys;
   if (successor === undefined)
     throw new KeyringError('no_reserve', 'the ring has no key that could sign now');
 

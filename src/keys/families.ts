@@ -1,7 +1,16 @@
 // The keys of one algorithm are a family: each has an active key, a reserve and a timetable of its own, by the same rules. The ring holds
 // all families, and what is done to one leaves the others as they are.
 import { type Algorithm, ALGORITHMS } from '../config/signing-algorithms.ts';
-import { assertNew, KeyringError, ms, type NewKey, reserveKeys, type Ring, stateOf } from './ring.ts';
+import {
+  assertNew,
+  canSign,
+  KeyringError,
+  ms,
+  type NewKey,
+  reserveKeys,
+  type Ring,
+  stateOf,
+} from './ring.ts';
 import { bury, type DueStep, needsKey, plannedSteps, step, verifiesUntil } from './schedule.ts';
 import type { Timing } from './timing.ts';
 
@@ -44,8 +53,7 @@ export function nextFamilyStep(
     const family = familyOf(ring, alg);
     const planned = family.keys.length === 0 ? [] : plannedSteps(family, now, timing);
     if (!wanted.includes(alg)) return planned.flatMap((one) => toDropping(one, alg));
-    if (alg !== ALGORITHMS[0] && isWithout(family, now))
-      return [{ alg, kind: 'begin', at: lastPublished(ring) }];
+    if (isMissing(ring, alg, now)) return [{ alg, kind: 'begin', at: lastPublished(ring) }];
     return planned.map((one) => ({ alg, ...one }));
   });
   return steps.toSorted((a, b) => a.at - b.at)[0];
@@ -53,7 +61,7 @@ export function nextFamilyStep(
 
 /** The first of `wanted` that has yet to begin. */
 export function beginningOf(ring: Ring, wanted: readonly Algorithm[], now: number): FamilyStep | undefined {
-  const alg = wanted.find((one) => one !== ALGORITHMS[0] && isWithout(familyOf(ring, one), now));
+  const alg = wanted.find((one) => isMissing(ring, one, now));
   return alg && { alg, kind: 'begin', at: lastPublished(ring) };
 }
 
@@ -63,9 +71,9 @@ function toDropping(one: DueStep, alg: Algorithm): FamilyStep[] {
   return [one.kind === 'activate' ? { alg, kind: 'drop', at: one.at } : { alg, ...one }];
 }
 
-/** Whether the family has no key that signs, or will. */
-const isWithout = (family: Ring, now: number): boolean =>
-  !family.keys.some((key) => ['published', 'active'].includes(stateOf(key, now)));
+/** Whether no key signs in this algorithm, or will: a first one has to be made. Of RS256 there always is one. */
+const isMissing = (ring: Ring, alg: Algorithm, now: number): boolean =>
+  alg !== ALGORITHMS[0] && !canSign(familyOf(ring, alg), now);
 
 const lastPublished = (ring: Ring): number => Math.max(0, ...ring.keys.map((key) => key.publishedAt));
 

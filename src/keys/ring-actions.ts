@@ -6,7 +6,6 @@ import { compromise } from './emergency.ts';
 import {
   beginningOf,
   changeFamily,
-  familiesIn,
   familyOf,
   type FamilyStep,
   nextFamilyStep,
@@ -16,7 +15,7 @@ import {
 import type { KeyMaterial } from './generate-key.ts';
 import { rewrapKey } from './key-set.ts';
 import type { KeyStore } from './key-store.ts';
-import { assertNew, type NewKey, type Ring } from './ring.ts';
+import { assertNew, type NewKey, reserveKeys, type Ring, scheduledKeys } from './ring.ts';
 import { importNext, needsKey, rotateNow } from './schedule.ts';
 import type { Vault } from './vault.ts';
 
@@ -76,8 +75,11 @@ async function takeStep(
 export function rotateByHand(keyStore: KeyStore, now: Clock): Promise<Ring> {
   return keyStore.update(async (ring) => {
     let rotated = ring;
-    for (const alg of familiesIn(ring).filter((one) => keyStore.algorithms.includes(one))) {
-      const newKey = await keyFor(keyStore, familyOf(rotated, alg), alg);
+    for (const alg of keyStore.algorithms) {
+      const family = familyOf(ring, alg);
+      // One that has just begun has nothing to rotate to.
+      if (reserveKeys(family).length === 0 && scheduledKeys(family, now()).length === 0) continue;
+      const newKey = await keyFor(keyStore, family, alg);
       rotated = changeFamily(rotated, alg, (family) => rotateNow(family, now(), keyStore.timing, newKey));
     }
     return rotated;
@@ -89,7 +91,8 @@ export function compromiseKey(keyStore: KeyStore, kid: string, now: Clock): Prom
   return keyStore.update(async (ring) => {
     // One that is gone already, or never was, is judged as any.
     const alg = ring.keys.find((key) => key.kid === kid)?.alg ?? 'RS256';
-    const newKey = await keyFor(keyStore, familyOf(ring, alg), alg);
+    const isWanted = keyStore.algorithms.includes(alg);
+    const newKey = isWanted ? await keyFor(keyStore, familyOf(ring, alg), alg) : undefined;
     return changeFamily(ring, alg, (family) => compromise(family, kid, now(), keyStore.timing, newKey));
   });
 }

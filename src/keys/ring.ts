@@ -104,6 +104,11 @@ export function publishedKeys(ring: Ring, now: number): readonly RingKey[] {
   });
 }
 
+/** Whether a key signs, or will. */
+export function canSign(ring: Ring, now: number): boolean {
+  return ring.keys.some((key) => ['published', 'active'].includes(stateOf(key, now)));
+}
+
 /** Published keys without an appointment, the next one to sign first. A sound ring always has one. */
 export function reserveKeys(ring: Ring): readonly RingKey[] {
   return ring.keys.filter((key) => key.compromisedAt === undefined && key.activateAt === undefined);
