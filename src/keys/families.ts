@@ -11,7 +11,7 @@ import {
   type Ring,
   stateOf,
 } from './ring.ts';
-import { bury, type DueStep, needsKey, plannedSteps, step, verifiesUntil } from './schedule.ts';
+import { bury, type DueStep, needsKey, plannedSteps, takeStep, verifiesUntil } from './schedule.ts';
 import type { Timing } from './timing.ts';
 
 /** The ring as its rules see it (ring.ts, schedule.ts, emergency.ts). */
@@ -39,7 +39,7 @@ export function changeFamily(ring: Ring, alg: Algorithm, change: (family: Ring) 
  * active key would have to be replaced.
  */
 export type FamilyStep = { readonly alg: Algorithm } & (
-  DueStep | { readonly kind: 'begin' | 'drop'; readonly at: number }
+  DueStep | { readonly kind: 'begin'; readonly at: number } | { readonly kind: 'drop'; readonly at: number }
 );
 
 /** The step of all families that comes first. `wanted`: what the file names. */
@@ -81,18 +81,17 @@ const lastPublished = (ring: Ring): number => Math.max(0, ...ring.keys.map((key)
 export const stepNeedsKey = ({ kind }: Pick<FamilyStep, 'kind'>, family: Ring): boolean =>
   kind === 'begin' || ((kind === 'publish' || kind === 'activate') && needsKey(family));
 
-/** The ring after the step that is due, or the same ring when none is. Throws KeyringError as `step` does. */
+/** The ring after `due`. Throws KeyringError `key_needed` when it has to publish a key and none was given. */
 export function takeFamilyStep(
   ring: Ring,
-  { alg, kind }: FamilyStep,
+  due: FamilyStep,
   now: number,
   timing: Timing,
   newKey?: NewKey,
 ): Ring {
-  if (kind === 'begin') return begin(ring, now, timing, newKey);
-  return changeFamily(ring, alg, (family) =>
-    kind === 'drop' ? drop(family, now, timing) : step(family, now, timing, newKey),
-  );
+  if (due.kind === 'begin') return begin(ring, now, timing, newKey);
+  if (due.kind === 'drop') return changeFamily(ring, due.alg, (family) => drop(family, now, timing));
+  return changeFamily(ring, due.alg, (family) => takeStep(family, due, now, timing, newKey));
 }
 
 /** Verifiers fetch the key set when they meet a kid that they don't know. */

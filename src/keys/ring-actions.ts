@@ -30,7 +30,7 @@ export async function runDueSteps(keyStore: KeyStore, now: Clock, known?: Ring):
   const dueStep = (ring: Ring, at: number) => dueStepOf(keyStore, keyStore.algorithms, ring, at);
   let ring = known ?? (await keyStore.load());
   for (let count = 0; count < MAX_STEPS && dueStep(ring, now()) !== undefined; count += 1) {
-    ring = await keyStore.update((current) => takeStep(keyStore, current, now(), dueStep(current, now())));
+    ring = await keyStore.update((current) => takeDueStep(keyStore, current, now(), dueStep(current, now())));
   }
   return ring;
 }
@@ -44,7 +44,7 @@ export async function beginFamilies(
   const beginning = (ring: Ring) => beginningOf(ring, algorithms, now());
   let ring = await keyStore.load();
   for (let count = 0; count < MAX_STEPS && beginning(ring) !== undefined; count += 1) {
-    ring = await keyStore.update((current) => takeStep(keyStore, current, now(), beginning(current)));
+    ring = await keyStore.update((current) => takeDueStep(keyStore, current, now(), beginning(current)));
   }
   return ring;
 }
@@ -59,7 +59,7 @@ function dueStepOf(
   return next !== undefined && next.at <= at ? next : undefined;
 }
 
-async function takeStep(
+async function takeDueStep(
   keyStore: KeyStore,
   ring: Ring,
   at: number,

@@ -68,13 +68,8 @@ export function needsKey(ring: Ring): boolean {
   return reserveKeys(ring).length < 2;
 }
 
-/**
- * The ring after the step that is due, or the same ring when none is. Throws KeyringError `key_needed` when it has to
- * publish a key and none was given.
- */
-export function step(ring: Ring, now: number, timing: Timing, newKey?: NewKey): Ring {
-  const due = nextStep(ring, now, timing);
-  if (due === undefined || due.at > now) return ring;
+/** The ring after `due`. Throws KeyringError `key_needed` when it has to publish a key and none was given. */
+export function takeStep(ring: Ring, due: DueStep, now: number, timing: Timing, newKey?: NewKey): Ring {
   switch (due.kind) {
     case 'publish':
       return withReserve(ring, now, newKey);

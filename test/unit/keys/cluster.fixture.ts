@@ -1,18 +1,21 @@
 // Several nodes on one store, each with a clock of its own, for the histories of ring-history.test.ts. It observes what a
 // verifier would see of every node, and throws as soon as one of the promises of signing keys is broken.
 import { expect } from 'vitest';
+import { type Algorithm, ALGORITHMS } from '../../../src/config/signing-algorithms.ts';
+import { familyOf, nextFamilyStep } from '../../../src/keys/families.ts';
 import type { KeyStore } from '../../../src/keys/key-store.ts';
 import {
   activeKey,
+  canSign,
   publishedKeys,
   reserveKeys,
   scheduledKeys,
   stateOf,
   type KeyState,
   type Ring,
+  type RingKey,
 } from '../../../src/keys/ring.ts';
 import { compromiseKey, importNextKey, rotateByHand, runDueSteps } from '../../../src/keys/ring-actions.ts';
-import { nextStep } from '../../../src/keys/schedule.ts';
 import { createWorld, namedKey, SECOND, TIMING, type World } from './keys.fixture.ts';
 import { type Moment, withMoments } from './moments.fixture.ts';
 
@@ -38,10 +41,11 @@ class Node {
   readonly publishedSince = new Map<string, number>();
   readonly states = new Map<string, KeyState>();
 
-  constructor(world: World, skew: number) {
+  constructor(world: World, skew: number, algorithms: () => readonly Algorithm[]) {
     this.now = () => world.clock.now + skew;
     this.keyStore = world.process({
       now: this.now,
+      algorithms,
       ...withMoments(world, (moment) => {
         if (moment !== this.killAt) return;
         this.killAt = undefined;
@@ -91,15 +95,20 @@ export class Cluster {
   #generation = 0;
   rotations = 0;
 
+  /** What the file of every node names. */
+  algorithms: readonly Algorithm[];
+
   /** `skews` in milliseconds. */
-  constructor(skews: readonly number[]) {
-    this.nodes = skews.map((skew) => new Node(this.#world, skew));
+  constructor(skews: readonly number[], algorithms: readonly Algorithm[] = ['RS256']) {
+    this.algorithms = algorithms;
+    this.nodes = skews.map((skew) => new Node(this.#world, skew, () => this.algorithms));
   }
 
   async start(): Promise<void> {
     await Promise.all(this.nodes.map((node) => node.keyStore.ensure()));
     await Promise.all(this.nodes.map((node) => node.poll()));
-    this.#exempt.add(this.#active(0));
+    const { ring } = this.#node(0);
+    if (ring !== undefined) this.#exemptActive(ring);
     this.#observe();
   }
 
@@ -130,15 +139,19 @@ export class Cluster {
     if (node.isCut || node.ring === undefined) return;
     const live = publishedKeys(node.ring, node.now());
     const kid = live[which % live.length]?.kid ?? '';
-    const heirs = new Set<string>();
     await node.attempt(async () => {
       node.ring = await compromiseKey(node.keyStore, kid, node.now);
     });
     if (node.ring.keys.every((key) => key.kid !== kid || key.compromisedAt === undefined)) return;
     this.#compromised.set(kid, this.#world.clock.now);
-    for (const each of this.nodes) heirs.add(activeKey(node.ring, each.now())?.kid ?? '');
-    for (const heir of heirs) this.#exempt.add(heir);
+    this.#exemptActive(node.ring);
     this.#observe();
+    await this.#pollAll(false);
+  }
+
+  /** All nodes read another file. */
+  async name(algorithms: readonly Algorithm[]): Promise<void> {
+    this.algorithms = algorithms;
     await this.#pollAll(false);
   }
 
@@ -202,7 +215,7 @@ export class Cluster {
     const moments = this.nodes.flatMap((node) => {
       if (node.ring === undefined) return [];
       const skew = node.now() - now;
-      const due = nextStep(node.ring, node.now(), TIMING)?.at;
+      const due = nextFamilyStep(node.ring, this.algorithms, node.now(), TIMING)?.at;
       const times = node.ring.keys.flatMap(({ activateAt, retireAt, removeAt }) => [
         activateAt,
         retireAt,
@@ -228,14 +241,20 @@ export class Cluster {
 
   #checkRing(node: Node, ring: Ring): void {
     const now = node.seenTime;
-    const active = ring.keys.filter((key) => stateOf(key, now) === 'active');
-    expect(active.length, 'exactly one key is active').toBe(1);
-    expect(reserveKeys(ring).length, 'one key is in reserve').toBeGreaterThanOrEqual(1);
-    expect(scheduledKeys(ring, now).length, 'one appointment at most').toBeLessThanOrEqual(2);
+    for (const alg of ALGORITHMS) {
+      const family = familyOf(ring, alg);
+      if (alg !== 'RS256' && !canSign(family, now)) continue;
+      const active = family.keys.filter((key) => stateOf(key, now) === 'active');
+      expect(active.length, 'exactly one key of a family is active').toBe(1);
+      // Another family gets one with its next step, and none while it is dropped.
+      if (alg === 'RS256')
+        expect(reserveKeys(family).length, 'one key is in reserve').toBeGreaterThanOrEqual(1);
+      expect(scheduledKeys(family, now).length, 'one appointment at most').toBeLessThanOrEqual(2);
+      for (const key of [...active, ...reserveKeys(family)])
+        expect(key.sealed, 'what signs has its private part').toBeDefined();
+    }
     const kids = [...ring.keys, ...ring.gone].map((key) => key.kid);
     expect(new Set(kids).size, 'a kid never returns').toBe(kids.length);
-    for (const key of [...active, ...reserveKeys(ring)])
-      expect(key.sealed, 'what signs has its private part').toBeDefined();
     for (const key of ring.keys) {
       if (key.compromisedAt !== undefined) expect(key.sealed).toBeUndefined();
     }
@@ -259,8 +278,16 @@ export class Cluster {
 
   #sign(node: Node, ring: Ring): void {
     if (!node.maySign) return;
+    for (const alg of ALGORITHMS) {
+      const key = activeKey(familyOf(ring, alg), node.seenTime);
+      if (key !== undefined) this.#signWith(key, node);
+    }
+  }
+
+  #signWith({ kid, activateAt = 0, publishedAt }: RingKey, node: Node): void {
     const { now } = this.#world.clock;
-    const kid = activeKey(ring, node.seenTime)?.kid ?? '';
+    // The first key of a family, which begins at once.
+    if (activateAt < publishedAt) this.#exempt.add(kid);
     const compromisedAt = this.#compromised.get(kid);
     if (compromisedAt !== undefined && !node.isCut) {
       expect(now - compromisedAt, `${kid} signs after its compromise`).toBeLessThanOrEqual(POLL);
@@ -295,9 +322,10 @@ export class Cluster {
     }
   }
 
-  #active(index: number): string {
-    const node = this.#node(index);
-    return node.ring === undefined ? '' : (activeKey(node.ring, node.now())?.kid ?? '');
+  #exemptActive(ring: Ring): void {
+    for (const alg of ALGORITHMS) {
+      for (const each of this.nodes) this.#exempt.add(activeKey(familyOf(ring, alg), each.now())?.kid ?? '');
+    }
   }
 
   #stored(): number {

@@ -1,8 +1,10 @@
 // What the tests of keys share: a clock that a test moves, real RSA keys made once, and keys that are only names for the
 // tests in which nothing is signed.
 import { createHash, randomBytes } from 'node:crypto';
+import type { Algorithm } from '../../../src/config/signing-algorithms.ts';
 import { generateKey, type KeyMaterial } from '../../../src/keys/generate-key.ts';
 import { createKeyStore, type KeyStore, type KeyStoreOptions } from '../../../src/keys/key-store.ts';
+import type { PublicJwk } from '../../../src/keys/ring.ts';
 import { toTiming } from '../../../src/keys/timing.ts';
 import { createVault, type Vault } from '../../../src/keys/vault.ts';
 import { MemoryDocuments } from './memory-documents.fixture.ts';
@@ -24,18 +26,30 @@ export const TIMES = {
 export const TIMING = toTiming(TIMES);
 
 /** Named keys: the ring sees no difference, and a property test makes thousands. */
-export function namedKey(name: string): KeyMaterial {
-  const n = createHash('sha256').update(name).digest('base64url');
-  const publicJwk = { kty: 'RSA', use: 'sig', kid: name, alg: 'RS256', n, e: 'AQAB' } as const;
-  return { kid: name, thumbprint: n, publicJwk, privateJwk: { ...publicJwk, d: `private part of ${name}` } };
+export function namedKey(name: string, alg: Algorithm = 'RS256'): KeyMaterial {
+  const text = createHash('sha256').update(name).digest('base64url');
+  const publicJwk = toNamedJwk(name, text, alg);
+  return {
+    kid: name,
+    thumbprint: text,
+    publicJwk,
+    privateJwk: { ...publicJwk, d: `private part of ${name}` },
+  };
+}
+
+function toNamedJwk(kid: string, text: string, alg: Algorithm): PublicJwk {
+  const own = { use: 'sig', kid } as const;
+  if (alg === 'ES256') return { ...own, kty: 'EC', alg, crv: 'P-256', x: text, y: text };
+  if (alg === 'EdDSA') return { ...own, kty: 'OKP', alg, crv: 'Ed25519', x: text };
+  return { ...own, kty: 'RSA', alg, n: text, e: 'AQAB' };
 }
 
 /** `k1`, `k2`, … */
-export function namedKeys(): () => Promise<KeyMaterial> {
+export function namedKeys(): KeyStoreOptions['generateKey'] {
   let count = 0;
-  return async () => {
+  return async (alg) => {
     count += 1;
-    return namedKey(`k${count}`);
+    return namedKey(`k${count}`, alg);
   };
 }
 
@@ -54,7 +68,7 @@ export type World = {
   readonly clock: { now: number };
   readonly vault: Vault;
   readonly now: () => number;
-  readonly generateKey: () => Promise<KeyMaterial>;
+  readonly generateKey: KeyStoreOptions['generateKey'];
   /** Another process on the same store. */
   readonly process: (overrides?: Partial<KeyStoreOptions>) => KeyStore;
 };

@@ -8,7 +8,7 @@ import {
   type NewKey,
   type Ring,
 } from '../../../src/keys/ring.ts';
-import { importNext, nextStep, rotateNow, scheduleOf, step } from '../../../src/keys/schedule.ts';
+import { importNext, nextStep, rotateNow, scheduleOf, takeStep } from '../../../src/keys/schedule.ts';
 import { toTiming } from '../../../src/keys/timing.ts';
 import { DAY, MINUTE, SECOND, START, TIMES, TIMING } from './keys.fixture.ts';
 
@@ -23,6 +23,12 @@ const states = (ring: Ring, now: number) =>
 const schedule = (ring: Ring, now: number) =>
   scheduleOf(ring, now, TIMING).map(({ key: { kid }, state, next }) => ({ kid, state, next }));
 const signs = (ring: Ring, now: number) => activeKey(ring, now)?.kid;
+
+/** What is due by then. */
+function step(ring: Ring, now: number, timing: typeof TIMING, key: NewKey): Ring {
+  const due = nextStep(ring, now, timing);
+  return due === undefined || due.at > now ? ring : takeStep(ring, due, now, timing, key);
+}
 
 /** The planned life of a ring up to `until`, looked at every minute around its own moments. */
 function live(ring: Ring, from: number, until: number, timing = TIMING): Ring {

@@ -160,9 +160,9 @@ describe('the rotation job', () => {
     const world = createWorld();
     const gate = createGate();
     const keyStore = world.process({
-      async generateKey() {
+      async generateKey(alg) {
         if (job.sets.length > 0) await gate.passed;
-        return world.generateKey();
+        return world.generateKey(alg);
       },
     });
     const job = createJob(world, keyStore);
