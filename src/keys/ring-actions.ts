@@ -80,7 +80,7 @@ export function rotateByHand(keyStore: KeyStore, now: Clock): Promise<Ring> {
       // One that has just begun has nothing to rotate to.
       if (reserveKeys(family).length === 0 && scheduledKeys(family, now()).length === 0) continue;
       const newKey = await keyFor(keyStore, family, alg);
-      rotated = changeFamily(rotated, alg, (family) => rotateNow(family, now(), keyStore.timing, newKey));
+      rotated = changeFamily(rotated, alg, (keys) => rotateNow(keys, now(), keyStore.timing, newKey));
     }
     return rotated;
   });
