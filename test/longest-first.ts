@@ -19,6 +19,7 @@ const LONGEST = [
   'keys/kill',
   'edge/slow',
   'fault/logout-receivers',
+  'flow/form-post',
   'flow/back-channel-triggers',
   'flow/back-channel-logout',
   'fault/redis-failover',

@@ -175,6 +175,7 @@ function endingClient(clientId: string): Client {
     applicationType: 'web',
     tokenEndpointAuthMethod: 'none',
     grantTypes: ['refresh_token'],
+    responseModes: ['query'],
     scopes: [],
     redirectUris: [],
     postLogoutRedirectUris: [],

@@ -136,6 +136,7 @@ function toVettedClient(form: Metadata): Client {
     clientCredentials: false,
     pkce: 'required',
     deviceFlow: false,
+    responseModes: ['query'],
     offered: ['password'],
     algorithms: ['RS256'],
     apiOf: () => true,

@@ -13,6 +13,7 @@ export type ClientContext = {
   readonly clientCredentials: boolean;
   readonly pkce: 'required' | 'per_client';
   readonly deviceFlow: boolean;
+  readonly responseModes: readonly string[];
   /** What a sign-in can reach by the methods that are on. */
   readonly offered: readonly Level[];
   /** What ID tokens can be signed with. */
@@ -27,6 +28,9 @@ const rule = ruleFor<ClientForm, ClientContext>();
 
 const isMachine = ({ grant_types }: Pick<ClientForm, 'grant_types'>): boolean =>
   grant_types.includes('client_credentials');
+
+const postsAnswer = ({ response_modes }: Pick<ClientForm, 'response_modes'>): boolean =>
+  response_modes.includes('form_post');
 
 const METHODS_OF = {
   second_factor: 'passkeys or one_time_codes in sign_in',
@@ -104,6 +108,21 @@ const RULES = [
   rule(['grant_types'], (client, { clientCredentials }) =>
     isMachine(client) && !clientCredentials
       ? 'client_credentials is off: see features.client_credentials'
+      : undefined,
+  ),
+  rule(['response_modes'], (client, { responseModes }) =>
+    postsAnswer(client) && !responseModes.includes('form_post')
+      ? 'form_post is off: add it to features.response_modes'
+      : undefined,
+  ),
+  rule(['response_modes', 'grant_types'], (client) =>
+    postsAnswer(client) && !client.grant_types.includes('authorization_code')
+      ? 'form_post is for an app that people sign in to: it needs authorization_code in grant_types'
+      : undefined,
+  ),
+  rule(['response_modes', 'redirect_uris'], (client) =>
+    postsAnswer(client) && client.redirect_uris.some((uri) => !/^https?:/i.test(uri))
+      ? 'form_post needs http or https redirect URIs: a browser sends no form to a private scheme'
       : undefined,
   ),
   // RFC 6749 §4.4: > The client credentials grant type MUST only be used by confidential clients.

@@ -191,7 +191,12 @@ function looksLoopback(issuer: unknown): boolean {
 }
 
 /** Where the file has faults in its features. */
-const ALL_FEATURES = { clientCredentials: true, deviceFlow: true, pkce: 'per_client' } as const;
+const ALL_FEATURES = {
+  clientCredentials: true,
+  deviceFlow: true,
+  pkce: 'per_client',
+  responseModes: ['form_post'],
+} as const;
 
 function checkParts({ service, clients, resources, users, clientsAreKnown, issuerIsLoopback }: Parts): void {
   checkService(service);

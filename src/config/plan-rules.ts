@@ -139,6 +139,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     ['change', 'is on now: devices may ask, for clients with that grant type'],
     ['breaking', 'is off now: no device is let in; those that are inside go on refreshing'],
   ),
+  'features.response_modes': dropped('no app gets its answers so'),
   lifetimes: shorterOrLonger(
     'what was issued before keeps its longer life',
     'what was issued before keeps its shorter life',
@@ -177,6 +178,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   ],
   'clients[].grant_types': (difference, context) =>
     dropped(GRANT_LOST[String(difference.from)] ?? 'requests for it are refused')(difference, context),
+  'clients[].response_modes': dropped('requests for it are refused, also those of an open sign-in'),
   'clients[].scope': dropped('requests for it are refused, and refresh tokens that have it lose it'),
   'clients[].access': forGroups,
   'clients[].default_scope': dropped('requests without scope go without it'),

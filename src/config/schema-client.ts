@@ -52,6 +52,13 @@ const clientSecretSchema = z
   })
   .transform((secret) => camelKeys(secret));
 
+/** `fragment` is none of them: it leaks codes, and no client of the code flow needs it (RFC 9700 §4.3). */
+export const responseModes = () =>
+  z
+    .array(z.enum(['query', 'form_post']))
+    .min(1, 'must name at least one mode')
+    .default(['query']);
+
 /** One client. */
 export const clientSchema = z.strictObject({
   client_id: text(clientIdFault).describe(
@@ -99,6 +106,9 @@ export const clientSchema = z.strictObject({
     .describe(
       'How the client proves who it is; none for a public client, such as a single-page or native app.',
     ),
+  response_modes: responseModes().describe(
+    'The values of response_mode that the client may send; form_post must be in features.response_modes too.',
+  ),
   scope: text(scopeFault)
     .transform(splitScope)
     .describe('Every scope the client may ask for, separated by spaces. Has no default.'),

@@ -24,6 +24,7 @@ export function adjustAnswers(
   config: Pick<Config, 'issuer' | 'features' | 'groups' | 'scopes' | 'clientDocuments'>,
 ): Middleware {
   const scopes = personScopes(config);
+  const { responseModes: modes } = config.features;
   // draft-ietf-oauth-client-id-metadata-document-02 §6: its own feature would fetch, and remember, by itself.
   const documents = config.clientDocuments && { client_id_metadata_document_supported: true };
   const claims = config.features.claimsParameter && { claims_parameter_supported: true };
@@ -36,7 +37,7 @@ export function adjustAnswers(
     const route = engineCtx['_matchedRouteName'] as string | undefined;
     if (route === undefined) return;
     if (route === 'discovery' && ctx.status === 200) {
-      ctx.body = { ...toDiscovery(ctx.body as Metadata, scopes), ...claims, ...documents };
+      ctx.body = { ...toDiscovery(ctx.body as Metadata, scopes, modes), ...claims, ...documents };
     }
     if (callerOf(route) === 'client') {
       if (isUnauthenticated(engineCtx)) answerUnauthenticated(engineCtx);
@@ -55,12 +56,12 @@ type Metadata = Record<string, unknown>;
  * RFC 8414 §2: what is offered. The engine names response modes that aren't, members that are defaults, and the scopes of all
  * resources, which needn't be advertised.
  */
-function toDiscovery(metadata: Metadata, scopes: readonly string[]): Metadata {
+function toDiscovery(metadata: Metadata, scopes: readonly string[], modes: readonly string[]): Metadata {
   const { claims_parameter_supported: _added, claim_types_supported: _default, ...offered } = metadata;
   return {
     ...offered,
     scopes_supported: scopes,
-    response_modes_supported: ['query'],
+    response_modes_supported: modes,
   };
 }
 

@@ -26,6 +26,8 @@ export function toClientMetadata(client: Client): ClientMetadata {
     token_endpoint_auth_method: client.tokenEndpointAuthMethod,
     grant_types: [...client.grantTypes],
     response_types: usesCode ? ['code'] : [],
+    // The engine would let a client that names none use each that is registered.
+    response_modes: [...client.responseModes],
     redirect_uris: [...client.redirectUris],
     post_logout_redirect_uris: [...client.postLogoutRedirectUris],
     ...(client.backchannelLogoutUri !== undefined && {

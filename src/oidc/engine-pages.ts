@@ -2,12 +2,14 @@
 import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
 import { callerOf, ENDPOINTS } from '../config/endpoints.ts';
 import { isLoopbackUrl } from '../config/uri.ts';
+import type { LanguageWishes } from '../views/locale.ts';
 import type { PageModels } from '../views/models.ts';
 import type { Pages, RenderContext } from '../views/pages.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { clip } from '../observability/log.ts';
 import type { FindClient } from './clients.ts';
-import { toPeoplesClient } from './client-model.ts';
+import { toClientModel, toPeoplesClient } from './client-model.ts';
+import type { Answer, PostAnswer } from './seam/provider.ts';
 import type { RecentApps } from './recent-apps.ts';
 
 /** Errors of an authorization request that is answered nowhere else, because its client or redirect URI is unknown. */
@@ -21,6 +23,7 @@ export type EnginePages = {
   readonly postLogoutSuccessSource: (ctx: KoaContextWithOIDC) => Promise<void>;
   /** There was nobody to sign out. */
   readonly nobodyToSignOut: Render;
+  readonly postAnswer: PostAnswer;
   readonly renderError: (ctx: KoaContextWithOIDC, out: ErrorOut, error: Error) => void;
 };
 
@@ -69,6 +72,24 @@ export function createEnginePages({ pages, issuer, findClient, recentApps }: Eng
     },
     nobodyToSignOut: (ctx) => showLoggedOut(ctx, 'nobody'),
 
+    // OAuth 2.0 Form Post Response Mode §2.
+    postAnswer(ctx, redirectUri, answer) {
+      const client = findClient(ctx.oidc.client?.clientId ?? '');
+      // Only a refusal comes this way: the engine would send it in the form that is refused.
+      if (client?.responseModes.includes('form_post') !== true) {
+        redirectWith(ctx, redirectUri, answer);
+        return;
+      }
+      ctx.status = 'error' in answer ? 400 : 200;
+      ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
+      const fields = Object.entries(answer).map(([name, value]) => ({ name, value }));
+      const model = { client: toClientModel(client, issuer), action: redirectUri, fields };
+      const uiLocales = ctx.oidc.params?.['ui_locales'] as string | undefined;
+      const locale = pages.localeFor({ ...(ctx.state['language'] as LanguageWishes), uiLocales });
+      // Without links to other languages: the page can't be asked for again.
+      html(ctx, pages.render('form-post', model, { locale }));
+    },
+
     renderError(ctx, { error, error_description: description }, cause) {
       // RFC 6749 §5.2: what programs call answers in JSON, whatever the Accept header says.
       if (isForPrograms(ctx.oidc.route)) {
@@ -90,6 +111,13 @@ export function createEnginePages({ pages, issuer, findClient, recentApps }: Eng
       html(ctx, pages.render('error', shown, contextOf(ctx)));
     },
   };
+}
+
+function redirectWith(ctx: KoaContextWithOIDC, redirectUri: string, answer: Answer): void {
+  const url = new URL(redirectUri);
+  for (const [name, value] of Object.entries(answer)) url.searchParams.set(name, value);
+  ctx.status = 303;
+  ctx.redirect(url.href);
 }
 
 const isForPrograms = (route: string) => ['client', 'program'].includes(callerOf(route) ?? '');

@@ -132,11 +132,10 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   const enginePages = createEnginePages({ pages, issuer, findClient, recentApps });
 
   const clientLimits = createClientLimits(limits);
-  const { takeBeforeUse } = clientLimits;
   const clients = { findClient, loadClient, stillAllowed };
   const made = { ...ofPeople, ...clients, signIn, audiences, browsers, consents, enginePages };
   const devicePages = createDevicePages({ ...parts, findClient, renderError: enginePages.renderError });
-  const configuration = createConfiguration({ ...parts, ...made, takeBeforeUse, devicePages });
+  const configuration = createConfiguration({ ...parts, ...made, ...clientLimits, devicePages });
   const findDefault = createFindDefault(audiences);
   const provider = new PosternProvider(issuer, configuration, {
     tokens,
@@ -145,6 +144,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     findMachineToken,
     browsers,
     noteLogout: (ctx, ended) => logouts.note(ctx, ended),
+    postAnswer: config.features.responseModes.includes('form_post') ? enginePages.postAnswer : undefined,
     ...clientHooks({ lookup, secrets, clientLimits, findDefault }),
   });
   const logouts = createLogouts({ ...parts, provider, findClient });

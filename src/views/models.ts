@@ -129,6 +129,15 @@ const noAccess = z.object({
   otherAccountUrl: url,
 });
 
+/** Hands the answer of a sign-in to the app: a form that assets/form-post.js sends. */
+const formPost = z.object({
+  client: ClientModel,
+  /** The redirect URI of the app. */
+  action: url,
+  /** Hidden fields, all of them: code or error, state and iss. */
+  fields: z.array(z.object({ name: text, value: text })).readonly(),
+});
+
 const logout = z.object({
   /** The engine's confirm route, absolute. */
   action: url,
@@ -223,6 +232,7 @@ export const PAGE_MODELS = {
   'select-account': selectAccount,
   consent,
   'no-access': noAccess,
+  'form-post': formPost,
   logout,
   'logged-out': loggedOut,
   link,

@@ -2,27 +2,14 @@
 // request meets them.
 import { ACCOUNT_STATES } from './account-samples.ts';
 import { DEVICE_STATES } from './device-samples.ts';
+import { ENGINE_PAGE_STATES } from './engine-page-samples.ts';
 import { FACTOR_STATES } from './factor-samples.ts';
 import { LINK_STATES } from './link-samples.ts';
-import type { ClientModel, PageModels, PageName } from './models.ts';
+import type { PageModels, PageName } from './models.ts';
+import { full, longWord, plain } from './sample-clients.ts';
 
 /** A page with one model of it. */
 export type PageState = { [N in PageName]: { title: string; name: N; model: PageModels[N] } }[PageName];
-
-// Square, small, and inside the CSP's `img-src data:`.
-const LOGO =
-  'data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22 viewBox=%220 0 56 56%22%3E%3Crect width=%2256%22 height=%2256%22 fill=%22%230b6e4f%22/%3E%3Ccircle cx=%2228%22 cy=%2228%22 r=%2214%22 fill=%22white%22/%3E%3C/svg%3E';
-
-const plain: ClientModel = { id: 'web', name: 'Example web app' };
-const full: ClientModel = {
-  ...plain,
-  logoUri: LOGO,
-  clientUri: 'https://app.example/',
-  policyUri: 'https://app.example/privacy',
-  tosUri: 'https://app.example/terms',
-  startUri: 'https://app.example/',
-};
-const longWord = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft';
 
 export const LOGIN: PageModels['login'] = {
   client: plain,
@@ -41,8 +28,6 @@ export const SELECT_ACCOUNT: PageModels['select-account'] = {
   username: 'alice',
   otherAccountUrl: 'https://id.example/interaction/abc?account=other',
 };
-
-export const LOGOUT: PageModels['logout'] = { action: 'https://id.example/oauth/logout/confirm', xsrf: 'xs' };
 
 export const ERROR: PageModels['error'] = {
   status: 500,
@@ -178,26 +163,7 @@ export const PAGE_STATES: readonly PageState[] = [
     name: 'no-access',
     model: { ...NO_ACCESS, client: { ...full, name: longWord }, username: longWord },
   },
-  {
-    title: 'logout',
-    name: 'logout',
-    model: LOGOUT,
-  },
-  {
-    title: 'logout from an app',
-    name: 'logout',
-    model: { ...LOGOUT, client: full },
-  },
-  { title: 'logged-out', name: 'logged-out', model: { outcome: 'signed_out' } },
-  {
-    title: 'logged-out from an app without a link',
-    name: 'logged-out',
-    model: { outcome: 'signed_out', client: plain },
-  },
-  { title: 'logged-out from an app', name: 'logged-out', model: { outcome: 'signed_out', client: full } },
-  { title: 'logged-out stayed, no app', name: 'logged-out', model: { outcome: 'stayed' } },
-  { title: 'logged-out stayed', name: 'logged-out', model: { outcome: 'stayed', client: full } },
-  { title: 'logged-out nobody', name: 'logged-out', model: { outcome: 'nobody' } },
+  ...ENGINE_PAGE_STATES,
   ...LINK_STATES,
   ...FACTOR_STATES,
   ...ACCOUNT_STATES,

@@ -255,6 +255,7 @@ describe('what callers are told', () => {
     ['a short challenge', { code_challenge: 'short' }],
     ['another response type', { response_type: 'token' }],
     ['another response mode', { response_mode: 'fragment' }],
+    ['a response mode of others', { response_mode: 'form_post' }],
     ['nobody signed in', { prompt: 'none' }],
     ['no response type', { response_type: '' }],
     ['an odd prompt', { prompt: 'odd' }],

@@ -114,6 +114,7 @@ export function createResourceHooks(parts: ResourceHookParts): ResourceHooks {
     refuseRemovedRedirectUri(ctx);
     const client = findClient(clientId);
     if (client === undefined) throw new errors.InvalidClient();
+    refuseRemovedResponseMode(ctx, client);
     restoreScope(ctx, client);
     const { params = {}, entities } = ctx.oidc;
     const isToken = ctx.oidc.route === 'token';
@@ -160,6 +161,13 @@ function refuseRemovedRedirectUri({ oidc }: KoaContextWithOIDC): void {
   const redirectUri = oidc.params?.['redirect_uri'];
   if (oidc.route !== 'resume' || oidc.client?.redirectUriAllowed(String(redirectUri)) === true) return;
   throw new errors.InvalidRedirectUri();
+}
+
+/** The same of form_post: its code would go out in an address, or nowhere. */
+function refuseRemovedResponseMode({ oidc }: KoaContextWithOIDC, { responseModes }: Client): void {
+  if (oidc.route !== 'resume' || oidc.params?.['response_mode'] !== 'form_post') return;
+  if (!responseModes.includes('form_post'))
+    throw new errors.InvalidRequest('requested response_mode is not allowed for this client or request');
 }
 
 export function scopesIn(parameter: unknown): readonly string[] {

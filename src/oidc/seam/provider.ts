@@ -34,9 +34,15 @@ export type SeamParts = {
   readonly admitPublicClient: (ctx: KoaContextWithOIDC, clientId: string) => Promise<void>;
   /** Called in the place of sending a logout token: a session at a client ends in this request. */
   readonly noteLogout: (ctx: KoaContextWithOIDC, ended: EndedSession) => void;
+  /** Sends the answer of an authorization request in a form; undefined where that is off. */
+  readonly postAnswer: PostAnswer | undefined;
   /** Called before a code or a refresh token is used up; may throw what the host answers (429). */
   readonly takeBeforeUse: (ctx: KoaContextWithOIDC | undefined) => Promise<void>;
 };
+
+/** Code or error, by the names of the wire. */
+export type Answer = Readonly<Record<string, string>>;
+export type PostAnswer = (ctx: KoaContextWithOIDC, redirectUri: string, answer: Answer) => void;
 
 type FoundClient = { readonly clientId: string; readonly clientAuthMethod: string };
 type ClientFinder = { find(id: string): Promise<FoundClient | undefined> };
@@ -54,7 +60,13 @@ export class PosternProvider extends Provider {
     super(issuer, configuration);
     const { tokens, audiences, revoked, findMachineToken, browsers } = parts;
     const { isPublicClient, defaultScopeOf, compareClientSecret, admitPublicClient } = parts;
-    const { noteLogout, takeBeforeUse } = parts;
+    const { noteLogout, postAnswer, takeBeforeUse } = parts;
+
+    if (postAnswer !== undefined) {
+      super.registerResponseMode('form_post', (ctx, redirectUri, answer) =>
+        postAnswer(ctx, redirectUri, answer as Answer),
+      );
+    }
 
     for (const model of [this.AccessToken, this.AuthorizationCode, this.RefreshToken, this.DeviceCode]) {
       bindToSession(model as unknown as BoundModel, this);
@@ -122,7 +134,7 @@ export class PosternProvider extends Provider {
     Object.defineProperty(this.Client, 'find', { value: findAndAdmit });
   }
 
-  /** Only `query`: no client here asks for another, and each more is a way to leak a code (RFC 9700 §4.3). */
+  /** What the engine brings: only `query`. Its form_post has a script inside the page, and `fragment` leaks codes (RFC 9700 §4.3). */
   override registerResponseMode(...args: Parameters<Provider['registerResponseMode']>): void {
     if (args[0] === 'query') super.registerResponseMode(...args);
   }

@@ -224,6 +224,7 @@ describe('MC-18: a document that gives itself rights', () => {
       default_scope: 'mcp.admin',
       access: { groups: ['staff'] },
       backchannel_logout_uri: 'https://evil.example/logout',
+      response_modes: ['form_post', 'fragment'],
       initiate_login_uri: 'https://evil.example/',
     });
     const modest = accepted({ scope: 'openid mcp.tools', grant_types: ['authorization_code'] });

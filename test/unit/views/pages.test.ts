@@ -7,14 +7,15 @@ import { createPages } from '../../../src/views/pages.ts';
 import type { Pages, PagesOptions, ViewProblem } from '../../../src/views/pages.ts';
 import { PAGE_NAMES } from '../../../src/views/models.ts';
 import { htmlProblems } from './html-problems.ts';
-import { CONSENT_SAMPLE, ERROR, LOGIN, LOGOUT, PAGE_STATES } from '../../../src/views/samples.ts';
+import { LOGOUT } from '../../../src/views/engine-page-samples.ts';
+import { CONSENT_SAMPLE, ERROR, LOGIN, PAGE_STATES } from '../../../src/views/samples.ts';
 import { parseLocaleFile, placeholdersOf } from '../../../src/views/texts.ts';
 import type { PageState } from '../../../src/views/samples.ts';
 
 const builtInFolder = path.resolve(import.meta.dirname, '../../../views');
 const context = { locale: 'en' };
 /** The scripts that there are. */
-const SCRIPTS = /<script src="\/id\/assets\/(?:page|passkey)\.js" defer><\/script>/g;
+const SCRIPTS = /<script src="\/id\/assets\/(?:page|passkey|form-post)\.js" defer><\/script>/g;
 const ATTACK = `"><script>alert('1')</script>`;
 
 let folder: string;

@@ -1,0 +1,167 @@
+// response_mode=form_post in a real browser, with the app of docs/form-post.md as it is printed there.
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { authorizationUrl } from '../world/authorization-request.ts';
+import { launchChromium } from '../world/chromium.ts';
+import { freePort } from '../world/servers.ts';
+import {
+  GENEROUS,
+  PASSWORDS,
+  PEOPLE,
+  SECRETS,
+  startWorld,
+  type World,
+  worldClients,
+} from '../world/world.ts';
+
+type Recipe = {
+  readonly begin: () => Promise<Response>;
+  readonly finish: (request: Request) => Promise<string>;
+};
+type Settings = { readonly features: object; readonly clients: readonly object[] };
+
+let world: World;
+let browser: Browser;
+let folder: string;
+let recipe: Recipe;
+/** Another site than the service's, as an app is: a browser keeps cookies from it that it may. */
+let app: string;
+/** What was posted to the app, and every address that a request to it had. */
+const posts: URLSearchParams[] = [];
+const addresses: string[] = [];
+
+async function answer(incoming: IncomingMessage): Promise<Response> {
+  const { url = '/', method = 'GET', headers } = incoming;
+  addresses.push(url, headers.referer ?? '');
+  if (url === '/') return recipe.begin();
+  // The browser asks for an icon, too.
+  if (url !== '/callback') return new Response(null, { status: 204 });
+  const body = await text(incoming);
+  posts.push(new URLSearchParams(body));
+  // The page says nothing of where the person was.
+  expect([method, headers.referer]).toEqual(['POST', undefined]);
+  const { cookie = '', 'content-type': type = '' } = headers;
+  const request = new Request(`${app}${url}`, { method, headers: { cookie, 'content-type': type }, body });
+  const outcome = await recipe.finish(request).then(
+    (sub) => `Hello ${sub}`,
+    (error: unknown) => `Refused: ${(error as { error?: string }).error ?? String(error)}`,
+  );
+  return new Response(`<title>App</title><h1>${outcome}</h1>`, { headers: { 'Content-Type': 'text/html' } });
+}
+
+const server = createServer((incoming, outgoing) => {
+  const sent = answer(incoming).then(async (response) => {
+    outgoing.writeHead(response.status, Object.fromEntries(response.headers)).end(await response.text());
+  });
+  sent.catch((error: unknown) => outgoing.destroy(error as Error));
+});
+
+beforeAll(async () => {
+  const document = await readFile('docs/form-post.md', 'utf8');
+  const blocks = [...document.matchAll(/^```\w+\n([\s\S]*?)^```$/gm)];
+  const [yaml = '', code = ''] = blocks.map(([, block = '']) => block);
+  const port = await freePort();
+  app = `http://localhost:${port}`;
+  await new Promise<void>((resolve) => server.listen(port, 'localhost', resolve));
+  // As printed, with what is on this machine.
+  const here = (block: string) =>
+    block.replaceAll('https://intranet.example.com', app).replaceAll('intranet', 'web');
+  const { features, clients } = parse(here(yaml)) as Settings;
+  const web = { ...clients[0], client_secret: 'env:TEST_WEB', grant_types: ['authorization_code'] };
+  world = await startWorld({ config: { ...GENEROUS, features, clients: worldClients({ web }) } });
+
+  folder = await mkdtemp(path.join(tmpdir(), 'postern-form-post-'));
+  await symlink(path.resolve('node_modules'), path.join(folder, 'node_modules'));
+  const file = path.join(folder, 'app.mjs');
+  const local = here(code)
+    .replace('https://id.example.com', world.issuer)
+    .replace('process.env.INTRANET_SECRET', JSON.stringify(SECRETS.web))
+    .replace(', secret)', ', secret, undefined, { execute: [oidc.allowInsecureRequests] })');
+  await writeFile(file, local);
+  recipe = (await import(file)) as Recipe;
+  browser = await launchChromium();
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await world?.stop();
+  server.closeAllConnections();
+  server.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function signIn(page: Page): Promise<void> {
+  await page.goto(app);
+  await page.getByLabel('Username').fill('alice');
+  await page.getByLabel('Password', { exact: true }).fill(PASSWORDS.alice);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Allow', exact: true }).click();
+}
+
+/** The app's own page, after the post. */
+async function atTheApp(page: Page): Promise<string> {
+  await page.waitForURL(`${app}/callback`);
+  return page.getByRole('heading', { level: 1 }).innerText();
+}
+
+describe.each([
+  ['with JavaScript', true],
+  ['without JavaScript', false],
+])('PR-01: form_post in a browser %s', (_, javaScriptEnabled) => {
+  const toTheApp = async (page: Page) => {
+    if (javaScriptEnabled) return;
+    await page.getByRole('heading', { name: 'Back to Web app' }).waitFor();
+    await page.getByRole('button', { name: 'Continue' }).click();
+  };
+
+  it('PR-01: the code comes to the app by POST, once, and is in no address', async () => {
+    const page = await (await browser.newContext({ javaScriptEnabled })).newPage();
+    const faults: string[] = [];
+    page.on('console', (message) => faults.push(message.text()));
+    const visited: string[] = [];
+    page.on('framenavigated', (frame) => visited.push(frame.url()));
+    posts.length = 0;
+    addresses.length = 0;
+    await signIn(page);
+    await toTheApp(page);
+    expect(await atTheApp(page)).toBe(`Hello ${PEOPLE.alice}`);
+    expect(posts).toHaveLength(1);
+    const code = posts[0]?.get('code') ?? '';
+    expect(code).not.toBe('');
+    expect([...visited, ...addresses].filter((one) => one.includes(code))).toEqual([]);
+    expect(faults).toEqual([]);
+    await page.context().close();
+  });
+
+  it('PR-01: so does an error, and what else the request was', async () => {
+    const page = await (await browser.newContext({ javaScriptEnabled })).newPage();
+    posts.length = 0;
+    await page.goto(app);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await toTheApp(page);
+    expect(await atTheApp(page)).toBe('Refused: access_denied');
+
+    const state = '"><script>document.title = "run"</script>&#x22;\u2028';
+    const scope = 'openid';
+    const refused = {
+      response_mode: 'form_post',
+      prompt: 'none',
+      scope,
+      redirect_uri: `${app}/callback`,
+      state,
+    };
+    await page.goto(authorizationUrl(world, refused), { waitUntil: 'commit' });
+    await toTheApp(page);
+    // The state is not this app's, so it refuses the answer.
+    expect(await atTheApp(page)).toMatch(/^Refused: /);
+    expect(posts[1]?.get('state')).toBe(state);
+    expect(posts[1]?.get('error')).toBe('login_required');
+    await page.context().close();
+  });
+});
