@@ -1,9 +1,9 @@
 // OIDC Back-Channel Logout 1.0, with apps on a real host of this machine.
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
-import { afterAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { openAccount } from '../world/account-page.ts';
 import { authorize, signIn, type SignedIn } from '../world/app.ts';
-import { MACHINE_MS } from '../world/clock.ts';
+import { until } from '../world/clock.ts';
 import { newBrowser, silently } from '../world/person.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 import { startLogoutReceiver } from '../world/logout-receiver.ts';
@@ -78,7 +78,7 @@ eachStore(
       expect(ids.size).toBe(2);
       expect(receiver.connections()).toBe(before + 2);
       const told = ['success web', 'success web2'];
-      await vi.waitFor(() => expect(outcomes(world())).toEqual(told), { timeout: MACHINE_MS });
+      await until(() => expect(outcomes(world())).toEqual(told));
     });
 
     it('PR-10: names the session of this browser, and the other one goes on', async () => {

@@ -26,3 +26,17 @@ export function standingClock(): void {
     vi.useRealTimers();
   });
 }
+
+/** Resolves once `check` throws no more. As vi.waitFor, which would move a clock that stands still. */
+export async function until(check: () => unknown): Promise<void> {
+  const deadline = performance.now() + MACHINE_MS;
+  for (;;) {
+    try {
+      await check();
+      return;
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}
