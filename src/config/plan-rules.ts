@@ -155,6 +155,12 @@ const RULES: Readonly<Record<string, Rule>> = {
     'chains of refresh tokens may go on for longer',
   ),
   signing_keys: becomes('for keys that are made from now on'),
+  'signing_keys.algorithms': (difference) => [
+    'change',
+    difference.kind === 'removed'
+      ? `${change(difference)}: its keys verify what they signed, until its next rotation is over`
+      : `${change(difference)}: its first key is published now and signs at once`,
+  ],
   groups: ({ to }) =>
     to === undefined
       ? ['change', 'is dropped: people of the store who are in it get nothing by it']
@@ -188,6 +194,10 @@ const RULES: Readonly<Record<string, Rule>> = {
   'clients[].client_secrets[].not_before': secretBeginning,
   'clients[].token_endpoint_auth_method': becomes(
     'a client that authenticates as before gets 401',
+    'breaking',
+  ),
+  'clients[].id_token_signed_response_alg': becomes(
+    'an app that expects the old algorithm refuses its ID tokens',
     'breaking',
   ),
   'clients[].require_pkce': toggle(

@@ -131,7 +131,8 @@ export const signingKeysSchema = group({
   algorithms: z
     .array(z.enum(ALGORITHMS))
     .refine((names) => names.includes('RS256'), 'must have RS256: access tokens are signed with it')
-    .default(['RS256'])
+    .transform((names) => ALGORITHMS.filter((one) => names.includes(one)))
+    .prefault(['RS256'])
     .describe(
       'What ID tokens may be signed with, as clients name it in id_token_signed_response_alg. RS256 is always one: access tokens are signed with it.',
     ),

@@ -7,6 +7,7 @@ import type { PublicJwk } from './ring.ts';
 /** RFC 7518 §3.3: a key of 2048 bits or more MUST be used. */
 const MIN_MODULUS = 2048;
 const MAX_MODULUS = 16_384;
+const NOT_RS256 = 'only an RSA key for RS256 can be brought along: the service makes all others itself';
 const KID = /^[\x21-\x7e]{1,128}$/;
 
 /** A key in the clear: it lives in memory only until it is sealed. */
@@ -106,10 +107,10 @@ function refusalOf({
   d,
 }: ForeignJwk): string | undefined {
   if (keys !== undefined) return 'this is a key set: give the one key that should sign';
-  if (kty !== 'RSA') return 'only RSA keys sign here (RS256)';
+  if (kty !== 'RSA') return NOT_RS256;
   if (d === undefined) return 'this is a public key: the private one is needed';
   if (oth !== undefined) return "a key with more than two primes can't be used";
-  if (alg !== 'RS256') return 'the key is not for RS256';
+  if (alg !== 'RS256') return NOT_RS256;
   if (use !== 'sig') return 'the key is not for signing';
   if (typeof kid !== 'string' || !KID.test(kid)) return 'the kid must be 1 to 128 visible ASCII characters';
   return undefined;
@@ -136,7 +137,7 @@ function readPem(text: string): KeyObject {
 }
 
 function assertUsable(key: KeyObject): void {
-  if (key.asymmetricKeyType !== 'rsa') throw new KeyImportError('only RSA keys sign here (RS256)');
+  if (key.asymmetricKeyType !== 'rsa') throw new KeyImportError(NOT_RS256);
   const { modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {};
   if (modulusLength < MIN_MODULUS || modulusLength > MAX_MODULUS) {
     throw new KeyImportError(

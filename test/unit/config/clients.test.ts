@@ -63,6 +63,28 @@ describe('a client', () => {
   });
 });
 
+describe('the algorithm of its ID tokens', () => {
+  const problems = (algorithms: string, alg: string) =>
+    problemsOf(
+      `${PUBLIC}signing_keys: { algorithms: [${algorithms}] }\nclients:\n${client({ id_token_signed_response_alg: alg })}`,
+    );
+
+  it('is one that the service has keys for', async () => {
+    expect(await problems('RS256, ES256', 'ES256')).toEqual([]);
+    // The same when the algorithm is dropped while a client names it.
+    expect(await problems('RS256', 'ES256')).toEqual([
+      expect.stringMatching(
+        /clients\[0\]\.id_token_signed_response_alg: ES256 is not one of signing_keys\.algorithms: add it there/,
+      ),
+    ]);
+    for (const alg of ['none', 'HS256', 'Ed25519', 'ES384']) {
+      expect(await problems('RS256, PS256, ES256, EdDSA', alg), alg).toEqual([
+        expect.stringMatching(/must be one of RS256, PS256, ES256, EdDSA/),
+      ]);
+    }
+  });
+});
+
 describe('CF-09: a client that contradicts itself is refused', () => {
   const cases: readonly [title: string, yaml: string, field: string, words: string][] = [
     [

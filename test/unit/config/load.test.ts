@@ -290,6 +290,8 @@ describe('settings of the service', () => {
     ['lifetimes: { refresh_token: 91d }', 'not be longer than refresh_token_absolute'],
     ['lifetimes: { session: 600 }', 'must be a duration'],
     ['signing_keys: { modulus: 1024 }', '2048, 3072 or 4096'],
+    ['signing_keys: { algorithms: [ES256] }', 'must have RS256'],
+    ['signing_keys: { algorithms: [RS256, Ed25519] }', 'must be one of RS256, PS256, ES256, EdDSA'],
     ['rate_limits: { token: { client: 100 } }', 'must be a rate'],
     ['rate_limits: { tokens: {} }', 'did you mean token?'],
     ['features: { pkce: optional }', 'must be one of required, per_client'],

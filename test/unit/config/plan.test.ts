@@ -243,6 +243,22 @@ describe('a plan', () => {
     ]);
   });
 
+  it('names what ID tokens are signed with', async () => {
+    const signed = (algorithms: string, alg: string) =>
+      `${PUBLIC}signing_keys: { algorithms: [${algorithms}] }\nclients:\n${client({ id_token_signed_response_alg: alg })}`;
+    const [old, changed] = [signed('RS256, ES256', 'ES256'), signed('EdDSA, RS256', 'EdDSA')];
+    expect(lines(await planOf(old, changed))).toEqual([
+      expect.stringMatching(/^change signing_keys\.algorithms: ES256 is dropped: its keys verify/),
+      expect.stringMatching(/^change signing_keys\.algorithms: EdDSA is new: .* signs at once$/),
+      expect.stringMatching(
+        /^breaking clients\[web\]\.id_token_signed_response_alg: ES256 becomes EdDSA: .*refuses its ID tokens$/,
+      ),
+    ]);
+    expect(
+      (await planOf(signed('RS256, ES256', 'ES256'), signed('ES256, RS256, ES256', 'ES256'))).result,
+    ).toBe('nothing');
+  });
+
   it('leaves no setting out, whatever it is', async () => {
     for (const yaml of [
       'rate_limits: { token: { client: 1/1m } }',
