@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts';
 import { listedNames } from '../config/listed-names.ts';
 import { isReference, resolveArgument } from '../config/secret-reference.ts';
 import type { Algorithm } from '../config/signing-algorithms.ts';
-import { familiesIn, familyOf } from '../keys/families.ts';
+import { familiesIn, familyOf, nextFamilyStep } from '../keys/families.ts';
 import { importKey, type KeyMaterial } from '../keys/generate-key.ts';
 import { pepperNeedsRewrap, rewrapPepper } from '../keys/installation.ts';
 import type { KeyStore } from '../keys/key-store.ts';
@@ -13,7 +13,7 @@ import { keyStoreFor } from '../keys/open-keys.ts';
 import { activeKey, scheduledKeys, type Ring } from '../keys/ring.ts';
 import { compromiseKey, importNextKey, rewrapRing, rotateByHand, runDueSteps } from '../keys/ring-actions.ts';
 import { KEYS_COLLECTION, PEPPER_ID, RING_ID } from '../keys/ring-document.ts';
-import { nextStep, scheduleOf, type KeySchedule } from '../keys/schedule.ts';
+import { scheduleOf, type KeySchedule } from '../keys/schedule.ts';
 import { createVault, type Vault } from '../keys/vault.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
@@ -106,15 +106,20 @@ async function rotate(context: KeysContext, isDueOnly: boolean): Promise<Outcome
 }
 
 function toSentence(ring: Ring, context: KeysContext): string {
-  return familiesIn(ring)
-    .map((alg) => toFamilySentence(familyOf(ring, alg), context))
+  const families = familiesIn(ring);
+  return families
+    .map((alg) => {
+      const sentence = toFamilySentence(familyOf(ring, alg), alg, context);
+      return families.length > 1 ? `${alg}: ${sentence}` : sentence;
+    })
     .join('\n');
 }
 
-function toFamilySentence(ring: Ring, { keyStore, now }: KeysContext): string {
+function toFamilySentence(ring: Ring, alg: Algorithm, { keyStore, now }: KeysContext): string {
   const next = scheduledKeys(ring, now())[0];
   if (next?.activateAt === undefined) {
-    const step = nextStep(ring, now(), keyStore.timing);
+    const wanted = keyStore.algorithms.filter((one) => one === alg);
+    const step = nextFamilyStep(ring, wanted, now(), keyStore.timing);
     return step === undefined
       ? 'Nothing is planned.'
       : `The next step, ${step.kind}, is due ${toIso(step.at)}.`;

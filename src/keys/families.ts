@@ -102,12 +102,13 @@ function begin(ring: Ring, now: number, timing: Timing, newKey: NewKey | undefin
   return changeFamily(ring, newKey.alg, (family) => ({ ...family, keys: [...family.keys, key] }));
 }
 
-/** What signed goes on to verify, and what never signed is gone. */
-function drop(family: Ring, now: number, timing: Timing): Ring {
+/** No new key of it signs. What signed goes on to verify, and what never signed is gone. */
+export function drop(family: Ring, now: number, timing: Timing): Ring {
   const left = reserveKeys(family).reduce((ring, { kid }) => bury(ring, kid, now), family);
-  const removeAt = verifiesUntil(now, timing);
+  // Dated back by the skew: it signs by no node's clock once its ring is read there.
+  const end = { retireAt: now - ms(timing.skew), removeAt: verifiesUntil(now, timing) };
   const keys = left.keys.map((key) =>
-    stateOf(key, now) === 'active' && key.retireAt === undefined ? { ...key, retireAt: now, removeAt } : key,
+    stateOf(key, now) === 'active' && key.retireAt === undefined ? { ...key, ...end } : key,
   );
   return { ...left, keys };
 }

@@ -6,6 +6,8 @@ import { compromise } from './emergency.ts';
 import {
   beginningOf,
   changeFamily,
+  drop,
+  familiesIn,
   familyOf,
   type FamilyStep,
   nextFamilyStep,
@@ -15,7 +17,7 @@ import {
 import type { KeyMaterial } from './generate-key.ts';
 import { rewrapKey } from './key-set.ts';
 import type { KeyStore } from './key-store.ts';
-import { assertNew, type NewKey, reserveKeys, type Ring, scheduledKeys } from './ring.ts';
+import { assertNew, canSign, type NewKey, reserveKeys, type Ring, scheduledKeys } from './ring.ts';
 import { importNext, needsKey, rotateNow } from './schedule.ts';
 import type { Vault } from './vault.ts';
 
@@ -71,14 +73,20 @@ async function takeDueStep(
   return takeFamilyStep(ring, due, at, keyStore.timing, newKey);
 }
 
-/** `keys rotate` by hand: the earliest change of each family that surprises no verifier. */
+/** `keys rotate` by hand: the earliest change of each family that surprises no verifier. One that the file names no more ends. */
 export function rotateByHand(keyStore: KeyStore, now: Clock): Promise<Ring> {
   return keyStore.update(async (ring) => {
     let rotated = ring;
-    for (const alg of keyStore.algorithms) {
+    for (const alg of familiesIn(ring)) {
       const family = familyOf(ring, alg);
+      const isAppointed = scheduledKeys(family, now()).length > 0;
+      if (!keyStore.algorithms.includes(alg)) {
+        if (!isAppointed && canSign(family, now()))
+          rotated = changeFamily(rotated, alg, (keys) => drop(keys, now(), keyStore.timing));
+        continue;
+      }
       // One that has just begun has nothing to rotate to.
-      if (reserveKeys(family).length === 0 && scheduledKeys(family, now()).length === 0) continue;
+      if (reserveKeys(family).length === 0 && !isAppointed) continue;
       const newKey = await keyFor(keyStore, family, alg);
       rotated = changeFamily(rotated, alg, (keys) => rotateNow(keys, now(), keyStore.timing, newKey));
     }

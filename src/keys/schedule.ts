@@ -28,11 +28,6 @@ export type DueStep =
   | { readonly kind: 'publish' | 'activate'; readonly at: number }
   | { readonly kind: 'extend' | 'retire' | 'remove'; readonly at: number; readonly kid: string };
 
-/** The step that comes first. Undefined only when nothing can be planned (this clock is far behind the ring's). */
-export function nextStep(ring: Ring, now: number, timing: Timing): DueStep | undefined {
-  return plannedSteps(ring, now, timing).toSorted((a, b) => a.at - b.at)[0];
-}
-
 /** All that is planned, in no order. */
 export function plannedSteps(ring: Ring, now: number, timing: Timing): readonly DueStep[] {
   const steps: DueStep[] = [];

@@ -6,13 +6,15 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Algorithm } from '../../src/config/signing-algorithms.ts';
+import { familyOf, nextFamilyStep } from '../../src/keys/families.ts';
 import { generateKey, type KeyMaterial } from '../../src/keys/generate-key.ts';
 import { createKeyStore, type KeyStore } from '../../src/keys/key-store.ts';
 import { activeKey, publishedKeys, reserveKeys, stateOf, type Ring } from '../../src/keys/ring.ts';
 import { openPepper } from '../../src/keys/installation.ts';
 import { KEYS_COLLECTION, PEPPER_ID } from '../../src/keys/ring-document.ts';
 import { runDueSteps } from '../../src/keys/ring-actions.ts';
-import { nextStep, type StepKind } from '../../src/keys/schedule.ts';
+import type { StepKind } from '../../src/keys/schedule.ts';
 import { createVault } from '../../src/keys/vault.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -25,6 +27,8 @@ import { toStoreConfig } from './store-config.ts';
 
 const STEP = path.join(import.meta.dirname, 'fixtures', 'step.ts');
 const RUNS = 20;
+const FAMILIES = ['RS256', 'ES256', 'EdDSA'] as const;
+const RS256 = ['RS256'] as const;
 /** Which due step has each moment in it. */
 const STEP_OF: Readonly<Record<Moment, StepKind>> = {
   generate: 'activate',
@@ -42,6 +46,9 @@ async function runStep(orders: Orders): Promise<NodeJS.Signals | number | null> 
   });
   return new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)));
 }
+
+const nextStep = (ring: Ring, algorithms: readonly Algorithm[], now: number) =>
+  nextFamilyStep(ring, algorithms, now, TIMING);
 
 /** One installation: its store, its clock, and what its keys have signed. */
 class Installation {
@@ -62,6 +69,7 @@ class Installation {
     encryptionKeys: readonly string[],
     pool: readonly KeyMaterial[],
     now: number,
+    algorithms: readonly Algorithm[] = RS256,
   ) {
     const clock = { now };
     const store = await openStore(toStoreConfig(location), () => clock.now);
@@ -71,10 +79,11 @@ class Installation {
       vault: createVault(encryptionKeys.map((key) => Buffer.from(key, 'base64url'))),
       now: () => clock.now,
       timing: TIMING,
-      async generateKey() {
+      algorithms: () => algorithms,
+      async generateKey(alg) {
         const known = await keyStore.load().catch(() => undefined);
         for (const { kid } of [...(known?.keys ?? []), ...(known?.gone ?? [])]) taken.add(kid);
-        const free = pool.find(({ kid }) => !taken.has(kid));
+        const free = pool.find(({ kid, publicJwk }) => publicJwk.alg === alg && !taken.has(kid));
         if (free === undefined) throw new Error('the pool of keys is empty');
         taken.add(free.kid);
         return free;
@@ -100,7 +109,8 @@ class Installation {
   async sign(known: ReadonlyMap<string, number> = new Map()): Promise<Ring> {
     for (const [kid, at] of known) this.#signed.set(kid, Math.max(at, this.#signed.get(kid) ?? 0));
     const ring = await this.#keyStore.load();
-    this.#signed.set(this.#keyStore.toKeySet(ring).active.kid, this.now);
+    const { active, others } = this.#keyStore.toKeySet(ring);
+    for (const { kid } of [active, ...others]) this.#signed.set(kid, this.now);
     return ring;
   }
 
@@ -108,7 +118,7 @@ class Installation {
   async liveUntil(kind: StepKind, count: number): Promise<void> {
     for (let met = 0; ;) {
       const ring = await this.sign();
-      const due = nextStep(ring, this.now, TIMING);
+      const due = nextStep(ring, this.#keyStore.algorithms, this.now);
       if (due === undefined) throw new Error('nothing is planned');
       const moments = ring.keys.flatMap(({ activateAt }) => activateAt ?? []).filter((at) => at > this.now);
       const next = Math.max(this.now, Math.min(due.at, ...moments));
@@ -128,12 +138,19 @@ class Installation {
   }
 }
 
-/** One active key, one in reserve, and every key published that has signed something alive. */
-function expectSound(ring: Ring, now: number, signed: ReadonlyMap<string, number>): void {
-  const states = ring.keys.map((key) => stateOf(key, now));
-  expect(states.filter((state) => state === 'active')).toHaveLength(1);
-  expect(reserveKeys(ring).length).toBeGreaterThanOrEqual(1);
-  expect(activeKey(ring, now)?.sealed).toBeDefined();
+/** One active key of each family, one in reserve, and every key published that has signed something alive. */
+function expectSound(
+  ring: Ring,
+  algorithms: readonly Algorithm[],
+  now: number,
+  signed: ReadonlyMap<string, number>,
+): void {
+  for (const family of algorithms.map((alg) => familyOf(ring, alg))) {
+    const states = family.keys.map((key) => stateOf(key, now));
+    expect(states.filter((state) => state === 'active')).toHaveLength(1);
+    expect(reserveKeys(family).length).toBeGreaterThanOrEqual(1);
+    expect(activeKey(family, now)?.sealed).toBeDefined();
+  }
   const published = publishedKeys(ring, now).map(({ kid }) => kid);
   for (const [kid, at] of signed) {
     if (at + TIMING.tokenLife * SECOND > now) expect(published).toContain(kid);
@@ -149,13 +166,17 @@ describe('a process that is killed with SIGKILL', () => {
   beforeAll(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'postern-kill-'));
     poolFile = path.join(folder, 'pool.json');
-    pool = await Promise.all(Array.from({ length: 10 }, () => generateKey(2048)));
+    pool = await Promise.all(
+      FAMILIES.flatMap((alg) => Array.from({ length: 10 }, () => generateKey(2048, alg))),
+    );
     await writeFile(poolFile, JSON.stringify(pool));
     redis = await startRedis({ settings: ['--databases', '200'] });
     // It leaves what it has compiled to those that are killed.
     const store = freshStore();
     await (await Installation.open(store, encryptionKeys, pool, START)).close();
-    expect(await runStep({ store, now: START, encryptionKeys, poolFile, work: 'steps' })).toBe(0);
+    expect(
+      await runStep({ store, now: START, encryptionKeys, poolFile, algorithms: RS256, work: 'steps' }),
+    ).toBe(0);
   });
   afterAll(async () => {
     await redis.stop();
@@ -171,24 +192,33 @@ describe('a process that is killed with SIGKILL', () => {
 
   async function killOnce(name: Moment, run: number): Promise<void> {
     const store = freshStore();
-    const first = await Installation.open(store, encryptionKeys, pool, START);
-    await first.liveUntil(STEP_OF[name], 1 + (run % 2));
+    // Of several that are due the first is taken: each family is killed in some run.
+    const algorithms = FAMILIES.filter((alg) => alg !== 'ES256' || run % 2 === 0);
+    const open = (now: number) => Installation.open(store, encryptionKeys, pool, now, algorithms);
+    const first = await open(START);
+    await first.liveUntil(STEP_OF[name], 1 + (Math.floor(run / 2) % 2));
     const { now, signed } = first;
     await first.close();
 
-    const orders: Orders = { store, now, encryptionKeys, poolFile, work: 'steps' };
+    const orders: Orders = { store, now, encryptionKeys, poolFile, algorithms, work: 'steps' };
     expect(await runStep({ ...orders, killAt: name })).toBe('SIGKILL');
 
-    const second = await Installation.open(store, encryptionKeys, pool, now);
-    expectSound(await second.sign(signed), now, signed);
+    const second = await open(now);
+    expectSound(await second.sign(signed), algorithms, now, signed);
     // The next run ends what was begun: nothing is due at this moment any more.
     const ring = await second.runDue();
-    expectSound(ring, now, signed);
-    expect(nextStep(ring, now, TIMING)?.at).toBeGreaterThan(now);
+    expectSound(ring, algorithms, now, signed);
+    expect(nextStep(ring, algorithms, now)?.at).toBeGreaterThan(now);
     await second.liveUntil('remove', 2);
     const later = await second.runDue();
-    expectSound(later, second.now, second.signed);
-    expect(activeKey(later, second.now)?.kid).not.toBe(activeKey(ring, now)?.kid);
+    expectSound(later, algorithms, second.now, second.signed);
+    for (const alg of algorithms) {
+      const [before, after] = [
+        activeKey(familyOf(ring, alg), now),
+        activeKey(familyOf(later, alg), second.now),
+      ];
+      expect(after?.kid).not.toBe(before?.kid);
+    }
     await second.close();
   }
 
@@ -230,7 +260,14 @@ describe('a process that is killed with SIGKILL', () => {
       const pepper = await pepperOf(encryptionKeys);
 
       // The ring is written, the pepper isn't.
-      const orders: Orders = { store, now: START, encryptionKeys: both, poolFile, work: 'rewrap' };
+      const orders: Orders = {
+        store,
+        now: START,
+        encryptionKeys: both,
+        poolFile,
+        algorithms: RS256,
+        work: 'rewrap',
+      };
       expect(await runStep({ ...orders, killAt: 'persist' })).toBe('SIGKILL');
       expect(await kidOf(both)).toEqual(kids);
       expect(await pepperOf(both)).toEqual(pepper);

@@ -72,7 +72,21 @@ describe('a history of several nodes on one ring', () => {
           for (const each of events) await apply(cluster, each);
         },
       ),
-      { numRuns: Number(process.env['RING_HISTORIES'] ?? 60) },
+      {
+        numRuns: Number(process.env['RING_HISTORIES'] ?? 60),
+        // A family that ends and begins within the difference of two clocks.
+        examples: [
+          [
+            [0, -7 * SECOND, 0],
+            [
+              { type: 'name', algorithms: ['RS256'] },
+              { type: 'rotate', node: 0 },
+              { type: 'name', algorithms: ['RS256', 'ES256'] },
+            ],
+            ['RS256', 'ES256'],
+          ],
+        ],
+      },
     );
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { compromise } from '../../../src/keys/emergency.ts';
+import { nextFamilyStep, takeFamilyStep } from '../../../src/keys/families.ts';
 import {
   activeKey,
   createRing,
@@ -8,7 +9,7 @@ import {
   type NewKey,
   type Ring,
 } from '../../../src/keys/ring.ts';
-import { importNext, nextStep, rotateNow, scheduleOf, takeStep } from '../../../src/keys/schedule.ts';
+import { importNext, rotateNow, scheduleOf } from '../../../src/keys/schedule.ts';
 import { toTiming } from '../../../src/keys/timing.ts';
 import { DAY, MINUTE, SECOND, START, TIMES, TIMING } from './keys.fixture.ts';
 
@@ -26,8 +27,8 @@ const signs = (ring: Ring, now: number) => activeKey(ring, now)?.kid;
 
 /** What is due by then. */
 function step(ring: Ring, now: number, timing: typeof TIMING, key: NewKey): Ring {
-  const due = nextStep(ring, now, timing);
-  return due === undefined || due.at > now ? ring : takeStep(ring, due, now, timing, key);
+  const due = nextFamilyStep(ring, ['RS256'], now, timing);
+  return due === undefined || due.at > now ? ring : takeFamilyStep(ring, due, now, timing, key);
 }
 
 /** The planned life of a ring up to `until`, looked at every minute around its own moments. */
@@ -36,7 +37,7 @@ function live(ring: Ring, from: number, until: number, timing = TIMING): Ring {
   let made = 1;
   let result = ring;
   for (;;) {
-    const due = nextStep(result, now, timing);
+    const due = nextFamilyStep(result, ['RS256'], now, timing);
     if (due === undefined || Math.max(due.at, now) > until) return result;
     now = Math.max(due.at, now);
     made += 1;
