@@ -1,6 +1,10 @@
 // RFC 8628: a device without a browser, and the person who lets it in.
 import { decodeJwt } from 'jose';
-import { expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
+import type { Store } from '../../src/store/store.ts';
+import { authorizationUrl } from '../world/authorization-request.ts';
+import { type Browser, formOf, type Page } from '../world/browser.ts';
+import { moveClock } from '../world/clock.ts';
 import {
   askForCodes,
   DEVICE_CONFIG,
@@ -8,11 +12,41 @@ import {
   isDonePage,
   letIn,
   poll,
+  postToDevice,
   typeCode,
 } from '../world/device.ts';
 import { eachStore } from '../world/each-store.ts';
-import { newBrowser } from '../world/person.ts';
+import { finishPages, newBrowser, titleOf } from '../world/person.ts';
+import { introspect } from '../world/presented-tokens.ts';
+import { post } from '../world/requests.ts';
+import { createTurns } from '../world/turns.ts';
 import { API, PEOPLE } from '../world/world.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const errorOf = ({ status, body }: Awaited<ReturnType<typeof poll>>) => [status, body['error']];
+const PENDING = [400, 'authorization_pending'];
+const WRONG = 'That code isn’t valid';
+const isWrong = ({ status, text }: Page) => status === 422 && text.includes(WRONG);
+
+const turns = createTurns();
+/** Everything that was ever written as a record. */
+const written: string[] = [];
+const handStore = (store: Store): Store => ({
+  ...store,
+  records: new Proxy(store.records, {
+    get(records, name) {
+      const member: unknown = Reflect.get(records, name);
+      if (typeof member !== 'function') return member;
+      return (...args: readonly unknown[]) => {
+        written.push(JSON.stringify(args));
+        return Reflect.apply(member, records, args) as unknown;
+      };
+    },
+  }),
+});
 
 eachStore(
   'a device',
@@ -28,12 +62,11 @@ eachStore(
         expires_in: 600,
         interval: 5,
       });
+      // RFC 8628 §6.1: 20^8, without vowels and digits.
       expect(asked.userCode).toMatch(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);
-      expect((await poll(world(), asked)).body['error']).toBe('authorization_pending');
+      expect(errorOf(await poll(world(), asked))).toEqual(PENDING);
 
-      const browser = newBrowser(world());
-      expect(isConfirmPage(await typeCode(browser, world(), asked.userCode))).toBe(true);
-      const done = await letIn(world(), asked, { browser });
+      const done = await letIn(world(), asked);
       expect([done.status, isDonePage(done)]).toEqual([200, true]);
 
       const { status, body } = await poll(world(), asked);
@@ -44,11 +77,170 @@ eachStore(
       expect(decodeJwt(String(body['access_token']))).toMatchObject({
         sub: PEOPLE.alice,
         client_id: 'tv',
-        aud: [API, world().issuer],
+        aud: [API, issuer],
         scope: 'openid offline_access reports.read',
       });
-      expect((await poll(world(), asked)).body['error']).toBe('invalid_grant');
+      expect((await introspect(world(), String(body['access_token'])))['active']).toBe(true);
+      expect(errorOf(await poll(world(), asked))).toEqual([400, 'invalid_grant']);
+      const form = {
+        grant_type: 'refresh_token',
+        refresh_token: String(body['refresh_token']),
+        client_id: 'tv',
+      };
+      expect((await post(world(), '/oauth/token', form)).status).toBe(200);
+
+      const failures = world()
+        .recorded.audit('token_issued')
+        .filter(({ outcome }) => outcome === 'failure');
+      expect(failures.map(({ reason }) => reason)).toEqual(['invalid_grant']);
+      const plain = [asked.deviceCode, asked.userCode, asked.userCode.replace('-', '')];
+      expect(written.length).toBeGreaterThan(0);
+      expect(written.filter((text) => plain.some((code) => text.includes(code)))).toEqual([]);
     });
+
+    it('PR-12: is found by its code however that is spelled, and by nothing that only looks like it', async () => {
+      const { userCode } = await askForCodes(world());
+      const letters = userCode.replace('-', '');
+      const typed = (code: string) => typeCode(newBrowser(world()), world(), code);
+      for (const code of [userCode.toLowerCase(), letters, letters.replace(/^..../, '$& ').toLowerCase()]) {
+        expect(isConfirmPage(await typed(code)), code).toBe(true);
+      }
+      const fullWidth = letters.replaceAll(/./g, (one) => String.fromCodePoint(one.charCodeAt(0) + 0xfee0));
+      const script = `<script>alert('${userCode}')</script>`;
+      for (const code of [
+        fullWidth,
+        userCode.replace('-', '–'),
+        script,
+        'B'.repeat(10_240),
+        '',
+        'AEIOUAEI',
+      ]) {
+        const page = await typed(code);
+        expect(isWrong(page), code.slice(0, 40)).toBe(true);
+        expect(page.text).not.toContain('<script>');
+      }
+      const browser = newBrowser(world());
+      const { fields } = formOf(await browser.open(`${world().issuer}/device`), '/device');
+      for (const more of [`user_code=${userCode}&user_code=${userCode}`, `user_code[]=${userCode}`]) {
+        const page = await postToDevice(browser, world(), `xsrf=${fields['xsrf']}&${more}`);
+        expect(page.status).toBeGreaterThanOrEqual(400);
+        expect(page.status).toBeLessThan(500);
+        expect(isConfirmPage(page)).toBe(false);
+      }
+    });
+
+    it('PR-14: polls with its own code alone, and loses it to no other client', async () => {
+      const asked = await askForCodes(world());
+      await letIn(world(), asked);
+      expect(errorOf(await poll(world(), asked, 'tv2'))).toEqual([400, 'invalid_grant']);
+      expect(errorOf(await poll(world(), asked, 'first-party'))).toEqual([400, 'invalid_grant']);
+      const nobody = {
+        grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+        device_code: asked.deviceCode,
+      };
+      expect(errorOf(await post(world(), '/oauth/token', nobody))).toEqual([401, 'invalid_client']);
+      // Who can read the store finds what the pages call it by, which opens nothing.
+      const names = written.flatMap((text) => /"kind":"DeviceCode","key":"([^"]+)"/.exec(text)?.[1] ?? []);
+      expect(names.length).toBeGreaterThan(0);
+      for (const name of new Set(names)) {
+        for (const deviceCode of [name, `key:${name}`]) {
+          expect(errorOf(await poll(world(), { deviceCode }))).toEqual([400, 'invalid_grant']);
+        }
+      }
+      expect((await poll(world(), asked)).status).toBe(200);
+    });
+
+    it('PR-13: is asked to slow down, by five seconds more each time', async () => {
+      const asked = await askForCodes(world());
+      const after = async (seconds: number) => {
+        moveClock(seconds);
+        return (await poll(world(), asked)).body['error'];
+      };
+      expect(await after(0)).toBe('authorization_pending');
+      expect(await after(1)).toBe('slow_down');
+      expect(await after(6)).toBe('slow_down');
+      expect(await after(14)).toBe('slow_down');
+      expect(await after(21)).toBe('authorization_pending');
+      await letIn(world(), asked);
+      expect((await poll(world(), asked)).status).toBe(200);
+    });
+
+    it('PR-16: is let in by a form of its person’s browser and by nothing else', async () => {
+      const asked = await askForCodes(world(), { scope: 'openid' }, 'first-party');
+      const browser = newBrowser(world());
+      await silentSignIn(browser);
+      const complete = String(asked.answer.body['verification_uri_complete']);
+      for (const init of [{}, { headers: { 'sec-purpose': 'prefetch' } }]) {
+        const page = await browser.request(complete, init);
+        expect(isConfirmPage(page)).toBe(true);
+        expect(page.text).toContain(asked.userCode);
+        expect(page.text).toContain('127.0.0.0');
+        expect(page.text).toContain('first-party');
+        expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+        expect(page.headers.get('cache-control')).toBe('no-store');
+      }
+      expect((await browser.request(complete, { method: 'HEAD' })).status).toBe(405);
+      const page = await browser.request(complete);
+      const { xsrf = '' } = formOf(page, '/device').fields;
+      const stranger = formOf(await newBrowser(world()).open(complete), '/device').fields['xsrf'] ?? '';
+      const forged: readonly (readonly [string, Record<string, string>])[] = [
+        ['', {}],
+        [stranger, {}],
+        [xsrf, { origin: 'https://evil.example' }],
+        [xsrf, { 'sec-fetch-site': 'cross-site' }],
+      ];
+      for (const [token, headers] of forged) {
+        const form = `xsrf=${token}&user_code=${asked.userCode}&confirm=yes`;
+        expect((await postToDevice(browser, world(), form, headers)).status, token).toBe(403);
+      }
+      expect(errorOf(await poll(world(), asked, 'first-party'))).toEqual(PENDING);
+      const fresh = await browser.request(complete);
+      expect(isDonePage(await browser.submit(fresh, '/device', { confirm: 'yes' }))).toBe(true);
+      expect((await poll(world(), asked, 'first-party')).status).toBe(200);
+    });
+
+    it('learns that its person said no, and that the time is over', async () => {
+      const refused = await askForCodes(world());
+      const browser = newBrowser(world());
+      const page = await typeCode(browser, world(), refused.userCode);
+      const cancelled = await browser.submit(page, '/device', { abort: 'yes' });
+      expect([cancelled.status, titleOf(cancelled)]).toEqual([200, 'Nothing was allowed']);
+      expect(errorOf(await poll(world(), refused))).toEqual([400, 'access_denied']);
+
+      // At the pages of the sign-in, too.
+      const later = await askForCodes(world());
+      const confirm = await typeCode(browser, world(), later.userCode);
+      const login = await browser.submit(confirm, '/device', { confirm: 'yes' });
+      expect(titleOf(await browser.submit(login, '/cancel'))).toBe('Nothing was allowed');
+      expect(errorOf(await poll(world(), later))).toEqual([400, 'access_denied']);
+
+      const late = await askForCodes(world());
+      moveClock(601);
+      await turns.turn();
+      expect(errorOf(await poll(world(), late))).toEqual([400, 'expired_token']);
+      expect(isWrong(await typeCode(newBrowser(world()), world(), late.userCode))).toBe(true);
+    });
+
+    it('PR-11: has one page for codes that are wrong, used and too old', async () => {
+      const used = await askForCodes(world());
+      await letIn(world(), used);
+      const old = await askForCodes(world());
+      moveClock(601);
+      const pages = await Promise.all(
+        [used.userCode, old.userCode, 'BCDF-GHJK'].map(async (code) => {
+          const { status, text } = await typeCode(newBrowser(world()), world(), code);
+          return [status, text.replaceAll(code, '').replaceAll(/name="xsrf" value="\w+"/g, '')];
+        }),
+      );
+      expect(new Set(pages.map((page) => JSON.stringify(page))).size).toBe(1);
+    });
+
+    async function silentSignIn(browser: Browser): Promise<void> {
+      const page = await browser.open(
+        authorizationUrl(world(), { client_id: 'first-party', scope: 'openid' }),
+      );
+      await finishPages(browser, page, 'alice');
+    }
   },
-  { config: DEVICE_CONFIG },
+  { config: DEVICE_CONFIG, handStore, rotationTimer: turns.timer },
 );

@@ -2,6 +2,7 @@
 import { DEVICE_CODE_GRANT } from '../../src/config/device-grant.ts';
 import type { Browser, Page } from './browser.ts';
 import { finishPages, newBrowser, type Person } from './person.ts';
+import { basic } from './token-endpoint.ts';
 import { type Answer, type Parameters, post, textOf } from './requests.ts';
 import { GENEROUS, type World, worldClients } from './world.ts';
 
@@ -15,19 +16,29 @@ const tv = (id: string) => ({
   scope: 'openid profile offline_access reports.read',
 });
 
+const FIRST_PARTY_GRANTS = ['authorization_code', DEVICE_CODE_GRANT];
+
 /** A world in which two televisions may ask. */
 export const DEVICE_CONFIG = {
   ...GENEROUS,
   features: { device_flow: true },
-  clients: [...worldClients(), tv('tv'), tv('tv2')],
+  clients: [...worldClients({ 'first-party': { grant_types: FIRST_PARTY_GRANTS } }), tv('tv'), tv('tv2')],
 };
+
+type DeviceClient = 'tv' | 'tv2' | 'first-party' | 'web';
+const authorizationOf = (client: DeviceClient): Record<string, string> =>
+  client === 'tv' || client === 'tv2' ? {} : { authorization: basic(client) };
 
 export type Asked = { readonly deviceCode: string; readonly userCode: string; readonly answer: Answer };
 
 /** RFC 8628 §3.1: the device begins. */
-export async function askForCodes(world: Place, changes: Parameters = {}): Promise<Asked> {
-  const form = { client_id: 'tv', scope: 'openid offline_access reports.read', ...changes };
-  const answer = await post(world, '/oauth/device_authorization', form);
+export async function askForCodes(
+  world: Place,
+  changes: Parameters = {},
+  client: DeviceClient = 'tv',
+): Promise<Asked> {
+  const form = { client_id: client, scope: 'openid offline_access reports.read', ...changes };
+  const answer = await post(world, '/oauth/device_authorization', form, authorizationOf(client));
   return { deviceCode: textOf(answer, 'device_code'), userCode: textOf(answer, 'user_code'), answer };
 }
 
@@ -35,16 +46,30 @@ export async function askForCodes(world: Place, changes: Parameters = {}): Promi
 export async function poll(
   world: Place,
   { deviceCode }: Pick<Asked, 'deviceCode'>,
-  clientId = 'tv',
+  client: DeviceClient = 'tv',
 ): Promise<Answer> {
-  const form = { grant_type: DEVICE_CODE_GRANT, device_code: deviceCode, client_id: clientId };
-  return post(world, '/oauth/token', form);
+  const form = { grant_type: DEVICE_CODE_GRANT, device_code: deviceCode, client_id: client };
+  return post(world, '/oauth/token', form, authorizationOf(client));
 }
 
 /** The page that asks whether the device with this code may come in, or says that there is none. */
 export async function typeCode(browser: Browser, { issuer }: Place, userCode: string): Promise<Page> {
   const page = await browser.open(`${issuer}/device`);
   return browser.submit(page, '/device', { user_code: userCode });
+}
+
+/** A form that stands on no page. */
+export async function postToDevice(
+  browser: Browser,
+  { issuer }: Place,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Page> {
+  return browser.open(`${issuer}/device`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+    body,
+  });
 }
 
 export const isConfirmPage = ({ status, text }: Page) => status === 200 && text.includes('name="confirm"');
