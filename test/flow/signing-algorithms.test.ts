@@ -1,15 +1,26 @@
 // Signing keys of several algorithms: each client's ID tokens and logout tokens in its own, access tokens in RS256, through rotations.
-import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
+import {
+  CompactSign,
+  type CompactJWSHeaderParameters,
+  createLocalJWKSet,
+  decodeJwt,
+  decodeProtectedHeader,
+  importJWK,
+  type JWK,
+  jwtVerify,
+} from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { rotateByHand } from '../../src/keys/ring-actions.ts';
-import { type Node, startNode, withKeys } from '../keys/nodes.ts';
-import { signIn, type SignedIn } from '../world/app.ts';
-import { HOUR, moveClock, standingClock } from '../world/clock.ts';
+import { compromiseKey, rotateByHand } from '../../src/keys/ring-actions.ts';
+import { KEYS_COLLECTION, RING_ID } from '../../src/keys/ring-document.ts';
+import { FAST_KEYS, type Node, startNode, withKeys } from '../keys/nodes.ts';
+import { machineToken, signIn, type SignedIn } from '../world/app.ts';
+import { HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { startLogoutReceiver } from '../world/logout-receiver.ts';
+import { introspect } from '../world/presented-tokens.ts';
 import { get } from '../world/requests.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import { refresh } from '../world/token-endpoint.ts';
-import { API, GENEROUS } from '../world/world.ts';
+import { API, GENEROUS, worldClients } from '../world/world.ts';
 
 const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'];
 /** Each client and what it wants. */
@@ -34,13 +45,20 @@ async function keySet(node: Node): Promise<readonly Jwk[]> {
   return body['keys'] as Jwk[];
 }
 
+const rotate = (node: Node) => withKeys(node, ({ keyStore }) => rotateByHand(keyStore, () => Date.now()));
+
+/** 200 where the hint is taken. */
+async function hinted(node: Node, hint: unknown): Promise<number> {
+  return (await get(node, `/oauth/logout?id_token_hint=${String(hint)}`, { accept: 'text/html' })).status;
+}
+
 const receiver = await startLogoutReceiver();
 afterAll(() => receiver.stop());
 
 const config = {
   ...GENEROUS,
   outgoing: receiver.outgoing,
-  signing_keys: { algorithms: ALGORITHMS, rotate_every: '8h', publish_ahead: '2h' },
+  signing_keys: { ...FAST_KEYS.signing_keys, algorithms: ALGORITHMS },
   clients: receiver.clients(...APPS.map(([client]) => client)).map((client) => {
     const alg = new Map<string, string>(APPS).get(client.client_id);
     return { ...client, ...(alg && { id_token_signed_response_alg: alg }) };
@@ -102,10 +120,16 @@ describe.each(['lmdb', 'redis'] as const)('keys of four algorithms, on %s', (eng
         ]);
         for (const kid of kids) signers.add(kid);
       }
-      await withKeys(node, ({ keyStore }) => rotateByHand(keyStore, () => Date.now()));
+      await rotate(node);
       await node.turn();
       moveClock(2 * HOUR);
       await node.turn();
+      // The key has retired, and verifies.
+      for (const { id_token: idToken = '' } of latest.values()) {
+        const { alg, kid } = decodeProtectedHeader(idToken);
+        expect((await keySet(node)).find((key) => key.alg === alg)?.kid).not.toBe(kid);
+        expect(await hinted(node, idToken)).toBe(200);
+      }
     }
     for (const { client, alg, signedIn } of apps) {
       const hint = latest.get(client)?.id_token ?? '';
@@ -115,5 +139,182 @@ describe.each(['lmdb', 'redis'] as const)('keys of four algorithms, on %s', (eng
       await expectSigned([[logout?.token, alg, client]]);
     }
     expect(signers.size).toBe(3 * ALGORITHMS.length);
+  });
+
+  it('IS-11: takes no hint and no access token by another algorithm or key of its own', async () => {
+    const { tokens } = await signIn(node);
+    const { active, others } = await withKeys(node, async ({ keyStore }) =>
+      keyStore.toKeySet(await keyStore.load()),
+    );
+    const keys = new Map<string, JWK>(
+      [{ ...active, alg: 'RS256' }, ...others].map(({ alg, privateJwk }) => [alg, privateJwk]),
+    );
+    const forge = async (jwt: string, keyOf: string, header: CompactJWSHeaderParameters) => {
+      const jwk = keys.get(keyOf) ?? {};
+      const { alg, kid = String(jwk.kid), ...rest } = header;
+      const key =
+        alg === 'HS256' ? Buffer.from(String(jwk.x ?? jwk.n)) : await importJWK({ ...jwk, alg }, alg);
+      const payload = Buffer.from(jwt.split('.')[1] ?? '', 'base64url');
+      return new CompactSign(payload).setProtectedHeader({ alg, kid, ...rest }).sign(key);
+    };
+    const idToken = tokens.id_token ?? '';
+    const kid = String(keys.get('EdDSA')?.kid);
+    expect(await hinted(node, await forge(idToken, 'EdDSA', { alg: 'EdDSA' }))).toBe(200);
+    for (const [keyOf, alg] of [
+      ['RS256', 'RS256'],
+      ['PS256', 'PS256'],
+      ['PS256', 'RS256'],
+      ['RS256', 'PS256'],
+      ['ES256', 'ES256'],
+      ['EdDSA', 'Ed25519'],
+      ['EdDSA', 'HS256'],
+      ['RS256', 'HS256'],
+    ] as const) {
+      const what = `${alg} by the key of ${keyOf}`;
+      expect(await hinted(node, await forge(idToken, keyOf, { alg })), what).toBe(400);
+      expect(await hinted(node, await forge(idToken, keyOf, { alg, kid })), `${what}, kid`).toBe(400);
+    }
+    const typ = 'at+jwt';
+    const good = await forge(tokens.access_token, 'RS256', { alg: 'RS256', typ });
+    expect(await introspect(node, good)).toMatchObject({ active: true });
+    for (const [keyOf, alg] of [
+      ['PS256', 'PS256'],
+      ['PS256', 'RS256'],
+      ['RS256', 'PS256'],
+      ['ES256', 'ES256'],
+      ['EdDSA', 'EdDSA'],
+    ] as const) {
+      for (const named of [undefined, active.kid]) {
+        const header = { alg, typ, ...(named !== undefined && { kid: named }) };
+        const forged = await forge(tokens.access_token, keyOf, header);
+        expect(await introspect(node, forged), `${alg} by the key of ${keyOf}`).toEqual({ active: false });
+      }
+    }
+  });
+
+  it('KY-19: a leaked key of one algorithm is out at once, and the others go on', async () => {
+    for (const [client, alg] of APPS) {
+      const { tokens } = await signIn(node, { client });
+      const idToken = tokens.id_token ?? '';
+      const { kid: leaked = '' } = decodeProtectedHeader(idToken);
+      const before = await keySet(node);
+      const heir = before.filter((key) => key.alg === alg)[1]?.kid;
+      await withKeys(node, ({ keyStore }) => compromiseKey(keyStore, leaked, () => Date.now()));
+      await node.turn();
+      expect(await hinted(node, idToken)).toBe(400);
+      const after = await keySet(node);
+      expect(after.find((key) => key.alg === alg)?.kid).toBe(heir);
+      expect(after.map(({ kid }) => kid)).not.toContain(leaked);
+      expect(after.filter((key) => key.alg !== alg)).toEqual(before.filter((key) => key.alg !== alg));
+      const fresh = await signIn(node, { client });
+      expect(decodeProtectedHeader(fresh.tokens.id_token ?? '')).toEqual({ alg, kid: heir });
+      expect(await hinted(node, fresh.tokens.id_token)).toBe(200);
+    }
+  });
+});
+
+describe('algorithms that come and go, at two nodes', () => {
+  standingClock();
+  let redis: RedisServer;
+  let nodes: readonly [Node, Node];
+  const without = { ...GENEROUS, ...FAST_KEYS };
+  const withES256 = {
+    ...GENEROUS,
+    signing_keys: { ...FAST_KEYS.signing_keys, algorithms: ['RS256', 'ES256'] },
+    clients: worldClients({ web: { id_token_signed_response_alg: 'ES256' } }),
+  };
+  beforeAll(async () => {
+    redis = await startRedis();
+    const options = { store: redis.url, config: without };
+    const first = await startNode(options);
+    nodes = [first, await startNode({ ...options, issuer: first.issuer })];
+  });
+  afterAll(async () => {
+    await Promise.all(nodes.map((node) => node.stop()));
+    await redis.stop();
+  });
+
+  const turn = async () => {
+    for (const node of nodes) await node.turn();
+  };
+  const kidsOf = async (node: Node, alg: string) =>
+    (await keySet(node)).filter((key) => key.alg === alg).map(({ kid }) => kid);
+  /** Of the ring as it is stored: earlier versions read 1 alone. */
+  const form = async () => {
+    const found = await nodes[0].openedStore.documents.get(KEYS_COLLECTION, RING_ID);
+    return (JSON.parse(found?.value ?? '{}') as { readonly v: number }).v;
+  };
+  /** An ID token of this node, which every node's key set verifies. */
+  async function idTokenOf(node: Node): Promise<string> {
+    const { id_token: idToken = '' } = (await signIn(node)).tokens;
+    for (const { base } of nodes) {
+      const keys = (await get({ base }, '/oauth/jwks.json')).body['keys'] as JWK[];
+      await jwtVerify(idToken, createLocalJWKSet({ keys }), { issuer: node.issuer, audience: 'web' });
+    }
+    return idToken;
+  }
+
+  it('PR-41: a reload of both at once makes one key, which signs at once', async () => {
+    const [first, second] = nodes;
+    expect(await form()).toBe(1);
+    const old = await idTokenOf(first);
+    const rs256 = await kidsOf(first, 'RS256');
+    await Promise.all(nodes.map((node) => node.reload(withES256)));
+    expect(await form()).toBe(2);
+    await turn();
+    const kids = await kidsOf(first, 'ES256');
+    expect(kids).toHaveLength(2);
+    expect([await kidsOf(second, 'ES256'), await kidsOf(second, 'RS256')]).toEqual([kids, rs256]);
+    for (const node of nodes) {
+      const idToken = await idTokenOf(node);
+      expect(decodeProtectedHeader(idToken)).toEqual({ alg: 'ES256', kid: kids[0] });
+      expect(await hinted(node, idToken)).toBe(200);
+      expect(await hinted(node, old)).toBe(400);
+    }
+  });
+
+  it('PR-41: nodes with different files serve each other’s clients for a day', async () => {
+    const [first, second] = nodes;
+    await first.reload(without);
+    const kids = new Set<string | undefined>();
+    for (let hour = 0; hour < 26; hour += 1) {
+      moveClock(HOUR);
+      await turn();
+      // Where the first node ended the family, the second has begun it anew.
+      await first.turn();
+      const { alg, kid } = decodeProtectedHeader(await idTokenOf(second));
+      expect(alg).toBe('ES256');
+      kids.add(kid);
+      expect(decodeProtectedHeader(await idTokenOf(first)).alg).toBe('RS256');
+      expect(await machineToken(first)).toMatch(/^ey/);
+    }
+    expect(kids.size).toBeGreaterThan(3);
+  });
+
+  it('PR-41: is not dropped while a client names it, and then verifies until its last token is over', async () => {
+    const [first, second] = nodes;
+    await first.reload(withES256);
+    await turn();
+    await expect(first.reload({ ...withES256, ...FAST_KEYS })).rejects.toThrow(
+      /id_token_signed_response_alg: ES256 is not one of signing_keys\.algorithms/,
+    );
+    const idToken = await idTokenOf(second);
+    const { kid = '' } = decodeProtectedHeader(idToken);
+    for (const node of nodes) await node.reload(without);
+    await rotate(first);
+    await turn();
+    for (const node of nodes) {
+      expect(await kidsOf(node, 'ES256')).toContain(kid);
+      expect(decodeProtectedHeader(await idTokenOf(node)).alg).toBe('RS256');
+      const { body } = await get(node, '/.well-known/openid-configuration');
+      expect(body['id_token_signing_alg_values_supported']).toEqual(['RS256']);
+    }
+    moveClock(2 * HOUR);
+    await turn();
+    expect(await kidsOf(first, 'ES256')).toEqual([kid]);
+    moveClock(3 * MINUTE);
+    await turn();
+    for (const node of nodes) expect(await kidsOf(node, 'ES256')).toEqual([]);
+    expect(await form()).toBe(1);
   });
 });
