@@ -1,0 +1,217 @@
+// The page where people help themselves: who comes to it, from where, and who is led to the sign-in first.
+import { describe, expect, it } from 'vitest';
+import { createAccountStates } from '../../src/users/account-state.ts';
+import { addCarol, CAROL, idsOf, isAccountPage, isLoginPage, openAccount } from '../world/account-page.ts';
+import type { Browser, Page } from '../world/browser.ts';
+import { DAY, MINUTE, moveClock, standingClock } from '../world/clock.ts';
+import { useWorld } from '../world/each-store.ts';
+import { begin, complete, newBrowser, signInAs, silently, titleOf } from '../world/person.ts';
+import {
+  CODE_PERIOD,
+  factorsOf,
+  giveOneTimeCodes,
+  isSecondStep,
+  setFactors,
+  SoftwareKey,
+} from '../world/second-factors.ts';
+import { NEVER } from '../world/turns.ts';
+import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../world/world.ts';
+
+const CONFIG = { ...GENEROUS, account: true };
+const SIGN_IN = { passkeys: true, one_time_codes: true, recovery_codes: 10, enrolment: 'self' };
+const ALICE = { username: 'alice' };
+
+standingClock();
+
+const field = ({ text }: Page, name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1];
+
+describe('the way to the account page', () => {
+  const place = useWorld({ config: CONFIG });
+
+  it('is on the pages where people begin or end up, while it is on', async () => {
+    const world = place();
+    const link = `href="${world.issuer}/account"`;
+    const pages = async () => {
+      const { page: login } = await begin(world);
+      const browser = newBrowser(world);
+      const error = await browser.open(`${world.issuer}/oauth/authorize?client_id=nobody`);
+      const home = await browser.open(`${world.issuer}/`);
+      expect([login.status, error.status, home.status]).toEqual([200, 400, 200]);
+      return [login, error, home].map(({ text }) => text.includes(link));
+    };
+    expect(await pages()).toEqual([true, true, true]);
+    await world.reload({ ...CONFIG, account: false });
+    expect(await pages()).toEqual([false, false, false]);
+    expect((await newBrowser(world).open(`${world.issuer}/account`)).status).toBe(404);
+    await world.reload(CONFIG);
+  });
+
+  it('leads whoever declines to sign in to the page of the issuer', async () => {
+    const world = place();
+    const browser = newBrowser(world);
+    const login = await browser.open(`${world.issuer}/account`);
+    const home = await browser.submit(login, '/cancel');
+    expect(home.url).toBe(`${world.issuer}/`);
+  });
+});
+
+describe('two browsers of one person', () => {
+  const place = useWorld({ config: CONFIG });
+
+  it('each mark their own session, and one that the other ended can do nothing any more', async () => {
+    const world = place();
+    await addCarol(world);
+    const [here, there] = [newBrowser(world), newBrowser(world)];
+    await openAccount(world, here);
+    const theirs = await openAccount(world, there);
+    const mine = await openAccount(world, here);
+    expect([idsOf(mine, '/end-session').length, idsOf(theirs, '/end-session').length]).toEqual([1, 1]);
+    expect(idsOf(mine, '/end-session')).not.toEqual(idsOf(theirs, '/end-session'));
+    const ended = await here.submit(mine, '/end-session');
+    expect(idsOf(ended, '/end-session')).toEqual([]);
+    for (const action of ['/end-session', '/end-others', '/password']) {
+      expect([action, (await there.submit(theirs, action)).status]).toEqual([action, 403]);
+    }
+    expect(isLoginPage(await there.open(`${world.issuer}/account`))).toBe(true);
+    expect(isAccountPage(await here.open(`${world.issuer}/account`))).toBe(true);
+    // The same form again finds nothing to end, and says nothing.
+    const again = await here.submit(mine, '/end-session');
+    expect([isAccountPage(again), again.url]).toEqual([true, `${world.issuer}/account`]);
+  });
+
+  it('a page is of nobody once the person is disabled, deleted or signed out everywhere', async () => {
+    const world = place();
+    const states = createAccountStates(world.openedStore.documents);
+    const browser = newBrowser(world);
+    const page = await openAccount(world, browser);
+    await states.update(CAROL.id, { disabled: true });
+    const refused = await browser.submit(page, '/password', { current: CAROL.password });
+    expect([refused.status, refused.text.includes('nothing was changed')]).toEqual([403, true]);
+    await states.update(CAROL.id, { disabled: false });
+    moveClock(MINUTE);
+    const next = await openAccount(world, browser);
+    expect(isAccountPage(next)).toBe(true);
+    await states.update(CAROL.id, { validAfter: Math.floor(Date.now() / 1000) + 1 });
+    expect((await browser.submit(next, '/end-others')).status).toBe(403);
+    expect(isLoginPage(await browser.open(`${world.issuer}/account`))).toBe(true);
+  });
+});
+
+describe('where people need a second factor', () => {
+  const place = useWorld({
+    issuer: 'https://id.example',
+    rotationTimer: NEVER,
+    config: { ...CONFIG, sign_in: SIGN_IN },
+  });
+
+  /** Back at the page by both steps. */
+  async function enter(world: OpenWorld, browser: Browser, code: string): Promise<Page> {
+    const login = await browser.open(`${world.issuer}/account`);
+    const step = await signInAs(browser, login, 'alice');
+    expect(isSecondStep(step)).toBe(true);
+    const next = await browser.submit(step, '/code', { code });
+    return next.text.includes('/notice"') ? browser.submit(next, '/notice') : next;
+  }
+
+  it('a session from before they had one leads to the whole sign-in', async () => {
+    const world = place();
+    await setFactors(world, 'alice');
+    const browser = newBrowser(world);
+    await openAccount(world, newBrowser(world), ALICE);
+    const page = await openAccount(world, browser, ALICE);
+    const app = await giveOneTimeCodes(world);
+    expect((await browser.submit(page, '/end-others')).status).toBe(403);
+    expect(isAccountPage(await browser.open(`${world.issuer}/account`))).toBe(false);
+    const step = await openAccount(world, newBrowser(world), ALICE);
+    expect(isSecondStep(step)).toBe(true);
+    expect(isAccountPage(await enter(world, newBrowser(world), app.code()))).toBe(true);
+  });
+
+  it('and an app alone needs it, the page is open after a password', async () => {
+    const world = place();
+    const config = { ...CONFIG, sign_in: SIGN_IN };
+    await world.reload({ ...config, clients: worldClients({ web: { sign_in: { require: 'passkey' } } }) });
+    await setFactors(world, 'alice');
+    expect(isAccountPage(await openAccount(world, newBrowser(world), ALICE))).toBe(true);
+    await world.reload(config);
+  });
+
+  it('the page is open in their grace, and after it at the end of the enrolment alone', async () => {
+    const world = place();
+    await world.reload({ ...CONFIG, sign_in: { ...SIGN_IN, second_factor: 'required', grace: '7d' } });
+    await setFactors(world, 'bob');
+    const bob = { username: 'bob', password: 'bob-password-22' };
+    await openAccount(world, newBrowser(world), bob);
+    moveClock(7 * DAY - MINUTE);
+    const browser = newBrowser(world);
+    const page = await openAccount(world, browser, bob);
+    expect(isAccountPage(page)).toBe(true);
+    moveClock(2 * MINUTE);
+    expect((await browser.submit(page, '/end-others')).status).toBe(403);
+    const after = await openAccount(world, browser, bob);
+    expect([isAccountPage(after), after.text.includes('/enrol"')]).toEqual([false, true]);
+    await world.reload({ ...CONFIG, sign_in: SIGN_IN });
+  });
+
+  it('MF-12: a factor is added below it after a sign-in of a moment ago alone', async () => {
+    const world = place();
+    const app = await giveOneTimeCodes(world);
+    const browser = newBrowser(world);
+    await enter(world, browser, app.code());
+    const list = await browser.open(`${world.issuer}/account/factors`);
+    expect(titleOf(list)).toBe('Passkeys and codes');
+    const key = new SoftwareKey();
+    const add = (at: Page) =>
+      browser.submit(at, '/add', { response: key.create(world, at), handle: field(at, 'handle') ?? '' });
+    moveClock(6 * MINUTE);
+    expect((await add(list)).status).toBe(403);
+    expect((await (await factorsOf(world)).get(PEOPLE.alice)).passkeys).toEqual([]);
+    // What looks at the account looks at it still; what changes it begins with both steps.
+    expect(isAccountPage(await browser.open(`${world.issuer}/account`))).toBe(true);
+    const login = await browser.open(`${world.issuer}/account/factors`);
+    const step = await signInAs(browser, login, 'alice');
+    const fresh = await browser.submit(step, '/code', { code: app.code() });
+    expect((await add(fresh)).status).toBe(200);
+    const account = await browser.open(`${world.issuer}/account`);
+    expect(account.text).toContain('A passkey or authenticator app was added.');
+  });
+
+  it('MF-16: a factor removed below it ends the other sessions, and the last one that an app needs stays', async () => {
+    const world = place();
+    const needs = worldClients({ web2: { sign_in: { require: 'second_factor' } } });
+    await world.reload({ ...CONFIG, sign_in: SIGN_IN, clients: needs });
+    moveClock(CODE_PERIOD);
+    const key = new SoftwareKey();
+    const app = await giveOneTimeCodes(world);
+    const browser = newBrowser(world);
+    await enter(world, browser, app.code());
+    const list = await browser.open(`${world.issuer}/account/factors`);
+    const needed = await browser.submit(list, '/remove', { id: 'one-time-codes' });
+    expect([needed.status, needed.text.includes('can’t be removed')]).toEqual([422, true]);
+    const response = key.create(world, list);
+    const added = await browser.submit(list, '/add', { response, handle: field(list, 'handle') ?? '' });
+    moveClock(CODE_PERIOD);
+    const elsewhere = newBrowser(world);
+    expect(isAccountPage(await enter(world, elsewhere, app.code()))).toBe(true);
+    const removed = await browser.submit(added, '/remove', { id: 'one-time-codes' });
+    expect(removed.status).toBe(200);
+    expect(isLoginPage(await elsewhere.open(`${world.issuer}/account`))).toBe(true);
+    const account = await browser.open(`${world.issuer}/account`);
+    expect(account.text).toContain('A passkey or authenticator app was removed.');
+    expect(world.recorded.audit('factor_changed').at(-1)).toMatchObject({ action: 'removed' });
+  });
+});
+
+describe('where the page is off', () => {
+  const place = useWorld({ config: GENEROUS });
+
+  it('nothing is written for it, whoever signs in', async () => {
+    const world = place();
+    const { browser } = await complete(world);
+    expect(await silently(world, browser, { client_id: 'first-party' })).toBe('signed in');
+    const { documents } = world.openedStore;
+    for (const collection of ['person-sessions', 'person-grants']) {
+      expect(await documents.list(collection)).toEqual([]);
+    }
+  });
+});
