@@ -79,7 +79,7 @@ describe('two browsers of one person', () => {
     expect([isAccountPage(again), again.url]).toEqual([true, `${world.issuer}/account`]);
   });
 
-  it('a page is of nobody once the person is disabled, deleted or signed out everywhere', async () => {
+  it('a page is of nobody once the person is disabled or signed out everywhere', async () => {
     const world = place();
     const states = createAccountStates(world.openedStore.documents);
     const browser = newBrowser(world);
