@@ -126,7 +126,6 @@ export const lifetimesSchema = group({
     .describe('How long a sign-in page stays usable. At least 1m.'),
 });
 
-/** RS256 keys and their rotation. */
 export const signingKeysSchema = group({
   algorithms: z
     .array(z.enum(ALGORITHMS))

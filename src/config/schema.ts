@@ -165,7 +165,7 @@ export const configSchema = z.strictObject({
     .prefault({})
     .describe('Limits, as a number for a time: 6000/1m. On excess the answer is 429.'),
   lifetimes: lifetimesSchema.prefault({}).describe('How long tokens, codes and sessions live.'),
-  signing_keys: signingKeysSchema.prefault({}).describe('The RS256 keys and their rotation.'),
+  signing_keys: signingKeysSchema.prefault({}).describe('The keys that sign, and their rotation.'),
   groups: groupsSchema
     .default({})
     .describe('Every group that a person may be in, and what it is. Switches on the scope groups.'),

@@ -128,7 +128,7 @@ async function finishSignIn(ctx: Context, issuer: string, { client, callback }: 
   });
   const tokens = (await answer.json()) as TokenAnswer;
   if (!answer.ok) return { outcome: 'refused', error: String(tokens.error) };
-  const sections = await readTokens(issuer, tokens, pending.nonce);
+  const sections = await readTokens(issuer, client, tokens, pending.nonce);
   return { outcome: 'signed_in', sections, settings: settingsOf(issuer, { client, callback }) };
 }
 
@@ -143,12 +143,12 @@ function settingsOf(issuer: string, { client, callback }: Demo) {
 }
 
 /** Verified offline, as an API would: with the published keys alone. */
-async function readTokens(issuer: string, tokens: TokenAnswer, nonce: string) {
+async function readTokens(issuer: string, client: Client, tokens: TokenAnswer, nonce: string) {
   const keys = createRemoteJWKSet(new URL(`${issuer}${ENDPOINTS.jwks}`));
-  const pinned = { issuer, algorithms: ['RS256'] };
-  const id = await jwtVerify(tokens.id_token, keys, { ...pinned, audience: DEMO_CLIENT_ID });
+  const own = { issuer, audience: DEMO_CLIENT_ID, algorithms: [client.idTokenSignedResponseAlg] };
+  const id = await jwtVerify(tokens.id_token, keys, own);
   if (id.payload['nonce'] !== nonce) throw new TypeError('the ID token is not for this sign-in');
-  const access = await jwtVerify(tokens.access_token, keys, { ...pinned, typ: 'at+jwt' });
+  const access = await jwtVerify(tokens.access_token, keys, { issuer, algorithms: ['RS256'], typ: 'at+jwt' });
   const userinfo = await fetch(`${issuer}${ENDPOINTS.userinfo}`, {
     headers: { authorization: `Bearer ${tokens.access_token}` },
   });

@@ -29,7 +29,7 @@ export type KeySet = {
   readonly active: PrivateKey;
   /** Those that sign in the other algorithms of the ring, one each. */
   readonly others: readonly FamilyKey[];
-  /** Published keys that don't sign yet. The engine needs the private half of each that isn't marked as verify-only. */
+  /** Those that will sign access tokens: what can't be opened is found before it has to. */
   readonly reserve: readonly PrivateKey[];
   /** Active first, then reserve, then retired. What JWKS shows and verification accepts. */
   readonly published: readonly PublicJwk[];
