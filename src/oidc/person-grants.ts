@@ -61,10 +61,10 @@ export function createPersonGrants(parts: PersonGrantsParts): PersonGrants {
       });
     },
     async withdraw(accountId, clientId) {
-      const entries = (await index.grantsOf(accountId)).filter((entry) => entry.clientId === clientId);
       await sessions.leave(accountId, clientId);
-      // First what would make the next grant without asking.
+      // First what would make the next grant without asking: one that it made until now is among those that end.
       await consents.withdraw(accountId, clientId);
+      const entries = (await index.grantsOf(accountId)).filter((entry) => entry.clientId === clientId);
       for (const { key } of entries) await records.revokeGrant(key, tombstoneSeconds);
       const keys = entries.map(({ key }) => key);
       await index.removeGrants(accountId, keys);

@@ -13,6 +13,8 @@ import { get, post } from '../world/requests.ts';
 import { CODE_PERIOD, giveOneTimeCodes, isSecondStep, setFactors } from '../world/second-factors.ts';
 import { refresh } from '../world/token-endpoint.ts';
 import { NEVER } from '../world/turns.ts';
+import type { Store } from '../../src/store/store.ts';
+import { userinfo } from '../world/presented-tokens.ts';
 import { GENEROUS, type OpenWorld, PASSWORDS, WORLD_ENV, worldClients } from '../world/world.ts';
 
 const CONFIG = { ...GENEROUS, account: true };
@@ -302,3 +304,45 @@ eachStore(
   },
   { rotationTimer: NEVER, config: { ...CONFIG, lifetimes: { consent: '30d' } } },
 );
+
+describe('an app that comes back without asking', () => {
+  let meanwhile: (() => Promise<unknown>) | undefined;
+  const handStore = (store: Store): Store => ({
+    ...store,
+    records: {
+      ...store.records,
+      async destroy(kind, key) {
+        const act = meanwhile;
+        if (kind === 'Consent') meanwhile = undefined;
+        if (kind === 'Consent') await act?.();
+        return store.records.destroy(kind, key);
+      },
+    },
+    ping: () => store.ping(),
+    close: () => store.close(),
+  });
+  const place = useWorld({
+    rotationTimer: NEVER,
+    handStore,
+    config: { ...CONFIG, lifetimes: { consent: '30d' } },
+  });
+
+  it('while it is withdrawn loses what it got', async () => {
+    const world = place();
+    const browser = newBrowser(world);
+    await openAccount(world, browser, BOB);
+    const scope = 'openid profile';
+    await signIn(world, { browser, person: 'bob', scope });
+    const elsewhere = newBrowser(world);
+    await openAccount(world, elsewhere, BOB);
+    const page = await openAccount(world, browser, BOB);
+    let token: string | undefined;
+    meanwhile = async () => {
+      ({ access_token: token } = (await signIn(world, { browser: elsewhere, scope })).tokens);
+    };
+    const after = await browser.submit(page, '/withdraw', { id: 'web' });
+    expect(after.text).toContain('no longer has access');
+    expect((await userinfo(world, token)).status).toBe(401);
+    expect(idsOf(after, '/withdraw')).not.toContain('web');
+  });
+});
