@@ -1,19 +1,22 @@
-// Ending everything of a person from the command line, while two processes serve: RT-10, and the page that follows.
+// Ending everything of a person from the command line, and one thing at the account page, while two processes serve.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
+import { openAccount } from '../world/account-page.ts';
 import { signIn } from '../world/app.ts';
-import { begin, complete, signInAs, silently, titleOf } from '../world/person.ts';
+import { begin, complete, newBrowser, signInAs, silently, titleOf } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
 import { refresh } from '../world/token-endpoint.ts';
 import { WORLD_ENV } from '../world/world.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
 
+const ALICE = { username: 'alice' };
+
 useEnvironment(() => WORLD_ENV);
 
-describe.each(['lmdb', 'redis'] as const)('postern user sign-out, two processes on %s', (store) => {
+describe.each(['lmdb', 'redis'] as const)('two processes on %s', (store) => {
   let two: TwoProcesses;
   beforeAll(async () => {
-    two = await startTwoProcesses(store);
+    two = await startTwoProcesses(store, { account: true, lifetimes: { consent: '30d' } });
   });
   afterAll(() => two.stop());
 
@@ -58,6 +61,41 @@ describe.each(['lmdb', 'redis'] as const)('postern user sign-out, two processes 
         expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_grant']);
       }
     }
+  });
+
+  it('MF-39: what a person ends at one node is over at the other', async () => {
+    const [first, second] = two.nodes;
+    const here = newBrowser(first);
+    await openAccount(first, here, ALICE);
+    const web2 = await signIn(first, { browser: here, client: 'web2' });
+    const there = newBrowser(second);
+    await openAccount(second, there, ALICE);
+    const web = await signIn(second, { browser: there });
+    const short = await signIn(second, { browser: there, client: 'spa', scope: 'openid' });
+    for (const { tokens } of [web, short]) {
+      expect((await userinfo(second, tokens.access_token)).status).toBe(200);
+    }
+
+    const page = await openAccount(first, here, ALICE);
+    const ended = await here.submit(page, '/end-others');
+    expect(await silently(second, there, { client_id: 'first-party' })).toBe('login_required');
+    // What was allowed to last goes on without its session, and what was not ends with it.
+    expect((await userinfo(second, short.tokens.access_token)).status).toBe(401);
+    const renewed = await refresh(second, web.tokens.refresh_token);
+    expect(renewed.status).toBe(200);
+
+    const token = String(renewed.body['access_token']);
+    expect((await userinfo(second, token)).status).toBe(200);
+    const after = await here.submit(ended, '/withdraw', { id: 'web' });
+    expect(after.text).toContain('no longer has access');
+    for (const node of [second, first]) {
+      expect((await userinfo(node, token)).status).toBe(401);
+      expect((await refresh(node, String(renewed.body['refresh_token']))).status).toBe(400);
+    }
+    expect((await refresh(second, web2.tokens.refresh_token, {}, 'web2')).status).toBe(200);
+    const again = newBrowser(second);
+    await openAccount(second, again, ALICE);
+    expect((await begin(second, {}, { browser: again })).page.text).toContain('/consent"');
   });
 
   it('says when there is no such person', async () => {
