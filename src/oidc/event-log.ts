@@ -2,7 +2,7 @@
 // developer reports. Never a token, a code or a secret, and of a URI only what is before the query.
 import type { EventEmitter } from 'node:events';
 import type Provider from 'oidc-provider';
-import type { KoaContextWithOIDC } from 'oidc-provider';
+import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { clip, type Log } from '../observability/log.ts';
 
 const REFUSALS = [
@@ -25,6 +25,8 @@ export function logEvents(provider: Provider, log: Log): void {
   const events: EventEmitter = provider;
   for (const event of REFUSALS) {
     events.on(event, (ctx: KoaContextWithOIDC, error: Refusal) => {
+      // A device that waits for its person (RFC 8628 §3.5).
+      if (error instanceof errors.AuthorizationPending) return;
       log.info(
         {
           ...subjectOf(ctx),

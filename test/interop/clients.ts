@@ -124,6 +124,11 @@ export const CLIENTS: readonly Client[] = [
     ],
   },
   {
+    name: 'oidc-agent',
+    command: ['node', 'oidc-agent.mjs'],
+    needs: [{ debian: 'oidc-agent-cli', file: 'oidc-agent' }],
+  },
+  {
     name: 'authlib',
     command: python('authlib_client.py'),
     port: 3160,

@@ -57,6 +57,7 @@ export class Person {
     }
     if (page.text.includes('/code"') && this.code !== undefined) return fill('/code', { code: this.code() });
     if (page.text.includes('/consent"')) return fill('/consent');
+    if (page.text.includes('name="confirm"')) return fill('/device', { confirm: 'yes' });
     if (page.text.includes('/oauth/logout/confirm"')) return fill('/oauth/logout/confirm', { logout: 'yes' });
     return undefined;
   }
