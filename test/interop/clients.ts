@@ -184,6 +184,14 @@ export const CLIENTS: readonly Client[] = [
     needs: [{ debian: 'golang-go', file: 'go' }],
   },
   {
+    name: 'go-oidc-rotations',
+    command: ['node', 'rotations.ts'],
+    needs: [
+      { debian: 'golang-go', file: 'go' },
+      { debian: 'redis-server', file: 'redis-server' },
+    ],
+  },
+  {
     name: 'kube-apiserver',
     clientId: 'kubernetes',
     ...goProgram('kube-apiserver'),
