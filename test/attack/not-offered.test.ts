@@ -1,0 +1,179 @@
+// PR-20 to PR-38: pushed requests, DPoP, assertions of clients and tokens of foreign issuers are not offered. With everything that the
+// file can switch on, nothing of them is there, is listened to, or can be asked for in the file.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config/load.ts';
+import { signIn } from '../world/app.ts';
+import { DEVICE_CONFIG } from '../world/device.ts';
+import { useWorld } from '../world/each-store.ts';
+import { ask, redirectOf } from '../world/person.ts';
+import { introspect } from '../world/presented-tokens.ts';
+import { get, post } from '../world/requests.ts';
+import { basic, clientCredentials, refresh } from '../world/token-endpoint.ts';
+import { SECRETS, WORLD_ENV, worldClients, writeWorldConfig } from '../world/world.ts';
+
+const world = useWorld({
+  config: {
+    ...DEVICE_CONFIG,
+    account: true,
+    sign_in: { passkeys: true, one_time_codes: true },
+    signing_keys: { algorithms: ['RS256', 'PS256', 'ES256', 'EdDSA'] },
+    features: { device_flow: true, claims_parameter: true, response_modes: ['query', 'form_post'] },
+  },
+});
+
+const keys = await generateKeyPair('ES256', { extractable: true });
+const jwk = await exportJWK(keys.publicKey);
+
+/** RFC 9449 §4.2, as good as it can be. */
+async function proof(htm: string, url: string): Promise<string> {
+  return new SignJWT({ htm, htu: url, jti: crypto.randomUUID() })
+    .setProtectedHeader({ typ: 'dpop+jwt', alg: 'ES256', jwk })
+    .setIssuedAt()
+    .sign(keys.privateKey);
+}
+
+/** RFC 7523 §2.2 and §2.1. */
+async function assertion(audience: string): Promise<string> {
+  const secret = new TextEncoder().encode(SECRETS.web);
+  return new SignJWT({ jti: crypto.randomUUID() })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setIssuer('web')
+    .setSubject('web')
+    .setAudience(audience)
+    .setIssuedAt()
+    .setExpirationTime('1m')
+    .sign(secret);
+}
+
+describe('what is not offered', () => {
+  it('PR-20, PR-22, PR-32: has no endpoint, and discovery says nothing of it', async () => {
+    for (const name of ['par', 'request', 'reg', 'register', 'backchannel', 'ciba', 'challenge', 'nonce']) {
+      const answer = await post(world(), `/oauth/${name}`, {}, { authorization: basic('web') });
+      expect(answer.status, name).toBe(404);
+    }
+    const { body } = await get(world(), '/.well-known/openid-configuration');
+    const said = Object.keys(body).filter((member) =>
+      /push|dpop|request_|mtls|tls_|registration|backchannel_(?:auth|token)|auth_signing_alg/.test(member),
+    );
+    // Left out it would mean true (OpenID Connect Discovery §3).
+    expect(said).toEqual(['request_uri_parameter_supported']);
+    expect(body['request_uri_parameter_supported']).toBe(false);
+    const methods = ['client_secret_basic', 'client_secret_post', 'none'];
+    expect(body['token_endpoint_auth_methods_supported']).toEqual(methods);
+    expect(body['grant_types_supported']).toEqual([
+      'authorization_code',
+      'refresh_token',
+      'client_credentials',
+      'urn:ietf:params:oauth:grant-type:device_code',
+    ]);
+  });
+
+  it('PR-20, PR-21, PR-22: takes no request from anywhere else', async () => {
+    const wanted = { request_uri: 'urn:ietf:params:oauth:request_uri:abc' };
+    expect(redirectOf(await ask(world(), wanted)).query['error']).toBe('request_uri_not_supported');
+    const inJwt = { request: `${btoa('{"alg":"none"}').replaceAll('=', '')}.e30.` };
+    expect(redirectOf(await ask(world(), inJwt)).query['error']).toBe('request_not_supported');
+  });
+
+  it('PR-24, PR-26, PR-28, PR-29, PR-30: binds no token to a key, whatever is sent with the request', async () => {
+    const url = `${world().issuer}/oauth/token`;
+    const person = await signIn(world());
+    const form = { grant_type: 'client_credentials' };
+    for (const dpop of [
+      await proof('POST', url),
+      await proof('GET', 'https://evil.example/'),
+      '',
+      'nonsense',
+    ]) {
+      const headers = { authorization: basic('svc'), dpop };
+      const { status, body } = await post(world(), '/oauth/token', form, headers);
+      expect([status, body['token_type']]).toEqual([200, 'Bearer']);
+      expect(decodeJwt(String(body['access_token']))['cnf']).toBeUndefined();
+      const { cnf, token_type: type } = await introspect(world(), String(body['access_token']));
+      expect([cnf, type]).toEqual([undefined, 'Bearer']);
+    }
+    const asDpop = {
+      authorization: `DPoP ${person.tokens.access_token}`,
+      dpop: await proof('GET', `${world().issuer}/oauth/userinfo`),
+    };
+    expect((await get(world(), '/oauth/userinfo', asDpop)).status).toBe(400);
+    expect(redirectOf(await ask(world(), { dpop_jkt: 'x'.repeat(43) })).query['error']).toBeUndefined();
+    const again = await refresh(world(), person.tokens.refresh_token);
+    expect([again.status, again.body['token_type']]).toEqual([200, 'Bearer']);
+  });
+
+  it('PR-32, PR-33, PR-34, PR-37: knows no assertion, of a client or of a workload', async () => {
+    const type = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+    for (const audience of [world().issuer, `${world().issuer}/oauth/token`]) {
+      const form = {
+        grant_type: 'client_credentials',
+        client_id: 'web',
+        client_assertion_type: type,
+        client_assertion: await assertion(audience),
+      };
+      const { status, body } = await post(world(), '/oauth/token', form);
+      expect([status, body['error']]).toEqual([401, 'invalid_client']);
+    }
+    for (const grant of [
+      'urn:ietf:params:oauth:grant-type:jwt-bearer',
+      'urn:ietf:params:oauth:grant-type:token-exchange',
+      'urn:openid:params:grant-type:ciba',
+    ]) {
+      const { status, body } = await clientCredentials(world(), {
+        grant_type: grant,
+        assertion: await assertion(world().issuer),
+      });
+      expect([status, body['error']], grant).toEqual([400, 'unsupported_grant_type']);
+    }
+  });
+
+  describe('PR-20 to PR-38: in the file', () => {
+    let folder: string;
+    beforeAll(async () => {
+      folder = await mkdtemp(path.join(tmpdir(), 'postern-not-offered-'));
+    });
+    afterAll(() => rm(folder, { recursive: true }));
+
+    const refused = async (config: Readonly<Record<string, unknown>>): Promise<string> => {
+      const { configFile } = await writeWorldConfig(folder, { config }, [1, 2]);
+      const loading = loadConfig(configFile, { env: WORLD_ENV, writeKeys: false });
+      return loading.then(
+        () => 'it loads',
+        (error: Error) => error.message,
+      );
+    };
+
+    it.each([
+      ['require_pushed_authorization_requests', true],
+      ['dpop_bound_access_tokens', true],
+      ['tls_client_certificate_bound_access_tokens', true],
+      ['token_endpoint_auth_signing_alg', 'ES256'],
+      ['jwks', { keys: [] }],
+      ['jwks_uri', 'https://app.example/jwks'],
+      ['request_uris', ['https://app.example/request']],
+      ['trusts', [{ issuer: 'https://token.actions.example', subject: '*' }]],
+    ])('a client has no %s', async (key, value) => {
+      const message = await refused({ clients: worldClients({ web: { [key]: value } }) });
+      expect(message).toContain(`unknown key "${key}"`);
+    });
+
+    it.each(['private_key_jwt', 'client_secret_jwt', 'tls_client_auth', 'self_signed_tls_client_auth'])(
+      'no client proves itself by %s',
+      async (method) => {
+        const clients = worldClients({ web: { token_endpoint_auth_method: method } });
+        expect(await refused({ clients })).toContain('token_endpoint_auth_method');
+      },
+    );
+
+    it.each(['pushed_authorization_requests', 'dpop', 'token_exchange', 'ciba'])(
+      'features has no %s',
+      async (key) => {
+        expect(await refused({ features: { [key]: true } })).toContain(`unknown key "${key}"`);
+      },
+    );
+  });
+});
