@@ -1,0 +1,102 @@
+// The page where people help themselves, of somebody who has more of everything than anybody should.
+import { describe, expect, it } from 'vitest';
+import { createPersonIndex } from '../../src/oidc/person-index.ts';
+import { idsOf, isAccountPage, isLoginPage, openAccount } from '../world/account-page.ts';
+import { DAY, moveClock, standingClock } from '../world/clock.ts';
+import { useWorld } from '../world/each-store.ts';
+import { complete, newBrowser, silently } from '../world/person.ts';
+import { rounds } from '../world/rounds.ts';
+import { NEVER } from '../world/turns.ts';
+import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../world/world.ts';
+
+const APPS = 500;
+const SESSIONS = rounds(10_000, 300);
+/** As many as somebody may have. */
+const MOST = 100;
+const OWN_CALLBACK = 'https://own.example/cb';
+
+const apps = Array.from({ length: APPS }, (_, index) => ({
+  ...worldClients().find(({ client_id: id }) => id === 'first-party'),
+  client_id: `app-${index}`,
+  client_name: `App ${index}`,
+  client_uri: `https://app-${index}.example/`,
+}));
+
+standingClock();
+
+type Lists = Readonly<Record<'sessions' | 'events' | 'grants', readonly unknown[]>>;
+
+async function listsOf({ openedStore }: OpenWorld, collection: string) {
+  const documents = await openedStore.documents.list(collection);
+  return documents.map(({ value }) => JSON.parse(value) as Lists);
+}
+
+describe('of one person', () => {
+  const place = useWorld({
+    rotationTimer: NEVER,
+    config: { ...GENEROUS, account: true, clients: [...worldClients(), ...apps] },
+  });
+
+  it('sessions are no more than a hundred: the oldest end, and the page ends the rest', async () => {
+    const world = place();
+    const asked = { client_id: 'first-party' };
+    const { browser: oldest } = await complete(world, 'alice', asked);
+    const { browser: kept } = await complete(world, 'bob', asked);
+    for (let turn = 0; turn < MOST / 4; turn += 1) {
+      await Promise.all([1, 2, 3, 4].map(() => complete(world, 'alice', asked)));
+    }
+    const [alices, ...others] = await listsOf(world, 'person-sessions');
+    expect([alices?.sessions.length, alices?.events.length, others.length]).toEqual([MOST, 10, 1]);
+    expect(await silently(world, oldest, asked)).toBe('login_required');
+    expect(await silently(world, kept, asked)).toBe('signed in');
+
+    const browser = newBrowser(world);
+    const page = await openAccount(world, browser, { username: 'alice' });
+    expect(idsOf(page, '/end-session')).toHaveLength(MOST - 1);
+    const after = await browser.submit(page, '/end-others');
+    expect([isAccountPage(after), idsOf(after, '/end-session')]).toEqual([true, []]);
+    expect(await silently(world, kept, asked)).toBe('signed in');
+  });
+
+  it('whatever the list names, the page answers, and what has ended leaves it', async () => {
+    const world = place();
+    const { documents, clock } = world.openedStore;
+    const seconds = () => Math.floor(clock.now() / 1000);
+    const index = createPersonIndex({ documents, seconds, isLive: () => Promise.resolve(true) });
+    for (let number = 0; number < SESSIONS; number += 1) {
+      await index.addSession(PEOPLE.alice, { uid: `gone-${number}`, ends: seconds() + DAY });
+    }
+    expect(await index.sessionsOf(PEOPLE.alice)).toHaveLength(MOST);
+    const browser = newBrowser(world);
+    const page = await openAccount(world, browser, { username: 'alice' });
+    expect([isAccountPage(page), idsOf(page, '/end-session')]).toEqual([true, []]);
+    moveClock(400 * DAY);
+    expect(isLoginPage(await browser.open(`${world.issuer}/account`))).toBe(true);
+    await complete(world, 'alice', { client_id: 'first-party' });
+    expect(await index.sessionsOf(PEOPLE.alice)).toHaveLength(1);
+  });
+
+  it('apps are all there, and each can be withdrawn', async () => {
+    const world = place();
+    const browser = newBrowser(world);
+    await openAccount(world, browser, { username: 'alice' });
+    for (const { client_id: id } of apps) {
+      const { code } = await complete(
+        world,
+        'alice',
+        { client_id: id, redirect_uri: OWN_CALLBACK, scope: 'openid' },
+        browser,
+      );
+      expect(code).toBeDefined();
+    }
+    const page = await openAccount(world, browser, { username: 'alice' });
+    expect(idsOf(page, '/withdraw')).toEqual(expect.arrayContaining(apps.map(({ client_id: id }) => id)));
+    expect(page.text.match(/https:\/\/app-\d+\.example\//g)).toHaveLength(APPS);
+    const before = idsOf(page, '/withdraw').length;
+    const after = await browser.submit(page, '/withdraw', { id: `app-${APPS - 1}` });
+    expect(idsOf(after, '/withdraw')).toHaveLength(before - 1);
+    const [grants, ...others] = await listsOf(world, 'person-grants');
+    expect([grants?.grants.length, others.length]).toEqual([expect.any(Number), 1]);
+    expect(grants?.grants.length).toBeLessThanOrEqual(1000);
+  });
+});
