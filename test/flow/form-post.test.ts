@@ -2,7 +2,7 @@
 import * as oidc from 'openid-client';
 import { describe, expect, it } from 'vitest';
 import { authorize, type Authorized, type AuthorizeOptions, connect } from '../world/app.ts';
-import { AUTHORIZATION_REQUEST, VERIFIER } from '../world/authorization-request.ts';
+import { AUTHORIZATION_REQUEST, authorizationUrl, VERIFIER } from '../world/authorization-request.ts';
 import { formOf, type Page } from '../world/browser.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 import { ask, begin, finishPages, newBrowser, redirectOf } from '../world/person.ts';
@@ -133,6 +133,23 @@ describe('what the form says', () => {
     expect(last.text).not.toContain('hreflang');
   });
 
+  it('PR-01: the page is there once: who reloads it or goes back to it sees no code', async () => {
+    const { browser, last } = await posted(world());
+    const again = await browser.open(last.url);
+    expect([again.status, again.text.includes('<form')]).toEqual([400, false]);
+  });
+
+  it('PR-01: a request by POST ends on the same page', async () => {
+    const browser = newBrowser(world());
+    const { search } = new URL(authorizationUrl(world(), FORM_POST));
+    const first = await browser.open(`${world().issuer}/oauth/authorize`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: search.slice(1),
+    });
+    expectFormPage(await finishPages(browser, first, 'alice'), 200);
+  });
+
   it('PR-01: an unknown redirect URI or client is a page of ours, as without it', async () => {
     for (const changes of [{ redirect_uri: 'https://evil.example/' }, { client_id: 'nobody' }]) {
       const page = await ask(world(), { ...FORM_POST, ...changes });
@@ -175,6 +192,16 @@ describe('who gets it', () => {
     expect((await ask(world(), { client_id: 'post', ...FORM_POST })).status).toBe(303);
   });
 
+  it('AZ-16: two modes are none', async () => {
+    const { search } = new URL(authorizationUrl(world(), FORM_POST));
+    for (const twice of ['form_post', 'query']) {
+      const url = `${world().issuer}/oauth/authorize${search}&response_mode=${twice}`;
+      const page = await newBrowser(world()).request(url);
+      expect([page.status, page.text.includes('<form')]).toEqual([303, false]);
+      expect(redirectOf(page).query).toMatchObject({ error: 'invalid_request' });
+    }
+  });
+
   it('without it in the request the answer is a redirect, as before', async () => {
     for (const mode of [undefined, 'query']) {
       const parameters: AuthorizeOptions = mode === undefined ? {} : { parameters: { response_mode: mode } };
@@ -194,11 +221,13 @@ describe('who gets it', () => {
 
   it('AZ-16: a sign-in that was open while the file changed ends without a code', async () => {
     const { features, ...without } = CONFIG;
-    for (const changed of [
-      { ...CONFIG, clients: worldClients() },
-      { ...without, clients: worldClients() },
-    ]) {
-      const { browser, page } = await begin(world(), FORM_POST);
+    for (const [mode, changed] of [
+      ['form_post', { ...CONFIG, clients: worldClients() }],
+      ['form_post', { ...without, clients: worldClients() }],
+      ['query', { ...CONFIG, clients: worldClients({ web: { response_modes: ['form_post'] } }) }],
+      [undefined, { ...CONFIG, clients: worldClients({ web: { response_modes: ['form_post'] } }) }],
+    ] as const) {
+      const { browser, page } = await begin(world(), { response_mode: mode });
       await world().reload(changed);
       const last = await finishPages(browser, page, 'alice');
       expect(last.text).not.toContain('<form');

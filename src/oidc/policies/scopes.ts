@@ -163,11 +163,11 @@ function refuseRemovedRedirectUri({ oidc }: KoaContextWithOIDC): void {
   throw new errors.InvalidRedirectUri();
 }
 
-/** The same of form_post: its code would go out in an address, or nowhere. */
+/** The same of its response mode: the code would go out in a way that the file has taken back. */
 function refuseRemovedResponseMode({ oidc }: KoaContextWithOIDC, { responseModes }: Client): void {
-  if (oidc.route !== 'resume' || oidc.params?.['response_mode'] !== 'form_post') return;
-  if (!responseModes.includes('form_post'))
-    throw new errors.InvalidRequest('requested response_mode is not allowed for this client or request');
+  const mode: unknown = oidc.params?.['response_mode'] ?? 'query';
+  if (oidc.route !== 'resume' || responseModes.some((allowed) => allowed === mode)) return;
+  throw new errors.InvalidRequest('requested response_mode is not allowed for this client or request');
 }
 
 export function scopesIn(parameter: unknown): readonly string[] {
