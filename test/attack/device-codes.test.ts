@@ -1,13 +1,27 @@
 // Codes of devices that are guessed, and devices that ask at several processes at once (RFC 8628 §5.1, §3.5).
+import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createAccountStates } from '../../src/users/account-state.ts';
+import { openAccount } from '../world/account-page.ts';
 import { formOf, type Page } from '../world/browser.ts';
-import { askForCodes, DEVICE_CONFIG, isConfirmPage, letIn, poll, postToDevice } from '../world/device.ts';
+import {
+  askForCodes,
+  DEVICE_CONFIG,
+  isConfirmPage,
+  isDonePage,
+  letIn,
+  poll,
+  postToDevice,
+  typeCode,
+} from '../world/device.ts';
 import { eachStore } from '../world/each-store.ts';
-import { newBrowser } from '../world/person.ts';
-import { introspect } from '../world/presented-tokens.ts';
+import { newBrowser, signInAs } from '../world/person.ts';
+import { introspect, userinfo } from '../world/presented-tokens.ts';
+import { post } from '../world/requests.ts';
 import { rounds } from '../world/rounds.ts';
+import { giveOneTimeCodes, isSecondStep, setFactors } from '../world/second-factors.ts';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
-import type { OpenWorld, StoreName } from '../world/world.ts';
+import { API, type OpenWorld, PASSWORDS, PEOPLE, type StoreName } from '../world/world.ts';
 
 const GUESSES = { trusted_proxies: ['127.0.0.1'], ...DEVICE_CONFIG };
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
@@ -115,3 +129,80 @@ describe.each<StoreName>(['lmdb', 'redis'])('at two processes on %s', (storeName
     }
   });
 });
+
+eachStore(
+  'who lets a device in',
+  (world) => {
+    it('has to prove what the app asks for, like everybody who signs in', async () => {
+      const app = await giveOneTimeCodes(world());
+      const asked = await askForCodes(world());
+      const browser = newBrowser(world());
+      const confirm = await typeCode(browser, world(), asked.userCode);
+      const login = await browser.submit(confirm, '/device', { confirm: 'yes' });
+      const step = await signInAs(browser, login, 'alice');
+      expect(isSecondStep(step)).toBe(true);
+      expect((await poll(world(), asked)).body['error']).toBe('authorization_pending');
+      const consent = await browser.submit(step, '/code', { code: app.code() });
+      expect(isDonePage(await browser.submit(consent, '/consent'))).toBe(true);
+      const { body } = await poll(world(), asked);
+      expect(decodeJwt(String(body['id_token']))['amr']).toEqual(['pwd', 'otp', 'mfa']);
+      await setFactors(world(), 'alice', {});
+    });
+
+    it('lets nothing in once they are disabled, and takes back what they let in', async () => {
+      const states = createAccountStates(world().openedStore.documents);
+      const [before, after] = [await askForCodes(world()), await askForCodes(world())];
+      for (const asked of [before, after]) {
+        expect(isDonePage(await letIn(world(), asked, { person: 'bob' }))).toBe(true);
+      }
+      const { body } = await poll(world(), before);
+      await states.update(PEOPLE.bob, { disabled: true });
+      expect((await poll(world(), after)).body['error']).toBe('invalid_grant');
+      expect((await introspect(world(), String(body['access_token'])))['active']).toBe(false);
+      const form = {
+        grant_type: 'refresh_token',
+        refresh_token: String(body['refresh_token']),
+        client_id: 'tv',
+      };
+      expect((await post(world(), '/oauth/token', form)).body['error']).toBe('invalid_grant');
+      await states.update(PEOPLE.bob, { disabled: false });
+    });
+
+    it('finds it on the account page, and can withdraw it there', async () => {
+      const asked = await askForCodes(world());
+      const browser = newBrowser(world());
+      await letIn(world(), asked, { browser });
+      const { body } = await poll(world(), asked);
+      const page = await openAccount(world(), browser, { username: 'alice', password: PASSWORDS.alice });
+      expect(page.text).toContain('The tv');
+      const done = await browser.submit(page, '/account/withdraw');
+      expect(done.text).not.toContain('The tv<');
+      expect((await introspect(world(), String(body['access_token'])))['active']).toBe(false);
+    });
+
+    it('ends it by signing out where it has no lasting access', async () => {
+      const asked = await askForCodes(world(), { scope: 'openid' });
+      const browser = newBrowser(world());
+      await letIn(world(), asked, { browser });
+      const { body } = await poll(world(), asked);
+      const token = String(body['access_token']);
+      expect((await userinfo(world(), token)).status).toBe(200);
+      const out = await browser.open(`${world().issuer}/oauth/logout`);
+      await browser.submit(out, '/oauth/logout/confirm', { logout: 'yes' });
+      expect((await userinfo(world(), token)).status).toBe(401);
+    });
+
+    it('is asked about the API that the device wants', async () => {
+      const asked = await askForCodes(world(), { scope: 'reports.read', resource: API });
+      const page = await typeCode(newBrowser(world()), world(), asked.userCode);
+      expect(page.text).toContain(API);
+      expect(page.text).toContain('reports.read');
+      const wrong = { client_id: 'tv', scope: 'openid other.read' };
+      const refused = await post(world(), '/oauth/device_authorization', wrong);
+      expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_scope']);
+    });
+  },
+  {
+    config: { ...DEVICE_CONFIG, account: true, sign_in: { one_time_codes: true } },
+  },
+);
