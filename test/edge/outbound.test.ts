@@ -9,6 +9,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { freePort, startRedis } from '../world/servers.ts';
 import { machineToken, signIn } from '../world/app.ts';
 import { authorizationPath } from '../world/authorization-request.ts';
+import { silently } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
 import { get, post } from '../world/requests.ts';
 import { basic, refresh } from '../world/token-endpoint.ts';
@@ -66,10 +67,14 @@ it('IN-16: nothing is fetched and nobody is called, whatever a request names', a
   // Where it listens it has looked up.
   const before = await calls();
   expect(before).not.toContain('socket');
-  const { tokens } = await signIn(world);
+  const { tokens, browser } = await signIn(world);
   expect((await userinfo(world, tokens.access_token)).status).toBe(200);
   expect((await refresh(world, String(tokens.refresh_token))).status).toBe(200);
   expect(await introspect(world, await machineToken(world, 'reports.read'))).toMatchObject({ active: true });
+
+  const leaving = await browser.open(`${world.issuer}/oauth/logout`);
+  expect((await browser.submit(leaving, '/logout/confirm', { logout: 'yes' })).status).toBe(200);
+  expect(await silently(world, browser)).toBe('login_required');
 
   const url = `http://127.0.0.1:${(bait.address() as AddressInfo).port}/x`;
   const jwt = jwtThatNames(url);
