@@ -24,6 +24,8 @@ export type ServiceOptions = {
   /** In the file; the store may have more. */
   readonly people?: number;
   readonly resources?: number;
+  /** More of the file. */
+  readonly settings?: Readonly<Record<string, unknown>>;
   /** Of another build. */
   readonly program?: string;
 };
@@ -121,6 +123,7 @@ export class Stage {
       clients_from: ['clients.json'],
       clients: CLIENTS,
       users_from: 'users.json',
+      ...options.settings,
     });
     return { name: options.name, issuer, file: path.join(folder, 'postern.json') };
   }
