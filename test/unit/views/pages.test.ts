@@ -488,6 +488,12 @@ describe('languages', () => {
     }
   });
 
+  it.each(files)('$locale says of another browser nothing that this one is called', ({ texts }) => {
+    const here = texts.get('account.session.current') ?? '';
+    expect(here).not.toBe('');
+    expect(texts.get('account.done.session_ended')).not.toContain(here);
+  });
+
   it('leave no English word in a page of another language, and use every text of the file', () => {
     const used = new Set<string>();
     const marked = Object.fromEntries([...english].map(([key]) => [key, `[${key}]`]));
