@@ -226,7 +226,7 @@ describe('a change of the encryption key', () => {
     // The running service took the new ring without a restart.
     await holds();
 
-    world = await start({ encryption_keys: [fresh] });
+    world = await start({ ...FAMILIES, encryption_keys: [fresh] });
     await holds();
     await stop();
     expect(await startFails({ encryption_keys: [old] })).toContain(after.encryption_key);
