@@ -3,16 +3,17 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { calculateJwkThumbprint, decodeJwt, exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { signIn } from '../world/app.ts';
+import { DEFAULT_SCOPE, REDIRECT_URIS, VERIFIER } from '../world/authorization-request.ts';
 import { DEVICE_CONFIG } from '../world/device.ts';
 import { useWorld } from '../world/each-store.ts';
-import { ask, redirectOf } from '../world/person.ts';
+import { ask, complete, redirectOf } from '../world/person.ts';
 import { introspect } from '../world/presented-tokens.ts';
-import { get, post } from '../world/requests.ts';
-import { basic, clientCredentials, refresh } from '../world/token-endpoint.ts';
+import { get, post, textOf } from '../world/requests.ts';
+import { basic, clientCredentials } from '../world/token-endpoint.ts';
 import { SECRETS, WORLD_ENV, worldClients, writeWorldConfig } from '../world/world.ts';
 
 const world = useWorld({
@@ -26,27 +27,27 @@ const world = useWorld({
 });
 
 const keys = await generateKeyPair('ES256', { extractable: true });
-const jwk = await exportJWK(keys.publicKey);
 
 /** RFC 9449 §4.2, as good as it can be. */
-async function proof(htm: string, url: string): Promise<string> {
+async function proof(htm: string, url: string, pair = keys): Promise<string> {
   return new SignJWT({ htm, htu: url, jti: crypto.randomUUID() })
-    .setProtectedHeader({ typ: 'dpop+jwt', alg: 'ES256', jwk })
+    .setProtectedHeader({ typ: 'dpop+jwt', alg: 'ES256', jwk: await exportJWK(pair.publicKey) })
     .setIssuedAt()
-    .sign(keys.privateKey);
+    .sign(pair.privateKey);
 }
 
-/** RFC 7523 §2.2 and §2.1. */
-async function assertion(audience: string): Promise<string> {
-  const secret = new TextEncoder().encode(SECRETS.web);
-  return new SignJWT({ jti: crypto.randomUUID() })
-    .setProtectedHeader({ alg: 'HS256' })
+/** RFC 7523 §2.2 and §2.1: by the client's secret, or by a key that the assertion brings or names itself. */
+async function assertion(audience: string, by: 'secret' | 'key' = 'secret'): Promise<string> {
+  const claims = new SignJWT({ jti: crypto.randomUUID() })
     .setIssuer('web')
     .setSubject('web')
     .setAudience(audience)
     .setIssuedAt()
-    .setExpirationTime('1m')
-    .sign(secret);
+    .setExpirationTime('1m');
+  if (by === 'secret')
+    return claims.setProtectedHeader({ alg: 'HS256' }).sign(new TextEncoder().encode(SECRETS.web));
+  const named = { jwk: await exportJWK(keys.publicKey), jku: 'https://evil.example/jwks' };
+  return claims.setProtectedHeader({ alg: 'ES256', ...named }).sign(keys.privateKey);
 }
 
 describe('what is not offered', () => {
@@ -101,22 +102,45 @@ describe('what is not offered', () => {
       dpop: await proof('GET', `${world().issuer}/oauth/userinfo`),
     };
     expect((await get(world(), '/oauth/userinfo', asDpop)).status).toBe(400);
-    expect(redirectOf(await ask(world(), { dpop_jkt: 'x'.repeat(43) })).query['error']).toBeUndefined();
-    const again = await refresh(world(), person.tokens.refresh_token);
-    expect([again.status, again.body['token_type']]).toEqual([200, 'Bearer']);
+  });
+
+  it('PR-24, PR-30: takes a code and a refresh token with the proof of any key, once more, or without one', async () => {
+    const url = `${world().issuer}/oauth/token`;
+    const others = await generateKeyPair('ES256', { extractable: true });
+    const wanted = { client_id: 'spa', prompt: 'consent', scope: DEFAULT_SCOPE };
+    const bound = { ...wanted, dpop_jkt: await calculateJwkThumbprint(await exportJWK(keys.publicKey)) };
+    const { code } = await complete(world(), 'alice', bound);
+    const dpop = await proof('POST', url, others);
+    let form: Record<string, string | undefined> = {
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: REDIRECT_URIS.spa,
+      code_verifier: VERIFIER,
+    };
+    for (const headers of [{ dpop }, { dpop }, { dpop: await proof('POST', url) }, {}]) {
+      const answer = await post(world(), '/oauth/token', { client_id: 'spa', ...form }, headers);
+      expect([answer.status, answer.body['token_type']]).toEqual([200, 'Bearer']);
+      expect(decodeJwt(textOf(answer, 'access_token'))['cnf']).toBeUndefined();
+      form = { grant_type: 'refresh_token', refresh_token: textOf(answer, 'refresh_token') };
+    }
   });
 
   it('PR-32, PR-33, PR-34, PR-37: knows no assertion, of a client or of a workload', async () => {
     const type = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
-    for (const audience of [world().issuer, `${world().issuer}/oauth/token`]) {
-      const form = {
-        grant_type: 'client_credentials',
-        client_id: 'web',
-        client_assertion_type: type,
-        client_assertion: await assertion(audience),
-      };
-      const { status, body } = await post(world(), '/oauth/token', form);
-      expect([status, body['error']]).toEqual([401, 'invalid_client']);
+    for (const endpoint of ['token', 'introspect', 'revoke', 'device_authorization']) {
+      for (const audience of [world().issuer, `${world().issuer}/oauth/token`]) {
+        for (const by of ['secret', 'key'] as const) {
+          const form = {
+            grant_type: 'client_credentials',
+            token: 'x',
+            client_id: 'web',
+            client_assertion_type: type,
+            client_assertion: await assertion(audience, by),
+          };
+          const { status, body } = await post(world(), `/oauth/${endpoint}`, form);
+          expect([endpoint, status, body['error']]).toEqual([endpoint, 401, 'invalid_client']);
+        }
+      }
     }
     for (const grant of [
       'urn:ietf:params:oauth:grant-type:jwt-bearer',
