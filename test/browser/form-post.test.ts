@@ -35,18 +35,24 @@ let app: string;
 /** What was posted to the app, and every address that a request to it had. */
 const posts: URLSearchParams[] = [];
 const addresses: string[] = [];
+/** How often a cookie came with a request of the person's own that no form from another site may bring. */
+let laxCookies = 0;
 
 async function answer(incoming: IncomingMessage): Promise<Response> {
   const { url = '/', method = 'GET', headers } = incoming;
   addresses.push(url, headers.referer ?? '');
-  if (url === '/') return recipe.begin();
+  if (url === '/') {
+    if (headers.cookie?.includes('lax=') === true) laxCookies += 1;
+    return recipe.begin();
+  }
   // The browser asks for an icon, too.
   if (url !== '/callback') return new Response(null, { status: 204 });
   const body = await text(incoming);
   posts.push(new URLSearchParams(body));
-  // The page says nothing of where the person was.
-  expect([method, headers.referer]).toEqual(['POST', undefined]);
+  // The page says nothing of where the person was, not even the origin.
+  expect([method, headers.referer, headers.origin]).toEqual(['POST', undefined, 'null']);
   const { cookie = '', 'content-type': type = '' } = headers;
+  expect(cookie).not.toContain('lax=');
   const request = new Request(`${app}${url}`, { method, headers: { cookie, 'content-type': type }, body });
   const outcome = await recipe.finish(request).then(
     (sub) => `Hello ${sub}`,
@@ -128,10 +134,12 @@ describe.each([
     page.on('framenavigated', (frame) => visited.push(frame.url()));
     posts.length = 0;
     addresses.length = 0;
+    laxCookies = 0;
+    await page.context().addCookies([{ name: 'lax', value: '1', url: app, sameSite: 'Lax' }]);
     await signIn(page);
     await toTheApp(page);
     expect(await atTheApp(page)).toBe(`Hello ${PEOPLE.alice}`);
-    expect(posts).toHaveLength(1);
+    expect([posts.length, laxCookies]).toEqual([1, 1]);
     const code = posts[0]?.get('code') ?? '';
     expect(code).not.toBe('');
     expect([...visited, ...addresses].filter((one) => one.includes(code))).toEqual([]);
