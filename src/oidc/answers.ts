@@ -87,6 +87,7 @@ function errorOf({ body }: EngineContext): unknown {
 }
 
 const FOREIGN_GRANT = 'unauthorized_client';
+const ASK_FOR_GRANTS: ReadonlySet<string> = new Set(['token', 'device_authorization']);
 const GRANT_TYPES: ReadonlySet<unknown> = new Set([
   'authorization_code',
   'refresh_token',
@@ -104,9 +105,9 @@ export function isGrantType(asked: unknown): asked is string {
  */
 export function tokenErrorOf<Code>({ oidc }: Pick<KoaContextWithOIDC, 'oidc'>, error: Code) {
   const { params, client, route } = oidc;
-  const asked: unknown = params?.['grant_type'];
+  const asked = route === 'device_authorization' ? DEVICE_CODE_GRANT : params?.['grant_type'];
   const isForeign = isGrantType(asked) && client !== undefined && !client.grantTypeAllowed(asked);
-  return route === 'token' && error === 'invalid_request' && isForeign ? FOREIGN_GRANT : error;
+  return ASK_FOR_GRANTS.has(route) && error === 'invalid_request' && isForeign ? FOREIGN_GRANT : error;
 }
 
 function answerForeignGrant(ctx: EngineContext): void {

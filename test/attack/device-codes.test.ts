@@ -18,6 +18,7 @@ import { eachStore } from '../world/each-store.ts';
 import { newBrowser, signInAs } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
 import { post } from '../world/requests.ts';
+import { basic } from '../world/token-endpoint.ts';
 import { rounds } from '../world/rounds.ts';
 import { giveOneTimeCodes, isSecondStep, setFactors } from '../world/second-factors.ts';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
@@ -200,6 +201,9 @@ eachStore(
       const wrong = { client_id: 'tv', scope: 'openid other.read' };
       const refused = await post(world(), '/oauth/device_authorization', wrong);
       expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_scope']);
+      const other = { authorization: basic('web') };
+      const foreign = await post(world(), '/oauth/device_authorization', { scope: 'openid' }, other);
+      expect([foreign.status, foreign.body['error']]).toEqual([400, 'unauthorized_client']);
     });
   },
   {
