@@ -7,7 +7,7 @@ import { NEVER } from '../world/turns.ts';
 import { PASSWORDS, PEOPLE, type World } from '../world/world.ts';
 import { DAY, HOUR, moveClock, standingClock } from '../world/clock.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
-import { runCli } from '../world/process.ts';
+import { runVerb } from '../world/command-line.ts';
 import { createAccountStates } from '../../src/users/account-state.ts';
 
 /** Only what counts for the account is in the way, unless a test says so. */
@@ -115,7 +115,7 @@ eachStore(
         moveClock(DAY);
         expect((await right(world())).status, `day ${day}`).toBe(429);
       }
-      const done = await runCli(['user', 'enable', 'alice', '--config', world().configFile]);
+      const done = await runVerb(['user', 'enable', 'alice', '--config', world().configFile]);
       expect([done.code, done.stdout, done.stderr]).toEqual([0, 'alice is enabled\n', '']);
       expect(isIn(await right(world()))).toBe(true);
     });
@@ -372,7 +372,7 @@ describe('LG-25: the link of postern user enable --link', () => {
 
   /** By the machine's own clock, so before a test moves the one of the world. */
   async function linkFor(name: string): Promise<string> {
-    const done = await runCli(['user', 'enable', name, '--link', '--json', '--config', world().configFile]);
+    const done = await runVerb(['user', 'enable', name, '--link', '--json', '--config', world().configFile]);
     expect([done.code, done.stderr]).toEqual([0, '']);
     const { link } = JSON.parse(done.stdout) as { readonly link: string };
     expect(link).toMatch(/\/interaction\/link\/[\w-]{43}$/);

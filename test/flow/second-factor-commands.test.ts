@@ -6,7 +6,7 @@ import { parse, stringify } from 'yaml';
 import { type Browser, formOf, type Page } from '../world/browser.ts';
 import { eachStore } from '../world/each-store.ts';
 import { begin, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
-import { runCli } from '../world/process.ts';
+import { runVerb } from '../world/command-line.ts';
 import {
   type AuthenticatorApp,
   factorsOf,
@@ -32,7 +32,7 @@ const HASH =
 const NOBODY = 'usr_gone000000000000003';
 
 async function user(world: OpenWorld, args: readonly string[], input = '') {
-  const { code, stdout, stderr } = await runCli(['user', ...args, '--config', world.configFile], input);
+  const { code, stdout, stderr } = await runVerb(['user', ...args, '--config', world.configFile], input);
   return { code, stdout, stderr };
 }
 
@@ -182,7 +182,7 @@ eachStore(
       const people = path.join(path.dirname(next), 'all-have-passwords.yaml');
       await writeFile(people, stringify([{ id: PEOPLE.alice, username: 'alice', password_hash: HASH }]));
       await writeFile(next, stringify({ ...form, users_from: people, sign_in: { one_time_codes: true } }));
-      const plan = await runCli(['plan', next, '--config', world().configFile]);
+      const plan = await runVerb(['plan', next, '--config', world().configFile]);
       expect(plan.stderr).toBe('');
       expect(plan.stdout).toContain("sign_in: alice can't sign in any more");
     });
@@ -240,12 +240,12 @@ describe('second factors', () => {
       const app = await giveOneTimeCodes(world, 'alice');
       const key = await givePasskey(world, 'bob');
       const copy = path.join(world.folder, 'copy');
-      const backup = await runCli(['store', 'backup', copy, '--config', world.configFile]);
+      const backup = await runVerb(['store', 'backup', copy, '--config', world.configFile]);
       expect([backup.code, backup.stderr]).toEqual([0, '']);
       const url = path.join(world.folder, 'url');
       await writeFile(url, redis.url);
       const to = ['--to', `file:${url}`, '--json'];
-      const moved = await runCli(['store', 'migrate', '--config', world.configFile, ...to]);
+      const moved = await runVerb(['store', 'migrate', '--config', world.configFile, ...to]);
       expect([moved.code, moved.stderr]).toEqual([0, '']);
       expect(JSON.parse(moved.stdout)).toMatchObject({ moved: { factors: 2, 'factor-owners': 2 } });
       for (const store of [redis.url, `lmdb:${copy}`]) {

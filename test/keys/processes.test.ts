@@ -6,7 +6,7 @@ import { MACHINE_MS } from '../world/clock.ts';
 import { machineToken, signIn } from '../world/app.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
 import { get } from '../world/requests.ts';
-import { runCli } from '../world/process.ts';
+import { runVerb } from '../world/command-line.ts';
 import { publishedKids, readiness } from './nodes.ts';
 import { type NodeProcess, type Processes, startProcesses } from './processes.ts';
 
@@ -17,7 +17,7 @@ type Report = {
 };
 
 async function cli(node: NodeProcess, ...args: readonly string[]): Promise<Report> {
-  const { code, stdout, stderr } = await runCli(['keys', ...args, '--json', '--config', node.configFile]);
+  const { code, stdout, stderr } = await runVerb(['keys', ...args, '--json', '--config', node.configFile]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return JSON.parse(stdout) as Report;
 }

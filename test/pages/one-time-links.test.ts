@@ -12,7 +12,7 @@ import { NEVER } from '../world/turns.ts';
 import { GENEROUS, type World, WORLD_ENV } from '../world/world.ts';
 import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { eachStore } from '../world/each-store.ts';
-import { runCli } from '../world/process.ts';
+import { runVerb } from '../world/command-line.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
 
@@ -22,7 +22,7 @@ const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
 useEnvironment(() => WORLD_ENV);
 
-type Run = typeof postern | typeof runCli;
+type Run = typeof postern | typeof runVerb;
 
 async function user(
   world: Pick<World, 'configFile'>,
@@ -228,7 +228,7 @@ eachStore(
   'a one-time link',
   (world) => {
     standingClock();
-    const link = (...args: string[]) => linkOf(world(), args, runCli);
+    const link = (...args: string[]) => linkOf(world(), args, runVerb);
     const used = () => world().recorded.audit('link_used');
 
     it('takes a password by the rules, from its own page, and a refused one leaves it as it was', async () => {
@@ -264,7 +264,7 @@ eachStore(
     });
 
     it('MF-44: goes to no other site, into no line and not into the store', async () => {
-      await user(world(), ['add', 'lena'], PASSWORD, runCli);
+      await user(world(), ['add', 'lena'], PASSWORD, runVerb);
       const reset = await link('reset', 'lena');
       const page = await newBrowser(world()).open(reset);
       expect(page.headers.get('referrer-policy')).toBe('same-origin');
@@ -285,7 +285,7 @@ eachStore(
         expect(data).toContain('OneTimeLink');
         expect(data).not.toContain(tokenOf(reset));
       }
-      const { result } = await user(world(), ['show', 'lena'], '', runCli);
+      const { result } = await user(world(), ['show', 'lena'], '', runVerb);
       const of = { account_id: result['id'], address: expect.any(String) as string, action: 'reset' };
       expect(used().slice(-2)).toMatchObject([
         { ...of, outcome: 'success' },
@@ -341,16 +341,16 @@ eachStore(
   'what happens while a new password is being judged',
   (world) => {
     it('a link sets no password when the person was disabled or has another password meanwhile', async () => {
-      await user(world(), ['add', 'nora'], PASSWORD, runCli);
+      await user(world(), ['add', 'nora'], PASSWORD, runVerb);
       for (const [changed, input] of [
         ['password', PASSWORD],
         ['disable', ''],
       ] as const) {
-        const link = await linkOf(world(), ['reset', 'nora'], runCli);
-        meanwhile = () => user(world(), [changed, 'nora'], input, runCli);
+        const link = await linkOf(world(), ['reset', 'nora'], runVerb);
+        meanwhile = () => user(world(), [changed, 'nora'], input, runVerb);
         expect((await follow(world(), link, chosen(OTHER))).status, changed).toBe(410);
       }
-      await user(world(), ['enable', 'nora'], '', runCli);
+      await user(world(), ['enable', 'nora'], '', runVerb);
       expect((await tryPassword(world(), 'nora', OTHER)).status).toBe(401);
       expect(isIn(await tryPassword(world(), 'nora', PASSWORD))).toBe(true);
     });

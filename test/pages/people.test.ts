@@ -12,6 +12,7 @@ import { begin, silently, titleOf } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
 import { refresh } from '../world/token-endpoint.ts';
 import { startWorld, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
+import { runVerb } from '../world/command-line.ts';
 import { runCli } from '../world/process.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
 
@@ -279,12 +280,11 @@ describe('people of the store and the store itself', () => {
     const redis = await startRedis();
     const world = await startWorld();
     try {
-      // Processes of their own, because this one has the store open.
-      const added = await runCli(['user', 'add', 'judy', '--config', world.configFile, '--json'], PASSWORD);
+      const added = await runVerb(['user', 'add', 'judy', '--config', world.configFile, '--json'], PASSWORD);
       const { id } = JSON.parse(added.stdout) as { id: string };
       await writeFile(path.join(world.folder, 'url'), redis.url);
       const to = `file:${path.join(world.folder, 'url')}`;
-      const moved = await runCli(['store', 'migrate', '--config', world.configFile, '--to', to, '--json']);
+      const moved = await runVerb(['store', 'migrate', '--config', world.configFile, '--to', to, '--json']);
       expect([moved.code, moved.stderr]).toEqual([0, '']);
       expect(JSON.parse(moved.stdout)).toMatchObject({ moved: { people: 1, usernames: 1 } });
       const next = await startWorld({ store: redis.url, issuer: world.issuer });

@@ -11,7 +11,7 @@ import { redeem, refresh } from '../world/token-endpoint.ts';
 import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE } from '../world/world.ts';
 import { standingClock } from '../world/clock.ts';
 import { eachStore } from '../world/each-store.ts';
-import { runCli } from '../world/process.ts';
+import { runVerb } from '../world/command-line.ts';
 import type { Store } from '../../src/store/store.ts';
 
 const CONFIG = { ...GENEROUS, lifetimes: { consent: '10d' } };
@@ -20,7 +20,7 @@ const [FIRST, SECOND] = ['river otter jazz 47', 'quiet lantern moss 12'];
 type Person = { readonly username: string; readonly password: string };
 
 async function user(world: OpenWorld, [verb = '', ...rest]: readonly string[], input = ''): Promise<void> {
-  const done = await runCli(['user', verb, ...rest, '--config', world.configFile], input);
+  const done = await runVerb(['user', verb, ...rest, '--config', world.configFile], input);
   expect([done.code, done.stderr]).toEqual([0, '']);
 }
 

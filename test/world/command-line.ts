@@ -1,0 +1,52 @@
+// The command line in one process beside the test's, which runs verb after verb: starting Node costs more than most verbs do, and LMDB
+// forbids the process of a world to open the world's folder twice. For what a verb does; what a process of its own is for, such as
+// `serve` and verbs at once, is `runCli` (process.ts).
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { COMPILED, type Ended } from './process.ts';
+import { WORLD_ENV } from './world.ts';
+
+const SCRIPT = fileURLToPath(new URL('run-verbs.ts', import.meta.url));
+
+let verbs: ChildProcess | undefined;
+let last: Promise<unknown> = Promise.resolve();
+
+/** Runs one verb to its end, after the one before. */
+export async function runVerb(args: readonly string[], input = ''): Promise<Ended> {
+  const ended = last.then(() => send({ args, input }));
+  last = ended.catch(() => undefined);
+  return ended;
+}
+
+async function send(verb: object): Promise<Ended> {
+  const child = (verbs ??= start());
+  child.channel?.ref();
+  const heard = new AbortController();
+  const died = once(child, 'exit', heard).then(([code]) => {
+    verbs = undefined;
+    throw new Error(`the command line ended with ${code}`);
+  });
+  died.catch(() => undefined);
+  try {
+    const answered = once(child, 'message', heard);
+    child.send(verb);
+    const [ended] = (await Promise.race([answered, died])) as [Ended];
+    return ended;
+  } finally {
+    heard.abort();
+    child.channel?.unref();
+  }
+}
+
+/** It ends with the channel to this process. */
+function start(): ChildProcess {
+  const { PATH, HOME } = process.env;
+  const child = fork(SCRIPT, {
+    env: { PATH, HOME, ...WORLD_ENV, ...COMPILED },
+    execArgv: ['--no-warnings'],
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  child.unref();
+  return child;
+}

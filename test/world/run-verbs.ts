@@ -1,0 +1,18 @@
+// A process that runs what command-line.ts sends it.
+import { Readable } from 'node:stream';
+import { run } from '../../src/cli/run.ts';
+
+type Verb = { readonly args: readonly string[]; readonly input: string };
+
+async function answer({ args, input }: Verb): Promise<void> {
+  const printed = { stdout: '', stderr: '' };
+  const code = await run(['node', 'postern', ...args], {
+    stdin: Readable.from([Buffer.from(input)]),
+    stdout: { write: (text) => (printed.stdout += text) },
+    stderr: { write: (text) => (printed.stderr += text) },
+  });
+  process.send?.({ code, ...printed });
+}
+
+process.on('message', (verb: Verb) => void answer(verb));
+process.once('disconnect', () => process.exit());
