@@ -98,7 +98,7 @@ function fail(): never {
 describe.each<StoreName>(['lmdb', 'redis'])('at two processes on %s', (storeName) => {
   let two: TwoProcesses;
   beforeAll(async () => {
-    two = await startTwoProcesses(storeName, DEVICE_CONFIG);
+    two = await startTwoProcesses(storeName, DEVICE_CONFIG, {}, { slowMs: 3 });
   });
   afterAll(() => two.stop());
 

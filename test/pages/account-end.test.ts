@@ -16,7 +16,7 @@ useEnvironment(() => WORLD_ENV);
 describe.each(['lmdb', 'redis'] as const)('two processes on %s', (store) => {
   let two: TwoProcesses;
   beforeAll(async () => {
-    two = await startTwoProcesses(store, { account: true, lifetimes: { consent: '30d' } });
+    two = await startTwoProcesses(store, { account: true, lifetimes: { consent: '30d' } }, {}, { slowMs: 3 });
   });
   afterAll(() => two.stop());
 

@@ -2,6 +2,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { startProxy } from '../fault/proxy.ts';
 import { freePort, startRedis } from './servers.ts';
 import { type ServiceProcess, startProcess } from './process.ts';
 import {
@@ -28,6 +29,8 @@ export type TwoProcesses = {
 type Further = {
   readonly further?: number;
   readonly crowd?: number;
+  /** Each answer of Redis comes so much later: more happens between a look and what follows from it. */
+  readonly slowMs?: number;
   /** Variables of each process. */
   readonly env?: Readonly<Record<string, string>>;
 };
@@ -36,11 +39,16 @@ export async function startTwoProcesses(
   storeName: StoreName,
   config: Readonly<Record<string, unknown>> = {},
   people: WorldOptions['people'] = {},
-  { further = 0, crowd = 0, env }: Further = {},
+  { further = 0, crowd = 0, slowMs = 0, env }: Further = {},
 ): Promise<TwoProcesses> {
   const folder = await mkdtemp(path.join(tmpdir(), 'postern-two-'));
   const redis = storeName === 'redis' ? await startRedis() : undefined;
-  const store = redis?.url ?? `lmdb:${path.join(folder, 'data')}`;
+  const proxy = redis === undefined || slowMs === 0 ? undefined : await startProxy(redis.port);
+  proxy?.delay(slowMs);
+  const store =
+    redis && proxy
+      ? redis.url.replace(String(redis.port), String(proxy.port))
+      : (redis?.url ?? `lmdb:${path.join(folder, 'data')}`);
   const firstPort = await freePort();
   const issuer = `http://127.0.0.1:${firstPort}`;
   const running: ServiceProcess[] = [];
@@ -65,6 +73,7 @@ export async function startTwoProcesses(
 
   async function stop(): Promise<void> {
     await Promise.all(running.map(async (node) => node.end()));
+    await proxy?.close();
     await redis?.stop();
     await rm(folder, { recursive: true, force: true });
   }
