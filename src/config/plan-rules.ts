@@ -179,8 +179,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   'clients[].backchannel_logout_uri': ({ to }) => [
     'change',
     to === undefined
-      ? "is removed: the app isn't told any more that a session has ended"
-      : `is ${show(to, '')}: the app is told there that a session has ended`,
+      ? "is removed: the app isn't notified any more that a session has ended"
+      : `is ${show(to, '')}: the app is notified there that a session has ended`,
   ],
   'clients[].grant_types': (difference, context) =>
     dropped(GRANT_LOST[String(difference.from)] ?? 'requests for it are refused')(difference, context),

@@ -94,7 +94,7 @@ export const clientSchema = z.strictObject({
   backchannel_logout_uri: text(logoutUriFault)
     .optional()
     .describe(
-      "Where the app is told that a session of a person has ended (OIDC Back-Channel Logout): an https URL of the app's server. Its ID tokens then have sid.",
+      "Where the app is notified that a session of a person has ended (OIDC Back-Channel Logout): an https URL of the app's server. Its ID tokens then have sid.",
     ),
   grant_types: z
     .array(z.enum(['authorization_code', 'refresh_token', 'client_credentials', DEVICE_CODE_GRANT]))

@@ -54,7 +54,7 @@ export function accountRoutes(parts: AccountRoutesParts): Middleware {
   });
 
   router.get('/callback', (ctx) => {
-    // Whoever declined to sign in is at nobody's page.
+    // Somebody who declined to sign in is at nobody's page.
     seeOther(ctx, ctx.query['error'] === undefined ? pageUrl : `${config.issuer}/`);
   });
 

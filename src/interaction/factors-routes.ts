@@ -49,7 +49,7 @@ export function factorsRoutes(parts: FactorsRoutesParts, path: string): Middlewa
   });
 
   router.get('/callback', (ctx) => {
-    // Whoever declined to sign in is at nobody's page.
+    // Somebody who declined to sign in is at nobody's page.
     seeOther(ctx, ctx.query['error'] === undefined ? pageUrl : `${config.issuer}/`);
   });
 

@@ -1,4 +1,4 @@
-// The forms of the second step, and of what a person is told before they go on.
+// The forms of the second step, and of what a person reads before they go on.
 import type { Context } from 'koa';
 import type Router from 'koa-router';
 import { type Interactions, type OpenInteraction, PROMPTS } from '../oidc/interactions.ts';

@@ -1,4 +1,4 @@
-// Shows the second step of a sign-in, what to do without one, and what a person is told before they go on.
+// Shows the second step of a sign-in, what to do without one, and what a person reads before they go on.
 import type { Context } from 'koa';
 import type { Config } from '../config/config.ts';
 import { FACTORS_PATH } from '../config/endpoints.ts';
@@ -99,9 +99,13 @@ export function createShowSecondStep(parts: ShowSecondStepParts): ShowSecondStep
       const { uid, client, prompt, pageUrl } = interaction;
       const locale = localeOf(ctx, interaction);
       const target = { action: `${pageUrl}/notice`, csrf: csrf.token(uid, prompt) };
-      const told = notices.map((one) => toNoticeModel(one, locale));
+      const shown = notices.map((one) => toNoticeModel(one, locale));
       const factorsUrl = `${issuer}${FACTORS_PATH}`;
-      html(ctx, interaction, ['notice', { client, ...target, username, notices: told, factorsUrl }, pageUrl]);
+      html(ctx, interaction, [
+        'notice',
+        { client, ...target, username, notices: shown, factorsUrl },
+        pageUrl,
+      ]);
     },
   };
 }

@@ -39,7 +39,7 @@ export function createBrowserSessions({ provider, signIn }: Engine): BrowserSess
       const session = await load(ctx);
       const acr = amr && signIn?.levels.nameOf(levelOf(amr));
       Object.assign(session, kept, amr && { amr: [...amr], acr });
-      // Whoever else knew the session's cookie doesn't go on with what it is now.
+      // Anyone else who knew the session's cookie doesn't go on with what it is now.
       session.resetIdentifier();
       await session.persist();
       const expires = new Date(session.exp * 1000);

@@ -18,7 +18,7 @@ export type SecretComparisonParts = {
   readonly limits: Limits;
   readonly now: Clock;
   readonly verifySlow: VerifySlow;
-  /** Told which secret was right. Called on the request's path, so it must only take a note. */
+  /** Gets the secret that was right, on the request's path, so it must only take a note. */
   readonly onSecretUsed?: ((client: Client, secret: ClientSecret) => void) | undefined;
 };
 

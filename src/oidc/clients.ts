@@ -9,8 +9,8 @@ export type LoadClient = (clientId: string) => Promise<Client | undefined>;
 
 /** Ids of those that have to hear of the end of their sessions. */
 export function logoutClientsOf({ clients }: Pick<Config, 'clients'>): ReadonlySet<string> {
-  const told = clients.filter(({ backchannelLogoutUri }) => backchannelLogoutUri !== undefined);
-  return new Set(told.map(({ clientId }) => clientId));
+  const notified = clients.filter(({ backchannelLogoutUri }) => backchannelLogoutUri !== undefined);
+  return new Set(notified.map(({ clientId }) => clientId));
 }
 
 /** Never compared: the engine only wants to see that a confidential client has a secret. */

@@ -11,7 +11,7 @@ const KIND = 'DeviceCode';
 const HANDLE = 'key:';
 /** Eight letters, whatever stands between them. Anything else is not made into what it may have been meant for. */
 const SPELLED = /^[a-z\s-]{8,32}$/i;
-/** So that a poll after the end is told that it came too late (RFC 8628 §3.5, expired_token). */
+/** So that a poll after the end learns that it came too late (RFC 8628 §3.5, expired_token). */
 const KEPT_SECONDS = 600;
 
 /** device-pages.ts keeps what stood in an address. */

@@ -86,7 +86,7 @@ export interface Interactions {
   finishLogin(ctx: Context, interaction: OpenInteraction, login: Login): Promise<string | undefined>;
   /** The signed-in person proved more. The session goes on, and ends when it would have. */
   finishStepUp(ctx: Context, interaction: OpenInteraction, proved: Proved): Promise<string | undefined>;
-  /** The person was told. */
+  /** The person has read it. */
   finishNotice(ctx: Context, interaction: OpenInteraction): Promise<string | undefined>;
   /** Goes on with the person who is signed in. */
   finishSelection(ctx: Context, interaction: OpenInteraction): Promise<string | undefined>;

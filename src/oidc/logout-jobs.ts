@@ -1,5 +1,5 @@
 // The outbox of logout tokens: one document for each session of an app that has ended and whose app has to hear of it. The
-// command line and the pages write them, whoever serves sends them (logout-sender.ts).
+// command line and the pages write them, every process that serves sends them (logout-sender.ts).
 import type { Session } from 'oidc-provider';
 import { FORM_VERSION, NewerForm, readForm } from '../store/form.ts';
 import type { DocumentStore, StoredDocument } from '../store/store.ts';
@@ -24,13 +24,15 @@ export type LogoutJob = EndedSession & {
 
 export type FoundJob = { readonly job: LogoutJob; readonly version: number };
 
-/** What the apps of a session have to hear when it ends. `told`: the clients that want to (logoutClientsOf). */
+/** What the apps of a session have to hear when it ends. `logoutClients`: the clients that want to (logoutClientsOf). */
 export function endedSessionsOf(
   { accountId, authorizations = {} }: Pick<Session, 'accountId' | 'authorizations'>,
-  told: ReadonlySet<string>,
+  logoutClients: ReadonlySet<string>,
 ): readonly EndedSession[] {
   return Object.entries(authorizations).flatMap(([clientId, { sid }]) =>
-    accountId === undefined || sid === undefined || !told.has(clientId) ? [] : [{ clientId, accountId, sid }],
+    accountId === undefined || sid === undefined || !logoutClients.has(clientId)
+      ? []
+      : [{ clientId, accountId, sid }],
   );
 }
 

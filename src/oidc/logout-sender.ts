@@ -83,11 +83,11 @@ export function createLogoutSender({ jobs, now, maySign, audit, log }: LogoutSen
     const fields = { clientId, tries: failures + 1, reason: detail };
     if (wait === undefined) {
       await jobs.remove(claimed);
-      log.warn(fields, "an app was not told that a session has ended, and won't be");
+      log.warn(fields, "an app was not notified that a session has ended, and won't be");
       record(claimed.job, 'failure', reason);
     } else {
       await jobs.change(claimed, { notBefore: now() + wait, failures: failures + 1 });
-      log.warn(fields, 'an app could not be told yet that a session has ended');
+      log.warn(fields, 'an app could not be notified yet that a session has ended');
     }
   }
 

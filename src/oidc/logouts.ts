@@ -33,7 +33,7 @@ export type LogoutsParts = {
 };
 
 export function createLogouts({ config, provider, findClient, logoutJobs }: LogoutsParts): Logouts {
-  const told = logoutClientsOf(config);
+  const logoutClients = logoutClientsOf(config);
   const noted = new WeakMap<object, EndedSession[]>();
 
   function note(ctx: object, ...ended: readonly EndedSession[]): void {
@@ -41,9 +41,9 @@ export function createLogouts({ config, provider, findClient, logoutJobs }: Logo
   }
 
   return {
-    areUsed: told.size > 0,
+    areUsed: logoutClients.size > 0,
     note,
-    noteAll: (ctx, session) => note(ctx, ...endedSessionsOf(session, told)),
+    noteAll: (ctx, session) => note(ctx, ...endedSessionsOf(session, logoutClients)),
     async queue(ctx, next) {
       await next();
       const ended = noted.get(ctx);

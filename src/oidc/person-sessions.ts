@@ -41,7 +41,7 @@ export type PersonSessionsParts = {
   readonly tombstoneSeconds: number;
   readonly logoutJobs: Pick<LogoutJobs, 'add'>;
   /** As endedSessionsOf wants them. */
-  readonly told: ReadonlySet<string>;
+  readonly logoutClients: ReadonlySet<string>;
 };
 
 /** Every method throws StoreUnavailable. */
@@ -75,7 +75,7 @@ type Authorization = {
 
 export function createPersonSessions(parts: PersonSessionsParts): PersonSessions {
   const { index, records, hash, clock, onDamaged, tombstoneSeconds } = parts;
-  const { findLive, findLiveNow, logoutJobs, told } = parts;
+  const { findLive, findLiveNow, logoutJobs, logoutClients } = parts;
   const { payloadOf } = createRecordPayload(SESSION, clock, onDamaged);
 
   async function find(accountId: string, uid: string): Promise<Found | undefined> {
@@ -115,7 +115,7 @@ export function createPersonSessions(parts: PersonSessionsParts): PersonSessions
       const found = await find(accountId, uid);
       if (found === undefined) return false;
       const { record, session } = found;
-      await logoutJobs.add(endedSessionsOf({ ...session, accountId }, told));
+      await logoutJobs.add(endedSessionsOf({ ...session, accountId }, logoutClients));
       for (const { grantId, persistsLogout } of Object.values(session.authorizations ?? {})) {
         if (grantId === undefined || persistsLogout === true) continue;
         await records.revokeGrant(recordKey(hash, GRANT, grantId), tombstoneSeconds);
@@ -124,19 +124,21 @@ export function createPersonSessions(parts: PersonSessionsParts): PersonSessions
       return true;
     },
     async endVoid(accountId) {
-      if (told.size === 0) return;
+      if (logoutClients.size === 0) return;
       for (const found of await findAll(accountId)) {
         if ((await findLiveNow(accountId, issuedBy(found))) !== undefined) continue;
-        await logoutJobs.add(endedSessionsOf({ ...found.session, accountId }, told));
+        await logoutJobs.add(endedSessionsOf({ ...found.session, accountId }, logoutClients));
         await records.save(toEnded(found.record));
       }
     },
     async leave(accountId, clientId) {
-      if (!told.has(clientId)) return;
+      if (!logoutClients.has(clientId)) return;
       for (const { record, session } of await findAll(accountId)) {
         const { [clientId]: left, ...authorizations } = session.authorizations ?? {};
         if (left === undefined) continue;
-        await logoutJobs.add(endedSessionsOf({ accountId, authorizations: { [clientId]: left } }, told));
+        await logoutJobs.add(
+          endedSessionsOf({ accountId, authorizations: { [clientId]: left } }, logoutClients),
+        );
         await records.save(changed(record, { authorizations }));
       }
     },

@@ -18,8 +18,8 @@ type ListsParts = Pick<AdapterParts, 'hash' | 'clock' | 'tombstoneSeconds' | 'on
 
 /** Undefined where nobody asks for them: no account page, and no app that has to hear of the end of a session. */
 export function personListsOf(config: Config, store: Store, adapter: ListsParts) {
-  const told = logoutClientsOf(config);
-  if (!config.account && told.size === 0) return undefined;
+  const logoutClients = logoutClientsOf(config);
+  if (!config.account && logoutClients.size === 0) return undefined;
   const { hash, clock, tombstoneSeconds, onDamaged, accounts } = adapter;
   // The store itself: looking something up by its second name ends the unit of work of a request.
   const { records, documents } = store;
@@ -40,7 +40,7 @@ export function personListsOf(config: Config, store: Store, adapter: ListsParts)
     ...found,
     findLiveNow: (id, issued) => now.findLive(id, issued),
     logoutJobs: createLogoutJobs(documents, clock.now),
-    told,
+    logoutClients,
   });
   const parts = { ...found, sessions };
   const lists = createPersonLists({ ...parts, sessionSeconds: config.lifetimes.sessionAbsolute });

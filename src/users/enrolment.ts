@@ -1,4 +1,4 @@
-// Adding factors to a person: what that does to their sessions, and what they are told. Who may is decided by the caller: by a link of an
+// Adding factors to a person: what that does to their sessions, and what they read on the next page. Who may is decided by the caller: by a link of an
 // operator, or a sign-in of a moment ago.
 import type { Config } from '../config/config.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
@@ -56,7 +56,7 @@ export type EnrolmentFor = {
 export interface Enrolment {
   /** `pending`: what was sealed in the form whose code was wrong. */
   begin(person: NewPasskeyFor, binding: string, pending?: string): Promise<NewFactor>;
-  /** Looks at the answer; what it resolves writes it, once whoever let it happen is used up. */
+  /** Looks at the answer; what it resolves writes it, once what allowed it is used up. */
   check(
     of: EnrolmentFor,
     answer: EnrolmentAnswer,

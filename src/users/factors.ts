@@ -44,7 +44,7 @@ export type OneTimeCodes = {
 /** Of a second factor. */
 export type Method = 'passkey' | 'one_time_code';
 
-/** What the person is told on the next page. */
+/** What the person reads on the next page. */
 export type Notice = {
   readonly what:
     'recovery_code_used' | 'passkey_refused' | 'factor_added' | 'factor_removed' | 'recovery_codes_made';

@@ -14,7 +14,7 @@ export type MakePassword = (wanted: NewPassword) => Promise<MadePassword>;
 
 /** `.ts` where the sources run as they are. */
 const ENTRY = new URL(`./new-password-entry${extname(import.meta.url)}`, import.meta.url);
-/** Who waits longer than these take is told to come back. */
+/** A wait longer than these take is refused: try again later. */
 const MAX_WAITING = 10;
 
 export function createMakePassword(): MakePassword {

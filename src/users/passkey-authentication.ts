@@ -48,8 +48,8 @@ function countUse({ passkeys, notices }: Factors, id: string, { at, ...use }: Us
     passkeys.map((one) => (one === passkey ? { ...one, ...changed } : one));
   if (passkey.counter > 0 && use.counter === passkey.counter) return { fault: 'used' };
   if (use.counter >= passkey.counter) return { to: { passkeys: replace({ ...use, usedAt: at }) } };
-  const told = withNotice(notices, { what: 'passkey_refused', at });
-  return { to: { passkeys: replace({ suspect: true }), notices: told }, fault: 'copied' };
+  const added = withNotice(notices, { what: 'passkey_refused', at });
+  return { to: { passkeys: replace({ suspect: true }), notices: added }, fault: 'copied' };
 }
 
 /** A passkey is asked for alone, or where nothing less will do: then it has to know its user. */

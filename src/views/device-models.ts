@@ -30,7 +30,7 @@ export const device = z.discriminatedUnion('outcome', [
     client: ClientModel,
     /** To compare with what the device shows. */
     userCode: text,
-    /** What asked for the code, by its own words: "Firefox, Linux". Empty where it can't be told. */
+    /** What asked for the code, by its own words: "Firefox, Linux". Empty where that isn't known. */
     browser: text,
     /** The network that it asked from. */
     network: text,

@@ -53,7 +53,7 @@ export const NoticeModel = z.object({
   left: z.number().optional(),
 });
 
-/** What the person is told before they go on. */
+/** What the person reads before they go on. */
 export const notice = z.object({
   client: ClientModel,
   action: url,

@@ -13,8 +13,8 @@ import { freePort } from '../world/servers.ts';
 import { createTurns } from '../world/turns.ts';
 import { GENEROUS, type OpenWorld } from '../world/world.ts';
 
-const NOT_YET = 'an app could not be told yet that a session has ended';
-const GIVEN_UP = "an app was not told that a session has ended, and won't be";
+const NOT_YET = 'an app could not be notified yet that a session has ended';
+const GIVEN_UP = "an app was not notified that a session has ended, and won't be";
 const CLIENTS: readonly CodeClient[] = ['web', 'web2', 'post', 'first-party', 'spa', 'native'];
 
 const receiver = await startLogoutReceiver();

@@ -50,7 +50,7 @@ export type FastRefreshParts = {
 
 export function fastRefresh(parts: FastRefreshParts): FastAnswer {
   const { provider, config, records, findClient, signIn, secrets, audit, maySign } = parts;
-  // An API that is told claims of the person needs the engine's request.
+  // An API that gets claims of the person needs the engine's request.
   const isPlainService = config.resources.every(({ accessTokenClaims }) => accessTokenClaims.length === 0);
 
   const isPlainClient = (client: Client | undefined): client is Client =>

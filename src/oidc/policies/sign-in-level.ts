@@ -14,7 +14,7 @@ export type Missing = { readonly level: Level; readonly because: 'level' | 'age'
 
 export type SignInPolicy = {
   readonly levels: Levels;
-  /** Undefined: the session of an authorization request is enough. Throws what the app is told where an essential acr is out of reach. */
+  /** Undefined: the session of an authorization request is enough. Throws the error that the app gets where an essential acr is out of reach. */
   readonly missing: (ctx: KoaContextWithOIDC) => Promise<Missing | undefined>;
   /** Whether the session ended when the person's factors changed. */
   readonly isOver: (ctx: KoaContextWithOIDC) => Promise<boolean>;

@@ -10,7 +10,7 @@ type OfSignIn = OfGeneration & {
 };
 /** What people know a browser by again. */
 export type Place = {
-  /** "Firefox, Linux"; empty where it can't be told. */
+  /** "Firefox, Linux"; empty where that isn't known. */
   readonly browser: string;
   /** The network of its address. */
   readonly network: string;
