@@ -10,7 +10,7 @@ import { redeem } from '../world/token-endpoint.ts';
 import { GENEROUS, type World } from '../world/world.ts';
 import { eachStore } from '../world/each-store.ts';
 
-const ROUNDS = rounds(100, 40);
+const ROUNDS = rounds(100, 12);
 /** Bound to the session: without offline_access a code and its tokens end with it. */
 const SCOPE = 'openid reports.read';
 
@@ -47,7 +47,7 @@ eachStore(
 
     it('two tabs of a new browser both get a code that works, whatever they ask to allow first', async () => {
       const world = running();
-      for (let round = 0; round < 20; round += 1) {
+      for (let round = 0; round < rounds(20, 8); round += 1) {
         const browser = newBrowser(world);
         await finishLogin(browser, authorizationUrl(world, { client_id: 'native', scope: 'openid' }));
         const clients = round % 2 === 0 ? (['web', 'web2'] as const) : (['web', 'web'] as const);
