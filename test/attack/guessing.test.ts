@@ -152,57 +152,54 @@ eachStore(
   OPTIONS,
 );
 
-eachStore(
-  'LG-18, LG-23: the names of real people and made-up ones',
-  (world) => {
-    standingClock();
-    const NAMES = ['bob', 'somebody-who-is-not'];
-    const answersOf = async (username: string) => {
-      const answers = [await guess(world(), { username }), await guess(world(), { username })];
-      return answers.map((answer) => [answer.status, answer.headers.get('retry-after')]);
-    };
+describe('LG-18, LG-23: the names of real people and made-up ones', () => {
+  const world = useWorld(OPTIONS);
+  standingClock();
+  const NAMES = ['bob', 'somebody-who-is-not'];
+  const answersOf = async (username: string) => {
+    const answers = [await guess(world(), { username }), await guess(world(), { username })];
+    return answers.map((answer) => [answer.status, answer.headers.get('retry-after')]);
+  };
 
-    it('are paced until a day after the last failure, and not longer', async () => {
-      for (const username of NAMES) {
-        await failElsewhere(world(), 24, username);
-        moveClock(DAY - 10);
-        expect(await answersOf(username), username).toEqual([
-          [401, null],
-          [429, '32'],
-        ]);
-        moveClock(DAY + 1);
-        expect(await answersOf(username), username).toEqual([
-          [401, null],
-          [401, null],
-        ]);
-      }
-    });
-
-    it('can be told apart by a whole row of failures and a day of waiting, and by nothing less', async () => {
-      const names = ['alice', 'nobody-at-all'];
-      const seen: unknown[] = [];
-      for (const username of names) {
-        await failElsewhere(world(), UNKNOWN_MAY - 1, username);
-        moveClock(HOUR);
-        const rows = await answersOf(username);
-        moveClock(DAY - HOUR);
-        seen.push([...rows, ...(await answersOf(username))]);
-      }
-      expect(seen[1]).toEqual(seen[0]);
-      expect(seen[0]).toEqual([
+  it('are paced until a day after the last failure, and not longer', async () => {
+    for (const username of NAMES) {
+      await failElsewhere(world(), 24, username);
+      moveClock(DAY - 10);
+      expect(await answersOf(username), username).toEqual([
         [401, null],
-        [429, String(DAY)],
-        [429, String(HOUR)],
-        [429, String(HOUR)],
+        [429, '32'],
       ]);
-      moveClock(HOUR + 1);
-      expect((await guess(world(), { username: 'nobody-at-all' })).status).toBe(401);
-      const locked = await right(world());
-      expect([locked.status, waitOf(locked)]).toEqual([429, DAY]);
-    });
-  },
-  OPTIONS,
-);
+      moveClock(DAY + 1);
+      expect(await answersOf(username), username).toEqual([
+        [401, null],
+        [401, null],
+      ]);
+    }
+  });
+
+  it('can be told apart by a whole row of failures and a day of waiting, and by nothing less', async () => {
+    const names = ['alice', 'nobody-at-all'];
+    const seen: unknown[] = [];
+    for (const username of names) {
+      await failElsewhere(world(), UNKNOWN_MAY - 1, username);
+      moveClock(HOUR);
+      const rows = await answersOf(username);
+      moveClock(DAY - HOUR);
+      seen.push([...rows, ...(await answersOf(username))]);
+    }
+    expect(seen[1]).toEqual(seen[0]);
+    expect(seen[0]).toEqual([
+      [401, null],
+      [429, String(DAY)],
+      [429, String(HOUR)],
+      [429, String(HOUR)],
+    ]);
+    moveClock(HOUR + 1);
+    expect((await guess(world(), { username: 'nobody-at-all' })).status).toBe(401);
+    const locked = await right(world());
+    expect([locked.status, waitOf(locked)]).toEqual([429, DAY]);
+  });
+});
 
 describe("LG-25: a stranger can't keep somebody out", () => {
   const world = useWorld(OPTIONS);
@@ -238,7 +235,7 @@ describe("LG-25: a stranger can't keep somebody out", () => {
     const laptop = newBrowser(world());
     const address = '198.51.100.3';
     expect(isIn(await right(world(), { browser: laptop, address }))).toBe(true);
-    for (let count = 0; count < 60; count += 1) await guess(world(), { address });
+    for (let count = 0; count < 40; count += 1) await guess(world(), { address });
     expect((await right(world(), { address })).status).toBe(429);
     expect(isIn(await right(world(), { browser: laptop, address }))).toBe(true);
   });
