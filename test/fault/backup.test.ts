@@ -10,7 +10,8 @@ import { introspection, revoke } from '../world/presented-tokens.ts';
 import { get, post } from '../world/requests.ts';
 import { basic } from '../world/token-endpoint.ts';
 import { PEOPLE, type World, writeWorldConfig } from '../world/world.ts';
-import { runCli, startProcess, type ServiceProcess } from '../world/process.ts';
+import { runVerb } from '../world/command-line.ts';
+import { startProcess, type ServiceProcess } from '../world/process.ts';
 
 describe('the backup of a store that is in use', () => {
   let world: World;
@@ -29,7 +30,7 @@ describe('the backup of a store that is in use', () => {
   });
 
   const at = (...names: string[]) => path.join(folder, ...names);
-  const backup = (to: string) => runCli(['store', 'backup', to, '--config', world.configFile]);
+  const backup = (to: string) => runVerb(['store', 'backup', to, '--config', world.configFile]);
   const refresh = (token = '') =>
     post(
       world,
@@ -91,7 +92,7 @@ describe('the backup of a store that is in use', () => {
 
   it('can be followed by signing a person out everywhere, for what a restore brought back', async () => {
     const { tokens } = await signIn(world);
-    const done = await runCli(['user', 'sign-out', 'alice', '--json', '--config', world.configFile]);
+    const done = await runVerb(['user', 'sign-out', 'alice', '--json', '--config', world.configFile]);
     expect(JSON.parse(done.stdout)).toMatchObject({ id: PEOPLE.alice });
     expect((await refresh(tokens.refresh_token)).body['error']).toBe('invalid_grant');
   });
@@ -104,7 +105,7 @@ describe('the backup of a store that is in use', () => {
 
   it('is Redis’s own business on Redis', async () => {
     const written = await writeWorldConfig(folder, { store: 'redis://127.0.0.1:1' }, [1, 2]);
-    const refused = await runCli(['store', 'backup', at('other'), '--config', written.configFile]);
+    const refused = await runVerb(['store', 'backup', at('other'), '--config', written.configFile]);
     expect(refused.code).toBe(1);
     expect(refused.stderr).not.toBe('');
   });
@@ -113,7 +114,13 @@ describe('the backup of a store that is in use', () => {
     const empty = at('empty');
     await mkdir(empty);
     const { configFile } = await writeWorldConfig(empty, {}, [await freePort(), await freePort()]);
-    const { code, stdout, stderr } = await runCli(['store', 'backup', at('nothing'), '--config', configFile]);
+    const { code, stdout, stderr } = await runVerb([
+      'store',
+      'backup',
+      at('nothing'),
+      '--config',
+      configFile,
+    ]);
     expect([code, stdout, stderr]).toEqual([1, '', `there is no store in ${path.join(empty, 'data')}\n`]);
     for (const made of [at('nothing'), path.join(empty, 'data')])
       await expect(stat(made)).rejects.toThrow('ENOENT');

@@ -17,6 +17,7 @@ import type { Browser } from '../world/browser.ts';
 import { introspect } from '../world/presented-tokens.ts';
 import { refresh } from '../world/token-endpoint.ts';
 import { PEOPLE, seedStore, type World, worldClients, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
+import { runVerb } from '../world/command-line.ts';
 import { runCli, type ServiceProcess, startProcess } from '../world/process.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
 import { publishedKids, withKeys } from './nodes.ts';
@@ -260,13 +261,13 @@ describe('the secrets of authenticator apps', () => {
       { config: { ...SIGN_IN, encryption_keys: [fresh, old] } },
       ports,
     );
-    const keys = (...args: string[]) => runCli(['keys', ...args, '--config', configFile]);
+    const keys = (...args: string[]) => runVerb(['keys', ...args, '--config', configFile]);
     const json = async (...args: string[]) => JSON.parse((await keys(...args, '--json')).stdout) as unknown;
     expect(await json('rewrap')).toMatchObject({ one_time_codes: 1, unreadable: [PEOPLE.bob] });
     expect((await keys('rewrap')).stderr).toContain(`postern user factors ID --remove one-time-codes`);
     // Until bob's are gone, something needs another key.
     expect(await json('list')).toMatchObject({ needs_rewrap: true });
-    const removed = await runCli([
+    const removed = await runVerb([
       'user',
       'factors',
       'bob',

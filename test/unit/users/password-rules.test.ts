@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { passwordFault } from '../../../src/users/password-rules.ts';
+import { rounds } from '../../world/rounds.ts';
 
 const CONTEXT = { minLength: 15, username: 'alice', serviceNames: ['Postern', 'id.example'] };
 const faultOf = (password: string, minLength = 15) => passwordFault(password, { ...CONTEXT, minLength });
@@ -88,7 +89,9 @@ describe('the estimate', { timeout: 120_000 }, () => {
     expect(faults.filter((fault) => fault !== undefined).length / sample.length).toBeGreaterThan(0.7);
   });
 
-  it('refuses none of a thousand random phrases of four words', async () => {
+  const PHRASES = rounds(1000, 200);
+
+  it(`refuses none of ${PHRASES} random phrases of four words`, async () => {
     // Its own list of words for phrases, so that each word is as cheap as a word can be.
     const { dictionary } = await import('@zxcvbn-ts/language-common');
     const words = dictionary['diceware-common'];
@@ -96,7 +99,7 @@ describe('the estimate', { timeout: 120_000 }, () => {
     const random = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
     const word = () => words[Math.floor(random() * words.length)] ?? '';
     const refused: string[] = [];
-    for (let count = 0; count < 1000; count += 1) {
+    for (let count = 0; count < PHRASES; count += 1) {
       const phrase = [word(), word(), word(), word()].join([' ', '-', ''][count % 3]);
       if (phrase.length >= 15 && (await faultOf(phrase)) !== undefined) refused.push(phrase);
     }
