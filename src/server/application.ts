@@ -71,6 +71,7 @@ export type Application = {
   /** What its sessions end at. */
   readonly apps: LogoutApps;
   readonly endVoid: PersonSessions['endVoid'];
+  readonly leave: PersonSessions['leave'];
 };
 
 /** Rejects when its engine fails the self-test. */
@@ -137,7 +138,8 @@ export async function createApplication(
     limits,
     telemetry,
   });
-  return { app, endVoid, apps: { ...engine.logouts, outgoing: shared.outgoingOf(config) } };
+  const leave: Application['leave'] = async (id, clientId) => lists?.sessions.leave(id, clientId);
+  return { app, endVoid, leave, apps: { ...engine.logouts, outgoing: shared.outgoingOf(config) } };
 }
 
 function adapterOf(

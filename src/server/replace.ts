@@ -10,6 +10,7 @@ import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import { findRemoved, voidChangedCredentials } from '../users/changed-credentials.ts';
 import { createPeople } from '../users/people.ts';
+import { findShutOut } from '../users/shut-out.ts';
 import { warnOfShadowed, warnOfWeakHashes } from '../users/warnings.ts';
 import type { ViewsSettings } from '../views/view-files.ts';
 import type { Views } from '../views/views.ts';
@@ -73,7 +74,7 @@ export function createReplacing({ first, shared, status, provideKeys, swap }: Re
 
     if (config !== old.config) await takeCredentials(config, store);
     const application = await createApplication(parts, shared);
-    if (config !== served?.config) await applyUsers(config, shared, application);
+    if (config !== served?.config) await applyUsers(old.config, config, shared, application);
     served = parts;
     await swap(application, parts);
     await report(change, old, parts);
@@ -123,16 +124,20 @@ async function takeCredentials({ store: settings }: Config, store: Store): Promi
 
 /** Changes to people in the file take effect before the new application serves. */
 async function applyUsers(
-  { users }: Config,
+  before: Config,
+  config: Config,
   { states, hash, store, telemetry }: SharedServices,
-  { apps, endVoid }: Application,
+  { apps, endVoid, leave }: Application,
 ) {
+  const { users } = config;
+  const people = createPeople(store.documents);
   const ended = await voidChangedCredentials(users, states, hash, store.clock.now);
   // Also those who left the file while nothing ran.
   if (apps.areUsed) {
     for (const id of [...ended, ...(await findRemoved(users, states))]) await endVoid(id);
+    for (const { id, clientId } of await findShutOut(before, config, people)) await leave(id, clientId);
   }
-  await warnOfShadowed(users, createPeople(store.documents), telemetry.log);
+  await warnOfShadowed(users, people, telemetry.log);
   warnOfWeakHashes(users, telemetry.log);
 }
 

@@ -3,12 +3,13 @@ import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openAccount } from '../world/account-page.ts';
 import { authorize, signIn, type SignedIn } from '../world/app.ts';
-import { until } from '../world/clock.ts';
+import { HOUR, moveClock, standingClock, until } from '../world/clock.ts';
 import { newBrowser, silently } from '../world/person.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 import { startLogoutReceiver } from '../world/logout-receiver.ts';
 import { get } from '../world/requests.ts';
 import { refresh } from '../world/token-endpoint.ts';
+import { createTurns } from '../world/turns.ts';
 import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE, worldClients } from '../world/world.ts';
 
 const CONFIRM = '/oauth/logout/confirm';
@@ -23,6 +24,15 @@ const config = {
   account: true,
   clients: receiver.clients('web', 'web2'),
 };
+
+/** The app `web` is for one group. */
+const grouped = (group: string) => ({
+  ...config,
+  groups: { staff: 'Employees', board: 'Directors' },
+  clients: config.clients.map((client) =>
+    client.client_id === 'web' ? { ...client, access: { groups: [group] } } : client,
+  ),
+});
 
 const sidOf = ({ tokens }: SignedIn) => decodeJwt(tokens.id_token ?? '')['sid'];
 
@@ -156,6 +166,47 @@ describe('a file that changes', () => {
     expect(receiver.of(sidOf(bob))).toEqual([]);
     await world().reload(config, { bob: { id: 'usr_another00000000000' } });
     expect((await receiver.wait(sidOf(bob)))[0]?.claims.sub).toBe(PEOPLE.bob);
+  });
+});
+
+eachStore(
+  'groups that change in the file',
+  (world) => {
+    it('end the session at an app that is not for the person any more, there alone', async () => {
+      const [alice, bob] = [await signIn(world()), await signIn(world(), { person: 'bob' })];
+      const browser = alice.browser;
+      const other = await signIn(world(), { browser, client: 'web2' });
+      await world().reload(grouped('staff'), { alice: {}, bob: { groups: ['staff'] } });
+      expect((await receiver.wait(sidOf(alice)))[0]?.claims.sub).toBe(PEOPLE.alice);
+      expect(receiver.of(sidOf(other))).toEqual([]);
+      await world().reload(grouped('board'), { alice: {}, bob: { groups: ['staff'] } });
+      expect((await receiver.wait(sidOf(bob)))[0]?.claims.sub).toBe(PEOPLE.bob);
+      expect(receiver.of(sidOf(alice))).toHaveLength(1);
+      await signOut(world(), other);
+      await receiver.wait(sidOf(other));
+      expect(receiver.of(sidOf(alice))).toHaveLength(1);
+    });
+  },
+  { config: grouped('staff'), people: { alice: { groups: ['staff'] }, bob: { groups: ['staff'] } } },
+);
+
+describe('a session that runs out', () => {
+  standingClock();
+  const turns = createTurns();
+  const hour = { ...config, lifetimes: { session: '1h', session_absolute: '1h' } };
+  const world = useWorld({ config: hour, rotationTimer: turns.timer });
+
+  it('ends no session of an app, neither then nor when the person signs in again or is signed out', async () => {
+    const app = await signIn(world());
+    const before = receiver.connections();
+    moveClock(2 * HOUR);
+    await turns.turn();
+    expect(await silently(world(), app.browser, { scope: 'openid' })).toBe('login_required');
+    const later = await signIn(world(), { browser: app.browser });
+    await signOut(world(), later);
+    await receiver.wait(sidOf(later));
+    expect(receiver.of(sidOf(app))).toEqual([]);
+    expect(receiver.connections()).toBe(before + 1);
   });
 });
 
