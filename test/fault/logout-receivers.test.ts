@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { signIn, type SignedIn } from '../world/app.ts';
 import type { CodeClient } from '../world/authorization-request.ts';
 import { HOUR, moveClock, standingClock, until } from '../world/clock.ts';
-import { useWorld } from '../world/each-store.ts';
+import { eachStore, useWorld } from '../world/each-store.ts';
 import { startLogoutReceiver } from '../world/logout-receiver.ts';
 import { newBrowser, titleOf } from '../world/person.ts';
 import { freePort } from '../world/servers.ts';
@@ -46,91 +46,92 @@ async function signOut(world: OpenWorld, { browser }: Pick<SignedIn, 'browser'>)
   return browser.submit(ask, '/oauth/logout/confirm', { logout: 'yes' });
 }
 
-describe("PR-05, LO-14: apps that don't take it", () => {
-  standingClock();
-  const turns = createTurns();
-  const world = useWorld({
-    config: { ...GENEROUS, outgoing: receiver.outgoing, clients },
-    rotationTimer: turns.timer,
-  });
-  const apps = new Map<CodeClient, SignedIn>();
-  const sent = (client: CodeClient) => {
-    const app = apps.get(client);
-    return app === undefined ? [] : receiver.of(sidOf(app));
-  };
+const turns = createTurns();
 
-  beforeAll(async () => {
-    receiver.answer('/web', () => undefined);
-    receiver.answer('/web2', (response) => response.writeHead(500).end());
-    receiver.answer('/post', (response) =>
-      response.writeHead(302, { Location: `${receiver.origin}/web2` }).end(),
-    );
-    receiver.answer('/first-party', flood);
-    receiver.answer('/spa', (response) => response.destroy());
-    const browser = newBrowser(world());
-    for (const client of CLIENTS) {
-      const scope = client === 'first-party' ? 'openid email' : 'openid';
-      apps.set(client, await signIn(world(), { browser, client, scope }));
-    }
-    await signOut(world(), { browser });
-  });
+eachStore(
+  "PR-05, LO-14: apps that don't take it",
+  (world) => {
+    standingClock();
+    const apps = new Map<CodeClient, SignedIn>();
+    const sent = (client: CodeClient) => {
+      const app = apps.get(client);
+      return app === undefined ? [] : receiver.of(sidOf(app));
+    };
 
-  it('what may pass is tried three times more within two minutes, each time with a fresh token', async () => {
-    const passing = [
-      'native: localhost did not answer: ECONNREFUSED',
-      'spa: localhost did not answer: ECONNRESET',
-      'web2: it answered 500',
-      'web: localhost did not answer within 2 s',
-    ];
-    const begun = Date.now();
-    for (const [round, wait] of [5, 25, 60].entries()) {
-      const all = Array.from({ length: round + 1 }, () => passing)
-        .flat()
-        .toSorted();
-      await until(() => expect(logged(world(), NOT_YET)).toEqual(all));
-      moveClock(wait);
-    }
-    await until(() =>
-      expect(logged(world(), GIVEN_UP)).toEqual(['post: it answered 302', ...passing].toSorted()),
-    );
-    expect(Date.now() - begun).toBe(90_000);
-    for (const client of ['web', 'web2', 'spa'] as const) {
-      const tries = sent(client);
-      expect(tries).toHaveLength(4);
-      expect(new Set(tries.map(({ claims }) => claims.jti)).size).toBe(4);
-      for (const { at, claims } of tries) expect((claims.exp ?? 0) * 1000).toBeGreaterThan(at + 60_000);
-    }
-  });
+    beforeAll(async () => {
+      receiver.answer('/web', () => undefined);
+      receiver.answer('/web2', (response) => response.writeHead(500).end());
+      receiver.answer('/post', (response) =>
+        response.writeHead(302, { Location: `${receiver.origin}/web2` }).end(),
+      );
+      receiver.answer('/first-party', flood);
+      receiver.answer('/spa', (response) => response.destroy());
+      const browser = newBrowser(world());
+      for (const client of CLIENTS) {
+        const scope = client === 'first-party' ? 'openid email' : 'openid';
+        apps.set(client, await signIn(world(), { browser, client, scope }));
+      }
+      await signOut(world(), { browser });
+    });
 
-  it('a redirect is not followed, and an answer without an end is an answer', () => {
-    expect(sent('post')).toHaveLength(1);
-    expect(sent('first-party')).toHaveLength(1);
-  });
+    it('what may pass is tried three times more within two minutes, each time with a fresh token', async () => {
+      const passing = [
+        'native: localhost did not answer: ECONNREFUSED',
+        'spa: localhost did not answer: ECONNRESET',
+        'web2: it answered 500',
+        'web: localhost did not answer within 2 s',
+      ];
+      const begun = Date.now();
+      for (const [round, wait] of [5, 25, 60].entries()) {
+        const all = Array.from({ length: round + 1 }, () => passing)
+          .flat()
+          .toSorted();
+        await until(() => expect(logged(world(), NOT_YET)).toEqual(all));
+        moveClock(wait);
+      }
+      await until(() =>
+        expect(logged(world(), GIVEN_UP)).toEqual(['post: it answered 302', ...passing].toSorted()),
+      );
+      expect(Date.now() - begun).toBe(90_000);
+      for (const client of ['web', 'web2', 'spa'] as const) {
+        const tries = sent(client);
+        expect(tries).toHaveLength(4);
+        expect(new Set(tries.map(({ claims }) => claims.jti)).size).toBe(4);
+        for (const { at, claims } of tries) expect((claims.exp ?? 0) * 1000).toBeGreaterThan(at + 60_000);
+      }
+    });
 
-  it('then there is one record of each, and one in the metrics, and an hour later nothing more', async () => {
-    const ends = [
-      'first-party success',
-      'native failure connection',
-      'post failure status_302',
-      'spa failure connection',
-      'web failure timeout',
-      'web2 failure status_500',
-    ];
-    expect(outcomes(world())).toEqual(ends);
-    const metrics = await (await fetch(`${world().management}/metrics`)).text();
-    expect(metrics).toContain('postern_security_events_total{event="app_logout",outcome="failure"} 5');
-    expect(await world().openedStore.documents.list('logouts')).toEqual([]);
-    const connections = receiver.connections();
-    moveClock(HOUR);
-    await turns.turn();
-    receiver.answer('/web');
-    const next = await signIn(world(), { scope: 'openid' });
-    await signOut(world(), next);
-    expect(await receiver.wait(sidOf(next))).toHaveLength(1);
-    expect(receiver.connections()).toBe(connections + 1);
-    await until(() => expect(outcomes(world())).toEqual([...ends, 'web success'].toSorted()));
-  });
-});
+    it('a redirect is not followed, and an answer without an end is an answer', () => {
+      expect(sent('post')).toHaveLength(1);
+      expect(sent('first-party')).toHaveLength(1);
+    });
+
+    it('then there is one record of each, and one in the metrics, and an hour later nothing more', async () => {
+      const ends = [
+        'first-party success',
+        'native failure connection',
+        'post failure status_302',
+        'spa failure connection',
+        'web failure timeout',
+        'web2 failure status_500',
+      ];
+      expect(outcomes(world())).toEqual(ends);
+      const metrics = await (await fetch(`${world().management}/metrics`)).text();
+      expect(metrics).toContain('postern_security_events_total{event="app_logout",outcome="failure"} 5');
+      expect(await world().openedStore.documents.list('logouts')).toEqual([]);
+      const connections = receiver.connections();
+      moveClock(HOUR);
+      await turns.turn();
+      receiver.answer('/web');
+      const next = await signIn(world(), { scope: 'openid' });
+      await signOut(world(), next);
+      expect(await receiver.wait(sidOf(next))).toHaveLength(1);
+      expect(receiver.connections()).toBe(connections + 1);
+      await until(() => expect(outcomes(world())).toEqual([...ends, 'web success'].toSorted()));
+    });
+  },
+  { config: { ...GENEROUS, outgoing: receiver.outgoing, clients }, rotationTimer: turns.timer },
+);
 
 describe('PR-05: an app that hangs', () => {
   const hang = Promise.withResolvers<number>();
@@ -157,19 +158,21 @@ describe('PR-05: an app that hangs', () => {
   });
 });
 
-describe('PR-07, LO-14: a name that leads inside', () => {
-  const world = useWorld({ config: { ...GENEROUS, clients } });
-
-  it('is not connected to, and the trail and the log have it', async () => {
-    const before = receiver.connections();
-    await signOut(world(), await signIn(world(), { scope: 'openid' }));
-    await until(() => expect(outcomes(world())).toEqual(['web failure address']));
-    expect(logged(world(), GIVEN_UP)).toEqual([
-      expect.stringMatching(/^web: localhost has the address .*, which is not public$/),
-    ]);
-    expect(receiver.connections()).toBe(before);
-  });
-});
+eachStore(
+  'PR-07, LO-14: a name that leads inside',
+  (world) => {
+    it('is not connected to, and the trail and the log have it', async () => {
+      const before = receiver.connections();
+      await signOut(world(), await signIn(world(), { scope: 'openid' }));
+      await until(() => expect(outcomes(world())).toEqual(['web failure address']));
+      expect(logged(world(), GIVEN_UP)).toEqual([
+        expect.stringMatching(/^web: localhost has the address .*, which is not public$/),
+      ]);
+      expect(receiver.connections()).toBe(before);
+    });
+  },
+  { config: { ...GENEROUS, clients } },
+);
 
 function flood(response: ServerResponse): void {
   while (!response.destroyed && response.write('x'.repeat(10_000))) continue;
