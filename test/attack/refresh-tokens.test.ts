@@ -7,7 +7,7 @@ import { recordKey } from '../../src/oidc/record-key.ts';
 import { startRedis, type RedisServer } from '../world/servers.ts';
 import { type AuthorizeOptions, takeCode } from '../world/app.ts';
 import { newBrowser } from '../world/person.ts';
-import { introspect, revoke } from '../world/presented-tokens.ts';
+import { introspect, revoke, userinfo } from '../world/presented-tokens.ts';
 import { post, textOf } from '../world/requests.ts';
 import { rounds } from '../world/rounds.ts';
 import { changeAccount } from '../world/store-access.ts';
@@ -82,15 +82,21 @@ describe('whose token it is', () => {
   });
 
   it('RT-07: a refresh can narrow the scope but never widen it, and narrowing is not for ever', async () => {
-    const { refreshToken } = await newFamily(world, { scope: 'openid email offline_access' });
-    for (const scope of ['openid profile', 'openid reports.read', 'reports.write', 'openid email nope']) {
+    const scopes = 'openid email reports.read offline_access';
+    const { refreshToken } = await newFamily(world, { scope: scopes });
+    for (const scope of ['openid profile', 'openid other.read', 'reports.write', 'openid email nope']) {
       const answer = await refresh(world, refreshToken, { scope });
       expect([answer.status, answer.body['error']], scope).toEqual([400, 'invalid_scope']);
     }
-    const narrow = await refresh(world, refreshToken, { scope: 'openid' });
-    expect([narrow.status, decodeJwt(textOf(narrow, 'access_token'))['scope']]).toEqual([200, 'openid']);
+    const narrow = await refresh(world, refreshToken, { scope: 'openid email' });
+    const accessToken = textOf(narrow, 'access_token');
+    expect([narrow.status, narrow.body['scope']]).toEqual([200, 'openid email']);
+    // Without the API's scope the token isn't for the API.
+    expect(decodeJwt(accessToken)).toMatchObject({ scope: 'openid email', aud: world.issuer });
+    const claims = (await userinfo(world, accessToken)).body;
+    expect(Object.keys(claims).toSorted()).toEqual(['email', 'email_verified', 'sub']);
     const wide = await refresh(world, textOf(narrow, 'refresh_token'));
-    expect(decodeJwt(textOf(wide, 'access_token'))['scope']).toBe('openid email offline_access');
+    expect(decodeJwt(textOf(wide, 'access_token'))['scope']).toBe(scopes);
   });
 
   it('RT-07: anything else in its place is refused without a 500', async () => {

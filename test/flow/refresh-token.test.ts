@@ -42,20 +42,6 @@ eachStore('the refresh_token grant', (world) => {
       expect((await userinfo(world(), String(token))).status).toBe(401);
     }
   });
-
-  it('narrows the scope where asked, and gives the whole of it again later', async () => {
-    const { tokens } = await signIn(world());
-    const narrow = (await refresh(world(), tokens.refresh_token, { scope: 'openid email' })).body;
-    expect(narrow['scope']).toBe('openid email');
-    expect(decodeJwt(String(narrow['access_token']))).toMatchObject({
-      scope: 'openid email',
-      aud: world().issuer,
-    });
-    const claims = (await userinfo(world(), String(narrow['access_token']))).body;
-    expect(Object.keys(claims).toSorted()).toEqual(['email', 'email_verified', 'sub']);
-    const whole = (await refresh(world(), String(narrow['refresh_token']))).body;
-    expect(whole['scope']).toBe(DEFAULT_SCOPE);
-  });
 });
 
 describe('what a refresh token is given for', () => {
