@@ -13,6 +13,7 @@ const POLL_MS = 1000;
 const LEASE_MS = 5000;
 /** After each failure. The last try is less than two minutes after the first. */
 const WAITS_MS = [5000, 25_000, 60_000] as const;
+const LONGEST_WAIT_MS = Math.max(LEASE_MS, ...WAITS_MS);
 /** What nobody could send until then (the app left the file) is given up. */
 const GIVE_UP_AFTER_MS = 24 * 60 * 60 * 1000;
 /** At one app. One that hangs keeps no other waiting. */
@@ -39,6 +40,10 @@ export interface LogoutSender {
   stop(): Promise<void>;
 }
 
+/** Also what waits for longer than anything does: the clock was set back since. */
+const isDue = ({ notBefore }: LogoutJob, now: number) =>
+  notBefore <= now || notBefore > now + LONGEST_WAIT_MS;
+
 type Failure = { readonly reason: string; readonly detail: string; readonly isPassing: boolean };
 
 export function createLogoutSender({ jobs, now, maySign, audit, log }: LogoutSenderParts): LogoutSender {
@@ -48,7 +53,7 @@ export function createLogoutSender({ jobs, now, maySign, audit, log }: LogoutSen
   const sending = new Map<string, Promise<void>>();
 
   async function look(): Promise<void> {
-    const due = (await jobs.list()).filter(({ job }) => job.notBefore <= now());
+    const due = (await jobs.list()).filter(({ job }) => isDue(job, now()));
     for (const [clientId, ofClient] of Map.groupBy(due, ({ job }) => job.clientId)) {
       if (sending.has(clientId)) continue;
       const all = sendAll(ofClient).finally(() => sending.delete(clientId));

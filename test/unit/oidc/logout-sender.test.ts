@@ -117,6 +117,14 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
     await stopAll();
   });
 
+  it('send what waits for longer than anything ever waits: the clock was set back', async () => {
+    await jobsOf(made.store).add(jobs(1));
+    now -= 60 * 60 * 1000;
+    serve(1, async () => 200);
+    await isEmpty();
+    await stopAll();
+  });
+
   it('keep for a day what is for an app of another file', async () => {
     await jobsOf(made.store).add(jobs(1, 'gone'));
     serve(1, async () => 200);
