@@ -24,7 +24,8 @@ describe.each(['lmdb', 'redis'] as const)('back-channel logout, two processes on
       .clients('web', 'web2')
       .map((client) => (client.client_id === 'web2' ? { ...client, access: { groups: ['staff'] } } : client));
     const config = { outgoing: receiver.outgoing, groups: { staff: 'Employees' }, clients };
-    two = await startTwoProcesses(store, config, { alice: { groups: ['staff'] } }, { env: receiver.env });
+    const slow = { env: receiver.env, slowMs: 10 };
+    two = await startTwoProcesses(store, config, { alice: { groups: ['staff'] } }, slow);
   });
   afterAll(() => two.stop());
 
