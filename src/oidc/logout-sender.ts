@@ -18,6 +18,8 @@ const LONGEST_WAIT_MS = Math.max(LEASE_MS, ...WAITS_MS);
 const GIVE_UP_AFTER_MS = 24 * 60 * 60 * 1000;
 /** At one app. One that hangs keeps no other waiting. */
 const AT_ONCE = 4;
+/** The rest waits for the next look: hundreds of handshakes at once hold up requests, and each other past their time. */
+const APPS_AT_ONCE = 50;
 /** It may be better in a moment. */
 const PASSING: ReadonlySet<OutgoingFault> = new Set<OutgoingFault>(['connection', 'timeout', 'name']);
 
@@ -55,7 +57,7 @@ export function createLogoutSender({ jobs, now, maySign, audit, log }: LogoutSen
   async function look(): Promise<void> {
     const due = (await jobs.list()).filter(({ job }) => isDue(job, now()));
     for (const [clientId, ofClient] of Map.groupBy(due, ({ job }) => job.clientId)) {
-      if (sending.has(clientId)) continue;
+      if (sending.has(clientId) || sending.size >= APPS_AT_ONCE) continue;
       const all = sendAll(ofClient).finally(() => sending.delete(clientId));
       sending.set(clientId, all);
     }

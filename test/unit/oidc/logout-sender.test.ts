@@ -100,6 +100,25 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
     );
   });
 
+  it('call some of a great many apps at a time', async () => {
+    const gate = Promise.withResolvers<void>();
+    let open = 0;
+    let most = 0;
+    await jobsOf(made.store).add(Array.from({ length: 120 }, (_app, app) => jobs(1, `app${app}-`)).flat());
+    serve(1, async () => {
+      open += 1;
+      most = Math.max(most, open);
+      await gate.promise;
+      open -= 1;
+      return 200;
+    });
+    await until(() => expect(most).toBeGreaterThanOrEqual(50));
+    gate.resolve();
+    await isEmpty();
+    await stopAll();
+    expect([most, posted.length]).toEqual([50, 120]);
+  });
+
   it('take over what another one began and never ended, when its time is up', async () => {
     const hang = Promise.withResolvers<number>();
     await jobsOf(made.store).add(jobs(1));
