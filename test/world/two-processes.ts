@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startProxy } from '../fault/proxy.ts';
 import { freePort, startRedis } from './servers.ts';
+import { IS_LONG_RUN } from './rounds.ts';
 import { type ServiceProcess, startProcess } from './process.ts';
 import {
   GENEROUS,
@@ -29,7 +30,8 @@ export type TwoProcesses = {
 type Further = {
   readonly further?: number;
   readonly crowd?: number;
-  /** Each answer of Redis comes so much later: more happens between a look and what follows from it. */
+  /** In a long run each answer of Redis comes so much later: more happens between a look and what follows from it. On a machine that is busy with
+   * the whole suite, a request may then be 503. */
   readonly slowMs?: number;
   /** Variables of each process. */
   readonly env?: Readonly<Record<string, string>>;
@@ -43,7 +45,8 @@ export async function startTwoProcesses(
 ): Promise<TwoProcesses> {
   const folder = await mkdtemp(path.join(tmpdir(), 'postern-two-'));
   const redis = storeName === 'redis' ? await startRedis() : undefined;
-  const proxy = redis === undefined || slowMs === 0 ? undefined : await startProxy(redis.port);
+  const proxy =
+    redis === undefined || slowMs === 0 || !IS_LONG_RUN ? undefined : await startProxy(redis.port);
   proxy?.delay(slowMs);
   const store =
     redis && proxy
