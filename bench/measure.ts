@@ -52,7 +52,7 @@ async function warm({ slice }: Subject, { seconds, warmSeconds }: Pace): Promise
   }
 }
 
-/** From now on. Everything measured was started by this process; kernel threads write to the disk for whoever asked. */
+/** From now on. Everything measured was started by this process; kernel threads write to the disk for those who asked. */
 function foreignShare(): () => number {
   // A container doesn't have them.
   const stat = '/proc/2/stat';

@@ -11,7 +11,7 @@ const QUIET_MS = 150;
 
 export type Proxy = {
   readonly url: string;
-  /** Trips that whoever was answered just now had waited for. */
+  /** Trips that the caller who was answered just now had waited for. */
   count(): Promise<number>;
   stop(): Promise<unknown>;
 };

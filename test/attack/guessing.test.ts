@@ -300,7 +300,7 @@ eachStore(
 
 describe('LG-31: a crowd of unknown browsers', () => {
   const world = useWorld(OPTIONS);
-  it('is told that the service is busy, and trusted browsers sign in meanwhile', async () => {
+  it('learns that the service is busy, and trusted browsers sign in meanwhile', async () => {
     const trusted = Array.from({ length: 10 }, () => newBrowser(world()));
     for (const browser of trusted) expect(isIn(await right(world(), { browser }))).toBe(true);
     const crowd: Awaited<ReturnType<typeof open>>[] = [];

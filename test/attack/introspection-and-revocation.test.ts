@@ -36,7 +36,7 @@ function expectInactive(answer: Answer, what = ''): void {
 }
 
 describe('introspection', () => {
-  it('IS-03: nobody is told anything without credentials', async () => {
+  it('IS-03: nobody learns anything without credentials', async () => {
     const { accessToken, refreshToken } = await tokensOf();
     for (const path of ['/oauth/introspect', '/oauth/revoke']) {
       for (const token of [accessToken, refreshToken, 'x']) {

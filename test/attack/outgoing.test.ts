@@ -311,7 +311,7 @@ describe.skipIf(fault !== undefined)(title, { retry: 2 }, () => {
         ]);
         ({ refreshed, refreshToken } = answer.knownRefresh ?? { refreshed, refreshToken });
         const strange = answer.seen.requests.filter((one) => !one.includes('/known/')).length;
-        // Those that weren't asked for were refused, and told when to come back.
+        // Those that weren't asked for were refused, with the time to come back.
         expect(answer.statuses.filter((status) => status === 429).length).toBe(100 - strange);
         expect([answer.lacking, answer.seen.strays]).toEqual([0, 0]);
         return { strange, renewals: answer.seen.requests.length - strange };

@@ -258,7 +258,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
         whole += 1;
       }
       for (const { status, body } of losers) expect([status, body['error']]).toEqual([400, 'invalid_grant']);
-      // The winner's tokens are dead on every round: whoever raced them may have been the thief (RFC 6749 §4.1.2).
+      // The winner's tokens are dead on every round: the one who raced them may have been the thief (RFC 6749 §4.1.2).
       for (const winner of winners) {
         const accessToken = textOf(winner, 'access_token');
         const node = round % 2 === 0 ? first : second;

@@ -1,4 +1,4 @@
-// IN-14: whoever copies the store has no credential. The copy is searched for everything that a client or a browser was
+// IN-14: somebody who copies the store has no credential. The copy is searched for everything that a client or a browser was
 // given, after the search has been seen to find what is there.
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';

@@ -116,7 +116,7 @@ function reference(file: File, who: Who, { app, scope, resource }: Asked): Names
 }
 
 /** What `granted` tells the app of the person. */
-function told({ clients, people }: File, who: Who, app: App, granted: Names): Record<string, unknown> {
+function claimsFor({ clients, people }: File, who: Who, app: App, granted: Names): Record<string, unknown> {
   const { groups, quota } = people[who];
   const cut = groups.filter((name) => clients[app].groups_claim?.includes(name) ?? true).toSorted();
   return {
@@ -209,7 +209,7 @@ async function expectAnswer(
   const scopes = scopesOfToken(asked, granted);
   expect(new Set(String(claims['scope']).split(' '))).toEqual(new Set(scopes));
   expect(new Set(String(body['scope']).split(' '))).toEqual(new Set(scopes));
-  const all = told(file, who, app, granted);
+  const all = claimsFor(file, who, app, granted);
   const forApi = file.apis[apiOf(asked, granted) ?? '']?.claims ?? [];
   expect(pick(claims, BOTH)).toEqual(pick(all, forApi));
   expect(pick(await introspect(world, token, app), BOTH)).toEqual(pick(all, forApi));
@@ -242,11 +242,12 @@ async function expectLater(
   const both = (before.apis[api ?? '']?.claims ?? []).filter((name) =>
     file.apis[api ?? '']?.claims.includes(name),
   );
-  if (seen['active'] === true) expect(pick(seen, BOTH)).toEqual(pick(told(file, who, app, granted), both));
+  if (seen['active'] === true)
+    expect(pick(seen, BOTH)).toEqual(pick(claimsFor(file, who, app, granted), both));
   if (asked.resource === undefined && granted.includes('openid')) {
     const { status, body: info } = await userinfo(world, token);
     expect(status).toBe(typeof now() === 'string' ? 401 : 200);
-    if (status === 200) expect(pick(info, BOTH)).toEqual(pick(told(file, who, app, granted), BOTH));
+    if (status === 200) expect(pick(info, BOTH)).toEqual(pick(claimsFor(file, who, app, granted), BOTH));
   }
   const refreshToken = body['refresh_token'];
   if (typeof refreshToken !== 'string') return;

@@ -27,7 +27,7 @@ export class Balancer {
     this.#everyMs = 1000 / rate;
   }
 
-  /** The answer of the next node, undefined when the connection was cut. Whoever calls this waits for their turn before. */
+  /** The answer of the next node, undefined when the connection was cut. The caller waits for their turn before. */
   async send<T extends Answered>(ask: (base: string) => Promise<T>): Promise<T | undefined> {
     const began = performance.now();
     const first = (this.#next += 1);

@@ -15,7 +15,7 @@ export type Seen = {
   readonly outcome: Outcome;
 };
 
-/** Sentinels need so long to demote an old master. */
+/** What Sentinels need to demote an old master. */
 const DEMOTED_MS = 10_000;
 
 export class History {
@@ -83,7 +83,7 @@ export class History {
       .map(({ operation, subject }) => (operation === 'sign in' ? `sign in: ${subject}` : operation));
   }
 
-  /** What was seen of a family, in the order of the answers: for whoever looks into a violation. */
+  /** What was seen of a family, in the order of the answers: for those who look into a violation. */
   storyOf(family: string): readonly string[] {
     const [first] = this.#seen.filter((seen) => seen.family === family);
     return this.#seen

@@ -94,7 +94,7 @@ function sum({ answered, unavailable, cut }: Balancer['fates']): number {
   return answered + unavailable + cut;
 }
 
-/** For whoever reads the output of a run. */
+/** For those who read the output of a run. */
 export function describeRun({ history, balancer, calm, perSecond, backMs, ...lost }: RollingReport): string {
   return describeHistory(history, balancer, {
     'requests a second': perSecond,

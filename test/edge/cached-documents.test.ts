@@ -270,7 +270,7 @@ describe.each([
   it.each([
     ['Content-Length: 70000', 'begun'],
     ['Transfer-Encoding: chunked', '5\r\nbegun\r\n'],
-  ])('HT-25: end the connection of whoever sends a body without an end: %s', async (header, body) => {
+  ])('HT-25: end the connection of a caller who sends a body without an end: %s', async (header, body) => {
     setLevel('info');
     const bytes = plain(pick(targets(), 2)).replace('Connection: close', header);
     const answer = await exchange(world().base, `${bytes}${body}`);

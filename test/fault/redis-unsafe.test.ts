@@ -1,4 +1,4 @@
-// A Redis that would lose tokens or lets us in no more: told at /readyz, and not started on.
+// A Redis that would lose tokens or lets us in no more: named at /readyz, and no start on it.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { startWorld } from '../world/world.ts';
 import { readiness } from './asking.ts';
@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 
 describe('a Redis that is not safe', () => {
-  it('RD-22: is told at /readyz, with the setting, as soon as it begins to throw keys away', async () => {
+  it('RD-22: is named at /readyz, with the setting, as soon as it begins to throw keys away', async () => {
     await raw.config('SET', 'maxmemory-policy', 'allkeys-lru');
     expect(await readiness(world)).toMatchObject({
       status: 503,

@@ -1,4 +1,4 @@
-// Answers that speak of something which could then not be stored: they aren't given, and nobody is told that it happened.
+// Answers that speak of something which could then not be stored: they aren't given, and no record says that it happened.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type NewRecord, type Store, StoreUnavailable } from '../../src/store/store.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';

@@ -390,7 +390,7 @@ describe('the end of a process', () => {
     const load = startLoad(world, { callers: 20, everyMs: 20 });
     await untilAnswered(load);
     const [victim] = await workersOf(world);
-    // Whoever was busier when the callers came has fewer of them, so it is counted who has how many.
+    // The busier one gets fewer of the callers, so those of each are counted.
     const held = await connectionsOf(victim?.pid ?? 0, Number(new URL(world.base).port));
     process.kill(victim?.pid ?? 0, 'SIGKILL');
     const killedAt = performance.now();

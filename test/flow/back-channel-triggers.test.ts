@@ -92,8 +92,8 @@ describe.each(['lmdb', 'redis'] as const)('back-channel logout, two processes on
   });
 
   it('each was sent once', () => {
-    const told = seen.filter(({ tokens }) => decodeJwt(tokens.id_token ?? '').sub !== PEOPLE.bob);
-    expect(told.map((app) => receiver.of(sidOf(app)).length)).toEqual(told.map(() => 1));
+    const notified = seen.filter(({ tokens }) => decodeJwt(tokens.id_token ?? '').sub !== PEOPLE.bob);
+    expect(notified.map((app) => receiver.of(sidOf(app)).length)).toEqual(notified.map(() => 1));
   });
 
   it('what a process had begun when it was killed is sent by the next one', async () => {

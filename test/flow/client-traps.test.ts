@@ -31,7 +31,7 @@ describe('an app that asks for offline_access without prompt=consent', () => {
     expect(lines.map((line) => (JSON.parse(line) as { clientId: string }).clientId)).toEqual(['web']);
   });
 
-  it('and refreshes all the same, is told that the token is missing', async () => {
+  it('and refreshes all the same, hears that the token is missing', async () => {
     const answer = await requestToken(world(), 'web', { grant_type: 'refresh_token' });
     expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_request']);
     expect(answer.body['error_description']).toContain('refresh_token');

@@ -171,7 +171,7 @@ describe('generated requests for machine tokens', () => {
   };
 
   it(
-    `${BATCHES * BATCH} of them are answered, told and counted as the engine alone does it`,
+    `${BATCHES * BATCH} of them are answered, reported and counted as the engine alone does it`,
     async () => {
       const statuses = await compareGenerated(
         both,

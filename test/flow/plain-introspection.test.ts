@@ -170,7 +170,7 @@ describe('generated introspection requests', () => {
   }
 
   it(
-    `IS-01: ${BATCHES * BATCH} of them are answered, told and counted as the engine alone does it`,
+    `IS-01: ${BATCHES * BATCH} of them are answered, reported and counted as the engine alone does it`,
     async () => {
       const statuses = await compareGenerated(both, { seed: SEED, batches: BATCHES, batch: BATCH }, make);
       // The comparison says something only where both ways were taken, and each kind of answer was given.

@@ -153,8 +153,8 @@ eachStore(
       const show = await enrol(world(), way);
       const browser = newBrowser(world());
       const page = await show(browser, await open(browser, request));
-      const told = page.text.includes('/notice"') ? await browser.submit(page, '/notice') : page;
-      const done = await finishPages(browser, told, 'alice');
+      const afterNotice = page.text.includes('/notice"') ? await browser.submit(page, '/notice') : page;
+      const done = await finishPages(browser, afterNotice, 'alice');
       expect(codeOf(done), `${way} ${done.text}`).toBeDefined();
       return { browser, code: codeOf(done) };
     }

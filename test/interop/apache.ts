@@ -56,7 +56,7 @@ export async function startApache(modules: readonly string[], configuration: str
   const stop = async () => {
     child.kill('SIGTERM');
     await ended;
-    // For whoever reads a failure; a socket can't be its ErrorLog.
+    // For those who read a failure; a socket can't be its ErrorLog.
     process.stderr.write(await readFile(path.join(folder, 'error.log'), 'utf8').catch(() => ''));
     await rm(folder, { recursive: true, force: true });
   };

@@ -1,4 +1,4 @@
-// What a client program of this folder gets told, and how it says what it tried: lines on standard output, which run.ts
+// What a client program of this folder gets to know, and how it says what it tried: lines on standard output, which run.ts
 // reads. Programs in other languages print the same lines.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -43,7 +43,7 @@ export function ok(what: string): void {
   process.stdout.write(`ok ${what}\n`);
 }
 
-/** Throws unless `is`. `seen` is for whoever reads the failure. */
+/** Throws unless `is`. `seen` is for those who read the failure. */
 export function check(is: boolean, what: string, seen?: unknown): void {
   assert.ok(is, `${what}: ${typeof seen === 'string' ? seen : JSON.stringify(seen)}`);
   ok(what);

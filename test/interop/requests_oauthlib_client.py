@@ -9,7 +9,7 @@ client_id, client_secret = os.environ["CLIENT_ID"], os.environ["CLIENT_SECRET"]
 print("version", requests_oauthlib.__version__, flush=True)
 # oauthlib refuses an answer over http, which is where this app is.
 os.environ["OAUTHLIB_INSECURE_TRANSPORT"] = "1"
-# And it takes a scope that was not granted for an error, unless told.
+# And it takes a scope that was not granted for an error, unless configured otherwise.
 os.environ["OAUTHLIB_RELAX_TOKEN_SCOPE"] = "1"
 
 

@@ -175,7 +175,7 @@ describe('tokens by client', () => {
 });
 
 describe('the metrics of several workers', () => {
-  it('are summed where that says something, and told apart where it does not', async () => {
+  it("are summed where that says something, and kept apart where it doesn't", async () => {
     const [one, two] = [createMetrics(), createMetrics()];
     one.tokenIssued('refresh_token', 'web');
     two.tokenIssued('refresh_token', 'web');

@@ -81,7 +81,7 @@ describe('a trace', () => {
       { grant_type: 'canary-grant' },
       { authorization: basic('web', 'wrong') },
     );
-    const told = JSON.stringify(
+    const exported = JSON.stringify(
       exporter
         .getFinishedSpans()
         .map(({ name, attributes, status, events }) => [name, attributes, status, events]),
@@ -96,7 +96,7 @@ describe('a trace', () => {
       'canary',
       'made',
     ]) {
-      expect(told).not.toContain(secret);
+      expect(exported).not.toContain(secret);
     }
   });
 });

@@ -46,7 +46,7 @@ describe('the way to the account page', () => {
     await world.reload(CONFIG);
   });
 
-  it('leads whoever declines to sign in to the page of the issuer', async () => {
+  it('leads those who decline to sign in to the page of the issuer', async () => {
     const world = place();
     const browser = newBrowser(world);
     const login = await browser.open(`${world.issuer}/account`);
@@ -205,7 +205,7 @@ describe('where people need a second factor', () => {
 describe('where the page is off', () => {
   const place = useWorld({ config: GENEROUS });
 
-  it('nothing is written for it, whoever signs in', async () => {
+  it('nothing is written for it, no matter who signs in', async () => {
     const world = place();
     const { browser } = await complete(world);
     expect(await silently(world, browser, { client_id: 'first-party' })).toBe('signed in');

@@ -53,7 +53,7 @@ async function addApp(browser: Browser, page: Page, code = codeFor(page)): Promi
   return browser.submit(page, '/enrol', { sealed, code });
 }
 
-/** Past what the person is told, to the consent. */
+/** Past the notices, to the consent. */
 async function readOn(browser: Browser, page: Page): Promise<Page> {
   expect(page.text, page.url).toContain('/notice"');
   return browser.submit(page, '/notice');
@@ -65,7 +65,7 @@ describe('where the first factor is left to people', () => {
   const place = useWorld(optionsOf('self'));
   standingClock();
 
-  it('MF-30: it is added within the sign-in, told and audited, and ends the other sessions', async () => {
+  it('MF-30: it is added within the sign-in, with a notice and a record, and ends the other sessions', async () => {
     const world = place();
     await setFactors(world, 'alice');
     const { browser: other } = await complete(world, 'alice');
@@ -77,9 +77,9 @@ describe('where the first factor is left to people', () => {
       true,
       undefined,
     ]);
-    const told = await addApp(browser, page);
-    expect(told.text).toContain('An authenticator app was added');
-    expect(isConsent(await readOn(browser, told))).toBe(true);
+    const added = await addApp(browser, page);
+    expect(added.text).toContain('An authenticator app was added');
+    expect(isConsent(await readOn(browser, added))).toBe(true);
     expect(world.recorded.audit('factor_changed').at(-1)).toMatchObject({
       outcome: 'success',
       account_id: PEOPLE.alice,
@@ -103,8 +103,8 @@ describe('where the first factor is left to people', () => {
     const refused = await browser.submit(page, '/enrol', { response: '{}' });
     expect([refused.status, (await ownFactors(world)).passkeys]).toEqual([422, []]);
     const key = new SoftwareKey();
-    const told = await browser.submit(page, '/enrol', { response: key.create(world, page) });
-    expect(isConsent(await readOn(browser, told))).toBe(true);
+    const added = await browser.submit(page, '/enrol', { response: key.create(world, page) });
+    expect(isConsent(await readOn(browser, added))).toBe(true);
     expect(await silently(world, browser, { client_id: 'web2' })).toBe('consent_required');
   });
 
@@ -170,8 +170,8 @@ describe('where the first factor needs a link', () => {
     expect(isSecondStep(page)).toBe(true);
     const enrol = await browser.submit(page, '/code', { code: app.code() });
     expect([isEnrol(enrol), enrol.text.includes('class="secret"')]).toEqual([true, false]);
-    const told = await browser.submit(enrol, '/enrol', { response: new SoftwareKey().create(world, enrol) });
-    expect(isConsent(await readOn(browser, told))).toBe(true);
+    const added = await browser.submit(enrol, '/enrol', { response: new SoftwareKey().create(world, enrol) });
+    expect(isConsent(await readOn(browser, added))).toBe(true);
     expect((await ownFactors(world)).passkeys).toHaveLength(1);
   });
 

@@ -160,8 +160,8 @@ eachStore(
       expect(isSecondStep(flow.page)).toBe(true);
       const session = sessionsIn(browser).map(({ value }) => value);
       const end = await finishPages(browser, await browser.submit(flow.page, '/code', { code }), 'alice');
-      const told = end.text.includes('/notice"') ? await browser.submit(end, '/notice') : end;
-      const last = await finishPages(browser, told, 'alice');
+      const afterNotice = end.text.includes('/notice"') ? await browser.submit(end, '/notice') : end;
+      const last = await finishPages(browser, afterNotice, 'alice');
       const { body } = await redeem(world, { code: codeOf(last) });
       expect(body['error_description']).toBeUndefined();
       const claims = decodeJwt(String(body['access_token']));
@@ -204,8 +204,10 @@ describe('an invitation', () => {
     const signedIn = await browser.submit(login, '/passkey', {
       response: key.assert(world, login, { userHandle }),
     });
-    const told = signedIn.text.includes('/notice"') ? await browser.submit(signedIn, '/notice') : signedIn;
-    expect(codeOf(await finishPages(browser, told, 'alice')), told.text).toBeDefined();
+    const afterNotice = signedIn.text.includes('/notice"')
+      ? await browser.submit(signedIn, '/notice')
+      : signedIn;
+    expect(codeOf(await finishPages(browser, afterNotice, 'alice')), afterNotice.text).toBeDefined();
     expect((await (await factorsOf(world)).get(id)).passkeys).toHaveLength(1);
   });
 
@@ -237,8 +239,8 @@ describe('a person of the file without a password', () => {
     const signedIn = await browser.submit(login, '/passkey', {
       response: key.assert(world, login, { userHandle }),
     });
-    const told = await browser.submit(signedIn, '/notice');
-    expect(codeOf(await finishPages(browser, told, 'alice')), told.text).toBeDefined();
+    const afterNotice = await browser.submit(signedIn, '/notice');
+    expect(codeOf(await finishPages(browser, afterNotice, 'alice')), afterNotice.text).toBeDefined();
   });
 });
 
@@ -260,9 +262,9 @@ describe('at an app that needs a factor, where people add their first one', () =
     const page = await signInAs(browser, flow.page, 'alice');
     expect([page.status, page.text.includes('/enrol"')], page.text).toEqual([200, true]);
     expect((await browser.submit(page, '/enrol', appIn(page, '000000'))).status).toBe(422);
-    const told = await browser.submit(page, '/enrol', appIn(page));
-    expect(told.text).toContain('An authenticator app was added.');
-    const end = await finishPages(browser, await browser.submit(told, '/notice'), 'alice');
+    const added = await browser.submit(page, '/enrol', appIn(page));
+    expect(added.text).toContain('An authenticator app was added.');
+    const end = await finishPages(browser, await browser.submit(added, '/notice'), 'alice');
     expect(codeOf(end), end.text).toBeDefined();
     const { oneTimeCode, notices } = await (await factorsOf(world)).get(PEOPLE.alice);
     expect([oneTimeCode === undefined, notices]).toEqual([false, []]);
@@ -308,8 +310,8 @@ describe('at an app that needs a factor, where people add their first one', () =
     const weak = new SoftwareKey({ verifiesUser: false });
     for (const fields of [keyIn(world, page, weak), { code: app.code(), sealed: app.factor.sealed }])
       expect((await browser.submit(page, '/enrol', fields)).status).toBe(422);
-    const told = await browser.submit(page, '/enrol', keyIn(world, page, new SoftwareKey()));
-    const end = await finishPages(browser, await browser.submit(told, '/notice'), 'alice');
+    const added = await browser.submit(page, '/enrol', keyIn(world, page, new SoftwareKey()));
+    const end = await finishPages(browser, await browser.submit(added, '/notice'), 'alice');
     expect(codeOf(end), end.text).toBeDefined();
   });
 });

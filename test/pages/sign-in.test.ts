@@ -337,7 +337,7 @@ describe('an interaction that expired overnight', () => {
     },
   });
 
-  it('leads to where the app begins a sign-in, which is told the issuer', async () => {
+  it('leads to where the app begins a sign-in, which gets the issuer', async () => {
     const { browser, page } = await begin(world());
     moveClock(10 * HOUR);
     const stale = await browser.submit(page, '/login', { username: 'alice', password: PASSWORDS.alice });
@@ -356,7 +356,7 @@ describe('LG-35: a session', () => {
     config: { ...config, lifetimes: { session: '1h', session_absolute: '3h' } },
   });
 
-  it('ends when it was not used for so long', async () => {
+  it("ends when it wasn't used for that long", async () => {
     const { browser } = await complete(world());
     moveClock(1 * HOUR - 1);
     expect(await silently(world(), browser)).toBe('signed in');

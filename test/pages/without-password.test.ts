@@ -74,11 +74,11 @@ it('a link adds a passkey that verified its user, and nothing that they could no
   expect((await ownFactors(world)).passkeys).toHaveLength(1);
   const { page: login } = await begin(world, {}, { browser });
   const response = key.assert(world, login, { userHandle: handleIn(page) });
-  const told = await browser.submit(login, '/passkey', { response });
-  expect(told.text).toContain('A passkey was added');
+  const added = await browser.submit(login, '/passkey', { response });
+  expect(added.text).toContain('A passkey was added');
 });
 
-it('the last one can not be removed, until there is another', async () => {
+it("the last one can't be removed, until there is another", async () => {
   const world = place();
   const key = await givePasskey(world, 'bob');
   const browser = newBrowser(world);

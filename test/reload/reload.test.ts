@@ -221,7 +221,7 @@ describe('a changed configuration', () => {
     }
   });
 
-  it('CF-01, CF-02: a broken file changes nothing and is told at /readyz with its place', async () => {
+  it('CF-01, CF-02: a broken file changes nothing and is at /readyz with its place', async () => {
     for (const world of worlds) await writeFile(world.configFile, '{ "issuer": 17, ');
     await everywhere(async (node) => {
       expect((await status(node)).problem).toContain(`${node.configFile}:1:`);
@@ -380,7 +380,7 @@ describe('a changed configuration', () => {
     });
   });
 
-  it('CF-01: SIGHUP looks again at a file that did not change: what is broken is told anew, and the old one serves', async () => {
+  it('CF-01: SIGHUP looks again at a file that did not change: what is broken is reported anew, and the old one serves', async () => {
     const secret = 'plain-secret-Vu7Wx8Yz9Ab0Cd1Ef2Gh3';
     for (const world of worlds) {
       const text = `{ "issuer": "${world.issuer}",\n  "cookie_keys": ["${secret}"],\n  "clients": [ { `;

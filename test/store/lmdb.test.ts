@@ -18,7 +18,7 @@ const WORKER = fileURLToPath(new URL('lmdb-worker.ts', import.meta.url));
 
 let base: string;
 beforeAll(async () => {
-  // With a dot, because lmdb takes such a path for a file unless told otherwise.
+  // With a dot, because lmdb takes such a path for a file unless its options say otherwise.
   base = await mkdtemp(join(tmpdir(), 'postern.lmdb-'));
 });
 afterAll(() => rm(base, { recursive: true, force: true }));

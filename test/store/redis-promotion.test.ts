@@ -80,7 +80,7 @@ async function writeDuring(events: () => Promise<unknown>): Promise<Written> {
   return { acknowledged, refusedAt };
 }
 
-/** Waits for one master with two replicas. A Sentinel needs ten seconds to make a replica of the old master: told here, it is one at once. */
+/** Waits for one master with two replicas. A Sentinel needs ten seconds to make a replica of the old master: by a command of ours it is one at once. */
 async function untilWhole(): Promise<void> {
   const master = await group.master();
   for (const node of await group.replicas()) {

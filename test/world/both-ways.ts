@@ -95,14 +95,14 @@ async function send(
   });
 }
 
-/** One of the two services, and what it has told and counted so far. */
+/** One of the two services, and what it has reported and counted so far. */
 class Side {
   readonly world: OpenWorld;
   /** The last answer as it came. */
   lastBody = '';
   readonly #way: keyof typeof WAYS;
   readonly #counted = new Map<string, string>();
-  #told = [0, 0];
+  #reported = [0, 0];
 
   constructor(world: OpenWorld, way: keyof typeof WAYS) {
     this.world = world;
@@ -130,12 +130,12 @@ class Side {
 
   #news(): Pick<Seen, 'audit' | 'log'> {
     const { auditLines, log } = this.world.recorded;
-    const [audited = 0, logged = 0] = this.#told;
-    this.#told = [auditLines.length, log.length];
+    const [audited = 0, logged = 0] = this.#reported;
+    this.#reported = [auditLines.length, log.length];
     return { audit: auditLines.slice(audited).map(withoutIds), log: log.slice(logged).map(withoutIds) };
   }
 
-  /** What was told and counted so far is not compared. */
+  /** What was reported and counted so far is not compared. */
   forget(): void {
     this.#news();
     this.#counted.clear();
@@ -170,7 +170,7 @@ export type BothWays = {
   visits(): number;
   /** Both answers, and whether the engine of the first had no part in its own. */
   ask(requestTo: (side: 0 | 1) => WireRequest): Promise<{ seen: readonly [Seen, Seen]; isFast: boolean }>;
-  /** What was told and counted so far is not compared. */
+  /** What was reported and counted so far is not compared. */
   forget(): void;
   /** Stops both and starts them again on the same stores. */
   restart(config: Readonly<Record<string, unknown>>): Promise<void>;

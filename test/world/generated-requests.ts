@@ -40,7 +40,7 @@ export type Known = {
 
 const WRONG_SECRETS = ['', 'wrong-secret', ' ', 'null', 'kept-elsewhere', '%00', 'ä', 'x'.repeat(3000)];
 const NOBODY = ['', 'nobody', 'spa', 'native', '__proto__', 'constructor', 'toString', 'sv', 'svc ', 'SVC'];
-/** A failure ends being known, so whoever guesses has addresses of their own, but for a few. */
+/** A failure ends being known, so those who guess have addresses of their own, but for a few. */
 const HONEST = ['10.0.0.1', '10.0.0.2', '2001:db8::1'];
 const GUESSING = ['10.1.0.1', '10.1.0.2', '2001:db8:1::1', '10.0.0.3'];
 

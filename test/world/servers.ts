@@ -64,7 +64,7 @@ export async function ensureServers(
 }
 
 /**
- * Below those that the system gives to whoever connects, so that nobody takes one while its server restarts. A slice for each file
+ * Below those that the system gives to those who connect, so that nobody takes one while its server restarts. A slice for each file
  * that runs at the same time. A Redis Cluster takes those 10,000 above,
  * too, which end below 32,768.
  */

@@ -464,7 +464,7 @@ describe('keys', () => {
     expect(notices).toEqual([]);
   });
 
-  it('are generated once for a local issuer, for their owner only, and the start is told', async () => {
+  it('are generated once for a local issuer, for their owner only, and the start knows', async () => {
     const file = write(`${LOCAL}store: lmdb:../data\n`);
     const first = await loadConfig(file, { env: {} });
     const folder = join(dirname(file), '..', 'data');

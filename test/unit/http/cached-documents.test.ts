@@ -26,7 +26,7 @@ async function serving(engine: (ctx: Koa.Context) => void) {
 }
 
 describe('a cached document', () => {
-  it('is asked of the engine once, and told how long to keep it each time', async () => {
+  it('is asked of the engine once, and says how long to keep it each time', async () => {
     const { state, documents, ask, stop } = await serving(() => undefined);
     expect(documents.find(JWKS)).toBeUndefined();
     const first = await ask(JWKS);

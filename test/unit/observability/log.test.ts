@@ -13,7 +13,7 @@ describe('text from outside in a log line', () => {
     expect(clip(text)).toBe(expected);
   });
 
-  it('is cut at 200 characters, or where it is told', () => {
+  it('is cut at 200 characters, or where the caller says', () => {
     expect(clip('a'.repeat(5000))).toBe('a'.repeat(200));
     expect(clip('abcdef', 3)).toBe('abc');
   });

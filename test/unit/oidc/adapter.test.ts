@@ -175,7 +175,7 @@ describe('a grant', () => {
 });
 
 describe('a session', () => {
-  it('that ended stays ended, whoever saves it later, and a replica is asked for it', async () => {
+  it('that ended stays ended, no matter who saves it later, and a replica is asked for it', async () => {
     const saved: NewRecord[] = [];
     const save: RecordStore['save'] = (record) => {
       saved.push(record);

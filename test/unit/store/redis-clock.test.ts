@@ -15,7 +15,7 @@ function at(offSeconds: number) {
   const clock = createServerClock(() => own);
   return {
     clock,
-    /** As INFO that was under way for so long, the server having answered in the middle. */
+    /** As INFO that was under way for that long, the server having answered in the middle. */
     hear: (awayMs = 10, off = offSeconds) => {
       const askedAt = own;
       own += awayMs;

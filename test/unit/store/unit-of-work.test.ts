@@ -179,26 +179,26 @@ describe('in one request', () => {
 
 describe('a request that fails', () => {
   it('saves nothing that it had not stored yet, and tells nobody', async () => {
-    const told: string[] = [];
+    const heard: string[] = [];
     const work = records.run(async () => {
       await records.save(session());
-      records.afterwards(() => told.push('done'));
+      records.afterwards(() => heard.push('done'));
       throw new Error('half way');
     });
     await expect(work).rejects.toThrow('half way');
-    expect(told).toEqual([]);
+    expect(heard).toEqual([]);
     expect(await store.records.find('Session', `k${next}`)).toBeUndefined();
   });
 
   it("fails when something can't be saved, and tells nobody", async () => {
-    const told: string[] = [];
+    const heard: string[] = [];
     counted.records.save = () => Promise.reject(new StoreUnavailable());
     const work = records.run(async () => {
       await records.save(session());
-      records.afterwards(() => told.push('done'));
+      records.afterwards(() => heard.push('done'));
     });
     await expect(work).rejects.toThrow(StoreUnavailable);
-    expect(told).toEqual([]);
+    expect(heard).toEqual([]);
   });
 });
 

@@ -138,7 +138,7 @@ describe('a token that was verified before', () => {
     }
   });
 
-  it("can't be changed by whoever got it first", async () => {
+  it("can't be changed by the one who got it first", async () => {
     const jwt = await tokens.sign({ ...CLAIMS, aud: ['a', 'b'] });
     const claims = (await tokens.verify(jwt)) as unknown as { sub: string; aud: string[] };
     expect(() => (claims.sub = 'usr_2')).toThrow(TypeError);

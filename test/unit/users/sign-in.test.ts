@@ -1,4 +1,4 @@
-// What one attempt to sign in costs, whoever is meant, and whom a refusal names. Real store, real hashes; what is verified
+// What one attempt to sign in costs, no matter who is meant, and whom a refusal names. Real store, real hashes; what is verified
 // is noted on the way.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -56,7 +56,7 @@ describe('createAssets', () => {
     expect(createAssets({ builtInFolder, branding }).has('colors.css')).toBe(false);
   });
 
-  it('takes new files over when told to, and still serves what open pages ask for', () => {
+  it('takes new files over when asked to, and still serves what open pages ask for', () => {
     put('style.css', 'first');
     const before = createAssets({ builtInFolder, overrideFolder, branding });
     const first = before.url('style.css');
