@@ -180,7 +180,13 @@ async function mastersOf(group: RedisGroup): Promise<readonly RedisServer[]> {
   return found.flat();
 }
 
-/** Each replica is attached to a master: one that came back under another replica may be promoted, and no master waits for it. */
+/** Each node reads INFO once a second, and waits for a replica from then on. */
+const SEEN_BY_ALL_MS = 1500;
+
+/**
+ * Each replica is attached to a master, and each node knows it: one that came back under another replica, or just now, may be promoted,
+ * and nobody waits for it.
+ */
 async function untilWhole(group: RedisGroup, masters: number): Promise<void> {
   await until(
     'all is whole',
@@ -193,4 +199,5 @@ async function untilWhole(group: RedisGroup, masters: number): Promise<void> {
     },
     60_000,
   );
+  await sleep(SEEN_BY_ALL_MS);
 }
