@@ -4,22 +4,20 @@ import { ConfigError, type Config } from '../config/config.ts';
 import { accessWarnings } from '../config/access-warnings.ts';
 import { signInWarnings } from '../config/check-service.ts';
 import { secretWarnings } from '../config/secret-expiry.ts';
-import { judgeStoredKeys } from '../keys/stored-keys.ts';
-import { configOption, jsonOption, noSecretsOption, readLoaded, type VerbOptions } from './configuration.ts';
+import { judgeStoredKeys } from '../keys/open-keys.ts';
+import { addVerb, noSecretsOption, readLoaded, type VerbOptions } from './configuration.ts';
 import { counted, print, type CliIo } from './io.ts';
 
 type CheckOptions = VerbOptions & { readonly secrets: boolean };
 
 /** Adds the verb. It throws ConfigError for problems. */
 export function registerCheck(program: Command, io: CliIo): void {
-  program
-    .command('check')
-    .description(
-      'say everything that is wrong with the configuration, and whether the keys in the store can be used',
-    )
-    .addOption(configOption())
+  addVerb(
+    program,
+    'check',
+    'say everything that is wrong with the configuration, and whether the keys in the store can be used',
+  )
     .addOption(noSecretsOption())
-    .addOption(jsonOption())
     .action(async ({ config: file, json = false, secrets }: CheckOptions) => {
       const { config } = await readLoaded(file, { writeKeys: false, readSecrets: secrets });
       // Placeholder secrets can't open anything.

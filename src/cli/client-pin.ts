@@ -1,5 +1,6 @@
 // `postern client pin`: takes the metadata document of a client into the configuration, so that it is reviewed there and never
 // fetched, and compares pinned documents with published ones.
+import { existsSync } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
 import { stringify } from 'yaml';
@@ -11,7 +12,7 @@ import type { Config } from '../config/config.ts';
 import { isRecord } from '../config/parse-fields.ts';
 import { scopeFault, splitScope } from '../config/text.ts';
 import { outgoingOf } from '../outgoing/guard.ts';
-import { checked, configOption, jsonOption, readConfig, type VerbOptions } from './configuration.ts';
+import { addVerb, checked, readConfig, type VerbOptions } from './configuration.ts';
 import { CommandError, Ended, print, printDone, type CliIo } from './io.ts';
 
 const HEAD =
@@ -25,10 +26,8 @@ type PinOptions = VerbOptions & {
 };
 
 export function registerClientPin(client: Command, io: CliIo): void {
-  client
-    .command('pin')
+  addVerb(client, 'pin', 'print a client that has a metadata document as YAML')
     .argument('[document]', 'the URL of its metadata document, or a file that has it')
-    .description('print a client that has a metadata document as YAML')
     .option(
       '--check',
       'compare the pinned ones, or that URL, with what is published; exit code 1: they differ',
@@ -40,8 +39,6 @@ export function registerClientPin(client: Command, io: CliIo): void {
         checked(scopeFault),
       ),
     )
-    .addOption(configOption())
-    .addOption(jsonOption())
     .action(async (source: string | undefined, options: PinOptions, command: Command) => {
       const config = await readConfig(options.config, { writeKeys: false, readSecrets: false });
       if (options.check === true) await check(source, config, options, io);
@@ -98,7 +95,7 @@ function clientIdOf(body: Buffer): string | undefined {
 }
 
 async function write(file: string, yaml: string, options: PinOptions, io: CliIo): Promise<void> {
-  const before = await readText(file);
+  const before = existsSync(file) ? await readFile(file, 'utf8') : undefined;
   const isSame = before === yaml;
   if (!isSame && before !== undefined && options.yes !== true)
     throw new CommandError(`${file} is another already: --yes replaces it`);
@@ -130,13 +127,4 @@ async function check(url: string | undefined, config: Config, options: PinOption
   const rows = checks.map(({ clientId, ...found }) => ({ client_id: clientId, ...found }));
   print(io, options, { value: { ok: isSame, clients: rows }, text: lines.join('') });
   if (!isSame) throw new Ended(1);
-}
-
-async function readText(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  }
 }

@@ -4,24 +4,23 @@ import { Option, type Command } from 'commander';
 import { readSeenClients, type SeenClient } from '../client-documents/seen-clients.ts';
 import { isDocumentClient, isListedDocument } from '../config/client-id-url.ts';
 import type { Client, StoreConfig } from '../config/config.ts';
-import { parseInstant } from '../config/instant.ts';
-import { formatInstant, secretState } from '../config/secret-expiry.ts';
-import { secretId } from '../config/secret-id.ts';
-import { digestOf } from '../config/secret-strength.ts';
+import { formatInstant, instantFault } from '../config/notation.ts';
+import { secretState } from '../config/secret-expiry.ts';
+import { digestOf, secretId } from '../config/secret-strength.ts';
 import { labelFault } from '../config/text.ts';
-import { readSecretUses } from '../oidc/secret-uses.ts';
+import { readSecretUses, type LastUses } from '../oidc/secret-uses.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import { registerClientPin } from './client-pin.ts';
 import {
+  addVerb,
   checked,
-  configOption,
   jsonOption,
   noSecretsOption,
   readConfig,
   type VerbOptions,
 } from './configuration.ts';
 import { IMPORT_FORMATS, importClients, type ImportFormat } from './import/import-clients.ts';
-import { counted, print, type CliIo } from './io.ts';
+import { counted, print, printJson, type CliIo } from './io.ts';
 
 type ListOptions = VerbOptions & { readonly secrets: boolean };
 type SecretOptions = {
@@ -32,7 +31,7 @@ type SecretOptions = {
 };
 
 const date = (flags: string, description: string) =>
-  new Option(flags, description).argParser(checked(dateFault));
+  new Option(flags, description).argParser(checked(instantFault));
 
 export function registerClient(program: Command, io: CliIo): void {
   const client = program.command('client').description('clients and their secrets');
@@ -44,12 +43,8 @@ export function registerClient(program: Command, io: CliIo): void {
     .addOption(date('--expires <date>', 'not accepted from this day or time on'))
     .addOption(jsonOption())
     .action((options: SecretOptions) => makeSecret(options, io));
-  client
-    .command('list')
-    .description('the clients and their secrets')
-    .addOption(configOption())
+  addVerb(client, 'list', 'the clients and their secrets')
     .addOption(noSecretsOption())
-    .addOption(jsonOption())
     .action((options: ListOptions) => list(options, io));
   client
     .command('import')
@@ -62,19 +57,16 @@ export function registerClient(program: Command, io: CliIo): void {
   registerClientPin(client, io);
 }
 
-function makeSecret({ json = false, ...options }: SecretOptions, { stdout, stderr }: CliIo): void {
+function makeSecret({ json = false, ...options }: SecretOptions, io: CliIo): void {
   // 43 characters, all of them unreserved: no form or Basic encoding changes them.
   const secret = randomBytes(32).toString('base64url');
   const hash = `sha256:${digestOf(secret).toString('hex')}`;
   const yaml = toYaml(hash, options);
-  if (json) {
-    stdout.write(`${JSON.stringify({ secret, hash, yaml }, undefined, 2)}\n`);
-    return;
-  }
-  stderr.write('The secret, for the client. It is not shown again:\n');
-  stdout.write(`${secret}\n`);
-  stderr.write('\nFor the configuration, under the client:\n');
-  stdout.write(yaml);
+  if (json) return printJson(io, { secret, hash, yaml });
+  io.stderr.write('The secret, for the client. It is not shown again:\n');
+  io.stdout.write(`${secret}\n`);
+  io.stderr.write('\nFor the configuration, under the client:\n');
+  io.stdout.write(yaml);
 }
 
 function toYaml(hash: string, { name, notBefore, expires }: SecretOptions): string {
@@ -85,12 +77,6 @@ function toYaml(hash: string, { name, notBefore, expires }: SecretOptions): stri
     ...(expires === undefined ? [] : [`expires_at: ${expires}`]),
   ];
   return `client_secrets:\n  - ${lines.join('\n    ')}\n`;
-}
-
-function dateFault(text: string): string | undefined {
-  return parseInstant(text) === undefined
-    ? 'must be a day such as 2027-01-01, or a time such as 2027-01-01T12:00:00Z'
-    : undefined;
 }
 
 async function list({ config: file, json, secrets }: ListOptions, io: CliIo): Promise<void> {
@@ -115,13 +101,10 @@ async function list({ config: file, json, secrets }: ListOptions, io: CliIo): Pr
   print(io, { json }, { value: [...rows, ...fetched], text: texts.join('\n') });
 }
 
-/** When a secret last authenticated its client, in epoch seconds; undefined when that isn't known. */
-type LastUses = (clientId: string, secretId: string) => number | undefined;
-
 type Stored = { readonly lastUses: LastUses; readonly seen: readonly SeenClient[] };
 
 async function readStored(location: StoreConfig): Promise<Stored> {
-  if (!(await isStoreMade(location))) return { lastUses: () => undefined, seen: [] };
+  if (!isStoreMade(location)) return { lastUses: () => undefined, seen: [] };
   return withStore(location, async ({ documents }) => ({
     lastUses: await readSecretUses(documents),
     seen: await readSeenClients(documents),
@@ -131,26 +114,28 @@ async function readStored(location: StoreConfig): Promise<Stored> {
 function toRow(client: Client, lastUses: LastUses, now: number) {
   return {
     client_id: client.clientId,
-    ...(client.clientName !== undefined && { client_name: client.clientName }),
+    client_name: client.clientName,
     grant_types: client.grantTypes,
     token_endpoint_auth_method: client.tokenEndpointAuthMethod,
     scope: client.scopes.join(' '),
-    ...(isDocumentClient(client.clientId) && { document: 'pinned' as const }),
+    document: isDocumentClient(client.clientId) ? ('pinned' as const) : undefined,
     secrets: client.secrets.map((secret) => {
       const id = secretId(secret);
-      const lastUsed = lastUses(client.clientId, id);
       return {
         id,
-        ...(secret.name !== undefined && { name: secret.name }),
+        name: secret.name,
         kind: secret.kind,
         state: secretState(secret, now),
-        ...(secret.notBefore !== undefined && { not_before: formatInstant(secret.notBefore) }),
-        ...(secret.expiresAt !== undefined && { expires_at: formatInstant(secret.expiresAt) }),
-        ...(lastUsed !== undefined && { last_used: formatInstant(lastUsed) }),
+        not_before: instantOf(secret.notBefore),
+        expires_at: instantOf(secret.expiresAt),
+        last_used: instantOf(lastUses(client.clientId, id)),
       };
     }),
   };
 }
+
+const instantOf = (seconds: number | undefined) =>
+  seconds === undefined ? undefined : formatInstant(seconds);
 
 function toText({
   client_id,

@@ -8,7 +8,7 @@ import {
   type LoadOptions,
 } from '../config/load.ts';
 import { timingProblems, toTimingInput } from '../keys/timing.ts';
-import { counted, type CliIo } from './io.ts';
+import { counted, printJson, type CliIo } from './io.ts';
 
 /** `--config FILE`. */
 export const configOption = () =>
@@ -55,11 +55,8 @@ const checkKeyTimes: ConfigCheck = (config) =>
   timingProblems(toTimingInput(config)).map((message) => ({ path: ['signing_keys'], message }));
 
 /** Every problem on a line of its own, or all of them as JSON. */
-export function printProblems({ stdout, stderr }: CliIo, { problems }: ConfigError, json: boolean): void {
-  if (json) {
-    stdout.write(`${JSON.stringify({ ok: false, problems }, undefined, 2)}\n`);
-    return;
-  }
-  for (const problem of problems) stderr.write(`${formatProblem(problem)}\n`);
-  stderr.write(`\n${counted(problems.length, 'problem')}\n`);
+export function printProblems(io: CliIo, { problems }: ConfigError, json: boolean): void {
+  if (json) return printJson(io, { ok: false, problems });
+  for (const problem of problems) io.stderr.write(`${formatProblem(problem)}\n`);
+  io.stderr.write(`\n${counted(problems.length, 'problem')}\n`);
 }

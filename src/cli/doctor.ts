@@ -6,12 +6,9 @@ import { readListenAddresses } from '../config/listen-addresses.ts';
 import { normalizeIssuer } from '../config/uri.ts';
 import { ask } from '../doctor/ask.ts';
 import { runCheck, Skipped, type Level, type Result } from '../doctor/check.ts';
-import { checkPinnedDocuments } from '../doctor/client-documents.ts';
-import { checkPeople } from '../doctor/people.ts';
+import { checkConfigured } from '../doctor/configured.ts';
 import { checkPublicAddress } from '../doctor/public-address.ts';
-import { checkKeys, checkStore } from '../doctor/store.ts';
-import { checkOwnViews } from '../doctor/views.ts';
-import { configOption, jsonOption, readConfig, type VerbOptions } from './configuration.ts';
+import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
 import { counted, Ended, print, CommandError, type CliIo } from './io.ts';
 
 type DoctorOptions = VerbOptions & { readonly url?: string };
@@ -20,26 +17,19 @@ const PROBLEMS = 1;
 
 /** Adds the verb. Exit code 0: no problem, warnings perhaps; 1: problems. */
 export function registerDoctor(program: Command, io: CliIo): void {
-  program
-    .command('doctor')
-    .description('check a running service through its public address and its proxy')
-    .addOption(configOption())
-    .addOption(
-      new Option(
-        '--url <url>',
-        'the public address, instead of the issuer; without --config nothing else is known',
-      ),
+  addVerb(program, 'doctor', 'check a running service through its public address and its proxy')
+    .option(
+      '--url <url>',
+      'the public address, instead of the issuer; without --config nothing else is known',
     )
     // No effect any more, because no limit is used up; kept for scripts that pass it.
     .addOption(new Option('--no-guesses').hideHelp())
-    .addOption(jsonOption())
     .action(async (options: DoctorOptions, command: Command) => {
       const isUrlOnly = options.url !== undefined && command.getOptionValueSource('config') === 'default';
       const known = isUrlOnly ? { hasSecrets: false, results: [] } : await readKnown(options.config);
       const results = [
         ...known.results,
-        ...(await checkStored(known)),
-        ...(await checkFiles(known)),
+        ...(known.config === undefined ? [] : await checkConfigured(known.config, known.hasSecrets)),
         ...(await checkPublic(known, options.url)),
       ];
       printResults(io, options, results);
@@ -80,23 +70,6 @@ async function tryToRead(file: string, readSecrets: boolean): Promise<Config | C
     if (error instanceof ConfigError) return error;
     throw error;
   }
-}
-
-async function checkStored({ config, hasSecrets }: Known): Promise<readonly Result[]> {
-  if (config === undefined || !hasSecrets) return [];
-  return [
-    ...(await runCheck('store', (report) => checkStore(config.store, report))),
-    ...(await runCheck('keys', (report) => checkKeys(config, report))),
-    ...(await runCheck('people', (report) => checkPeople(config, report))),
-  ];
-}
-
-async function checkFiles({ config }: Known): Promise<readonly Result[]> {
-  if (config === undefined) return [];
-  return [
-    ...(await runCheck('views', (report) => checkOwnViews(config, report))),
-    ...(await runCheck('client-documents', (report) => checkPinnedDocuments(config, report))),
-  ];
 }
 
 async function checkPublic({ config, issuer }: Known, url: string | undefined): Promise<readonly Result[]> {

@@ -1,18 +1,13 @@
 // `postern healthcheck`: asks the management listener of a running service whether it is ready, for containers and service
 // managers. It reads only the address from the configuration, and opens no store.
 import { existsSync } from 'node:fs';
-import { Option, type Command } from 'commander';
+import type { Command } from 'commander';
 import { localUrl, readListenAddresses } from '../config/listen-addresses.ts';
-import { configOption, jsonOption } from './configuration.ts';
-import { ask, Unanswered, type Answer } from '../doctor/ask.ts';
+import { ask, Unanswered } from '../doctor/ask.ts';
+import { addVerb, type VerbOptions } from './configuration.ts';
 import { Ended, CommandError, type CliIo } from './io.ts';
 
-type HealthOptions = {
-  readonly config: string;
-  readonly url?: string;
-  readonly live?: boolean;
-  readonly json?: boolean;
-};
+type HealthOptions = VerbOptions & { readonly url?: string; readonly live?: boolean };
 
 const TIMEOUT_MS = 5000;
 const REFUSED = 1;
@@ -22,13 +17,9 @@ const DEFAULT_MANAGEMENT = 'http://127.0.0.1:3001';
 
 /** Adds the verb. Exit code 0: ready; 1: not, with one line why; 2: there is no such file. */
 export function registerHealthcheck(program: Command, { stdout, stderr }: CliIo): void {
-  program
-    .command('healthcheck')
-    .description('say whether the service on this machine is ready')
-    .addOption(configOption())
-    .addOption(new Option('--url <url>', 'the management listener, instead of the one in the configuration'))
-    .addOption(new Option('--live', 'whether it runs at all, instead of whether it is ready'))
-    .addOption(jsonOption())
+  addVerb(program, 'healthcheck', 'say whether the service on this machine is ready')
+    .option('--url <url>', 'the management listener, instead of the one in the configuration')
+    .option('--live', 'whether it runs at all, instead of whether it is ready')
     .action(async (options: HealthOptions) => {
       const base = options.url ?? (await managementUrl(options.config, (line) => stderr.write(`${line}\n`)));
       if (!/^https?:/.test(base) || !URL.canParse(base))
@@ -57,11 +48,11 @@ type Health = { readonly ok: boolean; readonly status: string; readonly problems
 async function askHealth(url: URL): Promise<Health> {
   try {
     const answer = await ask(url.href, { timeoutMs: TIMEOUT_MS });
-    const { status, problems } = understand(answer.json);
-    if (answer.status === 200 && status !== undefined) return { ok: true, status, problems };
-    return status === undefined
-      ? unhealthy(`${url.href} answered ${answer.status}, and not as Postern does`)
-      : { ok: false, status, problems };
+    const { status, problems } = answer.json ?? {};
+    if (typeof status !== 'string')
+      return unhealthy(`${url.href} answered ${answer.status}, and not as Postern does`);
+    const said = Array.isArray(problems) ? problems.map(String) : [];
+    return { ok: answer.status === 200, status, problems: said };
   } catch (error) {
     if (error instanceof Unanswered) return unhealthy(error.message);
     throw error;
@@ -70,14 +61,4 @@ async function askHealth(url: URL): Promise<Health> {
 
 function unhealthy(problem: string): Health {
   return { ok: false, status: 'not healthy', problems: [problem] };
-}
-
-type Said = { readonly status: string | undefined; readonly problems: readonly string[] };
-
-function understand(body: Answer['json']): Said {
-  const { status, problems } = body ?? {};
-  return {
-    status: typeof status === 'string' ? status : undefined,
-    problems: Array.isArray(problems) ? problems.map(String) : [],
-  };
 }

@@ -1,7 +1,8 @@
 // `postern init`: writes a starter configuration, with keys and a first person, and overwrites nothing. What
 // the files contain is in starter-files.ts.
 import { randomBytes } from 'node:crypto';
-import { lstat, mkdir, writeFile } from 'node:fs/promises';
+import { lstatSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Option, type Command } from 'commander';
 import { hashPassword } from '../users/passwords.ts';
@@ -9,7 +10,7 @@ import { commandName } from '../config/command-name.ts';
 import { labelFault } from '../config/text.ts';
 import { issuerFault } from '../config/uri.ts';
 import { checked, jsonOption } from './configuration.ts';
-import { CommandError, type CliIo } from './io.ts';
+import { CommandError, printJson, type CliIo } from './io.ts';
 import { readPassword } from './password-input.ts';
 import { newPersonId, usualPasswordContext } from './user-people.ts';
 import { starterFiles, starterTryUrl, type StarterFile } from './starter-files.ts';
@@ -56,26 +57,13 @@ export function registerInit(program: Command, io: CliIo): void {
 
 /** All of them or none; existing files are never touched. */
 async function writeAll(folder: string, files: readonly StarterFile[]): Promise<void> {
-  const taken: string[] = [];
-  for (const { name } of files) {
-    const path = join(folder, name);
-    if (await exists(path)) taken.push(path);
-  }
+  const paths = files.map(({ name }) => join(folder, name));
+  const taken = paths.filter((path) => lstatSync(path, { throwIfNoEntry: false }) !== undefined);
   if (taken.length > 0) throw new CommandError(`nothing was written: ${taken.join(', ')} exists already`);
   for (const { name, content, isSecret } of files) {
     const path = join(folder, name);
     await mkdir(dirname(path), { recursive: true, ...(isSecret && { mode: 0o700 }) });
     await writeFile(path, content, { flag: 'wx', mode: isSecret ? 0o600 : 0o644 });
-  }
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await lstat(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
-    throw error;
   }
 }
 
@@ -87,13 +75,11 @@ type Written = {
   readonly password: string | undefined;
 };
 
-function report({ stdout, stderr }: CliIo, { folder, files, options, password }: Written): void {
+function report(io: CliIo, { folder, files, options, password }: Written): void {
+  const { stdout, stderr } = io;
   const names = files.map(({ name }) => join(folder, name));
   const { username, json = false } = options;
-  if (json) {
-    stdout.write(`${JSON.stringify({ files: names, username, password }, undefined, 2)}\n`);
-    return;
-  }
+  if (json) return printJson(io, { files: names, username, password });
   for (const name of names) stderr.write(`wrote ${name}\n`);
   if (password !== undefined) {
     stderr.write(`\nThe password of ${username}. It is not shown again:\n`);

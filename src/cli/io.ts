@@ -15,13 +15,18 @@ export type CliIo = {
 
 type JsonOption = { readonly json?: boolean | undefined };
 
+export function printJson({ stdout }: Pick<CliIo, 'stdout'>, value: unknown): void {
+  stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
+}
+
 /** What a verb found: with `--json` the value, else the text. */
 export function print(
-  { stdout }: Pick<CliIo, 'stdout'>,
+  io: Pick<CliIo, 'stdout'>,
   { json }: JsonOption,
   { value, text }: { readonly value: unknown; readonly text: string },
 ): void {
-  stdout.write(json === true ? `${JSON.stringify(value, undefined, 2)}\n` : text);
+  if (json === true) printJson(io, value);
+  else io.stdout.write(text);
 }
 
 /** What a verb did, in one line for people or for programs. */
@@ -51,8 +56,5 @@ export class Ended extends Error {
 
 /** A verb failed for a reason that its caller can change. Exit code 1. */
 export class CommandError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'CommandError';
-  }
+  override readonly name = 'CommandError';
 }

@@ -14,11 +14,11 @@ import { activeKey, scheduledKeys, type Ring } from '../keys/ring.ts';
 import { compromiseKey, importNextKey, rewrapRing, rotateByHand, runDueSteps } from '../keys/ring-actions.ts';
 import { KEYS_COLLECTION, PEPPER_ID, RING_ID } from '../keys/ring-document.ts';
 import { scheduleOf, type KeySchedule } from '../keys/schedule.ts';
-import { createVault, type Vault } from '../keys/vault.ts';
+import { Vault } from '../keys/vault.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
 import { createFactorStore } from '../users/factors.ts';
-import { oneTimeCodesNeedRewrap, rewrapOneTimeCodes } from '../users/rewrap-one-time-codes.ts';
+import { oneTimeCodesNeedRewrap, rewrapOneTimeCodes } from '../users/one-time-codes.ts';
 import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
 import { CommandError, counted, print, type CliIo } from './io.ts';
 
@@ -206,12 +206,12 @@ export async function withKeys(
   { anyIssuer = false } = {},
 ): Promise<void> {
   const config = await readConfig(file);
-  if (!(await isStoreMade(config.store))) throw new CommandError(NO_KEYS);
+  if (!isStoreMade(config.store)) throw new CommandError(NO_KEYS);
   await withStore(config.store, async (store) => {
     const { documents } = store;
     const { now } = store.clock;
     await assertStarted(documents);
-    const vault = createVault(config.encryptionKeys);
+    const vault = new Vault(config.encryptionKeys);
     const keyStore = keyStoreFor({ ...config, issuer: anyIssuer ? undefined : config.issuer }, store);
     await use({ config, documents, vault, keyStore, now });
   });
@@ -219,29 +219,17 @@ export async function withKeys(
 
 async function assertStarted(documents: DocumentStore): Promise<void> {
   const found = await Promise.all([RING_ID, PEPPER_ID].map((id) => documents.get(KEYS_COLLECTION, id)));
-  if (found.every((document) => document === undefined)) {
-    throw new CommandError(NO_KEYS);
-  }
+  if (found.every((document) => document === undefined)) throw new CommandError(NO_KEYS);
 }
 
 /** A key as the verbs report it; ISO times. */
-export type KeyReport = {
-  readonly kid: string;
-  readonly alg: Algorithm;
-  readonly state: KeySchedule['state'];
-  readonly published_at: string;
-  readonly activate_at?: string | undefined;
-  readonly retire_at?: string | undefined;
-  readonly remove_at?: string | undefined;
-  readonly compromised_at?: string | undefined;
-  readonly next?: { readonly state: KeySchedule['state']; readonly at: string } | undefined;
-};
+export type KeyReport = ReturnType<typeof reportKey>;
 
 function reportKeys(ring: Ring, now: number, { timing }: KeyStore): readonly KeyReport[] {
   return familiesIn(ring).flatMap((alg) => scheduleOf(familyOf(ring, alg), now, timing).map(reportKey));
 }
 
-function reportKey({ key, state, next }: KeySchedule): KeyReport {
+function reportKey({ key, state, next }: KeySchedule) {
   return {
     kid: key.kid,
     alg: key.alg,

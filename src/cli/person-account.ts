@@ -2,7 +2,6 @@
 import type { Config } from '../config/config.ts';
 import { createTombstoneSeconds } from '../oidc/lifetimes.ts';
 import type { SecurityEvent } from '../oidc/person-index.ts';
-import type { PersonSessions } from '../oidc/person-sessions.ts';
 import { createPersonGrants } from '../oidc/person-grants.ts';
 import { WHOLE_API } from '../oidc/policies/asked-for.ts';
 import { createRememberedConsents } from '../oidc/policies/remembered-consents.ts';
@@ -10,39 +9,12 @@ import { accountsOf, personListsOf } from '../server/person-lists.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Store } from '../store/store.ts';
 
-export type PersonAccount = {
-  /** Throws StoreUnavailable. */
-  /** Undefined while there is no account page. */
-  readonly describe: (accountId: string) => Promise<Described | undefined>;
-  readonly endVoid: PersonSessions['endVoid'];
-  readonly leave: PersonSessions['leave'];
-  readonly tell: (accountId: string, what: SecurityEvent['what']) => Promise<void>;
-  readonly forget: (accountId: string) => Promise<void>;
-};
-
-type Described = {
-  readonly sessions: readonly {
-    readonly browser: string;
-    readonly network: string;
-    readonly since: string;
-  }[];
-  readonly allowed: readonly { readonly client_id: string; readonly scope: string }[];
-  readonly events: readonly {
-    readonly what: string;
-    readonly at: string;
-    readonly client_id?: string | undefined;
-    readonly browser: string;
-    readonly network: string;
-  }[];
-};
+export type PersonAccount = NonNullable<ReturnType<typeof openPersonAccount>>;
 
 const NOWHERE = { browser: '', network: '' };
 
-export function openPersonAccount(
-  config: Config,
-  store: Store,
-  hash: KeyedHash | undefined,
-): PersonAccount | undefined {
+/** Undefined while nobody asks for the lists, and before the first start. */
+export function openPersonAccount(config: Config, store: Store, hash: KeyedHash | undefined) {
   if (hash === undefined) return undefined;
   const { clock, records } = store;
   const accounts = accountsOf(config, store);
@@ -55,7 +27,8 @@ export function openPersonAccount(
   const grants = createPersonGrants({ ...parts, consents });
 
   return {
-    async describe(accountId) {
+    /** Undefined while there is no account page. Throws StoreUnavailable. */
+    async describe(accountId: string) {
       if (!config.account) return undefined;
       const [signedIn, allowed, events] = await Promise.all([
         sessions.list(accountId),
@@ -78,10 +51,9 @@ export function openPersonAccount(
         })),
       };
     },
-    endVoid: (accountId) => sessions.endVoid(accountId),
-    leave: (accountId, clientId) => sessions.leave(accountId, clientId),
-    tell: (accountId, what) => index.addEvent(accountId, { what }),
-    forget: (accountId) => index.remove(accountId),
+    endVoid: (accountId: string) => sessions.endVoid(accountId),
+    leave: (accountId: string, clientId: string) => sessions.leave(accountId, clientId),
+    tell: (accountId: string, what: SecurityEvent['what']) => index.addEvent(accountId, { what }),
   };
 }
 
@@ -94,7 +66,11 @@ const place = ({ browser, network }: { browser: string; network: string }) =>
   [browser || 'unknown browser', network].filter((part) => part !== '').join(', ');
 
 /** Below `postern user show`. */
-export function toAccountLines({ sessions, allowed, events }: Described): readonly string[] {
+export function toAccountLines({
+  sessions,
+  allowed,
+  events,
+}: NonNullable<Awaited<ReturnType<PersonAccount['describe']>>>): readonly string[] {
   return [
     'signed in:',
     ...sessions.map((session) => `  ${session.since}  ${place(session)}`),

@@ -9,7 +9,7 @@ import { needsRestart } from '../config/restart.ts';
 import { toPlan, type Plan, type PlanSide } from '../config/plan.ts';
 import { canReach, hasSecondFactor, listStoredFactors, NO_FACTORS } from '../users/factors.ts';
 import { listStoredPeople } from '../users/people.ts';
-import { configOption, jsonOption, noSecretsOption, readLoaded, type VerbOptions } from './configuration.ts';
+import { addVerb, noSecretsOption, readLoaded, type VerbOptions } from './configuration.ts';
 import { Ended, print, type CliIo } from './io.ts';
 
 const EXIT_CODES: Readonly<Record<Plan['result'], number>> = { nothing: 0, changes: 10, breaking: 11 };
@@ -18,15 +18,13 @@ type PlanOptions = VerbOptions & { readonly secrets: boolean };
 
 /** Adds the verb. It throws ConfigError for problems of either file. */
 export function registerPlan(program: Command, io: CliIo): void {
-  program
-    .command('plan')
+  addVerb(
+    program,
+    'plan',
+    'say what another configuration would change. Exit code: 0 nothing, 10 changes, 11 breaking changes',
+  )
     .argument('<file>', 'the configuration that would take its place')
-    .description(
-      'say what another configuration would change. Exit code: 0 nothing, 10 changes, 11 breaking changes',
-    )
-    .addOption(configOption())
     .addOption(noSecretsOption())
-    .addOption(jsonOption())
     .action(async (file: string, { config, json, secrets }: PlanOptions) => {
       const current = await readSide(config, secrets);
       const next = await readSide(file, secrets);

@@ -42,8 +42,6 @@ export async function createProgram(io: CliIo, verb = ''): Promise<Command> {
 /** package.json lies beside src/ and beside dist/ alike. */
 function readVersion(): string {
   const file = new URL('../../package.json', import.meta.url);
-  const content: unknown = JSON.parse(readFileSync(file, 'utf8'));
-  const version =
-    typeof content === 'object' && content !== null && 'version' in content ? content.version : '';
-  return String(version);
+  const { version } = JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string };
+  return version;
 }

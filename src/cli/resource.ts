@@ -1,20 +1,18 @@
 // `postern resource metadata URL`: what an API serves so that its clients find this issuer (RFC 9728). The API serves it, so nothing
 // here does.
-import { Argument, type Command } from 'commander';
+import type { Command } from 'commander';
 import type { Config, Resource } from '../config/config.ts';
 import { resourceKey } from '../config/uri.ts';
-import { configOption, jsonOption, readConfig, type VerbOptions } from './configuration.ts';
-import { CommandError, type CliIo } from './io.ts';
+import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
+import { CommandError, printJson, type CliIo } from './io.ts';
 
 export function registerResource(program: Command, io: CliIo): void {
-  program
-    .command('resource')
-    .description('the APIs of the configuration')
-    .command('metadata')
-    .description('print the document (RFC 9728) and the header that an API serves to be found by its clients')
-    .addArgument(new Argument('<url>', 'the API, as in `resources`'))
-    .addOption(configOption())
-    .addOption(jsonOption())
+  addVerb(
+    program.command('resource').description('the APIs of the configuration'),
+    'metadata',
+    'print the document (RFC 9728) and the header that an API serves to be found by its clients',
+  )
+    .argument('<url>', 'the API, as in `resources`')
     .action(async (url: string, { config: file, json = false }: VerbOptions) => {
       const config = await readConfig(file, { writeKeys: false, readSecrets: false });
       printMetadata(toMetadata(config, findResource(config, url)), json, io);
@@ -62,19 +60,11 @@ function toMetadata({ issuer }: Config, { resource, name, scopes, defaultScopes 
 }
 
 /** Only the document goes to stdout. */
-function printMetadata(
-  { url, document, wwwAuthenticate }: Metadata,
-  json: boolean,
-  { stdout, stderr }: CliIo,
-) {
-  if (json) {
-    const value = { url, document, www_authenticate: wwwAuthenticate };
-    stdout.write(`${JSON.stringify(value, undefined, 2)}\n`);
-    return;
-  }
-  stderr.write(`Serve this at ${url}, as application/json:\n`);
-  stdout.write(`${JSON.stringify(document, undefined, 2)}\n`);
-  stderr.write(
+function printMetadata({ url, document, wwwAuthenticate }: Metadata, json: boolean, io: CliIo): void {
+  if (json) return printJson(io, { url, document, www_authenticate: wwwAuthenticate });
+  io.stderr.write(`Serve this at ${url}, as application/json:\n`);
+  printJson(io, document);
+  io.stderr.write(
     `\nAnd with each 401, without a token or with a wrong one:\nWWW-Authenticate: ${wwwAuthenticate}\n`,
   );
 }

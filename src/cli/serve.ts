@@ -1,5 +1,6 @@
 // `postern serve`: runs the service until a signal ends it, in this process or in several.
 import cluster from 'node:cluster';
+import { once } from 'node:events';
 import { extname } from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
@@ -172,15 +173,10 @@ async function serveWithWorkers(loaded: LoadedConfig, onUp: (log: Log) => void):
 
 /** A second signal ends the process at once. */
 async function untilStopped(): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const stop = () => {
-      process.off('SIGINT', stop);
-      process.off('SIGTERM', stop);
-      resolve();
-    };
-    process.on('SIGINT', stop);
-    process.on('SIGTERM', stop);
-  });
+  const stopped = new AbortController();
+  const { signal } = stopped;
+  await Promise.race(['SIGINT', 'SIGTERM'].map((name) => once(process, name, { signal })));
+  stopped.abort();
 }
 
 function welcome(config: Config): string {

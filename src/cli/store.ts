@@ -4,8 +4,8 @@ import type { Command } from 'commander';
 import { parseRedisUrl, RedisUrlError } from '../config/redis-url.ts';
 import { resolveArgument } from '../config/secret-reference.ts';
 import { hasPassword } from '../config/store-location.ts';
-import type { PlacedDocument, ServerFindings, StoreStats } from '../store/administration.ts';
-import { importDocuments, withAdministration } from '../store/open-administration.ts';
+import { countOne, type ServerFindings, type StoreStats } from '../store/administration.ts';
+import { importDocuments, withAdministration } from '../store/open.ts';
 import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
 import { CommandError, Ended, print, printDone, type CliIo } from './io.ts';
 import { withKeys } from './keys.ts';
@@ -98,7 +98,8 @@ async function migrate(options: VerbOptions & { readonly to: string }, io: CliIo
   if (!(await importDocuments(to, documents))) {
     throw new CommandError('the new store holds documents already: nothing is ever put over them');
   }
-  const moved = countByCollection(documents);
+  const moved: Record<string, number> = {};
+  for (const { collection } of documents) countOne(moved, collection);
   print(io, options, { value: { moved, stays: STAYS }, text: toSummary(moved) });
 }
 
@@ -116,12 +117,6 @@ async function resolveTarget(argument: string): Promise<string> {
     if (error instanceof RedisUrlError) throw new CommandError(`--to ${error.message}`, { cause: error });
     throw error;
   }
-}
-
-function countByCollection(documents: readonly PlacedDocument[]): Readonly<Record<string, number>> {
-  const moved: Record<string, number> = {};
-  for (const { collection } of documents) moved[collection] = (moved[collection] ?? 0) + 1;
-  return moved;
 }
 
 function toSummary(moved: Readonly<Record<string, number>>): string {

@@ -1,15 +1,14 @@
 // `postern user set` and `user show`: the groups and claims of a person, and what they may use because of them.
 import type { Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
-import { createAccessRules } from '../config/access-rules.ts';
-import { explainAccess, type Explained } from '../config/explain-access.ts';
+import { createAccessRules, type AccessRules, type Grouped } from '../config/access-rules.ts';
+import type { Config, Resource } from '../config/config.ts';
 import { parseClaims, STANDARD_CLAIMS } from '../config/schema-user.ts';
 import { didYouMean } from '../config/suggestion.ts';
-import type { Config } from '../config/config.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { CommandError, print, printDone } from './io.ts';
 import { toAccountLines } from './person-account.ts';
-import { findPerson, findStoredPerson, INVITED, type PersonVerb } from './user-people.ts';
+import { findPerson, findStoredPerson, INVITED, type PersonVerb, type RunVerb } from './user-people.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
 export type GrantedOptions = { readonly claim: Claims; readonly group: readonly string[] };
@@ -25,13 +24,8 @@ export function addGrantedOptions(verb: Command): Command {
     .option('--group <name>', 'a group of the file that the person is in; as often as you like', append, []);
 }
 
-/** Adds the verbs to `user`; `run` looks up the store for them. */
-export function registerUserAccess(
-  user: Command,
-  run: <Options extends VerbOptions>(
-    verb: PersonVerb<Options>,
-  ) => (username: string, options: Options) => Promise<void>,
-): void {
+/** Adds the verbs to `user`. */
+export function registerUserAccess(user: Command, run: RunVerb): void {
   const set = addVerb(user, 'set', 'change groups and claims of a person of the store').argument(
     '<username>',
   );
@@ -145,4 +139,42 @@ const show: PersonVerb<VerbOptions> = async (context, typed, { options, io }) =>
 
 function toLines(rules: readonly Explained[]): string[] {
   return rules.map(({ name, allowed, why }) => `  ${allowed ? 'yes' : 'no '}  ${name}: ${why}`);
+}
+
+type Explained = { readonly name: string; readonly allowed: boolean; readonly why: string };
+type ExplainedApi = Explained & { readonly scopes: readonly Explained[] };
+
+/** Of apps those that people sign in to; each API with the scopes that are for some people only. */
+function explainAccess(config: Config, person: Grouped) {
+  const rules = createAccessRules(config);
+  return {
+    apps: config.clients
+      .filter(({ grantTypes }) => grantTypes.includes('authorization_code'))
+      .map((client) => ({
+        name: client.clientId,
+        allowed: rules.mayUseClient(person, client),
+        why: reasonOf(person, client.access?.groups),
+      })),
+    apis: config.resources.map((resource) => explainApi(rules, person, resource)),
+  };
+}
+
+function explainApi(rules: AccessRules, person: Grouped, resource: Resource): ExplainedApi {
+  const allowed = rules.mayUseResource(person, resource);
+  return {
+    name: resource.resource,
+    allowed,
+    why: reasonOf(person, resource.access?.groups),
+    scopes: Object.entries(resource.scopeGroups).map(([scope, groups]) => ({
+      name: scope,
+      allowed: allowed && rules.scopesLeft(person, resource, [scope]).length > 0,
+      why: reasonOf(person, groups),
+    })),
+  };
+}
+
+function reasonOf({ groups }: Grouped, names: readonly string[] | undefined): string {
+  if (names === undefined) return 'for everybody';
+  const own = names.filter((name) => groups.includes(name));
+  return own.length > 0 ? `in ${own.join(', ')}` : `only for ${names.join(', ')}`;
 }

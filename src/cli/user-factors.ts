@@ -4,7 +4,14 @@ import { type FactorStore, type Factors, hasSecondFactor, NO_FACTORS } from '../
 import { ONE_TIME_CODES, removeFactor } from '../users/remove-factor.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { CommandError, counted, print, type CliIo } from './io.ts';
-import { findInFile, findPerson, type PersonVerb, type UserContext, withPeople } from './user-people.ts';
+import {
+  findInFile,
+  findPerson,
+  lookUpPerson,
+  type PersonVerb,
+  type UserContext,
+  withPeople,
+} from './user-people.ts';
 
 const ALL = 'all';
 const RECOVERY_CODES = 'recovery-codes';
@@ -45,12 +52,9 @@ const factorsOf: PersonVerb<FactorsOptions> = async (context, typed, { options, 
 
 /** A person, or an id of which something is left. Throws CommandError. */
 async function findOwner(context: UserContext, factors: FactorStore, typed: string): Promise<Owner> {
-  try {
-    return await findPerson(context, typed);
-  } catch (error) {
-    if (!(error instanceof CommandError) || !hasSecondFactor(await factors.get(typed))) throw error;
-    return { id: typed, username: undefined };
-  }
+  const hasLeftovers = hasSecondFactor(await factors.get(typed));
+  const person = hasLeftovers ? await lookUpPerson(context, typed) : await findPerson(context, typed);
+  return person ?? { id: typed, username: undefined };
 }
 
 async function remove(
@@ -129,13 +133,7 @@ function toText({ id, username, passkeys, one_time_codes: codes, recovery_codes:
   return `${[who, ...(lines.length > 0 ? lines : ['nothing besides a password'])].join('\n  ')}\n`;
 }
 
-export type FactorCounts = {
-  readonly passkeys: number;
-  readonly one_time_codes: boolean;
-  readonly recovery_codes: number;
-};
-
-export function countFactors({ passkeys, oneTimeCode, recoveryCodes }: Factors = NO_FACTORS): FactorCounts {
+export function countFactors({ passkeys, oneTimeCode, recoveryCodes }: Factors = NO_FACTORS) {
   return {
     passkeys: passkeys.length,
     one_time_codes: oneTimeCode !== undefined,
@@ -144,7 +142,7 @@ export function countFactors({ passkeys, oneTimeCode, recoveryCodes }: Factors =
 }
 
 /** In a list of people. */
-export function factorRemarks(counts: FactorCounts | undefined): readonly string[] {
+export function factorRemarks(counts: ReturnType<typeof countFactors> | undefined): readonly string[] {
   if (counts === undefined) return [];
   const { passkeys, one_time_codes: hasCodes, recovery_codes: left } = counts;
   return [

@@ -1,7 +1,7 @@
 // `postern user invite`, `user reset`, `user enrol` and `user enable`: what an operator does for a person who can't sign in. Each prints a
 // one-time link, `enable` on request.
 import { type Command, InvalidArgumentError } from 'commander';
-import { DAY, formatDuration, MINUTE, parseDuration } from '../config/duration.ts';
+import { DAY, formatDuration, MINUTE, parseDuration } from '../config/notation.ts';
 import { labelFault } from '../config/text.ts';
 import { hasSecondFactor } from '../users/factors.ts';
 import { type LinkPurpose, oneTimeLinkUrl } from '../users/one-time-links.ts';
@@ -9,12 +9,13 @@ import { addVerb, checked, type VerbOptions } from './configuration.ts';
 import { CommandError, printDone } from './io.ts';
 import { addGrantedOptions, checkGranted, type GrantedOptions } from './user-access.ts';
 import {
-  findInFile,
   findPerson,
   findStoredPerson,
   isTaken,
+  lookUpPerson,
   newPersonId,
   type PersonVerb,
+  type RunVerb,
   type SourcedPerson,
   type UserContext,
 } from './user-people.ts';
@@ -26,13 +27,8 @@ type LinkOptions = VerbOptions & { readonly expires?: number };
 type InviteOptions = LinkOptions & GrantedOptions;
 type EnableOptions = LinkOptions & { readonly link?: boolean };
 
-/** Adds the verbs to `user`; `run` looks up the store for them. */
-export function registerUserLinks(
-  user: Command,
-  run: <Options extends VerbOptions>(
-    verb: PersonVerb<Options>,
-  ) => (username: string, options: Options) => Promise<void>,
-): void {
+/** Adds the verbs to `user`. */
+export function registerUserLinks(user: Command, run: RunVerb): void {
   const invited = addVerb(user, 'invite', 'add a person who chooses a password, and print a link for that');
   invited.argument('<username>', 'what the person types to sign in', checked(labelFault));
   addExpires(addGrantedOptions(invited)).action(run(invite));
@@ -88,11 +84,7 @@ async function findInvited(
   typed: string,
   { claim, group }: GrantedOptions,
 ): Promise<SourcedPerson | undefined> {
-  const { config, people } = context;
-  const isThere =
-    findInFile(config, typed) !== undefined ||
-    ((await people.findByUsername(typed)) ?? (await people.findById(typed))) !== undefined;
-  if (!isThere) return undefined;
+  if ((await lookUpPerson(context, typed)) === undefined) return undefined;
   const person = await findStoredPerson(context, typed);
   if (person.passwordHash !== undefined) {
     throw new CommandError(`${person.username} has a password already: postern user reset`);

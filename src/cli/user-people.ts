@@ -11,13 +11,14 @@ import type { AuditConfig, Config, User } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
 import { openPepper } from '../keys/installation.ts';
 import { KEYS_COLLECTION, PEPPER_ID } from '../keys/ring-document.ts';
-import { createVault } from '../keys/vault.ts';
+import { Vault } from '../keys/vault.ts';
 import { createKeyedHash, type KeyedHash } from '../store/keyed-hash.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Clock, Store } from '../store/store.ts';
 import { openTelemetry } from '../observability/telemetry.ts';
 import { readConfig, type VerbOptions } from './configuration.ts';
 import { CommandError, type CliIo } from './io.ts';
+import { removePersonLists } from '../oidc/person-index.ts';
 import { openPersonAccount, type PersonAccount } from './person-account.ts';
 
 export type UserContext = {
@@ -34,6 +35,8 @@ export type UserContext = {
   readonly factors: () => Promise<FactorStore>;
   /** The lists of what people have; undefined while nobody asks for them, and before the first start. */
   readonly account: () => Promise<PersonAccount | undefined>;
+  /** Removes those lists of a deleted person, also while nobody asks for them any more. */
+  readonly forget: (accountId: string) => Promise<void>;
   /** Writes to the audit trail where that is a file; otherwise the verb's own output is the record. */
   readonly changed: (action: string, accountId: string) => Promise<void>;
 };
@@ -44,6 +47,11 @@ export type PersonVerb<Options> = (
   username: string,
   parts: { readonly options: Options; readonly io: CliIo },
 ) => Promise<void>;
+
+/** Looks up the store for a verb. */
+export type RunVerb = <Options extends VerbOptions>(
+  verb: PersonVerb<Options>,
+) => (username: string, options: Options) => Promise<void>;
 
 export type SourcedPerson = Person & {
   readonly source: PersonSource;
@@ -57,7 +65,7 @@ export async function withPeople(
   { mustExist = false } = {},
 ): Promise<void> {
   const config = await readConfig(file);
-  if (mustExist && !(await isStoreMade(config.store))) {
+  if (mustExist && !isStoreMade(config.store)) {
     throw new CommandError('there is no store yet: the first start of the service makes it');
   }
   await withStore(config.store, (store) =>
@@ -70,6 +78,7 @@ export async function withPeople(
       links: async () => createOneTimeLinks(await linkParts(config, store)),
       factors: async () => createFactorStore(store.documents, (await hashOf(config, store)) ?? nameless),
       account: async () => openPersonAccount(config, store, await hashOf(config, store)),
+      forget: (accountId) => removePersonLists(store.documents, accountId),
       changed: (action, accountId) => recordChange(config.audit, action, accountId),
     }),
   );
@@ -87,7 +96,7 @@ async function linkParts(config: Config, store: Store): Promise<OneTimeLinksPart
 /** Undefined before the first start, which creates the pepper. */
 async function hashOf({ encryptionKeys }: Config, { documents }: Store): Promise<KeyedHash | undefined> {
   const sealed = await documents.get(KEYS_COLLECTION, PEPPER_ID);
-  return sealed && createKeyedHash(openPepper(sealed.value, createVault(encryptionKeys)));
+  return sealed && createKeyedHash(openPepper(sealed.value, new Vault(encryptionKeys)));
 }
 
 /** Before the first start nobody has a factor, so that nothing is looked up by its hash. */
@@ -114,12 +123,21 @@ export function newPersonId(): string {
   return `usr_${randomBytes(16).toString('base64url')}`;
 }
 
-/** By login name, the file first as at a sign-in, or by id. Throws CommandError. */
-export async function findPerson({ config, people }: UserContext, typed: string): Promise<SourcedPerson> {
+/** By login name, the file first as at a sign-in, or by id. */
+export async function lookUpPerson(
+  { config, people }: UserContext,
+  typed: string,
+): Promise<SourcedPerson | undefined> {
   const fromFile = findInFile(config, typed);
   if (fromFile !== undefined) return { ...fromFile, source: 'file', validAfter: 0 };
   const fromStore = (await people.findByUsername(typed)) ?? (await people.findById(typed));
-  if (fromStore !== undefined) return { ...fromStore, source: 'store' };
+  return fromStore && { ...fromStore, source: 'store' };
+}
+
+/** The same; throws CommandError where there is nobody. */
+export async function findPerson(context: UserContext, typed: string): Promise<SourcedPerson> {
+  const person = await lookUpPerson(context, typed);
+  if (person !== undefined) return person;
   throw new CommandError(`there is no person ${JSON.stringify(typed)}`);
 }
 

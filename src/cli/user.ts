@@ -19,6 +19,7 @@ import {
   isTaken,
   newPersonId,
   type PersonVerb,
+  type RunVerb,
   type SourcedPerson,
   type UserContext,
   usualPasswordContext,
@@ -30,10 +31,8 @@ type HashOptions = { readonly username: string; readonly config?: string; readon
 
 export function registerUser(program: Command, io: CliIo): void {
   const user = program.command('user').description('people');
-  const run = <Options extends VerbOptions>(verb: PersonVerb<Options>) => {
-    return (username: string, options: Options) =>
-      withPeople(options, (context) => verb(context, username, { options, io }));
-  };
+  const run: RunVerb = (verb) => (username, options) =>
+    withPeople(options, (context) => verb(context, username, { options, io }));
   const added = addVerb(user, 'add', 'add a person to the store (password typed, or from stdin)').argument(
     '<username>',
     'what the person types to sign in',
@@ -103,9 +102,8 @@ const remove: PersonVerb<VerbOptions> = async (context, typed, { options, io }) 
   const { id, username } = await findStoredPerson(context, typed);
   if (!(await context.people.remove(id))) throw isGone(username);
   await (await context.factors()).remove(id);
-  const account = await context.account();
-  await account?.endVoid(id);
-  await account?.forget(id);
+  await (await context.account())?.endVoid(id);
+  await context.forget(id);
   await context.changed('delete', id);
   printDone(io, options, { value: { id, username, deleted: true }, text: `${username} is deleted` });
 };
@@ -130,7 +128,8 @@ const disable: PersonVerb<VerbOptions> = async (context, username, { options, io
   // What was issued up to now stays void when the person comes back.
   const { person } = await endAll(context, username, { disabled: true });
   await context.changed('disable', person.id);
-  printState(person, true, options, io);
+  const { id, username: name } = person;
+  printDone(io, options, { value: { id, username: name, disabled: true }, text: `${name} is disabled` });
 };
 
 const signOut: PersonVerb<VerbOptions> = async (context, username, { options, io }) => {
@@ -155,12 +154,6 @@ async function endAll(
   await account?.endVoid(person.id);
   await account?.tell(person.id, 'sessions_ended');
   return { person, validAfter };
-}
-
-function printState(person: SourcedPerson, disabled: boolean, options: VerbOptions, io: CliIo): void {
-  const { id, username } = person;
-  const text = `${username} is ${disabled ? 'disabled' : 'enabled'}`;
-  printDone(io, options, { value: { id, username, disabled }, text });
 }
 
 async function list(context: UserContext, options: VerbOptions, io: CliIo): Promise<void> {

@@ -4,13 +4,11 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
-import { suggest } from '../config/suggestion.ts';
-import { BUILT_IN_FOLDER } from '../views/view-files.ts';
-import { canBeEjected, toEjected } from '../views/ejection.ts';
+import { didYouMean } from '../config/suggestion.ts';
 import { checkViews, type ViewFault } from '../views/view-check.ts';
-import { listViewFiles } from '../views/view-files.ts';
-import { listViews } from '../views/view-list.ts';
-import { addVerb, configOption, jsonOption, readConfig, type VerbOptions } from './configuration.ts';
+import { BUILT_IN_FOLDER, listViewFiles } from '../views/view-files.ts';
+import { listViews, toEjected } from '../views/view-list.ts';
+import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
 import { Ended, print, printDone, CommandError, type CliIo } from './io.ts';
 
 type EjectOptions = VerbOptions & { readonly stdout?: boolean; readonly force?: boolean };
@@ -22,14 +20,10 @@ export function registerViews(program: Command, io: CliIo): void {
     'list',
     'every view: built-in, overridden, outdated (made from an older one), or added',
   ).action(async (options: VerbOptions) => list(await readViews(options), options, io));
-  views
-    .command('eject')
+  addVerb(views, 'eject', 'copy a built-in view into your views folder, to change it there')
     .argument('<name>', 'such as login, partials/head or assets/style.css')
-    .description('copy a built-in view into your views folder, to change it there')
     .option('--stdout', 'print it instead')
     .option('--force', 'replace the file that is there')
-    .addOption(configOption())
-    .addOption(jsonOption())
     .action(async (name: string, options: EjectOptions) =>
       eject(name, await readViews(options), { options, io }),
     );
@@ -62,16 +56,14 @@ function eject(
   const file = builtIn.get(name);
   if (file === undefined) {
     const names = [...builtIn.keys()];
-    const hint = suggest(typed, [...names, ...names.map((one) => one.replace(/\.ejs$/, ''))]);
-    throw new CommandError(
-      `there is no view ${JSON.stringify(typed)}${hint === undefined ? '' : `: did you mean ${hint}?`}`,
-    );
+    const hint = didYouMean(typed, [...names, ...names.map((one) => one.replace(/\.ejs$/, ''))]);
+    throw new CommandError(`there is no view ${JSON.stringify(typed)}${hint}`);
   }
-  if (!canBeEjected(name))
+  const text = toEjected(name, readFileSync(file, 'utf8'));
+  if (text === undefined)
     throw new CommandError(
       `${name} is merged key by key: write a file of that name with only the keys that you change`,
     );
-  const text = toEjected(name, readFileSync(file, 'utf8'));
   if (options.stdout === true) {
     io.stdout.write(text);
     return;

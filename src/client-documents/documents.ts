@@ -2,16 +2,17 @@
 // begins, and believed for a while.
 import type { Client } from '../config/config.ts';
 import { isListedDocument } from '../config/client-id-url.ts';
+import { Remembered } from '../limits/bounded-map.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Audit } from '../observability/audit.ts';
 import type { Log } from '../observability/log.ts';
 import type { DocumentStore } from '../store/store.ts';
-import { setBounded } from './bounded.ts';
 import { fetchDocument, type FetchDocumentParts } from './fetch-document.ts';
 import { noteSeenClient } from './seen-clients.ts';
 import {
   createKeptDocuments,
   GRACE_MS,
+  MOST_KNOWN,
   type KeptDocument,
   type KeptDocumentsParts,
 } from './kept-documents.ts';
@@ -108,7 +109,7 @@ type Renew = (
 
 function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof createKeptDocuments>): Renew {
   const { hosts, outgoing, vet, clock, limits, audit, log } = parts;
-  const pauses = new Map<string, Pause>();
+  const pauses = new Remembered<Pause>(MOST_KNOWN);
   const flights = new Map<string, ReturnType<Renew>>();
 
   async function fetchAndKeep(clientId: string, before: KeptDocument | undefined) {
@@ -124,11 +125,11 @@ function createRenewal(parts: ClientDocumentsParts, kept: ReturnType<typeof crea
     }
     if ('failed' in fetched) {
       report(clientId, before, fetched.failed);
-      setBounded(pauses, clientId, { until: at + FAILED_MS, failure: fetched.failed });
+      pauses.add(clientId, { until: at + FAILED_MS, failure: fetched.failed });
       throw new DocumentUnavailable(fetched.failed, FAILED_MS);
     }
     report(clientId, before, fetched.refused);
-    setBounded(pauses, clientId, { until: at + REFUSED_MS });
+    pauses.add(clientId, { until: at + REFUSED_MS });
     if (before !== undefined) await kept.remove(clientId);
     return undefined;
   }

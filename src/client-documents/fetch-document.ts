@@ -1,7 +1,7 @@
 // Asks the host of a client for its document, and says what the answer means.
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Client } from '../config/config.ts';
 import { type Outgoing, type OutgoingFault, OutgoingRefused } from '../outgoing/guard.ts';
-import { believedFor } from './believed-for.ts';
 import { type ClientDocument, MOST_DOCUMENT_BYTES, type VettedDocument } from './vet.ts';
 
 export type FetchedDocument =
@@ -40,4 +40,28 @@ async function ask({ outgoing, vet, now }: FetchDocumentParts, clientId: string)
   const vetted = vet(document);
   if ('refused' in vetted) return vetted;
   return { client: vetted.client, document, believedSeconds: believedFor(headers, now()) };
+}
+
+/** No publisher can have it asked for at each sign-in, or keep an old one in use for ever. */
+const [MIN_SECONDS, MAX_SECONDS] = [5 * 60, 24 * 60 * 60];
+
+/** RFC 9111 §4.2 within bounds, whole seconds. `at`: when it was received, in milliseconds. */
+export function believedFor(headers: IncomingHttpHeaders, at: number): number {
+  const seconds = freshFor(headers, at) - ageOf(headers);
+  return Math.min(MAX_SECONDS, Math.max(MIN_SECONDS, Math.floor(seconds)));
+}
+
+function freshFor({ 'cache-control': control = '', expires }: IncomingHttpHeaders, at: number): number {
+  const directives = control.toLowerCase().split(/\s*,\s*/);
+  if (directives.some((one) => one === 'no-store' || /^no-cache(=|$)/.test(one))) return 0;
+  const maxAge = directives.map((one) => /^max-age="?(\d+)"?$/.exec(one)?.[1]).find(Boolean);
+  if (maxAge !== undefined) return Number(maxAge);
+  // RFC 9111 §5.3: what isn't a date, such as 0, has expired.
+  const until = Date.parse(expires ?? '');
+  return Number.isNaN(until) ? 0 : (until - at) / 1000;
+}
+
+/** RFC 9111 §5.1: how long a cache on the way has had it. */
+function ageOf({ age = '' }: IncomingHttpHeaders): number {
+  return /^\d+$/.test(age) ? Number(age) : 0;
 }

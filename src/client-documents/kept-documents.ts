@@ -1,15 +1,18 @@
 // The documents that were taken, in the store, so that a process that never saw a client knows it. A process's own copies are
 // only a cache, for as long as a document is believed.
 import type { Client } from '../config/config.ts';
+import { Remembered } from '../limits/bounded-map.ts';
 import { FORM_VERSION, readForm } from '../store/form.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { RecordStore, StoreClock, StoredRecord } from '../store/store.ts';
-import { setBounded } from './bounded.ts';
 import type { ClientDocument, VettedDocument } from './vet.ts';
 
 const KIND = 'ClientDocument';
 /** For how long it may still be used when it isn't believed any more, while its host doesn't answer. */
 export const GRACE_MS = 24 * 60 * 60 * 1000;
+
+/** Of which a process remembers anything; a document is some kilobytes at most. */
+export const MOST_KNOWN = 1000;
 
 export type KeptDocument = {
   readonly client: Client;
@@ -46,7 +49,7 @@ export interface KeptDocuments {
 
 export function createKeptDocuments(parts: KeptDocumentsParts): KeptDocuments {
   const { records, clock, vet } = parts;
-  const copies = new Map<string, KeptDocument>();
+  const copies = new Remembered<KeptDocument>(MOST_KNOWN);
   const keyOf = (clientId: string) => parts.hash(`client document:${clientId}`);
 
   async function read(clientId: string): Promise<KeptDocument | undefined> {
@@ -71,7 +74,7 @@ export function createKeptDocuments(parts: KeptDocumentsParts): KeptDocuments {
     async find(clientId) {
       const kept = believed(clientId) ?? (await read(clientId));
       if (kept === undefined) copies.delete(clientId);
-      else setBounded(copies, clientId, kept);
+      else copies.add(clientId, kept);
       return kept;
     },
     async save(kept) {
@@ -86,7 +89,7 @@ export function createKeptDocuments(parts: KeptDocumentsParts): KeptDocuments {
         payload: JSON.stringify({ ...stored, v: FORM_VERSION }),
         ttlSeconds: Math.max(1, graceSeconds, isUsed ? parts.tokenSeconds : 0),
       });
-      setBounded(copies, clientId, kept);
+      copies.add(clientId, kept);
     },
     async remove(clientId) {
       copies.delete(clientId);

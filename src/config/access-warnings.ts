@@ -1,8 +1,7 @@
 // What a file with groups and claims may mean otherwise than its author thinks, and what is no fault.
 import { createAccessRules, type AccessRules } from './access-rules.ts';
-import { claimsOfScopes } from './claims-of-scopes.ts';
+import { claimsOfScopes, isTooLong } from './claims-of-scopes.ts';
 import { personScopes, type Client, type Config, type User } from './config.ts';
-import { isTooLong } from './id-token-size.ts';
 import { STANDARD_CLAIMS } from './schema-user.ts';
 import { didYouMean } from './suggestion.ts';
 

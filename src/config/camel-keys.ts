@@ -18,6 +18,11 @@ function toCamelCase(key: string): string {
   return key.replaceAll(/_[a-z]/g, (part) => part.slice(1).toUpperCase());
 }
 
+/** `clientName` as the file has it: `client_name`. */
+export function toFileKey(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
 /** A map of the file with these keys and no others. */
 export function group<S extends z.core.$ZodLooseShape>(shape: S) {
   return z.strictObject(shape).transform((form) => camelKeys(form));

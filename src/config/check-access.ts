@@ -9,7 +9,8 @@ import { didYouMean } from './suggestion.ts';
 import { labelFault, scopeTokenFault } from './text.ts';
 import { personScopes } from './config.ts';
 
-export type AccessParts = {
+/** What the files hold, entry by entry, as far as each was understood. */
+export type Entries = {
   readonly service: Entry<ServiceForm>;
   readonly clients: readonly Entry<ClientForm>[];
   readonly resources: readonly Entry<ResourceForm>[];
@@ -23,7 +24,7 @@ export function claimedPersonScopes({ value, broken, node }: Entry<ServiceForm>)
 }
 
 /** Reports every name of a group, claim or scope that the rules of access can't take. */
-export function checkAccess({ service, clients, resources, users }: AccessParts): void {
+export function checkAccess({ service, clients, resources, users }: Entries): void {
   checkGroups(service);
   checkScopes(service);
   const reportGroups = groupReporter(service);

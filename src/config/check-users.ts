@@ -4,16 +4,10 @@ import { earlier, type Entry } from './rules.ts';
 import type { UserForm } from './schema-user.ts';
 import { canonicalUsername } from './username.ts';
 
-export type UserContext = {
-  readonly issuerIsLoopback: boolean;
-  /** Whether a person can do without a password. */
-  readonly passkeys: boolean;
-};
-
-/** Reports every id and username that two people have, and who couldn't sign in. */
+/** Reports every id and username that two people have, and who couldn't sign in: with `passkeys`, a password may be missing. */
 export function checkUsers(
   users: readonly Entry<UserForm>[],
-  { issuerIsLoopback, passkeys }: UserContext,
+  { issuerIsLoopback, passkeys }: { readonly issuerIsLoopback: boolean; readonly passkeys: boolean },
 ): void {
   const ids = new Map<string, Entry<UserForm>>();
   const usernames = new Map<string, Entry<UserForm>>();

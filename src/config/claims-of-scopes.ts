@@ -1,4 +1,5 @@
-// Which claims each scope about a person gives (OIDC Core §5.4), with what `groups` and `scopes` of the file add.
+// Which claims each scope about a person gives (OIDC Core §5.4), with what `groups` and `scopes` of the file add, and when they are
+// too long for an ID token.
 import { personScopes, type Config } from './config.ts';
 import { STANDARD_CLAIMS } from './schema-user.ts';
 
@@ -20,4 +21,14 @@ export function claimsOfScopes(
     [...(STANDARD.get(scope) ?? []), ...(config.scopes[scope]?.claims ?? [])],
   ]);
   return Object.fromEntries(given.filter(([, claims]) => claims.length > 0));
+}
+
+const MAX_ID_TOKEN = 8 * 1024;
+/** Of its signature, its header and what is no claim of the person. */
+const REST_OF_ID_TOKEN = 1024;
+
+/** Whether an ID token with these claims of the person is too long for the headers that proxies pass. */
+export function isTooLong(claims: Readonly<Record<string, unknown>>): boolean {
+  // Base64 makes four bytes of three.
+  return (Buffer.byteLength(JSON.stringify(claims)) * 4) / 3 + REST_OF_ID_TOKEN > MAX_ID_TOKEN;
 }

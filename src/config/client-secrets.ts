@@ -5,11 +5,8 @@ import { DEMO_CLIENT_SECRET } from './demo.ts';
 import type { Path } from './problems.ts';
 import type { Entry } from './rules.ts';
 import type { ClientForm } from './schema-client.ts';
-import { resolveReference, type ReferenceSource } from './secret-reference.ts';
+import { resolveReference, type SecretContext } from './secret-reference.ts';
 import { digestOf, parseHash, weakness } from './secret-strength.ts';
-
-/** What secrets are read against. */
-export type SecretContext = ReferenceSource & { readonly issuerIsLoopback: boolean };
 
 type SecretForm = ClientForm['client_secrets'][number];
 

@@ -5,7 +5,7 @@ import type { ClientForm, ResourceForm } from './schema-client.ts';
 import type { ServiceForm } from './schema.ts';
 import type { SecretHash } from './secret-strength.ts';
 
-export type { Rate } from './rate.ts';
+export type { Rate } from './notation.ts';
 export type { SecretHash } from './secret-strength.ts';
 
 export type RateLimits = ServiceForm['rate_limits'];
@@ -46,8 +46,6 @@ export type Client = Omit<
   readonly applicationType: 'web' | 'native';
   readonly secrets: readonly ClientSecret[];
 };
-
-export type GrantType = Client['grantTypes'][number];
 
 /** A person from `users_from`. Standard claims have their OIDC Core §5.1 names; custom ones are beside them. */
 export type User = {

@@ -1,5 +1,7 @@
 // The differences between two configurations, key by key, with the names that the file has for them.
 import { isDeepStrictEqual } from 'node:util';
+import { toFileKey } from './camel-keys.ts';
+import { isRecord } from './parse-fields.ts';
 
 export type Difference = {
   readonly kind: 'added' | 'removed' | 'changed';
@@ -38,7 +40,7 @@ function compare(place: Place, from: unknown, to: unknown): Difference[] {
   const named = NAMED_ENTRIES[place.rule];
   if (named !== undefined) return compareEntries(place, named, from as Entry[], to as Entry[]);
   if (Array.isArray(from) && Array.isArray(to)) return compareLists(place, from, to);
-  if (isEntry(from) && isEntry(to)) return compareObjects(place, from, to);
+  if (isRecord(from) && isRecord(to)) return compareObjects(place, from, to);
   return isDeepStrictEqual(from, to) ? [] : [{ kind: 'changed', ...place, from, to }];
 }
 
@@ -82,13 +84,8 @@ const MAPS = [
   'users[].claims',
 ];
 
-/** `clientName` as the file has it: `client_name`. */
 function below({ path, rule }: Place, key: string): Place {
-  const name = MAPS.includes(rule) ? key : key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const name = MAPS.includes(rule) ? key : toFileKey(key);
   const dot = path === '' ? '' : '.';
   return { path: `${path}${dot}${name}`, rule: `${rule}${dot}${name}` };
-}
-
-function isEntry(value: unknown): value is Entry {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

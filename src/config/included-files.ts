@@ -4,9 +4,29 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import * as z from 'zod';
 import { readDocument, type SourceDocument } from './document.ts';
 import { isRecord, parseFields } from './parse-fields.ts';
+import type { ConfigSources } from './config.ts';
 import type { Path, ProblemList, Report } from './problems.ts';
 import type { Entry } from './rules.ts';
-import type { SourceList } from './source-list.ts';
+
+/** The files that a configuration is read from, for watch.ts. */
+export class SourceList {
+  readonly #files = new Set<string>();
+  readonly #patterns = new Set<string>();
+
+  /** A file that was read or looked for. */
+  addFile(file: string): void {
+    this.#files.add(resolve(file));
+  }
+
+  /** A pattern whose matches were looked for. */
+  addPattern(pattern: string): void {
+    this.#patterns.add(resolve(pattern));
+  }
+
+  list(): ConfigSources {
+    return { files: [...this.#files], patterns: [...this.#patterns] };
+  }
+}
 
 /** Some objects of one kind in one document. */
 export type Listing = {

@@ -1,6 +1,6 @@
 // Reads the configuration file and everything it names, and gives either the whole configuration or every problem at once.
 import * as z from 'zod';
-import { checkAccess, claimedPersonScopes } from './check-access.ts';
+import { checkAccess, claimedPersonScopes, type Entries } from './check-access.ts';
 import { checkClients, foreignScopesFault } from './check-clients.ts';
 import { checkResources, ownersOf } from './check-resources.ts';
 import { addressNotices, checkService } from './check-service.ts';
@@ -10,19 +10,18 @@ import { ConfigError, type ClientSecret, type Config, type ConfigSources } from 
 import { readDocument, type SourceDocument } from './document.ts';
 import { generateKeys } from './generated-keys.ts';
 import { hashConfig, hashMachine } from './hash.ts';
-import { entriesOf, findFiles, readListing, toEntries, type Listing } from './included-files.ts';
+import { entriesOf, findFiles, type Listing, readListing, SourceList, toEntries } from './included-files.ts';
 import { isRecord, parseFields } from './parse-fields.ts';
 import { ProblemList, type Path } from './problems.ts';
 import { toConfig, type Sources } from './resolve.ts';
 import type { Entry } from './rules.ts';
-import { clientSchema, resourceSchema, type ClientForm, type ResourceForm } from './schema-client.ts';
-import { userSchema, type UserForm } from './schema-user.ts';
+import { clientSchema, resourceSchema, type ClientForm } from './schema-client.ts';
+import { userSchema } from './schema-user.ts';
 import { configSchema, type ServiceForm } from './schema.ts';
 import type { ReferenceSource, SecretFiles } from './secret-reference.ts';
 import { dataFolder, KEY_NAMES, resolveKeys, type KeyName } from './service-keys.ts';
 import { ALGORITHMS } from './signing-algorithms.ts';
 import { LEVELS, levelsOf } from './sign-in-levels.ts';
-import { SourceList } from './source-list.ts';
 import { resolveStore } from './store-location.ts';
 import { isLoopbackUrl } from './uri.ts';
 
@@ -129,11 +128,7 @@ function generationFault(error: unknown): string {
     : `it can't be written (${String(error.code)})`;
 }
 
-type Parts = {
-  readonly service: Entry<ServiceForm>;
-  readonly clients: readonly Entry<ClientForm>[];
-  readonly resources: readonly Entry<ResourceForm>[];
-  readonly users: readonly Entry<UserForm>[];
+type Parts = Entries & {
   /** Whether no file with clients was unreadable. */
   readonly clientsAreKnown: boolean;
   readonly issuerIsLoopback: boolean;

@@ -1,7 +1,7 @@
 // What rules of a plan are made of: sentences that many keys share.
 import type { Config } from './config.ts';
 import type { Difference } from './diff.ts';
-import { formatDuration } from './duration.ts';
+import { formatDuration } from './notation.ts';
 
 /** info: worth knowing, nothing changes. change: something changes. breaking: something that works now stops working. */
 export type Severity = 'info' | 'change' | 'breaking';

@@ -1,7 +1,7 @@
 // What a change of each key of the file means: one table from the key to a severity and a sentence.
 import { isListedDocument } from './client-id-url.ts';
 import type { Client, Lifetimes, Resource } from './config.ts';
-import { formatDuration } from './duration.ts';
+import { formatDuration, formatInstant } from './notation.ts';
 import {
   AT_START,
   becomes,
@@ -15,7 +15,6 @@ import {
   toggle,
 } from './plan-rule.ts';
 import { SIGN_IN_RULES } from './plan-sign-in-rules.ts';
-import { formatInstant } from './secret-expiry.ts';
 
 /** The rule of the key itself, or of the nearest one above it. */
 export function planRuleFor(key: string): Rule {

@@ -1,6 +1,6 @@
 // What a change of sign-ins means: methods, levels, what apps require.
 import type { Client } from './config.ts';
-import { formatDuration } from './duration.ts';
+import { formatDuration } from './notation.ts';
 import { AT_START, becomes, change, type Rule, toggle } from './plan-rule.ts';
 
 const CHAINS_END = 'refresh tokens of sign-ins without one are refused, and their access tokens inactive';

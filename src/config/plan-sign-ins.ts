@@ -1,7 +1,7 @@
 // Whom another configuration locks out: people of the file who lack what it asks for. What they have is in the store.
 import { createAccessRules } from './access-rules.ts';
 import type { Client, Config, User } from './config.ts';
-import { formatDuration } from './duration.ts';
+import { formatDuration } from './notation.ts';
 import { listedNames } from './listed-names.ts';
 import type { PlanItem } from './plan-rule.ts';
 import { type Level, reaches } from './sign-in-levels.ts';

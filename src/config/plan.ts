@@ -8,9 +8,9 @@ import { planFilePeople, planStorePeople } from './plan-people.ts';
 import { planSignIns, type ReachedBy } from './plan-sign-ins.ts';
 import type { PlanContext, PlanItem, Severity } from './plan-rule.ts';
 import { planRuleFor } from './plan-rules.ts';
-import { formatRate } from './rate.ts';
+import { formatRate } from './notation.ts';
 import { secretWarnings } from './secret-expiry.ts';
-import { secretId } from './secret-id.ts';
+import { secretId } from './secret-strength.ts';
 import { withoutCredentials } from './redis-url.ts';
 import { KEY_NAMES, type KeyName } from './service-keys.ts';
 

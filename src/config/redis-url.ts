@@ -25,10 +25,7 @@ export type RedisPlace = {
 
 /** Its message names what is wrong, never the URL. */
 export class RedisUrlError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'RedisUrlError';
-  }
+  override readonly name = 'RedisUrlError';
 }
 
 const SHAPE = /^(rediss?)(\+sentinel|\+cluster)?:\/\/(?:([^/?#]*)@)?([^/?#@]+)(\/[^?#]*)?(?:\?([^#]*))?$/;

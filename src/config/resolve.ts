@@ -1,20 +1,16 @@
 // Joins what a file without problems says and what was read from where it points to.
 import { resolve } from 'node:path';
 import { camelKeys } from './camel-keys.ts';
+import type { Entries } from './check-access.ts';
 import { applicationTypeOf } from './check-clients.ts';
 import type { AuditConfig, Client, ClientSecret, Config, StoreConfig, User } from './config.ts';
 import { complete, type Entry } from './rules.ts';
-import type { ClientForm, ResourceForm } from './schema-client.ts';
+import type { ClientForm } from './schema-client.ts';
 import type { KeyName } from './service-keys.ts';
 import type { UserForm } from './schema-user.ts';
-import type { ServiceForm } from './schema.ts';
 
 /** Everything that was read, all of it in order. */
-export type Sources = {
-  readonly service: Entry<ServiceForm>;
-  readonly clients: readonly Entry<ClientForm>[];
-  readonly resources: readonly Entry<ResourceForm>[];
-  readonly users: readonly Entry<UserForm>[];
+export type Sources = Entries & {
   readonly store: StoreConfig;
   readonly clientSecrets: ReadonlyMap<Entry<ClientForm>, readonly ClientSecret[]>;
   readonly keys: Readonly<Record<KeyName, readonly string[]>>;

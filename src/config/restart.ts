@@ -1,25 +1,25 @@
 // Which settings a running service can't take over.
 import { isDeepStrictEqual } from 'node:util';
+import { toFileKey } from './camel-keys.ts';
 import type { Config, StoreConfig } from './config.ts';
 import { withoutCredentials } from './redis-url.ts';
 
-const KEYS = {
-  issuer: 'issuer',
-  listen: 'listen',
-  management: 'management',
-  store: 'store',
-  workers: 'workers',
-  log: 'log',
-  audit: 'audit',
-  encryptionKeys: 'encryption_keys',
-} as const satisfies Partial<Record<keyof Config, string>>;
+const KEYS = [
+  'issuer',
+  'listen',
+  'management',
+  'store',
+  'workers',
+  'log',
+  'audit',
+  'encryptionKeys',
+] as const;
 
 /** The keys, as the file names them, whose change takes effect at the next start only. */
 export function needRestart(current: Config, next: Config): string[] {
-  return Object.entries(KEYS)
-    .filter(([key]) => key !== 'store' || !isSameStore(current.store, next.store))
-    .filter(([key]) => !isDeepStrictEqual(current[key as keyof typeof KEYS], next[key as keyof typeof KEYS]))
-    .map(([, name]) => name);
+  const isSame = (key: (typeof KEYS)[number]) =>
+    key === 'store' ? isSameStore(current.store, next.store) : isDeepStrictEqual(current[key], next[key]);
+  return KEYS.filter((key) => !isSame(key)).map(toFileKey);
 }
 
 /** But for the user and password that it is asked with. */
@@ -30,7 +30,7 @@ function isSameStore(one: StoreConfig, other: StoreConfig): boolean {
 
 /** `next`, but for what a running service can't take over: that stays as in `current`. */
 export function keepUntilRestart(current: Config, next: Config): Config {
-  const kept = Object.keys(KEYS).map((key) => [key, current[key as keyof typeof KEYS]]);
+  const kept = KEYS.map((key) => [key, current[key]]);
   const store = isSameStore(current.store, next.store) ? next.store : current.store;
   return { ...next, ...Object.fromEntries(kept), store };
 }
@@ -38,5 +38,5 @@ export function keepUntilRestart(current: Config, next: Config): Config {
 /** Whether a change of this key of the file takes effect at the next start only. */
 export function needsRestart(path: string): boolean {
   const [key] = path.split(/[.[]/);
-  return Object.values(KEYS).some((name) => name === key);
+  return KEYS.some((one) => toFileKey(one) === key);
 }

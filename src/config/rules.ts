@@ -51,27 +51,14 @@ export function understood<F, K extends keyof F & string>(
   { value, broken }: Entry<F>,
   needs: readonly K[],
 ): Pick<F, K> | undefined {
-  return hasFields(value, broken, needs) ? value : undefined;
+  // A field that isn't broken holds what its schema returned.
+  return needs.every((key) => !broken.has(key)) ? (value as F) : undefined;
 }
 
 /** The entry whole; only for a configuration without problems. */
 export function complete<F>(entry: Entry<F>): F {
-  const { value, broken } = entry;
-  if (isWhole(value, broken)) return value;
+  if (entry.broken.size === 0) return entry.value as F;
   throw new TypeError(`${entry.place} was read although it has problems`);
-}
-
-// A field that isn't broken holds what its schema returned, so both type predicates are sound.
-function hasFields<F, K extends keyof F & string>(
-  _value: Partial<F>,
-  broken: ReadonlySet<string>,
-  needs: readonly K[],
-): _value is Partial<F> & Pick<F, K> {
-  return needs.every((key) => !broken.has(key));
-}
-
-function isWhole<F>(_value: Partial<F>, broken: ReadonlySet<string>): _value is Partial<F> & F {
-  return broken.size === 0;
 }
 
 /** The entry that has had `key` before, or undefined after `entry` was noted as the first. */

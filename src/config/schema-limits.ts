@@ -1,8 +1,7 @@
 // The schema of everything that is counted or timed: rate limits, lifetimes, signing keys.
 import * as z from 'zod';
 import { group } from './camel-keys.ts';
-import { DAY, duration, HOUR, MINUTE } from './duration.ts';
-import { rate } from './rate.ts';
+import { DAY, duration, HOUR, MINUTE, rate } from './notation.ts';
 import { ALGORITHMS } from './signing-algorithms.ts';
 
 const token = z.strictObject({

@@ -1,8 +1,8 @@
 // The schemas of sign-ins by more than a password: the methods, what everybody and one client requires, and what tokens call it.
 import * as z from 'zod';
 import { group } from './camel-keys.ts';
-import { DAY, duration, MINUTE } from './duration.ts';
-import { emptyFault, text } from './text.ts';
+import { DAY, duration, MINUTE } from './notation.ts';
+import { emptyFault, matching, text } from './text.ts';
 
 const MOST_RECOVERY_CODES = 20;
 
@@ -39,7 +39,7 @@ export const signInSchema = group({
 });
 
 // A request separates those that it asks for by spaces (OIDC Core §3.1.2.1).
-const spacesFault = (value: string) => (/\s/.test(value) ? 'must have no spaces' : undefined);
+const spacesFault = matching(/^\S*$/, 'must have no spaces');
 
 const acrName = (level: string, fallback: string) =>
   text(emptyFault, spacesFault).default(fallback).describe(`What acr calls a sign-in by ${level}.`);

@@ -1,9 +1,9 @@
 // The schema of a person in the file.
 import * as z from 'zod';
 import { group } from './camel-keys.ts';
-import { phcFault } from './phc.ts';
+import { phcFault } from './secret-strength.ts';
 import { customClaimsSchema } from './schema-access.ts';
-import { labelFault, text } from './text.ts';
+import { labelFault, matching, text } from './text.ts';
 import { webUriFault } from './uri.ts';
 
 function passwordHashFault(value: string): string | undefined {
@@ -11,22 +11,18 @@ function passwordHashFault(value: string): string | undefined {
   return fault === undefined ? undefined : `${fault}: make one with "postern user hash"`;
 }
 
-function userIdFault(value: string): string | undefined {
-  return /^usr_[A-Za-z0-9_-]{16,200}$/.test(value)
-    ? undefined
-    : 'must be usr_ and at least 16 letters, digits, - or _: make one with "postern user hash"';
-}
+const userIdFault = matching(
+  /^usr_[A-Za-z0-9_-]{16,200}$/,
+  'must be usr_ and at least 16 letters, digits, - or _: make one with "postern user hash"',
+);
 
-function emailFault(value: string): string | undefined {
-  return /^[^\s@]+@[^\s@]+$/.test(value) ? undefined : 'must be an email address';
-}
+const emailFault = matching(/^[^\s@]+@[^\s@]+$/, 'must be an email address');
 
 // OIDC Core §5.1: YYYY-MM-DD, YYYY alone, or 0000-MM-DD when the year is withheld.
-function birthdateFault(value: string): string | undefined {
-  return /^\d{4}(-\d{2}-\d{2})?$/.test(value)
-    ? undefined
-    : 'must be YYYY-MM-DD, YYYY, or 0000-MM-DD without the year';
-}
+const birthdateFault = matching(
+  /^\d{4}(-\d{2}-\d{2})?$/,
+  'must be YYYY-MM-DD, YYYY, or 0000-MM-DD without the year',
+);
 
 const claim = (description: string) => text(labelFault).optional().describe(description);
 

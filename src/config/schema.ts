@@ -10,7 +10,7 @@ import { clientSchema, resourceSchema, responseModes } from './schema-client.ts'
 import { lifetimesSchema, rateLimitsSchema, signingKeysSchema } from './schema-limits.ts';
 import { acrSchema, signInSchema } from './schema-sign-in.ts';
 import { passwordsSchema } from './schema-user.ts';
-import { emptyFault, labelFault, scopeFault, splitScope, text } from './text.ts';
+import { emptyFault, labelFault, matching, scopeFault, splitScope, text } from './text.ts';
 import {
   hostNameFault,
   imageFault,
@@ -32,15 +32,9 @@ const address = (defaultPort: number) =>
 
 const secretReferences = z.array(named('reference', text(emptyFault))).default([]);
 
-function colorFault(value: string): string | undefined {
-  return /^#([0-9a-f]{3}|[0-9a-f]{6})$/i.test(value)
-    ? undefined
-    : 'must be a color such as "#1a56db", in quotes';
-}
+const colorFault = matching(/^#([0-9a-f]{3}|[0-9a-f]{6})$/i, 'must be a color such as "#1a56db", in quotes');
 
-function auditFault(value: string): string | undefined {
-  return /^(auto|stdout|off|file:.+)$/.test(value) ? undefined : 'must be auto, stdout, off or file:PATH';
-}
+const auditFault = matching(/^(auto|stdout|off|file:.+)$/, 'must be auto, stdout, off or file:PATH');
 
 /** More than machines have cores, so that a typing mistake doesn't start a thousand processes. */
 const MOST_WORKERS = 128;

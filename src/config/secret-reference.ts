@@ -20,6 +20,9 @@ export type ReferenceSource = {
   readonly secretFiles?: SecretFiles | undefined;
 };
 
+/** What the secrets of one configuration are judged by. */
+export type SecretContext = ReferenceSource & { readonly issuerIsLoopback: boolean };
+
 export type ReferenceContext = ReferenceSource & {
   /** Where relative paths start. */
   readonly folder: string;

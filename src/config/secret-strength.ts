@@ -1,6 +1,5 @@
-// Which secrets are good enough, and the notation of their hashes. No message repeats a secret.
-import { createHash } from 'node:crypto';
-import { phcFault } from './phc.ts';
+// Which secrets are good enough, the notation of their hashes, and what those are called. No message repeats a secret.
+import { createHash, hash } from 'node:crypto';
 
 /** What is kept of a secret: never the value itself. */
 export type SecretHash =
@@ -41,7 +40,29 @@ function steps(secret: string): number {
 
 /** SHA-256 of the UTF-8 bytes: enough for a random secret, and cheap enough for every token request. */
 export function digestOf(secret: string): Buffer {
-  return createHash('sha256').update(secret, 'utf8').digest();
+  return hash('sha256', secret, 'buffer');
+}
+
+const PHC =
+  /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$[A-Za-z0-9+/]{11,86}\$[A-Za-z0-9+/]{22,171}$/;
+
+// Below: cheaper to guess than OWASP's weakest advice. Above: one request could take the memory of the whole service.
+const MEMORY_KIB = { least: 7168, most: 262_144 };
+
+/** What is wrong with an argon2id hash, or nothing. */
+export function phcFault(value: string): string | undefined {
+  const [, memory, passes, lanes] = (PHC.exec(value) ?? []).map(Number);
+  if (memory === undefined) return 'must be an argon2id hash, as $argon2id$v=19$m=…,t=…,p=…$…$…';
+  if (memory < MEMORY_KIB.least || memory > MEMORY_KIB.most) {
+    return `must have m between ${MEMORY_KIB.least} and ${MEMORY_KIB.most}`;
+  }
+  return within(passes, 1, 20) && within(lanes, 1, 16)
+    ? undefined
+    : 'must have t from 1 to 20 and p from 1 to 16';
+}
+
+function within(value: number | undefined, least: number, most: number): boolean {
+  return value !== undefined && value >= least && value <= most;
 }
 
 /** What is wrong with the text of a `hash:`, or nothing. */
@@ -63,4 +84,11 @@ export function parseHash(value: string): SecretHash {
 function parseSha256(value: string): Buffer {
   const digest = value.slice('sha256:'.length);
   return Buffer.from(digest, digest.length === 64 ? 'hex' : 'base64url');
+}
+
+/** A name for a secret that has none of its own: twelve hex digits that reveal nothing about it, and change only with its hash. */
+export function secretId(secret: SecretHash): string {
+  const named = createHash('sha256').update('postern secret id\n');
+  named.update(secret.kind === 'sha256' ? secret.digest : secret.phc);
+  return named.digest('hex').slice(0, 12);
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { StoreConfig } from './config.ts';
 import type { Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
-import { resolveReference, type ReferenceSource, type Resolved } from './secret-reference.ts';
+import { resolveReference, type Resolved, type SecretContext } from './secret-reference.ts';
 import { weakness } from './secret-strength.ts';
 
 export const KEY_NAMES = ['encryption_keys', 'cookie_keys'] as const;
@@ -16,13 +16,11 @@ const REQUIRED: Readonly<Record<KeyName, string>> = {
     'is required unless the issuer is this machine: at least 32 random characters, as env:NAME or file:PATH',
 };
 
-export type KeyContext = ReferenceSource & { readonly issuerIsLoopback: boolean };
-
 /** The configured keys; what is wrong with them is reported. Empty when none are configured. */
 export async function resolveKeys(
   service: Entry<ServiceForm>,
   name: KeyName,
-  { issuerIsLoopback, ...source }: KeyContext,
+  { issuerIsLoopback, ...source }: SecretContext,
 ): Promise<string[]> {
   const references = service.value[name];
   if (references?.length === 0 && !issuerIsLoopback) service.report([name], REQUIRED[name]);

@@ -4,12 +4,12 @@ import type { StoreConfig } from './config.ts';
 import { parseRedisUrl, RedisUrlError } from './redis-url.ts';
 import type { Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
-import { isReference, resolveReference, type ReferenceSource } from './secret-reference.ts';
+import { isReference, resolveReference, type SecretContext } from './secret-reference.ts';
 
 /** The store, or undefined after its problem was reported. No message repeats the URL: it may hold a password. */
 export async function resolveStore(
   service: Entry<ServiceForm>,
-  { issuerIsLoopback, ...source }: ReferenceSource & { readonly issuerIsLoopback: boolean },
+  { issuerIsLoopback, ...source }: SecretContext,
 ): Promise<StoreConfig | undefined> {
   const location = service.value.store;
   if (location === undefined) return undefined;

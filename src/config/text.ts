@@ -4,6 +4,11 @@ import * as z from 'zod';
 /** Returns what is wrong with a value, or nothing. Never repeats the value: it may be a secret. */
 export type Fault = (value: string) => string | undefined;
 
+/** A rule for text of one form. */
+export function matching(pattern: RegExp, message: string): Fault {
+  return (value) => (pattern.test(value) ? undefined : message);
+}
+
 /** The zod type of text that obeys every rule; each broken one is reported. */
 export function text(...faults: readonly Fault[]) {
   return z.string().superRefine((value, context) => {
@@ -25,23 +30,18 @@ export function labelFault(value: string): string | undefined {
 }
 
 /** For keys that only have to hold something. */
-export function emptyFault(value: string): string | undefined {
-  return value.trim() === '' ? 'must not be empty' : undefined;
-}
+export const emptyFault = matching(/\S/, 'must not be empty');
 
 /** RFC 6749 §3.3: scope = scope-token *( SP scope-token ). */
-export function scopeTokenFault(value: string): string | undefined {
-  return /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value)
-    ? undefined
-    : 'must be a scope: printable ASCII without spaces, quotes and backslashes (RFC 6749 §3.3)';
-}
+export const scopeTokenFault = matching(
+  /^[\x21\x23-\x5b\x5d-\x7e]+$/,
+  'must be a scope: printable ASCII without spaces, quotes and backslashes (RFC 6749 §3.3)',
+);
 
 /** An RFC 7591 `scope` value. */
 export function scopeFault(value: string): string | undefined {
-  const faults = splitScope(value).map(scopeTokenFault);
-  return faults.find((fault) => fault !== undefined) === undefined
-    ? undefined
-    : 'must be scopes separated by spaces';
+  const isValid = splitScope(value).every((token) => scopeTokenFault(token) === undefined);
+  return isValid ? undefined : 'must be scopes separated by spaces';
 }
 
 /** The scope tokens of an RFC 7591 `scope` value, each once. */

@@ -4,7 +4,7 @@
 // Measured on two cores with machine tokens: four threads (Node's default) on two cores mostly wake each other, 9 % slower than two.
 // One more than cores, because a commit of LMDB keeps one waiting for the disk. Passwords have threads of their own
 // (users/hashing-threads.ts): one for each core of a process.
-import { availableParallelism } from 'node:os';
+import { availableParallelism, constants, setPriority } from 'node:os';
 
 const NAME = 'UV_THREADPOOL_SIZE';
 const DEFAULT_OF_NODE = 4;
@@ -31,4 +31,16 @@ function threadsFor(processes: number): number {
 export function passwordThreads(): number {
   const threads = Number(process.env[NAME] ?? DEFAULT_OF_NODE);
   return Math.max(1, threads - 1);
+}
+
+/**
+ * Lets everything else come before this thread: on Linux a priority is a thread's own. With it a crowd that signs in keeps no token
+ * waiting: p99 7 ms instead of 12 to 20.
+ */
+export function standBack(): void {
+  try {
+    if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // A sandbox may refuse it.
+  }
 }

@@ -1,5 +1,6 @@
 // The rules for every kind of URI in the configuration, each as a function that says what is wrong.
 import { isIPv4 } from 'node:net';
+import { matching } from './text.ts';
 
 const REDIRECT_LOOPBACKS = new Set(['localhost', '127.0.0.1', '[::1]']);
 const FORBIDDEN_SCHEMES = new Set(['javascript:', 'data:', 'file:', 'vbscript:', 'blob:', 'about:']);
@@ -23,11 +24,10 @@ export function isNativeRedirect(value: string): boolean {
 }
 
 /** A host name by itself. */
-export function hostNameFault(value: string): string | undefined {
-  return /^[\w-]+(\.[\w-]+)*$/.test(value)
-    ? undefined
-    : 'must be a host name, without scheme, port and wildcard';
-}
+export const hostNameFault = matching(
+  /^[\w-]+(\.[\w-]+)*$/,
+  'must be a host name, without scheme, port and wildcard',
+);
 
 type UrlRule = readonly [broken: (url: URL, text: string) => boolean, message: string];
 

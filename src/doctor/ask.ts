@@ -3,6 +3,7 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { isRecord } from '../config/parse-fields.ts';
 
 const TIMEOUT_MS = 10_000;
 
@@ -73,7 +74,7 @@ export const ask: Ask = (url, { method, headers, body, from, timeoutMs = TIMEOUT
 function toObject(content: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(content);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+    return isRecord(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -42,7 +42,7 @@ export type AppParts = {
 export function createApp(parts: AppParts): App {
   const { config, engine, unitOfWork, interactions, ownPages, pages, assets, limits, telemetry } = parts;
   const { log, metrics } = telemetry;
-  const { issuer, clients, trustedProxies, signingKeys } = config;
+  const { issuer, trustedProxies, signingKeys } = config;
   const app = new Koa();
   // The engine reads cookies through the host's context too.
   app.keys = createCookieKeys(config.cookieKeys);
@@ -60,9 +60,9 @@ export function createApp(parts: AppParts): App {
   app.use(setLanguage(pages, issuer));
   const lastApp = (ctx: Context) => toPeoplesClient(findClient(engine.recentApps.find(ctx) ?? ''), issuer);
   app.use(answerErrors(pages, log, lastApp));
-  app.use(admitRequests({ issuer, clientAddress }));
+  app.use(admitRequests(issuer, clientAddress));
   app.use(sendPagesToOwnHost(issuer));
-  app.use(allowOrigins({ allowedOrigins: config.cors.allowedOrigins, clients, findClient }));
+  app.use(allowOrigins(config, findClient));
   app.use(limitAddresses(limits, engine.tokens, fastPath));
   app.use(refuseMalformed(issuer));
   app.use(documents.serve);

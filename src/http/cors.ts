@@ -1,19 +1,14 @@
 // Cross-origin access by allowlist, in front of the engine, which would allow everybody. Exact origins,
 // never credentials, nothing on pages.
 import type { Context, Middleware } from 'koa';
-import type { Client } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import { findEndpoint } from '../config/endpoints.ts';
 import type { FindClient } from '../oidc/clients.ts';
 
 const PREFLIGHT_SECONDS = 600;
 
-export type CorsParts = {
-  readonly allowedOrigins: readonly string[];
-  readonly clients: readonly Client[];
-  readonly findClient: FindClient;
-};
-
-export function allowOrigins({ allowedOrigins, clients, findClient }: CorsParts): Middleware {
+export function allowOrigins({ cors, clients }: Config, findClient: FindClient): Middleware {
+  const { allowedOrigins } = cors;
   const ofService = new Set(allowedOrigins);
   const ofAnyClient = new Set([...allowedOrigins, ...clients.flatMap((client) => client.allowedCorsOrigins)]);
 

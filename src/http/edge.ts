@@ -13,10 +13,8 @@ import { closeUnread } from './malformed.ts';
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i;
 const WELL_KNOWN = [ENDPOINTS.discovery, ENDPOINTS.metadata];
 
-export type EdgeParts = { readonly issuer: string; readonly clientAddress: ClientAddress };
-
 /** Sets `ctx.state.requestId` and `ctx.state.clientAddress`; cuts the issuer's path off `ctx.url` as a mount would. */
-export function admitRequests({ issuer, clientAddress }: EdgeParts): Middleware {
+export function admitRequests(issuer: string, clientAddress: ClientAddress): Middleware {
   const { pathname } = new URL(issuer);
   const prefix = pathname === '/' ? '' : pathname;
 

@@ -127,8 +127,5 @@ async function listen(server: Server, name: string, { host, port }: Address): Pr
 
 /** Why the service can't start, in one line for the operator. */
 export class StartError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'StartError';
-  }
+  override readonly name = 'StartError';
 }

@@ -4,7 +4,8 @@ import type { Context } from 'koa';
 import { BY_PASSWORD } from '../users/authentication-methods.ts';
 import type { FactorStore } from '../users/factors.ts';
 import type { HalfSignedIn, NotDecided, Refused, SignIn } from '../users/sign-in.ts';
-import type { Interactions, OpenInteraction } from '../oidc/interactions.ts';
+import type { Interactions } from '../oidc/interactions.ts';
+import type { OpenInteraction } from '../oidc/open-interaction.ts';
 import { CAP, PACED_FROM } from '../limits/sign-in-attempts.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { type Audit, type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
@@ -57,7 +58,7 @@ export function createAttempt(parts: AttemptParts): Attempt {
       ctx.status = 401;
       return 'shown again';
     }
-    if ('pending' in result) return beginSecondStep(interaction, result);
+    if ('pending' in result) return beginSecondStep(ctx, interaction, result);
     const { user, device, at, generation } = result;
     cookie.write(ctx, device);
     try {
@@ -78,7 +79,8 @@ export function createAttempt(parts: AttemptParts): Attempt {
 
   /** The page of this interaction is the second step from now on; nothing else remembers the password. */
   async function beginSecondStep(
-    { uid, pageUrl }: OpenInteraction,
+    ctx: Context,
+    { uid, pageUrl, settings: { clientId } }: OpenInteraction,
     { user, at, generation, pending }: HalfSignedIn,
   ): Promise<Attempted> {
     const { id: accountId, username } = user;
@@ -88,6 +90,8 @@ export function createAttempt(parts: AttemptParts): Attempt {
       issued: { at, generation },
       attempt: pending,
     });
+    const who = { client_id: clientId, account_id: accountId };
+    audit.record('password_accepted', 'success', { ...originOf(ctx.state), ...who });
     return { destination: pageUrl };
   }
 

@@ -1,7 +1,7 @@
 // What the consent page says of a client by document: who it is and where the person will be sent.
 import { isDocumentClient } from '../config/client-id-url.ts';
 import { isNativeRedirect } from '../config/uri.ts';
-import type { OpenInteraction } from '../oidc/interactions.ts';
+import type { OpenInteraction } from '../oidc/open-interaction.ts';
 import type { PageModels } from '../views/models.ts';
 
 /** A whole page of name would push down what is certain. */

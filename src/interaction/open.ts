@@ -1,7 +1,8 @@
 // Finds the interaction that a request is about, and refuses every request that it can't be about: of another browser,
 // over, for another step, or with a form that isn't from its own page.
 import type { Context } from 'koa';
-import type { Interactions, OpenInteraction, Prompt } from '../oidc/interactions.ts';
+import type { Interactions } from '../oidc/interactions.ts';
+import type { OpenInteraction, Prompt } from '../oidc/open-interaction.ts';
 import { Refusal } from '../views/refusal.ts';
 import type { Csrf } from './csrf.ts';
 import { expired } from './expired.ts';

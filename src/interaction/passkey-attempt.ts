@@ -1,7 +1,8 @@
 // One attempt to sign in with a passkey from the sign-in page: the interaction is finished, or the page is shown again.
 import type { Context } from 'koa';
 import { type Audit, originOf } from '../observability/audit.ts';
-import type { Interactions, OpenInteraction } from '../oidc/interactions.ts';
+import type { Interactions } from '../oidc/interactions.ts';
+import type { OpenInteraction } from '../oidc/open-interaction.ts';
 import { amrOf } from '../users/authentication-methods.ts';
 import type { PasskeyAuthentication } from '../users/passkey-authentication.ts';
 import type { SignInByPasskey } from '../users/passkey-sign-in.ts';

@@ -2,7 +2,8 @@
 import type { Context, Middleware } from 'koa';
 import Router from 'koa-router';
 import type { SignIn } from '../users/sign-in.ts';
-import { type Interactions, type OpenInteraction, PROMPTS } from '../oidc/interactions.ts';
+import type { Interactions } from '../oidc/interactions.ts';
+import { type OpenInteraction, PROMPTS } from '../oidc/open-interaction.ts';
 import type { SignInByPasskey } from '../users/passkey-sign-in.ts';
 import type { Audit } from '../observability/audit.ts';
 import { createAttempt, MAX_USERNAME_LENGTH } from './attempt.ts';
@@ -96,7 +97,7 @@ export function interactionRoutes(parts: InteractionParts): Middleware {
 
   router.post('/:uid/cancel', async (ctx) => {
     const { interaction } = await open.byForm(ctx, PROMPTS);
-    goOn(ctx, interaction, await interactions.deny(ctx, interaction));
+    goOn(ctx, interaction, await interactions.decline(ctx, interaction));
   });
 
   return router.routes() as unknown as Middleware;

@@ -1,7 +1,8 @@
 // The forms of the second step, and of what a person reads before they go on.
 import type { Context } from 'koa';
 import type Router from 'koa-router';
-import { type Interactions, type OpenInteraction, PROMPTS } from '../oidc/interactions.ts';
+import type { Interactions } from '../oidc/interactions.ts';
+import { type OpenInteraction, PROMPTS } from '../oidc/open-interaction.ts';
 import type { FactorStore } from '../users/factors.ts';
 import type { ShowEnrol } from './enrol-route.ts';
 import { expired } from './expired.ts';

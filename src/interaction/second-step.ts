@@ -1,6 +1,7 @@
 // The second step: after the password, before there is any session, or in a session that proved less than the app needs.
 import type { Context } from 'koa';
-import type { Interactions, OpenInteraction, Proved } from '../oidc/interactions.ts';
+import type { Interactions, Proved } from '../oidc/interactions.ts';
+import type { OpenInteraction } from '../oidc/open-interaction.ts';
 import { TooManyRequests } from '../limits/limits.ts';
 import type { SecondFactorLimits } from '../limits/second-factor-attempts.ts';
 import type { FinishSignIn } from '../limits/sign-in-attempts.ts';
@@ -52,6 +53,8 @@ export type SecondStepParts = {
   readonly audit: Audit;
   readonly now: Clock;
 };
+
+const TOO_MANY = 'too many wrong codes';
 
 /** What the challenge of a second step is bound to. */
 export const secondStepBinding = (uid: string) => `second step:${uid}`;
@@ -141,7 +144,7 @@ export function createSecondStep(parts: SecondStepParts): SecondStep {
         if (takeBack === undefined) {
           record(ctx, interaction, pending, ['failure', method, 'too_many_attempts']);
           await halves.end(uid);
-          return { destination: await interactions.deny(ctx, interaction) };
+          return { destination: await interactions.deny(ctx, interaction, TOO_MANY) };
         }
         const typed = form.field(isRecovery ? 'recovery_code' : 'code');
         const proved = await parts.proveCode({ accountId: account.id, method, typed }, takeBack);

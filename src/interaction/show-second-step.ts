@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import type { Config } from '../config/config.ts';
 import { FACTORS_PATH } from '../config/endpoints.ts';
 import type { Level } from '../config/sign-in-levels.ts';
-import type { OpenInteraction } from '../oidc/interactions.ts';
+import type { OpenInteraction } from '../oidc/open-interaction.ts';
 import { canProve, type Factors, type Notice, type Passkey } from '../users/factors.ts';
 import type { PasskeyAuthentication } from '../users/passkey-authentication.ts';
 import type { PageModels } from '../views/models.ts';

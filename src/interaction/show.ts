@@ -2,7 +2,7 @@
 import type { Context } from 'koa';
 import type { Account, Accounts } from '../users/accounts.ts';
 import type { Config } from '../config/config.ts';
-import type { OpenInteraction } from '../oidc/interactions.ts';
+import type { OpenInteraction } from '../oidc/open-interaction.ts';
 import type { LanguageWishes } from '../views/locale.ts';
 import type { PageModels } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';

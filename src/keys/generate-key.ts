@@ -21,10 +21,7 @@ export type KeyMaterial = {
 
 /** A key that can't be imported. The message holds nothing of the key. */
 export class KeyImportError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'KeyImportError';
-  }
+  override readonly name = 'KeyImportError';
 }
 
 /**

@@ -1,17 +1,12 @@
 // What belongs together in a store: the ring, the pepper (the secret under which bearer values are hashed before they are stored)
 // and the issuer. The ring names the other two.
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import type { DocumentStore } from '../store/store.ts';
 import type { Installation, Ring } from './ring.ts';
 import { KEYS_COLLECTION, KeyStoreError, opening, PEPPER_ID } from './ring-document.ts';
 import type { Vault } from './vault.ts';
 
-const PEPPER_BYTES = 32;
 const SEAL_NAME = 'the pepper';
-
-export function newPepper(): Buffer {
-  return randomBytes(PEPPER_BYTES);
-}
 
 export function toInstallation(pepper: Buffer, issuer: string | undefined): Installation {
   return { pepper: pepperId(pepper), issuer };

@@ -1,5 +1,6 @@
 // The signing keys of an installation in its store: reads ring and pepper, refuses what was lost, altered or put back, and changes
 // the ring by compare-and-set.
+import { randomBytes } from 'node:crypto';
 import type { Clock, DocumentStore, StoredDocument } from '../store/store.ts';
 import type { Algorithm } from '../config/signing-algorithms.ts';
 import type { KeyMaterial } from './generate-key.ts';
@@ -7,7 +8,6 @@ import {
   assertIssuer,
   belongsTo,
   isClaimed,
-  newPepper,
   openPepper,
   sealPepper,
   toInstallation,
@@ -26,6 +26,7 @@ import {
 import type { Timing } from './timing.ts';
 import type { Vault } from './vault.ts';
 
+const PEPPER_BYTES = 32;
 /** More lost races than this mean that writers never pause. */
 const MAX_ATTEMPTS = 50;
 
@@ -53,10 +54,6 @@ type Found = {
   readonly highest: number;
   readonly sealedPepper: string | undefined;
 };
-
-export function createKeyStore(options: KeyStoreOptions): KeyStore {
-  return new KeyStore(options);
-}
 
 export class KeyStore {
   readonly timing: Timing;
@@ -186,7 +183,7 @@ export class KeyStore {
   }
 
   async #createFirst(): Promise<Ring> {
-    const pepper = newPepper();
+    const pepper = randomBytes(PEPPER_BYTES);
     const keys = { active: await this.newKey(), reserve: await this.newKey() };
     const first = createRing(keys, this.#options.now(), this.timing);
     const ring = { ...first, installation: toInstallation(pepper, this.#options.issuer) };

@@ -1,13 +1,14 @@
 // The keys of one configuration: the vault of its encryption keys, the ring in its store, and the pepper of its keyed hashes.
 import type { Config } from '../config/config.ts';
 import { createKeyedHash, type KeyedHash } from '../store/keyed-hash.ts';
+import { isStoreMade, withStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import type { Algorithm } from '../config/signing-algorithms.ts';
 import { generateKey } from './generate-key.ts';
-import { createKeyStore, type KeyStore } from './key-store.ts';
+import { KeyStore } from './key-store.ts';
 import { KeyStoreError } from './ring-document.ts';
 import { toTiming, toTimingInput, type Timing } from './timing.ts';
-import { createVault } from './vault.ts';
+import { Vault } from './vault.ts';
 
 /** What the ring asks for with each step. Written over when a configuration changes it. */
 export type KeySettings = {
@@ -52,15 +53,28 @@ export async function findKeyFault(config: Config, store: Store): Promise<string
   }
 }
 
+/** `fault`: a start would be refused. `unknown`: the store could not be asked. Both undefined: nothing against it, or no store yet. */
+type KeyVerdict = { readonly fault?: string | undefined; readonly unknown?: string | undefined };
+
+/** The same for commands that look before a start does. */
+export async function judgeStoredKeys(config: Config): Promise<KeyVerdict> {
+  if (!isStoreMade(config.store)) return {};
+  try {
+    return { fault: await withStore(config.store, (store) => findKeyFault(config, store)) };
+  } catch (error) {
+    return { unknown: error instanceof Error ? error.message : String(error) };
+  }
+}
+
 /** `config.issuer` undefined: also a store of another issuer. */
 export function keyStoreFor(
   config: Omit<Config, 'issuer'> & { readonly issuer: string | undefined },
   { documents, clock }: Store,
   settings = keySettings(config),
 ): KeyStore {
-  return createKeyStore({
+  return new KeyStore({
     documents,
-    vault: createVault(config.encryptionKeys),
+    vault: new Vault(config.encryptionKeys),
     now: clock.now,
     timing: settings.timing,
     generateKey: (alg) => generateKey(settings.modulus, alg),

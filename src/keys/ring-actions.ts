@@ -29,12 +29,10 @@ const MAX_STEPS = 100;
  * the ring that is then stored.
  */
 export async function runDueSteps(keyStore: KeyStore, now: Clock, known?: Ring): Promise<Ring> {
-  const dueStep = (ring: Ring, at: number) => dueStepOf(keyStore, keyStore.algorithms, ring, at);
-  let ring = known ?? (await keyStore.load());
-  for (let count = 0; count < MAX_STEPS && dueStep(ring, now()) !== undefined; count += 1) {
-    ring = await keyStore.update((current) => takeDueStep(keyStore, current, now(), dueStep(current, now())));
-  }
-  return ring;
+  return takeSteps(keyStore, now, known ?? (await keyStore.load()), (ring, at) => {
+    const next = nextFamilyStep(ring, keyStore.algorithms, at, keyStore.timing);
+    return next !== undefined && next.at <= at ? next : undefined;
+  });
 }
 
 /** What nobody waits for: each of `algorithms` has a key that signs. Resolves with the ring that is then stored. */
@@ -43,34 +41,28 @@ export async function beginFamilies(
   algorithms: readonly Algorithm[],
   now: Clock,
 ): Promise<Ring> {
-  const beginning = (ring: Ring) => beginningOf(ring, algorithms, now());
-  let ring = await keyStore.load();
-  for (let count = 0; count < MAX_STEPS && beginning(ring) !== undefined; count += 1) {
-    ring = await keyStore.update((current) => takeDueStep(keyStore, current, now(), beginning(current)));
+  return takeSteps(keyStore, now, await keyStore.load(), (ring, at) => beginningOf(ring, algorithms, at));
+}
+
+/** One generation for each step, until none is due. */
+async function takeSteps(
+  keyStore: KeyStore,
+  now: Clock,
+  known: Ring,
+  dueStep: (ring: Ring, at: number) => FamilyStep | undefined,
+): Promise<Ring> {
+  let ring = known;
+  for (let count = 0; count < MAX_STEPS && dueStep(ring, now()) !== undefined; count += 1) {
+    ring = await keyStore.update(async (current) => {
+      const at = now();
+      const due = dueStep(current, at);
+      if (due === undefined) return current;
+      const publishes = stepNeedsKey(due, familyOf(current, due.alg));
+      const newKey = publishes ? await keyStore.newKey(due.alg) : undefined;
+      return takeFamilyStep(current, due, at, keyStore.timing, newKey);
+    });
   }
   return ring;
-}
-
-function dueStepOf(
-  { timing }: KeyStore,
-  algorithms: readonly Algorithm[],
-  ring: Ring,
-  at: number,
-): FamilyStep | undefined {
-  const next = nextFamilyStep(ring, algorithms, at, timing);
-  return next !== undefined && next.at <= at ? next : undefined;
-}
-
-async function takeDueStep(
-  keyStore: KeyStore,
-  ring: Ring,
-  at: number,
-  due: FamilyStep | undefined,
-): Promise<Ring> {
-  if (due === undefined) return ring;
-  const publishes = stepNeedsKey(due, familyOf(ring, due.alg));
-  const newKey = publishes ? await keyStore.newKey(due.alg) : undefined;
-  return takeFamilyStep(ring, due, at, keyStore.timing, newKey);
 }
 
 /** `keys rotate` by hand: the earliest change of each family that surprises no verifier. One that the file names no more ends. */

@@ -28,10 +28,6 @@ export type RotationOptions = {
   readonly timer?: Timer | undefined;
 };
 
-export function createRotation(options: RotationOptions): Rotation {
-  return new Rotation(options);
-}
-
 const startTimer: Timer = (fire, delayMs) => {
   const timeout = setTimeout(fire, delayMs).unref();
   return () => clearTimeout(timeout);

@@ -18,10 +18,6 @@ import type { Timing } from './timing.ts';
 /**
  * `publish`: a reserve is missing. `activate`: make the appointment at which the reserve takes over, and publish the one after
  * it. `extend`: tokens live longer than when the key was retired. `retire`: destroy a private part. `remove`: leave a tombstone.
- */
-export type StepKind = DueStep['kind'];
-
-/**
  * `at` in epoch milliseconds; not after now: due. It depends on the ring alone, so a step that isn't taken is overdue ever longer.
  */
 export type DueStep =

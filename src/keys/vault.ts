@@ -42,14 +42,6 @@ export function toKekId(kek: Buffer): string {
   return createHash('sha256').update(kek).digest('hex').slice(0, 16);
 }
 
-/**
- * `keks`: 32 bytes each; the first seals, all open. `random` returns that many random bytes.
- * Throws TypeError for an empty list or a key of another length.
- */
-export function createVault(keks: readonly Buffer[], random: (bytes: number) => Buffer = randomBytes): Vault {
-  return new Vault(keks, random);
-}
-
 export class Vault {
   /** The KEK that seals from now on. */
   readonly kekId: string;
@@ -57,7 +49,11 @@ export class Vault {
   readonly #byId: ReadonlyMap<string, Buffer>;
   readonly #random: (bytes: number) => Buffer;
 
-  constructor(keks: readonly Buffer[], random: (bytes: number) => Buffer) {
+  /**
+   * `keks`: 32 bytes each; the first seals, all open. `random` returns that many random bytes.
+   * Throws TypeError for an empty list or a key of another length.
+   */
+  constructor(keks: readonly Buffer[], random: (bytes: number) => Buffer = randomBytes) {
     const first = keks[0];
     if (first === undefined) throw new TypeError('a vault needs at least one encryption key');
     if (keks.some((kek) => kek.length !== KEY_BYTES)) throw new TypeError('an encryption key has 32 bytes');

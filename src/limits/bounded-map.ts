@@ -1,4 +1,5 @@
-// What a process remembers of its callers, without letting them decide how much: above the bound the oldest is forgotten.
+// What a process remembers of its callers, and of what they send, without letting them decide how much: above the bound the oldest is
+// forgotten.
 
 /** Ten thousand clients at three endpoints fit. An entry is some hundred bytes, so this is 20 MB at most. */
 const MAX_ENTRIES = 50_000;
@@ -32,5 +33,32 @@ export class BoundedMap<Value> {
       this.#entries.delete(key);
       excess -= 1;
     }
+  }
+}
+
+/** A cache of what was computed for a text: any entry may be gone at any time. */
+export class Remembered<Value> {
+  readonly #values = new Map<string, Value>();
+  readonly #most: number;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  get(text: string): Value | undefined {
+    return this.#values.get(text);
+  }
+
+  /** What was added longest ago makes room. */
+  add(text: string, value: Value): Value {
+    this.#values.delete(text);
+    this.#values.set(text, value);
+    const [oldest] = this.#values.size > this.#most ? this.#values.keys() : [];
+    if (oldest !== undefined) this.#values.delete(oldest);
+    return value;
+  }
+
+  delete(text: string): void {
+    this.#values.delete(text);
   }
 }

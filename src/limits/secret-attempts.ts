@@ -10,7 +10,6 @@ import type { Clock } from '../store/store.ts';
 import type { Attempts, LimitRefusal } from './attempts.ts';
 import { BoundedMap } from './bounded-map.ts';
 import type { Quota } from './counters.ts';
-import { Semaphore } from './semaphore.ts';
 
 /** Machines ask for a token every few minutes: they stay known in between. */
 const KNOWN_MS = 60 * 60 * 1000;
@@ -27,6 +26,28 @@ export interface SecretAttempts {
     refuse: (refusal: LimitRefusal) => void,
     compare: () => Promise<boolean>,
   ): Promise<boolean>;
+}
+
+/** Lets so many in at a time; the others wait, first come, first served. */
+class Semaphore {
+  #inside = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  get isIdle(): boolean {
+    return this.#inside === 0;
+  }
+
+  /** Runs `action` when fewer than `width` are inside. */
+  async run<T>(width: number, action: () => Promise<T>): Promise<T> {
+    while (this.#inside >= width) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#inside += 1;
+    try {
+      return await action();
+    } finally {
+      this.#inside -= 1;
+      this.#waiting.shift()?.();
+    }
+  }
 }
 
 const keyOf = ({ name, subject }: Quota) => `${name}\n${subject}`;

@@ -5,6 +5,7 @@ import type { Lines } from './lines.ts';
 /** When there is a record of each: docs/observability.md. */
 export const AUDIT_EVENTS = [
   'sign_in',
+  'password_accepted',
   'consent',
   'consent_withdrawn',
   'access_denied',

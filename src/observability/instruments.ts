@@ -79,23 +79,23 @@ export function createInstruments(registers: Registry[]) {
 
 type SecretTime = { readonly clientId: string; readonly secret: string; readonly at: number };
 
-/** What is known only when somebody asks. `at` is in epoch seconds. */
+/** What is known only when somebody asks; of several processes, the workers alone know most of it. `at` is in epoch seconds. */
 export type Snapshot = {
   readonly configurationHash: string;
   /** False: the file on disk is not what runs. */
   readonly configurationIsCurrent: boolean;
   /** Changed settings that wait for a restart, and whether the start would be refused. */
-  readonly pending: readonly { readonly setting: string; readonly blocks: boolean }[];
+  readonly pending?: readonly { readonly setting: string; readonly blocks: boolean }[];
   readonly ready: boolean;
-  readonly keys: readonly { readonly kid: string; readonly state: string; readonly createdAt: number }[];
+  readonly keys?: readonly { readonly kid: string; readonly state: string; readonly createdAt: number }[];
   /** When the next step of the rotation is due; in the past when it is overdue. */
-  readonly nextKeyStepAt: number | undefined;
-  readonly secretExpiries: readonly SecretTime[];
-  readonly secretUses: readonly SecretTime[];
+  readonly nextKeyStepAt?: number | undefined;
+  readonly secretExpiries?: readonly SecretTime[];
+  readonly secretUses?: readonly SecretTime[];
   /** Faults of the operator's views; pages are shown in their last good form. */
-  readonly viewFaults: number;
+  readonly viewFaults?: number;
   /** Names of what is less safe at the store than it could be. */
-  readonly storeWarnings: readonly string[];
+  readonly storeWarnings?: readonly string[];
 };
 
 const SECRET = ['client_id', 'secret'] as const;
@@ -134,12 +134,13 @@ export function createSnapshotGauges(registers: Registry[]) {
       for (const one of [configuration, pending, keys, nextStep, expiries, uses, warnings]) one.reset();
       configuration.set({ hash: snapshot.configurationHash }, 1);
       current.set(snapshot.configurationIsCurrent ? 1 : 0);
-      for (const { setting, blocks } of snapshot.pending) pending.set({ setting, blocks: String(blocks) }, 1);
+      for (const { setting, blocks } of snapshot.pending ?? [])
+        pending.set({ setting, blocks: String(blocks) }, 1);
       ready.set(snapshot.ready ? 1 : 0);
-      views.set(snapshot.viewFaults);
+      views.set(snapshot.viewFaults ?? 0);
       clock.set(Date.now() / 1000);
-      for (const { kid, state, createdAt } of snapshot.keys) keys.set({ kid, state }, createdAt);
-      for (const warning of snapshot.storeWarnings) warnings.set({ warning }, 1);
+      for (const { kid, state, createdAt } of snapshot.keys ?? []) keys.set({ kid, state }, createdAt);
+      for (const warning of snapshot.storeWarnings ?? []) warnings.set({ warning }, 1);
       // Nothing is later or earlier than that, so no alert is.
       nextStep.set(snapshot.nextKeyStepAt ?? Number.NaN);
       setEach(expiries, snapshot.secretExpiries);
@@ -149,7 +150,7 @@ export function createSnapshotGauges(registers: Registry[]) {
 }
 
 /** The soonest or latest would need a sort: a configuration of thousands of secrets watches some other way. */
-function setEach(gauge: Gauge<'client_id' | 'secret'>, times: readonly SecretTime[]): void {
+function setEach(gauge: Gauge<'client_id' | 'secret'>, times: readonly SecretTime[] = []): void {
   for (const { clientId, secret, at } of times.slice(0, MAX_CLIENT_LABELS)) {
     gauge.set({ client_id: clientId, secret }, at);
   }

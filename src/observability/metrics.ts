@@ -11,33 +11,10 @@ import {
   type Snapshot,
 } from './instruments.ts';
 
-export interface Metrics {
-  readonly request: (route: string, status: number, seconds: number) => void;
-  /** Whatever the audit trail has a record of. */
-  readonly event: (event: string, outcome: string) => void;
-  readonly tokenIssued: (grantType: string, clientId: string) => void;
-  readonly accessDenied: (clientId: string) => void;
-  readonly secondFactor: (method: string, outcome: string) => void;
-  readonly limitHit: (limit: string) => void;
-  readonly storeOperation: (operation: string, seconds: number, failed: boolean) => void;
-  readonly storeRolledBack: () => void;
-  readonly recordDamaged: (kind: string) => void;
-  readonly signed: (seconds: number) => void;
-  readonly reload: (outcome: 'taken' | 'refused') => void;
-  readonly lineLost: () => void;
-  readonly workerEnded: () => void;
-  /** A failure that is the first of its kind counts from 0: `rate()` doesn't see a series that is born with it. */
-  startAtZero(known: KnownLabels): void;
-  /** How much of it isn't written yet; asked at each scrape. */
-  watchLines(to: 'log' | 'audit', bytes: () => number): void;
-  /** Where a snapshot comes from; asked at each scrape. */
-  describe(snapshot: () => Promise<Snapshot>): void;
-  /** Of this process, in prom-client's own form, which `toText` adds up. */
-  read(): Promise<ProcessMetrics>;
-}
+export type Metrics = ReturnType<typeof createMetrics>;
 
 /** The values of labels, as far as they are known before anything happens. */
-export type KnownLabels = {
+type KnownLabels = {
   readonly routes: readonly string[];
   readonly limits: readonly string[];
   readonly storeOperations: readonly string[];
@@ -52,7 +29,7 @@ export type ProcessMetrics = readonly object[];
 export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
 /** One for each process. */
-export function createMetrics(): Metrics {
+export function createMetrics() {
   const register = new Registry();
   const registers = [register];
   collectDefaultMetrics({ register, eventLoopMonitoringPrecision: 20 });
@@ -73,24 +50,27 @@ export function createMetrics(): Metrics {
   const lines = new Map<string, () => number>();
   let snapshot: (() => Promise<Snapshot>) | undefined;
   return {
-    request: (route, status, seconds) => of.requests.observe({ route, status }, seconds),
-    event: (event, outcome) => of.events.inc({ event, outcome }),
-    tokenIssued: (grantType, clientId) =>
+    request: (route: string, status: number, seconds: number) =>
+      of.requests.observe({ route, status }, seconds),
+    /** Whatever the audit trail has a record of. */
+    event: (event: string, outcome: string) => of.events.inc({ event, outcome }),
+    tokenIssued: (grantType: string, clientId: string) =>
       of.tokens.inc({ grant_type: grantType, client_id: clientLabel(clientId) }),
-    accessDenied: (clientId) => of.accessDenied.inc({ client_id: clientLabel(clientId) }),
-    secondFactor: (method, outcome) => of.secondFactors.inc({ method, outcome }),
-    limitHit: (limit) => of.limits.inc({ limit }),
-    storeOperation(operation, seconds, failed) {
+    accessDenied: (clientId: string) => of.accessDenied.inc({ client_id: clientLabel(clientId) }),
+    secondFactor: (method: string, outcome: string) => of.secondFactors.inc({ method, outcome }),
+    limitHit: (limit: string) => of.limits.inc({ limit }),
+    storeOperation(operation: string, seconds: number, failed: boolean) {
       of.store.observe({ operation }, seconds);
       if (failed) of.storeErrors.inc({ operation });
     },
     storeRolledBack: () => of.rollbacks.inc(),
-    recordDamaged: (kind) => of.damaged.inc({ kind }),
-    signed: (seconds) => of.signatures.observe(seconds),
-    reload: (outcome) => of.reloads.inc({ outcome }),
+    recordDamaged: (kind: string) => of.damaged.inc({ kind }),
+    signed: (seconds: number) => of.signatures.observe(seconds),
+    reload: (outcome: 'taken' | 'refused') => of.reloads.inc({ outcome }),
     lineLost: () => of.lost.inc(),
     workerEnded: () => of.workersEnded.inc(),
-    startAtZero({ routes, limits, storeOperations }) {
+    /** A failure that is the first of its kind counts from 0: `rate()` doesn't see a series that is born with it. */
+    startAtZero({ routes, limits, storeOperations }: KnownLabels) {
       for (const route of routes) for (const status of FAILURES) of.requests.zero({ route, status });
       for (const limit of limits) of.limits.inc({ limit }, 0);
       for (const operation of storeOperations) of.storeErrors.inc({ operation }, 0);
@@ -98,11 +78,14 @@ export function createMetrics(): Metrics {
         for (const outcome of ['success', 'failure']) of.events.inc({ event, outcome }, 0);
       for (const outcome of ['taken', 'refused']) of.reloads.inc({ outcome }, 0);
     },
-    watchLines: (to, bytes) => void lines.set(to, bytes),
-    describe(source) {
+    /** How much of it isn't written yet; asked at each scrape. */
+    watchLines: (to: 'log' | 'audit', bytes: () => number) => void lines.set(to, bytes),
+    /** Where a snapshot comes from; asked at each scrape. */
+    describe(source: () => Promise<Snapshot>) {
       snapshot = source;
     },
-    async read() {
+    /** Of this process, in prom-client's own form, which `toText` adds up. */
+    async read(): Promise<ProcessMetrics> {
       for (const [to, bytes] of lines) of.waiting.set({ to }, bytes());
       if (snapshot !== undefined) snapshots.set(await snapshot());
       return register.getMetricsAsJSON();

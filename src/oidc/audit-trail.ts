@@ -4,7 +4,6 @@ import type { EventEmitter } from 'node:events';
 import type Provider from 'oidc-provider';
 import { errors } from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import type { Client } from '../config/config.ts';
 import { type Audit, type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
 import { clip } from '../observability/log.ts';
 import { isGrantType, tokenErrorOf } from './answers.ts';
@@ -33,15 +32,32 @@ export function recordIssued(
   });
 }
 
+type Consenting = {
+  readonly settings: { readonly clientId: string | undefined };
+  readonly accountId: string | undefined;
+};
+
 export function recordConsent(
   audit: Audit,
   state: Readonly<Record<string, unknown>>,
   outcome: Outcome,
-  { settings, accountId }: { readonly settings: Client; readonly accountId: string | undefined },
+  { settings, accountId }: Consenting,
   fields: AuditFields,
 ): void {
   const who = { client_id: settings.clientId, account_id: accountId };
   audit.record('consent', outcome, { ...originOf(state), ...who, ...fields });
+}
+
+/** A yes or a no at the page of devices, which nobody is spared by what they allowed before. */
+export function recordDevice(
+  audit: Audit,
+  outcome: Outcome,
+  { state, oidc }: KoaContextWithOIDC,
+  reason?: string,
+): void {
+  const { DeviceCode: code } = oidc.entities;
+  const who = { settings: { clientId: code?.clientId }, accountId: oidc.session?.accountId };
+  recordConsent(audit, state, outcome, who, { action: 'device', scope: code?.scope, reason });
 }
 
 /** Where a client shows its credentials. */

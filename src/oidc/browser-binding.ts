@@ -8,7 +8,7 @@ import { cookieNames, cookieOptions } from './cookie-names.ts';
 const VALUE = /^[\w-]{43}$/;
 
 /** The cookie context of a request; the engine's and the host's are the same. */
-type Cookies = Pick<Context, 'cookies'>;
+export type Cookies = Pick<Context, 'cookies'>;
 
 export interface BrowserBinding {
   /** What to keep with a sign-in that begins. The browser gets its cookie where it has none. */

@@ -1,8 +1,7 @@
 // Which claims of a person a client and an API get: by scope (OIDC Core §5.4), in access tokens and at introspection.
 import type { AccessRules } from '../config/access-rules.ts';
-import { claimsOfScopes } from '../config/claims-of-scopes.ts';
+import { claimsOfScopes, isTooLong } from '../config/claims-of-scopes.ts';
 import type { Client, Config } from '../config/config.ts';
-import { isTooLong } from '../config/id-token-size.ts';
 import type { Account } from '../users/accounts.ts';
 import type { Audience, AudienceRules } from '../tokens/audience.ts';
 

@@ -1,7 +1,8 @@
 // What happens when a client shows its secret: count the attempt, then compare every live hash in constant time. The client's own
 // request is counted after that, so that a guess is never free and only the client itself can use up its limit.
-import { hash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import type { Client, ClientSecret } from '../config/config.ts';
+import { digestOf } from '../config/secret-strength.ts';
 import { BoundedMap } from '../limits/bounded-map.ts';
 import type { ClientEndpoint, Limits } from '../limits/limits.ts';
 import type { Clock } from '../store/store.ts';
@@ -98,10 +99,6 @@ export function createSecretFinder(verifySlow: VerifySlow) {
     }
     return undefined;
   };
-}
-
-function digestOf(secret: string): Buffer {
-  return hash('sha256', secret, 'buffer');
 }
 
 /** Looks at every live SHA-256, whichever matches. */

@@ -2,12 +2,17 @@
 // before the person has said yes to what they see here, whatever they allowed before.
 import type { ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
 import type { Config } from '../config/config.ts';
+import { DEVICE_CODE_GRANT } from '../config/device-grant.ts';
 import { DEVICE_PATH } from '../config/endpoints.ts';
 import { TooManyRequests } from '../limits/limits.ts';
+import type { Audit, Outcome } from '../observability/audit.ts';
 import { StoreUnavailable } from '../store/store.ts';
+import type { Accounts } from '../users/accounts.ts';
 import { Refusal } from '../views/refusal.ts';
 import type { PageModels } from '../views/models.ts';
 import type { Pages, RenderContext } from '../views/pages.ts';
+import type { AdapterParts } from './adapter.ts';
+import { recordDevice } from './audit-trail.ts';
 import type { FindClient } from './clients.ts';
 import { toClientModel } from './client-model.ts';
 import type { EnginePages } from './engine-pages.ts';
@@ -15,12 +20,16 @@ import { scopesIn } from './policies/scopes.ts';
 import { toAllowedModels } from './scope-words.ts';
 import { placeOf } from './place.ts';
 import type { Place } from './seam/session-sign-in.ts';
+import { issuedBySession } from './signed-in-at.ts';
 
 export type DevicePagesParts = {
   readonly config: Pick<Config, 'issuer' | 'groups' | 'resources' | 'scopes'>;
   readonly pages: Pages;
   readonly findClient: FindClient;
-  readonly renderError: EnginePages['renderError'];
+  readonly findLive: Accounts['findLive'];
+  readonly enginePages: Pick<EnginePages, 'renderError'>;
+  readonly telemetry: { readonly audit: Audit };
+  readonly adapter: Pick<AdapterParts, 'records'>;
 };
 
 type DeviceModel = PageModels['device'];
@@ -38,9 +47,9 @@ export type DevicePages = ReturnType<typeof createDevicePages>;
 const xsrfOf = ({ oidc: { session } }: KoaContextWithOIDC) =>
   (session?.state as { readonly secret?: string } | undefined)?.secret ?? '';
 
-type ShowParts = Omit<DevicePagesParts, 'renderError'>;
+type ShowParts = Omit<DevicePagesParts, 'enginePages' | 'telemetry' | 'adapter'>;
 
-function createShow({ config, pages, findClient }: ShowParts) {
+function createShow({ config, pages, findClient, findLive }: ShowParts) {
   const { issuer } = config;
   const action = `${issuer}${DEVICE_PATH}`;
 
@@ -48,7 +57,10 @@ function createShow({ config, pages, findClient }: ShowParts) {
     ctx.status = status;
     ctx.set('Cache-Control', 'no-store');
     ctx.type = 'html';
-    ctx.body = pages.render('device', model, ctx.state['page'] as RenderContext);
+    const context = ctx.state['page'] as RenderContext;
+    // The address of the last page can't be asked for again in another language.
+    const isLast = model.outcome === 'done' || model.outcome === 'cancelled';
+    ctx.body = pages.render('device', model, isLast ? { locale: context.locale } : context);
   }
 
   function showInput(ctx: KoaContextWithOIDC, typed: string, error?: 'wrong'): void {
@@ -56,9 +68,10 @@ function createShow({ config, pages, findClient }: ShowParts) {
     show(ctx, { outcome: 'input', ...form, error }, error === undefined ? 200 : 422);
   }
 
-  function showConfirm(ctx: KoaContextWithOIDC, code: Code, userCode: string): void {
+  async function showConfirm(ctx: KoaContextWithOIDC, code: Code, userCode: string): Promise<void> {
     const client = findClient(code.clientId ?? '');
-    if (client === undefined) return showInput(ctx, userCode, 'wrong');
+    // It was removed, or may not do this any more: a yes would come to nothing.
+    if (!client?.grantTypes.includes(DEVICE_CODE_GRANT)) return showInput(ctx, userCode, 'wrong');
     const { locale } = ctx.state['page'] as RenderContext;
     const { scope, resource } = code.params as {
       readonly scope?: string;
@@ -71,30 +84,49 @@ function createShow({ config, pages, findClient }: ShowParts) {
     };
     const { browser, network } = code.deviceInfo as unknown as Place;
     const form = { action, xsrf: xsrfOf(ctx), userCode, client: toClientModel(client, issuer) };
+    const { session } = ctx.oidc;
+    const person =
+      session?.accountId === undefined
+        ? undefined
+        : await findLive(session.accountId, issuedBySession(session));
     const words = toAllowedModels(asked, config, (key) => pages.text(locale, key));
-    return show(ctx, { outcome: 'confirm', ...form, browser, network, ...words });
+    return show(ctx, { outcome: 'confirm', ...form, username: person?.username, browser, network, ...words });
   }
 
   return { show, showInput, showConfirm };
 }
 
+/** What http/errors.ts knows better to answer than the engine. Nothing of such a request is saved. */
+function toThrown(error: CodeFault, description = ''): Error | undefined {
+  if (error instanceof TooManyRequests || error instanceof StoreUnavailable) return error;
+  // A browser that comes back twice at once is too late the second time; the engine has put that into the code, which the first time lets in.
+  if (error.name === 'SessionNotFound') return new Refusal(400, 'expired', description);
+  return FORGED.has(description)
+    ? new Refusal(403, 'forbidden', 'the form was not sent from this browser, or is too old')
+    : undefined;
+}
+
 /** What the engine calls when it has something to show. */
-export function createDevicePages({ renderError, ...parts }: DevicePagesParts) {
-  const { config, findClient } = parts;
+export function createDevicePages(parts: DevicePagesParts) {
+  const { config, findClient, enginePages, telemetry, adapter } = parts;
   const { show, showInput, showConfirm } = createShow(parts);
+  /** Once the answer is stored. */
+  const record = (ctx: KoaContextWithOIDC, outcome: Outcome, reason?: string) =>
+    adapter.records.afterwards(() => recordDevice(telemetry.audit, outcome, ctx, reason));
 
   async function showFault(ctx: KoaContextWithOIDC, error: CodeFault, out?: ErrorOut): Promise<void> {
     // The engine has put a new token into a session that was never saved, and would fail to save it again.
     const { session } = ctx.oidc;
     if (session !== undefined && session.exp === undefined) await session.destroy();
-    if (error.name === 'AbortedError') return show(ctx, { outcome: 'cancelled' });
-    if (WRONG.has(error.name)) return showInput(ctx, error.userCode ?? '', 'wrong');
-    // The engine would answer 500; http/errors.ts knows better.
-    if (error instanceof TooManyRequests || error instanceof StoreUnavailable) throw error;
-    if (FORGED.has(out?.error_description ?? '')) {
-      throw new Refusal(403, 'forbidden', 'the form was not sent from this browser, or is too old');
+    if (error.name === 'AbortedError') {
+      // A no at the pages of the sign-in has its record there.
+      if (ctx.oidc.route === 'code_verification') record(ctx, 'failure', 'declined');
+      return show(ctx, { outcome: 'cancelled' });
     }
-    return renderError(ctx, out ?? { error: 'invalid_request' }, error);
+    if (WRONG.has(error.name)) return showInput(ctx, error.userCode ?? '', 'wrong');
+    const thrown = toThrown(error, out?.error_description);
+    if (thrown !== undefined) throw thrown;
+    return enginePages.renderError(ctx, out ?? { error: 'invalid_request' }, error);
   }
 
   /** RFC 8628 §3.3.1: the address with the code in it spares the typing and nothing else. */
@@ -124,9 +156,10 @@ export function createDevicePages({ renderError, ...parts }: DevicePagesParts) {
       userCode: string,
     ): Promise<void> => {
       const code = ctx.oidc.entities.DeviceCode;
-      if (code !== undefined) showConfirm(ctx, code, userCode);
+      if (code !== undefined) await showConfirm(ctx, code, userCode);
     },
     async successSource(ctx: KoaContextWithOIDC): Promise<void> {
+      record(ctx, 'success');
       const client = findClient(ctx.oidc.client?.clientId ?? '');
       show(ctx, { outcome: 'done', client: client && toClientModel(client, config.issuer) });
     },

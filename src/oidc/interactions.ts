@@ -1,70 +1,24 @@
 // What the sign-in pages may do with the engine: read an open interaction and finish it, once.
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
-import { errors, type Grant, type Session } from 'oidc-provider';
-import type { Level } from '../config/sign-in-levels.ts';
+import { errors, type Grant } from 'oidc-provider';
 import type { Issued } from '../users/accounts.ts';
-import { type Amr, BY_PASSWORD, levelOf } from '../users/authentication-methods.ts';
-import type { Client } from '../config/config.ts';
+import { type Amr, levelOf } from '../users/authentication-methods.ts';
 import type { ClientModel } from '../views/models.ts';
 import type { Audit } from '../observability/audit.ts';
 import { type AdapterParts } from './adapter.ts';
 import { recordKey } from './record-key.ts';
 import { recordConsent } from './audit-trail.ts';
-import { toClientModel, toPeoplesClient } from './client-model.ts';
+import { toPeoplesClient } from './client-model.ts';
 import { findGrant, newGrant } from './policies/existing-grant.ts';
-import { namedClaims } from './policies/asked-claims.ts';
 import { WHOLE_API } from './policies/asked-for.ts';
 import { NO_ACCESS } from './policies/interaction-policy.ts';
+import { type Details, type OpenInteraction, toOpenInteraction } from './open-interaction.ts';
 import type { Engine } from './provider.ts';
 import { lastingOf } from './policies/offline-access.ts';
-import { scopesIn } from './policies/scopes.ts';
-import { factorAtOf, type Place } from './seam/session-sign-in.ts';
-import { issuedBySession } from './signed-in-at.ts';
+import type { Place } from './seam/session-sign-in.ts';
 
 const DECLINED = 'the person declined the request';
-
-export const PROMPTS = ['login', 'select_account', 'second_factor', 'notice', 'access', 'consent'] as const;
-/** Where the pages of an interaction are. */
-export const interactionUrl = (issuer: string, uid: string) => `${issuer}/interaction/${uid}`;
-
-/** What the person is asked for. */
-export type Prompt = (typeof PROMPTS)[number];
-
-/** An authorization request that waits for a person. */
-export type OpenInteraction = {
-  readonly uid: string;
-  /** Where its pages are. */
-  readonly pageUrl: string;
-  readonly prompt: Prompt;
-  readonly client: ClientModel;
-  readonly settings: Client;
-  /** The signed-in person, where there is one. */
-  readonly accountId: string | undefined;
-  /** When they signed in. */
-  readonly issued: Issued | undefined;
-  /** How. */
-  readonly amr: Amr;
-  /** When, of the second factor; epoch seconds. */
-  readonly factorAt: number | undefined;
-  /** What a `second_factor` prompt asks for. */
-  readonly needed: Level | undefined;
-  /** What the person has granted the app in this session so far. */
-  readonly grantId: string | undefined;
-  readonly loginHint: string | undefined;
-  readonly uiLocales: string | undefined;
-  /** Whether the signed-in person is only asked to prove again that it is them. */
-  readonly isConfirmation: boolean;
-  readonly redirectUri: string;
-  /** What the app asks for, granted or not. */
-  readonly asked: { readonly scopes: readonly string[]; readonly resource: string | undefined };
-  /** What is still to be granted, or everything where the app has the person asked again; the only source of what a consent grants. */
-  readonly missing: {
-    readonly scopes: readonly string[];
-    readonly claims: readonly string[];
-    readonly resourceScopes: Readonly<Record<string, readonly string[]>>;
-  };
-};
 
 /** Who proved to be whom, when, and how; `proved` is for where the file says something of sign-ins. */
 export type Login = Issued & { readonly accountId: string; readonly proved?: Proved | undefined };
@@ -91,14 +45,15 @@ export interface Interactions {
   /** Goes on with the person who is signed in. */
   finishSelection(ctx: Context, interaction: OpenInteraction): Promise<string | undefined>;
   finishConsent(ctx: Context, interaction: OpenInteraction): Promise<string | undefined>;
-  /** RFC 6749 §4.1.2.1: the app gets access_denied. */
-  deny(ctx: Context, interaction: OpenInteraction): Promise<string | undefined>;
+  /** By the person: the app gets access_denied (RFC 6749 §4.1.2.1). */
+  decline(ctx: Context, interaction: OpenInteraction): Promise<string | undefined>;
+  /** By the service: access_denied, too. The caller records why. */
+  deny(ctx: Context, interaction: OpenInteraction, description: string): Promise<string | undefined>;
 }
 
 /** Undefined where nobody asks where a person is signed in. */
 export type PlaceOf = (ctx: Context) => Place;
 
-type Details = Awaited<ReturnType<Provider['interactionDetails']>>;
 type Result = Parameters<Provider['interactionResult']>[2];
 /** Made only where it counts. */
 type GivenResult = Result | (() => Promise<Result>);
@@ -120,20 +75,15 @@ export function createInteractions(
   const finish = (ctx: Context, uid: string, result: GivenResult) =>
     orGone(finishOnce({ engine, adapter }, ctx, uid, result));
   const toLogin = createToLogin(engine, placeOf);
+  const deny: Interactions['deny'] = (ctx, { uid }, description) =>
+    finish(ctx, uid, { error: 'access_denied', error_description: description });
 
   return {
     async find(ctx, uid) {
       const details = await detailsOf(ctx, uid);
-      const clientId = details && String(details.params['client_id']);
-      const settings = clientId === undefined ? undefined : await engine.loadClient(clientId);
-      // A client removed meanwhile has nobody to send the person back to.
-      if (details === undefined || settings === undefined) return undefined;
-      engine.recentApps.remember(ctx, uid, settings.clientId);
-      const { provider } = engine;
-      const { uid: sessionUid } = details.session ?? {};
-      // The engine has just looked for it.
-      const session = sessionUid === undefined ? undefined : await provider.Session.findByUid(sessionUid);
-      return toOpenInteraction(details, settings, provider.issuer, session);
+      const found = details && (await toOpenInteraction(engine, details));
+      if (found !== undefined) engine.recentApps.remember(ctx, uid, found.settings.clientId);
+      return found;
     },
 
     appOf(ctx, uid) {
@@ -177,11 +127,12 @@ export function createInteractions(
       return destination;
     },
 
-    async deny(ctx, interaction) {
+    deny,
+
+    async decline(ctx, interaction) {
       // That they had none was recorded when it was decided.
       const hadAccess = interaction.prompt !== 'access';
-      const denied = { error: 'access_denied', error_description: hadAccess ? DECLINED : NO_ACCESS };
-      const destination = await finish(ctx, interaction.uid, denied);
+      const destination = await deny(ctx, interaction, hadAccess ? DECLINED : NO_ACCESS);
       if (destination !== undefined && hadAccess)
         recordConsent(audit, ctx.state, 'failure', interaction, { reason: 'declined' });
       return destination;
@@ -256,62 +207,4 @@ function addMissing(grant: Grant, { scopes, claims, resourceScopes }: OpenIntera
   for (const [resource, owned] of Object.entries(resourceScopes)) {
     grant.addResourceScope(resource, owned.join(' '));
   }
-}
-
-/** Reasons of the engine that the same person can answer with their password. */
-const CONFIRMATIONS = new Set(['login_prompt', 'max_age']);
-/** Reasons to ask a person for what they may have allowed before. */
-const ASKS_AGAIN = new Set(['consent_prompt', 'native_client_prompt']);
-
-function toOpenInteraction(
-  details: Details,
-  settings: Client,
-  issuer: string,
-  session: Session | undefined,
-): OpenInteraction | undefined {
-  const { name, reasons, details: prompted } = details.prompt;
-  const prompt = PROMPTS.find((one) => one === name);
-  if (prompt === undefined) return undefined;
-  const missing = prompted as {
-    readonly missingOIDCScope?: readonly string[];
-    readonly missingOIDCClaims?: readonly string[];
-    readonly missingResourceScopes?: Readonly<Record<string, readonly string[]>>;
-    readonly missingApis?: readonly string[];
-    readonly level?: Level;
-  };
-  const scopes = scopesIn(details.params['scope']);
-  const asksAgain = reasons.some((reason) => ASKS_AGAIN.has(reason));
-  return {
-    uid: details.uid,
-    pageUrl: interactionUrl(issuer, details.uid),
-    prompt,
-    client: toClientModel(settings, issuer),
-    settings,
-    accountId: details.session?.accountId,
-    issued: session && issuedBySession(session),
-    amr: session?.amr ?? BY_PASSWORD,
-    factorAt: session && factorAtOf(session),
-    needed: missing.level,
-    grantId: details.grantId,
-    loginHint: textOf(details.params['login_hint']),
-    uiLocales: textOf(details.params['ui_locales']),
-    isConfirmation: reasons.every((reason) => CONFIRMATIONS.has(reason)),
-    redirectUri: String(details.params['redirect_uri']),
-    asked: {
-      scopes,
-      resource: textOf(details.params['resource']),
-    },
-    missing: {
-      scopes: asksAgain ? scopes : (missing.missingOIDCScope ?? []),
-      claims: asksAgain ? namedClaims(details.params['claims']) : (missing.missingOIDCClaims ?? []),
-      resourceScopes: {
-        ...missing.missingResourceScopes,
-        ...Object.fromEntries((missing.missingApis ?? []).map((resource) => [resource, [WHOLE_API]])),
-      },
-    },
-  };
-}
-
-function textOf(parameter: unknown): string | undefined {
-  return typeof parameter === 'string' ? parameter : undefined;
 }

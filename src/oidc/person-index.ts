@@ -11,9 +11,11 @@ const WHAT = "the list of a person's sessions or grants";
 const MAX_SESSIONS = 100;
 const MAX_GRANTS = 1000;
 const MAX_EVENTS = 10;
+/** For so many seconds what is listed may have no record yet. */
+const SAVED_WITHIN = 60;
 
-/** Epoch seconds by the clock of the store, as all times here. */
-type Ending = { readonly ends: number };
+/** Epoch seconds by the clock of the store, as all times here. `at`: when it was listed, which is before its record is saved. */
+type Ending = { readonly ends: number; readonly at?: number | undefined };
 /** `uid`: names the session, and isn't its cookie. */
 export type SessionEntry = Ending & { readonly uid: string };
 /** `key`: of the record. */
@@ -62,8 +64,6 @@ export interface PersonIndex {
   addGrant(accountId: string, entry: GrantEntry): Promise<readonly GrantEntry[]>;
   removeGrants(accountId: string, keys: readonly string[]): Promise<void>;
   addEvent(accountId: string, event: Omit<SecurityEvent, 'at'>): Promise<void>;
-  /** Both documents. */
-  remove(accountId: string): Promise<void>;
 }
 
 export function createPersonIndex({ documents, seconds, isLive }: PersonIndexParts): PersonIndex {
@@ -84,12 +84,16 @@ export function createPersonIndex({ documents, seconds, isLive }: PersonIndexPar
     added: Entry,
     most: number,
   ): Promise<{ readonly kept: readonly Entry[]; readonly lost: readonly Entry[] }> {
-    const current = before.filter(({ ends }) => ends > seconds());
-    if (current.length < most) return { kept: [...current, added], lost: [] };
-    const areLive = await Promise.all(current.map(isLive));
+    const now = seconds();
+    const current = before.filter(({ ends }) => ends > now);
+    const newest = { ...added, at: now };
+    if (current.length < most) return { kept: [...current, newest], lost: [] };
+    const areLive = await Promise.all(
+      current.map(async (one) => (one.at ?? 0) > now - SAVED_WITHIN || isLive(one)),
+    );
     const live = current.filter((_, index) => areLive[index]);
     const surplus = Math.max(0, live.length + 1 - most);
-    return { kept: [...live.slice(surplus), added], lost: live.slice(0, surplus) };
+    return { kept: [...live.slice(surplus), newest], lost: live.slice(0, surplus) };
   }
 
   const withEvent = (events: readonly SecurityEvent[], event: Omit<SecurityEvent, 'at'>) =>
@@ -130,10 +134,12 @@ export function createPersonIndex({ documents, seconds, isLive }: PersonIndexPar
     async addEvent(accountId, event) {
       await change(SESSIONS, accountId, ({ events }) => ({ events: withEvent(events, event) }));
     },
-    async remove(accountId) {
-      for (const collection of [SESSIONS, GRANTS]) await removeDocument(documents, collection, accountId);
-    },
   };
+}
+
+/** Both documents of a person. Throws StoreUnavailable. */
+export async function removePersonLists(documents: DocumentStore, accountId: string): Promise<void> {
+  for (const collection of [SESSIONS, GRANTS]) await removeDocument(documents, collection, accountId);
 }
 
 const NONE: Lists = { sessions: [], events: [], grants: [] };

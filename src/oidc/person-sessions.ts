@@ -15,7 +15,17 @@ import type { PersonIndex } from './person-index.ts';
 import { recordKey } from './record-key.ts';
 import { createRecordPayload, type OnDamaged } from './record-payload.ts';
 import { generationOf, type Place, sessionsSinceOf } from './seam/session-sign-in.ts';
-import { SESSION, toEnded } from './ended-session.ts';
+
+/** What the engine calls them. */
+export const SESSION = 'Session';
+/** For as long as a request may be under way, and more. */
+const ENDED_SECONDS = 3600;
+
+/** What is left of a session that ended. The mark survives a save by a request that began before. */
+export function toEnded({ key, alias }: Pick<StoredRecord, 'key' | 'alias'>): NewRecord {
+  const ended = { kind: SESSION, key, alias, payload: '{}', ttlSeconds: ENDED_SECONDS };
+  return { ...ended, isConsumed: true, isConfirmed: true };
+}
 
 export type PersonSession = {
   /** Names it, and isn't its cookie. */
@@ -73,9 +83,7 @@ type Authorization = {
   readonly persistsLogout?: boolean | undefined;
 };
 
-export function createPersonSessions(parts: PersonSessionsParts): PersonSessions {
-  const { index, records, hash, clock, onDamaged, tombstoneSeconds } = parts;
-  const { findLive, findLiveNow, logoutJobs, logoutClients } = parts;
+function createFind({ index, records, hash, clock, onDamaged }: PersonSessionsParts) {
   const { payloadOf } = createRecordPayload(SESSION, clock, onDamaged);
 
   async function find(accountId: string, uid: string): Promise<Found | undefined> {
@@ -91,11 +99,27 @@ export function createPersonSessions(parts: PersonSessionsParts): PersonSessions
     return found.filter((one) => one !== undefined);
   }
 
+  return { find, findAll };
+}
+
+export function createPersonSessions(parts: PersonSessionsParts): PersonSessions {
+  const { records, hash, clock, tombstoneSeconds, findLive, findLiveNow, logoutJobs, logoutClients } = parts;
+  const { find, findAll } = createFind(parts);
+
   function changed({ key, alias, payload }: StoredRecord, members: object): NewRecord {
     const form = parseForm(payload, 'a Session');
     const ttlSeconds = Math.ceil(Number(form['exp']) - clock.now() / 1000);
     const text = JSON.stringify({ ...form, ...members });
     return { kind: SESSION, key, alias, payload: text, ttlSeconds: Math.max(1, ttlSeconds) };
+  }
+
+  async function endFound(accountId: string, { record, session }: Found): Promise<void> {
+    await logoutJobs.add(endedSessionsOf({ ...session, accountId }, logoutClients));
+    for (const { grantId, persistsLogout } of Object.values(session.authorizations ?? {})) {
+      if (grantId === undefined || persistsLogout === true) continue;
+      await records.revokeGrant(recordKey(hash, GRANT, grantId), tombstoneSeconds);
+    }
+    await records.save(toEnded(record));
   }
 
   return {
@@ -112,16 +136,14 @@ export function createPersonSessions(parts: PersonSessionsParts): PersonSessions
       return found.filter((one) => one !== undefined).toReversed();
     },
     async end(accountId, uid) {
-      const found = await find(accountId, uid);
-      if (found === undefined) return false;
-      const { record, session } = found;
-      await logoutJobs.add(endedSessionsOf({ ...session, accountId }, logoutClients));
-      for (const { grantId, persistsLogout } of Object.values(session.authorizations ?? {})) {
-        if (grantId === undefined || persistsLogout === true) continue;
-        await records.revokeGrant(recordKey(hash, GRANT, grantId), tombstoneSeconds);
+      let found = await find(accountId, uid);
+      const wasThere = found !== undefined;
+      while (found !== undefined) {
+        await endFound(accountId, found);
+        // Its browser may have come back meanwhile, from a page that asked something: the session goes on under another key then.
+        found = await find(accountId, uid);
       }
-      await records.save(toEnded(record));
-      return true;
+      return wasThere;
     },
     async endVoid(accountId) {
       if (logoutClients.size === 0) return;

@@ -57,21 +57,9 @@ import { assertSignsAndVerifies } from './self-test.ts';
 import { signOutAtOnce } from './sign-out-at-once.ts';
 import { createDisclose } from './policies/token-policies.ts';
 
-export type EngineParts = Omit<
+export type EngineParts = Pick<
   ConfigurationParts,
-  | 'audiences'
-  | 'claims'
-  | 'consents'
-  | 'enginePages'
-  | 'takeBeforeUse'
-  | 'devicePages'
-  | 'findClient'
-  | 'loadClient'
-  | 'stillAllowed'
-  | 'disclose'
-  | 'browsers'
-  | 'access'
-  | 'signIn'
+  'config' | 'keySet' | 'adapter' | 'accounts' | 'now' | 'telemetry'
 > & {
   /** Read once a request. */
   readonly factors: FactorStore;
@@ -134,7 +122,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   const clientLimits = createClientLimits(limits);
   const clients = { findClient, loadClient, stillAllowed };
   const made = { ...ofPeople, ...clients, signIn, audiences, browsers, consents, enginePages };
-  const devicePages = createDevicePages({ ...parts, findClient, renderError: enginePages.renderError });
+  const devicePages = createDevicePages({ ...parts, ...made });
   const configuration = createConfiguration({ ...parts, ...made, ...clientLimits, devicePages });
   const findDefault = createFindDefault(audiences);
   const provider = new PosternProvider(issuer, configuration, {
@@ -220,13 +208,9 @@ type ClientHooksParts = {
   readonly clientLimits: ClientLimits;
   readonly findDefault: FindDefault;
 };
-type ClientHooks = Pick<
-  SeamParts,
-  'defaultScopeOf' | 'isPublicClient' | 'compareClientSecret' | 'admitPublicClient' | 'takeBeforeUse'
->;
 
 /** What the engine's client does when it says who it is, and before its code or token is used up. */
-function clientHooks({ lookup, secrets, clientLimits, findDefault }: ClientHooksParts): ClientHooks {
+function clientHooks({ lookup, secrets, clientLimits, findDefault }: ClientHooksParts) {
   const { find: findClient, isPublic } = lookup;
   const { admit, takeBeforeUse } = clientLimits;
 
@@ -248,7 +232,7 @@ function clientHooks({ lookup, secrets, clientLimits, findDefault }: ClientHooks
     },
     admitPublicClient: admitClient,
     takeBeforeUse,
-  };
+  } satisfies Partial<SeamParts>;
 }
 
 /** Where and from where a client says who it is. */

@@ -1,6 +1,6 @@
 // Which app a sign-in page belonged to, for when the sign-in itself is long gone: the browser keeps it, so that a stale
 // page can lead back to its app. The cookie is signed and names clients of the configuration.
-import type { Context } from 'koa';
+import type { Cookies } from './browser-binding.ts';
 import { cookieNames, cookieOptions } from './cookie-names.ts';
 
 const MAX_APPS = 6;
@@ -9,8 +9,6 @@ const MAX_AGE_MS = 14 * 24 * 60 * 60 * 1000;
 /** Enough to tell a few sign-ins apart, and no credential. */
 const PREFIX_LENGTH = 8;
 
-/** The cookie context of a request; the engine's and the host's are the same. */
-type Cookies = Pick<Context, 'cookies'>;
 type RecentApp = readonly [prefix: string, clientId: string];
 
 export interface RecentApps {

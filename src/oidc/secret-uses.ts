@@ -2,7 +2,7 @@
 // use of a secret within a minute, later ones when the note is ten minutes old, so that ten thousand busy clients don't keep the
 // store busy.
 import type { Client, ClientSecret } from '../config/config.ts';
-import { secretId } from '../config/secret-id.ts';
+import { secretId } from '../config/secret-strength.ts';
 import { FORM_VERSION, parseForm, type StoredForm } from '../store/form.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
 
@@ -82,10 +82,11 @@ export function createSecretUses(documents: DocumentStore, now: Clock): SecretUs
   };
 }
 
-/** Epoch seconds of the last use, for `postern client list`. */
-export async function readSecretUses(
-  documents: DocumentStore,
-): Promise<(clientId: string, secretId: string) => number | undefined> {
+/** When a secret last authenticated its client, in epoch seconds; undefined when that isn't known. */
+export type LastUses = (clientId: string, secretId: string) => number | undefined;
+
+/** For `postern client list`. */
+export async function readSecretUses(documents: DocumentStore): Promise<LastUses> {
   const stored = await documents.list(COLLECTION);
   const uses = new Map(stored.map(({ id, value }) => [id, usedAt(parseForm(value, WHAT))]));
   return (clientId, secret) => uses.get(useId(clientId, secret));

@@ -4,7 +4,7 @@ import Provider, { type AdapterPayload } from 'oidc-provider';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { UnitOfWork } from '../store/unit-of-work.ts';
 import { recordKey } from './record-key.ts';
-import { SESSION, toEnded } from './ended-session.ts';
+import { SESSION, toEnded } from './person-sessions.ts';
 import type { PersonLists } from './person-lists.ts';
 import type { RecordPayload } from './record-payload.ts';
 import type { Place } from './seam/session-sign-in.ts';

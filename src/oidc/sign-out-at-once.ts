@@ -35,8 +35,9 @@ export function signOutAtOnce({ enginePages, adapter, audit, logouts }: SignOutA
       await forget(ctx, session, policy);
       answerNobody(ctx, enginePages);
     } else if (RESUMED.has(ctx.oidc.route)) {
-      const resume = (session.state as SessionState)?.postLogoutRedirectUri;
-      if (resume === undefined) return;
+      const resume = ctx.oidc.urlFor(ctx.oidc.route, ctx['params']);
+      // A sign-out page that is open in another tab keeps an address of its own in the session.
+      if ((session.state as SessionState)?.postLogoutRedirectUri !== resume) return;
       // As the engine's confirmation does: what lives with the session ends with it.
       logouts.noteAll(ctx, session);
       await Promise.all(grantsOf(session).map((grantId) => grants.destroy(grantId)));

@@ -56,14 +56,6 @@ export class Primary {
         configurationHash: configuration.hash,
         configurationIsCurrent: configuration.problem === undefined,
         ready: problems.length === 0,
-        // The workers log these.
-        pending: [],
-        keys: [],
-        nextKeyStepAt: undefined,
-        secretExpiries: [],
-        secretUses: [],
-        viewFaults: 0,
-        storeWarnings: [],
       };
     });
   }

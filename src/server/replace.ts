@@ -8,9 +8,13 @@ import { keepUntilRestart } from '../config/restart.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
-import { findRemoved, voidChangedCredentials } from '../users/changed-credentials.ts';
+import {
+  findRemoved,
+  findShutOut,
+  keepCredentials,
+  voidChangedCredentials,
+} from '../users/changed-credentials.ts';
 import { createPeople } from '../users/people.ts';
-import { findShutOut } from '../users/shut-out.ts';
 import { warnOfShadowed, warnOfWeakHashes } from '../users/warnings.ts';
 import type { ViewsSettings } from '../views/view-files.ts';
 import type { Views } from '../views/views.ts';
@@ -131,12 +135,15 @@ async function applyUsers(
 ) {
   const { users } = config;
   const people = createPeople(store.documents);
-  const ended = await voidChangedCredentials(users, states, hash, store.clock.now);
+  const changed = await voidChangedCredentials(users, states, hash, store.clock.now);
   // Also those who left the file while nothing ran.
   if (apps.areUsed) {
+    const ended = changed.map(({ id }) => id);
     for (const id of [...ended, ...(await findRemoved(users, states))]) await endVoid(id);
     for (const { id, clientId } of await findShutOut(before, config, people)) await leave(id, clientId);
   }
+  // Only now: a process that is killed before, or loses the store, begins anew the next time.
+  await keepCredentials(changed, states);
   await warnOfShadowed(users, people, telemetry.log);
   warnOfWeakHashes(users, telemetry.log);
 }

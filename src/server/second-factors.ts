@@ -5,9 +5,9 @@ import type { Csrf } from '../interaction/csrf.ts';
 import { createHalfSignIns } from '../interaction/half-sign-ins.ts';
 import { toPasskeyForm } from '../interaction/passkey-attempt.ts';
 import { createShowSecondStep } from '../interaction/show-second-step.ts';
-import { createVault } from '../keys/vault.ts';
+import { Vault } from '../keys/vault.ts';
 import type { Limits } from '../limits/limits.ts';
-import type { OpenInteraction } from '../oidc/interactions.ts';
+import type { OpenInteraction } from '../oidc/open-interaction.ts';
 import type { UnitOfWork } from '../store/unit-of-work.ts';
 import type { Accounts } from '../users/accounts.ts';
 import { createEnrolment } from '../users/enrolment.ts';
@@ -39,7 +39,7 @@ export function secondFactorsOf(
 ) {
   if (signIn === undefined) return undefined;
   const factors = createFactorStore(store.documents, hash, records.documents);
-  const vault = createVault(encryptionKeys);
+  const vault = new Vault(encryptionKeys);
   const codes = createOneTimeCodes({ vault, random: randomBytes, issuer: branding.name });
   const isOn = { oneTimeCodes: signIn.oneTimeCodes, recoveryCodes: signIn.recoveryCodes > 0 };
   const ofPasskeys = { issuer, factors, hash, now };

@@ -8,7 +8,7 @@ import { ROUTE_NAMES } from '../http/route-name.ts';
 import { type App, createListener, type Listener } from '../http/server.ts';
 import { createTryOut } from '../http/try-out.ts';
 import { changeKeySettings, openKeys, type OpenKeys } from '../keys/open-keys.ts';
-import { createRotation, type Timer } from '../keys/rotation.ts';
+import { Rotation, type Timer } from '../keys/rotation.ts';
 import { LIMIT_NAMES } from '../limits/limits.ts';
 import { type Outgoing, outgoingOf } from '../outgoing/guard.ts';
 import { createReportedLimits } from '../limits/report.ts';
@@ -122,7 +122,7 @@ async function compose(config: Config, { config: wanted, hash = '' }: First, par
     onChange: () => replace({ views: 'changed' }),
     onError: (error) => log.error({ err: error }, 'the views could not be read again'),
   });
-  const rotation = createRotation({
+  const rotation = new Rotation({
     keyStore,
     now: store.clock.now,
     onKeySet: (keySet) => replace({ keySet }),

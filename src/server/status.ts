@@ -1,6 +1,6 @@
 // What operators see of a running service: whether it is ready or why not, and what a scrape of the metrics shows.
 import type { Config } from '../config/config.ts';
-import { secretId } from '../config/secret-id.ts';
+import { secretId } from '../config/secret-strength.ts';
 import type { SecretUses } from '../oidc/secret-uses.ts';
 import type { Status } from '../http/management.ts';
 import { stateOf } from '../keys/ring.ts';

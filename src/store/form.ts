@@ -1,4 +1,5 @@
 // Reads the JSON that is stored. Each has a version, and may have members that a newer version added.
+import { isRecord } from '../config/parse-fields.ts';
 import { StoreUnavailable } from './store.ts';
 
 /** The form that this version writes, of everything it keeps as JSON. */
@@ -47,9 +48,7 @@ export function readForm(text: string, what: string): StoredForm | undefined {
 function toObject(text: string): StoredForm | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as StoredForm)
-      : undefined;
+    return isRecord(value) ? value : undefined;
   } catch {
     return undefined;
   }

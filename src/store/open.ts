@@ -1,7 +1,9 @@
-// Chooses the store that the configuration names. Loads only that one: a service on Redis never loads lmdb's binary.
-import { access } from 'node:fs/promises';
+// Chooses the store that the configuration names, for the service and for an operator's questions. Loads only that one: a service on Redis
+// never loads lmdb's binary.
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { StoreConfig } from '../config/config.ts';
+import type { PlacedDocument, StoreAdministration } from './administration.ts';
 import type { Clock, Store } from './store.ts';
 
 /**
@@ -22,24 +24,47 @@ export async function openStore(
   return openRedis({ url: config.url, now: now ?? Date.now, followsServer: now === undefined, onWarning });
 }
 
+/** The same for what an operator asks. Rejects with one line, without a password. */
+export async function openAdministration(config: StoreConfig): Promise<StoreAdministration> {
+  if (config.engine === 'lmdb') {
+    const { administerLmdb } = await import('./lmdb/administration.ts');
+    return administerLmdb(config.folder);
+  }
+  const { administerRedis } = await import('./redis/administration.ts');
+  return administerRedis(config.url);
+}
+
 /** Opens the store for one piece of work. */
-export async function withStore<Result>(
+export const withStore = <Result>(config: StoreConfig, use: (store: Store) => Promise<Result>) =>
+  useOnce(openStore(config), use);
+
+export const withAdministration = <Result>(
   config: StoreConfig,
-  use: (store: Store) => Promise<Result>,
+  use: (administration: StoreAdministration) => Promise<Result>,
+) => useOnce(openAdministration(config), use);
+
+async function useOnce<Opened extends { close(): Promise<void> }, Result>(
+  opening: Promise<Opened>,
+  use: (opened: Opened) => Promise<Result>,
 ): Promise<Result> {
-  const store = await openStore(config);
+  const opened = await opening;
   try {
-    return await use(store);
+    return await use(opened);
   } finally {
-    await store.close();
+    await opened.close();
   }
 }
 
 /** False where lmdb would make a store: for commands that only read. */
-export async function isStoreMade(config: StoreConfig): Promise<boolean> {
-  if (config.engine !== 'lmdb') return true;
-  return access(path.join(config.folder, 'data.mdb')).then(
-    () => true,
-    () => false,
-  );
+export function isStoreMade(config: StoreConfig): boolean {
+  return config.engine !== 'lmdb' || existsSync(path.join(config.folder, 'data.mdb'));
+}
+
+/**
+ * Puts documents into a Redis that has none, with the versions that they had. False: it has some already. The service must not
+ * run on it meanwhile.
+ */
+export async function importDocuments(url: string, documents: readonly PlacedDocument[]): Promise<boolean> {
+  const { importIntoRedis } = await import('./redis/administration.ts');
+  return importIntoRedis(url, documents);
 }

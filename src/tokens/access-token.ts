@@ -6,7 +6,7 @@ import { StoreUnavailable, type Clock } from '../store/store.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { inSpan } from '../observability/trace.ts';
 import type { Audience } from './audience.ts';
-import { Remembered } from './remembered.ts';
+import { Remembered } from '../limits/bounded-map.ts';
 import { createSignData } from './sign-data.ts';
 
 /** RFC 9068 §2.2, as it is on the wire. Times in epoch seconds. */
@@ -32,6 +32,8 @@ export interface AccessTokens {
   verify(jwt: string): Promise<AccessTokenClaims | undefined>;
 }
 
+/** An API asks about the same token with each of its requests. */
+const MOST_TOKENS = 2000;
 const REQUIRED_CLAIMS = ['sub', 'aud', 'exp', 'iat', 'jti', 'client_id'];
 const TYPE = 'at+jwt';
 
@@ -53,7 +55,7 @@ export function createAccessTokens(issuer: string, keySet: KeySet, now: Clock): 
 
   // Tokens whose signature and form these keys have confirmed, text by text: that doesn't change as long as the keys don't, and other
   // keys make another instance. Only time passes, which is asked each time; whether a token is still wanted isn't asked here at all.
-  const verified = new Remembered<AccessTokenClaims>();
+  const verified = new Remembered<AccessTokenClaims>(MOST_TOKENS);
 
   /** Each model of the engine asks about the same token at the same time. */
   const verifying = new Map<string, Promise<AccessTokenClaims | undefined>>();

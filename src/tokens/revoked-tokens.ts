@@ -2,9 +2,10 @@
 // the truth.
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, RecordStore } from '../store/store.ts';
-import { Remembered } from './remembered.ts';
+import { Remembered } from '../limits/bounded-map.ts';
 
 const KIND = 'RevokedToken';
+const MOST_TOKENS = 2000;
 /**
  * A node must still see the record while it takes the token for valid: one whose clock is two minutes behind, of a token that one
  * made whose clock is two minutes ahead.
@@ -20,7 +21,7 @@ export interface RevokedTokens {
 
 export function createRevokedTokens(records: RecordStore, hash: KeyedHash, now: Clock): RevokedTokens {
   // A keyed hash costs more than the look-up.
-  const keys = new Remembered<string>();
+  const keys = new Remembered<string>(MOST_TOKENS);
   const keyOf = (jti: string) => keys.get(jti) ?? keys.add(jti, hash(jti));
 
   return {

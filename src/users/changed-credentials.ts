@@ -1,24 +1,31 @@
-// Ends the sessions and tokens of people whose password or state changed in the file since it was last read, while the service
-// ran or not. account-state.ts stores what is compared.
-import type { User } from '../config/config.ts';
+// What a change of the file means for people: whose password or state is another, while the service ran or not (account-state.ts stores
+// what is compared), who is gone, and whom an app lets in no more.
+import { isDeepStrictEqual } from 'node:util';
+import { createAccessRules, type Grouped } from '../config/access-rules.ts';
+import type { Config, User } from '../config/config.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock } from '../store/store.ts';
 import { type AccountStates, nextValidAfter } from './account-state.ts';
+import type { People } from './people.ts';
 
-/** People looked up at one time; a first start writes for everybody. */
+/** People looked up, or written, at one time; a first start writes for everybody. */
 const AT_ONCE = 50;
 
+/** Of a person whose sessions and tokens have ended; to be kept once their apps will hear of it. */
+export type ChangedCredential = { readonly id: string; readonly credential: string };
+
 /**
+ * Ends the sessions and tokens of people whose password or state changed.
  * Asks the store for the people of the file alone: it may know of many more. Throws StoreUnavailable. Safe to repeat, and on
- * many nodes at once. Resolves whose sessions and tokens it has ended.
+ * many nodes at once. Resolves whose sessions and tokens it has ended: again and again, until that is kept.
  */
 export async function voidChangedCredentials(
   users: readonly User[],
   states: Pick<AccountStates, 'update'>,
   hash: KeyedHash,
   now: Clock,
-): Promise<readonly string[]> {
-  const ended = new Set<string>();
+): Promise<readonly ChangedCredential[]> {
+  const ended = new Map<string, string>();
 
   async function compare({ id, passwordHash, disabled }: User): Promise<void> {
     const credential = hash(`credential:${passwordHash}:${disabled}`);
@@ -26,16 +33,28 @@ export async function voidChangedCredentials(
       ended.delete(id);
       if (known === credential) return undefined;
       if (known === undefined) return { credential };
-      ended.add(id);
+      ended.set(id, credential);
       // What is of an earlier version goes by whole seconds: what was issued in this one is void, too.
-      return { credential, validAfter: nextValidAfter(validAfter, Math.floor(now() / 1000) + 1) };
+      return { validAfter: nextValidAfter(validAfter, Math.floor(now() / 1000) + 1) };
     });
   }
 
-  for (let start = 0; start < users.length; start += AT_ONCE) {
-    await Promise.all(users.slice(start, start + AT_ONCE).map(compare));
+  await inBatches(users, compare);
+  return Array.from(ended, ([id, credential]) => ({ id, credential }));
+}
+
+/** Throws StoreUnavailable. */
+export async function keepCredentials(
+  changed: readonly ChangedCredential[],
+  states: Pick<AccountStates, 'update'>,
+): Promise<void> {
+  await inBatches(changed, ({ id, credential }) => states.update(id, { credential }));
+}
+
+async function inBatches<T>(all: readonly T[], act: (one: T) => Promise<unknown>): Promise<void> {
+  for (let start = 0; start < all.length; start += AT_ONCE) {
+    await Promise.all(all.slice(start, start + AT_ONCE).map(act));
   }
-  return [...ended];
 }
 
 /** Who was of the file once, as far as the store knows. */
@@ -46,4 +65,30 @@ export async function findRemoved(
   const ids = new Set(users.map(({ id }) => id));
   const known = [...(await states.list())].filter(([, { credential }]) => credential !== undefined);
   return known.map(([id]) => id).filter((id) => !ids.has(id));
+}
+
+export type ShutOut = { readonly id: string; readonly clientId: string };
+
+type Member = Grouped & { readonly id: string };
+
+/** Whom the change keeps from an app that hears of the end of sessions, one with a `backchannel_logout_uri`. Throws StoreUnavailable. */
+export async function findShutOut(
+  before: Config,
+  after: Config,
+  people: Pick<People, 'list'>,
+): Promise<readonly ShutOut[]> {
+  const clients = after.clients.filter(({ backchannelLogoutUri }) => backchannelLogoutUri !== undefined);
+  const accessBefore = new Map(before.clients.map(({ clientId, access }) => [clientId, access]));
+  const hasOtherRule = clients.some(
+    ({ clientId, access }) => !isDeepStrictEqual(access, accessBefore.get(clientId)),
+  );
+  const now: readonly Member[] = [...after.users, ...(hasOtherRule ? await people.list() : [])];
+  const inFile = new Map<string, Member>(before.users.map((user) => [user.id, user]));
+  const [was, is] = [createAccessRules(before), createAccessRules(after)];
+  return now.flatMap((person) =>
+    clients
+      .filter((client) => was.mayUseClient(inFile.get(person.id) ?? person, client))
+      .filter((client) => !is.mayUseClient(person, client))
+      .map(({ clientId }) => ({ id: person.id, clientId })),
+  );
 }

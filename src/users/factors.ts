@@ -170,7 +170,7 @@ export function createFactorStore(
 /** For the command line. Rejects when the store can't be opened. */
 export async function listStoredFactors(store: StoreConfig): Promise<ReadonlyMap<string, Factors>> {
   // Looking makes no store.
-  if (!(await isStoreMade(store))) return new Map();
+  if (!isStoreMade(store)) return new Map();
   return withStore(store, ({ documents }) => createFactorStore(documents, () => '').list());
 }
 

@@ -1,7 +1,7 @@
 // One-time codes of an authenticator app (TOTP, RFC 6238): six digits of HMAC-SHA-1, every 30 seconds, as all apps have them.
 import { type Vault, VaultError } from '../keys/vault.ts';
 import { StoreUnavailable } from '../store/store.ts';
-import type { OneTimeCodes } from './factors.ts';
+import type { FactorStore, OneTimeCodes } from './factors.ts';
 
 const PERIOD_SECONDS = 30;
 /** RFC 4226 §4: 160 bits. */
@@ -115,4 +115,38 @@ export function createOneTimeCodes({ vault, random, issuer }: OneTimeCodesParts)
       return step !== undefined && step > lastStep ? step : undefined;
     },
   };
+}
+
+/** After a change of the encryption keys. */
+export async function oneTimeCodesNeedRewrap(
+  factors: Pick<FactorStore, 'list'>,
+  vault: Pick<Vault, 'needsRewrap'>,
+): Promise<boolean> {
+  const everybody = [...(await factors.list()).values()];
+  return everybody.some(
+    ({ oneTimeCode }) => oneTimeCode !== undefined && vault.needsRewrap(oneTimeCode.sealed),
+  );
+}
+
+/** Seals each with the first encryption key. `unreadable`: whose secret no configured key opens, which keeps no other from it. */
+export async function rewrapOneTimeCodes(
+  factors: Pick<FactorStore, 'list' | 'change'>,
+  vault: Pick<Vault, 'needsRewrap' | 'rewrap'>,
+): Promise<{ readonly count: number; readonly unreadable: readonly string[] }> {
+  const unreadable: string[] = [];
+  let count = 0;
+  for (const [id, { oneTimeCode: old }] of await factors.list()) {
+    if (old === undefined || !vault.needsRewrap(old.sealed)) continue;
+    try {
+      const sealed = vault.rewrap(old.sealed, sealedFor(id));
+      const changed = await factors.change(id, ({ oneTimeCode }) =>
+        oneTimeCode?.sealed === old.sealed ? { oneTimeCode: { ...oneTimeCode, sealed } } : undefined,
+      );
+      if (changed !== undefined) count += 1;
+    } catch (error) {
+      if (!(error instanceof VaultError)) throw error;
+      unreadable.push(id);
+    }
+  }
+  return { count, unreadable };
 }

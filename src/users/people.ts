@@ -73,7 +73,7 @@ export interface People {
 /** For the command line. Rejects when the store can't be opened. */
 export async function listStoredPeople(store: StoreConfig): Promise<readonly StoredPerson[]> {
   // Looking makes no store.
-  if (!(await isStoreMade(store))) return [];
+  if (!isStoreMade(store)) return [];
   return withStore(store, ({ documents }) => createPeople(documents).list());
 }
 

@@ -1,10 +1,6 @@
 // What the page where people help themselves is given; models.ts has the other pages.
 import * as z from 'zod';
-import { ApiModel, ScopeModel } from './shared-models.ts';
-
-const text = z.string();
-/** An absolute URL, or a path on this host. */
-const url = z.string();
+import { ApiModel, ScopeModel, Text as text, Url as url } from './shared-models.ts';
 
 /** A browser that the person is signed in with. */
 export const SessionModel = z.object({

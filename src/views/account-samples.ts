@@ -1,15 +1,20 @@
 // The page where people help themselves in each of its states; samples.ts has the other pages.
 import type { PageModels } from './models.ts';
-
-type AccountState = {
-  readonly title: string;
-  readonly name: 'account';
-  readonly model: PageModels['account'];
-};
+import { each, type PageState, statesOf } from './page-states.ts';
 
 const URL = 'https://id.example/account';
+const SIGN_IN_URL = 'https://id.example/oauth/authorize';
 const AT = '23 November 2026 at 02:55 UTC';
 const PLACE = { browser: 'Firefox, Linux', network: '203.0.113.0/24' };
+const EVENTS = [
+  'signed_in',
+  'password_changed',
+  'factor_added',
+  'factor_removed',
+  'recovery_codes_made',
+  'session_ended',
+  'sessions_ended',
+] as const;
 
 const PAGE: Extract<PageModels['account'], { outcome: 'page' }> = {
   outcome: 'page',
@@ -58,71 +63,35 @@ const PAGE: Extract<PageModels['account'], { outcome: 'page' }> = {
     },
   ],
   withdrawAction: `${URL}/withdraw`,
-  events: (
-    [
-      'signed_in',
-      'password_changed',
-      'factor_added',
-      'factor_removed',
-      'recovery_codes_made',
-      'session_ended',
-      'sessions_ended',
-      'app_withdrawn',
-    ] as const
-  ).map((what) => ({
-    what,
-    at: AT,
-    ...PLACE,
-    app: what === 'app_withdrawn' ? 'Example web app' : undefined,
-  })),
+  events: [
+    ...EVENTS.map((what) => ({ what, at: AT, ...PLACE })),
+    { what: 'app_withdrawn', at: AT, ...PLACE, app: 'Example web app' },
+  ],
 };
 
-export const ACCOUNT_STATES: readonly AccountState[] = [
-  { title: 'account', name: 'account', model: PAGE },
-  {
-    title: 'account not fresh',
-    name: 'account',
-    model: { ...PAGE, signInUrl: 'https://id.example/oauth/authorize', password: 'here' },
+export const ACCOUNT_STATES: readonly PageState[] = statesOf('account', {
+  '': PAGE,
+  'not fresh': { ...PAGE, signInUrl: SIGN_IN_URL },
+  'password operator': { ...PAGE, password: 'operator' },
+  'password none': { ...PAGE, password: 'none' },
+  nothing: {
+    ...PAGE,
+    name: undefined,
+    email: undefined,
+    groups: [],
+    factorsUrl: undefined,
+    sessions: PAGE.sessions.slice(0, 1),
+    apps: [],
+    allowed: [],
+    events: [],
   },
-  ...(['operator', 'none'] as const).map((password) => ({
-    title: `account password ${password}`,
-    name: 'account' as const,
-    model: { ...PAGE, password },
+  ...each(['password_changed', 'session_ended', 'sessions_ended', 'app_withdrawn'], (done) => ({
+    ...PAGE,
+    done,
   })),
-  {
-    title: 'account nothing',
-    name: 'account',
-    model: {
-      ...PAGE,
-      name: undefined,
-      email: undefined,
-      groups: [],
-      factorsUrl: undefined,
-      sessions: PAGE.sessions.slice(0, 1),
-      apps: [],
-      allowed: [],
-      events: [],
-    },
-  },
-  ...(['password_changed', 'session_ended', 'sessions_ended', 'app_withdrawn'] as const).map((done) => ({
-    title: `account ${done}`,
-    name: 'account' as const,
-    model: { ...PAGE, done },
-  })),
-  ...(
-    [
-      'wrong_password',
-      'too_many_attempts',
-      'busy',
-      'different',
-      'too_short',
-      'too_long',
-      'guessable',
-    ] as const
-  ).map((error) => ({ title: `account ${error}`, name: 'account' as const, model: { ...PAGE, error } })),
-  {
-    title: 'account stale',
-    name: 'account',
-    model: { outcome: 'stale', signInUrl: 'https://id.example/oauth/authorize' },
-  },
-];
+  ...each(
+    ['wrong_password', 'too_many_attempts', 'busy', 'different', 'too_short', 'too_long', 'guessable'],
+    (error) => ({ ...PAGE, error }),
+  ),
+  stale: { outcome: 'stale', signInUrl: SIGN_IN_URL },
+});

@@ -49,14 +49,10 @@ export function isAssetName(name: string): boolean {
 type Files = { readonly urls: ReadonlyMap<string, string>; readonly found: ReadonlyMap<string, Asset> };
 
 /** Reads all assets now. A path is only ever looked up among them, so none leads to another file. */
-export function createAssets({
-  builtInFolder,
-  ...settings
-}: ViewsSettings & { readonly builtInFolder: string }): Assets {
-  return assetsOf(builtInFolder, settings);
-}
-
-function assetsOf(builtInFolder: string, settings: ViewsSettings, previous?: Files): Assets {
+export function createAssets(
+  { builtInFolder, ...settings }: ViewsSettings & { readonly builtInFolder: string },
+  previous?: Files,
+): Assets {
   const current = loadAssets(builtInFolder, settings);
 
   return {
@@ -73,7 +69,7 @@ function assetsOf(builtInFolder: string, settings: ViewsSettings, previous?: Fil
       const former = previous?.found.get(assetPath);
       return former?.immutable === true ? former : undefined;
     },
-    reloaded: (changed) => assetsOf(builtInFolder, changed, current),
+    reloaded: (changed) => createAssets({ builtInFolder, ...changed }, current),
   };
 }
 

@@ -1,10 +1,6 @@
 // What the pages of the device flow (RFC 8628) are given.
 import * as z from 'zod';
-import { ApiModel, ClientModel, ScopeModel } from './shared-models.ts';
-
-const text = z.string();
-/** An absolute URL, or a path on this host. */
-const url = z.string();
+import { ApiModel, ClientModel, ScopeModel, Text as text, Url as url } from './shared-models.ts';
 
 const posted = {
   /** The engine's route, absolute. */
@@ -30,6 +26,8 @@ export const device = z.discriminatedUnion('outcome', [
     client: ClientModel,
     /** To compare with what the device shows. */
     userCode: text,
+    /** The person whom the device gets, where one is signed in in this browser. */
+    username: text.optional(),
     /** What asked for the code, by its own words: "Firefox, Linux". Empty where that isn't known. */
     browser: text,
     /** The network that it asked from. */

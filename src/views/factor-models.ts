@@ -1,10 +1,6 @@
 // What the pages of second factors are given; models.ts has the other pages.
 import * as z from 'zod';
-import { ClientModel, PasskeyModel } from './shared-models.ts';
-
-const text = z.string();
-/** An absolute URL, or a path on this host. */
-const url = z.string();
+import { ClientModel, PasskeyModel, Text as text, Url as url } from './shared-models.ts';
 
 /** After the right password, or in a session that proved less than the app needs. */
 export const secondStep = z.object({

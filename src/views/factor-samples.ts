@@ -1,16 +1,13 @@
 // The pages of second factors in each of their states; samples.ts has the other pages.
 import type { EnrolmentModel, PageModels } from './models.ts';
+import { each, INTERACTION, type PageState, plain, statesOf } from './page-states.ts';
 
-type FactorPage = 'second-step' | 'factor-needed' | 'notice' | 'enrol' | 'factors';
-type FactorState = {
-  [N in FactorPage]: { readonly title: string; readonly name: N; readonly model: PageModels[N] };
-}[FactorPage];
-
-const INTERACTION = 'https://id.example/interaction/abc';
-const client = { id: 'web', name: 'Example web app' };
+const AT = '23 November 2026 at 02:55 UTC';
+const FACTORS = 'https://id.example/factors';
 const csrf = 'csrf-token';
-const ofPerson = { client, username: 'alice', otherAccountUrl: `${INTERACTION}?account=other` };
-const cancel = { cancelAction: `${INTERACTION}/cancel`, cancelCsrf: csrf };
+const ofPerson = { client: plain, username: 'alice', otherAccountUrl: `${INTERACTION}?account=other` };
+const cancelAction = `${INTERACTION}/cancel`;
+const cancel = { cancelAction, cancelCsrf: csrf };
 const passkey = { action: `${INTERACTION}/passkey`, csrf, options: '{}' };
 
 const QR =
@@ -36,14 +33,21 @@ const SECOND_STEP: PageModels['second-step'] = {
   recoveryCode: true,
 };
 
+const ENROL: PageModels['enrol'] = {
+  ...ofPerson,
+  ...cancel,
+  needed: 'second_factor',
+  enrolment: ENROLMENT_SAMPLE,
+};
+
 const NOTICES: PageModels['notice']['notices'] = [
-  { what: 'recovery_code_used', at: '23 November 2026 at 02:55 UTC', left: 9 },
-  { what: 'passkey_refused', at: '23 November 2026 at 02:55 UTC' },
-  { what: 'recovery_codes_made', at: '23 November 2026 at 02:55 UTC' },
-  ...(['passkey', 'one_time_code'] as const).flatMap((method) => [
-    { what: 'factor_added' as const, at: '23 November 2026 at 02:55 UTC', method },
-    { what: 'factor_removed' as const, at: '23 November 2026 at 02:55 UTC', method },
-  ]),
+  { what: 'recovery_code_used', at: AT, left: 9 },
+  { what: 'passkey_refused', at: AT },
+  { what: 'recovery_codes_made', at: AT },
+  { what: 'factor_added', at: AT, method: 'passkey' },
+  { what: 'factor_removed', at: AT, method: 'passkey' },
+  { what: 'factor_added', at: AT, method: 'one_time_code' },
+  { what: 'factor_removed', at: AT, method: 'one_time_code' },
 ];
 
 const LIST: Extract<PageModels['factors'], { outcome: 'list' }> = {
@@ -54,105 +58,66 @@ const LIST: Extract<PageModels['factors'], { outcome: 'list' }> = {
     {
       id: 'one-time-code',
       method: 'one_time_code',
-      createdAt: '23 November 2026 at 02:55 UTC',
+      createdAt: AT,
       suspect: false,
-      removeAction: 'https://id.example/factors/remove',
+      removeAction: `${FACTORS}/remove`,
     },
     {
       id: 'abc',
       method: 'passkey',
       name: 'Phone',
-      createdAt: '23 November 2026 at 02:55 UTC',
+      createdAt: AT,
       usedAt: '24 November 2026 at 12:30 UTC',
       suspect: true,
-      removeAction: 'https://id.example/factors/remove',
+      removeAction: `${FACTORS}/remove`,
     },
   ],
-  recoveryCodes: { left: 10, action: 'https://id.example/factors/recovery-codes' },
+  recoveryCodes: { left: 10, action: `${FACTORS}/recovery-codes` },
   enrolment: ENROLMENT_SAMPLE,
   notices: NOTICES,
 };
 
 const CODES = Array.from({ length: 10 }, () => '7K2M-9XQT-0ABC-DEFG-HJKM-NPQR');
 
-export const FACTOR_STATES: readonly FactorState[] = [
-  { title: 'second-step', name: 'second-step', model: SECOND_STEP },
-  { title: 'second-step with passkey', name: 'second-step', model: { ...SECOND_STEP, passkey } },
-  {
-    title: 'second-step passkey alone',
-    name: 'second-step',
-    model: { ...SECOND_STEP, passkey, oneTimeCode: false, recoveryCode: false },
-  },
-  {
-    title: 'second-step recovery code alone',
-    name: 'second-step',
-    model: { ...SECOND_STEP, oneTimeCode: false },
-  },
-  ...(['wrong_code', 'wrong_recovery_code', 'passkey_refused', 'too_many_attempts'] as const).map(
-    (error) => ({
-      title: `second-step ${error}`,
-      name: 'second-step' as const,
-      model: { ...SECOND_STEP, passkey, error },
-    }),
+export const FACTOR_STATES: readonly PageState[] = [
+  ...statesOf('second-step', {
+    '': SECOND_STEP,
+    'with passkey': { ...SECOND_STEP, passkey },
+    'passkey alone': { ...SECOND_STEP, passkey, oneTimeCode: false, recoveryCode: false },
+    'recovery code alone': { ...SECOND_STEP, oneTimeCode: false },
+    ...each(['wrong_code', 'wrong_recovery_code', 'passkey_refused', 'too_many_attempts'], (error) => ({
+      ...SECOND_STEP,
+      passkey,
+      error,
+    })),
+  }),
+  ...statesOf(
+    'factor-needed',
+    each(['second_factor', 'passkey'], (needed) => ({ ...ofPerson, cancelAction, csrf, needed })),
   ),
-  ...(['second_factor', 'passkey'] as const).flatMap((needed): FactorState[] => [
-    {
-      title: `factor-needed ${needed}`,
-      name: 'factor-needed',
-      model: { ...ofPerson, cancelAction: cancel.cancelAction, csrf, needed },
-    },
-    {
-      title: `enrol ${needed}`,
-      name: 'enrol',
-      model: {
-        ...ofPerson,
-        ...cancel,
-        needed,
-        enrolment: needed === 'passkey' ? { ...ENROLMENT_SAMPLE, oneTimeCode: undefined } : ENROLMENT_SAMPLE,
-      },
-    },
-  ]),
-  ...(['wrong_code', 'passkey_refused', 'expired'] as const).map((error) => ({
-    title: `enrol ${error}`,
-    name: 'enrol' as const,
-    model: {
-      ...ofPerson,
-      ...cancel,
-      needed: 'second_factor' as const,
+  ...statesOf('enrol', {
+    second_factor: ENROL,
+    passkey: { ...ENROL, needed: 'passkey', enrolment: { ...ENROLMENT_SAMPLE, oneTimeCode: undefined } },
+    ...each(['wrong_code', 'passkey_refused', 'expired'], (error) => ({
+      ...ENROL,
       enrolment: { ...ENROLMENT_SAMPLE, error },
-    },
-  })),
-  {
-    title: 'notice',
-    name: 'notice',
-    model: {
-      client,
+    })),
+  }),
+  ...statesOf('notice', {
+    '': {
+      client: plain,
       action: `${INTERACTION}/notice`,
       csrf,
       username: 'alice',
       notices: NOTICES,
-      factorsUrl: 'https://id.example/factors',
+      factorsUrl: FACTORS,
     },
-  },
-  { title: 'factors', name: 'factors', model: LIST },
-  {
-    title: 'factors none',
-    name: 'factors',
-    model: { ...LIST, factors: [], notices: [], recoveryCodes: undefined },
-  },
-  ...(['still_needed', 'not_yours'] as const).map((error) => ({
-    title: `factors ${error}`,
-    name: 'factors' as const,
-    model: { ...LIST, error },
-  })),
-  {
-    title: 'factors codes',
-    name: 'factors',
-    model: { outcome: 'codes', username: 'alice', codes: CODES, backUrl: 'https://id.example/factors' },
-  },
-  {
-    title: 'factors stale',
-    name: 'factors',
-    model: { outcome: 'stale', signInUrl: 'https://id.example/factors' },
-  },
+  }),
+  ...statesOf('factors', {
+    '': LIST,
+    none: { ...LIST, factors: [], notices: [], recoveryCodes: undefined },
+    ...each(['still_needed', 'not_yours'], (error) => ({ ...LIST, error })),
+    codes: { outcome: 'codes', username: 'alice', codes: CODES, backUrl: FACTORS },
+    stale: { outcome: 'stale', signInUrl: FACTORS },
+  }),
 ];

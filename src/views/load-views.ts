@@ -2,7 +2,7 @@
 // keeps the one before. pages.ts renders the result.
 import { existsSync, readFileSync } from 'node:fs';
 import { COLORS_CSS } from './assets.ts';
-import { formFaults } from './html-faults.ts';
+import { formFaults } from './browser-faults.ts';
 import { type BrandingModel, PAGE_NAMES, type PageModels, type PageName } from './models.ts';
 import { PAGE_STATES } from './samples.ts';
 import { compileTemplates } from './templates.ts';

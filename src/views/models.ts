@@ -3,16 +3,19 @@
 import * as z from 'zod';
 import { account } from './account-models.ts';
 import { device } from './device-models.ts';
-import { ApiModel, ClientModel, PasskeyModel, ScopeModel } from './shared-models.ts';
+import {
+  ApiModel,
+  ClientModel,
+  PasskeyModel,
+  ScopeModel,
+  Text as text,
+  Url as url,
+} from './shared-models.ts';
 import { EnrolmentModel, enrol, factorNeeded, factors, notice, secondStep } from './factor-models.ts';
 
 export { AllowedAppModel, EventModel, SessionModel } from './account-models.ts';
 export { ApiModel, ClientModel, ScopeModel } from './shared-models.ts';
 export { EnrolmentModel, NoticeModel } from './factor-models.ts';
-
-const text = z.string();
-/** An absolute URL, or a path on this host. */
-const url = z.string();
 
 export const BrandingModel = z.object({
   name: text,

@@ -1,6 +1,5 @@
 // Renders a page from its typed model. A template of the operator's that fails is replaced by its last good form, then by the
 // built-in page.
-import { lastResortPage } from './last-resort-page.ts';
 import { loadBuiltIn, loadGeneration } from './load-views.ts';
 import type { BuiltIn, Generation, LoadedViews, Report, ViewsOptions } from './load-views.ts';
 import { chooseLocale, DEFAULT_LOCALE, directionOf, type LanguageWishes } from './locale.ts';
@@ -43,11 +42,11 @@ const MAX_REPORTED = 100;
 const MAX_MESSAGE_LENGTH = 2000;
 
 /** Reads and compiles all templates now; rendering touches no file. Throws when the built-in views aren't whole. */
-export function createPages(options: PagesOptions): Pages {
-  return pagesOf(options, loadBuiltIn(options.builtInFolder));
-}
-
-function pagesOf(options: PagesOptions, builtIn: BuiltIn, previous?: Generation): Pages {
+export function createPages(
+  options: PagesOptions,
+  builtIn: BuiltIn = loadBuiltIn(options.builtInFolder),
+  previous?: Generation,
+): Pages {
   const { assetUrl } = options;
   const report = reportOnce(options.onProblem);
 
@@ -91,7 +90,7 @@ function pagesOf(options: PagesOptions, builtIn: BuiltIn, previous?: Generation)
     },
     localeFor: (wishes) => chooseLocale(wishes, current.texts.locales),
     text: (locale, key) => current.texts.find(locale, key),
-    reloaded: (changed) => pagesOf({ ...options, ...changed }, builtIn, current),
+    reloaded: (changed) => createPages({ ...options, ...changed }, builtIn, current),
   };
 }
 
@@ -139,4 +138,29 @@ function toLanguages(
     current: locale === current,
     href: url(locale),
   }));
+}
+
+/** For when even the built-in error page can't be rendered: needs no template, stylesheet or branding. */
+function lastResortPage(requestId: string): string {
+  return `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
+    <title>Something went wrong</title>
+  </head>
+  <body>
+    <main>
+      <h1>Something went wrong</h1>
+      <p>Please go back to the app and try again.</p>
+      <p>Reference: <code>${escapeHtml(requestId)}</code></p>
+    </main>
+  </body>
+</html>
+`;
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -1,39 +1,39 @@
 // What the models of several pages have.
 import * as z from 'zod';
 
-const text = z.string();
+export const Text = z.string();
 /** An absolute URL, or a path on this host. */
-const url = z.string();
+export const Url = z.string();
 
 export const ClientModel = z.object({
-  id: text,
+  id: Text,
   /** client_name, or the client_id when there is none. */
-  name: text,
-  logoUri: url.optional(),
-  clientUri: url.optional(),
+  name: Text,
+  logoUri: Url.optional(),
+  clientUri: Url.optional(),
   /** Where a person can begin anew: the app's own start of a sign-in, or its home page. */
-  startUri: url.optional(),
-  policyUri: url.optional(),
-  tosUri: url.optional(),
+  startUri: Url.optional(),
+  policyUri: Url.optional(),
+  tosUri: Url.optional(),
 });
 export type ClientModel = z.infer<typeof ClientModel>;
 
-export const ScopeModel = z.object({ name: text, /** Plain words. */ description: text });
+export const ScopeModel = z.object({ name: Text, /** Plain words. */ description: Text });
 export type ScopeModel = z.infer<typeof ScopeModel>;
 
 export const ApiModel = z.object({
   /** The API's identifier. */
-  resource: text,
+  resource: Text,
   /** What to call it: its configured name, or the identifier. */
-  name: text,
+  name: Text,
   scopes: z.array(ScopeModel).readonly(),
 });
 export type ApiModel = z.infer<typeof ApiModel>;
 
 /** A form that views/assets/passkey.js shows and sends: without JavaScript there are no passkeys. */
 export const PasskeyModel = z.object({
-  action: url,
-  csrf: text,
+  action: Url,
+  csrf: Text,
   /** For the browser: PublicKeyCredentialRequestOptionsJSON, or CreationOptionsJSON, as text. */
-  options: text,
+  options: Text,
 });

@@ -1,6 +1,7 @@
 // The texts of the pages, by language: the operator's file of that language wins, then the built-in one, the operator's
 // English, the built-in English. Placeholders are `{{name}}`; there is no other notation.
 import { readFileSync } from 'node:fs';
+import { isRecord } from '../config/parse-fields.ts';
 import { DEFAULT_LOCALE } from './locale.ts';
 import { listViewFiles } from './view-files.ts';
 
@@ -45,9 +46,8 @@ export function loadLocaleFiles(
 /** Throws for anything but one object of texts. */
 export function parseLocaleFile(text: string): LocaleFile {
   const content: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
-  if (typeof content !== 'object' || content === null || Array.isArray(content))
-    throw new TypeError('must be one object: key -> text');
-  const entries = Object.entries(content).map(([key, value]: [string, unknown]) => {
+  if (!isRecord(content)) throw new TypeError('must be one object: key -> text');
+  const entries = Object.entries(content).map(([key, value]) => {
     if (typeof value !== 'string') throw new TypeError(`${key} must be a text`);
     return [key, value] as const;
   });
@@ -60,11 +60,8 @@ export function createTexts(builtIn: LocaleFiles, custom: LocaleFiles): Texts {
   const fallback = [custom.get(DEFAULT_LOCALE), builtIn.get(DEFAULT_LOCALE)];
 
   function find(locale: string, key: string): string | undefined {
-    for (const file of [custom.get(locale), builtIn.get(locale), ...fallback]) {
-      const text = file?.get(key);
-      if (text !== undefined) return text;
-    }
-    return undefined;
+    const files = [custom.get(locale), builtIn.get(locale), ...fallback];
+    return files.find((file) => file?.has(key))?.get(key);
   }
 
   return {

@@ -3,14 +3,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Branding } from '../config/config.ts';
-import { suggest } from '../config/suggestion.ts';
+import { didYouMean, suggest } from '../config/suggestion.ts';
 import { COLORS_CSS, isAssetName } from './assets.ts';
-import { cssFaults } from './css-faults.ts';
-import { formFaults, policyFaults } from './html-faults.ts';
-import { PAGE_MODELS } from './models.ts';
+import { cssFaults, formFaults, policyFaults } from './browser-faults.ts';
+import { fieldsOf, PAGE_MODELS } from './models.ts';
 import { createPages } from './pages.ts';
 import { PAGE_STATES } from './samples.ts';
-import { toStrictModel } from './strict-model.ts';
 import { parseLocaleFile, placeholdersOf, type LocaleFile } from './texts.ts';
 import { listViewFiles } from './view-files.ts';
 import { listViews } from './view-list.ts';
@@ -30,7 +28,7 @@ export type ViewCheckOptions = {
   readonly branding: Branding;
 };
 
-/** Every fault of the folder, each once. */
+/** Every fault of the folder, each once: a page has the same one in most of its states. */
 export function checkViews(options: ViewCheckOptions): readonly ViewFault[] {
   if (!existsSync(options.overrideFolder))
     return [{ file: options.overrideFolder, message: 'the folder does not exist', severity: 'error' }];
@@ -44,8 +42,8 @@ export function checkViews(options: ViewCheckOptions): readonly ViewFault[] {
     ...outdated(options),
   ];
   const seen = new Set<string>();
-  return faults.filter((fault) => {
-    const key = `${fault.file}:${fault.line ?? ''}:${fault.message}`;
+  return faults.filter(({ file, line = '', message }) => {
+    const key = `${file}:${line}:${message.replace(/ \(as in "[^"]*"\)$/, '')}`;
     return !seen.has(key) && seen.add(key);
   });
 }
@@ -55,8 +53,6 @@ type Files = ReadonlyMap<string, string>;
 function error(file: string, message: string, line?: number): ViewFault {
   return { file, message, severity: 'error', ...(line !== undefined && { line }) };
 }
-
-const hintAt = (hint: string | undefined) => (hint === undefined ? '' : `: did you mean ${hint}?`);
 
 /** A file that nothing reads is a slip in its name. */
 function unknownFiles({ builtInFolder }: ViewCheckOptions, files: Files): ViewFault[] {
@@ -77,7 +73,7 @@ function unknownFiles({ builtInFolder }: ViewCheckOptions, files: Files): ViewFa
       return error(name, 'is not served: not a kind of file that pages use, or in a folder of its own');
     const hint =
       suggest(name, known) ?? known.find((one) => path.posix.basename(one) === path.posix.basename(name));
-    return error(name, `is used by no page${hintAt(hint)}`);
+    return error(name, `is used by no page${hint === undefined ? '' : `: did you mean ${hint}?`}`);
   });
 }
 
@@ -141,7 +137,7 @@ function keyFaults({ english, texts }: Known, key: string, text: string): string
   if (original === undefined) {
     // Scopes are the operator's own; so are keys that the operator's templates ask for.
     const isTheirs = key.startsWith('scope.') || texts.includes(key);
-    return isTheirs ? [] : [`${key} is no text of any page${hintAt(suggest(key, [...english.keys()]))}`];
+    return isTheirs ? [] : [`${key} is no text of any page${didYouMean(key, [...english.keys()])}`];
   }
   const known = placeholdersOf(original);
   const gets = known.length > 0 ? `: it gets ${known.join(', ')}` : '';
@@ -170,8 +166,8 @@ function renderFaults(options: ViewCheckOptions, files: Files): ViewFault[] {
   for (const locale of new Set(['en', ...locales])) {
     for (const { name, title, model } of PAGE_STATES) {
       const onUnknown = (field: string, known: readonly string[]) => {
-        const hint = suggest(field.split('.').at(-1) ?? '', known);
-        faults.push(error(`${name}.ejs`, `${field} is no field${hintAt(hint)}`));
+        const hint = didYouMean(field.split('.').at(-1) ?? '', known);
+        faults.push(error(`${name}.ejs`, `${field} is no field${hint}`));
       };
       const strict = toStrictModel(model, PAGE_MODELS[name], 'model', onUnknown) as typeof model;
       const html = pages.render(name, strict, { locale, languageUrl: (tag) => `?lang=${tag}` });
@@ -179,18 +175,7 @@ function renderFaults(options: ViewCheckOptions, files: Files): ViewFault[] {
         faults.push(error(`${name}.ejs`, `${message} (as in "${title}")`));
     }
   }
-  // One sentence for each page: the same fault stands in most of its states.
-  return firstOfEach(faults);
-}
-
-/** The same message about the same file in other states says nothing more. */
-function firstOfEach(faults: readonly ViewFault[]): ViewFault[] {
-  const first = new Map<string, ViewFault>();
-  for (const fault of faults) {
-    const key = `${fault.file} ${fault.message.replace(/ \(as in "[^"]*"\)$/, '')}`;
-    if (!first.has(key)) first.set(key, fault);
-  }
-  return [...first.values()];
+  return faults;
 }
 
 function lastLine(message: string): string {
@@ -206,4 +191,31 @@ function outdated({ builtInFolder, overrideFolder }: ViewCheckOptions): ViewFaul
         'was made from an older version: compare it with "postern views eject --stdout" of the same name',
       severity: 'warning' as const,
     }));
+}
+
+/** Asked for by JavaScript itself, or of any object and text. */
+const ALWAYS = new Set(['toJSON', 'then', 'constructor', 'toString', 'valueOf', 'hasOwnProperty']);
+
+/**
+ * A model that notices when a template asks for a field that pages never get: a typo that would print nothing. `onUnknown` gets the
+ * path, as `model.client.nmae`, and the fields that there are.
+ */
+function toStrictModel(
+  value: unknown,
+  schema: unknown,
+  place: string,
+  onUnknown: (place: string, known: readonly string[]) => void,
+): unknown {
+  const fields = fieldsOf(schema);
+  if (fields === undefined || typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((entry) => toStrictModel(entry, schema, place, onUnknown));
+  return new Proxy(value, {
+    get(target, key, receiver) {
+      const found: unknown = Reflect.get(target, key, receiver);
+      if (typeof key === 'symbol' || ALWAYS.has(key)) return found;
+      if (Object.hasOwn(fields, key)) return toStrictModel(found, fields[key], `${place}.${key}`, onUnknown);
+      onUnknown(`${place}.${key}`, Object.keys(fields));
+      return undefined;
+    },
+  });
 }

@@ -255,6 +255,27 @@ eachStore(
       }
     });
 
+    it('MF-39: a session ends although its browser is given another cookie for it meanwhile', async () => {
+      const world = place();
+      const [browser, other] = [newBrowser(world), newBrowser(world)];
+      await openAccount(world, other, BOB);
+      const asks = { scope: 'openid', prompt: 'consent' };
+      const { page: consent } = await begin(world, asks, { browser: other });
+      const page = await openAccount(world, browser, BOB);
+      const { records } = world.openedStore;
+      const revokeGrant = records.revokeGrant.bind(records);
+      records.revokeGrant = async (...args) => {
+        records.revokeGrant = revokeGrant;
+        const before = sessionOf(other);
+        await other.submit(consent, '/consent');
+        expect(sessionOf(other)).not.toBe(before);
+        return revokeGrant(...args);
+      };
+      const after = await browser.submit(page, '/end-others');
+      expect(after.text).toContain('signed out everywhere else');
+      expect(await silently(world, other, { client_id: 'first-party' })).toBe('login_required');
+    });
+
     it('an app that two browsers withdraw at once is gone, and only that', async () => {
       const world = place();
       const [here, there] = [newBrowser(world), newBrowser(world)];

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { ENDPOINT_TABLE, PARTS } from '../../src/config/endpoints.ts';
-import { PROMPTS } from '../../src/oidc/interactions.ts';
+import { PROMPTS } from '../../src/oidc/open-interaction.ts';
 import { createAccountStates } from '../../src/users/account-state.ts';
 import { createOneTimeLinks, LINK_PURPOSES, oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
 import { hashPassword } from '../../src/users/passwords.ts';

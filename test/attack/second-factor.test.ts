@@ -239,12 +239,21 @@ eachStore(
 
     it('LG-42: is over after five wrong codes, and twenty in an hour are all', async () => {
       await fresh();
+      const earlier = world().recorded.audit().length;
       const first = await half(world());
       let { page } = first;
       for (let wrong = 0; wrong < 5; wrong += 1)
         page = await first.browser.submit(page, '/code', { code: '000000' });
       const last = isSecondStep(page) ? await first.browser.submit(page, '/code', { code: '000000' }) : page;
       expect(last.url).toContain('error=access_denied');
+      // Nobody declined anything, and somebody knows a password.
+      const records = world().recorded.audit().slice(earlier);
+      const wrongCode = ['second_factor', 'failure', 'wrong'];
+      expect(records.map(({ event, outcome, reason }) => [event, outcome, reason])).toEqual([
+        ['password_accepted', 'success', undefined],
+        ...Array.from({ length: 5 }, () => wrongCode),
+        ['second_factor', 'failure', 'too_many_attempts'],
+      ]);
       let looked = 5;
       for (let round = 0; round < 8; round += 1) {
         moveClock(31);
@@ -524,9 +533,9 @@ eachStore(
       const login = await browser.open(url());
       const next = await signInAs(browser, login, person);
       const page = isSecondStep(next) ? await browser.submit(next, '/code', { code }) : next;
-      const told = page.text.includes('/notice"') ? await browser.submit(page, '/notice') : page;
-      expect(told.url.startsWith(url()), told.text).toBe(true);
-      return { browser, page: told };
+      const afterNotice = page.text.includes('/notice"') ? await browser.submit(page, '/notice') : page;
+      expect(afterNotice.url.startsWith(url()), afterNotice.text).toBe(true);
+      return { browser, page: afterNotice };
     }
 
     it('raises the session of the browser that enrols under another name, and of nobody who knew the old one', async () => {
@@ -777,7 +786,7 @@ function withoutFactors(store: Store): Store {
 }
 
 eachStore(
-  'a store that can not say what a person has',
+  "a store that can't say what a person has",
   (world) => {
     standingClock();
 

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { openAdministration } from '../../src/store/open-administration.ts';
+import { openAdministration } from '../../src/store/open.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import { type Fleet, startFleet } from './fleet.ts';
 
@@ -69,7 +69,7 @@ async function many(what: 'tokens' | 'sign-ins', count: number): Promise<readonl
   return spans;
 }
 
-/** What lives so long after a sign-in: how many there are at least, and at most, in a count that takes a while. */
+/** What lives that long after a sign-in: how many there are at least, and at most, in a count that takes a while. */
 function aliveOf(signIns: readonly Done[], seconds: number, count: Span) {
   // A time to live is rounded up to a second.
   const [sure, possible] = [count.ended - seconds * 1000, count.began - (seconds + 1) * 1000];

@@ -1,5 +1,5 @@
 // docs/troubleshooting.md quotes what is really said: each message stands in the code, each finding of the doctor on the
-// page, and what callers are told is asked for over HTTP.
+// page, and what callers get is asked for over HTTP.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import path from 'node:path';
@@ -50,7 +50,7 @@ const SOURCES = [
   ...filesIn('node_modules/oidc-provider/lib', /\.js$/),
 ].map((file) => unescape(readFileSync(file, 'utf8')));
 
-/** No operator can bring them about, or they are told in other words. */
+/** No operator can bring them about, or they are said in other words. */
 const MISTAKES_OF_OURS = new Set([
   'the store is closed',
   // Redis says it itself, and it stands among its words.
@@ -141,7 +141,7 @@ function headingsOf(text: string): readonly string[] {
   );
 }
 
-describe('what an operator is told at the start', () => {
+describe('what an operator reads at the start', () => {
   const FILE = `issuer: https://id.example.com
 encryption_keys: [env:POSTERN_NOBODY_SETS_THIS]
 cookie_keys: [plain-text-cookie-key-Qm3vT8xZ5kN1rB7yL9wC2sD6fH4]
@@ -184,7 +184,7 @@ clients:
   });
 });
 
-describe('what callers are told', () => {
+describe('what callers get', () => {
   const world = useWorld();
   const machine = { grant_type: 'client_credentials' };
   const svc = { authorization: basic('svc', SECRETS.svc) };

@@ -8,8 +8,7 @@ import { ask } from '../../src/doctor/ask.ts';
 import { checkClock } from '../../src/doctor/clock.ts';
 import { runCheck, type Check, type ReportFault, type Result, type Target } from '../../src/doctor/check.ts';
 import { judgeCookies, parseCookie } from '../../src/doctor/cookies.ts';
-import { checkPeople } from '../../src/doctor/people.ts';
-import { checkStore } from '../../src/doctor/store.ts';
+import { checkPeople, checkStore } from '../../src/doctor/configured.ts';
 import { checkPlainHttp, checkTls } from '../../src/doctor/tls.ts';
 import { freePort, startRedis } from '../world/servers.ts';
 import { postern } from '../world/terminal.ts';
@@ -120,7 +119,8 @@ describe('cookies', () => {
 describe('the store', () => {
   it('is judged as by `postern store check`', async () => {
     const redis = await startRedis({ settings: ['--maxmemory-policy', 'allkeys-lru'] });
-    const look = () => runCheck('store', (report) => checkStore({ engine: 'redis', url: redis.url }, report));
+    const look = () =>
+      runCheck('store', (report) => checkStore({ store: { engine: 'redis', url: redis.url } }, report));
     const results = await look();
     await redis.stop();
     expect(names(results)).toContain('problem store-settings');

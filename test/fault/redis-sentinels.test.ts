@@ -1,7 +1,7 @@
 // Sentinels that could not replace a master any more: nothing has failed yet, and an operator hears of it all the same.
 import { beforeEach, expect, it, vi } from 'vitest';
 import { runCheck } from '../../src/doctor/check.ts';
-import { checkStore } from '../../src/doctor/store.ts';
+import { checkStore } from '../../src/doctor/configured.ts';
 import { ask, type SentinelGroup, startSentinel } from '../world/redis-groups.ts';
 import { signIn } from '../world/app.ts';
 import { type OpenWorld, startWorld } from '../world/world.ts';
@@ -40,7 +40,7 @@ it('a lost quorum is a line of the log, a metric and a finding of the doctor, an
   );
   expect(lines).toEqual([expect.stringContaining('NOQUORUM')]);
   const store = { engine: 'redis', url: group.url } as const;
-  expect(await runCheck('store', (report) => checkStore(store, report))).toContainEqual(
+  expect(await runCheck('store', (report) => checkStore({ store }, report))).toContainEqual(
     expect.objectContaining({
       message: expect.stringContaining("its Sentinels can't replace a master that dies: NOQUORUM") as string,
     }),

@@ -4,7 +4,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { openAccount } from '../world/account-page.ts';
 import { authorize, signIn, type SignedIn } from '../world/app.ts';
 import { HOUR, moveClock, standingClock, until } from '../world/clock.ts';
-import { newBrowser, silently } from '../world/person.ts';
+import { StoreUnavailable } from '../../src/store/store.ts';
+import { begin, newBrowser, silently } from '../world/person.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 import { startLogoutReceiver } from '../world/logout-receiver.ts';
 import { get } from '../world/requests.ts';
@@ -87,8 +88,8 @@ eachStore(
       }
       expect(ids.size).toBe(2);
       expect(receiver.connections()).toBe(before + 2);
-      const told = ['success web', 'success web2'];
-      await until(() => expect(outcomes(world())).toEqual(told));
+      const notified = ['success web', 'success web2'];
+      await until(() => expect(outcomes(world())).toEqual(notified));
     });
 
     it('PR-10: names the session of this browser, and the other one goes on', async () => {
@@ -100,6 +101,18 @@ eachStore(
       expect(receiver.of(sidOf(second))).toEqual([]);
       expect(await silently(world(), second.browser, { scope: 'openid' })).not.toBe('login_required');
       expect((await refresh(world(), second.tokens.refresh_token)).status).toBe(200);
+    });
+
+    it('PR-10: an app that the person opened and allowed nothing hears of no end, nor does its session elsewhere', async () => {
+      const elsewhere = await signIn(world());
+      const browser = newBrowser(world());
+      const web2 = await signIn(world(), { browser, client: 'web2' });
+      const { page } = await begin(world(), { client_id: 'web', scope: 'openid' }, { browser });
+      expect(page.text).toContain('/consent"');
+      await signOut(world(), web2);
+      await receiver.wait(sidOf(web2));
+      await until(async () => expect(await world().openedStore.documents.list('logouts')).toEqual([]));
+      expect([...receiver.of(undefined), ...receiver.of(sidOf(elsewhere))]).toEqual([]);
     });
 
     it('another person who signs in ends the session of the one before', async () => {
@@ -166,6 +179,20 @@ describe('a file that changes', () => {
     expect(receiver.of(sidOf(bob))).toEqual([]);
     await world().reload(config, { bob: { id: 'usr_another00000000000' } });
     expect((await receiver.wait(sidOf(bob)))[0]?.claims.sub).toBe(PEOPLE.bob);
+  });
+
+  it('is taken over whole, also where the store was away in the middle of it', async () => {
+    await world().reload(config);
+    const app = await signIn(world());
+    const { documents } = world().openedStore;
+    const put = documents.put.bind(documents);
+    documents.put = async (collection, ...rest) =>
+      collection === 'logouts' ? Promise.reject(new StoreUnavailable()) : put(collection, ...rest);
+    const without = { alice: { disabled: true } };
+    await expect(world().reload(config, without)).rejects.toThrow(StoreUnavailable);
+    documents.put = put;
+    await world().reload(config, without);
+    expect((await receiver.wait(sidOf(app)))[0]?.claims.sub).toBe(PEOPLE.alice);
   });
 });
 

@@ -16,9 +16,10 @@ import {
   typeCode,
 } from '../world/device.ts';
 import { eachStore } from '../world/each-store.ts';
-import { finishPages, newBrowser, titleOf } from '../world/person.ts';
+import { finishPages, newBrowser, signInAs, titleOf } from '../world/person.ts';
 import { introspect } from '../world/presented-tokens.ts';
 import { post } from '../world/requests.ts';
+import { rounds } from '../world/rounds.ts';
 import { createTurns } from '../world/turns.ts';
 import { API, PEOPLE } from '../world/world.ts';
 
@@ -31,6 +32,7 @@ const PENDING = [400, 'authorization_pending'];
 const WRONG = 'That code isn’t valid';
 const isWrong = ({ status, text }: Page) => status === 422 && text.includes(WRONG);
 
+const ROUNDS = rounds(50, 6);
 const turns = createTurns();
 /** Everything that was ever written as a record. */
 const written: string[] = [];
@@ -89,6 +91,10 @@ eachStore(
       };
       expect((await post(world(), '/oauth/token', form)).status).toBe(200);
 
+      const device = world()
+        .recorded.audit('consent')
+        .filter(({ action }) => action === 'device');
+      expect(device).toMatchObject([{ outcome: 'success', client_id: 'tv', account_id: PEOPLE.alice }]);
       const failures = world()
         .recorded.audit('token_issued')
         .filter(({ outcome }) => outcome === 'failure');
@@ -127,6 +133,27 @@ eachStore(
         expect(page.status).toBeLessThan(500);
         expect(isConfirmPage(page)).toBe(false);
       }
+    });
+
+    it('PR-13: shows whose account it gets, and has no other address on its last page', async () => {
+      const browser = newBrowser(world());
+      const first = await askForCodes(world());
+      const before = await typeCode(browser, world(), first.userCode);
+      expect(before.text).not.toContain('signed in as');
+      const done = await letIn(world(), first, { browser });
+      expect(isDonePage(done)).toBe(true);
+      // It would be asked for again, which only leads to an error.
+      expect(done.text).not.toContain('?lang=');
+      const { userCode } = await askForCodes(world());
+      const page = await typeCode(browser, world(), userCode);
+      expect(isConfirmPage(page)).toBe(true);
+      expect(page.text).toContain('signed in as <strong><bdi>alice</bdi></strong>');
+
+      moveClock(10);
+      const strict = await askForCodes(world(), { max_age: '5' });
+      const confirm = await typeCode(browser, world(), strict.userCode);
+      const login = await browser.submit(confirm, '/device', { confirm: 'yes' });
+      expect(login.text).toContain('name="password"');
     });
 
     it('PR-14: polls with its own code alone, and loses it to no other client', async () => {
@@ -199,6 +226,47 @@ eachStore(
       expect((await poll(world(), asked, 'first-party')).status).toBe(200);
     });
 
+    it('PR-16: is let in beside a sign-out page that is open in another tab', async () => {
+      const asked = await askForCodes(world());
+      const browser = newBrowser(world());
+      await silentSignIn(browser);
+      const confirm = await typeCode(browser, world(), asked.userCode);
+      const consent = await browser.submit(confirm, '/device', { confirm: 'yes' });
+      const out = 'client_id=web&post_logout_redirect_uri=https%3A%2F%2Fapp.example%2Fout';
+      await browser.open(`${world().issuer}/oauth/logout?${out}`);
+      expect(isDonePage(await browser.submit(consent, '/consent'))).toBe(true);
+      expect((await poll(world(), asked)).status).toBe(200);
+    });
+
+    it(`PR-15: is let in by a browser that comes back twice at once, in ${ROUNDS} rounds`, async () => {
+      for (let round = 1; round <= ROUNDS; round += 1) {
+        const asked = await askForCodes(world());
+        const browser = newBrowser(world());
+        const confirm = await typeCode(browser, world(), asked.userCode);
+        const login = await browser.submit(confirm, '/device', { confirm: 'yes' });
+        const { action, fields } = formOf(await signInAs(browser, login, 'alice'), '/consent');
+        const answered = await browser.request(action, {
+          method: 'POST',
+          headers: { 'content-type': 'application/x-www-form-urlencoded' },
+          body: new URLSearchParams(fields).toString(),
+        });
+        const back = answered.headers.get('location') ?? '';
+        const pages = await Promise.all([back, back].map((url) => browser.request(url)));
+        expect(pages.filter(isDonePage), `round ${round}`).toHaveLength(1);
+        expect(errorOf(await poll(world(), asked)), `round ${round}`).toEqual([200, undefined]);
+      }
+    });
+
+    it('AZ-30: is refused when it says more than is worth keeping', async () => {
+      const ask = (length: number) =>
+        post(world(), '/oauth/device_authorization', {
+          client_id: 'tv',
+          scope: 'openid',
+          login_hint: 'x'.repeat(length),
+        });
+      expect([(await ask(3000)).status, (await ask(5000)).status]).toEqual([200, 413]);
+    });
+
     it('learns that its person said no, and that the time is over', async () => {
       const refused = await askForCodes(world());
       const browser = newBrowser(world());
@@ -212,6 +280,13 @@ eachStore(
       const confirm = await typeCode(browser, world(), later.userCode);
       const login = await browser.submit(confirm, '/device', { confirm: 'yes' });
       expect(titleOf(await browser.submit(login, '/cancel'))).toBe('Nothing was allowed');
+      const refusals = world()
+        .recorded.audit('consent')
+        .filter(({ outcome }) => outcome === 'failure');
+      expect(refusals.map(({ action, client_id: id }) => [action, id])).toEqual([
+        ['device', 'tv'],
+        [undefined, 'tv'],
+      ]);
       expect(errorOf(await poll(world(), later))).toEqual([400, 'access_denied']);
 
       const late = await askForCodes(world());
@@ -233,6 +308,23 @@ eachStore(
         }),
       );
       expect(new Set(pages.map((page) => JSON.stringify(page))).size).toBe(1);
+    });
+
+    it('PR-11: has that page, too, once its app may not do this any more', async () => {
+      const { userCode } = await askForCodes(world());
+      const browser = newBrowser(world());
+      expect(isConfirmPage(await typeCode(browser, world(), userCode))).toBe(true);
+      const without = DEVICE_CONFIG.clients.filter((client) => client['client_id'] !== 'tv');
+      const tv = { ...DEVICE_CONFIG.clients.find((client) => client['client_id'] === 'tv') };
+      const codeAlone = {
+        ...tv,
+        grant_types: ['authorization_code', 'refresh_token'],
+        redirect_uris: ['https://tv.example/cb'],
+      };
+      await world().reload({ ...DEVICE_CONFIG, clients: [...without, codeAlone] });
+      expect(isWrong(await typeCode(browser, world(), userCode))).toBe(true);
+      await world().reload(DEVICE_CONFIG);
+      expect(isConfirmPage(await typeCode(browser, world(), userCode))).toBe(true);
     });
 
     async function silentSignIn(browser: Browser): Promise<void> {

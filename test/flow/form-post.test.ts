@@ -5,7 +5,7 @@ import { authorize, type Authorized, type AuthorizeOptions, connect } from '../w
 import { AUTHORIZATION_REQUEST, authorizationUrl, VERIFIER } from '../world/authorization-request.ts';
 import { formOf, type Page } from '../world/browser.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
-import { ask, begin, finishPages, newBrowser, redirectOf } from '../world/person.ts';
+import { ask, begin, complete, finishPages, newBrowser, redirectOf, silently } from '../world/person.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { get } from '../world/requests.ts';
 import { CALLBACK, GENEROUS, type OpenWorld, worldClients } from '../world/world.ts';
@@ -137,6 +137,18 @@ describe('what the form says', () => {
     const { browser, last } = await posted(world());
     const again = await browser.open(last.url);
     expect([again.status, again.text.includes('<form')]).toEqual([400, false]);
+  });
+
+  it('PR-01: a sign-out page that was left open in another tab ends nothing', async () => {
+    const browser = newBrowser(world());
+    const other = { client_id: 'web2', scope: 'openid' };
+    await complete(world(), 'alice', other, browser);
+    const out = 'client_id=web2&post_logout_redirect_uri=https%3A%2F%2Fapp.example%2Fout';
+    const left = await browser.open(`${world().issuer}/oauth/logout?${out}`);
+    expect(left.text).toContain('/oauth/logout/confirm"');
+    const { page } = await begin(world(), FORM_POST, { browser });
+    expectFormPage(await finishPages(browser, page, 'alice'), 200);
+    expect(await silently(world(), browser, other)).toBe('signed in');
   });
 
   it('PR-01: a request by POST ends on the same page', async () => {

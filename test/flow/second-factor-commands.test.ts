@@ -37,7 +37,7 @@ async function user(world: OpenWorld, args: readonly string[], input = '') {
 }
 
 /** What it prints for programs. */
-async function told(world: OpenWorld, args: readonly string[], input = ''): Promise<unknown> {
+async function printed(world: OpenWorld, args: readonly string[], input = ''): Promise<unknown> {
   const { code, stdout, stderr } = await user(world, [...args, '--json'], input);
   expect([code, stderr]).toEqual([0, '']);
   return JSON.parse(stdout) as unknown;
@@ -66,13 +66,13 @@ eachStore(
         '  3 recovery codes left',
         '',
       ]);
-      expect(await told(world(), ['factors', PEOPLE.alice])).toMatchObject({
+      expect(await printed(world(), ['factors', PEOPLE.alice])).toMatchObject({
         username: 'alice',
         passkeys: [{ id: key.id, name: 'A key', suspect: false }],
         one_time_codes: { created_at: '1970-01-01T00:00:00.000Z' },
         recovery_codes: 3,
       });
-      expect(await told(world(), ['list'])).toMatchObject([
+      expect(await printed(world(), ['list'])).toMatchObject([
         { username: 'alice', factors: { passkeys: 1, one_time_codes: true, recovery_codes: 3 } },
         // Not invited: people of the file can have a passkey and no password.
         { username: 'bob', invited: false, factors: { passkeys: 0, one_time_codes: false } },
@@ -83,7 +83,7 @@ eachStore(
       }
     });
 
-    it('end one by one: whoever rested on one signs in again, and with the last one the password is enough', async () => {
+    it('end one by one: those who rested on one sign in again, and with the last one the password is enough', async () => {
       const { recoveryCodes } = await newRecoveryCodes(world());
       const app = newAuthenticatorApp('alice');
       const key = new SoftwareKey();
@@ -99,12 +99,12 @@ eachStore(
       });
       expect((await user(world(), ['factors', 'alice', '--remove', ''])).code).toBe(1);
       expect(await silently(world(), browser, { scope: 'openid' })).toBe('signed in');
-      expect(await told(world(), ['factors', 'alice', '--remove', key.id.slice(0, 12)])).toMatchObject({
+      expect(await printed(world(), ['factors', 'alice', '--remove', key.id.slice(0, 12)])).toMatchObject({
         passkeys: [],
         recovery_codes: 3,
       });
       expect(await silently(world(), browser, { scope: 'openid' })).toBe('login_required');
-      // The credential is nobody's now, and the person is told.
+      // The credential is nobody's now, and the person gets a notice.
       const store = await factorsOf(world());
       expect(await store.claimCredential(key.id, PEOPLE.bob)).toBe(true);
       expect((await store.get(PEOPLE.alice)).notices).toMatchObject([
@@ -112,7 +112,7 @@ eachStore(
       ]);
 
       expect(isSecondStep((await passwordOf(world(), 'alice')).page)).toBe(true);
-      expect(await told(world(), ['factors', 'alice', '--remove', 'one-time-codes'])).toMatchObject({
+      expect(await printed(world(), ['factors', 'alice', '--remove', 'one-time-codes'])).toMatchObject({
         passkeys: [],
         // They stand in for nothing any more.
         recovery_codes: 0,
@@ -126,7 +126,7 @@ eachStore(
       const { recoveryCodes } = await newRecoveryCodes(world());
       await giveOneTimeCodes(world(), 'alice', { recoveryCodes });
       const remove = ['factors', 'alice', '--remove', 'recovery-codes'];
-      expect(await told(world(), remove)).toMatchObject({ one_time_codes: {}, recovery_codes: 0 });
+      expect(await printed(world(), remove)).toMatchObject({ one_time_codes: {}, recovery_codes: 0 });
       expect((await (await factorsOf(world())).get(PEOPLE.alice)).sessionsSince).toBe(0);
       expect((await user(world(), remove)).code).toBe(1);
     });
@@ -151,13 +151,13 @@ eachStore(
         stderr: expect.stringContaining('postern user factors alice --remove all'),
       });
       await setFactors(world(), 'bob');
-      const { link } = (await told(world(), ['enrol', 'bob', '--expires', '1h'])) as {
+      const { link } = (await printed(world(), ['enrol', 'bob', '--expires', '1h'])) as {
         readonly link: string;
       };
       expect(link).toMatch(/^https:\/\/id\.example\/interaction\/link\/[\w-]{43}$/);
       const page = await newBrowser(world()).open(link);
       expect([page.status, formOf(page, link.slice(-43)).fields]).toEqual([200, expect.anything()]);
-      const newer = (await told(world(), ['enrol', 'bob'])) as { readonly link: string };
+      const newer = (await printed(world(), ['enrol', 'bob'])) as { readonly link: string };
       expect((await newBrowser(world()).open(link)).status).toBe(410);
       expect((await newBrowser(world()).open(newer.link)).status).toBe(200);
       for (const verb of ['invite', 'reset']) {
@@ -167,7 +167,7 @@ eachStore(
 
     it('sign somebody of the file in who has no password', async () => {
       const key = await givePasskey(world(), 'bob');
-      expect(await told(world(), ['show', 'bob'])).toMatchObject({ source: 'file', invited: false });
+      expect(await printed(world(), ['show', 'bob'])).toMatchObject({ source: 'file', invited: false });
       const { browser, page } = await begin(world(), { scope: 'openid' });
       const wrong = await browser.submit(page, '/login', { username: 'bob', password: 'bob-password-22' });
       expect(wrong.status).toBe(401);
@@ -191,32 +191,37 @@ eachStore(
       await setFactors(world(), 'alice');
       const store = await factorsOf(world());
       await store.change(NOBODY, () => ({ oneTimeCode: newAuthenticatorApp('bob').factor }));
-      expect(await told(world(), ['factors'])).toMatchObject([
+      expect(await printed(world(), ['factors'])).toMatchObject([
         { id: NOBODY, passkeys: [], recovery_codes: 0 },
       ]);
       expect((await user(world(), ['factors'])).stdout).toContain(`${NOBODY}  nobody has this id`);
       expect((await user(world(), ['factors', '--remove', 'all'])).stderr).toContain(
         'add the login name or the id',
       );
-      await told(world(), ['factors', NOBODY, '--remove', 'all']);
-      expect(await told(world(), ['factors'])).toEqual([]);
+      await printed(world(), ['factors', NOBODY, '--remove', 'all']);
+      expect(await printed(world(), ['factors'])).toEqual([]);
       expect((await user(world(), ['factors', NOBODY])).code).toBe(1);
     });
 
-    it('go with a person of the store', async () => {
-      const { id } = (await told(world(), ['add', 'zoe'], 'river otter jazz 47\n')) as {
+    it('go with a person of the store, and so does what the account page kept of them', async () => {
+      const { id } = (await printed(world(), ['add', 'zoe'], 'river otter jazz 47\n')) as {
         readonly id: string;
       };
       const store = await factorsOf(world());
       const key = new SoftwareKey();
       await store.change(id, () => ({ handle: key.handle, passkeys: [key.factor] }));
       await store.claimHandle(key.handle, id);
-      await told(world(), ['delete', 'zoe']);
+      // The page is off by now.
+      const { documents } = world().openedStore;
+      const lists = ['person-sessions', 'person-grants'];
+      for (const list of lists) await documents.put(list, id, '{}', 0);
+      await printed(world(), ['delete', 'zoe']);
+      for (const list of lists) expect(await documents.get(list, id)).toBeUndefined();
       expect([await store.get(id), await store.ownerOfHandle(key.handle)]).toMatchObject([
         { passkeys: [] },
         undefined,
       ]);
-      expect(await told(world(), ['factors'])).toEqual([]);
+      expect(await printed(world(), ['factors'])).toEqual([]);
     });
   },
   OPTIONS,
@@ -266,7 +271,7 @@ describe('second factors', () => {
 describe('without sign_in in the file', () => {
   eachStore('the commands', (world) => {
     it('say nothing of factors, and make no link for them', async () => {
-      const [row] = (await told(world(), ['list'])) as readonly object[];
+      const [row] = (await printed(world(), ['list'])) as readonly object[];
       expect(row).not.toHaveProperty('factors');
       expect(await user(world(), ['enrol', 'alice'])).toMatchObject({
         code: 1,

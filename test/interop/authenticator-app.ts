@@ -2,7 +2,7 @@
 // signed in by the password, with codes from now on.
 import { createHmac, randomBytes } from 'node:crypto';
 import path from 'node:path';
-import { createVault } from '../../src/keys/vault.ts';
+import { Vault } from '../../src/keys/vault.ts';
 import { openStore } from '../../src/store/open.ts';
 import { createFactorStore } from '../../src/users/factors.ts';
 import { sealedFor } from '../../src/users/one-time-codes.ts';
@@ -21,7 +21,7 @@ function codeOf(secret: Buffer): string {
 /** What the app shows. */
 export async function giveCodes(accountId: string): Promise<() => string> {
   const secret = randomBytes(20);
-  const vault = createVault([Buffer.from(KEYS.TEST_ENCRYPTION_KEY, 'base64url')]);
+  const vault = new Vault([Buffer.from(KEYS.TEST_ENCRYPTION_KEY, 'base64url')]);
   const sealed = vault.seal(secret, sealedFor(accountId));
   const folder = path.join(settings.folder, 'data');
   const store = await openStore({ engine: 'lmdb', folder }, () => Date.now());

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { decodeRing, encodeRing, KEYS_COLLECTION, RING_ID } from '../../src/keys/ring-document.ts';
-import { createVault } from '../../src/keys/vault.ts';
+import { Vault } from '../../src/keys/vault.ts';
 import { openStore } from '../../src/store/open.ts';
 import { type RedisServer, freePort, startRedis } from '../world/servers.ts';
 import { machineToken, signIn } from '../world/app.ts';
@@ -64,7 +64,7 @@ describe.each(['lmdb', 'redis'] as const)('a store, on %s', (engine) => {
 
   it('of the last version belongs to the issuer that starts on it next', async () => {
     const opened = await openStore(toStoreConfig(store), Date.now);
-    const vault = createVault([Buffer.from(WORLD_ENV.TEST_ENCRYPTION_KEY, 'base64url')]);
+    const vault = new Vault([Buffer.from(WORLD_ENV.TEST_ENCRYPTION_KEY, 'base64url')]);
     const found = await opened.documents.get(KEYS_COLLECTION, RING_ID);
     const { value = '', version = 0 } = found ?? {};
     const { installation: _, ...ring } = decodeRing(value, version, vault).ring;

@@ -9,13 +9,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Algorithm } from '../../src/config/signing-algorithms.ts';
 import { familyOf, nextFamilyStep } from '../../src/keys/families.ts';
 import { generateKey, type KeyMaterial } from '../../src/keys/generate-key.ts';
-import { createKeyStore, type KeyStore } from '../../src/keys/key-store.ts';
+import { KeyStore } from '../../src/keys/key-store.ts';
 import { activeKey, publishedKeys, reserveKeys, stateOf, type Ring } from '../../src/keys/ring.ts';
 import { openPepper } from '../../src/keys/installation.ts';
 import { KEYS_COLLECTION, PEPPER_ID } from '../../src/keys/ring-document.ts';
 import { runDueSteps } from '../../src/keys/ring-actions.ts';
-import type { StepKind } from '../../src/keys/schedule.ts';
-import { createVault } from '../../src/keys/vault.ts';
+import type { DueStep } from '../../src/keys/schedule.ts';
+import { Vault } from '../../src/keys/vault.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
@@ -31,7 +31,7 @@ const RUNS = rounds(20, 8);
 const FAMILIES = ['RS256', 'ES256', 'EdDSA'] as const;
 const RS256 = ['RS256'] as const;
 /** Which due step has each moment in it. */
-const STEP_OF: Readonly<Record<Moment, StepKind>> = {
+const STEP_OF: Readonly<Record<Moment, DueStep['kind']>> = {
   generate: 'activate',
   persist: 'activate',
   publish: 'activate',
@@ -75,9 +75,9 @@ class Installation {
     const clock = { now };
     const store = await openStore(toStoreConfig(location), () => clock.now);
     const taken = new Set<string>();
-    const keyStore = createKeyStore({
+    const keyStore = new KeyStore({
       documents: store.documents,
-      vault: createVault(encryptionKeys.map((key) => Buffer.from(key, 'base64url'))),
+      vault: new Vault(encryptionKeys.map((key) => Buffer.from(key, 'base64url'))),
       now: () => clock.now,
       timing: TIMING,
       algorithms: () => algorithms,
@@ -116,7 +116,7 @@ class Installation {
   }
 
   /** Lives until a step of this kind is due for the `count`th time, and leaves it undone. */
-  async liveUntil(kind: StepKind, count: number): Promise<void> {
+  async liveUntil(kind: DueStep['kind'], count: number): Promise<void> {
     for (let met = 0; ;) {
       const ring = await this.sign();
       const due = nextStep(ring, this.#keyStore.algorithms, this.now);
@@ -243,7 +243,7 @@ describe('a process that is killed with SIGKILL', () => {
       const open = (keys: readonly string[]) => Installation.open(store, keys, pool, START);
       const pepperOf = async (keys: readonly string[]) => {
         const opened = await openStore(toStoreConfig(store), () => START);
-        const vault = createVault(keys.map((key) => Buffer.from(key, 'base64url')));
+        const vault = new Vault(keys.map((key) => Buffer.from(key, 'base64url')));
         try {
           const stored = await opened.documents.get(KEYS_COLLECTION, PEPPER_ID);
           return openPepper(stored?.value ?? '', vault);

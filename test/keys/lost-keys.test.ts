@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { rotateByHand } from '../../src/keys/ring-actions.ts';
 import { decodeRing, encodeRing, KEYS_COLLECTION, PEPPER_ID, RING_ID } from '../../src/keys/ring-document.ts';
-import { createVault } from '../../src/keys/vault.ts';
+import { Vault } from '../../src/keys/vault.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { DocumentStore, StoredDocument } from '../../src/store/store.ts';
 import { machineToken } from '../world/app.ts';
@@ -111,7 +111,7 @@ describe.each(['lmdb', 'redis'] as const)('a start on part of the keys, on %s', 
   it('KY-27: takes a store of the last version, and knows from then on what belongs together', async () => {
     await fill();
     await withDocuments(async (opened) => {
-      const vault = createVault([Buffer.from(WORLD_ENV.TEST_ENCRYPTION_KEY, 'base64url')]);
+      const vault = new Vault([Buffer.from(WORLD_ENV.TEST_ENCRYPTION_KEY, 'base64url')]);
       const found = await opened.get(KEYS_COLLECTION, RING_ID);
       const { installation: _, ...ring } = decodeRing(found?.value ?? '', found?.version ?? 0, vault).ring;
       await remove(opened, RING_ID);

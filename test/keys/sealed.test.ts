@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { KEYS_COLLECTION, RING_ID } from '../../src/keys/ring-document.ts';
-import { createVault, toKekId } from '../../src/keys/vault.ts';
+import { Vault, toKekId } from '../../src/keys/vault.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createFactorStore, type FactorStore } from '../../src/users/factors.ts';
@@ -238,7 +238,7 @@ describe('the secrets of authenticator apps', () => {
   const SIGN_IN = { sign_in: { one_time_codes: true } };
   const ALICE = PEOPLE.alice;
   const kek = async (reference: string) =>
-    createVault([Buffer.from(await readFile(reference.slice('file:'.length), 'utf8'), 'base64url')]);
+    new Vault([Buffer.from(await readFile(reference.slice('file:'.length), 'utf8'), 'base64url')]);
   const withFactors = <Result>(use: (factors: FactorStore) => Promise<Result>) =>
     withStore(({ documents }) => use(createFactorStore(documents, () => 'none')));
 

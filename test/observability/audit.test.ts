@@ -205,7 +205,7 @@ describe('CF-15: the audit trail', () => {
     expect(records[2]).toMatchObject({ account_id: PEOPLE.bob });
   });
 
-  it('calls a refusal what the client was told', async () => {
+  it('names a refusal by the error that the client got', async () => {
     const form = { grant_type: 'client_credentials' };
     let answer: unknown;
     const records = await recordsOf(async () => {
@@ -309,7 +309,7 @@ describe('CF-15: a sign-in that was not decided, in the audit trail', () => {
   });
 });
 
-describe('IN-08: the search for secrets in what was told', () => {
+describe('IN-08: the search for secrets in what is reported', () => {
   it.each([
     [
       'a client secret',
@@ -317,18 +317,18 @@ describe('IN-08: the search for secrets in what was told', () => {
     ],
     [
       'a token',
-      (told: ReturnType<typeof listen>) =>
-        told.telemetry.log.info(`got eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.x`),
+      (reported: ReturnType<typeof listen>) =>
+        reported.telemetry.log.info(`got eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.x`),
     ],
     [
       'a code',
-      (told: ReturnType<typeof listen>) =>
-        told.telemetry.log.info({ path: '/cb?code=Zk3vT8xZ5kN1rB7yL9wC2sD6fH4jP0aQm' }, 'x'),
+      (reported: ReturnType<typeof listen>) =>
+        reported.telemetry.log.info({ path: '/cb?code=Zk3vT8xZ5kN1rB7yL9wC2sD6fH4jP0aQm' }, 'x'),
     ],
     [
       'a refresh token in a record',
-      (told: ReturnType<typeof listen>) =>
-        told.telemetry.audit.record('token_revoked', 'success', {
+      (reported: ReturnType<typeof listen>) =>
+        reported.telemetry.audit.record('token_revoked', 'success', {
           reason: 'Zk3vT8xZ5kN1rB7yL9wC2sD6fH4jP0aQm',
         }),
     ],
@@ -340,7 +340,7 @@ describe('IN-08: the search for secrets in what was told', () => {
     expect(() => assertNoSecrets(recorded, Object.values(SECRETS))).toThrow('IN-08');
   });
 
-  it('and the log hides what is named like a secret, whoever passes it', () => {
+  it('and the log hides what is named like a secret, no matter who passes it', () => {
     const lines: string[] = [];
     const log = createLog('trace', { write: (line) => lines.push(line) });
     log.info({ password: 'canary', body: { client_secret: 'canary', code_verifier: 'canary' } }, 'x');

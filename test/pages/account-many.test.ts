@@ -58,6 +58,26 @@ describe('of one person', () => {
     expect(await silently(world, kept, asked)).toBe('signed in');
   });
 
+  it('a session that is listed and not saved yet stays listed when there are too many', async () => {
+    const { documents, clock } = place().openedStore;
+    const seconds = () => Math.floor(clock.now() / 1000);
+    const saved = new Set<string>();
+    const isLive = (entry: object) => Promise.resolve('uid' in entry && saved.has(String(entry.uid)));
+    const index = createPersonIndex({ documents, seconds, isLive });
+    const add = (uid: string) => index.addSession('somebody', { uid, ends: seconds() + DAY });
+    for (let number = 1; number < MOST; number += 1) {
+      saved.add(`session-${number}`);
+      await add(`session-${number}`);
+    }
+    moveClock(120);
+    saved.delete('session-5');
+    await add('begun');
+    await add('beside');
+    const listed = (await index.sessionsOf('somebody')).map(({ uid }) => uid);
+    expect(listed.slice(-2)).toEqual(['begun', 'beside']);
+    expect([listed.length, listed.includes('session-5'), listed[0]]).toEqual([MOST, false, 'session-1']);
+  });
+
   it('whatever the list names, the page answers, and what has ended leaves it', async () => {
     const world = place();
     const { documents, clock } = world.openedStore;

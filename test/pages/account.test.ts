@@ -199,18 +199,26 @@ describe('who may do it', () => {
     const done = await post('end-session', right);
     expect(done.headers.get('location')).toContain('done=session_ended');
     expect(await silently(world, other.browser)).toBe('login_required');
+    // A form that was used has nothing left to change.
+    const ended = world.recorded.audit('sign_out').length;
+    const repeated = await post('end-session', right);
+    expect(repeated.headers.get('location') ?? '').not.toContain('done=');
+    expect(world.recorded.audit('sign_out')).toHaveLength(ended);
   });
 
-  it('refuses a page that another person left open', async () => {
-    const world = place();
-    const browser = newBrowser(world);
-    const other = await signIn(world, {});
-    const page = await openAccount(world, browser, { username: 'alice' });
-    const out = await browser.open(`${world.issuer}/oauth/logout`);
-    await browser.submit(out, '/logout/confirm', { logout: 'yes' });
-    const { page: login } = await begin(world, { client_id: 'web' }, { browser });
-    await signInAs(browser, login, 'bob');
-    expect((await browser.submit(page, '/end-others')).status).toBe(403);
-    expect(await silently(world, other.browser)).toBe('signed in');
-  });
+  it.each(['bob', 'alice'] as const)(
+    'MF-37: refuses a page that was left open before %s signed in',
+    async (next) => {
+      const world = place();
+      const browser = newBrowser(world);
+      const other = await signIn(world, {});
+      const page = await openAccount(world, browser, { username: 'alice' });
+      const out = await browser.open(`${world.issuer}/oauth/logout`);
+      await browser.submit(out, '/logout/confirm', { logout: 'yes' });
+      const { page: login } = await begin(world, { client_id: 'web' }, { browser });
+      await signInAs(browser, login, next);
+      expect((await browser.submit(page, '/end-others')).status).toBe(403);
+      expect(await silently(world, other.browser)).toBe('signed in');
+    },
+  );
 });

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { createVault } from '../../src/keys/vault.ts';
+import { Vault } from '../../src/keys/vault.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
 import { sealedFor } from '../../src/users/one-time-codes.ts';
 import { createAccountStates } from '../../src/users/account-state.ts';
@@ -329,8 +329,8 @@ describe('a recovery code', () => {
     const { browser, page } = await half(world);
     expect(page.text).toContain('name="recovery_code"');
     expect(page.text).not.toContain('name="code"');
-    const told = await browser.submit(page, '/code', { recovery_code: codes[0] ?? '' });
-    expect(isConsent(await browser.submit(told, '/notice'))).toBe(true);
+    const notice = await browser.submit(page, '/code', { recovery_code: codes[0] ?? '' });
+    expect(isConsent(await browser.submit(notice, '/notice'))).toBe(true);
     // A session from before is asked the same.
     const { page: asked } = await begin(world, {}, { browser: earlier });
     expect([asked.status, asked.text.includes('name="recovery_code"')]).toEqual([200, true]);
@@ -355,7 +355,7 @@ describe('a recovery code', () => {
       recovery_code: ` ${code.toLowerCase().replaceAll('-', ' ')}`,
     });
     expect(notice.text).toContain('Left: 2');
-    // It is told before the app gets anything, also after a reload.
+    // The notice comes before the app gets anything, also after a reload.
     expect((await browser.open(notice.url)).text).toContain('Left: 2');
     const consent = await browser.submit(notice, '/notice');
     expect(isConsent(consent)).toBe(true);
@@ -513,30 +513,30 @@ describe('what is left of a sign-in', () => {
     const app = newAuthenticatorApp('alice');
     const key = await givePasskey(world, 'alice', { oneTimeCode: app.factor, recoveryCodes });
     const { alice } = PEOPLE;
-    const told = async (act: () => Promise<unknown>) => {
+    const recordsOf = async (act: () => Promise<unknown>) => {
       const before = auditOf(world).length;
       await act();
       return auditOf(world).slice(before);
     };
     const { browser, page } = await half(world);
-    expect(await told(async () => half(world))).toEqual([]);
-    expect(await told(async () => browser.submit(page, '/code', { code: app.wrong() }))).toEqual([
+    expect(await recordsOf(async () => half(world))).toEqual([]);
+    expect(await recordsOf(async () => browser.submit(page, '/code', { code: app.wrong() }))).toEqual([
       ['second_factor', 'failure', 'one_time_code', 'wrong', alice],
     ]);
-    expect(await told(async () => browser.submit(page, '/code', { recovery_code: 'AAAA' }))).toEqual([
+    expect(await recordsOf(async () => browser.submit(page, '/code', { recovery_code: 'AAAA' }))).toEqual([
       ['second_factor', 'failure', 'recovery_code', 'wrong', alice],
     ]);
-    expect(await told(async () => browser.submit(page, '/passkey', { response: '{}' }))).toEqual([
+    expect(await recordsOf(async () => browser.submit(page, '/passkey', { response: '{}' }))).toEqual([
       ['second_factor', 'failure', 'passkey', 'malformed', alice],
     ]);
-    expect(await told(async () => browser.submit(page, '/code', { code: app.code() }))).toEqual([
+    expect(await recordsOf(async () => browser.submit(page, '/code', { code: app.code() }))).toEqual([
       ['second_factor', 'success', 'one_time_code', undefined, alice],
       ['sign_in', 'success', undefined, undefined, alice],
     ]);
     const recovered = await half(world);
     const [recovery_code = ''] = codes;
     expect(
-      await told(async () => recovered.browser.submit(recovered.page, '/code', { recovery_code })),
+      await recordsOf(async () => recovered.browser.submit(recovered.page, '/code', { recovery_code })),
     ).toEqual([
       ['second_factor', 'success', 'recovery_code', undefined, alice],
       ['sign_in', 'success', undefined, undefined, alice],
@@ -545,9 +545,9 @@ describe('what is left of a sign-in', () => {
     const response = key.assert(world, alone.page);
     const stranger = new SoftwareKey().assert(world, alone.page);
     expect(
-      await told(async () => alone.browser.submit(alone.page, '/passkey', { response: stranger })),
+      await recordsOf(async () => alone.browser.submit(alone.page, '/passkey', { response: stranger })),
     ).toEqual([['sign_in', 'failure', 'passkey', 'unknown', undefined]]);
-    expect(await told(async () => alone.browser.submit(alone.page, '/passkey', { response }))).toEqual([
+    expect(await recordsOf(async () => alone.browser.submit(alone.page, '/passkey', { response }))).toEqual([
       ['sign_in', 'success', 'passkey', undefined, alice],
     ]);
   });
@@ -619,7 +619,7 @@ describe('failures of what a sign-in rests on', () => {
   it('a code that is sealed under another encryption key is neither right nor wrong', async () => {
     const world = place();
     const app = newAuthenticatorApp('alice');
-    const sealed = createVault([randomBytes(32)]).seal(randomBytes(20), sealedFor(PEOPLE.alice));
+    const sealed = new Vault([randomBytes(32)]).seal(randomBytes(20), sealedFor(PEOPLE.alice));
     await setFactors(world, 'alice', { oneTimeCode: { ...app.factor, sealed } });
     const { browser, page } = await begin(world, {}, { browser: newBrowser(world) });
     const step = await signInAs(browser, page, 'alice');

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { TOTP, Secret } from 'otpauth';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createVault } from '../../src/keys/vault.ts';
+import { Vault } from '../../src/keys/vault.ts';
 import { createKeyedHash } from '../../src/store/keyed-hash.ts';
 import { openLmdb } from '../../src/store/lmdb/lmdb-store.ts';
 import { openRedis } from '../../src/store/redis/redis-store.ts';
@@ -21,7 +21,7 @@ const [ALICE, BOB] = ['usr_alice', 'usr_bob'];
 const NOW = 1_700_000_000_000;
 const STEP = Math.floor(NOW / 30_000);
 const hash = createKeyedHash(randomBytes(32));
-const vault = createVault([randomBytes(32)]);
+const vault = new Vault([randomBytes(32)]);
 const codes = createOneTimeCodes({ vault, random: randomBytes, issuer: 'Example' });
 
 const passkey = (id: string): Passkey => ({
@@ -187,7 +187,7 @@ describe.each(['lmdb', 'redis'])('the factors of people, on %s', (kind) => {
       const codeAt = await enrol();
       await factors.change(ALICE, () => ({
         oneTimeCode: {
-          sealed: createVault([randomBytes(32)]).seal(randomBytes(20), sealedFor(ALICE)),
+          sealed: new Vault([randomBytes(32)]).seal(randomBytes(20), sealedFor(ALICE)),
           lastStep: 0,
           createdAt: 0,
         },

@@ -1,9 +1,9 @@
 // Puts a key ring into an empty store, as a first start would: RSA keys cost more than all else that a world needs.
 import type { Config } from '../../src/config/config.ts';
 import { generateKey, type KeyMaterial } from '../../src/keys/generate-key.ts';
-import { createKeyStore } from '../../src/keys/key-store.ts';
+import { KeyStore } from '../../src/keys/key-store.ts';
 import { toTiming, toTimingInput } from '../../src/keys/timing.ts';
-import { createVault } from '../../src/keys/vault.ts';
+import { Vault } from '../../src/keys/vault.ts';
 import type { Store } from '../../src/store/store.ts';
 
 const MODULUS = 2048;
@@ -23,9 +23,9 @@ function nextKey(): Promise<KeyMaterial> {
 /** Leaves a store alone that has a ring. What is wrong with it, the start of the service says. */
 export async function seedKeys(config: Config, { documents, clock }: Store): Promise<void> {
   if (config.signingKeys.modulus !== MODULUS) return;
-  const keyStore = createKeyStore({
+  const keyStore = new KeyStore({
     documents,
-    vault: createVault(config.encryptionKeys),
+    vault: new Vault(config.encryptionKeys),
     now: clock.now,
     timing: toTiming(toTimingInput(config)),
     generateKey: nextKey,

@@ -1,10 +1,10 @@
 // What a running world has in its store: looked into, and changed behind its back.
 import { generateKey } from '../../src/keys/generate-key.ts';
 import { openPepper } from '../../src/keys/installation.ts';
-import { createKeyStore, type KeyStore } from '../../src/keys/key-store.ts';
+import { KeyStore } from '../../src/keys/key-store.ts';
 import { KEYS_COLLECTION, PEPPER_ID } from '../../src/keys/ring-document.ts';
 import { toTiming } from '../../src/keys/timing.ts';
-import { createVault } from '../../src/keys/vault.ts';
+import { Vault } from '../../src/keys/vault.ts';
 import { createKeyedHash, type KeyedHash } from '../../src/store/keyed-hash.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -27,7 +27,7 @@ export async function withStore<T>(
 
 /** The key ring in `store`, as another node would read it. Its timing is that of the defaults. */
 export function keyStoreOf(store: Store): KeyStore {
-  return createKeyStore({
+  return new KeyStore({
     documents: store.documents,
     vault: worldVault(),
     now: () => Date.now(),
@@ -49,5 +49,5 @@ export async function hashOf(store: Store): Promise<KeyedHash> {
 }
 
 export function worldVault() {
-  return createVault([Buffer.from(WORLD_ENV.TEST_ENCRYPTION_KEY, 'base64url')]);
+  return new Vault([Buffer.from(WORLD_ENV.TEST_ENCRYPTION_KEY, 'base64url')]);
 }

@@ -4,6 +4,7 @@ import {
   objectsAt,
   textOf,
   unknownKeys,
+  valueAt,
   type ClientDraft,
   type Fields,
   type ImportedSecret,
@@ -30,20 +31,11 @@ const KNOWN = [
 ];
 
 export function importAuthelia(content: unknown): ClientDraft[] | undefined {
-  const policies = policiesOf(content);
-  return objectsAt(content, ['identity_providers', 'oidc', 'clients'])?.map((fields) =>
-    toDraft(fields, policies),
+  const provider = valueAt(content, ['identity_providers', 'oidc']);
+  const policies = valueAt(provider, ['authorization_policies']);
+  return objectsAt(provider, ['clients'])?.map((fields) =>
+    toDraft(fields, isRecord(policies) ? policies : {}),
   );
-}
-
-type Policies = Readonly<Record<string, unknown>>;
-
-function policiesOf(content: unknown): Policies {
-  let node = content;
-  for (const key of ['identity_providers', 'oidc', 'authorization_policies']) {
-    node = isRecord(node) ? node[key] : undefined;
-  }
-  return isRecord(node) ? node : {};
 }
 
 /** The groups of a policy that lets nobody else in; undefined for one that says anything else. */
@@ -64,7 +56,7 @@ function groupsOf(policy: unknown): string[] | undefined {
 
 function toAccess(
   name: string | undefined,
-  policies: Policies,
+  policies: Fields,
 ): { readonly groups?: readonly string[] | undefined; readonly notes: readonly string[] } {
   if (name === undefined || name === 'one_factor') return { notes: [] };
   if (name === 'two_factor') return { notes: ['not carried over: authorization_policy'] };
@@ -73,7 +65,7 @@ function toAccess(
   return { groups, notes: groups === undefined ? [note] : [] };
 }
 
-function toDraft(fields: Fields, policies: Policies): ClientDraft {
+function toDraft(fields: Fields, policies: Fields): ClientDraft {
   const access = toAccess(textOf(fields, 'authorization_policy'), policies);
   const scopes = listOf(fields, 'scopes');
   const grants = listOf(fields, 'grant_types');

@@ -38,11 +38,15 @@ export function listOf(fields: Fields, key: string): string[] {
   return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
 }
 
-/** The objects at `path`, which may lie below other keys. */
+/** What is at `path` of keys, if anything. */
+export function valueAt(content: unknown, path: readonly string[]): unknown {
+  return path.reduce((node, key) => (isRecord(node) ? node[key] : undefined), content);
+}
+
+/** The objects of the list at `path`. */
 export function objectsAt(content: unknown, path: readonly string[]): Fields[] | undefined {
-  let node = content;
-  for (const key of path) node = isRecord(node) ? node[key] : undefined;
-  return Array.isArray(node) ? node.filter(isRecord) : undefined;
+  const list = valueAt(content, path);
+  return Array.isArray(list) ? list.filter(isRecord) : undefined;
 }
 
 /** One note with the keys of `fields` that are not in `known`. */

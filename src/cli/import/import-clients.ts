@@ -7,9 +7,8 @@ import { importKeycloak } from './keycloak.ts';
 import { ConfigError, SPECIFICATION_SCOPES } from '../../config/config.ts';
 import { readDocument } from '../../config/document.ts';
 import type { ClientDraft, Importer } from './client-draft.ts';
-import { phcFault } from '../../config/phc.ts';
+import { digestOf, phcFault, weakness } from '../../config/secret-strength.ts';
 import { ProblemList } from '../../config/problems.ts';
-import { digestOf, weakness } from '../../config/secret-strength.ts';
 import { redirectUriFault, originFault } from '../../config/uri.ts';
 
 const IMPORTERS = {

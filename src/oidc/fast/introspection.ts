@@ -1,8 +1,9 @@
 // The answer to an API that asks about a live access token (RFC 7662) and may see it. The engine's own answer is the reference,
 // and test/flow/plain-introspection.test.ts compares the two.
+import type Provider from 'oidc-provider';
+import type { UnitOfWork } from '../../store/unit-of-work.ts';
 import type { SecretComparison } from '../client-authentication.ts';
 import type { FindMachineToken } from '../machine-tokens.ts';
-import type { WithPersonToken } from '../person-tokens.ts';
 import type { Disclose } from '../policies/token-policies.ts';
 import { credentialsOf, type FastAnswer, peekForm } from './plain-request.ts';
 import type { FindClient } from '../clients.ts';
@@ -16,12 +17,13 @@ export type FastIntrospectionParts = {
   readonly secrets: SecretComparison;
   readonly tokens: Pick<AccessTokens, 'issuer' | 'verify'>;
   readonly findMachineToken: FindMachineToken;
-  readonly withPersonToken: WithPersonToken;
+  readonly provider: Provider;
+  readonly records: Pick<UnitOfWork, 'run'>;
   readonly disclose: Disclose;
 };
 
 export function fastIntrospection(parts: FastIntrospectionParts): FastAnswer {
-  const { findClient, secrets, tokens, findMachineToken, withPersonToken, disclose } = parts;
+  const { findClient, secrets, tokens, findMachineToken, provider, records, disclose } = parts;
   const { issuer } = tokens;
 
   async function describeMachines(jwt: string, caller: string) {
@@ -31,17 +33,26 @@ export function fastIntrospection(parts: FastIntrospectionParts): FastAnswer {
     return token && disclosed && { ...disclosed, ...membersOf(token, issuer), sub: token.clientId };
   }
 
-  const describePersons = (jwt: string, caller: string) =>
-    withPersonToken(jwt, async ({ token, grant }) => {
-      const disclosed = await disclose(caller, token, grant);
-      const subject = { active: true, sub: token.accountId };
-      return disclosed && Object.assign(subject, token.extra, disclosed, membersOf(token, issuer));
-    });
+  /** Asked of the engine's own models. */
+  async function describePersons(jwt: string, caller: string) {
+    const token = await provider.AccessToken.find(jwt);
+    const grant = token && (await provider.Grant.find(token.grantId));
+    const isItsOwn = grant?.clientId === token?.clientId && grant?.accountId === token?.accountId;
+    const disclosed = token && grant && isItsOwn && (await disclose(caller, token, grant));
+    if (!token || !disclosed) return undefined;
+    const subject = { active: true, sub: token.accountId };
+    return Object.assign(subject, token.extra, disclosed, membersOf(token, issuer));
+  }
 
   async function describe(jwt: string, caller: string) {
     const claims = await tokens.verify(jwt);
     if (claims === undefined) return undefined;
-    return isMachines(claims) ? describeMachines(jwt, caller) : describePersons(jwt, caller);
+    if (isMachines(claims)) return describeMachines(jwt, caller);
+    let answer: object | undefined;
+    await records.run(async () => {
+      answer = await describePersons(jwt, caller);
+    });
+    return answer;
   }
 
   return async function answerIntrospection(request, { clientAddress: address }) {

@@ -11,10 +11,9 @@ import { accessTokenModel } from './access-token.ts';
 import { clientCredentialsModel } from './client-credentials.ts';
 import { contextClass, type ContextParts } from './context.ts';
 import type { ModelClass } from './model.ts';
-import { bindToBrowser, type BoundInteraction } from './browser-binding.ts';
+import { bindToBrowser, bindToSession, type BoundInteraction, type BoundModel } from './bindings.ts';
 import { keepSignIn, SIGN_IN_MEMBERS, type SessionClass } from './session-sign-in.ts';
 import { keepMembers } from './stored-members.ts';
-import { bindToSession, type BoundModel } from './session-binding.ts';
 
 export type SeamParts = {
   readonly tokens: AccessTokens;
@@ -50,7 +49,7 @@ type UsedPrototype = { consume: (this: UsedPrototype) => Promise<void> };
 type ClientPrototype = {
   clientId: string;
   compareClientSecret(secret: string): Promise<boolean>;
-  backchannelLogout(sub: string, sid: string): Promise<void>;
+  backchannelLogout(sub: string, sid: string | undefined): Promise<void>;
 };
 
 const currentRoute = () => Provider.ctx?.oidc.route;
@@ -118,7 +117,10 @@ export class PosternProvider extends Provider {
     };
     // The engine's own version lets the person wait for every app, and tries once.
     client.backchannelLogout = async function note(accountId, sid) {
-      if (Provider.ctx !== undefined) noteLogout(Provider.ctx, { clientId: this.clientId, accountId, sid });
+      const { ctx } = Provider;
+      // The session also knows an app that the person opened and allowed nothing. A token without `sid` would end all their sessions there.
+      if (ctx !== undefined && sid !== undefined)
+        noteLogout(ctx, { clientId: this.clientId, accountId, sid });
     };
     // A client without a secret has no such step. The first look-up of the request is the one that authenticates it.
     const finder = this.Client as unknown as ClientFinder;

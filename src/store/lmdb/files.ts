@@ -2,7 +2,7 @@
 // open, or on a data file that is something else or cut off: it ends the process with a segmentation fault or SIGBUS.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { constants } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import { access, chown, type FileHandle, mkdir, open, rm, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -44,11 +44,7 @@ async function canReadAll(folder: string): Promise<boolean> {
 
 async function prepareFile(folder: string, name: string): Promise<void> {
   const path = join(folder, name);
-  const isThere = await access(path, constants.F_OK).then(
-    () => true,
-    () => false,
-  );
-  if (isThere) return assertMine(path, constants.R_OK | constants.W_OK);
+  if (existsSync(path)) return assertMine(path, constants.R_OK | constants.W_OK);
   // LMDB maps the lock file into memory, and a page of it that has no room on the disk ends the process.
   await fillRoom(folder);
   await (await open(path, constants.O_RDWR | constants.O_CREAT, 0o600)).close();

@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatDuration, parseDuration } from '../../../src/config/duration.ts';
-import { parseInstant } from '../../../src/config/instant.ts';
-import { parseRate } from '../../../src/config/rate.ts';
+import { formatDuration, parseDuration, parseInstant, parseRate } from '../../../src/config/notation.ts';
 import { weakness } from '../../../src/config/secret-strength.ts';
 import { suggest } from '../../../src/config/suggestion.ts';
 import { issuerFault, normalizeIssuer, originFault, redirectUriFault } from '../../../src/config/uri.ts';

@@ -17,9 +17,9 @@ describe('the shipped configuration', () => {
     expect(config.store).toEqual({ engine: 'lmdb', folder: expect.stringMatching(/\/data$/) });
     // An operator who adds a client of their own has not broken anything.
     expect(config.clients.map(({ clientId }) => clientId)).toEqual(
-      expect.arrayContaining([demo.DEMO_CLIENT_ID, demo.DEMO_SERVICE_ID]),
+      expect.arrayContaining([demo.DEMO_CLIENT_ID, 'demo-service']),
     );
-    expect(config.resources[0]?.resource).toBe(demo.DEMO_RESOURCE);
+    expect(config.resources[0]?.resource).toBe('https://api.example.com/reports');
     for (const { secrets } of config.clients) {
       expect(secrets[0]).toMatchObject({ digest: digestOf(demo.DEMO_CLIENT_SECRET) });
     }
@@ -30,7 +30,7 @@ describe('the shipped configuration', () => {
 
   it('has the demo person with the demo password', async () => {
     const { users } = await loadConfig(FILE, { env: {}, writeKeys: false });
-    expect(users.map(({ username }) => username)).toEqual([demo.DEMO_USERNAME]);
+    expect(users.map(({ username }) => username)).toEqual(['demo']);
     expect(users[0]?.passwordHash).toBe(demo.DEMO_PASSWORD_HASH);
     await expect(verify(demo.DEMO_PASSWORD_HASH, demo.DEMO_PASSWORD)).resolves.toBe(true);
     expect(users[0]?.claims).toMatchObject({ email: 'demo@example.com', email_verified: true });

@@ -5,7 +5,7 @@ import { activeKey, reserveKeys, stateOf, type Ring } from '../../../src/keys/ri
 import { rewrapPepper } from '../../../src/keys/installation.ts';
 import { compromiseKey, rewrapRing, rotateByHand, runDueSteps } from '../../../src/keys/ring-actions.ts';
 import { KeyStoreError } from '../../../src/keys/ring-document.ts';
-import { createVault, toKekId } from '../../../src/keys/vault.ts';
+import { Vault, toKekId } from '../../../src/keys/vault.ts';
 import { createWorld, DAY, HOUR, kek, MINUTE, realKeys, TIMING, type World } from './keys.fixture.ts';
 import { MOMENTS, withMoments } from './moments.fixture.ts';
 
@@ -88,7 +88,7 @@ describe("a start on keys that can't be used", () => {
     const world = createWorld([lost]);
     const ring = await world.process().ensure();
     const before = stored(world);
-    const error = await failure(world.process({ vault: createVault([kek()]) }).ensure());
+    const error = await failure(world.process({ vault: new Vault([kek()]) }).ensure());
     expect(error.code).toBe('unreadable');
     expect(error.message).toContain(ring.keys[0]?.kid);
     expect(error.message).toContain(toKekId(lost));
@@ -366,14 +366,14 @@ describe('a change of the encryption key', () => {
     const [old, fresh] = [kek(), kek()];
     const world = createWorld([old]);
     const ring = await world.process().ensure();
-    const both = createVault([fresh, old]);
+    const both = new Vault([fresh, old]);
     const keyStore = world.process({ vault: both });
     expect(await keyStore.needsRewrap()).toBe(true);
     expect(await rewrapRing(keyStore, both)).toBe(2);
     expect(await keyStore.needsRewrap()).toBe(false);
     expect(await rewrapRing(keyStore, both)).toBe(0);
     await rewrapPepper(world.documents, both);
-    const alone = world.process({ vault: createVault([fresh]) });
+    const alone = world.process({ vault: new Vault([fresh]) });
     expect(alone.toKeySet(await alone.ensure()).active.kid).toBe(ring.keys[0]?.kid);
     expect((await failure(world.process().ensure())).message).toContain(toKekId(fresh));
   });
@@ -382,7 +382,7 @@ describe('a change of the encryption key', () => {
     const [old, fresh] = [kek(), kek()];
     const world = createWorld([old]);
     await world.process().ensure();
-    const both = createVault([fresh, old]);
+    const both = new Vault([fresh, old]);
     const killed = world.process({
       vault: both,
       ...withMoments(world, () => {
@@ -396,7 +396,7 @@ describe('a change of the encryption key', () => {
     await expect(rewrapRing(killed, both)).rejects.toThrow('killed');
     await world.process({ vault: both }).ensure();
     await rewrapPepper(world.documents, both);
-    await world.process({ vault: createVault([fresh]) }).ensure();
+    await world.process({ vault: new Vault([fresh]) }).ensure();
   });
 
   it('KY-17: does not undo a change that comes between', async () => {
@@ -404,7 +404,7 @@ describe('a change of the encryption key', () => {
     const world = createWorld([old]);
     await world.process().ensure();
     world.clock.now += DAY;
-    const both = createVault([fresh, old]);
+    const both = new Vault([fresh, old]);
     await Promise.all([
       rewrapRing(world.process({ vault: both }), both),
       rotateByHand(world.process({ vault: both }), world.now),
@@ -412,7 +412,7 @@ describe('a change of the encryption key', () => {
     const keyStore = world.process({ vault: both });
     await rewrapRing(keyStore, both);
     await rewrapPepper(world.documents, both);
-    const ring = await world.process({ vault: createVault([fresh]) }).ensure();
+    const ring = await world.process({ vault: new Vault([fresh]) }).ensure();
     expect(ring.keys).toHaveLength(3);
   });
 });

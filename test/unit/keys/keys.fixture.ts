@@ -3,10 +3,10 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Algorithm } from '../../../src/config/signing-algorithms.ts';
 import { generateKey, type KeyMaterial } from '../../../src/keys/generate-key.ts';
-import { createKeyStore, type KeyStore, type KeyStoreOptions } from '../../../src/keys/key-store.ts';
+import { KeyStore, type KeyStoreOptions } from '../../../src/keys/key-store.ts';
 import type { PublicJwk } from '../../../src/keys/ring.ts';
 import { toTiming } from '../../../src/keys/timing.ts';
-import { createVault, type Vault } from '../../../src/keys/vault.ts';
+import { Vault } from '../../../src/keys/vault.ts';
 import { MemoryDocuments } from './memory-documents.fixture.ts';
 
 export const SECOND = 1000;
@@ -77,7 +77,7 @@ export function createWorld(keks: readonly Buffer[] = [kek()]): World {
   const documents = new MemoryDocuments();
   const clock = { now: START };
   const now = (): number => clock.now;
-  const vault = createVault(keks);
+  const vault = new Vault(keks);
   const makeKey = namedKeys();
   return {
     documents,
@@ -86,6 +86,6 @@ export function createWorld(keks: readonly Buffer[] = [kek()]): World {
     now,
     generateKey: makeKey,
     process: (overrides) =>
-      createKeyStore({ documents, vault, now, timing: TIMING, generateKey: makeKey, ...overrides }),
+      new KeyStore({ documents, vault, now, timing: TIMING, generateKey: makeKey, ...overrides }),
   };
 }

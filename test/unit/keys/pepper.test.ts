@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { rewrapPepper } from '../../../src/keys/installation.ts';
-import { createVault, toKekId } from '../../../src/keys/vault.ts';
+import { Vault, toKekId } from '../../../src/keys/vault.ts';
 import { createWorld, kek, type World } from './keys.fixture.ts';
 
 async function pepperOf(world: World, keks?: readonly Buffer[]): Promise<Buffer> {
-  const keyStore = world.process(keks && { vault: createVault(keks) });
+  const keyStore = world.process(keks && { vault: new Vault(keks) });
   await keyStore.ensure();
   return keyStore.pepper;
 }
@@ -45,7 +45,7 @@ describe('the pepper', () => {
     const [old, fresh] = [kek(), kek()];
     const world = createWorld([old]);
     const pepper = await pepperOf(world);
-    const both = createVault([fresh, old]);
+    const both = new Vault([fresh, old]);
     expect(await rewrapPepper(world.documents, both)).toBe(true);
     expect(await rewrapPepper(world.documents, both)).toBe(false);
     expect((await pepperOf(world, [fresh, old])).equals(pepper)).toBe(true);

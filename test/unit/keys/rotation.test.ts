@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { KeySet } from '../../../src/keys/key-set.ts';
 import type { KeyStore } from '../../../src/keys/key-store.ts';
 import { compromiseKey, rotateByHand, runDueSteps } from '../../../src/keys/ring-actions.ts';
-import { createRotation, type Rotation } from '../../../src/keys/rotation.ts';
+import { Rotation } from '../../../src/keys/rotation.ts';
 import type { DocumentStore } from '../../../src/store/store.ts';
 import { createWorld, DAY, HOUR, MINUTE, SECOND, type World } from './keys.fixture.ts';
 import { withMoments } from './moments.fixture.ts';
@@ -29,7 +29,7 @@ afterEach(async () => {
 function createJob(world: World, keyStore: KeyStore = world.process()): Job {
   let armed: (() => void) | undefined;
   const job: Job = {
-    rotation: createRotation({
+    rotation: new Rotation({
       keyStore,
       now: world.now,
       onKeySet: (keySet) => {

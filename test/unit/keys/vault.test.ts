@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createVault, toKekId, VaultError } from '../../../src/keys/vault.ts';
+import { Vault, toKekId, VaultError } from '../../../src/keys/vault.ts';
 import { kek } from './keys.fixture.ts';
 
 function failure(run: () => unknown): VaultError {
@@ -23,7 +23,7 @@ function flip(text: string, position: number, bit: number): string {
 
 describe('the vault', () => {
   it('opens what it sealed, whatever it was', () => {
-    const vault = createVault([kek()]);
+    const vault = new Vault([kek()]);
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), fc.string(), (bytes, aad) => {
         const plaintext = Buffer.from(bytes);
@@ -33,7 +33,7 @@ describe('the vault', () => {
   });
 
   it('shows nothing of the plaintext and never the same text twice', () => {
-    const vault = createVault([kek()]);
+    const vault = new Vault([kek()]);
     const secret = 'correct horse battery staple';
     const sealed = vault.seal(Buffer.from(secret), 'a');
     expect(sealed).not.toContain(secret);
@@ -43,7 +43,7 @@ describe('the vault', () => {
 
   it('draws a new data key and new nonces for every secret', () => {
     const drawn: string[] = [];
-    const vault = createVault([kek()], (bytes) => {
+    const vault = new Vault([kek()], (bytes) => {
       const random = randomBytes(bytes);
       drawn.push(random.toString('hex'));
       return random;
@@ -55,7 +55,7 @@ describe('the vault', () => {
   });
 
   it('KY-16: refuses a sealed value with any one bit flipped', () => {
-    const vault = createVault([kek()]);
+    const vault = new Vault([kek()]);
     const sealed = vault.seal(Buffer.from('a private key'), 'kid 1');
     const body = Array.from(sealed, (character, index) => ({ character, index }))
       .filter(({ character, index }) => index >= sealed.indexOf('.', 3) && character !== '.')
@@ -68,14 +68,14 @@ describe('the vault', () => {
   });
 
   it('KY-16: refuses a value that was sealed for another name', () => {
-    const vault = createVault([kek()]);
+    const vault = new Vault([kek()]);
     const error = failure(() => vault.open(vault.seal(Buffer.from('x'), 'kid 1'), 'kid 2'));
     expect(error).toMatchObject({ code: 'corrupt', kekId: vault.kekId });
     expect(error.message).toContain('kid 2');
   });
 
   it('KY-16: refuses one value under the wrapped data key of another', () => {
-    const vault = createVault([kek()]);
+    const vault = new Vault([kek()]);
     const [a, b] = [
       vault.seal(Buffer.from('a'), 'same').split('.'),
       vault.seal(Buffer.from('b'), 'same').split('.'),
@@ -84,7 +84,7 @@ describe('the vault', () => {
   });
 
   it('refuses a value that is cut, lengthened or nothing at all', () => {
-    const vault = createVault([kek()]);
+    const vault = new Vault([kek()]);
     const sealed = vault.seal(Buffer.from('x'), 'a');
     for (const broken of [
       '',
@@ -102,8 +102,8 @@ describe('the vault', () => {
 
   it('KY-15: names the encryption key that is missing', () => {
     const lost = kek();
-    const sealed = createVault([lost]).seal(Buffer.from('x'), 'kid 1');
-    const error = failure(() => createVault([kek()]).open(sealed, 'kid 1'));
+    const sealed = new Vault([lost]).seal(Buffer.from('x'), 'kid 1');
+    const error = failure(() => new Vault([kek()]).open(sealed, 'kid 1'));
     expect(error).toMatchObject({ code: 'unknown_key', kekId: toKekId(lost) });
     expect(error.message).toContain('kid 1');
     expect(error.message).toContain(toKekId(lost));
@@ -112,39 +112,39 @@ describe('the vault', () => {
 
   it('KY-15: a wrong encryption key under the right id opens nothing', () => {
     const [right, wrong] = [kek(), kek()];
-    const sealed = createVault([right]).seal(Buffer.from('x'), 'a');
+    const sealed = new Vault([right]).seal(Buffer.from('x'), 'a');
     const forged = sealed.replace(toKekId(right), toKekId(wrong));
-    expect(failure(() => createVault([wrong]).open(forged, 'a')).code).toBe('corrupt');
+    expect(failure(() => new Vault([wrong]).open(forged, 'a')).code).toBe('corrupt');
   });
 
   it('KY-17: wraps with the first encryption key and opens with all', () => {
     const [old, fresh] = [kek(), kek()];
-    const sealed = createVault([old]).seal(Buffer.from('x'), 'a');
-    const vault = createVault([fresh, old]);
+    const sealed = new Vault([old]).seal(Buffer.from('x'), 'a');
+    const vault = new Vault([fresh, old]);
     expect(vault.open(sealed, 'a').toString()).toBe('x');
     expect(vault.needsRewrap(sealed)).toBe(true);
     const rewrapped = vault.rewrap(sealed, 'a');
     expect(vault.needsRewrap(rewrapped)).toBe(false);
-    expect(createVault([fresh]).open(rewrapped, 'a').toString()).toBe('x');
-    expect(failure(() => createVault([old]).open(rewrapped, 'a')).code).toBe('unknown_key');
+    expect(new Vault([fresh]).open(rewrapped, 'a').toString()).toBe('x');
+    expect(failure(() => new Vault([old]).open(rewrapped, 'a')).code).toBe('unknown_key');
   });
 
   it('KY-17: carries no broken value through a rewrap', () => {
     const [old, fresh] = [kek(), kek()];
-    const sealed = createVault([old]).seal(Buffer.from('a private key'), 'a');
+    const sealed = new Vault([old]).seal(Buffer.from('a private key'), 'a');
     const broken = flip(sealed, sealed.length - 6, 0);
-    expect(failure(() => createVault([fresh, old]).rewrap(broken, 'a')).code).toBe('corrupt');
+    expect(failure(() => new Vault([fresh, old]).rewrap(broken, 'a')).code).toBe('corrupt');
   });
 
   it('refuses no encryption key at all, and one of another length', () => {
-    expect(() => createVault([])).toThrow(TypeError);
-    expect(() => createVault([randomBytes(31)])).toThrow(TypeError);
+    expect(() => new Vault([])).toThrow(TypeError);
+    expect(() => new Vault([randomBytes(31)])).toThrow(TypeError);
   });
 });
 
 describe('the checksum of the vault', () => {
   it('KY-16: holds for the same purpose and text only', () => {
-    const vault = createVault([kek()]);
+    const vault = new Vault([kek()]);
     const checksum = vault.checksum('ring', 'text');
     expect(() => vault.verify('ring', 'text', checksum)).not.toThrow();
     expect(failure(() => vault.verify('ring', 'Text', checksum)).code).toBe('corrupt');
@@ -155,9 +155,9 @@ describe('the checksum of the vault', () => {
 
   it('KY-17: verifies under every configured encryption key', () => {
     const [old, fresh] = [kek(), kek()];
-    const checksum = createVault([old]).checksum('ring', 'text');
-    expect(() => createVault([fresh, old]).verify('ring', 'text', checksum)).not.toThrow();
-    expect(failure(() => createVault([fresh]).verify('ring', 'text', checksum))).toMatchObject({
+    const checksum = new Vault([old]).checksum('ring', 'text');
+    expect(() => new Vault([fresh, old]).verify('ring', 'text', checksum)).not.toThrow();
+    expect(failure(() => new Vault([fresh]).verify('ring', 'text', checksum))).toMatchObject({
       code: 'unknown_key',
       kekId: toKekId(old),
     });

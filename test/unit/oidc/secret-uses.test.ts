@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Client, ClientSecret } from '../../../src/config/config.ts';
-import { secretId } from '../../../src/config/secret-id.ts';
+import { secretId } from '../../../src/config/secret-strength.ts';
 import { createSecretUses, readSecretUses } from '../../../src/oidc/secret-uses.ts';
 import { openLmdb } from '../../../src/store/lmdb/lmdb-store.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -25,7 +25,7 @@ describe('the last use of a client secret', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('is written in the background and read by whoever lists clients', async () => {
+  it('is written in the background and read by those who list clients', async () => {
     const uses = createSecretUses(store.documents, () => at);
     uses.note(client, secret);
     expect((await readSecretUses(store.documents))('web', secretId(secret))).toBeUndefined();

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { createVault } from '../../../src/keys/vault.ts';
+import { Vault } from '../../../src/keys/vault.ts';
 import type { OneTimeCodes } from '../../../src/users/factors.ts';
 import { createOneTimeCodes, sealedFor } from '../../../src/users/one-time-codes.ts';
 import { newRecoveryCode, recoveryCodeHash } from '../../../src/users/recovery-codes.ts';
@@ -10,7 +10,7 @@ import { requireServer } from '../../world/servers.ts';
 
 const ALICE = 'usr_alice';
 const PERIOD_MS = 30_000;
-const vault = createVault([randomBytes(32)]);
+const vault = new Vault([randomBytes(32)]);
 const codes = createOneTimeCodes({ vault, random: randomBytes, issuer: 'Example: GmbH & Co' });
 
 /** RFC 6238 appendix B: the seed of SHA-1, its times in seconds, and the last six of eight digits. */
@@ -86,7 +86,7 @@ describe('a one-time code', () => {
     const typed = { typed: CODE, at: NOW };
     await expect(codes.newStep('usr_bob', seeded(), typed)).rejects.toThrow('altered or belongs elsewhere');
     const others = createOneTimeCodes({
-      vault: createVault([randomBytes(32)]),
+      vault: new Vault([randomBytes(32)]),
       random: randomBytes,
       issuer: 'x',
     });

@@ -7,10 +7,9 @@ import { createPages } from '../../../src/views/pages.ts';
 import type { Pages, PagesOptions, ViewProblem } from '../../../src/views/pages.ts';
 import { PAGE_NAMES } from '../../../src/views/models.ts';
 import { htmlProblems } from './html-problems.ts';
-import { LOGOUT } from '../../../src/views/engine-page-samples.ts';
-import { CONSENT_SAMPLE, ERROR, LOGIN, PAGE_STATES } from '../../../src/views/samples.ts';
+import { CONSENT_SAMPLE, ERROR, LOGIN, LOGOUT, PAGE_STATES } from '../../../src/views/samples.ts';
 import { parseLocaleFile, placeholdersOf } from '../../../src/views/texts.ts';
-import type { PageState } from '../../../src/views/samples.ts';
+import type { PageState } from '../../../src/views/page-states.ts';
 
 const builtInFolder = path.resolve(import.meta.dirname, '../../../views');
 const context = { locale: 'en' };
@@ -286,7 +285,7 @@ describe("an operator's folder", () => {
     expect(pages.render('login', LOGIN, context)).toBe('one two/en one/en');
   });
 
-  it('is read when it is told to, and at no other time', () => {
+  it('is read when it is asked to, and at no other time', () => {
     const pages = pagesWith(override({ 'login.ejs': 'before' }));
     const settings = { ...override({ 'login.ejs': 'after' }), branding: { name: 'Acme ID' } };
     expect(pages.render('login', LOGIN, context)).toBe('before');

@@ -1,5 +1,5 @@
-// What would make a rendered page fail in the browser: what the content security policy stops, and forms that would be
-// refused. Accessibility and looks are for a linter, which docs/views.md names.
+// What the browser would not show or send: what the content security policy stops on a page or in a stylesheet, images and fonts
+// that aren't there, and forms that would be refused. Accessibility and looks are for a linter, which docs/views.md names.
 
 type Tag = { readonly name: string; readonly attributes: ReadonlyMap<string, string>; readonly rest: string };
 
@@ -53,4 +53,30 @@ function tagsOf(html: string): readonly Tag[] {
     const rest = html.slice(match.index + match[0].length);
     return { name: (match[1] ?? '').toLowerCase(), attributes: new Map(attributes), rest };
   });
+}
+
+export type CssFault = { readonly line: number; readonly message: string };
+
+const REFERENCE = /@import\s+(?:url\(\s*)?["']?([^"')\s;]+)|\burl\(\s*["']?([^"')\s]+)/gi;
+
+/** `assets`: the names of the files beside the stylesheet. */
+export function cssFaults(text: string, assets: ReadonlySet<string>): CssFault[] {
+  const code = text.replaceAll(/\/\*[^]*?\*\//g, (comment) => comment.replaceAll(/[^\n]/g, ' '));
+  return [...code.matchAll(REFERENCE)].flatMap(({ 1: imported, 2: named = '', index }) => {
+    const target = imported ?? named;
+    const isFont = code.lastIndexOf('@font-face', index) > code.lastIndexOf('}', index);
+    const kind = imported !== undefined ? 'stylesheets' : isFont ? 'fonts' : 'images';
+    const message = referenceFault(target, kind, assets);
+    return message === undefined ? [] : [{ line: code.slice(0, index).split('\n').length, message }];
+  });
+}
+
+function referenceFault(target: string, kind: string, assets: ReadonlySet<string>): string | undefined {
+  const isElsewhere = /^([a-z][a-z0-9+.-]*:|\/\/)/i.test(target);
+  if (isElsewhere) {
+    if (kind === 'images' && /^(https:|data:)/i.test(target)) return undefined;
+    return `the content security policy stops ${kind} from ${target.slice(0, 100)}: put the file into assets/`;
+  }
+  const [name = ''] = target.replace(/^\.\//, '').split(/[?#]/);
+  return name === '' || name.startsWith('/') || assets.has(name) ? undefined : `There is no asset ${name}`;
 }

@@ -1,0 +1,54 @@
+// What the engine finds only where it belongs: a code or a token that ends with its session, and an interaction.
+import type Provider from 'oidc-provider';
+import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { BrowserBinding } from '../browser-binding.ts';
+
+type BoundToken = {
+  readonly expiresWithSession?: boolean;
+  readonly sessionUid?: string;
+  readonly accountId?: string;
+};
+export type BoundModel = {
+  readonly find: (this: BoundModel, value: string, options?: object) => Promise<BoundToken | undefined>;
+};
+
+/**
+ * A code or a token that ends with its session needs one that lives, and is still the same person's. The engine also wants the grant to
+ * be the one that the session knows for the app. But a session knows one, and requests at the same time write over each other: of two
+ * tabs that were allowed something at once, one would get a dead code. A grant that was revoked ends what belongs to it by itself.
+ */
+export function bindToSession(model: BoundModel, provider: Provider): void {
+  const { find } = model;
+  Object.defineProperty(model, 'find', {
+    async value(this: BoundModel, value: string, options?: object) {
+      const token = await find.call(this, value, { ...options, ignoreSessionBinding: true });
+      if (token?.expiresWithSession !== true) return token;
+      const session = await provider.Session.findByUid(token.sessionUid ?? '');
+      return session !== undefined && session.accountId === token.accountId ? token : undefined;
+    },
+  });
+}
+
+type Marked = { readonly browser?: string };
+export type BoundInteraction = {
+  readonly find: (this: BoundInteraction, id: unknown, options?: object) => Promise<Marked | undefined>;
+};
+
+/**
+ * An interaction is found on the engine's way back only in the browser that began it; in any other it isn't there. `current`: the
+ * engine's request, undefined outside of one, where the caller compares.
+ */
+export function bindToBrowser(
+  model: BoundInteraction,
+  browsers: BrowserBinding,
+  current: () => KoaContextWithOIDC | undefined,
+): void {
+  const { find } = model;
+  Object.defineProperty(model, 'find', {
+    async value(this: BoundInteraction, id: unknown, options?: object) {
+      const found = await find.call(this, id, options);
+      const ctx = current();
+      return found && (ctx === undefined || browsers.isOf(ctx, found.browser)) ? found : undefined;
+    },
+  });
+}
