@@ -58,7 +58,8 @@ describe('the redis store on a Cluster', () => {
     const winners: string[] = [];
     const kept: string[] = [];
     async function work(): Promise<void> {
-      while (!over.isMoved) {
+      // A busy machine moves the slot in the time of a few tries.
+      while (!over.isMoved || kept.length === 0) {
         const key = uniqueName();
         const record = { kind: 'AuthorizationCode', key, payload: 'p', ttlSeconds: 60, grant };
         // Two keys of one slot on two servers: TRYAGAIN, which on a busy machine may outlast our patience.
@@ -79,8 +80,6 @@ describe('the redis store on a Cluster', () => {
     await moveSlot(group, slot, [to, from]);
     over.isMoved = true;
     await working;
-    // One of five is kept: there must be some to look at, also on a busy machine.
-    expect(kept.length).toBeGreaterThan(0);
     for (const key of kept)
       expect(await store.records.consume('AuthorizationCode', key)).toBe('already_consumed');
     await store.records.revokeGrant(grant, 60);
