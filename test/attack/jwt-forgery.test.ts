@@ -174,6 +174,7 @@ describe('forged signatures', () => {
       { exp: 1 },
       { exp: undefined },
       { exp: 'never' },
+      { iat: undefined },
       { nbf: Math.floor(Date.now() / 1000) + 3600 },
       { jti: undefined },
       { jti: 'x' },
