@@ -1,23 +1,14 @@
 // Watches the configuration files and views of a running service: notices a change, waits until it is complete, and has
-// the files read again.
-import { type FSWatcher, watch as listen } from 'node:fs';
-import { readFile, realpath, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+// the files read again. By looking alone: network drives and many mounts of containers report no events.
+import { readFile, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** changed: the new content runs now. unchanged: it equals what runs already. broken: nothing was changed. */
 export type ReloadOutcome = 'changed' | 'unchanged' | 'broken';
 
-export type WatchedFiles = {
-  /** Also those that aren't there. */
-  readonly files: readonly string[];
-  /** Where more files may appear. */
-  readonly folders: readonly string[];
-};
-
 export type FileWatchParts = {
-  /** Read at each look. */
-  readonly list: () => Promise<WatchedFiles>;
+  /** The files, also those that aren't there. Asked at each look. */
+  readonly list: () => Promise<readonly string[]>;
   /** When the files were read that are in use now, in epoch milliseconds. */
   readonly readAt: number;
   /** Reads the files, and returns what takes them over. That isn't called where they changed again meanwhile. */
@@ -29,12 +20,10 @@ export type FileWatchParts = {
 };
 
 const SETTLE_MS = 400;
-/** Events of one change come in bursts. */
-const GATHER_MS = 50;
 /** Files that change all the time never settle: after this they are read as they are. */
 const PATIENCE_MS = 2000;
-/** How often to look without an event: network drives report none. Longer for thousands of files. */
-const LOOK_EVERY_MS = 2000;
+/** A millisecond for each file, within these bounds: a look at thousands of them takes a while. */
+const LOOK_EVERY_MS = { least: 1000, most: 3000 };
 
 /** Begins to watch. Resolves when no later change can be missed. */
 export async function watchFiles(parts: FileWatchParts): Promise<FileWatch> {
@@ -46,7 +35,6 @@ export async function watchFiles(parts: FileWatchParts): Promise<FileWatch> {
 export class FileWatch {
   readonly #parts: FileWatchParts;
   readonly #stopped = new AbortController();
-  readonly #folders = new Map<string, { readonly identity: string; readonly events: FSWatcher }>();
   #timer: NodeJS.Timeout | undefined;
   /** The state of the files before they were last read. */
   #known: Snapshot = new Map();
@@ -59,12 +47,12 @@ export class FileWatch {
   }
 
   async start(): Promise<void> {
-    await this.#follow();
     const seen = await this.#look();
     // They were read before anything was watched. File systems count in ticks of some milliseconds.
     const isOld = [...seen.values()].every(({ changedAt }) => changedAt < this.#parts.readAt - 20);
     if (isOld) this.#known = seen;
-    this.#timer = setInterval(() => void this.#wake(), Math.max(LOOK_EVERY_MS, seen.size)).unref();
+    const everyMs = Math.min(Math.max(LOOK_EVERY_MS.least, seen.size), LOOK_EVERY_MS.most);
+    this.#timer = setInterval(() => void this.#wake(), everyMs).unref();
     void this.#wake();
   }
 
@@ -78,7 +66,6 @@ export class FileWatch {
   async stop(): Promise<void> {
     this.#stopped.abort();
     clearInterval(this.#timer);
-    for (const { events } of this.#folders.values()) events.close();
     await Promise.all([this.#running, this.#next]);
   }
 
@@ -89,7 +76,6 @@ export class FileWatch {
   }
 
   async #runNext(): Promise<ReloadOutcome> {
-    if (!(await this.#pause(GATHER_MS))) return 'unchanged';
     this.#running = this.#next ?? this.#running;
     this.#next = undefined;
     const isForced = this.#isForced;
@@ -119,7 +105,6 @@ export class FileWatch {
         if (isSame(settled, seen, mayBeReplaced)) {
           // What came in the place of a file while it was read is still to be read.
           this.#known = isSame(settled, seen) ? seen : settled;
-          await this.#follow();
           return takeOver();
         }
       } else {
@@ -137,29 +122,8 @@ export class FileWatch {
   }
 
   async #look(): Promise<Snapshot> {
-    const { files } = await this.#parts.list();
+    const files = await this.#parts.list();
     return new Map(await Promise.all(files.map(async (file) => [file, await markOf(file)] as const)));
-  }
-
-  /** Watches folders only: their events name the files in them, and thousands of files need no handle each. */
-  async #follow(): Promise<void> {
-    const wanted = await foldersOf(await this.#parts.list());
-    if (this.#stopped.signal.aborted) return;
-    for (const [folder, { identity, events }] of this.#folders) {
-      if (wanted.get(folder) === identity) continue;
-      events.close();
-      this.#folders.delete(folder);
-    }
-    for (const [folder, identity] of wanted) {
-      if (this.#folders.has(folder)) continue;
-      try {
-        const events = listen(folder, { persistent: false }, () => void this.#wake());
-        events.on('error', () => events.close());
-        this.#folders.set(folder, { identity, events });
-      } catch {
-        // It was removed, or there are no handles left: the timer still checks its files.
-      }
-    }
   }
 
   /** False when the watch ended meanwhile. */
@@ -199,16 +163,4 @@ async function endsAbruptly(file: string): Promise<boolean> {
   if (!/\.(ya?ml|json)$/.test(file)) return false;
   const text = await readFile(file, 'latin1').catch(() => '\n');
   return !['\n', '}', ']'].includes(text.at(-1) ?? '');
-}
-
-/** Where a name may change its meaning, and which folder has that name now. */
-async function foldersOf({ files, folders }: WatchedFiles): Promise<Map<string, string>> {
-  const targets = await Promise.all(files.map((file) => realpath(file).catch(() => file)));
-  const names = new Set([...folders, ...[...files, ...targets].map((file) => dirname(file))]);
-  const found = new Map<string, string>();
-  for (const name of names) {
-    const folder = await stat(name).catch(() => undefined);
-    if (folder?.isDirectory()) found.set(name, `${folder.dev} ${folder.ino} ${folder.birthtimeMs}`);
-  }
-  return found;
 }

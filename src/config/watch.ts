@@ -1,7 +1,6 @@
 // Watches the files of the configuration, and hands over a new configuration or its problems.
-import { dirname } from 'node:path';
 import { ConfigError, type ConfigSources } from './config.ts';
-import { type FileWatch, type ReloadOutcome, type WatchedFiles, watchFiles } from './file-watch.ts';
+import { type FileWatch, type ReloadOutcome, watchFiles } from './file-watch.ts';
 import { matchesOf } from './included-files.ts';
 import type { LoadedConfig } from './load.ts';
 
@@ -53,15 +52,9 @@ export function watchConfig(parts: ConfigWatchParts): Promise<FileWatch> {
   return watchFiles({ list: () => listOf(sources), readAt: current.readAt, read, onError, settleMs });
 }
 
-async function listOf({ files, patterns }: ConfigSources): Promise<WatchedFiles> {
+async function listOf({ files, patterns }: ConfigSources): Promise<readonly string[]> {
   const matches = await Promise.all(patterns.map(matchesOf));
-  return { files: [...new Set([...files, ...matches.flat()])], folders: patterns.map(fixedPart) };
-}
-
-/** `/etc/postern/clients.d` of `/etc/postern/clients.d/*.yaml`. */
-function fixedPart(pattern: string): string {
-  const before = pattern.slice(0, pattern.search(/[*?[{]/));
-  return before.endsWith('/') ? before.slice(0, -1) || '/' : dirname(before);
+  return [...new Set([...files, ...matches.flat()])];
 }
 
 function union(left: ConfigSources, right: ConfigSources): ConfigSources {

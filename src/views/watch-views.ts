@@ -1,5 +1,4 @@
 // Follows the operator's folder of views.
-import path from 'node:path';
 import { type FileWatch, watchFiles } from '../config/file-watch.ts';
 import { listViewFiles } from './view-files.ts';
 
@@ -17,7 +16,6 @@ export type ViewsWatchParts = {
 
 /** An editor writes a file in several steps, and a copied folder comes file by file. */
 const SETTLE_MS = 150;
-const FOLDERS = ['.', 'partials', 'locales', 'assets'];
 
 export function createViewsWatch({ onChange, onError }: ViewsWatchParts): ViewsWatch {
   let followed: string | undefined;
@@ -25,10 +23,7 @@ export function createViewsWatch({ onChange, onError }: ViewsWatchParts): ViewsW
 
   const begin = (folder: string, readAt: number) =>
     watchFiles({
-      list: async () => ({
-        files: filesIn(folder),
-        folders: FOLDERS.map((name) => path.join(folder, name)),
-      }),
+      list: async () => filesIn(folder),
       readAt,
       read: async () => async () => {
         onChange().catch(onError);
