@@ -1,6 +1,7 @@
 // One short text for a whole configuration, so that nodes and people can see whether two are the same. It is keyed, because
 // a configuration holds things that could be guessed and then recognised.
 import { createHash, createHmac } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { Config } from './config.ts';
 
 const PURPOSE = 'postern configuration 1';
@@ -22,17 +23,18 @@ export function hashConfig(config: Config): string {
   const ofMachine: ReadonlySet<string> = new Set(MACHINE_KEYS);
   const shared = Object.entries(config).filter(([key]) => !ofMachine.has(key));
   // What the start says to the operator isn't configuration.
-  return keyed(config, { ...Object.fromEntries(shared), notices: [], store: config.store.engine });
-}
-
-/** The same of what belongs to this machine. */
-export function hashMachine(config: Config): string {
-  return keyed(config, Object.fromEntries(MACHINE_KEYS.map((key) => [key, config[key]])));
-}
-
-function keyed({ encryptionKeys }: Config, value: unknown): string {
-  const mac = createHmac('sha256', encryptionKeys[0] ?? '').update(PURPOSE);
+  const value = { ...Object.fromEntries(shared), notices: [], store: config.store.engine };
+  const mac = createHmac('sha256', config.encryptionKeys[0] ?? '').update(PURPOSE);
   return mac.update(canonical(value)).digest('hex');
+}
+
+type Hashed = { readonly config: Config; readonly hash: string };
+
+/** Whether they don't differ on this machine either. */
+export function isSameConfig(one: Hashed, other: Hashed): boolean {
+  const isSame = (key: (typeof MACHINE_KEYS)[number]) =>
+    isDeepStrictEqual(one.config[key], other.config[key]);
+  return one.hash === other.hash && MACHINE_KEYS.every(isSame);
 }
 
 /** JSON with sorted keys, without what is undefined; bytes as their own hash. */

@@ -9,7 +9,7 @@ import { resolveClientSecrets } from './client-secrets.ts';
 import { ConfigError, type ClientSecret, type Config, type ConfigSources } from './config.ts';
 import { readDocument, type SourceDocument } from './document.ts';
 import { generateKeys } from './generated-keys.ts';
-import { hashConfig, hashMachine } from './hash.ts';
+import { hashConfig } from './hash.ts';
 import { entriesOf, findFiles, type Listing, readListing, SourceList, toEntries } from './included-files.ts';
 import { isRecord, parseFields } from './parse-fields.ts';
 import { ProblemList, type Path } from './problems.ts';
@@ -47,8 +47,6 @@ export type LoadedConfig = {
   readonly sources: ConfigSources;
   /** The same on every node that runs the same configuration, and reveals nothing of it. */
   readonly hash: string;
-  /** Of what may differ from node to node: addresses, folders. */
-  readonly machineHash: string;
   /** Keys that weren't configured: they are this installation's own. */
   readonly generatedKeys: readonly KeyName[];
   /** When reading began, in epoch milliseconds. */
@@ -80,9 +78,7 @@ export async function loadConfigWithSources(file: string, options: LoadOptions =
   const readAt = Date.now();
   try {
     const loaded = await load(file, options, sources);
-    const { config } = loaded;
-    const hashes = { hash: hashConfig(config), machineHash: hashMachine(config) };
-    return { ...loaded, ...hashes, sources: sources.list(), readAt };
+    return { ...loaded, hash: hashConfig(loaded.config), sources: sources.list(), readAt };
   } catch (error) {
     throw error instanceof ConfigError ? new ConfigError(error.problems, sources.list()) : error;
   }

@@ -1,6 +1,7 @@
 // Watches the files of the configuration, and hands over a new configuration or its problems.
 import { ConfigError, type ConfigSources } from './config.ts';
 import { type FileWatch, type ReloadOutcome, watchFiles } from './file-watch.ts';
+import { isSameConfig } from './hash.ts';
 import { matchesOf } from './included-files.ts';
 import type { LoadedConfig } from './load.ts';
 
@@ -42,7 +43,7 @@ export function watchConfig(parts: ConfigWatchParts): Promise<FileWatch> {
   }
 
   async function takeOver(loaded: LoadedConfig): Promise<ReloadOutcome> {
-    const isSame = loaded.hash === current.hash && loaded.machineHash === current.machineHash;
+    const isSame = isSameConfig(loaded, current);
     if (!isSame) await onConfig(loaded, current);
     current = loaded;
     if (isSame) onUnchanged?.();
