@@ -21,7 +21,7 @@ import { hashOf } from '../world/stored.ts';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
 import type { StoreName, World } from '../world/world.ts';
 
-const ROUNDS = rounds(50, 6);
+const ROUNDS = rounds(50, 3);
 const REQUEST = { scope: 'openid' };
 
 describe.each<StoreName>(['lmdb', 'redis'])('four processes on %s', (storeName) => {

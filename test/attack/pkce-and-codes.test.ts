@@ -227,7 +227,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
   });
   afterAll(() => two.stop());
 
-  const WAVES = rounds(50, 12);
+  const WAVES = rounds(50, 5);
 
   it(`PK-10, PK-11: twenty parallel exchanges of one code give one answer, ${WAVES} times, and no token outlives it`, async () => {
     const [first, second] = two.nodes;
@@ -344,7 +344,7 @@ describe('who may not have it any more', () => {
 });
 
 describe('what a code and its ID token look like', () => {
-  const CODES = rounds(10_000, 250);
+  const CODES = rounds(10_000, 150);
 
   it(`PK-20: ${CODES} real codes are 43 characters of base64url each, all different`, async () => {
     const { browser } = await takeCode(world, { scope: 'openid' });

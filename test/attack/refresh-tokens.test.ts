@@ -226,7 +226,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
     expect(two.errors()).toBe('');
   });
 
-  const WAVES = rounds(50, 12);
+  const WAVES = rounds(50, 5);
 
   it(`RT-02, RT-03: ten parallel refreshes of one token give one answer, ${WAVES} times, and end the family`, async () => {
     const [first, second] = two.nodes;
@@ -255,16 +255,17 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
     }
   });
 
-  const RACES = rounds(500, 60);
+  const RACES = rounds(500, 20);
 
-  it(`RT-14: a revocation at any moment of a refresh leaves nothing alive, in ${RACES} rounds`, async () => {
+  it(`RT-14: a revocation at any moment of a refresh leaves nothing alive, in ${RACES} rounds or more`, async () => {
     const [first, second] = two.nodes;
     const browser = newBrowser(first);
     let refreshed = 0;
-    for (let round = 0; round < RACES; round += 1) {
+    // Until both orders were met, or the rounds prove nothing.
+    for (let round = 0; round < RACES || refreshed === 0 || refreshed === round; round += 1) {
       const family = await newFamily(first, { browser });
-      // Now one begins first, now the other, by up to 5 ms.
-      const lead = (Math.random() - 0.5) * 10;
+      // Now one begins first, now the other, by up to 5 ms; and by more where that is nothing to a busy machine.
+      const lead = (Math.random() - 0.5) * 10 * Math.ceil((round + 1) / RACES);
       const [revoked, answer] = await Promise.all([
         sleep(Math.max(0, lead)).then(() => revoke(second, family.refreshToken)),
         sleep(Math.max(0, -lead)).then(() => refresh(first, family.refreshToken)),
@@ -280,9 +281,6 @@ describe.each<StoreName>(['lmdb', 'redis'])('two processes on %s', (storeName) =
       };
       expect(await isAlive(second, successor), `round ${round}`).toEqual(DEAD);
     }
-    // Both orders were met, or the rounds prove nothing.
-    expect(refreshed).toBeGreaterThan(0);
-    expect(refreshed).toBeLessThan(RACES);
   }, 300_000);
 });
 
@@ -310,7 +308,7 @@ describe('a long chain', () => {
   const p99 = (durations: readonly number[]) =>
     durations.toSorted((one, other) => one - other)[Math.ceil(durations.length * 0.99) - 1] ?? NaN;
 
-  const ROTATIONS = rounds(10_000, 301);
+  const ROTATIONS = rounds(10_000, 201);
 
   it(`RT-17: ${ROTATIONS} rotations keep the index of the grant as small as what is alive, and each asks Redis as much as the first`, async () => {
     vi.useFakeTimers({ toFake: ['Date'] });

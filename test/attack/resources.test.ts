@@ -204,51 +204,8 @@ async function asPerson(
   return (await post(world, '/oauth/token', form, headers)).body;
 }
 
-eachStore(
-  'with the shipped configuration and two more APIs',
-  (world) => {
-    const machines = CLIENTS.filter(({ grant_types: types }) => types.includes('client_credentials'));
-    const apps = CLIENTS.filter(({ grant_types: types }) => types.includes('authorization_code'));
-
-    async function tryAll(
-      client: FileClient,
-      isPerson: boolean,
-      ask: (fields: Readonly<Record<string, string>>) => Promise<Readonly<Record<string, unknown>>>,
-    ): Promise<void> {
-      const outcomes = new Map<string, number>();
-      for (const scopes of COMBINATIONS) {
-        for (const resource of INDICATORS) {
-          const fields = {
-            ...(scopes.length > 0 && { scope: scopes.join(' ') }),
-            ...(resource !== undefined && { resource }),
-          };
-          // oxlint-disable-next-line no-await-in-loop -- one browser
-          const outcome = seen(world(), client, await ask(fields));
-          const wanted = expected(client, scopes, resource, isPerson);
-          expect(outcome, `${client.client_id} ${JSON.stringify(fields)}`).toBe(wanted);
-          outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-        }
-      }
-      // The comparison says something only where both errors and a token came up.
-      for (const kind of ['invalid_target', 'invalid_scope'])
-        expect(outcomes.get(kind), kind).toBeGreaterThan(0);
-      expect(outcomes.size).toBeGreaterThan(2);
-    }
-
-    it.each(machines.map((client) => [client.client_id, client] as const))(
-      'AC-01, AC-06: no scope and no resource gives %s a token for an API that is not its own',
-      (_id, client) => tryAll(client, false, (fields) => asMachine(world(), client, fields)),
-    );
-
-    it.each(apps.map((client) => [client.client_id, client] as const))(
-      'AC-02, AC-05: no scope and no resource gives %s a person’s token for an API that is not its own',
-      async (_id, client) => {
-        const browser = newBrowser(world());
-        await tryAll(client, true, (fields) => asPerson(world(), browser, client, fields));
-      },
-    );
-  },
-  {
+describe('with the shipped configuration and two more APIs', () => {
+  const world = useWorld({
     config: {
       ...GENEROUS,
       groups: { staff: 'Employees', managers: 'Managers' },
@@ -256,8 +213,48 @@ eachStore(
       clients: CLIENTS,
     },
     people: { alice: { groups: ['staff'] } },
-  },
-);
+  });
+  const machines = CLIENTS.filter(({ grant_types: types }) => types.includes('client_credentials'));
+  const apps = CLIENTS.filter(({ grant_types: types }) => types.includes('authorization_code'));
+
+  async function tryAll(
+    client: FileClient,
+    isPerson: boolean,
+    ask: (fields: Readonly<Record<string, string>>) => Promise<Readonly<Record<string, unknown>>>,
+  ): Promise<void> {
+    const outcomes = new Map<string, number>();
+    for (const scopes of COMBINATIONS) {
+      for (const resource of INDICATORS) {
+        const fields = {
+          ...(scopes.length > 0 && { scope: scopes.join(' ') }),
+          ...(resource !== undefined && { resource }),
+        };
+        // oxlint-disable-next-line no-await-in-loop -- one browser
+        const outcome = seen(world(), client, await ask(fields));
+        const wanted = expected(client, scopes, resource, isPerson);
+        expect(outcome, `${client.client_id} ${JSON.stringify(fields)}`).toBe(wanted);
+        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+      }
+    }
+    // The comparison says something only where both errors and a token came up.
+    for (const kind of ['invalid_target', 'invalid_scope'])
+      expect(outcomes.get(kind), kind).toBeGreaterThan(0);
+    expect(outcomes.size).toBeGreaterThan(2);
+  }
+
+  it.each(machines.map((client) => [client.client_id, client] as const))(
+    'AC-01, AC-06: no scope and no resource gives %s a token for an API that is not its own',
+    (_id, client) => tryAll(client, false, (fields) => asMachine(world(), client, fields)),
+  );
+
+  it.each(apps.map((client) => [client.client_id, client] as const))(
+    'AC-02, AC-05: no scope and no resource gives %s a person’s token for an API that is not its own',
+    async (_id, client) => {
+      const browser = newBrowser(world());
+      await tryAll(client, true, (fields) => asPerson(world(), browser, client, fields));
+    },
+  );
+});
 
 const OTHERS = 'openid offline_access reports.read other.read';
 const withOther = worldClients({ web: { scope: `${DEFAULT_SCOPE} other.read` } });

@@ -2,12 +2,12 @@
 // no further than the second step: no session, no code, no browser that is trusted.
 import { decodeJwt } from 'jose';
 import { Secret, TOTP } from 'otpauth';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
 import { authorizationUrl, CHALLENGE, VERIFIER } from '../world/authorization-request.ts';
 import { type Browser, formOf, type Page } from '../world/browser.ts';
 import { HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { eachStore } from '../world/each-store.ts';
+import { useWorld } from '../world/each-store.ts';
 import { begin, codeOf, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
 import { type Parameters, post, textOf, toQuery } from '../world/requests.ts';
@@ -72,221 +72,215 @@ async function send(browser: Browser, action: string, fields: Parameters, method
   return browser.request(action, { method, headers: FORM, body: toQuery(fields) });
 }
 
-eachStore(
-  'a half sign-in',
-  (world) => {
-    standingClock();
-    const fresh = async () => {
-      await pass();
-      await setFactors(world(), 'bob');
-      return giveOneTimeCodes(world());
+describe('a half sign-in', () => {
+  const world = useWorld(OPTIONS);
+  standingClock();
+  const fresh = async () => {
+    await pass();
+    await setFactors(world(), 'bob');
+    return giveOneTimeCodes(world());
+  };
+
+  it('MF-31: is no session of any kind, whatever is tried with its cookies', async () => {
+    const app = await fresh();
+    const { browser, page } = await half(world());
+    expect(isSecondStep(page)).toBe(true);
+    expect(namesOf(browser).filter((name) => /device|trusted/.test(name))).toEqual([]);
+    await expectNobody(world(), browser);
+    const { action, fields } = formOf(page, '/code');
+    const base = action.slice(0, -'/code'.length);
+    for (const step of ['consent', 'continue', 'notice', 'enrol', 'switch']) {
+      const answer = await send(browser, `${base}/${step}`, fields);
+      expect([400, 403, 404], step).toContain(answer.status);
+    }
+    const resumed = await browser.open(base.replace('/interaction/', '/oauth/authorize/'));
+    expect(codeOf(resumed)).toBeUndefined();
+    await expectNobody(world(), browser);
+    for (const path of ['/factors', '/oauth/logout']) {
+      const answer = await browser.request(`${world().issuer}${path}`);
+      expect(answer.text).not.toContain('alice');
+    }
+    // Its own page goes on all the same.
+    const other = await half(world());
+    expect(codeOf(await whole(world(), app.code()).then(({ page: done }) => done))).toBeDefined();
+    await expectNobody(world(), other.browser);
+  });
+
+  it('LG-41: one code signs in once, of sixteen posts at once in eight browsers', async () => {
+    const app = await fresh();
+    const halves = await Promise.all(Array.from({ length: 8 }, async () => half(world())));
+    const posts = halves.flatMap(({ browser, page }) => [
+      { browser, page },
+      { browser, page },
+    ]);
+    const answers = await Promise.all(
+      posts.map(async ({ browser, page }) => browser.submit(page, '/code', { code: app.code() })),
+    );
+    const signedIn = await Promise.all(
+      halves.map(async ({ browser }) => silently(world(), browser, REQUEST)),
+    );
+    expect(signedIn.filter((one) => one !== 'login_required')).toHaveLength(1);
+    expect(answers.filter(({ status }) => status >= 500)).toEqual([]);
+    // Nor afterwards, nor an older one after a newer.
+    const late = await half(world());
+    const refused = await late.browser.submit(late.page, '/code', { code: app.code() });
+    expect(isSecondStep(refused)).toBe(true);
+    const older = await late.browser.submit(refused, '/code', { code: app.code(-1) });
+    expect(isSecondStep(older)).toBe(true);
+    await expectNobody(world(), late.browser);
+  });
+
+  it('takes no forged field for a proof, and no field twice', async () => {
+    const app = await fresh();
+    const { browser, page } = await half(world());
+    const { action, fields } = formOf(page, '/code');
+    const forged = {
+      ...fields,
+      amr: 'pwd otp mfa',
+      acr: 'urn:postern:acr:passkey',
+      accountId: PEOPLE.bob,
+      account_id: PEOPLE.bob,
+      username: 'bob',
+      factorAt: '9999999999',
+      sessionsSince: '0',
+      proof: 'one_time_code',
+      second_factor: '{}',
     };
+    for (const code of [undefined, '000000', 'true'])
+      expect((await send(browser, action, { ...forged, code })).headers.get('location')).toBeNull();
+    const twice = `${toQuery({ ...fields, code: app.code() })}&code=${app.code()}`;
+    expect((await browser.request(action, { method: 'POST', headers: FORM, body: twice })).status).toBe(400);
+    for (const method of ['GET', 'HEAD', 'PUT']) {
+      const init = method === 'PUT' ? { body: toQuery({ ...fields, code: app.code() }), headers: FORM } : {};
+      const query = method === 'PUT' ? '' : `?${toQuery({ ...fields, code: app.code() })}`;
+      const answer = await browser.request(`${action}${query}`, { method, ...init });
+      expect([404, 405], method).toContain(answer.status);
+    }
+    await expectNobody(world(), browser);
+  });
 
-    it('MF-31: is no session of any kind, whatever is tried with its cookies', async () => {
-      const app = await fresh();
-      const { browser, page } = await half(world());
-      expect(isSecondStep(page)).toBe(true);
-      expect(namesOf(browser).filter((name) => /device|trusted/.test(name))).toEqual([]);
-      await expectNobody(world(), browser);
-      const { action, fields } = formOf(page, '/code');
-      const base = action.slice(0, -'/code'.length);
-      for (const step of ['consent', 'continue', 'notice', 'enrol', 'switch']) {
-        const answer = await send(browser, `${base}/${step}`, fields);
-        expect([400, 403, 404], step).toContain(answer.status);
-      }
-      const resumed = await browser.open(base.replace('/interaction/', '/oauth/authorize/'));
-      expect(codeOf(resumed)).toBeUndefined();
-      await expectNobody(world(), browser);
-      for (const path of ['/factors', '/oauth/logout']) {
-        const answer = await browser.request(`${world().issuer}${path}`);
-        expect(answer.text).not.toContain('alice');
-      }
-      // Its own page goes on all the same.
-      const other = await half(world());
-      expect(codeOf(await whole(world(), app.code()).then(({ page: done }) => done))).toBeDefined();
-      await expectNobody(world(), other.browser);
-    });
-
-    it('LG-41: one code signs in once, of twenty posts at once, in one browser and in twenty', async () => {
-      const app = await fresh();
-      const halves = await Promise.all(Array.from({ length: 8 }, async () => half(world())));
-      const posts = halves.flatMap(({ browser, page }) => [
-        { browser, page },
-        { browser, page },
-      ]);
-      const answers = await Promise.all(
-        posts.map(async ({ browser, page }) => browser.submit(page, '/code', { code: app.code() })),
-      );
-      const signedIn = await Promise.all(
-        halves.map(async ({ browser }) => silently(world(), browser, REQUEST)),
-      );
-      expect(signedIn.filter((one) => one !== 'login_required')).toHaveLength(1);
-      expect(answers.filter(({ status }) => status >= 500)).toEqual([]);
-      // Nor afterwards, nor an older one after a newer.
-      const late = await half(world());
-      const refused = await late.browser.submit(late.page, '/code', { code: app.code() });
-      expect(isSecondStep(refused)).toBe(true);
-      const older = await late.browser.submit(refused, '/code', { code: app.code(-1) });
-      expect(isSecondStep(older)).toBe(true);
-      await expectNobody(world(), late.browser);
-    });
-
-    it('takes no forged field for a proof, and no field twice', async () => {
-      const app = await fresh();
+  it('MF-21: a code of another form is a wrong code', async () => {
+    const app = await fresh();
+    const right = app.code();
+    const wrong = [right.slice(1), `${right}0`, `+${right}`, '1e5', 'x'.repeat(10_000), `${right}\u0000`];
+    for (const code of wrong) {
       const { browser, page } = await half(world());
       const { action, fields } = formOf(page, '/code');
-      const forged = {
-        ...fields,
-        amr: 'pwd otp mfa',
-        acr: 'urn:postern:acr:passkey',
-        accountId: PEOPLE.bob,
-        account_id: PEOPLE.bob,
-        username: 'bob',
-        factorAt: '9999999999',
-        sessionsSince: '0',
-        proof: 'one_time_code',
-        second_factor: '{}',
-      };
-      for (const code of [undefined, '000000', 'true'])
-        expect((await send(browser, action, { ...forged, code })).headers.get('location')).toBeNull();
-      const twice = `${toQuery({ ...fields, code: app.code() })}&code=${app.code()}`;
-      expect((await browser.request(action, { method: 'POST', headers: FORM, body: twice })).status).toBe(
-        400,
-      );
-      for (const method of ['GET', 'HEAD', 'PUT']) {
-        const init =
-          method === 'PUT' ? { body: toQuery({ ...fields, code: app.code() }), headers: FORM } : {};
-        const query = method === 'PUT' ? '' : `?${toQuery({ ...fields, code: app.code() })}`;
-        const answer = await browser.request(`${action}${query}`, { method, ...init });
-        expect([404, 405], method).toContain(answer.status);
-      }
+      const answer = await send(browser, action, { ...fields, code });
+      expect(answer.status, code.slice(0, 20)).toBeLessThan(500);
+      expect(answer.headers.get('location')).toBeNull();
       await expectNobody(world(), browser);
-    });
+    }
+    const wide = right.replaceAll(/\d/g, (digit) => String.fromCodePoint(0xff10 + Number(digit)));
+    expect(codeOf((await whole(world(), ` ${wide.slice(0, 3)} ${wide.slice(3)} `)).page)).toBeDefined();
+  });
 
-    it('MF-21: a code of another form is a wrong code', async () => {
-      const app = await fresh();
-      const right = app.code();
-      const wrong = [right.slice(1), `${right}0`, `+${right}`, '1e5', 'x'.repeat(10_000), `${right}\u0000`];
-      for (const code of wrong) {
-        const { browser, page } = await half(world());
-        const { action, fields } = formOf(page, '/code');
-        const answer = await send(browser, action, { ...fields, code });
-        expect(answer.status, code.slice(0, 20)).toBeLessThan(500);
-        expect(answer.headers.get('location')).toBeNull();
-        await expectNobody(world(), browser);
+  it('MF-33: of the attacker is not completed in the browser of the person, nor the other way round', async () => {
+    const app = await fresh();
+    const attacker = await half(world());
+    const victim = newBrowser(world());
+    const { action, fields } = formOf(attacker.page, '/code');
+    for (const cookies of [[], attacker.browser.cookies.filter(({ name }) => !name.includes('device'))]) {
+      for (const cookie of cookies) if (cookie.path !== '/') victim.setCookie(cookie);
+      const answer = await send(victim, action, { ...fields, code: app.code() });
+      expect([400, 403]).toContain(answer.status);
+    }
+    await expectNobody(world(), victim);
+    await expectNobody(world(), attacker.browser);
+    // Her code wasn't used up by that.
+    const done = await whole(world(), app.code());
+    expect(codeOf(done.page)).toBeDefined();
+  });
+
+  it('is of whom the password was of: the second factor of another person proves nothing', async () => {
+    await fresh();
+    const mallory = await giveOneTimeCodes(world(), 'bob');
+    const { browser, page } = await half(world());
+    const refused = await browser.submit(page, '/code', { code: mallory.code() });
+    expect(isSecondStep(refused)).toBe(true);
+    const own = await givePasskey(world(), 'alice');
+    const key = await givePasskey(world(), 'bob', { oneTimeCode: mallory.factor });
+    const again = await half(world());
+    const { action, fields } = formOf(again.page, '/passkey');
+    for (const userHandle of [key.handle, own.handle]) {
+      const response = key.assert(world(), again.page, { userHandle });
+      const answer = await send(again.browser, action, { ...fields, response });
+      expect(answer.headers.get('location')).toBeNull();
+    }
+    await expectNobody(world(), again.browser);
+    // In the same interaction bob may sign in as himself.
+    const login = await again.browser.open(`${action.slice(0, -'/passkey'.length)}?account=other`);
+    const asBob = await signInAs(again.browser, login, 'bob');
+    const done = await again.browser.submit(asBob, '/code', { code: mallory.code() });
+    const code = codeOf(await finishPages(again.browser, done, 'bob'));
+    const { body } = await redeem(world(), { code });
+    expect(decodeJwt(String(body['id_token'])).sub).toBe(PEOPLE.bob);
+  });
+
+  it('ends after five minutes, and with everything else that ends sessions', async () => {
+    const app = await fresh();
+    const late = await half(world());
+    moveClock(5 * MINUTE + 1);
+    const answer = await late.browser.submit(late.page, '/code', { code: app.code() });
+    expect(codeOf(answer)).toBeUndefined();
+    await expectNobody(world(), late.browser);
+    const cancelled = await half(world());
+    const { action, fields } = formOf(cancelled.page, '/code');
+    await cancelled.browser.submit(cancelled.page, '/cancel');
+    moveClock(MINUTE);
+    expect([400, 403]).toContain(
+      (await send(cancelled.browser, action, { ...fields, code: app.code() })).status,
+    );
+  });
+
+  it('LG-42: is over after five wrong codes, and twenty in an hour are all', async () => {
+    await fresh();
+    const earlier = world().recorded.audit().length;
+    const first = await half(world());
+    let { page } = first;
+    for (let wrong = 0; wrong < 5; wrong += 1)
+      page = await first.browser.submit(page, '/code', { code: '000000' });
+    const last = isSecondStep(page) ? await first.browser.submit(page, '/code', { code: '000000' }) : page;
+    expect(last.url).toContain('error=access_denied');
+    // Nobody declined anything, and somebody knows a password.
+    const records = world().recorded.audit().slice(earlier);
+    const wrongCode = ['second_factor', 'failure', 'wrong'];
+    expect(records.map(({ event, outcome, reason }) => [event, outcome, reason])).toEqual([
+      ['password_accepted', 'success', undefined],
+      ...Array.from({ length: 5 }, () => wrongCode),
+      ['second_factor', 'failure', 'too_many_attempts'],
+    ]);
+    let looked = 5;
+    for (let round = 0; round < 8; round += 1) {
+      moveClock(31);
+      const begun = await half(world());
+      let shown = begun.page;
+      for (let wrong = 0; wrong < 4; wrong += 1) {
+        shown = await begun.browser.submit(shown, '/code', { code: '000000' });
+        if (shown.status === 429) break;
+        looked += 1;
       }
-      const wide = right.replaceAll(/\d/g, (digit) => String.fromCodePoint(0xff10 + Number(digit)));
-      expect(codeOf((await whole(world(), ` ${wide.slice(0, 3)} ${wide.slice(3)} `)).page)).toBeDefined();
-    });
+    }
+    expect(looked).toBeLessThanOrEqual(20);
+    const blocked = await half(world());
+    const refused = await blocked.browser.submit(blocked.page, '/code', { code: '000000' });
+    expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true]);
+  });
 
-    it('MF-33: of the attacker is not completed in the browser of the person, nor the other way round', async () => {
-      const app = await fresh();
-      const attacker = await half(world());
-      const victim = newBrowser(world());
-      const { action, fields } = formOf(attacker.page, '/code');
-      for (const cookies of [[], attacker.browser.cookies.filter(({ name }) => !name.includes('device'))]) {
-        for (const cookie of cookies) if (cookie.path !== '/') victim.setCookie(cookie);
-        const answer = await send(victim, action, { ...fields, code: app.code() });
-        expect([400, 403]).toContain(answer.status);
-      }
-      await expectNobody(world(), victim);
-      await expectNobody(world(), attacker.browser);
-      // Her code wasn't used up by that.
-      const done = await whole(world(), app.code());
-      expect(codeOf(done.page)).toBeDefined();
-    });
-
-    it('is of whom the password was of: the second factor of another person proves nothing', async () => {
-      await fresh();
-      const mallory = await giveOneTimeCodes(world(), 'bob');
-      const { browser, page } = await half(world());
-      const refused = await browser.submit(page, '/code', { code: mallory.code() });
-      expect(isSecondStep(refused)).toBe(true);
-      const own = await givePasskey(world(), 'alice');
-      const key = await givePasskey(world(), 'bob', { oneTimeCode: mallory.factor });
-      const again = await half(world());
-      const { action, fields } = formOf(again.page, '/passkey');
-      for (const userHandle of [key.handle, own.handle]) {
-        const response = key.assert(world(), again.page, { userHandle });
-        const answer = await send(again.browser, action, { ...fields, response });
-        expect(answer.headers.get('location')).toBeNull();
-      }
-      await expectNobody(world(), again.browser);
-      // In the same interaction bob may sign in as himself.
-      const login = await again.browser.open(`${action.slice(0, -'/passkey'.length)}?account=other`);
-      const asBob = await signInAs(again.browser, login, 'bob');
-      const done = await again.browser.submit(asBob, '/code', { code: mallory.code() });
-      const code = codeOf(await finishPages(again.browser, done, 'bob'));
-      const { body } = await redeem(world(), { code });
-      expect(decodeJwt(String(body['id_token'])).sub).toBe(PEOPLE.bob);
-    });
-
-    it('ends after five minutes, and with everything else that ends sessions', async () => {
-      const app = await fresh();
-      const late = await half(world());
-      moveClock(5 * MINUTE + 1);
-      const answer = await late.browser.submit(late.page, '/code', { code: app.code() });
-      expect(codeOf(answer)).toBeUndefined();
-      await expectNobody(world(), late.browser);
-      const cancelled = await half(world());
-      const { action, fields } = formOf(cancelled.page, '/code');
-      await cancelled.browser.submit(cancelled.page, '/cancel');
-      moveClock(MINUTE);
-      expect([400, 403]).toContain(
-        (await send(cancelled.browser, action, { ...fields, code: app.code() })).status,
-      );
-    });
-
-    it('LG-42: is over after five wrong codes, and twenty in an hour are all', async () => {
-      await fresh();
-      const earlier = world().recorded.audit().length;
-      const first = await half(world());
-      let { page } = first;
-      for (let wrong = 0; wrong < 5; wrong += 1)
-        page = await first.browser.submit(page, '/code', { code: '000000' });
-      const last = isSecondStep(page) ? await first.browser.submit(page, '/code', { code: '000000' }) : page;
-      expect(last.url).toContain('error=access_denied');
-      // Nobody declined anything, and somebody knows a password.
-      const records = world().recorded.audit().slice(earlier);
-      const wrongCode = ['second_factor', 'failure', 'wrong'];
-      expect(records.map(({ event, outcome, reason }) => [event, outcome, reason])).toEqual([
-        ['password_accepted', 'success', undefined],
-        ...Array.from({ length: 5 }, () => wrongCode),
-        ['second_factor', 'failure', 'too_many_attempts'],
-      ]);
-      let looked = 5;
-      for (let round = 0; round < 8; round += 1) {
-        moveClock(31);
-        const begun = await half(world());
-        let shown = begun.page;
-        for (let wrong = 0; wrong < 4; wrong += 1) {
-          shown = await begun.browser.submit(shown, '/code', { code: '000000' });
-          if (shown.status === 429) break;
-          looked += 1;
-        }
-      }
-      expect(looked).toBeLessThanOrEqual(20);
-      const blocked = await half(world());
-      const refused = await blocked.browser.submit(blocked.page, '/code', { code: '000000' });
-      expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true]);
-    });
-
-    it('stays what it is in another language, opened again, and asked for by HEAD', async () => {
-      const app = await fresh();
-      const { browser, page } = await half(world());
-      const { action } = formOf(page, '/code');
-      const url = action.slice(0, -'/code'.length);
-      const german = await browser.open(`${url}?lang=de`);
-      expect(isSecondStep(german)).toBe(true);
-      await browser.request(url, { method: 'HEAD' });
-      for (const query of ['?account=', '?account=alice', '?prompt=none', '?account=other&account=other'])
-        await browser.request(`${url}${query}`);
-      const done = await browser.submit(await browser.open(url), '/code', { code: app.code() });
-      expect(codeOf(await finishPages(browser, done, 'alice'))).toBeDefined();
-    });
-  },
-  OPTIONS,
-);
+  it('stays what it is in another language, opened again, and asked for by HEAD', async () => {
+    const app = await fresh();
+    const { browser, page } = await half(world());
+    const { action } = formOf(page, '/code');
+    const url = action.slice(0, -'/code'.length);
+    const german = await browser.open(`${url}?lang=de`);
+    expect(isSecondStep(german)).toBe(true);
+    await browser.request(url, { method: 'HEAD' });
+    for (const query of ['?account=', '?account=alice', '?prompt=none', '?account=other&account=other'])
+      await browser.request(`${url}${query}`);
+    const done = await browser.submit(await browser.open(url), '/code', { code: app.code() });
+    expect(codeOf(await finishPages(browser, done, 'alice'))).toBeDefined();
+  });
+});
 
 /** `auth_time`, `acr` and `amr` of the code that a page left with. */
 async function proofOf(world: OpenWorld, page: Page, client?: 'web2') {
@@ -297,458 +291,441 @@ async function proofOf(world: OpenWorld, page: Page, client?: 'web2') {
 const sessionIn = (browser: Browser) =>
   browser.cookies.find(({ name, value }) => name.endsWith('session') && value !== '')?.value;
 
-eachStore(
-  'a session of less than the person has',
-  (world) => {
-    standingClock();
-    const fresh = async (config: Readonly<Record<string, unknown>> = CONFIG) => {
-      await pass();
-      await setFactors(world(), 'alice');
-      await setFactors(world(), 'bob');
-      await world().reload(config);
-    };
-    const byPassword = async (request: Parameters = REQUEST) => {
-      const { browser, page } = await half(world(), newBrowser(world()), request);
-      const done = await finishPages(browser, page, 'alice');
-      expect(codeOf(done), done.text).toBeDefined();
-      return { browser, page: done };
-    };
+describe('a session of less than the person has', () => {
+  const world = useWorld(OPTIONS);
+  standingClock();
+  const fresh = async (config: Readonly<Record<string, unknown>> = CONFIG) => {
+    await pass();
+    await setFactors(world(), 'alice');
+    await setFactors(world(), 'bob');
+    await world().reload(config);
+  };
+  const byPassword = async (request: Parameters = REQUEST) => {
+    const { browser, page } = await half(world(), newBrowser(world()), request);
+    const done = await finishPages(browser, page, 'alice');
+    expect(codeOf(done), done.text).toBeDefined();
+    return { browser, page: done };
+  };
 
-    it('is over in other browsers since the first factor, and steps up by it in this one', async () => {
-      await fresh();
-      const { browser } = await byPassword();
-      const app = await giveOneTimeCodes(world(), 'alice', { sessionsSince: 1 });
-      await expectNobody(world(), browser);
-      const { page } = await begin(world(), REQUEST, { browser });
-      expect(page.text).toContain('name="password"');
+  it('is over in other browsers since the first factor, and steps up by it in this one', async () => {
+    await fresh();
+    const { browser } = await byPassword();
+    const app = await giveOneTimeCodes(world(), 'alice', { sessionsSince: 1 });
+    await expectNobody(world(), browser);
+    const { page } = await begin(world(), REQUEST, { browser });
+    expect(page.text).toContain('name="password"');
 
-      // As the browser that enrolled is left by it.
-      await setFactors(world(), 'alice');
-      const own = await byPassword();
-      await setFactors(world(), 'alice', { oneTimeCode: app.factor });
-      expect(await silently(world(), own.browser, REQUEST)).toBe('interaction_required');
-      expect(await silently(world(), own.browser, { client_id: 'first-party' })).toBe('interaction_required');
-      const before = sessionIn(own.browser);
-      const { page: asked } = await begin(world(), REQUEST, { browser: own.browser });
-      expect(isSecondStep(asked)).toBe(true);
-      moveClock(MINUTE);
-      const done = await own.browser.submit(asked, '/code', { code: app.code() });
-      const { claims } = await proofOf(world(), await finishPages(own.browser, done, 'alice'));
-      expect(claims['amr']).toEqual(['pwd', 'otp', 'mfa']);
-      const after = sessionIn(own.browser);
-      expect(after).not.toBe(before);
-      // MF-33: the old name of the session is nothing.
-      const stale = newBrowser(world());
-      for (const cookie of own.browser.cookies)
-        stale.setCookie(cookie.value === after ? { ...cookie, value: before ?? '' } : cookie);
-      await expectNobody(world(), stale);
-      expect(await silently(world(), own.browser, REQUEST)).toBe('signed in');
-    });
+    // As the browser that enrolled is left by it.
+    await setFactors(world(), 'alice');
+    const own = await byPassword();
+    await setFactors(world(), 'alice', { oneTimeCode: app.factor });
+    expect(await silently(world(), own.browser, REQUEST)).toBe('interaction_required');
+    expect(await silently(world(), own.browser, { client_id: 'first-party' })).toBe('interaction_required');
+    const before = sessionIn(own.browser);
+    const { page: asked } = await begin(world(), REQUEST, { browser: own.browser });
+    expect(isSecondStep(asked)).toBe(true);
+    moveClock(MINUTE);
+    const done = await own.browser.submit(asked, '/code', { code: app.code() });
+    const { claims } = await proofOf(world(), await finishPages(own.browser, done, 'alice'));
+    expect(claims['amr']).toEqual(['pwd', 'otp', 'mfa']);
+    const after = sessionIn(own.browser);
+    expect(after).not.toBe(before);
+    // MF-33: the old name of the session is nothing.
+    const stale = newBrowser(world());
+    for (const cookie of own.browser.cookies)
+      stale.setCookie(cookie.value === after ? { ...cookie, value: before ?? '' } : cookie);
+    await expectNobody(world(), stale);
+    expect(await silently(world(), own.browser, REQUEST)).toBe('signed in');
+  });
 
-    it('that is over is over for a consent page that was open before, too', async () => {
-      await fresh();
-      const app = await giveOneTimeCodes(world());
-      const request = { scope: 'openid email', prompt: 'consent' };
-      const begun = await half(world(), newBrowser(world()), request);
-      const consent = await begun.browser.submit(begun.page, '/code', { code: app.code() });
-      expect(consent.text).toContain('/consent"');
-      // Another factor is added, or one removed, in another browser.
-      await setFactors(world(), 'alice', { oneTimeCode: app.factor, sessionsSince: 1 });
-      const done = await begun.browser.submit(consent, '/consent');
-      expect(codeOf(done)).toBeUndefined();
-      await expectNobody(world(), begun.browser);
-      expect(done.text).toContain('name="password"');
-    });
+  it('that is over is over for a consent page that was open before, too', async () => {
+    await fresh();
+    const app = await giveOneTimeCodes(world());
+    const request = { scope: 'openid email', prompt: 'consent' };
+    const begun = await half(world(), newBrowser(world()), request);
+    const consent = await begun.browser.submit(begun.page, '/code', { code: app.code() });
+    expect(consent.text).toContain('/consent"');
+    // Another factor is added, or one removed, in another browser.
+    await setFactors(world(), 'alice', { oneTimeCode: app.factor, sessionsSince: 1 });
+    const done = await begun.browser.submit(consent, '/consent');
+    expect(codeOf(done)).toBeUndefined();
+    await expectNobody(world(), begun.browser);
+    expect(done.text).toContain('name="password"');
+  });
 
-    it('is asked for its factor again with the password, by prompt=login and by max_age', async () => {
-      await fresh();
-      const app = await giveOneTimeCodes(world());
-      const { browser } = await whole(world(), app.code());
-      moveClock(2 * MINUTE);
-      expect(await silently(world(), browser, { ...REQUEST, max_age: '60' })).toBe('login_required');
-      for (const request of [{ prompt: 'login' }, { max_age: '60' }, { prompt: 'select_account' }]) {
-        const { page } = await begin(world(), { ...REQUEST, ...request }, { browser });
-        const other = page.text.includes('name="password"')
-          ? page
-          : await browser.open(`${page.url}?account=other`);
-        const second = await signInAs(browser, other, 'alice');
-        expect(isSecondStep(second), JSON.stringify(request)).toBe(true);
-      }
-      expect(await silently(world(), browser, REQUEST)).toBe('signed in');
-    });
-
-    it('is not changed by half a switch to another person, who is asked as everywhere', async () => {
-      await fresh();
-      const app = await giveOneTimeCodes(world());
-      const { browser } = await whole(world(), app.code());
-      const bobs = await giveOneTimeCodes(world(), 'bob');
-      const { page: consent } = await begin(
-        world(),
-        { scope: 'openid email', prompt: 'consent' },
-        { browser },
-      );
-      const login = await browser.open(
-        `${formOf(consent, '/consent').action.slice(0, -'/consent'.length)}?account=other`,
-      );
-      const second = await signInAs(browser, login, 'bob', '/switch');
-      expect(isSecondStep(second)).toBe(true);
-      // Alice's own consent is still hers.
-      expect(await silently(world(), browser, REQUEST)).toBe('signed in');
-      const refused = await browser.submit(second, '/code', { code: app.code(1) });
-      expect(codeOf(refused)).toBeUndefined();
-      const done = await browser.submit(
-        await browser.open(login.url.replace('?account=other', '')),
-        '/code',
-        {
-          code: bobs.code(),
-        },
-      );
-      const { claims } = await proofOf(world(), await finishPages(browser, done, 'bob'));
-      expect(claims.sub).toBe(PEOPLE.bob);
-    });
-
-    it('is nothing where the file says nothing of second factors, whatever is left of them', async () => {
-      const { sign_in: _none, ...without } = CONFIG;
-      await fresh({ ...without, acr: {} });
-      const app = await giveOneTimeCodes(world(), 'alice', {
-        sessionsSince: 3,
-        notices: [{ what: 'factor_added', at: 0 }],
-      });
-      const { browser } = await byPassword();
-      expect(await silently(world(), browser, REQUEST)).toBe('signed in');
-      await world().reload(CONFIG);
-      await expectNobody(world(), browser);
-      // What there is to say is said now.
-      expect((await whole(world(), app.code(), browser)).page.text).toContain('/notice"');
-    });
-
-    it('a trusted browser, a remembered consent and an app of the house skip nothing', async () => {
-      await fresh();
-      const { browser } = await byPassword();
-      await browser.open(`${world().issuer}/oauth/logout`).then(async (page) => {
-        if (page.text.includes('/oauth/logout/confirm"'))
-          await browser.submit(page, '/confirm', { logout: 'yes' });
-      });
-      await giveOneTimeCodes(world());
-      for (const request of [REQUEST, { client_id: 'first-party' }]) {
-        const { page } = await half(world(), browser, request);
-        expect(isSecondStep(page)).toBe(true);
-        await expectNobody(world(), browser);
-      }
-    });
-
-    it('is good for nothing at an app that needs more since a reload, and goes on elsewhere', async () => {
-      await fresh();
-      const asked = { client_id: 'web2', scope: 'openid offline_access', prompt: 'consent' };
-      const { browser, page } = await byPassword(asked);
-      const { tokens } = await proofOf(world(), page, 'web2');
-      const elsewhere = await byPassword({ scope: 'openid offline_access', prompt: 'consent' });
-      const { tokens: others } = await proofOf(world(), elsewhere.page);
-      const needs = { ...CONFIG, clients: worldClients({ web2: { sign_in: { require: 'second_factor' } } }) };
-      await world().reload(needs);
-      expect(await introspect(world(), String(tokens['access_token']), 'web2')).toEqual({ active: false });
-      expect((await userinfo(world(), String(tokens['access_token']))).status).toBe(401);
-      const refused = await refresh(world(), String(tokens['refresh_token']), {}, 'web2');
-      expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_grant']);
-      expect(await silently(world(), browser, { ...asked, prompt: 'none' })).toBe('interaction_required');
-      expect((await refresh(world(), String(others['refresh_token']))).status).toBe(200);
-      // A code that was issued before.
-      await world().reload(CONFIG);
-      const early = await byPassword({ client_id: 'web2', ...REQUEST });
-      await world().reload(needs);
-      const late = await redeem(world(), { code: codeOf(early.page), client: 'web2' });
-      if (late.status === 200)
-        expect(await introspect(world(), String(late.body['access_token']), 'web2')).toEqual({
-          active: false,
-        });
-      else expect(late.body['error']).toBe('invalid_grant');
-      // Nobody may be let in who has nothing to show.
-      const { page: needed } = await half(world(), newBrowser(world()), { client_id: 'web2', ...REQUEST });
-      expect([needed.status, codeOf(needed)]).toEqual([403, undefined]);
-      expect(needed.text).not.toContain('name="sealed"');
-    });
-
-    it('is asked by a configuration that came while the page was open, and by one that took the method away', async () => {
-      const { sign_in: _none, ...before } = CONFIG;
-      await fresh(before);
-      const app = await giveOneTimeCodes(world());
-      const open = await begin(world(), REQUEST);
-      await world().reload(CONFIG);
-      const second = await signInAs(open.browser, open.page, 'alice');
-      expect(isSecondStep(second)).toBe(true);
-      await world().reload({ ...CONFIG, sign_in: { passkeys: true } });
-      const answer = await open.browser.submit(second, '/code', { code: app.code() });
-      expect(codeOf(answer)).toBeUndefined();
-      await expectNobody(world(), open.browser);
-      const again = await half(world());
-      expect([again.page.status, codeOf(again.page)]).toEqual([403, undefined]);
-      await expectNobody(world(), again.browser);
-    });
-
-    it('MF-24: a recovery code signs in once, of twenty posts at once, and is no passkey', async () => {
-      const needs = { ...CONFIG, clients: worldClients({ web2: { sign_in: { require: 'passkey' } } }) };
-      await fresh(needs);
-      const { codes, recoveryCodes } = await newRecoveryCodes(world());
-      await giveOneTimeCodes(world(), 'alice', { recoveryCodes });
-      const [code = '', second = ''] = codes;
-      const halves = await Promise.all(Array.from({ length: 10 }, async () => half(world())));
-      const answers = await Promise.all(
-        [...halves, ...halves].map(async ({ browser, page }) => {
-          const { action, fields } = formOf(page, '/code');
-          return send(browser, action, { ...fields, recovery_code: code.toLowerCase().replaceAll('-', ' ') });
-        }),
-      );
-      expect(answers.filter(({ status }) => status >= 500)).toEqual([]);
-      const to = (url: string | null) => url?.includes('/oauth/authorize/') === true;
-      expect(answers.filter(({ headers }) => to(headers.get('location')))).toHaveLength(1);
-      await pass();
-      const atPasskey = await half(world(), newBrowser(world()), { client_id: 'web2', ...REQUEST });
-      const done = await atPasskey.browser.submit(atPasskey.page, '/code', { recovery_code: second });
-      expect(codeOf(await finishPages(atPasskey.browser, done, 'alice'))).toBeUndefined();
-      expect((await (await factorsOf(world())).get(PEOPLE.alice)).recoveryCodes).toHaveLength(1);
-    });
-  },
-  OPTIONS,
-);
-
-eachStore(
-  'the page for factors',
-  (world) => {
-    standingClock();
-    const url = () => `${world().issuer}/factors`;
-    const secretOf = ({ text }: Page) => /class="secret">([^<]+)</.exec(text)?.[1] ?? '';
-    const codeFrom = (page: Page) => {
-      const secret = Secret.fromBase32(secretOf(page).replaceAll(' ', ''));
-      return new TOTP({ secret }).generate({ timestamp: Date.now() });
-    };
-    const fresh = async (config: Readonly<Record<string, unknown>> = SELF) => {
-      await pass();
-      await setFactors(world(), 'alice');
-      await setFactors(world(), 'bob');
-      await world().reload(config);
-    };
-    const own = async () => (await factorsOf(world())).get(PEOPLE.alice);
-    /** The list, after a sign-in by the password and, where asked, this code. */
-    async function list(person: 'alice' | 'bob' = 'alice', code = '', browser = newBrowser(world())) {
-      const login = await browser.open(url());
-      const next = await signInAs(browser, login, person);
-      const page = isSecondStep(next) ? await browser.submit(next, '/code', { code }) : next;
-      const afterNotice = page.text.includes('/notice"') ? await browser.submit(page, '/notice') : page;
-      expect(afterNotice.url.startsWith(url()), afterNotice.text).toBe(true);
-      return { browser, page: afterNotice };
+  it('is asked for its factor again with the password, by prompt=login and by max_age', async () => {
+    await fresh();
+    const app = await giveOneTimeCodes(world());
+    const { browser } = await whole(world(), app.code());
+    moveClock(2 * MINUTE);
+    expect(await silently(world(), browser, { ...REQUEST, max_age: '60' })).toBe('login_required');
+    for (const request of [{ prompt: 'login' }, { max_age: '60' }, { prompt: 'select_account' }]) {
+      const { page } = await begin(world(), { ...REQUEST, ...request }, { browser });
+      const other = page.text.includes('name="password"')
+        ? page
+        : await browser.open(`${page.url}?account=other`);
+      const second = await signInAs(browser, other, 'alice');
+      expect(isSecondStep(second), JSON.stringify(request)).toBe(true);
     }
+    expect(await silently(world(), browser, REQUEST)).toBe('signed in');
+  });
 
-    it('raises the session of the browser that enrols under another name, and of nobody who knew the old one', async () => {
-      await fresh();
-      const { browser, page } = await list();
-      const thief = newBrowser(world());
-      for (const cookie of browser.cookies) thief.setCookie(cookie);
-      expect(await silently(world(), thief, { client_id: 'first-party' })).toBe('signed in');
-      const done = await browser.submit(page, '/add', { code: codeFrom(page) });
-      expect(done.url.startsWith(url())).toBe(true);
-      await expectNobody(world(), thief);
-      const { page: asked } = await begin(
-        world(),
-        { ...REQUEST, acr_values: 'urn:postern:acr:second-factor' },
-        {
-          browser: thief,
-        },
-      );
-      expect(asked.text).toContain('name="password"');
+  it('is not changed by half a switch to another person, who is asked as everywhere', async () => {
+    await fresh();
+    const app = await giveOneTimeCodes(world());
+    const { browser } = await whole(world(), app.code());
+    const bobs = await giveOneTimeCodes(world(), 'bob');
+    const { page: consent } = await begin(world(), { scope: 'openid email', prompt: 'consent' }, { browser });
+    const login = await browser.open(
+      `${formOf(consent, '/consent').action.slice(0, -'/consent'.length)}?account=other`,
+    );
+    const second = await signInAs(browser, login, 'bob', '/switch');
+    expect(isSecondStep(second)).toBe(true);
+    // Alice's own consent is still hers.
+    expect(await silently(world(), browser, REQUEST)).toBe('signed in');
+    const refused = await browser.submit(second, '/code', { code: app.code(1) });
+    expect(codeOf(refused)).toBeUndefined();
+    const done = await browser.submit(await browser.open(login.url.replace('?account=other', '')), '/code', {
+      code: bobs.code(),
     });
+    const { claims } = await proofOf(world(), await finishPages(browser, done, 'bob'));
+    expect(claims.sub).toBe(PEOPLE.bob);
+  });
 
-    it('ends other sessions when codes take the place of others, and recovery codes with the last factor', async () => {
-      await fresh({ ...SELF, clients: worldClients() });
-      const { recoveryCodes } = await newRecoveryCodes(world());
-      const app = await giveOneTimeCodes(world(), 'alice', { recoveryCodes });
-      const other = await whole(world(), app.code());
-      moveClock(MINUTE);
-      const { browser, page } = await list('alice', app.code());
-      expect(await silently(world(), other.browser, REQUEST)).toBe('signed in');
-      const replaced = await browser.submit(page, '/add', { code: codeFrom(page) });
-      await expectNobody(world(), other.browser);
-      const removed = await browser.submit(replaced, '/remove');
-      expect(removed.status).toBe(200);
-      expect(await own()).toMatchObject({ passkeys: [], recoveryCodes: [] });
-      expect((await own()).oneTimeCode).toBeUndefined();
+  it('is nothing where the file says nothing of second factors, whatever is left of them', async () => {
+    const { sign_in: _none, ...without } = CONFIG;
+    await fresh({ ...without, acr: {} });
+    const app = await giveOneTimeCodes(world(), 'alice', {
+      sessionsSince: 3,
+      notices: [{ what: 'factor_added', at: 0 }],
     });
+    const { browser } = await byPassword();
+    expect(await silently(world(), browser, REQUEST)).toBe('signed in');
+    await world().reload(CONFIG);
+    await expectNobody(world(), browser);
+    // What there is to say is said now.
+    expect((await whole(world(), app.code(), browser)).page.text).toContain('/notice"');
+  });
 
-    it('MF-12: changes nothing by a form that is six minutes old, by one of another session, or by one of another person', async () => {
-      await fresh();
-      const late = await list();
-      moveClock(6 * MINUTE);
-      const stale = await late.browser.submit(late.page, '/add', { code: codeFrom(late.page) });
-      expect(stale.status).toBe(403);
-      const alice = await list();
-      const bob = await list('bob');
-      const { action, fields } = formOf(alice.page, '/add');
-      const bobs = formOf(bob.page, '/add').fields;
-      const wrong: readonly [Parameters, number][] = [
-        [{ ...fields, csrf: bobs['csrf'], code: codeFrom(alice.page) }, 403],
-        [{ ...fields, csrf: '', code: codeFrom(alice.page) }, 403],
-        [{ ...fields, sealed: bobs['sealed'], code: codeFrom(bob.page) }, 422],
-        [{ ...fields, sealed: '', code: '000000' }, 422],
-      ];
-      for (const [form, status] of wrong)
-        expect((await send(alice.browser, action, form)).status, JSON.stringify(form)).toBe(status);
-      const elsewhere = { ...FORM, origin: 'https://evil.example' };
-      const good = toQuery({ ...fields, code: codeFrom(alice.page) });
-      const init = { method: 'POST', headers: elsewhere, body: good };
-      expect((await alice.browser.request(action, init)).status).toBe(403);
-      expect((await newBrowser(world()).request(action, { ...init, headers: FORM })).status).toBe(403);
-      expect((await own()).oneTimeCode).toBeUndefined();
+  it('a trusted browser, a remembered consent and an app of the house skip nothing', async () => {
+    await fresh();
+    const { browser } = await byPassword();
+    await browser.open(`${world().issuer}/oauth/logout`).then(async (page) => {
+      if (page.text.includes('/oauth/logout/confirm"'))
+        await browser.submit(page, '/confirm', { logout: 'yes' });
     });
-
-    it('MF-30: lets nobody enrol a first factor who has the password alone, where that is an operator’s to allow', async () => {
-      await fresh();
-      const before = await list();
-      const { action, fields } = formOf(before.page, '/add');
-      await world().reload({ ...SELF, sign_in: { ...SELF.sign_in, enrolment: 'link' } });
-      const forged = await send(before.browser, action, { ...fields, code: codeFrom(before.page) });
-      expect(forged.status).toBe(403);
-      expect((await before.browser.open(url())).text).not.toContain('name="sealed"');
-      const { page } = await begin(world(), { client_id: 'web2', ...REQUEST }, { browser: before.browser });
-      expect(page.status).toBe(403);
-      const step = page.url.replace(/[?#].*/, '');
-      const answer = await send(before.browser, `${step}/enrol`, { ...fields, code: codeFrom(before.page) });
-      expect([400, 403]).toContain(answer.status);
-      expect((await own()).oneTimeCode).toBeUndefined();
-    });
-
-    it('MF-12: nor is a first factor added within a sign-in that is six minutes old', async () => {
-      await fresh();
-      const { browser } = await list();
-      const { page } = await begin(world(), { client_id: 'web2', ...REQUEST }, { browser });
-      const { action, fields } = formOf(page, '/enrol');
-      moveClock(6 * MINUTE);
-      const late = await send(browser, action, { ...fields, code: codeFrom(page) });
-      expect(late.headers.get('location')).toBe(page.url);
-      expect((await browser.open(page.url)).text).toContain('name="password"');
-      expect((await own()).oneTimeCode).toBeUndefined();
-    });
-
-    it('is signed in to by a client whose codes nobody can exchange', async () => {
-      await fresh();
-      const browser = newBrowser(world());
-      const [, query] = (await browser.request(url())).headers.get('location')?.split('?') ?? [];
-      const parameters = { ...Object.fromEntries(new URLSearchParams(query)), code_challenge: CHALLENGE };
-      const login = await browser.open(`${world().issuer}/oauth/authorize?${toQuery(parameters)}`);
-      const { action, fields } = formOf(login, '/login');
-      const form = { ...fields, username: 'alice', password: PASSWORDS.alice };
-      const resumed = await send(browser, action, form);
-      const back = await browser.request(resumed.headers.get('location') ?? '');
-      const code = codeOf({ url: back.headers.get('location') ?? '' });
-      expect(code).toBeDefined();
-      const exchange = {
-        grant_type: 'authorization_code',
-        code,
-        redirect_uri: parameters['redirect_uri' as keyof typeof parameters],
-        code_verifier: VERIFIER,
-      };
-      const id = 'postern:account';
-      for (const [more, headers] of [
-        [{ client_id: id }, {}],
-        [{ client_id: id, client_secret: '' }, {}],
-        [{}, { authorization: `Basic ${btoa(`${encodeURIComponent(id)}:`)}` }],
-        [{}, { authorization: `Basic ${btoa(`${encodeURIComponent(id)}:kept-elsewhere`)}` }],
-      ] as const) {
-        const answer = await post(world(), '/oauth/token', { ...exchange, ...more }, headers);
-        expect(['invalid_client', 'invalid_request']).toContain(answer.body['error']);
-      }
-    });
-  },
-  OPTIONS,
-);
-
-eachStore(
-  'a passkey that somebody else shows',
-  (world) => {
-    standingClock();
-    const open = async () => {
-      const begun = await begin(world(), REQUEST);
-      return { ...begun, form: formOf(begun.page, '/passkey') };
-    };
-
-    it('LG-44, MF-01, MF-03: is refused with a challenge, an origin, a kind or a frame of another ceremony', async () => {
-      moveClock(2 * MINUTE);
-      const key = await givePasskey(world());
-      const captured = await open();
-      const response = key.assert(world(), captured.page);
-      const good = await send(captured.browser, captured.form.action, { ...captured.form.fields, response });
-      expect(good.headers.get('location')).not.toBeNull();
-
-      const { browser, page, form } = await open();
-      const { challenge } = passkeyOptionsOf(captured.page);
-      const ownChallenge = Buffer.from('0.x').toString('base64url');
-      const wrong: readonly string[] = [
-        response,
-        key.assert(world(), page, { challenge }),
-        key.assert(world(), page, { challenge: ownChallenge }),
-        key.assert(world(), page, { challenge: '' }),
-        key.assert(world(), page, { type: 'webauthn.create' }),
-        key.assert(world(), page, { origin: 'https://id.example:8443' }),
-        key.assert(world(), page, { origin: 'http://id.example' }),
-        key.assert(world(), page, { origin: 'https://id.example.evil.example' }),
-        key.assert(world(), page, { rpId: 'evil.example' }),
-        key.assert(world(), page, { verifiesUser: false }),
-        key.assert(world(), page, { clientData: { crossOrigin: true } }),
-        key.assert(world(), page, { clientData: { topOrigin: 'https://evil.example' } }),
-        key.assert(world(), page, { userHandle: new SoftwareKey().handle }),
-        new SoftwareKey().assert(world(), page, { userHandle: key.handle }),
-        '',
-        'null',
-        '[]',
-        '{}',
-        '{"id":1,"response":{}}',
-        JSON.stringify({ ...JSON.parse(response), response: null }),
-        'x'.repeat(20_000),
-      ];
-      for (const [index, one] of wrong.entries()) {
-        const answer = await send(browser, form.action, { ...form.fields, response: one, challenge });
-        expect([answer.headers.get('location'), answer.status < 500], String(index)).toEqual([null, true]);
-      }
+    await giveOneTimeCodes(world());
+    for (const request of [REQUEST, { client_id: 'first-party' }]) {
+      const { page } = await half(world(), browser, request);
+      expect(isSecondStep(page)).toBe(true);
       await expectNobody(world(), browser);
-      const late = await open();
-      const inTime = key.assert(world(), late.page);
-      moveClock(5 * MINUTE + 1);
-      const answer = await send(late.browser, late.form.action, { ...late.form.fields, response: inTime });
-      expect(answer.headers.get('location')).toBeNull();
-      await expectNobody(world(), late.browser);
-    });
+    }
+  });
 
-    it('MF-07: has one winner of a counter, and is refused when it goes back', async () => {
-      moveClock(2 * MINUTE);
-      const key = await givePasskey(world());
-      const opened = await Promise.all(Array.from({ length: 6 }, open));
-      const answers = await Promise.all(
-        opened.map(async ({ browser, page, form }) =>
-          send(browser, form.action, { ...form.fields, response: key.assert(world(), page, { counter: 7 }) }),
-        ),
-      );
-      expect(answers.filter(({ headers }) => headers.get('location') !== null)).toHaveLength(1);
-      const back = await open();
-      const copied = key.assert(world(), back.page, { counter: 5 });
-      const refused = await send(back.browser, back.form.action, { ...back.form.fields, response: copied });
-      expect(refused.headers.get('location')).toBeNull();
-      const { passkeys, notices } = await (await factorsOf(world())).get(PEOPLE.alice);
-      expect([passkeys[0]?.suspect, notices.map(({ what }) => what)]).toEqual([true, ['passkey_refused']]);
-      const forward = await open();
-      const later = key.assert(world(), forward.page, { counter: 100 });
-      const still = await send(forward.browser, forward.form.action, {
-        ...forward.form.fields,
-        response: later,
+  it('is good for nothing at an app that needs more since a reload, and goes on elsewhere', async () => {
+    await fresh();
+    const asked = { client_id: 'web2', scope: 'openid offline_access', prompt: 'consent' };
+    const { browser, page } = await byPassword(asked);
+    const { tokens } = await proofOf(world(), page, 'web2');
+    const elsewhere = await byPassword({ scope: 'openid offline_access', prompt: 'consent' });
+    const { tokens: others } = await proofOf(world(), elsewhere.page);
+    const needs = { ...CONFIG, clients: worldClients({ web2: { sign_in: { require: 'second_factor' } } }) };
+    await world().reload(needs);
+    expect(await introspect(world(), String(tokens['access_token']), 'web2')).toEqual({ active: false });
+    expect((await userinfo(world(), String(tokens['access_token']))).status).toBe(401);
+    const refused = await refresh(world(), String(tokens['refresh_token']), {}, 'web2');
+    expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_grant']);
+    expect(await silently(world(), browser, { ...asked, prompt: 'none' })).toBe('interaction_required');
+    expect((await refresh(world(), String(others['refresh_token']))).status).toBe(200);
+    // A code that was issued before.
+    await world().reload(CONFIG);
+    const early = await byPassword({ client_id: 'web2', ...REQUEST });
+    await world().reload(needs);
+    const late = await redeem(world(), { code: codeOf(early.page), client: 'web2' });
+    if (late.status === 200)
+      expect(await introspect(world(), String(late.body['access_token']), 'web2')).toEqual({
+        active: false,
       });
-      expect(still.headers.get('location')).toBeNull();
-      // A recovery code stands in for it.
-      const { codes, recoveryCodes } = await newRecoveryCodes(world());
-      await (await factorsOf(world())).change(PEOPLE.alice, () => ({ recoveryCodes, notices: [] }));
-      const { browser, page } = await half(world());
-      const done = await browser.submit(page, '/code', { recovery_code: codes[0] ?? '' });
-      expect(done.text).toContain('/notice"');
+    else expect(late.body['error']).toBe('invalid_grant');
+    // Nobody may be let in who has nothing to show.
+    const { page: needed } = await half(world(), newBrowser(world()), { client_id: 'web2', ...REQUEST });
+    expect([needed.status, codeOf(needed)]).toEqual([403, undefined]);
+    expect(needed.text).not.toContain('name="sealed"');
+  });
+
+  it('is asked by a configuration that came while the page was open, and by one that took the method away', async () => {
+    const { sign_in: _none, ...before } = CONFIG;
+    await fresh(before);
+    const app = await giveOneTimeCodes(world());
+    const open = await begin(world(), REQUEST);
+    await world().reload(CONFIG);
+    const second = await signInAs(open.browser, open.page, 'alice');
+    expect(isSecondStep(second)).toBe(true);
+    await world().reload({ ...CONFIG, sign_in: { passkeys: true } });
+    const answer = await open.browser.submit(second, '/code', { code: app.code() });
+    expect(codeOf(answer)).toBeUndefined();
+    await expectNobody(world(), open.browser);
+    const again = await half(world());
+    expect([again.page.status, codeOf(again.page)]).toEqual([403, undefined]);
+    await expectNobody(world(), again.browser);
+  });
+
+  it('MF-24: a recovery code signs in once, of twenty posts at once, and is no passkey', async () => {
+    const needs = { ...CONFIG, clients: worldClients({ web2: { sign_in: { require: 'passkey' } } }) };
+    await fresh(needs);
+    const { codes, recoveryCodes } = await newRecoveryCodes(world());
+    await giveOneTimeCodes(world(), 'alice', { recoveryCodes });
+    const [code = '', second = ''] = codes;
+    const halves = await Promise.all(Array.from({ length: 10 }, async () => half(world())));
+    const answers = await Promise.all(
+      [...halves, ...halves].map(async ({ browser, page }) => {
+        const { action, fields } = formOf(page, '/code');
+        return send(browser, action, { ...fields, recovery_code: code.toLowerCase().replaceAll('-', ' ') });
+      }),
+    );
+    expect(answers.filter(({ status }) => status >= 500)).toEqual([]);
+    const to = (url: string | null) => url?.includes('/oauth/authorize/') === true;
+    expect(answers.filter(({ headers }) => to(headers.get('location')))).toHaveLength(1);
+    await pass();
+    const atPasskey = await half(world(), newBrowser(world()), { client_id: 'web2', ...REQUEST });
+    const done = await atPasskey.browser.submit(atPasskey.page, '/code', { recovery_code: second });
+    expect(codeOf(await finishPages(atPasskey.browser, done, 'alice'))).toBeUndefined();
+    expect((await (await factorsOf(world())).get(PEOPLE.alice)).recoveryCodes).toHaveLength(1);
+  });
+});
+
+describe('the page for factors', () => {
+  const world = useWorld(OPTIONS);
+  standingClock();
+  const url = () => `${world().issuer}/factors`;
+  const secretOf = ({ text }: Page) => /class="secret">([^<]+)</.exec(text)?.[1] ?? '';
+  const codeFrom = (page: Page) => {
+    const secret = Secret.fromBase32(secretOf(page).replaceAll(' ', ''));
+    return new TOTP({ secret }).generate({ timestamp: Date.now() });
+  };
+  const fresh = async (config: Readonly<Record<string, unknown>> = SELF) => {
+    await pass();
+    await setFactors(world(), 'alice');
+    await setFactors(world(), 'bob');
+    await world().reload(config);
+  };
+  const own = async () => (await factorsOf(world())).get(PEOPLE.alice);
+  /** The list, after a sign-in by the password and, where asked, this code. */
+  async function list(person: 'alice' | 'bob' = 'alice', code = '', browser = newBrowser(world())) {
+    const login = await browser.open(url());
+    const next = await signInAs(browser, login, person);
+    const page = isSecondStep(next) ? await browser.submit(next, '/code', { code }) : next;
+    const afterNotice = page.text.includes('/notice"') ? await browser.submit(page, '/notice') : page;
+    expect(afterNotice.url.startsWith(url()), afterNotice.text).toBe(true);
+    return { browser, page: afterNotice };
+  }
+
+  it('raises the session of the browser that enrols under another name, and of nobody who knew the old one', async () => {
+    await fresh();
+    const { browser, page } = await list();
+    const thief = newBrowser(world());
+    for (const cookie of browser.cookies) thief.setCookie(cookie);
+    expect(await silently(world(), thief, { client_id: 'first-party' })).toBe('signed in');
+    const done = await browser.submit(page, '/add', { code: codeFrom(page) });
+    expect(done.url.startsWith(url())).toBe(true);
+    await expectNobody(world(), thief);
+    const { page: asked } = await begin(
+      world(),
+      { ...REQUEST, acr_values: 'urn:postern:acr:second-factor' },
+      {
+        browser: thief,
+      },
+    );
+    expect(asked.text).toContain('name="password"');
+  });
+
+  it('ends other sessions when codes take the place of others, and recovery codes with the last factor', async () => {
+    await fresh({ ...SELF, clients: worldClients() });
+    const { recoveryCodes } = await newRecoveryCodes(world());
+    const app = await giveOneTimeCodes(world(), 'alice', { recoveryCodes });
+    const other = await whole(world(), app.code());
+    moveClock(MINUTE);
+    const { browser, page } = await list('alice', app.code());
+    expect(await silently(world(), other.browser, REQUEST)).toBe('signed in');
+    const replaced = await browser.submit(page, '/add', { code: codeFrom(page) });
+    await expectNobody(world(), other.browser);
+    const removed = await browser.submit(replaced, '/remove');
+    expect(removed.status).toBe(200);
+    expect(await own()).toMatchObject({ passkeys: [], recoveryCodes: [] });
+    expect((await own()).oneTimeCode).toBeUndefined();
+  });
+
+  it('MF-12: changes nothing by a form that is six minutes old, by one of another session, or by one of another person', async () => {
+    await fresh();
+    const late = await list();
+    moveClock(6 * MINUTE);
+    const stale = await late.browser.submit(late.page, '/add', { code: codeFrom(late.page) });
+    expect(stale.status).toBe(403);
+    const alice = await list();
+    const bob = await list('bob');
+    const { action, fields } = formOf(alice.page, '/add');
+    const bobs = formOf(bob.page, '/add').fields;
+    const wrong: readonly [Parameters, number][] = [
+      [{ ...fields, csrf: bobs['csrf'], code: codeFrom(alice.page) }, 403],
+      [{ ...fields, csrf: '', code: codeFrom(alice.page) }, 403],
+      [{ ...fields, sealed: bobs['sealed'], code: codeFrom(bob.page) }, 422],
+      [{ ...fields, sealed: '', code: '000000' }, 422],
+    ];
+    for (const [form, status] of wrong)
+      expect((await send(alice.browser, action, form)).status, JSON.stringify(form)).toBe(status);
+    const elsewhere = { ...FORM, origin: 'https://evil.example' };
+    const good = toQuery({ ...fields, code: codeFrom(alice.page) });
+    const init = { method: 'POST', headers: elsewhere, body: good };
+    expect((await alice.browser.request(action, init)).status).toBe(403);
+    expect((await newBrowser(world()).request(action, { ...init, headers: FORM })).status).toBe(403);
+    expect((await own()).oneTimeCode).toBeUndefined();
+  });
+
+  it('MF-30: lets nobody enrol a first factor who has the password alone, where that is an operator’s to allow', async () => {
+    await fresh();
+    const before = await list();
+    const { action, fields } = formOf(before.page, '/add');
+    await world().reload({ ...SELF, sign_in: { ...SELF.sign_in, enrolment: 'link' } });
+    const forged = await send(before.browser, action, { ...fields, code: codeFrom(before.page) });
+    expect(forged.status).toBe(403);
+    expect((await before.browser.open(url())).text).not.toContain('name="sealed"');
+    const { page } = await begin(world(), { client_id: 'web2', ...REQUEST }, { browser: before.browser });
+    expect(page.status).toBe(403);
+    const step = page.url.replace(/[?#].*/, '');
+    const answer = await send(before.browser, `${step}/enrol`, { ...fields, code: codeFrom(before.page) });
+    expect([400, 403]).toContain(answer.status);
+    expect((await own()).oneTimeCode).toBeUndefined();
+  });
+
+  it('MF-12: nor is a first factor added within a sign-in that is six minutes old', async () => {
+    await fresh();
+    const { browser } = await list();
+    const { page } = await begin(world(), { client_id: 'web2', ...REQUEST }, { browser });
+    const { action, fields } = formOf(page, '/enrol');
+    moveClock(6 * MINUTE);
+    const late = await send(browser, action, { ...fields, code: codeFrom(page) });
+    expect(late.headers.get('location')).toBe(page.url);
+    expect((await browser.open(page.url)).text).toContain('name="password"');
+    expect((await own()).oneTimeCode).toBeUndefined();
+  });
+
+  it('is signed in to by a client whose codes nobody can exchange', async () => {
+    await fresh();
+    const browser = newBrowser(world());
+    const [, query] = (await browser.request(url())).headers.get('location')?.split('?') ?? [];
+    const parameters = { ...Object.fromEntries(new URLSearchParams(query)), code_challenge: CHALLENGE };
+    const login = await browser.open(`${world().issuer}/oauth/authorize?${toQuery(parameters)}`);
+    const { action, fields } = formOf(login, '/login');
+    const form = { ...fields, username: 'alice', password: PASSWORDS.alice };
+    const resumed = await send(browser, action, form);
+    const back = await browser.request(resumed.headers.get('location') ?? '');
+    const code = codeOf({ url: back.headers.get('location') ?? '' });
+    expect(code).toBeDefined();
+    const exchange = {
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: parameters['redirect_uri' as keyof typeof parameters],
+      code_verifier: VERIFIER,
+    };
+    const id = 'postern:account';
+    for (const [more, headers] of [
+      [{ client_id: id }, {}],
+      [{ client_id: id, client_secret: '' }, {}],
+      [{}, { authorization: `Basic ${btoa(`${encodeURIComponent(id)}:`)}` }],
+      [{}, { authorization: `Basic ${btoa(`${encodeURIComponent(id)}:kept-elsewhere`)}` }],
+    ] as const) {
+      const answer = await post(world(), '/oauth/token', { ...exchange, ...more }, headers);
+      expect(['invalid_client', 'invalid_request']).toContain(answer.body['error']);
+    }
+  });
+});
+
+describe('a passkey that somebody else shows', () => {
+  const world = useWorld(OPTIONS);
+  standingClock();
+  const open = async () => {
+    const begun = await begin(world(), REQUEST);
+    return { ...begun, form: formOf(begun.page, '/passkey') };
+  };
+
+  it('LG-44, MF-01, MF-03: is refused with a challenge, an origin, a kind or a frame of another ceremony', async () => {
+    moveClock(2 * MINUTE);
+    const key = await givePasskey(world());
+    const captured = await open();
+    const response = key.assert(world(), captured.page);
+    const good = await send(captured.browser, captured.form.action, { ...captured.form.fields, response });
+    expect(good.headers.get('location')).not.toBeNull();
+
+    const { browser, page, form } = await open();
+    const { challenge } = passkeyOptionsOf(captured.page);
+    const ownChallenge = Buffer.from('0.x').toString('base64url');
+    const wrong: readonly string[] = [
+      response,
+      key.assert(world(), page, { challenge }),
+      key.assert(world(), page, { challenge: ownChallenge }),
+      key.assert(world(), page, { challenge: '' }),
+      key.assert(world(), page, { type: 'webauthn.create' }),
+      key.assert(world(), page, { origin: 'https://id.example:8443' }),
+      key.assert(world(), page, { origin: 'http://id.example' }),
+      key.assert(world(), page, { origin: 'https://id.example.evil.example' }),
+      key.assert(world(), page, { rpId: 'evil.example' }),
+      key.assert(world(), page, { verifiesUser: false }),
+      key.assert(world(), page, { clientData: { crossOrigin: true } }),
+      key.assert(world(), page, { clientData: { topOrigin: 'https://evil.example' } }),
+      key.assert(world(), page, { userHandle: new SoftwareKey().handle }),
+      new SoftwareKey().assert(world(), page, { userHandle: key.handle }),
+      '',
+      'null',
+      '[]',
+      '{}',
+      '{"id":1,"response":{}}',
+      JSON.stringify({ ...JSON.parse(response), response: null }),
+      'x'.repeat(20_000),
+    ];
+    for (const [index, one] of wrong.entries()) {
+      const answer = await send(browser, form.action, { ...form.fields, response: one, challenge });
+      expect([answer.headers.get('location'), answer.status < 500], String(index)).toEqual([null, true]);
+    }
+    await expectNobody(world(), browser);
+    const late = await open();
+    const inTime = key.assert(world(), late.page);
+    moveClock(5 * MINUTE + 1);
+    const answer = await send(late.browser, late.form.action, { ...late.form.fields, response: inTime });
+    expect(answer.headers.get('location')).toBeNull();
+    await expectNobody(world(), late.browser);
+  });
+
+  it('MF-07: has one winner of a counter, and is refused when it goes back', async () => {
+    moveClock(2 * MINUTE);
+    const key = await givePasskey(world());
+    const opened = await Promise.all(Array.from({ length: 6 }, open));
+    const answers = await Promise.all(
+      opened.map(async ({ browser, page, form }) =>
+        send(browser, form.action, { ...form.fields, response: key.assert(world(), page, { counter: 7 }) }),
+      ),
+    );
+    expect(answers.filter(({ headers }) => headers.get('location') !== null)).toHaveLength(1);
+    const back = await open();
+    const copied = key.assert(world(), back.page, { counter: 5 });
+    const refused = await send(back.browser, back.form.action, { ...back.form.fields, response: copied });
+    expect(refused.headers.get('location')).toBeNull();
+    const { passkeys, notices } = await (await factorsOf(world())).get(PEOPLE.alice);
+    expect([passkeys[0]?.suspect, notices.map(({ what }) => what)]).toEqual([true, ['passkey_refused']]);
+    const forward = await open();
+    const later = key.assert(world(), forward.page, { counter: 100 });
+    const still = await send(forward.browser, forward.form.action, {
+      ...forward.form.fields,
+      response: later,
     });
-  },
-  OPTIONS,
-);
+    expect(still.headers.get('location')).toBeNull();
+    // A recovery code stands in for it.
+    const { codes, recoveryCodes } = await newRecoveryCodes(world());
+    await (await factorsOf(world())).change(PEOPLE.alice, () => ({ recoveryCodes, notices: [] }));
+    const { browser, page } = await half(world());
+    const done = await browser.submit(page, '/code', { recovery_code: codes[0] ?? '' });
+    expect(done.text).toContain('/notice"');
+  });
+});
 
 /** Whether the document of a person's factors can be read, and written. */
 let away: 'nothing' | 'reading' | 'writing' = 'nothing';
@@ -785,37 +762,8 @@ function withoutFactors(store: Store): Store {
   };
 }
 
-eachStore(
-  "a store that can't say what a person has",
-  (world) => {
-    standingClock();
-
-    it('lets nobody in, steps nobody up and renews nothing that rests on it: 503, and on when it is back', async () => {
-      const app = await giveOneTimeCodes(world());
-      const asked = { client_id: 'web2', scope: 'openid offline_access', prompt: 'consent' };
-      const { browser, page } = await whole(world(), app.code(), newBrowser(world()), asked);
-      const { tokens } = await proofOf(world(), page, 'web2');
-      moveClock(2 * MINUTE);
-      const open = await begin(world(), REQUEST);
-      const second = await half(world());
-      await failing('reading', async () => {
-        expect((await signInAs(open.browser, open.page, 'alice')).status).toBe(503);
-        expect((await second.browser.submit(second.page, '/code', { code: app.code() })).status).toBe(503);
-        const { url } = await browser.request(authorizationUrl(world(), REQUEST));
-        expect((await browser.open(url)).status).toBe(503);
-        const renewed = await refresh(world(), String(tokens['refresh_token']), {}, 'web2');
-        expect([renewed.status, renewed.body['access_token']]).toEqual([503, undefined]);
-      });
-      await failing('writing', async () => {
-        expect((await second.browser.submit(second.page, '/code', { code: app.code() })).status).toBe(503);
-      });
-      for (const one of [open.browser, second.browser]) await expectNobody(world(), one);
-      const done = await second.browser.submit(second.page, '/code', { code: app.code() });
-      expect(codeOf(await finishPages(second.browser, done, 'alice'))).toBeDefined();
-      expect((await refresh(world(), String(tokens['refresh_token']), {}, 'web2')).status).toBe(200);
-    });
-  },
-  {
+describe("a store that can't say what a person has", () => {
+  const world = useWorld({
     ...OPTIONS,
     config: {
       ...CONFIG,
@@ -823,5 +771,31 @@ eachStore(
       clients: worldClients({ web2: { sign_in: { require: 'second_factor' } } }),
     },
     handStore: withoutFactors,
-  },
-);
+  });
+  standingClock();
+
+  it('lets nobody in, steps nobody up and renews nothing that rests on it: 503, and on when it is back', async () => {
+    const app = await giveOneTimeCodes(world());
+    const asked = { client_id: 'web2', scope: 'openid offline_access', prompt: 'consent' };
+    const { browser, page } = await whole(world(), app.code(), newBrowser(world()), asked);
+    const { tokens } = await proofOf(world(), page, 'web2');
+    moveClock(2 * MINUTE);
+    const open = await begin(world(), REQUEST);
+    const second = await half(world());
+    await failing('reading', async () => {
+      expect((await signInAs(open.browser, open.page, 'alice')).status).toBe(503);
+      expect((await second.browser.submit(second.page, '/code', { code: app.code() })).status).toBe(503);
+      const { url } = await browser.request(authorizationUrl(world(), REQUEST));
+      expect((await browser.open(url)).status).toBe(503);
+      const renewed = await refresh(world(), String(tokens['refresh_token']), {}, 'web2');
+      expect([renewed.status, renewed.body['access_token']]).toEqual([503, undefined]);
+    });
+    await failing('writing', async () => {
+      expect((await second.browser.submit(second.page, '/code', { code: app.code() })).status).toBe(503);
+    });
+    for (const one of [open.browser, second.browser]) await expectNobody(world(), one);
+    const done = await second.browser.submit(second.page, '/code', { code: app.code() });
+    expect(codeOf(await finishPages(second.browser, done, 'alice'))).toBeDefined();
+    expect((await refresh(world(), String(tokens['refresh_token']), {}, 'web2')).status).toBe(200);
+  });
+});
