@@ -1,8 +1,8 @@
 // An app that signs people in, on openid-client as it ships: the flows that most tests begin with.
 import * as oidc from 'openid-client';
 import { type CodeClient, DEFAULT_SCOPE, REDIRECT_URIS } from './authorization-request.ts';
-import type { Browser } from './browser.ts';
-import { finishPages, newBrowser, type Person } from './person.ts';
+import type { Browser, Page } from './browser.ts';
+import { finishPages, newBrowser, type Person, titleOf } from './person.ts';
 import type { ClientId } from './token-endpoint.ts';
 import { SECRETS, type World } from './world.ts';
 
@@ -43,6 +43,8 @@ export type Authorized = {
   /** Empty without `openid`, where there is no ID token to hold it. */
   readonly nonce: string;
   readonly redirectUri: string;
+  /** Where the browser ended: a page of the service, or the redirect. */
+  readonly page: Page;
 };
 
 /** From the authorization request to the redirect that leaves for the app, signing in and consenting where asked. */
@@ -66,7 +68,7 @@ export async function authorize(world: World, options: AuthorizeOptions = {}): P
   const page = await finishPages(browser, await browser.open(url.href), person);
   const callback = new URL(page.url);
   const code = callback.searchParams.get('code') ?? undefined;
-  return { configuration, client, browser, callback, code, verifier, state, nonce, redirectUri };
+  return { configuration, client, browser, callback, code, verifier, state, nonce, redirectUri, page };
 }
 
 export type Ticket = Authorized & { readonly code: string };
@@ -74,8 +76,8 @@ export type Ticket = Authorized & { readonly code: string };
 /** A fresh code, by signing in and consenting where asked. */
 export async function takeCode(world: World, options: AuthorizeOptions = {}): Promise<Ticket> {
   const authorized = await authorize(world, options);
-  const { code, callback } = authorized;
-  if (code === undefined) throw new Error(`no code: ${callback.href}`);
+  const { code, page } = authorized;
+  if (code === undefined) throw new Error(`no code: ${page.status} ${page.url} ${titleOf(page)}`);
   return { ...authorized, code };
 }
 
@@ -94,7 +96,7 @@ export async function exchange(authorized: Authorized): Promise<SignedIn> {
 }
 
 export async function signIn(world: World, options: AuthorizeOptions = {}): Promise<SignedIn> {
-  return exchange(await authorize(world, options));
+  return exchange(await takeCode(world, options));
 }
 
 export async function machineToken(world: World, scope?: string): Promise<string> {
