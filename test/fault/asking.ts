@@ -30,7 +30,7 @@ export function expectUnavailable({ answer, ms }: Timed): void {
   expect(ms).toBeLessThan(DEADLINE_MS);
 }
 
-const PATIENCE = { timeout: 30_000, interval: 100 };
+const PATIENCE = { timeout: 60_000, interval: 100 };
 
 /** Before the fault: on a busy machine a group of servers may not confirm the first writes in time, which is a 503. */
 export async function untilSignedIn(world: World): Promise<SignedIn> {

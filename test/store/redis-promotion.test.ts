@@ -6,11 +6,14 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openRedis } from '../../src/store/redis/redis-store.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
 import { ask, type SentinelGroup, startSentinel, until } from '../world/redis-groups.ts';
+import { rounds } from '../world/rounds.ts';
 import type { RedisServer } from '../world/servers.ts';
 import { uniqueName } from './conformance.ts';
 
 const LIFE = 3600;
-const ROUNDS = 3;
+const ROUNDS = rounds(3, 1);
+/** So many writes on both sides of a failover. */
+const SOME = 50;
 
 let group: SentinelGroup;
 let store: Store;
@@ -43,41 +46,47 @@ const DEEDS: Readonly<Record<string, () => Promise<IsKept>>> = {
     const key = uniqueName();
     await store.records.save({ kind: 'AuthorizationCode', key, payload: 'p', ttlSeconds: LIFE });
     if ((await store.records.consume('AuthorizationCode', key)) !== 'consumed') throw new StoreUnavailable();
-    return async () => (await store.records.consume('AuthorizationCode', key)) !== 'consumed';
+    return async () => {
+      const found = await store.records.find('AuthorizationCode', key);
+      return found === undefined || found.consumedAt !== undefined;
+    };
   },
 };
 const WRITERS = Object.entries(DEEDS).flatMap((deed) => [deed, deed, deed]);
 
 type Acknowledged = { readonly name: string; readonly at: number; readonly isKept: IsKept };
-type Written = { readonly acknowledged: readonly Acknowledged[]; readonly refusedAt: readonly number[] };
+type Written = readonly Acknowledged[];
 
-/** Everybody writes before, during and after `events`. Times are milliseconds from their beginning. */
-async function writeDuring(events: () => Promise<unknown>): Promise<Written> {
-  const acknowledged: Acknowledged[] = [];
-  const refusedAt: number[] = [];
+const countSince = (written: Written, time: number) => written.filter(({ at }) => at > time).length;
+const untilSome = (written: Written, since: number) =>
+  until('writes are acknowledged', () => Promise.resolve(countSince(written, since) >= SOME));
+
+/** Everybody writes before, during and after `events`. */
+async function writeDuring(events: (written: Written) => Promise<unknown>): Promise<Written> {
+  const written: Acknowledged[] = [];
   const state = { isOver: false };
-  const began = performance.now() + 500;
   const working = WRITERS.map(async ([name, deed]) => {
     while (!state.isOver) {
       await deed().then(
-        (isKept) => acknowledged.push({ name, at: Math.round(performance.now() - began), isKept }),
+        (isKept) => written.push({ name, at: performance.now(), isKept }),
         (error: unknown) => {
           if (!(error instanceof StoreUnavailable)) throw error;
-          refusedAt.push(Math.round(performance.now() - began));
         },
       );
       await sleep(5);
     }
   });
   try {
-    await sleep(500);
-    await events();
-    await sleep(2500);
+    await untilSome(written, 0);
+    await events(written);
+    // The old master goes on for about a second.
+    await sleep(1500);
+    await untilSome(written, performance.now());
   } finally {
     state.isOver = true;
     await Promise.all(working);
   }
-  return { acknowledged, refusedAt };
+  return written;
 }
 
 /** Waits for one master with two replicas. A Sentinel needs ten seconds to make a replica of the old master: by a command of ours it is one at once. */
@@ -106,25 +115,39 @@ async function hasReplicas(master: RedisServer, count: number): Promise<boolean>
 }
 
 /** What was acknowledged and isn't so any more. */
-async function lostOf({ acknowledged }: Written): Promise<readonly string[]> {
+async function lostOf(written: Written): Promise<readonly string[]> {
   const lost: string[] = [];
-  for (let start = 0; start < acknowledged.length; start += 200) {
-    const batch = acknowledged.slice(start, start + 200);
-    const found = await Promise.all(batch.map(({ isKept }) => isKept()));
+  for (let start = 0; start < written.length; start += 200) {
+    const batch = written.slice(start, start + 200);
+    const found = await Promise.all(batch.map(({ isKept }) => untilAnswered(isKept)));
     batch.forEach(({ name, at }, index) => found[index] === true || lost.push(`${name} at ${at} ms`));
   }
   return lost;
 }
 
-async function untilReplaced(old: RedisServer): Promise<void> {
-  await until('another master', async () => (await group.master()) !== old, 30_000);
+/** None of these questions changes what another one finds. */
+async function untilAnswered(isKept: IsKept): Promise<boolean> {
+  let isTrue = false;
+  await until('an answer', async () => {
+    isTrue = await isKept();
+    return true;
+  });
+  return isTrue;
+}
+
+async function untilReplaced(old: RedisServer, timeoutMs?: number): Promise<void> {
+  await until('another master', async () => (await group.master()) !== old, timeoutMs);
 }
 
 async function promote(): Promise<void> {
   const old = await group.master();
   const [sentinel = { port: 0 }] = group.sentinels;
-  await ask(sentinel, (redis) => redis.call('SENTINEL', 'FAILOVER', 'main'));
-  await untilReplaced(old);
+  // What takes a Sentinel longer than three seconds, as on a busy machine, it gives up, and by itself it doesn't try again.
+  await until('a failover', async () => {
+    await ask(sentinel, (redis) => redis.call('SENTINEL', 'FAILOVER', 'main')).catch(() => undefined);
+    await untilReplaced(old, 5000);
+    return true;
+  });
 }
 
 /** Stands still until one of its replicas was promoted, and not until the other one has heard of it. */
@@ -151,9 +174,6 @@ describe('nothing that was acknowledged is lost', () => {
         const written = await writeDuring(failOver);
         await untilWhole();
         expect(await lostOf(written)).toEqual([]);
-        // There were writes on both sides of it.
-        expect(written.acknowledged.length).toBeGreaterThan(100);
-        expect(written.refusedAt.length).toBeGreaterThan(0);
       }
     },
     300_000,
@@ -163,13 +183,14 @@ describe('nothing that was acknowledged is lost', () => {
 describe('a replica that is gone', () => {
   it('is waited for until a client would have noticed a failover, and then the others are enough', async () => {
     const [replica] = await group.replicas();
-    const written = await writeDuring(async () => {
+    let killedAt = 0;
+    const written = await writeDuring(async (before) => {
       await replica?.kill();
-      await sleep(6000);
+      killedAt = performance.now();
+      await untilSome(before, killedAt + 2900);
     });
-    const lastRefused = written.refusedAt.at(-1) ?? 0;
-    expect(written.acknowledged.filter(({ at }) => at > 500 && at < 2900)).toEqual([]);
-    expect(written.acknowledged.filter(({ at }) => at > lastRefused).length).toBeGreaterThan(100);
+    // What was confirmed before may be answered a moment later.
+    expect(countSince(written, killedAt + 1000) - countSince(written, killedAt + 2900)).toBe(0);
     expect(await lostOf(written)).toEqual([]);
   });
 });

@@ -48,7 +48,7 @@ describe('a client behind Sentinels', () => {
     const connected = await connect(sentinels[0]);
     sentinels[0].busyFor = 3;
     await cut();
-    await until('the master is found again', () => isOn(connected, servers[0]), 5000);
+    await until('the master is found again', () => isOn(connected, servers[0]));
     expect(sentinels[0].busyAnswers).toBe(3);
   });
 
@@ -68,14 +68,14 @@ describe('a client behind Sentinels', () => {
     const connected = await connect(...sentinels);
     sentinels[0].stop();
     await cut();
-    await until('the master is found again', () => isOn(connected, servers[0]), 5000);
+    await until('the master is found again', () => isOn(connected, servers[0]));
   });
 
   it('RD-20: leaves its master as soon as one of them announces another, though it still answers', async () => {
     const connected = await connect(...sentinels);
     for (const sentinel of sentinels) sentinel.master = servers[1].port;
     sentinels[1].announce();
-    await until('it is on the new one', () => isOn(connected, servers[1]), 5000);
+    await until('it is on the new one', () => isOn(connected, servers[1]));
   });
 
   it('stays where it is when they announce another master of another group', async () => {

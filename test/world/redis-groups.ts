@@ -13,6 +13,8 @@ export type RedisGroup = {
   readonly nodes: readonly RedisServer[];
   /** Asks one server something, without any cleverness. */
   ask<T>(node: RedisServer, question: (redis: Redis) => Promise<T>): Promise<T>;
+  /** A server that was killed, back as a replica: by themselves, Sentinels make it one after ten seconds. */
+  restart(node: RedisServer): Promise<void>;
   stop(): Promise<void>;
 };
 
@@ -68,14 +70,24 @@ export async function ask<T>(
   }
 }
 
-/** Waits until `isTrue`; what can't be asked yet is not true yet. */
-export async function until(what: string, isTrue: () => Promise<boolean>, timeoutMs = 15_000): Promise<void> {
+/** Waits until `isTrue`; what can't be asked yet is not true yet. The deadline ends what hangs, also on a busy machine. */
+export async function until(what: string, isTrue: () => Promise<boolean>, timeoutMs = 60_000): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   while (performance.now() < deadline) {
     if (await isTrue().catch(() => false)) return;
     await sleep(20);
   }
   throw new Error(`not within ${timeoutMs} ms: ${what}`);
+}
+
+/** Waits until the store has seen that a replica is missing, and sends nothing any more that uses something up. */
+export async function untilMissed(use: () => Promise<unknown>): Promise<void> {
+  await until('a replica is missed', () =>
+    use().then(
+      () => false,
+      (error: unknown) => error instanceof Error && error.message.endsWith('one of its replicas is missing'),
+    ),
+  );
 }
 
 const hasReplicas = (count: number) => async (redis: Redis) =>
@@ -105,7 +117,7 @@ export async function startSentinel(
     });
   }
 
-  async function master(): Promise<RedisServer> {
+  async function master(): Promise<Node> {
     for (const sentinel of sentinels) {
       const address = await ask(sentinel, (redis) =>
         redis.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME),
@@ -128,6 +140,7 @@ export async function startSentinel(
       const current = await master();
       return nodes.filter((node) => node !== current);
     },
+    restart: async (node) => node.restart(['--replicaof', `127.0.0.1 ${(await master()).listensOn}`]),
     async stop() {
       await Promise.all(sentinels.map(({ stop }) => stop()));
       await Promise.all(nodes.map((node) => node.stop()));
@@ -197,6 +210,7 @@ export async function startCluster(
     url: `${schemeOf(certificate)}+cluster://${addressesOf(nodes.slice(0, 2))}`,
     nodes,
     ask,
+    restart: (node) => node.restart(),
     async stop() {
       await Promise.all(nodes.map((node) => node.stop()));
     },
