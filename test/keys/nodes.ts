@@ -25,22 +25,17 @@ export async function startNode(options: WorldOptions = {}): Promise<Node> {
 
 export type StoredKeys = { readonly store: Store; readonly keyStore: KeyStore };
 
-/**
- * The key ring of a node, opened beside it as the command line does. While requests are in flight on Redis only: lmdb must
- * not be written through two handles of one process.
- */
+/** The key ring of a node, as the command line changes it: in the store that a running node has open, or one opened for it. */
 export async function withKeys<Result>(
-  node: World,
+  node: World & Partial<Pick<OpenWorld, 'openedStore'>>,
   use: (keys: StoredKeys) => Promise<Result>,
-  env: NodeJS.ProcessEnv = {},
 ): Promise<Result> {
-  const config = await loadConfig(node.configFile, { env: { ...WORLD_ENV, ...env } });
-  const store = await openStore(config.store, () => Date.now());
+  const config = await loadConfig(node.configFile, { env: WORLD_ENV });
+  const store = node.openedStore ?? (await openStore(config.store, () => Date.now()));
   try {
-    const keyStore = keyStoreFor({ ...config, issuer: undefined }, store);
-    return await use({ store, keyStore });
+    return await use({ store, keyStore: keyStoreFor({ ...config, issuer: undefined }, store) });
   } finally {
-    await store.close();
+    if (store !== node.openedStore) await store.close();
   }
 }
 
