@@ -13,9 +13,8 @@ export type PersonAccount = NonNullable<ReturnType<typeof openPersonAccount>>;
 
 const NOWHERE = { browser: '', network: '' };
 
-/** Undefined while nobody asks for the lists, and before the first start. */
-export function openPersonAccount(config: Config, store: Store, hash: KeyedHash | undefined) {
-  if (hash === undefined) return undefined;
+/** Undefined while nobody asks for the lists. */
+export function openPersonAccount(config: Config, store: Store, hash: KeyedHash) {
   const { clock, records } = store;
   const accounts = accountsOf(config, store);
   const tombstoneSeconds = createTombstoneSeconds()(config);

@@ -88,10 +88,9 @@ const setGranted: PersonVerb<SetOptions> = async (context, typed, { options, io 
   }));
   if (changed === undefined) throw new CommandError(`${username} was deleted meanwhile`);
   const rules = createAccessRules(context.config);
-  const account = await context.account();
   for (const client of context.config.clients) {
     const isLost = rules.mayUseClient(before, client) && !rules.mayUseClient(changed, client);
-    if (isLost) await account?.leave(id, client.clientId);
+    if (isLost) await context.account?.leave(id, client.clientId);
   }
   await context.changed('set', id);
   const { groups, claims } = changed;
@@ -110,7 +109,7 @@ const show: PersonVerb<VerbOptions> = async (context, typed, { options, io }) =>
   const invited = person.source === 'store' && person.passwordHash === undefined;
   const unknown = groups.filter((name) => !Object.hasOwn(config.groups, name));
   const access = explainAccess(config, person);
-  const account = await (await context.account())?.describe(id);
+  const account = await context.account?.describe(id);
   const lines = [
     [username, id, source, ...(disabled ? ['disabled'] : []), ...(invited ? [INVITED] : [])].join('  '),
     `groups: ${groups.filter((name) => !unknown.includes(name)).join(', ') || 'none'}`,

@@ -1,6 +1,6 @@
 // `postern user factors` and `user enrol`: what people have besides a password, and the ways out for those who lost it.
 import type { Command } from 'commander';
-import { type FactorStore, type Factors, hasSecondFactor, NO_FACTORS } from '../users/factors.ts';
+import { type Factors, hasSecondFactor, NO_FACTORS } from '../users/factors.ts';
 import { ONE_TIME_CODES, removeFactor } from '../users/remove-factor.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { CommandError, counted, print, type CliIo } from './io.ts';
@@ -43,23 +43,22 @@ export function registerUserFactors(user: Command, io: CliIo): void {
 }
 
 const factorsOf: PersonVerb<FactorsOptions> = async (context, typed, { options, io }) => {
-  const factors = await context.factors();
-  const owner = await findOwner(context, factors, typed);
-  if (options.remove !== undefined) await remove(context, { factors, owner }, options.remove);
-  const row = toRow(owner, await factors.get(owner.id));
+  const owner = await findOwner(context, typed);
+  if (options.remove !== undefined) await remove(context, owner.id, options.remove);
+  const row = toRow(owner, await context.factors.get(owner.id));
   print(io, options, { value: row, text: toText(row) });
 };
 
 /** A person, or an id of which something is left. Throws CommandError. */
-async function findOwner(context: UserContext, factors: FactorStore, typed: string): Promise<Owner> {
-  const hasLeftovers = hasSecondFactor(await factors.get(typed));
+async function findOwner(context: UserContext, typed: string): Promise<Owner> {
+  const hasLeftovers = hasSecondFactor(await context.factors.get(typed));
   const person = hasLeftovers ? await lookUpPerson(context, typed) : await findPerson(context, typed);
   return person ?? { id: typed, username: undefined };
 }
 
 async function remove(
-  { changed, now, account }: UserContext,
-  { factors, owner: { id } }: { readonly factors: FactorStore; readonly owner: Owner },
+  { changed, now, account, factors }: UserContext,
+  id: string,
   what: string,
 ): Promise<void> {
   const own = await factors.get(id);
@@ -76,7 +75,7 @@ async function remove(
   const at = Math.floor(now() / 1000);
   for (const factorId of chosen) await removeFactor(factors, undefined, { accountId: id, factorId, at });
   if (endsCodes) await factors.change(id, () => ({ recoveryCodes: [] }));
-  await (await account())?.tell(id, 'factor_removed');
+  await account?.tell(id, 'factor_removed');
   await changed('factors', id);
 }
 
@@ -84,7 +83,7 @@ async function remove(
 const leftovers: PersonVerb<FactorsOptions> = async (context, _, { options, io }) => {
   if (options.remove !== undefined)
     throw new CommandError('--remove needs to know of whom: add the login name or the id');
-  const everybody = await (await context.factors()).list();
+  const everybody = await context.factors.list();
   const stored = new Set((await context.people.list()).map(({ id }) => id));
   const rows = [...everybody]
     .filter(

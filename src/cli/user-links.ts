@@ -68,7 +68,7 @@ function parseExpires(text: string): number {
 }
 
 const invite: PersonVerb<InviteOptions> = async (context, typed, { options, io }) => {
-  const made = await newLink(context, options);
+  const made = newLink(context, options);
   const before = await findInvited(context, typed, options);
   const person = before ?? (await addPerson(context, typed, options));
   const { id, username } = person;
@@ -115,7 +115,7 @@ const reset: PersonVerb<LinkOptions> = async (context, typed, { options, io }) =
   if (person.passwordHash === undefined) {
     throw new CommandError(`${username} has no password yet: postern user invite`);
   }
-  const link = await (await newLink(context, options))('reset', person);
+  const link = await newLink(context, options)('reset', person);
   printDone(io, options, { value: { id, username, ...link }, text: toText(link) });
 };
 
@@ -128,8 +128,8 @@ const enrol: PersonVerb<LinkOptions> = async (context, typed, { options, io }) =
   const person = await findPerson(context, typed);
   const { id, username } = person;
   refuseDisabled(context, person);
-  const made = await newLink(context, options);
-  if (hasSecondFactor(await (await context.factors()).get(id))) {
+  const made = newLink(context, options);
+  if (hasSecondFactor(await context.factors.get(id))) {
     throw new CommandError(
       `${username} has a second factor, and adds others with it. If it is lost: postern user factors ${username} --remove all`,
     );
@@ -149,7 +149,7 @@ const enable: PersonVerb<EnableOptions> = async (context, username, { options, i
   if (options.expires !== undefined && options.link !== true) {
     throw new CommandError('--expires is about the link: add --link');
   }
-  const made = options.link === true ? await newLink(context, options) : undefined;
+  const made = options.link === true ? newLink(context, options) : undefined;
   await context.states.update(person.id, { disabled: false, attemptsSince: Date.now() });
   await context.changed('enable', person.id);
   const link = await made?.('trust', person);
@@ -166,8 +166,8 @@ type Printed = { readonly link: string; readonly expires_at: string };
 const toText = ({ link, expires_at: end }: Printed) => `${link}\nIt works once, until ${end}.`;
 
 /** Throws CommandError where no link can be made, before anything else is done. */
-async function newLink(context: UserContext, { expires = DAY }: LinkOptions) {
-  const links = await context.links();
+function newLink(context: UserContext, { expires = DAY }: LinkOptions) {
+  const links = context.links();
 
   return async function make(
     purpose: LinkPurpose,

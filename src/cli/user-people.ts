@@ -6,7 +6,7 @@ import type { PersonSource } from '../users/accounts.ts';
 import { createFactorStore, type FactorStore } from '../users/factors.ts';
 import type { PasswordContext } from '../users/password-rules.ts';
 import { createPeople, type People, type Person } from '../users/people.ts';
-import { createOneTimeLinks, type OneTimeLinks, type OneTimeLinksParts } from '../users/one-time-links.ts';
+import { createOneTimeLinks, type OneTimeLinks } from '../users/one-time-links.ts';
 import type { AuditConfig, Config, User } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
 import { openPepper } from '../keys/installation.ts';
@@ -30,11 +30,11 @@ export type UserContext = {
   /** Epoch seconds: what an earlier version issued in this second is void too. */
   readonly nextSecond: () => number;
   /** Throws CommandError before the first start, which creates the pepper of the hashes that links are stored under. */
-  readonly links: () => Promise<OneTimeLinks>;
+  readonly links: () => OneTimeLinks;
   /** What people have besides a password. */
-  readonly factors: () => Promise<FactorStore>;
+  readonly factors: FactorStore;
   /** The lists of what people have; undefined while nobody asks for them, and before the first start. */
-  readonly account: () => Promise<PersonAccount | undefined>;
+  readonly account: PersonAccount | undefined;
   /** Removes those lists of a deleted person, also while nobody asks for them any more. */
   readonly forget: (accountId: string) => Promise<void>;
   /** Writes to the audit trail where that is a file; otherwise the verb's own output is the record. */
@@ -68,29 +68,30 @@ export async function withPeople(
   if (mustExist && !isStoreMade(config.store)) {
     throw new CommandError('there is no store yet: the first start of the service makes it');
   }
-  await withStore(config.store, (store) =>
-    use({
+  await withStore(config.store, async (store) => {
+    const { documents, records, clock } = store;
+    const { now } = clock;
+    const states = createAccountStates(documents);
+    const hash = await hashOf(config, store);
+    await use({
       config,
-      states: createAccountStates(store.documents),
-      people: createPeople(store.documents),
-      now: store.clock.now,
-      nextSecond: () => Math.floor(store.clock.now() / 1000) + 1,
-      links: async () => createOneTimeLinks(await linkParts(config, store)),
-      factors: async () => createFactorStore(store.documents, (await hashOf(config, store)) ?? nameless),
-      account: async () => openPersonAccount(config, store, await hashOf(config, store)),
-      forget: (accountId) => removePersonLists(store.documents, accountId),
+      states,
+      people: createPeople(documents),
+      now,
+      nextSecond: () => Math.floor(now() / 1000) + 1,
+      links() {
+        if (hash !== undefined)
+          return createOneTimeLinks({ records, states, hash, random: randomBytes, now });
+        throw new CommandError(
+          'a link needs a service that has been started once: start it, then repeat this',
+        );
+      },
+      factors: createFactorStore(documents, hash ?? nameless),
+      account: hash && openPersonAccount(config, store, hash),
+      forget: (accountId) => removePersonLists(documents, accountId),
       changed: (action, accountId) => recordChange(config.audit, action, accountId),
-    }),
-  );
-}
-
-async function linkParts(config: Config, store: Store): Promise<OneTimeLinksParts> {
-  const hash = await hashOf(config, store);
-  if (hash === undefined) {
-    throw new CommandError('a link needs a service that has been started once: start it, then repeat this');
-  }
-  const { documents, records, clock } = store;
-  return { records, states: createAccountStates(documents), hash, random: randomBytes, now: clock.now };
+    });
+  });
 }
 
 /** Undefined before the first start, which creates the pepper. */

@@ -88,9 +88,8 @@ const setPassword: PersonVerb<VerbOptions> = async (context, typed, { options, i
   const passwordHash = await hashPassword(password);
   const changed = await context.people.setPassword(id, passwordHash, context.nextSecond());
   if (changed === undefined) throw isGone(username);
-  const account = await context.account();
-  await account?.endVoid(id);
-  await account?.tell(id, 'password_changed');
+  await context.account?.endVoid(id);
+  await context.account?.tell(id, 'password_changed');
   await context.changed('password', id);
   printDone(io, options, {
     value: { id, username, valid_after: changed.validAfter },
@@ -101,8 +100,8 @@ const setPassword: PersonVerb<VerbOptions> = async (context, typed, { options, i
 const remove: PersonVerb<VerbOptions> = async (context, typed, { options, io }) => {
   const { id, username } = await findStoredPerson(context, typed);
   if (!(await context.people.remove(id))) throw isGone(username);
-  await (await context.factors()).remove(id);
-  await (await context.account())?.endVoid(id);
+  await context.factors.remove(id);
+  await context.account?.endVoid(id);
   await context.forget(id);
   await context.changed('delete', id);
   printDone(io, options, { value: { id, username, deleted: true }, text: `${username} is deleted` });
@@ -150,9 +149,8 @@ async function endAll(
     ...change,
     validAfter: nextValidAfter(before.validAfter, context.nextSecond()),
   }));
-  const account = await context.account();
-  await account?.endVoid(person.id);
-  await account?.tell(person.id, 'sessions_ended');
+  await context.account?.endVoid(person.id);
+  await context.account?.tell(person.id, 'sessions_ended');
   return { person, validAfter };
 }
 
@@ -162,7 +160,7 @@ async function list(context: UserContext, options: VerbOptions, io: CliIo): Prom
     people.list(),
     states.list(),
     findShadowed(config.users, people),
-    config.signIn && context.factors().then((all) => all.list()),
+    config.signIn && context.factors.list(),
   ]);
   const everybody: readonly SourcedPerson[] = [
     ...config.users.map((user) => ({ ...user, source: 'file' as const, validAfter: 0 })),
