@@ -40,11 +40,14 @@ export type KeyStoreOptions = {
   readonly now: Clock;
   readonly timing: Timing;
   readonly generateKey: (alg: Algorithm) => Promise<KeyMaterial>;
-  /** What the file names; by itself RS256 alone. Asked anew each time. */
-  readonly algorithms?: (() => readonly Algorithm[]) | undefined;
+  /** Which families the ring is to have; by itself RS256 alone. */
+  readonly algorithms?: readonly Algorithm[] | undefined;
   /** Whose ring it must be. Absent: any issuer's. */
   readonly issuer?: string | undefined;
 };
+
+/** What a new configuration may change. */
+export type KeySettings = Pick<KeyStoreOptions, 'timing' | 'generateKey' | 'algorithms'>;
 
 type Found = {
   readonly decoded: DecodedRing | undefined;
@@ -56,16 +59,27 @@ type Found = {
 };
 
 export class KeyStore {
-  readonly timing: Timing;
-  readonly #options: KeyStoreOptions;
+  #options: KeyStoreOptions;
   /** The newest ring that was read or written here. */
   #newest: Ring | undefined;
   #pepper: Buffer | undefined;
   #isNew = false;
 
   constructor(options: KeyStoreOptions) {
-    this.timing = options.timing;
     this.#options = options;
+  }
+
+  /** The ring goes on with these. */
+  change(settings: Partial<KeySettings>): void {
+    this.#options = { ...this.#options, ...settings };
+  }
+
+  get timing(): Timing {
+    return this.#options.timing;
+  }
+
+  get algorithms(): readonly Algorithm[] {
+    return this.#options.algorithms ?? ['RS256'];
   }
 
   /** 32 bytes. Throws before `ensure`. */
@@ -143,11 +157,6 @@ export class KeyStore {
   /** A new key, sealed, not yet in any ring. */
   async newKey(alg: Algorithm = 'RS256'): Promise<NewKey> {
     return this.seal(await this.#options.generateKey(alg));
-  }
-
-  /** Which families the ring is to have. */
-  get algorithms(): readonly Algorithm[] {
-    return this.#options.algorithms?.() ?? ['RS256'];
   }
 
   seal(material: KeyMaterial): NewKey {

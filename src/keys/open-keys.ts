@@ -3,40 +3,22 @@ import type { Config } from '../config/config.ts';
 import { createKeyedHash, type KeyedHash } from '../store/keyed-hash.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
-import type { Algorithm } from '../config/signing-algorithms.ts';
 import { generateKey } from './generate-key.ts';
-import { KeyStore } from './key-store.ts';
+import { type KeySettings, KeyStore } from './key-store.ts';
 import { KeyStoreError } from './ring-document.ts';
-import { toTiming, toTimingInput, type Timing } from './timing.ts';
+import { toTiming, toTimingInput } from './timing.ts';
 import { Vault } from './vault.ts';
 
-/** What the ring asks for with each step. Written over when a configuration changes it. */
-export type KeySettings = {
-  modulus: number;
-  algorithms: readonly Algorithm[];
-  readonly timing: { -readonly [Name in keyof Timing]: Timing[Name] };
-};
-
 export type OpenKeys = {
-  readonly settings: KeySettings;
   readonly keyStore: KeyStore;
   readonly hash: KeyedHash;
 };
 
 /** Rejects with one line when the stored keys can't be read with the encryption keys of `config`. */
 export async function openKeys(config: Config, store: Store): Promise<OpenKeys> {
-  const settings = keySettings(config);
-  const keyStore = keyStoreFor(config, store, settings);
+  const keyStore = keyStoreFor(config, store);
   await keyStore.ensure();
-  return { settings, keyStore, hash: createKeyedHash(keyStore.pepper) };
-}
-
-/** The ring goes on with what `config` says. */
-export function changeKeySettings(settings: KeySettings, config: Config): void {
-  const { modulus, algorithms, timing } = keySettings(config);
-  settings.modulus = modulus;
-  settings.algorithms = algorithms;
-  Object.assign(settings.timing, timing);
+  return { keyStore, hash: createKeyedHash(keyStore.pepper) };
 }
 
 /**
@@ -70,20 +52,22 @@ export async function judgeStoredKeys(config: Config): Promise<KeyVerdict> {
 export function keyStoreFor(
   config: Omit<Config, 'issuer'> & { readonly issuer: string | undefined },
   { documents, clock }: Store,
-  settings = keySettings(config),
 ): KeyStore {
+  const vault = new Vault(config.encryptionKeys);
   return new KeyStore({
+    ...keySettingsOf(config),
     documents,
-    vault: new Vault(config.encryptionKeys),
+    vault,
     now: clock.now,
-    timing: settings.timing,
-    generateKey: (alg) => generateKey(settings.modulus, alg),
-    algorithms: () => settings.algorithms,
     issuer: config.issuer,
   });
 }
 
-function keySettings(config: Pick<Config, 'signingKeys' | 'lifetimes' | 'resources'>): KeySettings {
+export function keySettingsOf(config: Pick<Config, 'signingKeys' | 'lifetimes' | 'resources'>): KeySettings {
   const { modulus, algorithms } = config.signingKeys;
-  return { modulus, algorithms, timing: toTiming(toTimingInput(config)) };
+  return {
+    timing: toTiming(toTimingInput(config)),
+    algorithms,
+    generateKey: (alg) => generateKey(modulus, alg),
+  };
 }

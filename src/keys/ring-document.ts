@@ -37,9 +37,9 @@ export class KeyStoreError extends Error {
   }
 }
 
-/** `body` is text inside the text, so that the checksum covers exactly the bytes that are read. */
 /** 2: with keys that an earlier version would take for RS256. */
 type Version = 1 | 2;
+/** `body` is text inside the text, so that the checksum covers exactly the bytes that are read. */
 type Envelope = { readonly v: Version; readonly body: string; readonly checksum: string };
 type Body = { readonly writtenAs: number; readonly ring: Ring };
 

@@ -7,7 +7,7 @@ import { createManagementApp, type Status } from '../http/management.ts';
 import { ROUTE_NAMES } from '../http/route-name.ts';
 import { type App, createListener, type Listener } from '../http/server.ts';
 import { createTryOut } from '../http/try-out.ts';
-import { changeKeySettings, openKeys, type OpenKeys } from '../keys/open-keys.ts';
+import { keySettingsOf, openKeys, type OpenKeys } from '../keys/open-keys.ts';
 import { Rotation, type Timer } from '../keys/rotation.ts';
 import { LIMIT_NAMES } from '../limits/limits.ts';
 import { type Outgoing, outgoingOf } from '../outgoing/guard.ts';
@@ -92,7 +92,7 @@ type Parts = Omit<ServerOptions, 'store'> &
   Pick<SharedServices, 'telemetry' | 'now'>;
 
 async function compose(config: Config, { config: wanted, hash = '' }: First, parts: Parts) {
-  const { store, keyStore, settings, telemetry, hasManagement = true } = parts;
+  const { store, keyStore, telemetry, hasManagement = true } = parts;
   const { log, metrics } = telemetry;
 
   // Shared services: these outlive every replacement.
@@ -109,7 +109,7 @@ async function compose(config: Config, { config: wanted, hash = '' }: First, par
     status: configuration,
     provideKeys: (algorithms) => rotation.begin(algorithms),
     async swap({ app, apps }, next) {
-      changeKeySettings(settings, next.config);
+      keyStore.change(keySettingsOf(next.config));
       listen.serve(app);
       shared.logoutSender.use(apps);
       management.serve(managementOf(next, { status, metrics }));
@@ -143,7 +143,7 @@ async function compose(config: Config, { config: wanted, hash = '' }: First, par
       ...shared,
       status: await status(),
       rotation,
-      timing: settings.timing,
+      timing: keyStore.timing,
     }),
   );
   await rotation.start();

@@ -80,7 +80,7 @@ class Installation {
       vault: new Vault(encryptionKeys.map((key) => Buffer.from(key, 'base64url'))),
       now: () => clock.now,
       timing: TIMING,
-      algorithms: () => algorithms,
+      algorithms,
       async generateKey(alg) {
         const known = await keyStore.load().catch(() => undefined);
         for (const { kid } of [...(known?.keys ?? []), ...(known?.gone ?? [])]) taken.add(kid);

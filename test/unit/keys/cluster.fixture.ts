@@ -41,7 +41,7 @@ class Node {
   readonly publishedSince = new Map<string, number>();
   readonly states = new Map<string, KeyState>();
 
-  constructor(world: World, skew: number, algorithms: () => readonly Algorithm[]) {
+  constructor(world: World, skew: number, algorithms: readonly Algorithm[]) {
     this.now = () => world.clock.now + skew;
     this.keyStore = world.process({
       now: this.now,
@@ -101,7 +101,7 @@ export class Cluster {
   /** `skews` in milliseconds. */
   constructor(skews: readonly number[], algorithms: readonly Algorithm[] = ['RS256']) {
     this.algorithms = algorithms;
-    this.nodes = skews.map((skew) => new Node(this.#world, skew, () => this.algorithms));
+    this.nodes = skews.map((skew) => new Node(this.#world, skew, algorithms));
   }
 
   async start(): Promise<void> {
@@ -152,6 +152,7 @@ export class Cluster {
   /** All nodes read another file. */
   async name(algorithms: readonly Algorithm[]): Promise<void> {
     this.algorithms = algorithms;
+    for (const { keyStore } of this.nodes) keyStore.change({ algorithms });
     await this.#pollAll(false);
   }
 
