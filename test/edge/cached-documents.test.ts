@@ -3,7 +3,8 @@
 import Koa from 'koa';
 import { describe, expect, it, vi } from 'vitest';
 import { useWorld } from '../world/each-store.ts';
-import { openWire } from '../world/wire.ts';
+import { rounds } from '../world/rounds.ts';
+import { ANSWER_TIMEOUT_MS, openWire } from '../world/wire.ts';
 import { type OpenWorld, SPA_ORIGIN } from '../world/world.ts';
 
 const ALLOWED = 'https://global.example';
@@ -159,10 +160,10 @@ function masked(answer: string): string {
 async function exchange(base: string, bytes: string): Promise<string> {
   const wire = await openWire(base);
   wire.write(bytes);
-  const timer = setTimeout(() => wire.destroy(), 5000);
+  const timer = setTimeout(() => wire.destroy(), ANSWER_TIMEOUT_MS);
   const { received, afterMs } = await wire.ended;
   clearTimeout(timer);
-  if (afterMs >= 5000) throw new Error(`no end of the answer to ${bytes.slice(0, 300)}`);
+  if (afterMs >= ANSWER_TIMEOUT_MS) throw new Error(`no end of the answer to ${bytes.slice(0, 300)}`);
   return received;
 }
 
@@ -211,7 +212,7 @@ describe.each([
   it('HT-22: are byte for byte those of the middleware, for whatever is sent, and are counted alike', async () => {
     setLevel('debug');
     const etag = headerOf(await exchange(world().base, plain(pick(targets(), 0))), 'ETag') ?? '';
-    const requests = makeRequests(world().base, etag, 1500);
+    const requests = makeRequests(world().base, etag, rounds(3000, 600));
 
     async function askAll(level: Level): Promise<string[]> {
       setLevel(level);
@@ -234,7 +235,7 @@ describe.each([
     // The requests are of all kinds, or this says little.
     const statuses = new Set(long.map((answer) => Number(/HTTP\/1\.1 (?!100)(\d+)/.exec(answer)?.[1])));
     expect([...statuses]).toEqual(expect.arrayContaining([200, 204, 304, 400, 404, 405, 431]));
-    expect(longCounts['discovery 200']).toBeGreaterThan(100);
+    expect(longCounts['discovery 200']).toBeGreaterThan(40);
   });
 
   it.each([

@@ -11,7 +11,7 @@ import { authorizationPath } from '../world/authorization-request.ts';
 import { begin } from '../world/person.ts';
 import { get, post } from '../world/requests.ts';
 import { basic } from '../world/token-endpoint.ts';
-import { PASSWORDS, writeWorldConfig } from '../world/world.ts';
+import { PASSWORDS, worldClients, writeWorldConfig } from '../world/world.ts';
 import { type ServiceProcess, startProcess } from '../world/process.ts';
 
 const NODES = 4;
@@ -24,6 +24,7 @@ const config = {
     token: { client: `100/${WINDOW_SECONDS}s`, failures: '20/1m' },
     authorization: { address: '100/1m' },
   },
+  clients: worldClients({ rs1: { rate_limits: { token: '100/1m' } } }),
 };
 
 type Node = {
@@ -77,12 +78,17 @@ async function storeErrors(): Promise<number> {
   return values.reduce((sum, [, value]) => sum + Number(value), 0);
 }
 
-/** Again, at most twice, where the machine stood still meanwhile: what one process counts for itself is not asked here. */
+/**
+ * Again, at most twice, where the machine stood still meanwhile: neither what one process counts for itself is asked here, nor what
+ * a second window lets through.
+ */
 async function withRedis<T>(act: (round: number) => Promise<T>, beforeNextMs: number): Promise<T> {
   for (let round = 0; ; round += 1) {
     const before = await storeErrors();
+    const begun = performance.now();
     const result = await act(round);
-    if (round === 2 || (await storeErrors()) === before) return result;
+    const isOfOneWindow = performance.now() - begun < WINDOW_SECONDS * 1000;
+    if (round === 2 || (isOfOneWindow && (await storeErrors()) === before)) return result;
     await sleep(beforeNextMs);
   }
 }

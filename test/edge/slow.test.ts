@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import Koa from 'koa';
 import { createListener, type Listener } from '../../src/http/server.ts';
 import { freePort } from '../world/servers.ts';
-import { MACHINE_MS } from '../world/clock.ts';
+import { MACHINE_MS, until } from '../world/clock.ts';
 import { post } from '../world/requests.ts';
 import { basic } from '../world/token-endpoint.ts';
 import { FORM, openWire, parseAnswer, type Wire } from '../world/wire.ts';
@@ -37,19 +37,16 @@ async function trickle(wire: Wire, head: string, byte: string) {
   return end;
 }
 
-/** Ordinary token requests, one after the other, for as long as the attack goes on: the 99th percentile in milliseconds. */
-async function ordinaryDuring(attack: Promise<unknown>): Promise<number> {
+/** How many ordinary token requests, one after the other, are answered before `end`. */
+async function answeredBefore(end: Promise<unknown>): Promise<number> {
   let isOver = false;
-  void attack.finally(() => (isOver = true));
-  const durations: number[] = [];
-  while (!isOver || durations.length < 100) {
-    const begun = performance.now();
+  void end.finally(() => (isOver = true));
+  for (let answered = 0; ; answered += 1) {
     const { status } = await post(world, '/oauth/token', MACHINE, { authorization: basic('svc') });
     expect(status).toBe(200);
-    durations.push(performance.now() - begun);
+    if (isOver) return answered;
     await sleep(20);
   }
-  return durations.toSorted((one, other) => one - other)[Math.floor(durations.length * 0.99)] ?? Infinity;
 }
 
 /** How many requests the service has been done with, as its metrics say. */
@@ -65,14 +62,13 @@ describe.concurrent('slow callers', () => {
     const ends = wires.map((wire, index) =>
       trickle(wire, index % 2 === 0 ? 'GET /oauth/userinfo HTTP/1.1\r\nHost: id.example\r\nX-' : '', 'a'),
     );
-    const all = Promise.all(ends);
-    const p99 = await ordinaryDuring(all);
-    for (const { afterMs, received } of await all) {
+    // Of the others the first byte is wrong already. A service that waits for the attackers answers nobody before one of them is gone.
+    const slow = ends.filter((_end, index) => index % 2 === 0);
+    expect(await answeredBefore(Promise.race(slow))).toBeGreaterThan(0);
+    for (const { afterMs, received } of await Promise.all(ends)) {
       expect(afterMs).toBeLessThanOrEqual(HEADERS_DEADLINE_MS);
       if (received !== '') expect([400, 408]).toContain(parseAnswer(received).status);
     }
-    // It tells a service that waits for the attackers, who are there for longer, and nothing finer.
-    expect(p99).toBeLessThan(5 * SECOND);
   });
 
   it('HT-23: who connects and says nothing is cut off within 10 s', async () => {
@@ -99,10 +95,8 @@ describe.concurrent('slow callers', () => {
     const { afterMs } = await trickle(wire, head, '1\r\na\r\n');
     expect(afterMs).toBeLessThanOrEqual(BODY_DEADLINE_MS);
   });
-});
 
-describe('handlers of slow bodies', () => {
-  it('HT-24: end with their connection: none is left waiting, and a stop waits for none', async () => {
+  it('HT-24: leave no handler waiting once their connection has ended, and a stop waits for none', async () => {
     const other = await startWorld();
     const before = await handledRequests(other);
     const paths = ['/oauth/token', '/oauth/introspect', '/oauth/revoke', '/oauth/authorize', '/oauth/logout'];
@@ -115,7 +109,7 @@ describe('handlers of slow bodies', () => {
       ),
     );
     await Promise.all(ends);
-    await expect.poll(() => handledRequests(other), { timeout: 30_000 }).toBe(before + paths.length);
+    await until(async () => expect(await handledRequests(other)).toBe(before + paths.length));
     await other.stop();
   });
 });
