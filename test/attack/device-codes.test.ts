@@ -21,12 +21,13 @@ import { post } from '../world/requests.ts';
 import { basic } from '../world/token-endpoint.ts';
 import { rounds } from '../world/rounds.ts';
 import { giveOneTimeCodes, isSecondStep, setFactors } from '../world/second-factors.ts';
+import { limitsOf } from '../world/stored.ts';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
 import { API, type OpenWorld, PASSWORDS, PEOPLE, type StoreName } from '../world/world.ts';
 
 const GUESSES = { trusted_proxies: ['127.0.0.1'], ...DEVICE_CONFIG };
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
-const ROUNDS = rounds(50, 6);
+const ROUNDS = rounds(50, 3);
 
 let made = 0;
 /** Another one each time. */
@@ -84,8 +85,11 @@ eachStore(
     it('of all addresses together are three hundred', async () => {
       let turn = 0;
       const guess = async () => guesser(world())(madeUpCode(), `203.0.113.${Math.floor((turn += 1) / 5)}`);
-      // Twenty of the other tests.
-      expect(await guessAll(guess, 320)).toEqual({ 422: 280, 429: 40 });
+      // Twenty of the other tests, and 260 that another process of the service counts.
+      const limits = await limitsOf(world());
+      for (let count = 0; count < 260; count += 1)
+        await limits.takeUserCode(`198.18.0.${count % 250}`, `browser ${count}`);
+      expect(await guessAll(guess, 40)).toEqual({ 422: 20, 429: 20 });
     });
   },
   { config: GUESSES },

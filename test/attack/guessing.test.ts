@@ -4,13 +4,11 @@ import { authorizationUrl } from '../world/authorization-request.ts';
 import { type Browser, formOf, type Page } from '../world/browser.ts';
 import { newBrowser } from '../world/person.ts';
 import { NEVER } from '../world/turns.ts';
-import { type OpenWorld, PASSWORDS, PEOPLE, type World, WORLD_ENV } from '../world/world.ts';
+import { type OpenWorld, PASSWORDS, PEOPLE, type World } from '../world/world.ts';
 import { DAY, HOUR, moveClock, standingClock } from '../world/clock.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 import { runVerb } from '../world/command-line.ts';
-import { hashOf } from '../world/stored.ts';
-import { loadConfig } from '../../src/config/load.ts';
-import { createLimits } from '../../src/limits/limits.ts';
+import { limitsOf } from '../world/stored.ts';
 import { createAccountStates } from '../../src/users/account-state.ts';
 
 /** Only what counts for the account is in the way, unless a test says so. */
@@ -59,16 +57,9 @@ const isIn = (page: Page) => page.status === 200 && !page.text.includes('name="p
 
 /** So many failures from unknown places, an hour apart: all but the last as another process of the service counts them. */
 async function failElsewhere(world: OpenWorld, times: number, username = 'alice'): Promise<void> {
-  const { openedStore, configFile } = world;
-  const { rateLimits } = await loadConfig(configFile, { env: WORLD_ENV });
-  const limits = createLimits({
-    counters: openedStore.counters,
-    hash: await hashOf(openedStore),
-    now: () => Date.now(),
-    onLimited: () => undefined,
-  })(rateLimits);
+  const limits = await limitsOf(world);
   const id = username in PEOPLE ? PEOPLE[username as keyof typeof PEOPLE] : undefined;
-  const state = await createAccountStates(openedStore.documents).get(id ?? 'nobody');
+  const state = await createAccountStates(world.openedStore.documents).get(id ?? 'nobody');
   const counted = {
     account: id ?? username,
     since: `0.${state.validAfter}.${state.attemptsSince ?? 0}`,

@@ -1,12 +1,12 @@
 // Passkeys that somebody prepared: keys that lie about what they are, forms that are sent twice, and pages that were altered.
 import { execFileSync } from 'node:child_process';
 import { createPrivateKey, randomBytes, sign, X509Certificate } from 'node:crypto';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createAccountStates } from '../../src/users/account-state.ts';
 import { createOneTimeLinks, oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
 import { formOf, type Page } from '../world/browser.ts';
 import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { eachStore } from '../world/each-store.ts';
+import { useWorld } from '../world/each-store.ts';
 import { begin, newBrowser, signInAs } from '../world/person.ts';
 import { toQuery } from '../world/requests.ts';
 import {
@@ -79,106 +79,98 @@ function byUnknownMaker(key: SoftwareKey) {
   };
 }
 
-eachStore(
-  'a new passkey',
-  (place) => {
-    it('MF-14: sent twice at once is one, and stays its person’s', async () => {
-      const world = place();
+describe('a new passkey', () => {
+  const place = useWorld(OPTIONS);
+  it('MF-14: sent twice at once is one, and stays its person’s', async () => {
+    const world = place();
+    const { page, send } = await atFactors(world);
+    const key = new SoftwareKey();
+    const response = key.create(world, page);
+    const statuses = await Promise.all(Array.from({ length: 6 }, async () => send(response)));
+    expect(statuses.filter((status) => status === 303)).toHaveLength(1);
+    expect(await send(response)).toBe(422);
+    expect((await ownOf(world)).passkeys.map(({ id }) => id)).toEqual([key.id]);
+    const store = await factorsOf(world);
+    expect(await store.claimCredential(key.id, PEOPLE.bob)).toBe(false);
+  });
+
+  it('MF-14: is refused with the certificate of a maker, whose lists would be fetched, and untouched', async () => {
+    const world = place();
+    const { page, send } = await atFactors(world);
+    const key = new SoftwareKey();
+    const attest = byUnknownMaker(key);
+    expect(await send(key.create(world, page, { format: 'fido-u2f', attest }))).toBe(422);
+    expect(await send(key.create(world, page, { isPresent: false }))).toBe(422);
+    expect((await ownOf(world)).passkeys).toEqual([]);
+    expect(await send(key.create(world, page))).toBe(303);
+  });
+
+  it('may be of each algorithm that was offered', async () => {
+    const world = place();
+    for (const kind of ['ES256', 'RS256', 'EdDSA'] as const) {
+      const { page, handle, send } = await atFactors(world);
+      const key = new SoftwareKey({ kind });
+      expect([kind, await send(key.create(world, page))]).toEqual([kind, 303]);
+      const other = new SoftwareKey({ kind });
+      const forged = JSON.parse(other.assert(world, page)) as { response: { signature: string } };
+      expect(isSignIn(await signInBy(world, key, { userHandle: handle, isPresent: false }))).toBe(true);
+      expect(isSignIn(await signInBy(world, key, { userHandle: handle }))).toBe(false);
+      const { browser, page: login } = await begin(world);
+      const own = JSON.parse(key.assert(world, login, { userHandle: handle })) as {
+        response: { signature: string };
+      };
+      own.response.signature = forged.response.signature;
+      expect(isSignIn(await browser.submit(login, '/passkey', { response: JSON.stringify(own) }))).toBe(true);
+    }
+  });
+
+  it('is kept with the ways to reach it that there are, whatever the form says', async () => {
+    const world = place();
+    for (const [named, kept] of [
+      [['usb', 'x'.repeat(1000), 7, null], ['usb']],
+      ['internal', []],
+      [{ length: 1 }, []],
+    ]) {
       const { page, send } = await atFactors(world);
-      const key = new SoftwareKey();
-      const response = key.create(world, page);
-      const statuses = await Promise.all(Array.from({ length: 6 }, async () => send(response)));
-      expect(statuses.filter((status) => status === 303)).toHaveLength(1);
-      expect(await send(response)).toBe(422);
-      expect((await ownOf(world)).passkeys.map(({ id }) => id)).toEqual([key.id]);
-      const store = await factorsOf(world);
-      expect(await store.claimCredential(key.id, PEOPLE.bob)).toBe(false);
-    });
+      const sent = JSON.parse(new SoftwareKey().create(world, page)) as { response: object };
+      const response = { ...sent.response, transports: named };
+      expect(await send(JSON.stringify({ ...sent, response }))).toBe(303);
+      expect((await ownOf(world)).passkeys[0]?.transports).toEqual(kept);
+    }
+  });
 
-    it('MF-14: is refused with the certificate of a maker, whose lists would be fetched, and untouched', async () => {
-      const world = place();
-      const { page, send } = await atFactors(world);
-      const key = new SoftwareKey();
-      const attest = byUnknownMaker(key);
-      expect(await send(key.create(world, page, { format: 'fido-u2f', attest }))).toBe(422);
-      expect(await send(key.create(world, page, { isPresent: false }))).toBe(422);
-      expect((await ownOf(world)).passkeys).toEqual([]);
-      expect(await send(key.create(world, page))).toBe(303);
-    });
+  it('has to know its person where it is all that they have', async () => {
+    const world = place();
+    await setFactors(world, 'bob');
+    const { records, documents } = world.openedStore;
+    const [states, hash] = [createAccountStates(documents), await hashOf(world.openedStore)];
+    const { validAfter: stateSince } = await states.get(PEOPLE.bob);
+    const links = createOneTimeLinks({ records, states, hash, random: randomBytes, now: () => Date.now() });
+    const link = { purpose: 'factors', accountId: PEOPLE.bob, passwordSince: 0, stateSince } as const;
+    const token = await links.create(link, 600);
+    const page = await newBrowser(world).open(oneTimeLinkUrl(world.issuer, token));
+    const wish = { residentKey: 'required', userVerification: 'required' };
+    expect(passkeyOptionsOf(page)['authenticatorSelection']).toEqual(wish);
+    const { page: alices } = await atFactors(world);
+    const less = { residentKey: 'preferred', userVerification: 'preferred' };
+    expect(passkeyOptionsOf(alices)['authenticatorSelection']).toEqual(less);
+  });
+});
 
-    it('may be of each algorithm that was offered', async () => {
-      const world = place();
-      for (const kind of ['ES256', 'RS256', 'EdDSA'] as const) {
-        const { page, handle, send } = await atFactors(world);
-        const key = new SoftwareKey({ kind });
-        expect([kind, await send(key.create(world, page))]).toEqual([kind, 303]);
-        const other = new SoftwareKey({ kind });
-        const forged = JSON.parse(other.assert(world, page)) as { response: { signature: string } };
-        expect(isSignIn(await signInBy(world, key, { userHandle: handle, isPresent: false }))).toBe(true);
-        expect(isSignIn(await signInBy(world, key, { userHandle: handle }))).toBe(false);
-        const { browser, page: login } = await begin(world);
-        const own = JSON.parse(key.assert(world, login, { userHandle: handle })) as {
-          response: { signature: string };
-        };
-        own.response.signature = forged.response.signature;
-        expect(isSignIn(await browser.submit(login, '/passkey', { response: JSON.stringify(own) }))).toBe(
-          true,
-        );
-      }
-    });
-
-    it('is kept with the ways to reach it that there are, whatever the form says', async () => {
-      const world = place();
-      for (const [named, kept] of [
-        [['usb', 'x'.repeat(1000), 7, null], ['usb']],
-        ['internal', []],
-        [{ length: 1 }, []],
-      ]) {
-        const { page, send } = await atFactors(world);
-        const sent = JSON.parse(new SoftwareKey().create(world, page)) as { response: object };
-        const response = { ...sent.response, transports: named };
-        expect(await send(JSON.stringify({ ...sent, response }))).toBe(303);
-        expect((await ownOf(world)).passkeys[0]?.transports).toEqual(kept);
-      }
-    });
-
-    it('has to know its person where it is all that they have', async () => {
-      const world = place();
-      await setFactors(world, 'bob');
-      const { records, documents } = world.openedStore;
-      const [states, hash] = [createAccountStates(documents), await hashOf(world.openedStore)];
-      const { validAfter: stateSince } = await states.get(PEOPLE.bob);
-      const links = createOneTimeLinks({ records, states, hash, random: randomBytes, now: () => Date.now() });
-      const link = { purpose: 'factors', accountId: PEOPLE.bob, passwordSince: 0, stateSince } as const;
-      const token = await links.create(link, 600);
-      const page = await newBrowser(world).open(oneTimeLinkUrl(world.issuer, token));
-      const wish = { residentKey: 'required', userVerification: 'required' };
-      expect(passkeyOptionsOf(page)['authenticatorSelection']).toEqual(wish);
-      const { page: alices } = await atFactors(world);
-      const less = { residentKey: 'preferred', userVerification: 'preferred' };
-      expect(passkeyOptionsOf(alices)['authenticatorSelection']).toEqual(less);
-    });
-  },
-  OPTIONS,
-);
-
-eachStore(
-  'the counter of a passkey',
-  (place) => {
-    it('MF-07: may be 0 for ever, and never 0 again', async () => {
-      const world = place();
-      const key = await givePasskey(world);
-      expect(isSignIn(await signInBy(world, key, { counter: 0 }))).toBe(false);
-      expect(isSignIn(await signInBy(world, key, { counter: 0 }))).toBe(false);
-      expect(isSignIn(await signInBy(world, key, { counter: 7 }))).toBe(false);
-      expect(isSignIn(await signInBy(world, key, { counter: 7 }))).toBe(true);
-      expect((await ownOf(world)).passkeys[0]?.suspect).toBe(undefined);
-      expect(isSignIn(await signInBy(world, key, { counter: 0 }))).toBe(true);
-      expect((await ownOf(world)).passkeys[0]?.suspect).toBe(true);
-      const { browser, page } = await begin(world);
-      // It is still all that she has.
-      expect((await signInAs(browser, page, 'alice')).status).toBe(403);
-    });
-  },
-  OPTIONS,
-);
+describe('the counter of a passkey', () => {
+  const place = useWorld(OPTIONS);
+  it('MF-07: may be 0 for ever, and never 0 again', async () => {
+    const world = place();
+    const key = await givePasskey(world);
+    expect(isSignIn(await signInBy(world, key, { counter: 0 }))).toBe(false);
+    expect(isSignIn(await signInBy(world, key, { counter: 0 }))).toBe(false);
+    expect(isSignIn(await signInBy(world, key, { counter: 7 }))).toBe(false);
+    expect(isSignIn(await signInBy(world, key, { counter: 7 }))).toBe(true);
+    expect((await ownOf(world)).passkeys[0]?.suspect).toBe(undefined);
+    expect(isSignIn(await signInBy(world, key, { counter: 0 }))).toBe(true);
+    expect((await ownOf(world)).passkeys[0]?.suspect).toBe(true);
+    const { browser, page } = await begin(world);
+    // It is still all that she has.
+    expect((await signInAs(browser, page, 'alice')).status).toBe(403);
+  });
+});

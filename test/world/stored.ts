@@ -1,10 +1,12 @@
 // What a running world has in its store: looked into, and changed behind its back.
+import { loadConfig } from '../../src/config/load.ts';
 import { generateKey } from '../../src/keys/generate-key.ts';
 import { openPepper } from '../../src/keys/installation.ts';
 import { KeyStore } from '../../src/keys/key-store.ts';
 import { KEYS_COLLECTION, PEPPER_ID } from '../../src/keys/ring-document.ts';
 import { toTiming } from '../../src/keys/timing.ts';
 import { Vault } from '../../src/keys/vault.ts';
+import { createLimits, type Limits } from '../../src/limits/limits.ts';
 import { createKeyedHash, type KeyedHash } from '../../src/store/keyed-hash.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -46,6 +48,15 @@ export function keyStoreOf(store: Store): KeyStore {
 export async function hashOf(store: Store): Promise<KeyedHash> {
   const pepper = await store.documents.get(KEYS_COLLECTION, PEPPER_ID);
   return createKeyedHash(openPepper(pepper?.value ?? '', worldVault()));
+}
+
+/** As another process of the service counts, in the same store. */
+export async function limitsOf({ openedStore, configFile }: OpenWorld): Promise<Limits> {
+  const { rateLimits } = await loadConfig(configFile, { env: WORLD_ENV });
+  const now = () => Date.now();
+  const hash = await hashOf(openedStore);
+  const onLimited = () => undefined;
+  return createLimits({ counters: openedStore.counters, hash, now, onLimited })(rateLimits);
 }
 
 export function worldVault() {
