@@ -6,7 +6,7 @@ import { authorize, signIn, type SignedIn } from '../world/app.ts';
 import { HOUR, moveClock, standingClock, until } from '../world/clock.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { begin, newBrowser, silently } from '../world/person.ts';
-import { eachStore, useWorld } from '../world/each-store.ts';
+import { anyStore, eachStore, useWorld } from '../world/each-store.ts';
 import { startLogoutReceiver } from '../world/logout-receiver.ts';
 import { get } from '../world/requests.ts';
 import { refresh } from '../world/token-endpoint.ts';
@@ -196,7 +196,7 @@ describe('a file that changes', () => {
   });
 });
 
-eachStore(
+anyStore(
   'groups that change in the file',
   (world) => {
     it('end the session at an app that is not for the person any more, there alone', async () => {

@@ -5,7 +5,7 @@ import { type AuthorizeOptions, signIn } from '../world/app.ts';
 import { AUTHORIZATION_REQUEST, VERIFIER } from '../world/authorization-request.ts';
 import type { Page } from '../world/browser.ts';
 import { DocumentHost } from '../world/document-host.ts';
-import { eachStore, useWorld } from '../world/each-store.ts';
+import { anyStore, useWorld } from '../world/each-store.ts';
 import {
   authorizationError,
   begin,
@@ -87,7 +87,7 @@ async function seen(world: OpenWorld, claims: unknown, options: AuthorizeOptions
   return { first: await seenBy(world, tokens), second: await seenBy(world, again || tokens), tokens };
 }
 
-eachStore(
+anyStore(
   'the claims parameter',
   (world) => {
     it('PR-43: asks for what the person allowed nobody yet, by name, and gives no claim of a scope that the app may not have', async () => {
@@ -303,7 +303,7 @@ function documents(): DocumentHost {
   return host;
 }
 
-eachStore(
+anyStore(
   'a configuration that takes a claim away',
   (world) => {
     const wanted = { id_token: { quota: null, email: null }, userinfo: { quota: null, email: null } };

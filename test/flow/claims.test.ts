@@ -16,7 +16,7 @@ import {
   type SECRETS,
   worldClients,
 } from '../world/world.ts';
-import { eachStore, useWorld } from '../world/each-store.ts';
+import { anyStore, useWorld } from '../world/each-store.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -100,7 +100,7 @@ const refreshInForm = async (world: OpenWorld, token = '') =>
 const pick = (members: Seen, name: string) => Object.fromEntries(PLACES.map((at) => [at, members[at][name]]));
 const everywhere = (value: unknown) => Object.fromEntries(PLACES.map((at) => [at, value]));
 
-eachStore(
+anyStore(
   'groups',
   (world) => {
     it('AC-15: appear nowhere without their scope', async () => {
@@ -184,7 +184,7 @@ eachStore(
   { config: CONFIG, people: PEOPLE },
 );
 
-eachStore(
+anyStore(
   'a claim of the configuration',
   (world) => {
     it('AC-17: comes with its scope alone, of whatever kind it is', async () => {
@@ -318,7 +318,7 @@ describe('a person in very many groups', () => {
     ...CONFIG.resources.slice(1),
   ];
 
-  eachStore(
+  anyStore(
     'signs in',
     (world) => {
       it('AC-29: with an ID token that passes a proxy, groups at userinfo, and no cookie that is too large', async () => {

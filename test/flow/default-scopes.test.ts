@@ -8,7 +8,7 @@ import { codeOf, newBrowser, signInAs, silently } from '../world/person.ts';
 import { post } from '../world/requests.ts';
 import { redeem, refresh } from '../world/token-endpoint.ts';
 import { API, GENEROUS, type OpenWorld, OTHER_API, SECRETS, worldClients } from '../world/world.ts';
-import { eachStore, useWorld } from '../world/each-store.ts';
+import { anyStore, useWorld } from '../world/each-store.ts';
 
 const BARE = 'https://api.example/bare';
 const CLIENTS = [
@@ -69,7 +69,7 @@ const STARTS = EMPTY.flatMap((empty) =>
 );
 const WEB2 = { client_id: 'web2', redirect_uri: 'https://app2.example/cb' };
 
-eachStore(
+anyStore(
   'no scope',
   (world) => {
     afterEach(() => {

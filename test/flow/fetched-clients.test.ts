@@ -10,7 +10,7 @@ import { createTurns } from '../world/turns.ts';
 import { API, type OpenWorld, OTHER_API, PASSWORDS, PEOPLE, worldClients } from '../world/world.ts';
 import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { DocumentHost } from '../world/document-host.ts';
-import { eachStore, useWorld } from '../world/each-store.ts';
+import { anyStore, useWorld } from '../world/each-store.ts';
 
 const SCOPE = 'openid offline_access profile reports.read reports.write';
 const CONFIG = {
@@ -81,7 +81,7 @@ function published(members?: Readonly<Record<string, unknown>>, headers?: Readon
   return url;
 }
 
-eachStore(
+anyStore(
   'a client whose document is fetched',
   (world) => {
     it('MC-36: signs in without a scope and with a resource, and refreshes without openid', async () => {

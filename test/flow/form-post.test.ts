@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { authorize, type Authorized, type AuthorizeOptions, connect } from '../world/app.ts';
 import { AUTHORIZATION_REQUEST, authorizationUrl, VERIFIER } from '../world/authorization-request.ts';
 import { formOf, type Page } from '../world/browser.ts';
-import { eachStore, useWorld } from '../world/each-store.ts';
+import { anyStore, useWorld } from '../world/each-store.ts';
 import { ask, begin, complete, finishPages, newBrowser, redirectOf, silently } from '../world/person.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { get } from '../world/requests.ts';
@@ -50,7 +50,7 @@ function expectFormPage({ status, headers, text, url }: Page, expected: number):
   expect(url).not.toMatch(/[?&#]code=/);
 }
 
-eachStore(
+anyStore(
   'response_mode=form_post',
   (world) => {
     it('PR-01: openid-client takes the code from the form, and no address has it', async () => {

@@ -3,7 +3,7 @@ import { decodeJwt } from 'jose';
 import { beforeAll, expect, it } from 'vitest';
 import { signIn, takeCode } from '../world/app.ts';
 import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { eachStore } from '../world/each-store.ts';
+import { anyStore } from '../world/each-store.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
 import { get } from '../world/requests.ts';
 import { redeem, refresh } from '../world/token-endpoint.ts';
@@ -22,7 +22,7 @@ async function expectDead(world: OpenWorld, accessToken: string, refreshToken: s
   expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_grant']);
 }
 
-eachStore(
+anyStore(
   'a sign-in by password',
   (world) => {
     standingClock();

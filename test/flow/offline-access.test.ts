@@ -8,7 +8,7 @@ import { changeAccount } from '../world/store-access.ts';
 import { redeem, refresh } from '../world/token-endpoint.ts';
 import { API, type OpenWorld, PEOPLE, worldClients } from '../world/world.ts';
 import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { eachStore, useWorld } from '../world/each-store.ts';
+import { anyStore, useWorld } from '../world/each-store.ts';
 
 const LASTING = 'openid offline_access';
 const CONFIG = {
@@ -43,7 +43,7 @@ async function signInForm(world: OpenWorld) {
   };
 }
 
-eachStore(
+anyStore(
   'offline_access without prompt=consent',
   (world) => {
     const log = () => world().recorded.log.filter((line) => line.includes('prompt=consent'));

@@ -8,7 +8,7 @@ import { type Answer, get, post } from '../world/requests.ts';
 import { basic, redeem } from '../world/token-endpoint.ts';
 import { API, CALLBACK, OTHER_API, SECRETS, type World, worldClients } from '../world/world.ts';
 import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { eachStore, useWorld } from '../world/each-store.ts';
+import { anyStore, eachStore, useWorld } from '../world/each-store.ts';
 
 const TWO = '2/1m';
 const MACHINE = { grant_type: 'client_credentials' };
@@ -84,7 +84,7 @@ eachStore(
   },
 );
 
-eachStore(
+anyStore(
   'rate limits by network',
   (world) => {
     it.each([
@@ -119,7 +119,7 @@ const RELOADED = {
   rate_limits: { token: { client: '100/1m', failures: TWO } },
 };
 
-eachStore(
+anyStore(
   'limits when the configuration changes',
   (world) => {
     standingClock();
@@ -225,7 +225,7 @@ describe('Spec §8 limits by client', () => {
   });
 });
 
-eachStore(
+anyStore(
   'an API that is sent tokens that are not live',
   (world) => {
     standingClock();
@@ -319,7 +319,7 @@ eachStore(
 const refreshing = (token: string) => ({ grant_type: 'refresh_token', refresh_token: token });
 const CODE = { grant_type: 'authorization_code', redirect_uri: CALLBACK, code_verifier: VERIFIER };
 
-eachStore(
+anyStore(
   'an app that is sent codes and tokens that are not real',
   (world) => {
     standingClock();

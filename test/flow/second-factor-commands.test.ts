@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { type Browser, formOf, type Page } from '../world/browser.ts';
-import { eachStore } from '../world/each-store.ts';
+import { anyStore } from '../world/each-store.ts';
 import { begin, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
 import { runVerb } from '../world/command-line.ts';
 import {
@@ -50,7 +50,7 @@ async function passwordOf(world: OpenWorld, person: 'alice' | 'bob', browser: Br
 
 const isConsent = (page: Page) => page.text.includes('/consent"');
 
-eachStore(
+anyStore(
   'second factors on the command line',
   (world) => {
     it('are listed with what is left of recovery codes, and with the people', async () => {
@@ -269,7 +269,7 @@ describe('second factors', () => {
 });
 
 describe('without sign_in in the file', () => {
-  eachStore('the commands', (world) => {
+  anyStore('the commands', (world) => {
     it('say nothing of factors, and make no link for them', async () => {
       const [row] = (await printed(world(), ['list'])) as readonly object[];
       expect(row).not.toHaveProperty('factors');

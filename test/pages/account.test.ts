@@ -4,7 +4,7 @@ import { signIn } from '../world/app.ts';
 import { addCarol, CAROL, idsOf, isAccountPage, isLoginPage, openAccount } from '../world/account-page.ts';
 import type { Browser, Page } from '../world/browser.ts';
 import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { eachStore, useWorld } from '../world/each-store.ts';
+import { anyStore, useWorld } from '../world/each-store.ts';
 import { begin, newBrowser, signInAs, silently } from '../world/person.ts';
 import { introspect } from '../world/presented-tokens.ts';
 import { refresh } from '../world/token-endpoint.ts';
@@ -40,7 +40,7 @@ async function again(world: OpenWorld, browser: Browser): Promise<Page> {
   return browser.submit(login, '/login', { username: CAROL.username, password: CAROL.password });
 }
 
-eachStore(
+anyStore(
   'the account page',
   (place) => {
     it('asks for a sign-in first, and shows what there is of the person', async () => {

@@ -7,7 +7,7 @@ import { introspect, revoke } from '../world/presented-tokens.ts';
 import { changeAccount } from '../world/store-access.ts';
 import { API, GENEROUS, PEOPLE, worldClients } from '../world/world.ts';
 import { DAY, moveClock, standingClock } from '../world/clock.ts';
-import { eachStore, useWorld } from '../world/each-store.ts';
+import { anyStore, useWorld } from '../world/each-store.ts';
 
 const REMEMBERED = { ...GENEROUS, lifetimes: { consent: '180d' } };
 const ASKS = 'Web app wants access to your account';
@@ -103,7 +103,7 @@ describe('the words of a consent', () => {
   });
 });
 
-eachStore(
+anyStore(
   'a consent',
   (world) => {
     it('is remembered in another browser, for that person, that app and those scopes alone', async () => {

@@ -1,7 +1,7 @@
 // What a person is asked about an app that is known by a document alone, and what is remembered of the answer.
 import { describe, expect, it } from 'vitest';
 import { DocumentHost } from '../world/document-host.ts';
-import { eachStore, useWorld } from '../world/each-store.ts';
+import { anyStore, useWorld } from '../world/each-store.ts';
 import { VERIFIER } from '../world/authorization-request.ts';
 import { begin, complete, newBrowser, signInAs, silently, titleOf } from '../world/person.ts';
 import { post } from '../world/requests.ts';
@@ -160,7 +160,7 @@ describe.each(WORLDS)('MC-25: loopback redirects of a document, %s', (_way, opti
   });
 });
 
-eachStore(
+anyStore(
   'a consent to a client by document',
   (world) => {
     it('MC-34: is remembered for its URL, the redirect URI and the scopes', async () => {

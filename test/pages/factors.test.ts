@@ -3,7 +3,7 @@ import { Secret, TOTP } from 'otpauth';
 import { describe, expect, it } from 'vitest';
 import { type Browser, type Page } from '../world/browser.ts';
 import { DAY, MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { eachStore, useWorld } from '../world/each-store.ts';
+import { anyStore, useWorld } from '../world/each-store.ts';
 import { signIn } from '../world/app.ts';
 import { begin, codeOf, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
 import {
@@ -56,7 +56,7 @@ function codeFor(page: Page): string {
 const addCode = (browser: Browser, page: Page, code = codeFor(page)) =>
   browser.submit(page, '/add', { code, sealed: field(page, 'sealed') });
 
-eachStore(
+anyStore(
   'the page for factors',
   (place) => {
     it('asks for a sign-in first, and lists what the person has', async () => {

@@ -11,7 +11,7 @@ import { refresh } from '../world/token-endpoint.ts';
 import { NEVER } from '../world/turns.ts';
 import { GENEROUS, type World, WORLD_ENV } from '../world/world.ts';
 import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { eachStore } from '../world/each-store.ts';
+import { anyStore, eachStore } from '../world/each-store.ts';
 import { runVerb } from '../world/command-line.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
@@ -337,7 +337,7 @@ eachStore(
 /** Runs while a link is being used, after it was found to work. */
 let meanwhile: () => Promise<unknown> = () => Promise.resolve();
 
-eachStore(
+anyStore(
   'what happens while a new password is being judged',
   (world) => {
     it('a link sets no password when the person was disabled or has another password meanwhile', async () => {

@@ -9,7 +9,7 @@ import { createAccountStates } from '../../src/users/account-state.ts';
 import { authorizationUrl } from '../world/authorization-request.ts';
 import type { Browser, Page } from '../world/browser.ts';
 import { HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
-import { eachStore, useWorld } from '../world/each-store.ts';
+import { anyStore, useWorld } from '../world/each-store.ts';
 import { begin, codeOf, complete, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
 import type { Parameters } from '../world/requests.ts';
 import {
@@ -75,7 +75,7 @@ async function isForPasskeyApp(world: OpenWorld, browser: Browser): Promise<bool
   return answer === 'consent_required';
 }
 
-eachStore(
+anyStore(
   'a half sign-in',
   (place) => {
     standingClock();

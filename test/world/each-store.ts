@@ -1,4 +1,4 @@
-// Runs the same flows on both stores: lmdb in a fresh folder, and a real Redis of its own; in `npm run chaos:flows` on a Cluster.
+// Runs the same flows on both stores: lmdb in a fresh folder, and a real Redis of its own; in `npm run chaos:flows` on a Cluster alone.
 import { afterAll, beforeAll, describe } from 'vitest';
 import { startCluster } from './redis-groups.ts';
 import { IS_LONG_RUN } from './rounds.ts';
@@ -7,17 +7,27 @@ import { startWorld, type OpenWorld, type WorldOptions } from './world.ts';
 
 type Server = { readonly url: string; stop(): Promise<void> };
 
-const STORES: Readonly<Record<string, () => Promise<Server | undefined>>> = IS_LONG_RUN
-  ? { 'a Cluster of three masters (RD-11)': () => startCluster() }
-  : { lmdb: () => Promise.resolve(undefined), redis: () => startRedis() };
+type Stores = Readonly<Record<string, () => Promise<Server | undefined>>>;
+
+const CLUSTER: Stores = { 'a Cluster of three masters (RD-11)': () => startCluster() };
+const LMDB: Stores = { lmdb: () => Promise.resolve(undefined) };
+const EACH = IS_LONG_RUN ? CLUSTER : { ...LMDB, redis: () => startRedis() };
+const ANY = IS_LONG_RUN ? CLUSTER : LMDB;
+
+type Tests = (world: () => OpenWorld) => void;
 
 /** `tests` gets the running world; one world for each store. */
-export function eachStore(
-  title: string,
-  tests: (world: () => OpenWorld) => void,
-  options: WorldOptions = {},
-) {
-  describe.each(Object.entries(STORES))(`${title}, on %s`, (_, startStore) => {
+export function eachStore(title: string, tests: Tests, options: WorldOptions = {}) {
+  onStores(EACH, title, tests, options);
+}
+
+/** For what a store has no part in: what it promises is shown by its own tests, for all of them. */
+export function anyStore(title: string, tests: Tests, options: WorldOptions = {}) {
+  onStores(ANY, title, tests, options);
+}
+
+function onStores(stores: Stores, title: string, tests: Tests, options: WorldOptions) {
+  describe.each(Object.entries(stores))(`${title}, on %s`, (_, startStore) => {
     let server: Server | undefined;
     let world: OpenWorld | undefined;
 
