@@ -8,10 +8,10 @@ import { type Answer, get, post, textOf } from '../world/requests.ts';
 import { changeAccount } from '../world/store-access.ts';
 import { basic, redeem, refresh, requestToken } from '../world/token-endpoint.ts';
 import { NEVER } from '../world/turns.ts';
-import { GENEROUS, PEOPLE, startWorld, type StoreName, type World } from '../world/world.ts';
+import { GENEROUS, type OpenWorld, PEOPLE, startWorld, type StoreName, type World } from '../world/world.ts';
 import { startTwoProcesses } from '../world/two-processes.ts';
 
-let world: World;
+let world: OpenWorld;
 beforeAll(async () => {
   world = await startWorld({ rotationTimer: NEVER, config: GENEROUS });
 });

@@ -20,10 +20,10 @@ import { changeAccount } from '../world/store-access.ts';
 import { withStore } from '../world/stored.ts';
 import { redeem, refresh, requestToken } from '../world/token-endpoint.ts';
 import { NEVER } from '../world/turns.ts';
-import { GENEROUS, PEOPLE, startWorld, type StoreName, type World } from '../world/world.ts';
+import { GENEROUS, type OpenWorld, PEOPLE, startWorld, type StoreName } from '../world/world.ts';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
 
-let world: World;
+let world: OpenWorld;
 beforeAll(async () => {
   world = await startWorld({ rotationTimer: NEVER, config: GENEROUS });
 });

@@ -14,10 +14,10 @@ import { changeAccount } from '../world/store-access.ts';
 import { hashOf, withStore } from '../world/stored.ts';
 import { redeem, refresh, requestToken } from '../world/token-endpoint.ts';
 import { createTurns, NEVER } from '../world/turns.ts';
-import { GENEROUS, PEOPLE, startWorld, type StoreName, type World } from '../world/world.ts';
+import { GENEROUS, type OpenWorld, PEOPLE, startWorld, type StoreName, type World } from '../world/world.ts';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
 
-let world: World;
+let world: OpenWorld;
 beforeAll(async () => {
   world = await startWorld({ rotationTimer: NEVER, config: GENEROUS });
 });

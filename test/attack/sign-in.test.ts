@@ -11,6 +11,7 @@ import { redeem } from '../world/token-endpoint.ts';
 import {
   CALLBACK,
   GENEROUS,
+  type OpenWorld,
   PASSWORDS,
   PEOPLE,
   SECRETS,
@@ -21,7 +22,7 @@ import {
 import { decodeJwt } from 'jose';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
 
-let world: World;
+let world: OpenWorld;
 beforeAll(async () => {
   world = await startWorld({ config: GENEROUS });
 });
