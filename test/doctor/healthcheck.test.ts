@@ -5,7 +5,8 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { freePort, startRedis } from '../world/servers.ts';
+import { type Store, StoreUnavailable } from '../../src/store/store.ts';
+import { freePort } from '../world/servers.ts';
 import { postern } from '../world/terminal.ts';
 import { startWorld, type World } from '../world/world.ts';
 
@@ -104,14 +105,17 @@ describe('postern healthcheck', () => {
   });
 
   it('is 1 with the reason, when the service is not ready, and 0 still with --live', async () => {
-    const redis = await startRedis();
-    const own = await startWorld({ store: redis.url });
-    await redis.stop();
+    let isAway = false;
+    const ping = async (store: Store) => (isAway ? Promise.reject(new StoreUnavailable()) : store.ping());
+    const own = await startWorld({
+      handStore: (store) => ({ ...store, ping: () => ping(store), close: () => store.close() }),
+    });
+    isAway = true;
     const { code, stderr } = await postern(['healthcheck', '--config', own.configFile]);
     const live = await postern(['healthcheck', '--live', '--config', own.configFile]);
     await own.stop();
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^not ready: \S.*\n$/);
+    expect(stderr).toBe("not ready: can't reach the store\n");
     expect(live.code).toBe(0);
   });
 

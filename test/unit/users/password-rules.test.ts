@@ -89,7 +89,7 @@ describe('the estimate', { timeout: 120_000 }, () => {
     expect(faults.filter((fault) => fault !== undefined).length / sample.length).toBeGreaterThan(0.7);
   });
 
-  const PHRASES = rounds(1000, 200);
+  const PHRASES = rounds(1000, 40);
 
   it(`refuses none of ${PHRASES} random phrases of four words`, async () => {
     // Its own list of words for phrases, so that each word is as cheap as a word can be.

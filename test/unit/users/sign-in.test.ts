@@ -19,7 +19,8 @@ import { type Store, StoreUnavailable } from '../../../src/store/store.ts';
 
 const PASSWORD = 'river otter jazz 47';
 const FILE_PASSWORD = 'quiet lantern moss 12';
-const DEAR = { memoryCost: 32_768, timeCost: 3, parallelism: 1 } as const;
+/** Another cost than the policy's, and cheap. */
+const OTHER = { memoryCost: 8192, timeCost: 1, parallelism: 1 } as const;
 const IDS = {
   file: 'usr_file00000000000000001',
   store: 'usr_store0000000000000001',
@@ -107,9 +108,9 @@ describe('LG-19: what an attempt verifies', () => {
     ['one that is too long', 'x'.repeat(5000)],
     ['one with several forms', 'Café au lait 12'],
   ])('has both costs for everybody when those of file and policy differ: %s', async (_what, password) => {
-    const attempt = setUp({ ofFile: [await hash(FILE_PASSWORD, DEAR)] });
+    const attempt = setUp({ ofFile: [await hash(FILE_PASSWORD, OTHER)] });
     const { costs } = await attempt('nobody', password);
-    expect(new Set(costs)).toEqual(new Set([costOf(await hash('x', DEAR)), POLICY]));
+    expect(new Set(costs)).toEqual(new Set([costOf(await hash('x', OTHER)), POLICY]));
     expect((await attempt('filed', password)).costs).toEqual(costs);
     expect((await attempt('stored', password)).costs).toEqual(costs);
     expect((await attempt('invited', password)).costs).toEqual(costs);
@@ -127,8 +128,8 @@ describe('LG-19: what an attempt verifies', () => {
   it('is as many hashes for who has a cost of their own', async () => {
     const [cheap, ...others] = await Promise.all([
       hash(FILE_PASSWORD, { memoryCost: 8192, timeCost: 2, parallelism: 1 }),
-      hash('x', DEAR),
-      hash('y', DEAR),
+      hash('x', OTHER),
+      hash('y', OTHER),
     ]);
     const attempt = setUp({ ofFile: [cheap, ...others] });
     expect((await attempt('filed', 'wrong password 1')).costs).toEqual([costOf(cheap), POLICY]);
@@ -136,7 +137,7 @@ describe('LG-19: what an attempt verifies', () => {
   });
 
   it('lets in by the own password alone, and never by the one of a decoy', async () => {
-    const attempt = setUp({ ofFile: [await hash(FILE_PASSWORD, DEAR)] });
+    const attempt = setUp({ ofFile: [await hash(FILE_PASSWORD, OTHER)] });
     expect((await attempt('filed', FILE_PASSWORD)).result.user?.id).toBe(IDS.file);
     expect((await attempt('stored', PASSWORD)).result.user?.id).toBe(IDS.store);
     expect((await attempt('stored', FILE_PASSWORD)).result).toMatchObject({ reason: 'wrong_password' });
