@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../world/servers.ts';
-import { startProcess, type ServiceProcess } from '../world/process.ts';
+import { COMPILED, startProcess, type ServiceProcess } from '../world/process.ts';
 
 const DOCUMENTS = [
   'README.md',
@@ -27,8 +27,7 @@ function commandsOf(text: string): readonly string[] {
   return blocks
     .flatMap((block) => block.replaceAll(/\\\n */g, ' ').split('\n'))
     .map((line) => line.trim())
-    .filter((line) => /^(?:npm run postern --|postern|curl) /.test(line))
-    .map((line) => line.replace(/^postern /, 'npm run postern -- '));
+    .filter((line) => /^(?:npm run postern --|postern|curl) /.test(line));
 }
 
 describe('the commands that the documents print', () => {
@@ -42,6 +41,10 @@ describe('the commands that the documents print', () => {
     for (const name of COPIED) await cp(name, path.join(folder, name), { recursive: true });
     await mkdir(path.join(folder, 'backups'));
     await symlink(path.resolve('node_modules'), path.join(folder, 'node_modules'));
+    // As an image has it.
+    await mkdir(path.join(folder, 'bin'));
+    const program = `#!/bin/sh\nexec ${process.execPath} ${path.join(folder, 'dist/main.js')} "$@"\n`;
+    await writeFile(path.join(folder, 'bin/postern'), program, { mode: 0o755 });
     const file = path.join(folder, 'config/postern.yaml');
     await writeFile(file, here(await readFile(file, 'utf8')));
     service = await startProcess(file, [process.execPath, path.join(folder, 'dist/main.js')], folder);
@@ -60,8 +63,9 @@ describe('the commands that the documents print', () => {
   }
 
   async function run(command: string): Promise<{ code: number; output: string }> {
+    const env = { ...process.env, ...COMPILED, PATH: `${folder}/bin:${process.env['PATH']}` };
     return new Promise((resolve) => {
-      const child = execFile('sh', ['-c', here(command)], { cwd: folder }, (error, stdout, stderr) => {
+      const child = execFile('sh', ['-c', here(command)], { cwd: folder, env }, (error, stdout, stderr) => {
         resolve({ code: typeof error?.code === 'number' ? error.code : 0, output: stdout + stderr });
       });
       child.stdin?.end(PASSWORD);
