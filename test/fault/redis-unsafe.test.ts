@@ -1,5 +1,7 @@
 // A Redis that would lose tokens or lets us in no more: named at /readyz, and no start on it.
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { post } from '../world/requests.ts';
+import { basic } from '../world/token-endpoint.ts';
 import { startWorld } from '../world/world.ts';
 import { readiness } from './asking.ts';
 import { type OutagePlace, PASSWORD, startOutagePlace } from './outage-place.ts';
@@ -39,6 +41,25 @@ describe('a Redis that is not safe', () => {
     await expect(startWorld({ store: `redis://:wrong-one@127.0.0.1:${server.port}` })).rejects.toThrow(
       /^the store at redis:\/\/127\.0\.0\.1:\d+ can't be used: WRONGPASS (?!.*wrong-one)/,
     );
+  });
+
+  it('RD-26: is neither started on nor used without the database that the URL names, and nothing is written to database 0', async () => {
+    const start = (place: string) => startWorld({ store: `redis://${place}` });
+    await expect(start(`:${PASSWORD}@127.0.0.1:${server.port}/99`)).rejects.toThrow(
+      /^the store at redis:\/\/127\.0\.0\.1:\d+\/99 can't be used: ERR DB index is out of range$/,
+    );
+    await raw.acl('SETUSER', 'postern', 'on', '>pw', '~*', '&*', '+@all');
+    const other = await start(`postern:pw@127.0.0.1:${server.port}/3`);
+    const before = await raw.dbsize();
+    await raw.acl('SETUSER', 'postern', '-select');
+    await raw.client('KILL', 'USER', 'postern');
+    await vi.waitFor(async () => expect((await readiness(other)).status).toBe(503), 5000);
+    const answer = await post(other, '/oauth/revoke', { token: 'x' }, { authorization: basic('svc') });
+    expect(answer.status).toBe(503);
+    expect(await raw.dbsize()).toBe(before);
+    await raw.acl('SETUSER', 'postern', '+select');
+    await vi.waitFor(async () => expect((await readiness(other)).status).toBe(200), 5000);
+    await other.stop();
   });
 
   it('RD-26: is not ready for a user who may not read our keys', async () => {

@@ -61,6 +61,9 @@ export function createRedisClient(place: RedisPlace, onReady?: () => void): Redi
   return place.kind === 'cluster' ? createClusterClient(place) : createSingleClient(place, onReady);
 }
 
+/** ioredis says which command was refused. */
+type CommandError = Error & { readonly command?: { readonly name: string } };
+
 /** RESP puts the code of an error in its first word. */
 export function codeOf(error: unknown): string {
   return error instanceof Error ? (error.message.split(' ', 1)[0] ?? '') : '';
@@ -92,13 +95,22 @@ function createSingleClient(place: RedisPlace, onReady?: () => void): RedisClien
     },
   };
   let lastError: Error | undefined;
+  let lacksDatabase = false;
   const redis = new Redis(options);
   const drop = () => {
     lastError = new Late();
     leave(redis);
   };
   // Each command hears of its own failure; without a listener ioredis prints.
-  redis.on('error', (error: Error) => (lastError = error));
+  redis.on('error', (error: CommandError) => {
+    // What follows is only that the connection was given up.
+    if (lacksDatabase) return;
+    lastError = error;
+    // ioredis goes on in database 0, which may be another application's.
+    lacksDatabase = error.command?.name === 'select';
+    if (lacksDatabase) leave(redis);
+  });
+  redis.on('connect', () => (lacksDatabase = false));
   dropSilent(redis, drop);
   const stopListening = place.kind === 'sentinel' ? listenToSentinels(place, () => leave(redis)) : undefined;
   const master = { name: 'master', redis };
