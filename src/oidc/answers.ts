@@ -67,11 +67,13 @@ function toDiscovery(metadata: Metadata, scopes: readonly string[], modes: reado
 
 /** RFC 6749 §5.2: no client authentication in a well-formed request is invalid_client; the engine says invalid_request. */
 function isUnauthenticated(ctx: EngineContext): boolean {
-  const { params } = ctx.oidc;
+  const { params, body } = ctx.oidc;
   return (
     ctx.status === 400 &&
     params !== undefined &&
     params['client_id'] === undefined &&
+    // RFC 6749 §3.2: one that is there twice is invalid_request.
+    !Array.isArray(body?.['client_id']) &&
     ctx.get('authorization') === '' &&
     ctx.oidc.client === undefined
   );

@@ -367,6 +367,14 @@ describe('what a request may ask for', () => {
     },
   );
 
+  it('Spec §4 GET /oauth/authorize, response_type, AZ-16: a request without one says that it is missing', async () => {
+    for (const missing of [undefined, '']) {
+      const { query } = redirectOf(await ask(world, { response_type: missing }));
+      expect(query['error']).toBe('invalid_request');
+      expect(query['error_description']).toBe("missing required parameter 'response_type'");
+    }
+  });
+
   it('AZ-10: request objects, by value and by reference, are refused and fetched by nobody', async () => {
     await expectRedirectError('web', { request: 'eyJhbGciOiJub25lIn0.e30.' }, 'request_not_supported');
     await expectRedirectError('web', { request_uri: `${world.issuer}/x` }, 'request_uri_not_supported');
@@ -456,7 +464,7 @@ describe('the person is asked', () => {
     expect(page.text).toContain('name="password"');
     const silent = authorizationUrl(world, { max_age: '0', prompt: 'none', scope: 'openid' });
     expect(redirectOf(await browser.request(silent)).query['code']).toBeUndefined();
-    for (const maxAge of ['-1', '1.5', 'x', '9007199254740993', '1e400']) {
+    for (const maxAge of ['-1', '+1', '1.5', 'x', '9007199254740993', '1e400', '1e3', '0x10', ' 1', '１']) {
       await expectRedirectError('web', { max_age: maxAge }, 'invalid_request');
     }
   });

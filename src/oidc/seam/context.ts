@@ -1,5 +1,6 @@
 // The engine's request context: lets a JWT through introspection and revocation, has every response type but `code` refused alike,
-// and so every request without a scope, knows a resource in any spelling, and pins every URL to the issuer.
+// and so every request without a scope, ignores credentials of kinds that aren't offered, knows a resource in any spelling, and pins
+// every URL to the issuer.
 import type { IncomingMessage } from 'node:http';
 import { unescape } from 'node:querystring';
 import type Provider from 'oidc-provider';
@@ -8,7 +9,16 @@ import { PresentedJwt } from './presented-jwt.ts';
 
 type Params = {
   [
-    name in 'token' | 'response_type' | 'resource' | 'scope' | 'nonce' | 'client_id' | 'client_secret'
+    name in
+      | 'token'
+      | 'response_type'
+      | 'response_mode'
+      | 'resource'
+      | 'scope'
+      | 'nonce'
+      | 'max_age'
+      | 'client_id'
+      | 'client_secret'
   ]?: unknown;
 };
 type UrlOptions = Parameters<Provider['urlFor']>[1];
@@ -71,9 +81,27 @@ function fillIn(params: Params, { defaultScopeOf }: ContextParts): void {
 /** Has the engine say what is wrong with a request, where by itself it would say something else. */
 function tellApart(params: Params): void {
   if (wantsToken(params.response_type)) params.response_type = NOT_OFFERED;
+  // Without a type no mode is the default, and that would be the fault.
+  if (params.response_type === undefined) params.response_mode ??= 'query';
   // RFC 6749 §3.3: a request without any scope is invalid_scope, whatever else is in it.
   if (params.scope === undefined)
     Object.assign(params, Object.fromEntries(NEEDING_OPENID.map((name) => [name, undefined])));
+}
+
+/** RFC 6750 §3.1: by an unsupported method there is no token, and so no error to name. */
+function ignoreOtherSchemes({ headers }: Pick<IncomingMessage, 'headers'>): void {
+  if (!/^bearer( |$)/i.test(headers.authorization ?? '')) delete headers.authorization;
+}
+
+/** Not offered; the engine looks for them all the same. */
+function ignoreAttestation({ headers }: Pick<IncomingMessage, 'headers'>): void {
+  delete headers['oauth-client-attestation'];
+  delete headers['oauth-client-attestation-pop'];
+}
+
+/** OIDC Core §3.1.2.1: seconds. The engine would also take what else JavaScript reads as a number, such as 0x10. */
+function refuseNoSeconds(params: Params): void {
+  if (typeof params.max_age === 'string' && /\D/.test(params.max_age)) params.max_age = 'no number';
 }
 
 export type ContextParts = {
@@ -98,9 +126,16 @@ export function contextClass(Base: ContextClass, provider: Provider, parts: Cont
       this.#params = params;
       if (params === undefined) return;
       if (ROUTES_TAKING_A_TOKEN.has(this.route)) wrapJwt(params);
-      if (this.route === 'authorization' || this.route === 'device_authorization') fillIn(params, parts);
+      if (this.route === 'userinfo') ignoreOtherSchemes(this.ctx.req);
+      if (this.route === 'authorization' || this.route === 'device_authorization') {
+        fillIn(params, parts);
+        refuseNoSeconds(params);
+      }
       if (this.route === 'authorization') tellApart(params);
-      if (callerOf(this.route) === 'client') namePublicClient(this.ctx.req, params, parts);
+      if (callerOf(this.route) === 'client') {
+        ignoreAttestation(this.ctx.req);
+        namePublicClient(this.ctx.req, params, parts);
+      }
       // Codes, refresh tokens and grants are kept by this name.
       if (typeof params.resource === 'string') params.resource = parts.spell(params.resource);
     }
