@@ -60,41 +60,7 @@ async function live(world: World, keyStore: KeyStore, duration: number): Promise
   return ring;
 }
 
-describe('the first start', () => {
-  it('makes an active key and one in reserve', async () => {
-    const world = createWorld();
-    const ring = await world.process().ensure();
-    expect(ring.generation).toBe(1);
-    expect(ring.keys.map((key) => stateOf(key, world.now()))).toEqual(['active', 'published']);
-  });
-
-  it('gives the same ring to everybody who starts at once', async () => {
-    const world = createWorld();
-    const rings = await Promise.all([1, 2, 3, 4].map(() => world.process().ensure()));
-    expect(new Set(rings.map((ring) => JSON.stringify(ring))).size).toBe(1);
-    expect(stored(world).version).toBe(1);
-  });
-
-  it('gives the same ring to every later start', async () => {
-    const world = createWorld();
-    const first = await world.process().ensure();
-    expect(await world.process().ensure()).toEqual(first);
-  });
-});
-
 describe("a start on keys that can't be used", () => {
-  it('KY-15: refuses without the encryption key, by the names of kid and encryption key, and changes nothing', async () => {
-    const lost = kek();
-    const world = createWorld([lost]);
-    const ring = await world.process().ensure();
-    const before = stored(world);
-    const error = await failure(world.process({ vault: new Vault([kek()]) }).ensure());
-    expect(error.code).toBe('unreadable');
-    expect(error.message).toContain(ring.keys[0]?.kid);
-    expect(error.message).toContain(toKekId(lost));
-    expect(stored(world)).toBe(before);
-  });
-
   it.each([
     ['an empty text', ''],
     ['JSON of something else', '[]'],
@@ -122,24 +88,10 @@ describe("a start on keys that can't be used", () => {
     expect((await failure(world.process().ensure())).code).toBe('empty');
   });
 
-  it('KY-09: refuses a store that lost its ring but has the pepper of an earlier start', async () => {
-    const world = createWorld();
-    await world.process().ensure();
-    world.documents.forget('keys', 'ring');
-    expect((await failure(world.process().ensure())).code).toBe('missing');
-    expect(world.documents.peek('keys', 'ring')).toBeUndefined();
-  });
-
   it('refuses a ring of a newer version of this service', async () => {
     const world = createWorld();
     world.documents.force('keys', 'ring', '{"v":3}', 1);
     expect((await failure(world.process().ensure())).code).toBe('unsupported');
-  });
-
-  it('is an outage, not an empty store, when the store is down', async () => {
-    const world = createWorld();
-    world.documents.isDown = true;
-    await expect(world.process().ensure()).rejects.toMatchObject({ name: 'StoreUnavailable' });
   });
 });
 
@@ -182,15 +134,6 @@ describe('a ring that somebody altered', () => {
     expect(error.message).toContain(other.vault.kekId);
   });
 
-  it('KY-16: is refused when it is an older ring, put back through the store', async () => {
-    const world = createWorld();
-    await world.process().ensure();
-    const old = stored(world);
-    await rotateByHand(world.process(), world.now);
-    await world.documents.put('keys', 'ring', old.value, stored(world).version);
-    expect((await failure(world.process().ensure())).code).toBe('rolled_back');
-  });
-
   it('KY-16: is refused when it is an older ring with its version, by everybody who saw the newer one', async () => {
     const world = createWorld();
     const keyStore = world.process();
@@ -203,17 +146,6 @@ describe('a ring that somebody altered', () => {
 });
 
 describe('an older ring with its own version, as a backup of the whole store brings it back', () => {
-  it('is taken by a new process, which goes on from there', async () => {
-    const world = createWorld();
-    const first = await world.process().ensure();
-    const backup = stored(world);
-    await rotateByHand(world.process(), world.now);
-    world.documents.force('keys', 'ring', backup.value, backup.version);
-    const keyStore = world.process();
-    expect(await keyStore.ensure()).toEqual(JSON.parse(JSON.stringify(first)));
-    expect((await rotateByHand(keyStore, world.now)).generation).toBe(2);
-  });
-
   it('is refused by a process that knows the newer one, and replaced by it', async () => {
     const world = createWorld();
     const keyStore = world.process();
@@ -228,14 +160,6 @@ describe('an older ring with its own version, as a backup of the whole store bri
 });
 
 describe('a change of the ring', () => {
-  it('KY-11: is one generation when four processes rotate by hand at once', async () => {
-    const world = createWorld();
-    await world.process().ensure();
-    world.clock.now += DAY;
-    await Promise.all([1, 2, 3, 4].map(() => rotateByHand(world.process(), world.now)));
-    expect((await world.process().load()).generation).toBe(2);
-  });
-
   it('KY-11: is one generation when four processes find the same step due', async () => {
     const world = createWorld();
     await world.process().ensure();

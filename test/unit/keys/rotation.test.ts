@@ -71,11 +71,6 @@ function createJob(world: World, keyStore: KeyStore = world.process()): Job {
   return job;
 }
 
-/** Of all nodes, one after the other. */
-async function turnAll(jobs: readonly Job[]): Promise<void> {
-  for (const job of jobs) await job.turn();
-}
-
 function createGate(): { readonly passed: Promise<void>; open(): void } {
   const listeners: (() => void)[] = [];
   return {
@@ -85,13 +80,6 @@ function createGate(): { readonly passed: Promise<void>; open(): void } {
 }
 
 describe('the rotation job', () => {
-  it('hands out the first key set before the start is done', async () => {
-    const job = createJob(createWorld());
-    await job.start();
-    expect(job.sets).toHaveLength(1);
-    expect(job.current().active.kid).toBe('k1');
-  });
-
   it("KY-15: does not start on keys that can't be used", async () => {
     const world = createWorld();
     world.documents.force('keys', 'ring', '{}', 1);
@@ -107,30 +95,6 @@ describe('the rotation job', () => {
     expect(job.timers).toEqual([]);
   });
 
-  it('swaps nothing while nothing changes', async () => {
-    const job = createJob(createWorld());
-    await job.start();
-    for (let count = 0; count < 5; count += 1) await job.turn();
-    expect(job.sets).toHaveLength(1);
-  });
-
-  it('swaps at the appointment, on every node', async () => {
-    const world = createWorld();
-    const jobs = [createJob(world), createJob(world)];
-    for (const job of jobs) await job.start();
-    world.clock.now += DAY;
-    await rotateByHand(world.process(), world.now);
-    await turnAll(jobs);
-    expect(jobs.map((job) => job.current().active.kid)).toEqual(['k1', 'k1']);
-    world.clock.now += 135 * SECOND;
-    await turnAll(jobs);
-    expect(jobs.map((job) => job.current().active.kid)).toEqual(['k2', 'k2']);
-    expect(jobs.map((job) => job.current().published.map((key) => key.kid))).toEqual([
-      ['k2', 'k3', 'k1'],
-      ['k2', 'k3', 'k1'],
-    ]);
-  });
-
   it('KY-13: keeps an appointment while the store is away', async () => {
     const world = createWorld();
     const job = createJob(world);
@@ -144,16 +108,6 @@ describe('the rotation job', () => {
     await job.turn();
     expect(job.current().active.kid).toBe('k2');
     expect(job.errors).toHaveLength(1);
-  });
-
-  it('KY-19: takes a compromised key out at the next turn', async () => {
-    const world = createWorld();
-    const job = createJob(world);
-    await job.start();
-    await compromiseKey(world.process(), 'k1', world.now);
-    await job.turn();
-    expect(job.current().active.kid).toBe('k2');
-    expect(job.current().published.map((key) => key.kid)).toEqual(['k2', 'k3']);
   });
 
   it('KY-19: does not make a compromise wait for a key that has to be made', async () => {
@@ -223,34 +177,6 @@ describe('the rotation job', () => {
 });
 
 describe('the lease on signing', () => {
-  it('KY-13: ends when the store has been away for as long, and returns with it', async () => {
-    const world = createWorld();
-    const job = createJob(world);
-    await job.start();
-    world.documents.isDown = true;
-    for (let minute = 0; minute < 10; minute += 1) {
-      world.clock.now += MINUTE;
-      await job.turn();
-      expect(job.rotation.signingAllowed()).toBe(true);
-    }
-    world.clock.now += 1;
-    expect(job.rotation.signingAllowed()).toBe(false);
-    expect(job.current().published).toHaveLength(2);
-    world.documents.isDown = false;
-    await job.turn();
-    expect(job.rotation.signingAllowed()).toBe(true);
-  });
-
-  it('KY-12: has ended for a process that slept, before it reads anything', async () => {
-    const world = createWorld();
-    const job = createJob(world);
-    await job.start();
-    world.clock.now += 60 * DAY;
-    expect(job.rotation.signingAllowed()).toBe(false);
-    await job.turn();
-    expect(job.rotation.signingAllowed()).toBe(true);
-  });
-
   it('KY-12: goes by a second look when the process slept during the first', async () => {
     const world = createWorld();
     let sleep: (() => Promise<void>) | undefined;
