@@ -120,13 +120,13 @@ describe('MC-07: a client_id that is no Client Identifier URL', () => {
     `https://docs.example/${'c'.repeat(200)}`,
   ];
 
-  it.each(WRONG)('is not looked up, and refused in the file: %j', async (clientId) => {
-    if (clientId.length < 200) {
-      const isListed = await listed('docs.example');
-      expect(isListed(clientId)).toBe(false);
+  it('is not looked up, and refused in the file', async () => {
+    const isListed = await listed('docs.example');
+    for (const clientId of WRONG) {
+      if (clientId.length < 200) expect(isListed(clientId), clientId).toBe(false);
+      const problems = await clientProblems(pinned({ client_id: JSON.stringify(clientId) }));
+      expect(problems, clientId).toEqual([expect.stringMatching(/client_id: must /)]);
     }
-    const problems = await clientProblems(pinned({ client_id: JSON.stringify(clientId) }));
-    expect(problems).toEqual([expect.stringMatching(/client_id: must /)]);
   });
 });
 

@@ -1,6 +1,7 @@
 // Random histories of a cluster: what must hold at every moment is checked in cluster.fixture.ts.
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { rounds } from '../../world/rounds.ts';
 import { Cluster } from './cluster.fixture.ts';
 import { MOMENTS } from './moments.fixture.ts';
 import { DAY, HOUR, MINUTE, SECOND } from './keys.fixture.ts';
@@ -73,7 +74,7 @@ describe('a history of several nodes on one ring', () => {
         },
       ),
       {
-        numRuns: Number(process.env['RING_HISTORIES'] ?? 60),
+        numRuns: rounds(300, 20),
         // A family that ends and begins within the difference of two clocks.
         examples: [
           [
