@@ -9,6 +9,7 @@ import { DAY, HOUR, moveClock, standingClock } from '../world/clock.ts';
 import { eachStore, useWorld } from '../world/each-store.ts';
 import { runVerb } from '../world/command-line.ts';
 import { limitsOf } from '../world/stored.ts';
+import { clientCredentials } from '../world/token-endpoint.ts';
 import { createAccountStates } from '../../src/users/account-state.ts';
 
 /** Only what counts for the account is in the way, unless a test says so. */
@@ -313,7 +314,7 @@ eachStore(
 
 describe('LG-31: a crowd of unknown browsers', () => {
   const world = useWorld(OPTIONS);
-  it('learns that the service is busy, and trusted browsers sign in meanwhile', async () => {
+  it('learns that the service is busy; trusted browsers sign in and services get their tokens meanwhile', async () => {
     const trusted = Array.from({ length: 10 }, () => newBrowser(world()));
     for (const browser of trusted) expect(isIn(await right(world(), { browser }))).toBe(true);
     const crowd: Awaited<ReturnType<typeof open>>[] = [];
@@ -327,9 +328,16 @@ describe('LG-31: a crowd of unknown browsers', () => {
     const own = laptops.map(({ browser, page }) =>
       browser.submit(page, '/login', { username: 'alice', password: PASSWORDS.alice }, from(elsewhere())),
     );
+    expect((await clientCredentials(world())).status).toBe(200);
     const [answers, others] = await Promise.all([Promise.all(own), Promise.all(refused)]);
     expect(answers.map(isIn)).toEqual(own.map(() => true));
-    expect(others.map(({ status }) => status)).toContain(503);
+    const busy = others.filter(({ status }) => status === 503);
+    expect(busy.length).toBeGreaterThan(0);
+    for (const { status } of others) expect([401, 503]).toContain(status);
+    for (const { headers, text } of busy) {
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(text).toContain('We’re very busy right now.');
+    }
   });
 });
 

@@ -1,19 +1,13 @@
 // RP-initiated logout: nobody is signed out by a link, nothing survives a sign-out, and a browser is sent only to where
 // the app is registered.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { decodeJwt } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import type { KeySet } from '../../src/keys/key-set.ts';
-import { runDueSteps } from '../../src/keys/ring-actions.ts';
 import { type AuthorizeOptions, takeCode } from '../world/app.ts';
 import { authorizationUrl } from '../world/authorization-request.ts';
 import { type Browser, formOf, type Page } from '../world/browser.ts';
 import { newBrowser, redirectOf } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
-import { get, post, textOf } from '../world/requests.ts';
-import { keyStoreOf, withStore } from '../world/stored.ts';
+import { post, textOf } from '../world/requests.ts';
 import { redeem, refresh } from '../world/token-endpoint.ts';
 import { NEVER } from '../world/turns.ts';
 import { sendBytes } from '../world/wire.ts';
@@ -217,49 +211,6 @@ describe('the hint', () => {
     const page = await browser.open(logoutUrl({ id_token_hint: idToken, post_logout_redirect_uri: OUT }));
     expect(isQuestion(page)).toBe(true);
     expect((await confirm(browser, page)).url).toBe(OUT);
-  });
-
-  it('LO-09: a hint by a retired key is good while that key is published, and refused after', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
-    const folder = await mkdtemp(path.join(tmpdir(), 'postern-hint-'));
-    const store = `lmdb:${path.join(folder, 'data')}`;
-    const options = { store, issuer: 'https://id.example', config: GENEROUS };
-
-    const before = await startWorld(options);
-    const ticket = await takeCode(before, { scope: 'openid' });
-    const idToken = textOf(await redeem(before, ticket), 'id_token');
-    const { kid } = decodeProtectedHeader(idToken);
-    await before.stop();
-
-    /** Lets hours pass, and the rotation do its work in each, until `done`. */
-    async function passUntil(done: (keySet: KeySet) => boolean): Promise<void> {
-      await withStore({ folder: path.join(folder, 'data') }, async (opened) => {
-        const keyStore = keyStoreOf(opened);
-        for (let hour = 0; hour < 24 * 40; hour += 1) {
-          if (done(keyStore.toKeySet(await keyStore.load()))) return;
-          vi.setSystemTime(Date.now() + 3_600_000);
-          await runDueSteps(keyStore, () => Date.now());
-        }
-        throw new Error('the key was not rotated in 40 days');
-      });
-    }
-    const url = `${options.issuer}/oauth/logout?id_token_hint=${idToken}&post_logout_redirect_uri=${OUT}`;
-
-    await passUntil(({ active }) => active.kid !== kid);
-    const retired = await startWorld(options);
-    const { keys } = (await get(retired, '/oauth/jwks.json')).body as { keys: { kid: string }[] };
-    expect(keys.map((key) => key.kid)).toContain(kid);
-    const fresh = await redeem(retired, await takeCode(retired, { scope: 'openid' }));
-    expect(decodeProtectedHeader(textOf(fresh, 'id_token')).kid).not.toBe(kid);
-    expect((await newBrowser(retired).open(url)).status).toBeLessThan(400);
-    await retired.stop();
-
-    await passUntil(({ published }) => published.every((key) => key.kid !== kid));
-    const removed = await startWorld(options);
-    const page = await newBrowser(removed).open(url);
-    expect([page.status, page.headers.get('location')]).toEqual([400, null]);
-    await removed.stop();
-    await rm(folder, { recursive: true });
   });
 });
 

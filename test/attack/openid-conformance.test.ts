@@ -6,7 +6,7 @@ import { takeCode, type Ticket } from '../world/app.ts';
 import { authorizationUrl, VERIFIER } from '../world/authorization-request.ts';
 import type { Browser } from '../world/browser.ts';
 import { newBrowser, redirectOf } from '../world/person.ts';
-import { introspect, userinfo } from '../world/presented-tokens.ts';
+import { userinfo } from '../world/presented-tokens.ts';
 import { type Parameters, post, textOf } from '../world/requests.ts';
 import { redeem, refresh } from '../world/token-endpoint.ts';
 import { NEVER } from '../world/turns.ts';
@@ -113,16 +113,6 @@ describe('CF-16: basic plan', () => {
   it('EnsureRequestWithAcrValuesSucceeds, and its answer claims nothing that was not done', async () => {
     const ticket = await takeCode(world, { scope: 'openid', parameters: { acr_values: '1 2' } });
     expect(decodeJwt(textOf(await redeem(world, ticket), 'id_token'))).not.toHaveProperty('acr');
-  });
-
-  it('Codereuse, Codereuse30seconds: see PK-09 and PK-12; here once more by name', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
-    const ticket = await takeCode(world, { scope: 'openid reports.read' });
-    const token = textOf(await redeem(world, ticket), 'access_token');
-    vi.setSystemTime(Date.now() + 30_000);
-    const replay = await redeem(world, ticket);
-    expect([replay.status, replay.body['error']]).toEqual([400, 'invalid_grant']);
-    expect(await introspect(world, token)).toEqual({ active: false });
   });
 
   it('PromptNoneNotLoggedIn: login_required, and nobody is asked', async () => {

@@ -192,7 +192,7 @@ describe('whose code it is', () => {
 
 describe('a code is used once', () => {
   it.each([
-    ['PK-12: 30 s after the first use, which also ends what came of it', 30, true],
+    ['PK-12: 30 s after the first use (Codereuse30seconds), which also ends what came of it', 30, true],
     ['PK-12: 61 s after the first use, when the code itself has expired', 61, false],
   ])('%s, a replay is refused', async (_when, seconds, ends) => {
     vi.useFakeTimers({ toFake: ['Date'] });

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { decodeJwt } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { recordKey } from '../../src/oidc/record-key.ts';
 import { startRedis, type RedisServer } from '../world/servers.ts';
 import { type AuthorizeOptions, takeCode } from '../world/app.ts';
 import { newBrowser } from '../world/person.ts';
@@ -11,7 +10,6 @@ import { introspect, revoke, userinfo } from '../world/presented-tokens.ts';
 import { post, textOf } from '../world/requests.ts';
 import { rounds } from '../world/rounds.ts';
 import { changeAccount } from '../world/store-access.ts';
-import { hashOf, withStore } from '../world/stored.ts';
 import { redeem, refresh, requestToken } from '../world/token-endpoint.ts';
 import { createTurns, NEVER } from '../world/turns.ts';
 import { GENEROUS, type OpenWorld, PEOPLE, startWorld, type StoreName, type World } from '../world/world.ts';
@@ -37,7 +35,6 @@ async function isAlive(at: World, { refreshToken, accessToken }: Family) {
   };
 }
 
-const ALIVE = { accessToken: true, refreshToken: true };
 const DEAD = { accessToken: false, refreshToken: false };
 
 describe('reuse', () => {
@@ -197,22 +194,6 @@ describe('for whom', () => {
     const page = await ticket.browser.open(`${world.issuer}/oauth/logout`);
     await ticket.browser.submit(page, '/logout/confirm', { logout: 'yes' });
     expect((await refresh(world, textOf(answer, 'refresh_token'))).status).toBe(200);
-  });
-});
-
-describe('a crash', () => {
-  it('RT-12: a token that was consumed and got no successor (simulated by consuming its record) ends its family', async () => {
-    const family = await newFamily(world);
-    await withStore(world, async (store) => {
-      const key = recordKey(await hashOf(store), 'RefreshToken', family.refreshToken);
-      expect(await store.records.consume('RefreshToken', key)).toBe('consumed');
-    });
-    expect((await introspect(world, family.accessToken))['active']).toBe(true);
-    const answer = await refresh(world, family.refreshToken);
-    expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_grant']);
-    expect(await isAlive(world, family)).toEqual(DEAD);
-    // And the person can begin again.
-    expect(await isAlive(world, await newFamily(world))).toEqual(ALIVE);
   });
 });
 

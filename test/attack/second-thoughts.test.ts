@@ -37,7 +37,7 @@ describe('requests in flight', () => {
   const noPage = { prompt: 'none' };
 
   it('LO-11: a session that was signed out stays dead, whatever else its cookie was used for at that moment', async () => {
-    for (let round = 0; round < 10; round += 1) {
+    for (let round = 0; round < 4; round += 1) {
       const { browser } = await authorize(world, { client: 'first-party', scope: 'openid' });
       const stolen = browser.cookies;
       const asking = await browser.open(`${world.issuer}/oauth/logout`);
@@ -53,23 +53,6 @@ describe('requests in flight', () => {
       });
       expect(callback.searchParams.get('error')).toBe('login_required');
     }
-  });
-
-  it('RT-01: a resource that was not granted is refused before the refresh token is used up', async () => {
-    const { tokens } = await signIn(world);
-    const refresh = (resource?: string) =>
-      post(
-        world,
-        '/oauth/token',
-        {
-          grant_type: 'refresh_token',
-          refresh_token: tokens.refresh_token ?? '',
-          ...(resource !== undefined && { resource }),
-        },
-        { authorization: basic('web') },
-      );
-    expect(await refresh('urn:typo')).toMatchObject({ status: 400, body: { error: 'invalid_target' } });
-    expect((await refresh()).status).toBe(200);
   });
 
   it('AZ: what comes back as state is what was sent, placeholders of ours included', async () => {

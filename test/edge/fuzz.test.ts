@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClientAddress } from '../../src/http/client-address.ts';
 import { MACHINE_MS } from '../world/clock.ts';
 import { AUTHORIZATION_REQUEST } from '../world/authorization-request.ts';
+import { rounds } from '../world/rounds.ts';
 import { basic } from '../world/token-endpoint.ts';
 import { FORM, sendBytes, toBytes, type WireAnswer } from '../world/wire.ts';
 import { startWorld, type World } from '../world/world.ts';
@@ -39,7 +40,7 @@ const ENDPOINTS = [
 ] as const;
 /** Nothing honest takes longer, and no pattern may be found that does. */
 const ANSWER_MS = 2000 + MACHINE_MS;
-const RUNS = { numRuns: 60 };
+const RUNS = { numRuns: rounds(500, 30) };
 const MARK = '<svg/onload=alert(7)>';
 
 let world: World;

@@ -4,7 +4,6 @@ import { authorizationUrl } from '../world/authorization-request.ts';
 import { formOf } from '../world/browser.ts';
 import { begin, complete, newBrowser, signInAs, silently, titleOf } from '../world/person.ts';
 import { changeAccount } from '../world/store-access.ts';
-import { clientCredentials } from '../world/token-endpoint.ts';
 import { CALLBACK, GENEROUS, PASSWORDS, PEOPLE, worldClients } from '../world/world.ts';
 import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { useWorld } from '../world/each-store.ts';
@@ -75,41 +74,6 @@ describe('the sign-in page', () => {
     expect((await send('x'.repeat(1_000_000))).status).toBe(413);
     for (const length of [64, 256, 1025, 10_000]) expect((await send('x'.repeat(length))).status).toBe(401);
     expect((await signInAs(browser, page, 'alice')).status).toBe(200);
-  });
-
-  it('LG-31: a wave of sign-ins is answered busy in part, and services get their tokens meanwhile', async () => {
-    const opened = await Promise.all(Array.from({ length: 240 }, () => begin(world())));
-    const wave = opened.map(async ({ browser, page }, index) =>
-      browser.submit(page, '/login', { username: `nobody ${index}`, password: 'wrong' }),
-    );
-    const token = await clientCredentials(world());
-    expect(token.status).toBe(200);
-    const answers = await Promise.all(wave);
-    const busy = answers.filter(({ status }) => status === 503);
-    expect(busy.length).toBeGreaterThan(0);
-    for (const { status } of answers) expect([401, 503]).toContain(status);
-    for (const { headers, text } of busy) {
-      expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
-      expect(text).toContain('We’re very busy right now.');
-    }
-  });
-});
-
-describe('LG-27: a person who signs in to an own account between guesses', () => {
-  const world = useWorld({
-    config: { ...config, rate_limits: { sign_in: { account_failures: '5/1h', address_failures: '8/1h' } } },
-  });
-
-  it('does not get more guesses at another', async () => {
-    const { browser, page } = await begin(world());
-    const statuses: number[] = [];
-    for (let guess = 1; guess <= 12; guess += 1) {
-      const next = await browser.submit(page, '/login', { username: 'alice', password: `guess ${guess}` });
-      statuses.push(next.status);
-      if (guess % 3 === 0) await complete(world(), 'bob');
-    }
-    expect(statuses.filter((status) => status === 401)).toHaveLength(5);
-    expect(statuses.slice(5).every((status) => status === 429)).toBe(true);
   });
 });
 
