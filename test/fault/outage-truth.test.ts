@@ -1,22 +1,26 @@
 // What is true after an outage of Redis, seen over HTTP: nothing that was asked in vain is done later, nothing that was cut is
 // half done, nothing works twice, and meanwhile nothing piles up.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { StoreUnavailable } from '../../src/store/store.ts';
-import { authorize, type Authorized, signIn } from '../world/app.ts';
 import { introspect, introspection, revoke } from '../world/presented-tokens.ts';
 import type { Answer } from '../world/requests.ts';
 import { redeem, refresh } from '../world/token-endpoint.ts';
-import { DEADLINE_MS, expectUnavailable, timed, untilActive } from './asking.ts';
-import { type OutagePlace, startOutagePlace, untilReady } from './outage-place.ts';
+import {
+  DEADLINE_MS,
+  expectUnavailable,
+  timed,
+  untilActive,
+  untilAuthorized,
+  untilSignedIn,
+} from './asking.ts';
+import { type OutagePlace, untilReady, useOutagePlace } from './outage-place.ts';
 
+const place = useOutagePlace();
 let server: OutagePlace['server'];
 let proxy: OutagePlace['proxy'];
 let world: OutagePlace['world'];
-let person: OutagePlace['person'];
-beforeEach(async () => {
-  const place = await startOutagePlace();
-  ({ server, proxy, world, person } = place);
-  return () => place.stop();
+let person: ReturnType<typeof place>['person'];
+beforeEach(() => {
+  ({ server, proxy, world, person } = place());
 });
 
 describe('an outage', () => {
@@ -66,39 +70,12 @@ describe('an outage', () => {
     }
   });
 
-  describe.each([
-    ['a code', async () => authorize(world), (code: Authorized) => redeem(world, code)],
-    [
-      'a refresh token',
-      async () => (await signIn(world)).tokens.refresh_token,
-      (token: string | undefined) => refresh(world, token),
-    ],
-  ] as const)('RD-16: %s', (_, begin, use: (it: never) => Promise<Answer>) => {
-    it('whose use was done and not answered is spent, and no token comes of it', async () => {
-      const given = (await begin()) as never;
-      const lost = loseConsume({ isDone: true });
-      expectUnavailable(await timed(use(given)));
-      expect(lost()).toBe(1);
-      const again = await use(given);
-      expect([again.status, again.body['error']]).toEqual([400, 'invalid_grant']);
-    });
-
-    it('whose use was neither done nor answered gives no token, and works once afterwards', async () => {
-      const given = (await begin()) as never;
-      const lost = loseConsume({ isDone: false });
-      expectUnavailable(await timed(use(given)));
-      expect(lost()).toBe(1);
-      expect((await use(given)).status).toBe(200);
-      expect((await use(given)).status).toBe(400);
-    });
-  });
-
   it('RD-16: a code whose exchange is cut off anywhere works once at most, and from some question on it is spent', async () => {
     const seconds: number[] = [];
     let answer: Answer | undefined;
     // Loses the answer to a later and later question, until the exchange gets through.
     for (let after = 0; after < 30 && answer?.status !== 200; after += 1) {
-      const code = await authorize(world);
+      const code = await untilAuthorized(world);
       proxy.swallowAnswers(after);
       const first = await timed(redeem(world, code));
       proxy.heal();
@@ -117,7 +94,7 @@ describe('an outage', () => {
   it('RD-10, RT-15: a revocation that is cut anywhere is done or answered with 503, and dead from its tombstone on', async () => {
     const deadWithoutRepeat: boolean[] = [];
     for (let round = 0; round < 16; round += 1) {
-      const { tokens } = await signIn(world);
+      const { tokens } = await untilSignedIn(world);
       await refresh(world, tokens.refresh_token);
       // The second use of a refresh token, which revokes the family, and the endpoint, in turn.
       const isReuse = round % 2 === 0;
@@ -140,17 +117,3 @@ describe('an outage', () => {
     expect(new Set(deadWithoutRepeat)).toEqual(new Set([false, true]));
   });
 });
-
-/** The next use of a code or a token rejects, after it was done or instead. How many did, says the result. */
-function loseConsume({ isDone }: { readonly isDone: boolean }): () => number {
-  const { records } = world.openedStore;
-  const consume = records.consume.bind(records);
-  let lost = 0;
-  records.consume = async (...args) => {
-    records.consume = consume;
-    lost += 1;
-    if (isDone) expect(await consume(...args)).toBe('consumed');
-    throw new StoreUnavailable({ cause: new Error('the answer was lost') });
-  };
-  return () => lost;
-}

@@ -1,22 +1,17 @@
 // A Redis that would lose tokens or lets us in no more: named at /readyz, and no start on it.
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { until } from '../world/redis-groups.ts';
 import { post } from '../world/requests.ts';
 import { basic } from '../world/token-endpoint.ts';
 import { startWorld } from '../world/world.ts';
 import { readiness } from './asking.ts';
-import { type OutagePlace, PASSWORD, startOutagePlace } from './outage-place.ts';
+import { PASSWORD, useOutagePlace } from './outage-place.ts';
 
-let server: OutagePlace['server'];
-let world: OutagePlace['world'];
-let raw: OutagePlace['raw'];
-beforeEach(async () => {
-  const place = await startOutagePlace();
-  ({ server, world, raw } = place);
-  return () => place.stop();
-});
+const place = useOutagePlace();
 
 describe('a Redis that is not safe', () => {
   it('RD-22: is named at /readyz, with the setting, as soon as it begins to throw keys away', async () => {
+    const { raw, world } = place();
     await raw.config('SET', 'maxmemory-policy', 'allkeys-lru');
     expect(await readiness(world)).toMatchObject({
       status: 503,
@@ -29,6 +24,7 @@ describe('a Redis that is not safe', () => {
   });
 
   it('RD-22, RD-26: is not started on, and the reason names the setting and no password', async () => {
+    const { raw, server } = place();
     const start = () => startWorld({ store: `redis://:${PASSWORD}@127.0.0.1:${server.port}` });
     await raw.config('SET', 'maxmemory-policy', 'volatile-lru');
     await expect(start()).rejects.toThrow(
@@ -44,7 +40,8 @@ describe('a Redis that is not safe', () => {
   });
 
   it('RD-26: is neither started on nor used without the database that the URL names, and nothing is written to database 0', async () => {
-    const start = (place: string) => startWorld({ store: `redis://${place}` });
+    const { raw, server } = place();
+    const start = (rest: string) => startWorld({ store: `redis://${rest}` });
     await expect(start(`:${PASSWORD}@127.0.0.1:${server.port}/99`)).rejects.toThrow(
       /^the store at redis:\/\/127\.0\.0\.1:\d+\/99 can't be used: ERR DB index is out of range$/,
     );
@@ -53,17 +50,18 @@ describe('a Redis that is not safe', () => {
     const before = await raw.dbsize();
     await raw.acl('SETUSER', 'postern', '-select');
     await raw.client('KILL', 'USER', 'postern');
-    await vi.waitFor(async () => expect((await readiness(other)).status).toBe(503), 5000);
+    await until('it is not ready', async () => (await readiness(other)).status === 503);
     const answer = await post(other, '/oauth/revoke', { token: 'x' }, { authorization: basic('svc') });
     expect(answer.status).toBe(503);
     expect(await raw.dbsize()).toBe(before);
     await raw.acl('SETUSER', 'postern', '+select');
-    await vi.waitFor(async () => expect((await readiness(other)).status).toBe(200), 5000);
+    await until('it is ready', async () => (await readiness(other)).status === 200);
     await other.stop();
   });
 
   it('RD-26: is not ready for a user who may not read our keys', async () => {
-    await raw.acl('SETUSER', 'postern', 'on', '>pw', '~other:*', '+@all');
+    const { raw, server } = place();
+    await raw.acl('SETUSER', 'postern', 'reset', 'on', '>pw', '~other:*', '+@all');
     const url = `redis://postern:pw@127.0.0.1:${server.port}`;
     await expect(startWorld({ store: url })).rejects.toThrow(/NOPERM|not be reached/);
   });
