@@ -15,6 +15,10 @@ const run = promisify(execFile);
 
 describe('the packed package in an empty folder', () => {
   let folder: string;
+  let ownNode: string;
+  const npm = async (...words: readonly string[]) =>
+    (await run('npm', words, { cwd: folder, env: ownEnvironment() })).stdout.trim();
+
   beforeAll(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'postern-pack-'));
     const copy = await copyProject();
@@ -22,13 +26,25 @@ describe('the packed package in an empty folder', () => {
     await run('npm', ['pack', '--pack-destination', folder], { cwd: copy, env: ownEnvironment() });
     await rm(copy, { recursive: true });
     const [tarball = ''] = await readdir(folder);
-    await writeFile(path.join(folder, 'package.json'), '{ "private": true }');
-    await run('npm', ['install', '--no-audit', '--no-fund', `./${tarball}`], {
-      cwd: folder,
-      env: ownEnvironment(),
-    });
+    const scripts = { which: 'node -p process.execPath' };
+    await writeFile(path.join(folder, 'package.json'), JSON.stringify({ private: true, scripts }));
+    ownNode = await npm('run', '-s', 'which');
+    await npm('install', '--no-audit', '--no-fund', `./${tarball}`);
   }, 240_000);
   afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  it("leaves a project that installs it the Node.js of that project's scripts", async () => {
+    expect(await npm('run', '-s', 'which')).toBe(ownNode);
+  });
+
+  it('has a configuration that its own check takes', async () => {
+    const { stdout } = await run(
+      process.execPath,
+      [path.join(folder, 'node_modules/.bin/postern'), 'check', '--config', 'config/postern.yaml'],
+      { cwd: path.join(folder, 'node_modules/postern') },
+    );
+    expect(stdout).toContain('config/postern.yaml');
+  });
 
   it('serves the flows with `npx postern serve --config`, on Node.js 24 whatever the machine’s own is', async () => {
     const ports = [await freePort(), await freePort()] as const;
