@@ -3,11 +3,13 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Clock, type NewRecord, type Store } from '../../src/store/store.ts';
+import { rounds } from '../world/rounds.ts';
 
 /** Opens one more instance over the same data. */
 export type StoreOpener = (now: Clock) => Promise<Store>;
 
 const START = 1_800_000_000_000;
+const RACES = rounds(1000, 100);
 
 /** A clock that tests move. */
 export function createClock(): { now: Clock; forward(ms: number): void } {
@@ -429,8 +431,8 @@ function testGrants({ at, clock }: Parts): void {
     expect(await at(0).records.save(record({ grant }))).toBe('saved');
   });
 
-  it('wins over every save that races it, in 250 rounds (RD-09)', async () => {
-    for (let round = 0; round < 250; round++) {
+  it(`wins over every save that races it, in ${RACES} rounds (RD-09)`, async () => {
+    for (let round = 0; round < RACES; round++) {
       const raced = uniqueName();
       const racers = Array.from({ length: 4 }, () => record({ grant: raced }));
       const saves = racers.map((racer, index) => at(index).records.save(racer));

@@ -22,7 +22,7 @@ if (task === 'consume') {
   const save = (index: number) =>
     store.records.save({ kind: 'AccessToken', key: `k${index}`, payload: 'x'.repeat(9000), ttlSeconds: 60 });
   const results = await Promise.allSettled(Array.from({ length: 20 }, (_, index) => save(index)));
-  for (let index = 20; index < 400; index += 1) results.push(...(await Promise.allSettled([save(index)])));
+  for (let index = 20; index < 200; index += 1) results.push(...(await Promise.allSettled([save(index)])));
   const failures = results.filter((result) => result.status === 'rejected');
   const names = new Set(failures.map(({ reason }) => String(reason)));
   const first = await store.records.find('AccessToken', 'k0');

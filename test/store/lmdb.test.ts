@@ -9,11 +9,13 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { MACHINE_MS } from '../world/clock.ts';
+import { rounds } from '../world/rounds.ts';
 import { openLmdb } from '../../src/store/lmdb/lmdb-store.ts';
 import { openTables } from '../../src/store/lmdb/tables.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { createClock, testStore, uniqueName } from './conformance.ts';
 
+const ROTATIONS = rounds(10_000, 1000);
 const WORKER = fileURLToPath(new URL('lmdb-worker.ts', import.meta.url));
 
 let base: string;
@@ -198,13 +200,13 @@ describe('the sweep of the lmdb store', () => {
     await store.close();
   });
 
-  it('keeps the index of a grant as small as what is alive, over 2,400 rotations (RD-08)', async () => {
+  it(`keeps the index of a grant as small as what is alive, over ${ROTATIONS} rotations (RD-08)`, async () => {
     const clock = createClock();
     const folder = newFolder();
     const store = await openLmdb({ folder, now: clock.now, sweepEveryMs: 5 });
     const beside = openTables(folder);
     const members = () => beside.read(() => beside.grants.getValuesCount('g'));
-    for (let round = 0; round < 24; round++) {
+    for (let round = 0; round < ROTATIONS / 100; round++) {
       const keys = Array.from({ length: 100 }, (_, index) => `${round}-${index}`);
       await Promise.all(
         keys.map((key) =>
@@ -253,7 +255,7 @@ describe('processes that share the folder of an lmdb store', () => {
   it('lose no acknowledged write when the writer is killed (kill -9), and go on', async () => {
     const folder = newFolder();
     const store = await openLmdb({ folder, now: Date.now });
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < rounds(3, 1); round++) {
       const writer = startWorker([folder, 'write']);
       let output = '';
       await new Promise<void>((resolve) => {
@@ -305,7 +307,7 @@ describe('a data file that ends before its last pages, which are free', () => {
     const store = await openLmdb({ folder, now: Date.now });
     const writers = [0, 1].map(() => startWorker([folder, 'churn']));
     await Promise.all(writers.map((writer) => new Promise((resolve) => writer.stdout.once('data', resolve))));
-    for (let looks = 0; looks < 1000; looks += 5) {
+    for (let looks = 0; looks < rounds(1000, 300); looks += 5) {
       await Promise.all(Array.from({ length: 5 }, () => store.ping()));
     }
     for (const writer of writers) writer.kill('SIGKILL');

@@ -9,8 +9,10 @@ import { openRedis } from '../../src/store/redis/redis-store.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import { MACHINE_MS } from '../world/clock.ts';
+import { rounds } from '../world/rounds.ts';
 import { createClock, testStore, uniqueName } from './conformance.ts';
 
+const ROTATIONS = rounds(10_000, 1000);
 const record = { kind: 'AccessToken', key: 'k', payload: 'p', ttlSeconds: 60 };
 
 describe('the redis store', () => {
@@ -76,8 +78,8 @@ describe('the keys of the redis store', () => {
     expect(await raw.pttl('postern:record:AccessToken:k')).toBeGreaterThan(500_000);
   });
 
-  it('keep the index of a grant as small as what is alive, over 2,400 rotations (RD-08)', async () => {
-    for (let round = 0; round < 24; round++) {
+  it(`keep the index of a grant as small as what is alive, over ${ROTATIONS} rotations (RD-08)`, async () => {
+    for (let round = 0; round < ROTATIONS / 100; round++) {
       const keys = Array.from({ length: 100 }, (_, index) => `${round}-${index}`);
       await Promise.all(
         keys.map((key) => store.records.save({ ...record, key, ttlSeconds: 10, grant: 'g' })),
@@ -186,12 +188,6 @@ describe('the keys of the redis store', () => {
   });
 });
 
-/** Refused without a wait for anything: no timer, and nothing from the network. */
-async function expectAtOnce(call: Promise<unknown>): Promise<void> {
-  const nextTurn = new Promise((resolve) => setImmediate(resolve, 'it waits'));
-  await expect(Promise.race([call, nextTurn])).rejects.toThrow(StoreUnavailable);
-}
-
 describe('the redis store in an outage', () => {
   let server: RedisServer;
   let store: Store;
@@ -202,48 +198,6 @@ describe('the redis store in an outage', () => {
       await store.close();
       await server.stop();
     };
-  });
-
-  it('says so within a second of a freeze, and is back within two of its end (RD-13)', async () => {
-    await store.records.save(record);
-    server.pause();
-    const began = performance.now();
-    const calls = Array.from({ length: 50 }, () => store.records.find('AccessToken', 'k'));
-    calls.push(...Array.from({ length: 50 }, () => store.records.save(record).then(() => undefined)));
-    await sleep(50);
-    // Comes while a batch is out and has to wait for it.
-    calls.push(store.records.consume('AccessToken', 'k').then(() => undefined));
-    const results = await Promise.allSettled(calls);
-    expect(performance.now() - began).toBeLessThan(1000 + MACHINE_MS);
-    for (const result of results) {
-      expect(result).toMatchObject({ status: 'rejected', reason: expect.any(StoreUnavailable) as unknown });
-    }
-    await sleep(1500);
-    await expectAtOnce(store.records.find('AccessToken', 'k'));
-    server.resume();
-    await vi.waitFor(() => store.records.find('AccessToken', 'k'), {
-      timeout: 2000 + MACHINE_MS,
-      interval: 20,
-    });
-  });
-
-  it('says so at once when the server is killed, and is back within two seconds of its return (RD-14)', async () => {
-    await store.records.save(record);
-    const inFlight = Promise.allSettled([store.records.find('AccessToken', 'k')]);
-    await server.kill();
-    await inFlight;
-    await expectAtOnce(store.records.consume('AccessToken', 'k'));
-    // Readiness may wait for the first attempt to connect again, which says why.
-    await expect(store.ping()).rejects.toThrow(/ECONN(?:REFUSED|RESET)/);
-    await sleep(1500);
-    const again = await startRedis({ port: server.port });
-    const raw = new Redis(again.url);
-    await raw.hset('postern:record:AccessToken:k', { p: 'p', e: Date.now() + 60_000, g: '', a: '' });
-    await vi.waitFor(() => store.ping(), { timeout: 2000 + MACHINE_MS, interval: 20 });
-    // No consume that was asked for during the outage comes later.
-    expect(await store.records.consume('AccessToken', 'k')).toBe('consumed');
-    await raw.quit();
-    await again.stop();
   });
 
   // INFO alone is answered before the connection is ready: a ping made of it came too early.
@@ -301,23 +255,6 @@ describe('the redis store in an outage', () => {
     expect(counted).toBeLessThanOrEqual(certain + uncertain);
     await far.close();
     await proxy.close();
-  });
-
-  it('translates a full memory, a demotion and a missing right (READONLY, OOM, NOAUTH)', async () => {
-    const raw = new Redis(server.url);
-    await raw.config('SET', 'maxmemory', '1');
-    await expect(store.records.save(record)).rejects.toThrow(StoreUnavailable);
-    await raw.config('SET', 'maxmemory', '0');
-    await store.records.save(record);
-
-    await raw.replicaof('127.0.0.1', '1');
-    await expect(store.records.save(record)).rejects.toThrow(StoreUnavailable);
-    await raw.replicaof('NO', 'ONE');
-    await vi.waitFor(() => store.records.save(record), { timeout: 2000 + MACHINE_MS, interval: 20 });
-
-    await raw.acl('SETUSER', 'default', '-hmget');
-    await expect(store.records.find('AccessToken', 'k')).rejects.toThrow(StoreUnavailable);
-    await raw.quit();
   });
 
   it('keeps values and passwords out of the cause', async () => {
