@@ -15,10 +15,10 @@ import { signIn } from '../world/app.ts';
 import { PASSWORDS, worldClients, writeWorldConfig } from '../world/world.ts';
 import { runCli, type ServiceProcess, startProcess } from '../world/process.ts';
 
-const PEOPLE = Number(process.env['POSTERN_TEST_PEOPLE'] ?? 20_000);
+const PEOPLE = Number(process.env['POSTERN_TEST_PEOPLE'] ?? 5000);
 const AT_ONCE = 1000;
 /** Everybody's state alone is longer; a page of people is not. */
-const LONGEST_ANSWER = ['--client-output-buffer-limit', 'normal', '1mb', '0', '0'];
+const LONGEST_ANSWER = ['--client-output-buffer-limit', 'normal', '256kb', '0', '0'];
 
 let folder: string;
 let redis: RedisServer | undefined;

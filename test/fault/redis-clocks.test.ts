@@ -16,11 +16,14 @@ import { userinfo } from '../world/presented-tokens.ts';
 import type { Answer } from '../world/requests.ts';
 import { clientCredentials, redeem } from '../world/token-endpoint.ts';
 import type { World } from '../world/world.ts';
+import { MACHINE_MS } from '../world/clock.ts';
 import { runCli } from '../world/process.ts';
 
 /** Seconds; the first node makes the ring of keys. */
 const AHEAD = [120, -120, 0];
 const SECONDS = 4;
+/** Each of them is done, however slow the machine is. */
+const ACTS = ['sign in', 'redeem', 'refresh', 'revoke', 'introspect', 'machine token'];
 
 /** The service on a machine with another time of day; what has passed meanwhile it measures rightly. */
 function withClock(seconds: number): Command {
@@ -52,15 +55,13 @@ describe('nodes whose clocks are four minutes apart', () => {
     const balancer = new Balancer(fleet.worlds, 60);
     const clients = createClients(fleet.issuer, balancer, history);
     const endsAt = performance.now() + SECONDS * 1000;
-    const isOver = () => performance.now() > endsAt;
+    const isOver = () =>
+      performance.now() > endsAt && ACTS.every((name) => (history.counts[`${name} done`] ?? 0) > 0);
     await Promise.all([...Array.from({ length: 6 }, () => clients.live(isOver)), clients.work(isOver)]);
     const text = describeHistory(history, balancer);
     expect(balancer.complaints, text).toEqual([]);
     expect(history.violations(), text).toEqual([]);
     expect(history.lost(), text).toEqual([]);
-    for (const name of ['sign in', 'redeem', 'refresh', 'revoke', 'introspect', 'machine token']) {
-      expect(history.counts[`${name} done`], text).toBeGreaterThan(0);
-    }
   });
 
   it('RD-28: agree on what came before a person was signed out everywhere, and on what came after', async () => {
@@ -88,9 +89,8 @@ describe('nodes whose clocks are four minutes apart', () => {
     expect(await runCli(['keys', 'compromise', leaked, '--config', configFile ?? ''])).toMatchObject({
       code: 0,
     });
-    await sleep(5000);
+    await expect.poll(signers, { timeout: 5000 + MACHINE_MS }).not.toContain(leaked);
     const [fresh = ''] = await signers();
-    expect(fresh).not.toBe(leaked);
     expect(await signers()).toEqual([fresh, fresh, fresh]);
     for (const world of fleet.worlds) expect((await publishedKids(world))[0]).toBe(fresh);
   });

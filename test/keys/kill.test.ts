@@ -27,7 +27,8 @@ import type { Orders } from './fixtures/step.ts';
 import { toStoreConfig } from './store-config.ts';
 
 const STEP = path.join(import.meta.dirname, 'fixtures', 'step.ts');
-const RUNS = rounds(20, 8);
+/** Four have each store, with and without ES256, at the first step of a kind and at the second. */
+const RUNS = rounds(20, 4);
 const FAMILIES = ['RS256', 'ES256', 'EdDSA'] as const;
 const RS256 = ['RS256'] as const;
 /** Which due step has each moment in it. */
