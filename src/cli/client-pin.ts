@@ -9,7 +9,7 @@ import { checkPinned, toPinnedFields } from '../client-documents/pinned.ts';
 import { type ClientDocument, vetClientDocument, type VettedDocument } from '../client-documents/vet.ts';
 import { clientIdUrlFault } from '../config/client-id-url.ts';
 import type { Config } from '../config/config.ts';
-import { isRecord } from '../config/parse-fields.ts';
+import { parseJsonObject } from '../config/parse-fields.ts';
 import { scopeFault, splitScope } from '../config/text.ts';
 import { outgoingOf } from '../outgoing/guard.ts';
 import { addVerb, checked, readConfig, type VerbOptions } from './configuration.ts';
@@ -77,21 +77,11 @@ async function vetPublished(url: string, config: Config, vet: Vet) {
 
 async function vetFile(file: string, vet: Vet) {
   const body = await readFile(file);
-  const clientId = clientIdOf(body);
-  const fault = clientId === undefined ? 'is missing' : clientIdUrlFault(clientId);
-  if (clientId === undefined || fault !== undefined) throw new CommandError(`${file}: client_id: ${fault}`);
+  const clientId = parseJsonObject(body.toString())?.['client_id'];
+  const fault = typeof clientId === 'string' ? clientIdUrlFault(clientId) : 'is missing';
+  if (typeof clientId !== 'string' || fault !== undefined)
+    throw new CommandError(`${file}: client_id: ${fault}`);
   return { clientId, vetted: vet({ clientId, contentType: 'application/json', body }) };
-}
-
-function clientIdOf(body: Buffer): string | undefined {
-  try {
-    const metadata: unknown = JSON.parse(body.toString());
-    return isRecord(metadata) && typeof metadata['client_id'] === 'string'
-      ? metadata['client_id']
-      : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 async function write(file: string, yaml: string, options: PinOptions, io: CliIo): Promise<void> {

@@ -10,13 +10,11 @@ import {
 import { timingProblems, toTimingInput } from '../keys/timing.ts';
 import { counted, printJson, type CliIo } from './io.ts';
 
-/** `--config FILE`. */
 export const configOption = () =>
   new Option('-c, --config <file>', 'the configuration file')
     .env('POSTERN_CONFIG')
     .default('config/postern.yaml');
 
-/** `--json`. */
 export const jsonOption = () => new Option('--json', 'print JSON');
 
 /** `--no-secrets`: the option is called `secrets`, true unless this is given. */
@@ -30,7 +28,6 @@ export function addVerb(group: Command, name: string, description: string): Comm
   return group.command(name).description(description).addOption(configOption()).addOption(jsonOption());
 }
 
-/** Parses and validates an argument. */
 export function checked(faultOf: (value: string) => string | undefined): (value: string) => string {
   return (value) => {
     const fault = faultOf(value);

@@ -2,7 +2,7 @@
 // service.
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
-import { listedNames } from '../config/listed-names.ts';
+import { listedNames } from '../config/wording.ts';
 import { isReference, resolveArgument } from '../config/secret-reference.ts';
 import type { Algorithm } from '../config/signing-algorithms.ts';
 import { familiesIn, familyOf, nextFamilyStep } from '../keys/families.ts';
@@ -10,17 +10,17 @@ import { importKey, type KeyMaterial } from '../keys/generate-key.ts';
 import { pepperNeedsRewrap, rewrapPepper } from '../keys/installation.ts';
 import type { KeyStore } from '../keys/key-store.ts';
 import { keyStoreFor } from '../keys/open-keys.ts';
-import { activeKey, scheduledKeys, type Ring } from '../keys/ring.ts';
+import { activeKey, type Ring, scheduledKeys } from '../keys/ring.ts';
 import { compromiseKey, importNextKey, rewrapRing, rotateByHand, runDueSteps } from '../keys/ring-actions.ts';
 import { KEYS_COLLECTION, PEPPER_ID, RING_ID } from '../keys/ring-document.ts';
-import { scheduleOf, type KeySchedule } from '../keys/schedule.ts';
+import { type KeySchedule, scheduleOf } from '../keys/schedule.ts';
 import { Vault } from '../keys/vault.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
 import { createFactorStore } from '../users/factors.ts';
 import { oneTimeCodesNeedRewrap, rewrapOneTimeCodes } from '../users/one-time-codes.ts';
 import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
-import { CommandError, counted, print, type CliIo } from './io.ts';
+import { type CliIo, CommandError, counted, print } from './io.ts';
 
 /** What a verb found or did, for programs and for people. */
 type Outcome = {

@@ -5,7 +5,6 @@ import { Command } from 'commander';
 import { commandName } from '../config/command-name.ts';
 import type { CliIo } from './io.ts';
 
-/** Adds one verb, or one group of verbs, to the program. */
 type Register = (program: Command, io: CliIo) => void;
 
 /** Each is imported when it is asked for: loading all takes longer than most take to run, and a service would keep them in memory. */

@@ -2,9 +2,9 @@
 // such as plan.
 import { CommanderError } from 'commander';
 import { ConfigError } from '../config/config.ts';
-import { isMistake } from '../observability/mistakes.ts';
+import { isMistake } from '../observability/log.ts';
 import { printProblems } from './configuration.ts';
-import { Ended, type CliIo } from './io.ts';
+import { type CliIo, Ended } from './io.ts';
 import { createProgram } from './program.ts';
 
 const DONE = 0;

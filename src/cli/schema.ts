@@ -1,9 +1,8 @@
 // `postern schema`: prints the JSON Schema of the configuration file, for editors, or the same as a page for people.
 import type { Command } from 'commander';
-import { toJsonSchema } from '../config/json-schema.ts';
-import { toMarkdown } from '../config/markdown.ts';
+import { toJsonSchema, toMarkdown } from '../config/schema-documents.ts';
 import { jsonOption } from './configuration.ts';
-import { printJson, type CliIo } from './io.ts';
+import { type CliIo, printJson } from './io.ts';
 
 /** Adds the verb. It prints JSON unless --markdown is given. */
 export function registerSchema(program: Command, io: CliIo): void {

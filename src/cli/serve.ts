@@ -13,8 +13,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import { assertPortsFree } from '../http/server.ts';
 import { demoPersonOf, findDemo, tryUrlOf } from '../http/try-out.ts';
 import type { Server } from '../server/server.ts';
-import type { Log } from '../observability/log.ts';
-import { isMistake } from '../observability/mistakes.ts';
+import { isMistake, type Log } from '../observability/log.ts';
 import { auditFileOf, openTelemetry, type OpenTelemetry } from '../observability/telemetry.ts';
 import {
   answerQuestions,

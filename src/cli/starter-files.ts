@@ -1,6 +1,6 @@
 // The files of a new installation, as text; init.ts writes them.
 import { DEMO_CALLBACK_PATH, DEMO_CLIENT_ID, DEMO_CLIENT_SECRET, DEMO_TRY_PATH } from '../config/demo.ts';
-import { toJsonSchema } from '../config/json-schema.ts';
+import { toJsonSchema } from '../config/schema-documents.ts';
 
 export type StarterFile = {
   /** Relative to the installation's folder. */

@@ -1,10 +1,9 @@
 // `postern user set` and `user show`: the groups and claims of a person, and what they may use because of them.
-import type { Command } from 'commander';
-import { InvalidArgumentError } from 'commander';
-import { createAccessRules, type AccessRules, type Grouped } from '../config/access-rules.ts';
+import { type Command, InvalidArgumentError } from 'commander';
+import { type AccessRules, createAccessRules, type Grouped } from '../config/access-rules.ts';
 import type { Config, Resource } from '../config/config.ts';
 import { parseClaims, STANDARD_CLAIMS } from '../config/schema-user.ts';
-import { didYouMean } from '../config/suggestion.ts';
+import { didYouMean } from '../config/wording.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { CommandError, print, printDone } from './io.ts';
 import { toAccountLines } from './person-account.ts';
@@ -24,7 +23,6 @@ export function addGrantedOptions(verb: Command): Command {
     .option('--group <name>', 'a group of the file that the person is in; as often as you like', append, []);
 }
 
-/** Adds the verbs to `user`. */
 export function registerUserAccess(user: Command, run: RunVerb): void {
   const set = addVerb(user, 'set', 'change groups and claims of a person of the store').argument(
     '<username>',

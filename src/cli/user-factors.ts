@@ -22,7 +22,6 @@ type FactorsOptions = VerbOptions & { readonly remove?: string };
 /** `username` undefined: nobody has this id any more. */
 type Owner = { readonly id: string; readonly username: string | undefined };
 
-/** Adds the verb to `user`. */
 export function registerUserFactors(user: Command, io: CliIo): void {
   addVerb(
     user,
@@ -140,7 +139,6 @@ export function countFactors({ passkeys, oneTimeCode, recoveryCodes }: Factors =
   };
 }
 
-/** In a list of people. */
 export function factorRemarks(counts: ReturnType<typeof countFactors> | undefined): readonly string[] {
   if (counts === undefined) return [];
   const { passkeys, one_time_codes: hasCodes, recovery_codes: left } = counts;

@@ -27,7 +27,6 @@ type LinkOptions = VerbOptions & { readonly expires?: number };
 type InviteOptions = LinkOptions & GrantedOptions;
 type EnableOptions = LinkOptions & { readonly link?: boolean };
 
-/** Adds the verbs to `user`. */
 export function registerUserLinks(user: Command, run: RunVerb): void {
   const invited = addVerb(user, 'invite', 'add a person who chooses a password, and print a link for that');
   invited.argument('<username>', 'what the person types to sign in', checked(labelFault));
@@ -159,7 +158,6 @@ const enable: PersonVerb<EnableOptions> = async (context, username, { options, i
   printDone(io, options, { value, text: link ? `${text}. For one browser:\n${toText(link)}` : text });
 };
 
-/** In the audit trail. */
 const ACTIONS = { trust: 'link', invite: 'invite', reset: 'reset', factors: 'enrol' } as const;
 
 type Printed = { readonly link: string; readonly expires_at: string };

@@ -41,7 +41,6 @@ export type UserContext = {
   readonly changed: (action: string, accountId: string) => Promise<void>;
 };
 
-/** A verb for one person. */
 export type PersonVerb<Options> = (
   context: UserContext,
   username: string,

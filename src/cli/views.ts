@@ -4,12 +4,11 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
-import { didYouMean } from '../config/suggestion.ts';
+import { didYouMean } from '../config/wording.ts';
 import { checkViews, type ViewFault } from '../views/view-check.ts';
-import { BUILT_IN_FOLDER, listViewFiles } from '../views/view-files.ts';
-import { listViews, toEjected } from '../views/view-list.ts';
+import { BUILT_IN_FOLDER, listViewFiles, listViews, toEjected } from '../views/view-files.ts';
 import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
-import { Ended, print, printDone, CommandError, type CliIo } from './io.ts';
+import { type CliIo, CommandError, Ended, print, printDone } from './io.ts';
 
 type EjectOptions = VerbOptions & { readonly stdout?: boolean; readonly force?: boolean };
 
@@ -40,7 +39,7 @@ async function readViews({ config: file }: VerbOptions): Promise<Config> {
 }
 
 function list({ viewsFolder }: Config, options: VerbOptions, io: CliIo): void {
-  const views = listViews(BUILT_IN_FOLDER, viewsFolder);
+  const views = listViews(viewsFolder);
   const width = Math.max(...views.map(({ name }) => name.length));
   const lines = views.map(({ name, state }) => `${name.padEnd(width)}  ${state}\n`);
   print(io, options, { value: views, text: lines.join('') });
@@ -81,10 +80,7 @@ function eject(
 }
 
 function check({ viewsFolder, branding }: Config, options: VerbOptions, io: CliIo): void {
-  const faults =
-    viewsFolder === undefined
-      ? []
-      : checkViews({ builtInFolder: BUILT_IN_FOLDER, overrideFolder: viewsFolder, branding });
+  const faults = viewsFolder === undefined ? [] : checkViews({ overrideFolder: viewsFolder, branding });
   const ok = !faults.some(({ severity }) => severity === 'error');
   if (options.json !== true)
     for (const fault of faults) io.stderr.write(`${format(fault, viewsFolder ?? '')}\n`);

@@ -1,9 +1,9 @@
 // What a file with groups and claims may mean otherwise than its author thinks, and what is no fault.
-import { createAccessRules, type AccessRules } from './access-rules.ts';
+import { type AccessRules, createAccessRules } from './access-rules.ts';
 import { claimsOfScopes, isTooLong } from './claims-of-scopes.ts';
-import { personScopes, type Client, type Config, type User } from './config.ts';
+import { type Client, type Config, personScopes, type User } from './config.ts';
 import { STANDARD_CLAIMS } from './schema-user.ts';
-import { didYouMean } from './suggestion.ts';
+import { didYouMean } from './wording.ts';
 
 /** In one list. */
 const MAX_NAMED = 10;

@@ -5,7 +5,7 @@ import type { Entry } from './rules.ts';
 import type { ClientForm, ResourceForm } from './schema-client.ts';
 import { STANDARD_CLAIMS, type UserForm } from './schema-user.ts';
 import type { ServiceForm } from './schema.ts';
-import { didYouMean } from './suggestion.ts';
+import { didYouMean } from './wording.ts';
 import { labelFault, scopeTokenFault } from './text.ts';
 import { personScopes } from './config.ts';
 
@@ -127,7 +127,6 @@ const PROTOCOL_CLAIMS: ReadonlySet<string> = new Set(
 /** Claims of OpenID Connect Core §5.1 that no person has here. */
 const OTHER_STANDARD_CLAIMS = ['address', 'phone_number', 'phone_number_verified'];
 
-/** What is wrong with the name of a custom claim. */
 export function customClaimFault(name: string): string | undefined {
   if (PROTOCOL_CLAIMS.has(name)) return `${name} is a claim of the protocol: take another name`;
   if (name === 'groups')

@@ -188,14 +188,12 @@ function redirectsFault(
   client: Pick<ClientForm, 'grant_types'>,
   uris: readonly string[],
 ): string | undefined {
-  if (uris.length === 0 || client.grant_types.includes('authorization_code')) {
-    return uris.length > 0 && isMachine(client)
-      ? 'a client_credentials client has no redirect URIs: make one client per service'
-      : undefined;
+  if (uris.length === 0) return undefined;
+  const hasCode = client.grant_types.includes('authorization_code');
+  if (isMachine(client)) {
+    return `a client_credentials client has no redirect URIs: ${hasCode ? 'make one client per service' : 'remove them'}`;
   }
-  return isMachine(client)
-    ? 'a client_credentials client has no redirect URIs: remove them'
-    : 'redirect URIs need authorization_code in grant_types';
+  return hasCode ? undefined : 'redirect URIs need authorization_code in grant_types';
 }
 
 /** web or native: as the client says, or as its redirect URIs can only mean. */
@@ -207,7 +205,6 @@ export function applicationTypeOf(
   return client.application_type ?? (looksNative ? 'native' : 'web');
 }
 
-/** Reports every contradiction in `clients`. */
 export function checkClients(clients: readonly Entry<ClientForm>[], context: ClientContext): void {
   const owners = new Map<string, Entry<ClientForm>>();
   for (const client of clients) {

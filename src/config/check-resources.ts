@@ -2,7 +2,7 @@
 import { isRecord } from './parse-fields.ts';
 import { earlier, type Entry } from './rules.ts';
 import type { ClientForm, ResourceForm } from './schema-client.ts';
-import { didYouMean } from './suggestion.ts';
+import { didYouMean } from './wording.ts';
 import { resourceKey } from './uri.ts';
 
 /** What the rules know of the rest of the configuration. */
@@ -28,7 +28,6 @@ function claimedScopes({ value, node }: Entry<ResourceForm>): readonly string[] 
   return Array.isArray(said) ? said.filter((scope) => typeof scope === 'string') : [];
 }
 
-/** Reports every contradiction in `resources`. */
 export function checkResources(resources: readonly Entry<ResourceForm>[], context: ResourceContext): void {
   const owners = new Map<string, Entry<ResourceForm>>();
   const places = new Map<string, Entry<ResourceForm>>();
@@ -36,7 +35,6 @@ export function checkResources(resources: readonly Entry<ResourceForm>[], contex
   for (const entry of resources) {
     checkIdentifier(entry, places, context.issuer);
     checkScopes(entry, owners, context.personScopes);
-    checkDescriptions(entry);
     checkOwnScopes(entry);
     checkClients(entry, context.clientsAreKnown ? clients : undefined);
     if (context.clientsAreKnown) checkIntrospectionClients(entry, clients);
@@ -74,28 +72,20 @@ function checkScopes(
   }
 }
 
-function checkDescriptions(entry: Entry<ResourceForm>): void {
-  const { scopes, scope_descriptions: descriptions = {} } = entry.value;
-  if (scopes === undefined) return;
-  for (const scope of Object.keys(descriptions)) {
-    if (scopes.includes(scope)) continue;
-    entry.report(
-      [...entry.path, 'scope_descriptions', scope],
-      `is no scope of this resource${didYouMean(scope, scopes)}`,
-    );
-  }
-}
-
-/** What a request for an API gets by itself, and what a rule keeps from some people, is the API's own. */
+/** What is described, what a request for an API gets by itself, and what a rule keeps from some people, is the API's own. */
 function checkOwnScopes({ value, path, report }: Entry<ResourceForm>): void {
-  const { scopes, default_scopes: defaults = [], scope_groups: rules = {} } = value;
+  const { scopes, scope_descriptions: descriptions = {}, default_scopes: defaults = [] } = value;
   if (scopes === undefined) return;
-  const fault = (scope: string) => `${scope} is no scope of this resource${didYouMean(scope, scopes)}`;
-  for (const [index, scope] of defaults.entries()) {
-    if (!scopes.includes(scope)) report([...path, 'default_scopes', index], fault(scope));
+  const isForeign = (scope: string) => !scopes.includes(scope);
+  const fault = (scope: string) => `is no scope of this resource${didYouMean(scope, scopes)}`;
+  for (const scope of Object.keys(descriptions).filter(isForeign)) {
+    report([...path, 'scope_descriptions', scope], fault(scope));
   }
-  for (const scope of Object.keys(rules)) {
-    if (!scopes.includes(scope)) report([...path, 'scope_groups', scope], fault(scope), 'key');
+  for (const [index, scope] of defaults.entries()) {
+    if (isForeign(scope)) report([...path, 'default_scopes', index], `${scope} ${fault(scope)}`);
+  }
+  for (const scope of Object.keys(value.scope_groups ?? {}).filter(isForeign)) {
+    report([...path, 'scope_groups', scope], `${scope} ${fault(scope)}`, 'key');
   }
 }
 

@@ -1,9 +1,9 @@
 // The rules between top-level keys. Whether the signing keys' times are safe is said by keys/timing.ts.
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 import type { Config } from './config.ts';
-import { listedNames } from './listed-names.ts';
+import { listedNames } from './wording.ts';
 import { localUrl } from './listen-addresses.ts';
-import { applyRules, ruleFor, type Entry } from './rules.ts';
+import { applyRules, type Entry, ruleFor } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
 import { isLoopbackUrl } from './uri.ts';
 
@@ -38,7 +38,6 @@ const RULES = [
   ),
 ];
 
-/** Reports every contradiction between top-level keys. */
 export function checkService(service: Entry<ServiceForm>): void {
   applyRules(RULES, service, undefined);
   for (const [index, proxy] of (service.value.trusted_proxies ?? []).entries()) {

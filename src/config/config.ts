@@ -4,6 +4,7 @@ import type { CamelKeys } from './camel-keys.ts';
 import type { ClientForm, ResourceForm } from './schema-client.ts';
 import type { ServiceForm } from './schema.ts';
 import type { SecretHash } from './secret-strength.ts';
+import type { TelemetrySettings } from '../observability/telemetry.ts';
 
 export type { Rate } from './notation.ts';
 export type { SecretHash } from './secret-strength.ts';
@@ -18,12 +19,7 @@ export type StoreConfig =
   /** redis://, redis+sentinel:// or redis+cluster://, or rediss for TLS (redis-url.ts); the password may be inside, so it is never printed. */
   | { readonly engine: 'redis'; readonly url: string };
 
-/** Where the audit trail goes. */
-export type AuditConfig =
-  | { readonly to: 'stdout' | 'off' }
-  | { readonly to: 'file'; readonly file: string }
-  /** stdout, or in a terminal `file`, if there is a data folder that it can be in. */
-  | { readonly to: 'auto'; readonly file: string | undefined };
+export type AuditConfig = TelemetrySettings['audit'];
 
 /** An API that accepts our tokens (RFC 8707 resource). */
 export type Resource = CamelKeys<ResourceForm>;

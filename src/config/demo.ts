@@ -3,7 +3,6 @@
 
 export const DEMO_CLIENT_ID = 'demo';
 
-/** Secret of both demo clients. */
 export const DEMO_CLIENT_SECRET = 'postern-demo-secret-4vXq7Lw2Rk9Tz6Nc8Hb';
 
 export const DEMO_PASSWORD = 'postern-demo';

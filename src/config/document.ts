@@ -1,9 +1,18 @@
-// Reads one YAML or JSON file into plain data, with the position of each value. JSON is read by the YAML parser too, for
-// positions. Entity expansion (CWE-776) is refused in plain.ts.
+// Reads one YAML or JSON file into plain data (maps with text keys, lists and scalars), with the position of each value. JSON is
+// read by the YAML parser too, for positions. There are no aliases, so that a small file can't stand for a large one (CWE-776).
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml';
-import { toPlain, type SyntaxFault } from './plain.ts';
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  type YAMLMap,
+} from 'yaml';
 import type { Located, Path, Position, ProblemList } from './problems.ts';
 
 // 10,000 people with 20 groups each take 4.4 MB.
@@ -86,7 +95,7 @@ type Tree = { readonly yaml: Document; readonly toPosition: (offset: number) => 
 
 function parseTree(source: string): Tree {
   const lines = new LineCounter();
-  // uniqueKeys compares every pair of keys, minutes for a hostile file; plain.ts finds duplicates in one pass.
+  // uniqueKeys compares every pair of keys, minutes for a hostile file; toPlain finds duplicates in one pass.
   // prettyErrors would quote the file, secrets included.
   const yaml = parseDocument(source, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
   return {
@@ -169,6 +178,48 @@ function findOffset(yaml: Document, path: Path, target: 'key' | 'value'): number
   return offset;
 }
 
+const DEEPEST = 20;
+
+/** One place in the text that isn't accepted. */
+type SyntaxFault = { readonly offset: number; readonly message: string };
+
+/** The data of `node`; what can't be data is noted in `faults`. */
+function toPlain(node: unknown, faults: SyntaxFault[], depth = 0): unknown {
+  if (depth > DEEPEST) return refuse(node, 'is nested too deeply', faults);
+  if (isAlias(node))
+    return refuse(node, 'has a YAML alias (*…), which is not supported: write the value again', faults);
+  if (isScalar(node)) return node.value;
+  if (isSeq(node)) return node.items.map((item) => toPlain(item, faults, depth + 1));
+  return isMap(node) ? toRecord(node, faults, depth) : null;
+}
+
+function refuse(node: unknown, message: string, faults: SyntaxFault[]): undefined {
+  faults.push({ offset: offsetOf(node) ?? 0, message });
+}
+
+function toRecord(map: YAMLMap, faults: SyntaxFault[], depth: number): Record<string, unknown> {
+  const entries = new Map<string, unknown>();
+  for (const { key, value } of map.items) {
+    const name = isScalar(key) ? key.value : undefined;
+    if (typeof name !== 'string') {
+      refuse(key, 'has a key that is not text: put it in quotes', faults);
+    } else if (entries.has(name)) {
+      refuse(key, `has the key ${quoted(name)} twice`, faults);
+    } else if (name === '__proto__') {
+      refuse(key, 'unknown key "__proto__"', faults);
+    } else {
+      entries.set(name, toPlain(value, faults, depth + 1));
+    }
+  }
+  return Object.fromEntries(entries);
+}
+
+/** A key for a message: one line, and short. */
+export function quoted(name: string): string {
+  const text = JSON.stringify(name);
+  return text.length > 60 ? `${text.slice(0, 58)}…"` : text;
+}
+
 function offsetOf(node: unknown): number | undefined {
-  return isMap(node) || isSeq(node) || isScalar(node) ? node.range?.[0] : undefined;
+  return isNode(node) ? node.range?.[0] : undefined;
 }

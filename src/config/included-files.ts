@@ -13,12 +13,10 @@ export class SourceList {
   readonly #files = new Set<string>();
   readonly #patterns = new Set<string>();
 
-  /** A file that was read or looked for. */
   addFile(file: string): void {
     this.#files.add(resolve(file));
   }
 
-  /** A pattern whose matches were looked for. */
   addPattern(pattern: string): void {
     this.#patterns.add(resolve(pattern));
   }

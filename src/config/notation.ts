@@ -68,12 +68,10 @@ export function parseRate(text: string): Rate | undefined {
   return limit > 0 && windowSeconds > 0 && windowSeconds <= DAY ? { limit, windowSeconds } : undefined;
 }
 
-/** The rate as people write it. */
 export function formatRate({ limit, windowSeconds }: Rate): string {
   return `${limit}/${formatDuration(windowSeconds)}`;
 }
 
-/** The zod type of a rate. */
 export function rate() {
   const schema = z
     .string(RATE_FAULT)

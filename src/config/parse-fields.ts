@@ -1,9 +1,9 @@
 // Applies a schema field by field, so that one wrong field doesn't hide what is wrong with the others, and has the words
 // for what a schema refuses.
 import * as z from 'zod';
-import { quoted } from './plain.ts';
+import { quoted } from './document.ts';
 import type { Path, Report } from './problems.ts';
-import { didYouMean } from './suggestion.ts';
+import { didYouMean } from './wording.ts';
 
 /** What could be understood of an object, and the keys that couldn't. */
 export type Parsed<S extends z.ZodObject> = {
@@ -133,6 +133,16 @@ export function unwrap(schema: z.ZodType): z.ZodType {
   )
     inner = schema.unwrap();
   return inner instanceof z.ZodType ? unwrap(inner) : schema;
+}
+
+/** The object that `text` is the JSON of, if it is one. */
+export function parseJsonObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Whether this is what a YAML map became. */

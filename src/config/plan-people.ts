@@ -1,7 +1,7 @@
 // Who loses and who gains an app, an API or a scope when another configuration takes over: people and things that are in both.
 import { createAccessRules, type Grouped } from './access-rules.ts';
 import type { Config, User } from './config.ts';
-import { listedNames } from './listed-names.ts';
+import { listedNames } from './wording.ts';
 import type { PlanItem } from './plan-rule.ts';
 
 type Ruled = Pick<Config, 'groups' | 'clients' | 'resources'>;

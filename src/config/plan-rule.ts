@@ -59,7 +59,6 @@ export function entry(consequence: string): Rule {
     kind === 'removed' ? ['breaking', `is removed: ${consequence}`] : ['change', 'is new'];
 }
 
-/** A setting that is on or off. */
 export function toggle(on: Meaning, off: Meaning): Rule {
   return ({ to }) => (to === true ? on : off);
 }

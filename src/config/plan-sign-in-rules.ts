@@ -20,7 +20,6 @@ const signIn: Rule = ({ to }) =>
     ? ['breaking', 'is removed: a password is all that anybody is asked for']
     : ['change', 'is new: people can have more than a password'];
 
-/** A method that is on or off. */
 const method = toggle(
   ['change', 'is on now'],
   ['breaking', 'is off now: nobody can sign in or add one by it; what people have is kept'],

@@ -2,7 +2,7 @@
 import { createAccessRules } from './access-rules.ts';
 import type { Client, Config, User } from './config.ts';
 import { formatDuration } from './notation.ts';
-import { listedNames } from './listed-names.ts';
+import { listedNames } from './wording.ts';
 import type { PlanItem } from './plan-rule.ts';
 import { type Level, reaches } from './sign-in-levels.ts';
 

@@ -38,7 +38,6 @@ export class ProblemList {
     this.#problems.push(problem);
   }
 
-  /** A reporter for one document. */
   reporter(document: Located): Report {
     return (path, message, target = 'value') => {
       const { line, column } = document.locate(path, target);

@@ -9,7 +9,6 @@ import type { ClientForm } from './schema-client.ts';
 import type { KeyName } from './service-keys.ts';
 import type { UserForm } from './schema-user.ts';
 
-/** Everything that was read, all of it in order. */
 export type Sources = Entries & {
   readonly store: StoreConfig;
   readonly clientSecrets: ReadonlyMap<Entry<ClientForm>, readonly ClientSecret[]>;

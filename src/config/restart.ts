@@ -16,7 +16,7 @@ const KEYS = [
 ] as const;
 
 /** The keys, as the file names them, whose change takes effect at the next start only. */
-export function needRestart(current: Config, next: Config): string[] {
+export function settingsForRestart(current: Config, next: Config): string[] {
   const isSame = (key: (typeof KEYS)[number]) =>
     key === 'store' ? isSameStore(current.store, next.store) : isDeepStrictEqual(current[key], next[key]);
   return KEYS.filter((key) => !isSame(key)).map(toFileKey);

@@ -58,7 +58,6 @@ export const responseModes = () =>
     .min(1, 'must name at least one mode')
     .default(['query']);
 
-/** One client. */
 export const clientSchema = z.strictObject({
   client_id: text(clientIdFault).describe(
     "Public identifier of the client; for one without a secret it may be the https URL of the client's metadata document. Two that differ in case only are refused.",

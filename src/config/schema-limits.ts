@@ -96,7 +96,6 @@ export const clientRateLimitsSchema = z.strictObject({
 /** Access tokens can be verified offline, so only their expiry ends them everywhere. */
 export const accessTokenDuration = () => duration({ max: DAY });
 
-/** How long things live. */
 export const lifetimesSchema = group({
   access_token: accessTokenDuration()
     .prefault('10m')

@@ -39,7 +39,6 @@ const auditFault = matching(/^(auto|stdout|off|file:.+)$/, 'must be auto, stdout
 /** More than machines have cores, so that a typing mistake doesn't start a thousand processes. */
 const MOST_WORKERS = 128;
 
-/** The whole file. */
 export const configSchema = z.strictObject({
   $schema: z.string().optional().describe('For editors: where the JSON Schema of this file is.'),
   issuer: text(issuerFault)

@@ -1,9 +1,18 @@
-// The configured encryption and cookie keys: reads references and refuses weak ones. Missing ones: generated-keys.ts.
+// The encryption and cookie keys: reads references and refuses weak ones, and makes those of a first try on one machine, once, in
+// the data folder.
 import { join } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import { link, mkdir, open, readFile, stat, unlink } from 'node:fs/promises';
 import type { StoreConfig } from './config.ts';
 import type { Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
-import { resolveReference, type Resolved, type SecretContext } from './secret-reference.ts';
+import {
+  openFileFault,
+  type Resolved,
+  resolveReference,
+  type SecretContext,
+  type SecretFiles,
+} from './secret-reference.ts';
 import { weakness } from './secret-strength.ts';
 
 export const KEY_NAMES = ['encryption_keys', 'cookie_keys'] as const;
@@ -49,4 +58,78 @@ function keyFault(name: KeyName, resolved: Resolved, issuerIsLoopback: boolean):
 /** Where data of this installation is kept on this machine. */
 export function dataFolder(store: StoreConfig, configFolder: string): string {
   return store.engine === 'lmdb' ? store.folder : join(configFolder, '..', 'data');
+}
+
+export type KeyTarget = {
+  readonly folder: string;
+  /** false leaves the disk alone: a key that isn't there is only made up. */
+  readonly write: boolean;
+  readonly secretFiles: SecretFiles;
+};
+
+const FILES: Readonly<Record<KeyName, string>> = {
+  encryption_keys: 'encryption.key',
+  cookie_keys: 'cookie.key',
+};
+
+/** What a generated key is: 32 random bytes, base64url. */
+const KEY = /^[A-Za-z0-9_-]{43}$/;
+
+/** One key for each of `names`: the one that is there, or a new one, with a notice. Safe when many processes start at once. */
+export async function generateKeys(names: readonly KeyName[], { folder, write, secretFiles }: KeyTarget) {
+  const keys: Partial<Record<KeyName, readonly string[]>> = {};
+  const notices: string[] = [];
+  for (const name of names) {
+    const file = join(folder, FILES[name]);
+    let value = await readKey(file, secretFiles);
+    if (value === undefined && write) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const isNew = await publish(file, newKey());
+      if (isNew) notices.push(`${name}: generated once, in ${file}. Keep it with the data.`);
+      value = await readKey(file, secretFiles);
+      if (value === undefined) throw new Error(`${file} disappeared while it was being made`);
+    }
+    keys[name] = [value ?? newKey()];
+  }
+  return { keys, notices };
+}
+
+function newKey(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+async function readKey(file: string, secretFiles: SecretFiles): Promise<string | undefined> {
+  try {
+    const fault = secretFiles === 'private' ? openFileFault(file, (await stat(file)).mode) : undefined;
+    if (fault !== undefined) throw new Error(fault);
+    const value = (await readFile(file, 'utf8')).trim();
+    // Never replaced: what this key encrypted would be lost.
+    if (!KEY.test(value)) throw new Error(`${file} does not hold a key; restore it from a backup`);
+    return value;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+/** Writes beside `file`, then gives it its name: no process ever reads half a key, and the first one wins. */
+async function publish(file: string, value: string): Promise<boolean> {
+  const draft = `${file}.${randomBytes(6).toString('hex')}`;
+  const handle = await open(draft, 'wx', 0o600);
+  try {
+    await handle.writeFile(`${value}\n`);
+    await handle.sync();
+    await handle.close();
+    await link(draft, file);
+    return true;
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) return false;
+    throw error;
+  } finally {
+    await unlink(draft);
+  }
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
 }

@@ -4,7 +4,6 @@ import * as z from 'zod';
 /** Returns what is wrong with a value, or nothing. Never repeats the value: it may be a secret. */
 export type Fault = (value: string) => string | undefined;
 
-/** A rule for text of one form. */
 export function matching(pattern: RegExp, message: string): Fault {
   return (value) => (pattern.test(value) ? undefined : message);
 }
@@ -38,7 +37,6 @@ export const scopeTokenFault = matching(
   'must be a scope: printable ASCII without spaces, quotes and backslashes (RFC 6749 §3.3)',
 );
 
-/** An RFC 7591 `scope` value. */
 export function scopeFault(value: string): string | undefined {
   const isValid = splitScope(value).every((token) => scopeTokenFault(token) === undefined);
   return isValid ? undefined : 'must be scopes separated by spaces';

@@ -12,7 +12,6 @@ export function isLoopbackHost(hostname: string): boolean {
   );
 }
 
-/** Whether this is a URL of this machine. */
 export function isLoopbackUrl(value: string): boolean {
   const url = URL.parse(value);
   return url !== null && isLoopbackHost(url.hostname);
@@ -23,7 +22,6 @@ export function isNativeRedirect(value: string): boolean {
   return URL.parse(value)?.protocol !== 'https:';
 }
 
-/** A host name by itself. */
 export const hostNameFault = matching(
   /^[\w-]+(\.[\w-]+)*$/,
   'must be a host name, without scheme, port and wildcard',

@@ -3,7 +3,7 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { isRecord } from '../config/parse-fields.ts';
+import { parseJsonObject } from '../config/parse-fields.ts';
 
 const TIMEOUT_MS = 10_000;
 
@@ -64,18 +64,9 @@ export const ask: Ask = (url, { method, headers, body, from, timeoutMs = TIMEOUT
       const all = (name: string): readonly string[] => response.headersDistinct[name] ?? [];
       const answer = { status: response.statusCode ?? 0, all, header: (name: string) => all(name)[0] ?? '' };
       text(response).then(
-        (content) => resolve({ ...answer, body: content, json: toObject(content), from: local }),
+        (content) => resolve({ ...answer, body: content, json: parseJsonObject(content), from: local }),
         () => fail('the answer was cut off'),
       );
     });
     request.end(body);
   });
-
-function toObject(content: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(content);
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}

@@ -1,15 +1,14 @@
 // The checks of `postern doctor` of what the configuration names: the store, its keys and people, views and pinned documents.
 import { checkPinned } from '../client-documents/pinned.ts';
 import type { Config, User } from '../config/config.ts';
-import { listedNames } from '../config/listed-names.ts';
+import { listedNames } from '../config/wording.ts';
 import { judgeStoredKeys } from '../keys/open-keys.ts';
 import { outgoingOf } from '../outgoing/guard.ts';
 import { withAdministration } from '../store/open.ts';
 import { canReach, listStoredFactors, NO_FACTORS } from '../users/factors.ts';
 import { listStoredPeople } from '../users/people.ts';
 import { checkViews } from '../views/view-check.ts';
-import { BUILT_IN_FOLDER } from '../views/view-files.ts';
-import { runCheck, Skipped, type ReportFault, type Result } from './check.ts';
+import { type ReportFault, type Result, runCheck, Skipped } from './check.ts';
 
 /** Without secrets the store can't be opened. */
 export async function checkConfigured(config: Config, hasSecrets: boolean): Promise<readonly Result[]> {
@@ -100,8 +99,7 @@ const messageOf = (error: unknown) => (error instanceof Error ? error.message : 
 /** The result of `postern views check`. The service goes on with the last good form of what is broken, so nobody else says it. */
 async function checkOwnViews({ viewsFolder, branding }: Config, report: ReportFault) {
   if (viewsFolder === undefined) return undefined;
-  const settings = { builtInFolder: BUILT_IN_FOLDER, overrideFolder: viewsFolder, branding };
-  for (const { file, line, message, severity } of checkViews(settings)) {
+  for (const { file, line, message, severity } of checkViews({ overrideFolder: viewsFolder, branding })) {
     const place = line === undefined ? file : `${file}:${line}`;
     report('views-broken', `${place}: ${message}`, severity === 'error' ? 'problem' : 'warning');
   }

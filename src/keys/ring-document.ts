@@ -2,6 +2,7 @@
 // an older one was put back.
 import type { Ring } from './ring.ts';
 import { VaultError, type Vault } from './vault.ts';
+import { isRecord, parseJsonObject } from '../config/parse-fields.ts';
 
 export const KEYS_COLLECTION = 'keys';
 export const RING_ID = 'ring';
@@ -72,7 +73,7 @@ export function decodeRing(value: string, version: number, vault: Vault): Decode
 }
 
 function parseEnvelope(value: string): Envelope {
-  const { v, body, checksum } = parseObject(value);
+  const { v, body, checksum } = parseJsonObject(value) ?? {};
   if (v !== undefined && v !== 1 && v !== 2) {
     throw new KeyStoreError(
       'unsupported',
@@ -109,25 +110,10 @@ function ringNameOf(body: string): string {
 
 /** What a body that failed its check says its kids are: for the error message only. */
 function claimedKids(body: string): string[] {
-  const { keys } = toObject(parseObject(body)['ring']);
-  if (!Array.isArray(keys)) return [];
-  return keys
-    .map((key: unknown) => toObject(key)['kid'])
+  const ring = parseJsonObject(body)?.['ring'];
+  if (!isRecord(ring) || !Array.isArray(ring['keys'])) return [];
+  return ring['keys']
+    .map((key: unknown) => (isRecord(key) ? key['kid'] : undefined))
     .filter((kid): kid is string => typeof kid === 'string' && /^[\x21-\x7e]{1,128}$/.test(kid))
     .slice(0, 10);
-}
-
-type Members = Readonly<Record<string, unknown>>;
-
-/** Empty for what isn't the JSON of an object. */
-function parseObject(text: string): Members {
-  try {
-    return toObject(JSON.parse(text));
-  } catch {
-    return {};
-  }
-}
-
-function toObject(value: unknown): Members {
-  return { ...Object(value) };
 }

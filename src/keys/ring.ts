@@ -152,7 +152,6 @@ export function assertNew(ring: Ring, key: NewKey): void {
   }
 }
 
-/** Seconds to milliseconds. */
 export const ms = (seconds: number): number => seconds * 1000;
 
 function isPast(at: number | undefined, now: number): boolean {

@@ -198,7 +198,6 @@ function edit(ring: Ring, kid: string, change: (key: RingKey) => Partial<RingKey
   return { ...ring, keys: ring.keys.map((key) => (key.kid === kid ? { ...key, ...change(key) } : key)) };
 }
 
-/** Leaves a tombstone. */
 export function bury(ring: Ring, kid: string, now: number): Ring {
   const buried = ring.keys.filter((key) => key.kid === kid);
   const tombstones = buried.map(({ thumbprint, compromisedAt }) => ({

@@ -1,6 +1,5 @@
 // The audit trail: one JSON line for each security event, appended and never changed. docs/observability.md describes the
 // events and their fields.
-import type { Lines } from './lines.ts';
 
 /** When there is a record of each: docs/observability.md. */
 export const AUDIT_EVENTS = [
@@ -62,25 +61,6 @@ export type AuditFields = Origin & {
 
 export interface Audit {
   record(event: AuditEvent, outcome: Outcome, fields: AuditFields): void;
-}
-
-export type AuditParts = {
-  readonly lines: Pick<Lines, 'write'>;
-  readonly now: () => number;
-  /** Which of several processes this is. */
-  readonly worker?: string | undefined;
-  readonly onEvent: (event: AuditEvent, outcome: Outcome, fields: AuditFields) => void;
-};
-
-export function createAudit({ lines, now, worker, onEvent }: AuditParts): Audit {
-  return {
-    record(event, outcome, fields) {
-      onEvent(event, outcome, fields);
-      const time = new Date(now()).toISOString();
-      // Members that are undefined are left out.
-      lines.write(`${JSON.stringify({ time, event, outcome, ...fields, worker })}\n`);
-    },
-  };
 }
 
 /** What the edge noted of a request. */

@@ -1,5 +1,5 @@
 // The service's log: JSON lines, with one redaction list. No caller passes a request or a form to it.
-import { pino, type Logger } from 'pino';
+import { type Logger, pino } from 'pino';
 import type { Lines } from './lines.ts';
 
 export type Log = Logger;
@@ -39,4 +39,10 @@ export function createLog(level: LogLevel, lines: Pick<Lines, 'write'>, worker?:
 export function clip(text: string, length = 200): string {
   // \p{Cc}: control; \p{Cf}: direction and other invisible ones; \p{Zl}, \p{Zp}: line and paragraph separators.
   return text.slice(0, length).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?');
+}
+
+const MISTAKES = [TypeError, ReferenceError, RangeError, SyntaxError];
+
+export function isMistake(error: Error): boolean {
+  return MISTAKES.some((mistake) => error instanceof mistake);
 }

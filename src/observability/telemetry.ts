@@ -1,5 +1,5 @@
 // Log, audit trail and metrics of one process, opened and closed together; where each is written, and in which format.
-import { type Audit, type AuditEvent, type AuditFields, createAudit, type Outcome } from './audit.ts';
+import { type Audit, type AuditEvent, type AuditFields, type Outcome } from './audit.ts';
 import { watchDescriptors } from './descriptors.ts';
 import { Lines } from './lines.ts';
 import { createLog, type Log, type LogLevel } from './log.ts';
@@ -20,9 +20,11 @@ export interface OpenTelemetry extends Telemetry {
 
 export type TelemetrySettings = {
   readonly log: { readonly level: LogLevel; readonly format: 'auto' | 'json' | 'readable' };
+  /** Where the audit trail goes. */
   readonly audit:
     | { readonly to: 'stdout' | 'off' }
     | { readonly to: 'file'; readonly file: string }
+    /** stdout, or in a terminal `file`, if there is a data folder that it can be in. */
     | { readonly to: 'auto'; readonly file: string | undefined };
   /** Which of several processes this is. */
   readonly worker?: string | undefined;
@@ -101,12 +103,14 @@ export function combine(parts: {
   return {
     log,
     metrics,
-    audit: createAudit({
-      lines: audit,
-      now,
-      worker,
-      onEvent: (event, outcome, fields) => count(metrics, event, outcome, fields),
-    }),
+    audit: {
+      record(event, outcome, fields) {
+        count(metrics, event, outcome, fields);
+        const time = new Date(now()).toISOString();
+        // Members that are undefined are left out.
+        audit.write(`${JSON.stringify({ time, event, outcome, ...fields, worker })}\n`);
+      },
+    },
   };
 }
 
@@ -127,7 +131,6 @@ function count(metrics: Metrics, event: AuditEvent, outcome: Outcome, fields: Au
   }
 }
 
-/** Records nothing. */
 export function silentTelemetry(): Telemetry {
   return combine({ log: createLog('silent', NOWHERE), audit: NOWHERE });
 }

@@ -24,7 +24,6 @@ function findTracer(): Tracer | undefined {
     : provider.getTracer(TRACER);
 }
 
-/** Whether anybody takes spans. */
 export function isTracing(): boolean {
   return findTracer() !== undefined;
 }

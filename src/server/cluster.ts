@@ -4,13 +4,17 @@ import cluster from 'node:cluster';
 import type { Config } from '../config/config.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { keepUntilRestart } from '../config/restart.ts';
-import { createManagementApp, type Status } from '../http/management.ts';
+import {
+  createManagementApp,
+  type PendingSetting,
+  type Status,
+  type WorkerConfig,
+} from '../http/management.ts';
 import { createListener, type Listener } from '../http/server.ts';
 import { createTryOut, findDemo } from '../http/try-out.ts';
 import { addUp, type ProcessMetrics, toText } from '../observability/metrics.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import { KeptWorker } from './worker-process.ts';
-import { combineStatus } from './worker-status.ts';
 
 /** Longer than a worker's own drain. */
 const STOP_WITHIN_MS = 9500;
@@ -141,13 +145,57 @@ export class Primary {
 async function openTryOut(config: Config) {
   const { issuer, branding, viewsFolder } = config;
   const { createViews } = await import('../views/views.ts');
-  const { BUILT_IN_FOLDER } = await import('../views/view-files.ts');
   const { pages } = createViews({
-    builtInFolder: BUILT_IN_FOLDER,
     overrideFolder: viewsFolder,
     branding,
     issuer,
     onProblem: () => undefined,
   });
   return createTryOut({ config, pages });
+}
+
+export type WorkerStatus = Pick<WorkerConfig, 'worker' | 'pid'> & {
+  /** Undefined when it didn't answer. */
+  readonly status: Status | undefined;
+  readonly isServing: boolean;
+};
+
+/** Ready when all workers are. A problem that all of them have is listed once, without a worker. `hash` is what they should run. */
+export function combineStatus(workers: readonly WorkerStatus[], hash: string): Status {
+  const problems = merge(
+    workers.map(({ worker, status, isServing }) => [
+      worker,
+      status?.problems ?? [isServing ? 'does not answer' : 'is starting'],
+    ]),
+  );
+  const configurations = workers.flatMap(({ worker, status }) =>
+    status === undefined ? [] : [{ worker, ...status.configuration }],
+  );
+  const refusals = merge(
+    configurations.map(({ worker, problem }) => [worker, problem === undefined ? [] : [problem]]),
+  );
+  const pending = new Map<string, PendingSetting>();
+  for (const one of configurations.flatMap((configuration) => configuration.pending ?? [])) {
+    if (one.problem !== undefined || !pending.has(one.setting)) pending.set(one.setting, one);
+  }
+  return {
+    problems,
+    configuration: {
+      hash,
+      problem: refusals.length === 0 ? undefined : refusals.join('\n'),
+      ...(pending.size > 0 && { pending: [...pending.values()] }),
+      workers: workers.map(({ worker, pid, status }) => ({ worker, pid, hash: status?.configuration.hash })),
+    },
+  };
+}
+
+/** Each line once, with the workers that have it unless all do. */
+function merge(said: readonly (readonly [worker: number, lines: readonly string[]])[]): string[] {
+  const sayers = new Map<string, number[]>();
+  for (const [worker, lines] of said) {
+    for (const line of lines) sayers.set(line, [...(sayers.get(line) ?? []), worker]);
+  }
+  return [...sayers].map(([line, workers]) =>
+    workers.length === said.length ? line : `worker ${workers.join(', ')}: ${line}`,
+  );
 }

@@ -1,7 +1,7 @@
 // Which configuration runs, which one was refused and why, and what waits for a restart. Each outcome of a reload is written
 // here to the log, the audit trail and the metrics.
 import { type Config, ConfigError } from '../config/config.ts';
-import { needRestart } from '../config/restart.ts';
+import { settingsForRestart } from '../config/restart.ts';
 import type { ConfigStatus, PendingSetting } from '../http/management.ts';
 import { findKeyFault } from '../keys/open-keys.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
@@ -78,7 +78,7 @@ async function pendingSettings(
   wanted: Config,
   store: Store,
 ): Promise<readonly PendingSetting[]> {
-  const settings = needRestart(running, wanted);
+  const settings = settingsForRestart(running, wanted);
   const first = settings.find((setting) => KEY_SETTINGS.includes(setting));
   // The keys of another store can't be tried from here.
   const canTry = first !== undefined && !settings.includes('store');

@@ -24,7 +24,6 @@ import { openStore } from '../store/open.ts';
 import type { Clock, Store } from '../store/store.ts';
 import { createAccountStates } from '../users/account-state.ts';
 import { createPasswords } from '../users/passwords.ts';
-import { BUILT_IN_FOLDER } from '../views/view-files.ts';
 import { createViews, type Views } from '../views/views.ts';
 import { createViewsWatch } from '../views/watch-views.ts';
 import type { ApplicationParts, SharedServices } from './application.ts';
@@ -245,7 +244,6 @@ function createSharedServices(parts: Parts, maySign: () => boolean) {
 function openViews(config: Config, { log }: Telemetry): Views {
   return createViews({
     ...viewsOf(config),
-    builtInFolder: BUILT_IN_FOLDER,
     issuer: config.issuer,
     onProblem: ({ file, message }) => log.error({ file }, message),
   });

@@ -1,7 +1,6 @@
 // What an operator asks of a store and the service never does: whether its servers are fit, what it holds, its documents copied
 // out and in.
 
-/** What an operator should change at one server of the store. */
 export type ServerFindings = {
   readonly server: string;
   readonly faults: readonly string[];

@@ -1,5 +1,5 @@
 // Reads the JSON that is stored. Each has a version, and may have members that a newer version added.
-import { isRecord } from '../config/parse-fields.ts';
+import { parseJsonObject } from '../config/parse-fields.ts';
 import { StoreUnavailable } from './store.ts';
 
 /** The form that this version writes, of everything it keeps as JSON. */
@@ -38,18 +38,9 @@ export function parseForm(text: string, what: string): StoredForm {
 
 /** Undefined for what is damaged. Throws NewerForm. */
 export function readForm(text: string, what: string): StoredForm | undefined {
-  const form = toObject(text);
+  const form = parseJsonObject(text);
   if (form === undefined) return undefined;
   const { v = FORM_VERSION } = form;
   if (typeof v !== 'number' || v > FORM_VERSION) throw new NewerForm(what, v);
   return form;
-}
-
-function toObject(text: string): StoredForm | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { brandingCss } from './branding-css.ts';
-import { listViewFiles, type ViewsSettings } from './view-files.ts';
+import { listViewFiles, type ViewsSettings, BUILT_IN_FOLDER } from './view-files.ts';
 
 export type Asset = {
   readonly body: Buffer;
@@ -49,11 +49,8 @@ export function isAssetName(name: string): boolean {
 type Files = { readonly urls: ReadonlyMap<string, string>; readonly found: ReadonlyMap<string, Asset> };
 
 /** Reads all assets now. A path is only ever looked up among them, so none leads to another file. */
-export function createAssets(
-  { builtInFolder, ...settings }: ViewsSettings & { readonly builtInFolder: string },
-  previous?: Files,
-): Assets {
-  const current = loadAssets(builtInFolder, settings);
+export function createAssets(settings: ViewsSettings, previous?: Files): Assets {
+  const current = loadAssets(settings);
 
   return {
     url(name) {
@@ -69,14 +66,14 @@ export function createAssets(
       const former = previous?.found.get(assetPath);
       return former?.immutable === true ? former : undefined;
     },
-    reloaded: (changed) => createAssets({ builtInFolder, ...changed }, current),
+    reloaded: (changed) => createAssets(changed, current),
   };
 }
 
-function loadAssets(builtInFolder: string, { overrideFolder, branding }: ViewsSettings): Files {
+function loadAssets({ overrideFolder, branding }: ViewsSettings): Files {
   const bodies = new Map<string, Buffer>();
   if (branding.color !== undefined) bodies.set(COLORS_CSS, Buffer.from(brandingCss(branding)));
-  for (const folder of [builtInFolder, overrideFolder]) {
+  for (const folder of [BUILT_IN_FOLDER, overrideFolder]) {
     if (folder === undefined) continue;
     for (const [name, file] of listViewFiles(path.join(folder, 'assets')))
       if (isAssetName(name)) bodies.set(name, readFileSync(file));

@@ -5,13 +5,13 @@ import { COLORS_CSS } from './assets.ts';
 import { formFaults } from './browser-faults.ts';
 import { type BrandingModel, PAGE_NAMES, type PageModels, type PageName } from './models.ts';
 import { PAGE_STATES } from './samples.ts';
-import { compileTemplates } from './templates.ts';
-import type { Template, TemplateSet, TemplateSource } from './templates.ts';
+import { compileTemplates, type Template, type TemplateSet, type TemplateSource } from './templates.ts';
 import { createTexts, loadLocaleFiles, type LocaleFiles, type Texts } from './texts.ts';
-import { listViewFiles, type ViewsSettings } from './view-files.ts';
+import { listViewFiles, type ViewsSettings, BUILT_IN_FOLDER } from './view-files.ts';
 
 export type ViewsOptions = ViewsSettings & {
-  readonly builtInFolder: string;
+  /** Instead of the folder that comes with the service. */
+  readonly builtInFolder?: string;
   /** Name of a file in `assets/` -> URL with an absolute path. Throws for a name that it doesn't know. */
   readonly assetUrl: (name: string) => string;
   readonly hasAsset?: (name: string) => boolean;
@@ -48,7 +48,7 @@ function refuse(file: string, cause: unknown): never {
   throw new Error(`A built-in view is broken: ${file}`, { cause });
 }
 
-export function loadBuiltIn(folder: string): BuiltIn {
+export function loadBuiltIn(folder = BUILT_IN_FOLDER): BuiltIn {
   const templates = loadTemplates(folder, refuse);
   const missing = PAGE_NAMES.filter((name) => !templates.has(`${name}.ejs`));
   if (missing.length > 0) throw new Error(`${folder} lacks the views ${missing.join(', ')}`);

@@ -1,7 +1,6 @@
 // How the states of a page are written down for samples.ts, and the apps that they name.
 import type { ClientModel, PageModels, PageName } from './models.ts';
 
-/** A page with one model of it. */
 export type PageState = { [N in PageName]: { title: string; name: N; model: PageModels[N] } }[PageName];
 
 /** Each model by what stands behind the page's name in the title: nothing for the plain state. */

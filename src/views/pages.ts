@@ -29,7 +29,6 @@ export type RenderContext = {
 
 export interface Pages {
   render<N extends PageName>(name: N, model: PageModels[N], context: RenderContext): string;
-  /** One of the languages that there are. */
   localeFor(wishes: LanguageWishes): string;
   /** A text as the templates get it; undefined for a key that no language has. */
   text(locale: string, key: string): string | undefined;
@@ -50,7 +49,6 @@ export function createPages(
   const { assetUrl } = options;
   const report = reportOnce(options.onProblem);
 
-  /** One page with one set of templates. */
   function render(
     views: LoadedViews,
     set: TemplateSet,

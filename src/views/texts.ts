@@ -76,7 +76,6 @@ export function createTexts(builtIn: LocaleFiles, custom: LocaleFiles): Texts {
 
 const PLACEHOLDER = /\{\{\s*(\w+)\s*\}\}/g;
 
-/** Names of the placeholders in a text. */
 export function placeholdersOf(text: string): string[] {
   return [...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
 }

@@ -3,15 +3,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Branding } from '../config/config.ts';
-import { didYouMean, suggest } from '../config/suggestion.ts';
+import { didYouMean, suggest } from '../config/wording.ts';
 import { COLORS_CSS, isAssetName } from './assets.ts';
 import { cssFaults, formFaults, policyFaults } from './browser-faults.ts';
 import { fieldsOf, PAGE_MODELS } from './models.ts';
 import { createPages } from './pages.ts';
 import { PAGE_STATES } from './samples.ts';
-import { parseLocaleFile, placeholdersOf, type LocaleFile } from './texts.ts';
-import { listViewFiles } from './view-files.ts';
-import { listViews } from './view-list.ts';
+import { type LocaleFile, parseLocaleFile, placeholdersOf } from './texts.ts';
+import { listViewFiles, listViews, BUILT_IN_FOLDER } from './view-files.ts';
 
 export type ViewFault = {
   /** Name in the folder, or the page. */
@@ -23,7 +22,6 @@ export type ViewFault = {
 };
 
 export type ViewCheckOptions = {
-  readonly builtInFolder: string;
   readonly overrideFolder: string;
   readonly branding: Branding;
 };
@@ -34,12 +32,12 @@ export function checkViews(options: ViewCheckOptions): readonly ViewFault[] {
     return [{ file: options.overrideFolder, message: 'the folder does not exist', severity: 'error' }];
   const files = listViewFiles(options.overrideFolder);
   const faults = [
-    ...unknownFiles(options, files),
+    ...unknownFiles(files),
     ...[...files].flatMap(([name, file]) => (name.endsWith('.ejs') ? rawOutput(name, file) : [])),
-    ...localeFaults(options, files),
-    ...stylesheetFaults(options, files),
+    ...localeFaults(files),
+    ...stylesheetFaults(files),
     ...renderFaults(options, files),
-    ...outdated(options),
+    ...outdated(options.overrideFolder),
   ];
   const seen = new Set<string>();
   return faults.filter(({ file, line = '', message }) => {
@@ -55,8 +53,8 @@ function error(file: string, message: string, line?: number): ViewFault {
 }
 
 /** A file that nothing reads is a slip in its name. */
-function unknownFiles({ builtInFolder }: ViewCheckOptions, files: Files): ViewFault[] {
-  const builtIn = [...listViewFiles(builtInFolder).keys()];
+function unknownFiles(files: Files): ViewFault[] {
+  const builtIn = [...listViewFiles(BUILT_IN_FOLDER).keys()];
   const included = new Set(
     [...files].flatMap(([name, file]) => (name.endsWith('.ejs') ? includesOf(name, file) : [])),
   );
@@ -88,13 +86,13 @@ function includesOf(name: string, file: string): string[] {
 }
 
 /** Names in `assets/` of either folder. */
-function assetsOf({ builtInFolder }: ViewCheckOptions, files: Files): ReadonlySet<string> {
-  const names = [...listViewFiles(builtInFolder).keys(), ...files.keys()];
+function assetsOf(files: Files): ReadonlySet<string> {
+  const names = [...listViewFiles(BUILT_IN_FOLDER).keys(), ...files.keys()];
   return new Set(names.flatMap((name) => /^assets\/(.+)$/.exec(name)?.[1] ?? []));
 }
 
-function stylesheetFaults(options: ViewCheckOptions, files: Files): ViewFault[] {
-  const assets = assetsOf(options, files);
+function stylesheetFaults(files: Files): ViewFault[] {
+  const assets = assetsOf(files);
   return [...files].flatMap(([name, file]) =>
     /^assets\/[^/]+\.css$/.test(name)
       ? cssFaults(readFileSync(file, 'utf8'), assets).map(({ line, message }) => error(name, message, line))
@@ -112,8 +110,8 @@ function rawOutput(name: string, file: string): ViewFault[] {
     );
 }
 
-function localeFaults({ builtInFolder }: ViewCheckOptions, files: Files): ViewFault[] {
-  const english = parseLocaleFile(readFileSync(path.join(builtInFolder, 'locales/en.json'), 'utf8'));
+function localeFaults(files: Files): ViewFault[] {
+  const english = parseLocaleFile(readFileSync(path.join(BUILT_IN_FOLDER, 'locales/en.json'), 'utf8'));
   const templates = [...files].filter(([name]) => name.endsWith('.ejs'));
   const texts = templates.map(([, file]) => readFileSync(file, 'utf8')).join('\n');
   return [...files].flatMap(([name, file]) => {
@@ -148,7 +146,7 @@ function keyFaults({ english, texts }: Known, key: string, text: string): string
 
 function renderFaults(options: ViewCheckOptions, files: Files): ViewFault[] {
   const faults: ViewFault[] = [];
-  const assets = assetsOf(options, files);
+  const assets = assetsOf(files);
   const pages = createPages({
     ...options,
     assetUrl(name) {
@@ -182,8 +180,8 @@ function lastLine(message: string): string {
   return message.trim().split('\n').at(-1) ?? message;
 }
 
-function outdated({ builtInFolder, overrideFolder }: ViewCheckOptions): ViewFault[] {
-  return listViews(builtInFolder, overrideFolder)
+function outdated(overrideFolder: string): ViewFault[] {
+  return listViews(overrideFolder)
     .filter(({ state }) => state === 'outdated')
     .map(({ name }) => ({
       file: name,

@@ -4,7 +4,6 @@ import { createPages, type Pages, type ViewProblem } from './pages.ts';
 import type { ViewsSettings } from './view-files.ts';
 
 export type ViewsParts = ViewsSettings & {
-  readonly builtInFolder: string;
   /** Prefix of the assets' URLs. */
   readonly issuer: string;
   readonly onProblem: (problem: ViewProblem) => void;

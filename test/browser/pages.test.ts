@@ -15,7 +15,6 @@ import { PAGE_STATES } from '../../src/views/samples.ts';
 import type { PageState } from '../../src/views/page-states.ts';
 import { axeFaults, WCAG } from './axe.ts';
 
-const builtInFolder = path.resolve(import.meta.dirname, '../../views');
 const PICTURES = path.resolve('artifacts/pages');
 // A language that is written from right to left, with a few words of it.
 const overrideFolder = path.resolve(import.meta.dirname, 'fixtures/right-to-left');
@@ -46,9 +45,9 @@ const [WITH_LOGO, WITHOUT_ITS_LOGO] = [COLORS.length, COLORS.length + 1];
 
 const sites = BRANDINGS.map((own, index) => {
   const branding = { ...BRANDING, color: undefined, ...own };
-  const assets = createAssets({ builtInFolder, branding });
+  const assets = createAssets({ branding });
   const assetUrl = (name: string) => `/${index}/${assets.url(name)}`;
-  return { assets, pages: createPages({ builtInFolder, overrideFolder, branding, assetUrl, onProblem }) };
+  return { assets, pages: createPages({ overrideFolder, branding, assetUrl, onProblem }) };
 });
 
 // /<index of branding>/assets/… or /<index of branding>/<index of state>?lang=…

@@ -1,20 +1,20 @@
 // Checks of the doctor that a proxy in front can't bring about: what depends on the time, on the store, on the audit trail,
 // and on there being no service at all.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { ask } from '../../src/doctor/ask.ts';
 import { checkClock } from '../../src/doctor/clock.ts';
-import { runCheck, type Check, type ReportFault, type Result, type Target } from '../../src/doctor/check.ts';
-import { judgeCookies, parseCookie } from '../../src/doctor/cookies.ts';
+import { type Check, type ReportFault, type Result, runCheck, type Target } from '../../src/doctor/check.ts';
+import { judgeCookies, parseCookie } from '../../src/doctor/sign-in.ts';
 import { checkPeople, checkStore } from '../../src/doctor/configured.ts';
 import { checkPlainHttp, checkTls } from '../../src/doctor/tls.ts';
 import { freePort, startRedis } from '../world/servers.ts';
 import { postern } from '../world/terminal.ts';
 import { givePasskey, SoftwareKey } from '../world/second-factors.ts';
 import { startWorld, type World, WORLD_ENV } from '../world/world.ts';
-import { makeFront, type Front } from './front.ts';
+import { type Front, makeFront } from './front.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
 

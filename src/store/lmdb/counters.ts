@@ -4,7 +4,6 @@ import { assertCount, assertWindow, readClock } from '../lifetime.ts';
 import type { CounterRow, LmdbTables } from './tables.ts';
 import type { Clock, CounterStore } from '../store.ts';
 
-/** Counters over `tables`, by the clock `now`. */
 export function createLmdbCounters(tables: LmdbTables, now: Clock): CounterStore {
   function findRow(name: string, at: number): CounterRow | undefined {
     const row = tables.counters.get(name);

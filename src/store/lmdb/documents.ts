@@ -3,7 +3,6 @@ import { toKeyName } from '../key-name.ts';
 import type { DocumentRow, LmdbTables } from './tables.ts';
 import type { DocumentStore, DocumentWrite } from '../store.ts';
 
-/** Documents over `tables`. */
 export function createLmdbDocuments(tables: LmdbTables): DocumentStore {
   async function putAll(collection: string, writes: readonly DocumentWrite[]): Promise<boolean> {
     const keyOf = (id: string): [string, string] => [toKeyName(collection), toKeyName(id)];

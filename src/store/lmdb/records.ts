@@ -7,7 +7,6 @@ import type { Clock, ConsumeResult, NewRecord, RecordStore, SaveResult, StoredRe
 
 type Claim = { readonly id: string; readonly follows: string | undefined; readonly at: number };
 
-/** Records over `tables`, by the clock `now`. */
 export function createLmdbRecords(tables: LmdbTables, now: Clock): RecordStore {
   return {
     async save(record) {

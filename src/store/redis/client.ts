@@ -36,7 +36,6 @@ export interface RedisClient {
   close(): Promise<void>;
 }
 
-/** Longest wait for the first connection. */
 const CONNECT_MS = 3000;
 /** Longest wait for the first answer on a connection. */
 const FIRST_ANSWER_MS = 1000;

@@ -5,7 +5,6 @@ import { counterKey } from './keys.ts';
 import { toNumbers } from './replies.ts';
 import type { Clock, CounterStore } from '../store.ts';
 
-/** Counters over `connection`, by the clock `now`. */
 export function createRedisCounters(connection: RedisConnection, now: Clock): CounterStore {
   return {
     async increment(key, by, windowMs, renew = false) {

@@ -4,7 +4,6 @@ export const COMMAND_MS = 300;
 /** How often it is looked whether an answer is late. */
 const TICK_MS = 50;
 
-/** There was no answer in time. */
 export class Late extends Error {
   constructor() {
     super('no answer in time');

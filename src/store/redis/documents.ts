@@ -7,7 +7,6 @@ import type { DocumentStore, DocumentWrite, StoredDocument } from '../store.ts';
 /** Of a listing: its reply stays far below what the deadline of one answer and the server's output buffer allow. */
 const PAGE = 500;
 
-/** Documents over `connection`. */
 export function createRedisDocuments(connection: RedisConnection): DocumentStore {
   async function putAll(collection: string, writes: readonly DocumentWrite[]): Promise<boolean> {
     const args = writes.flatMap(({ id, value, expectedVersion }) => [id, value, expectedVersion]);

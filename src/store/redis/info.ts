@@ -11,7 +11,6 @@ export type Finding = {
 
 export type InfoFields = ReadonlyMap<string, string>;
 
-/** Fields by name. */
 export function parseInfo(info: string): InfoFields {
   const lines = info.split(/\r?\n/).filter((line) => line.includes(':'));
   return new Map(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1)]));

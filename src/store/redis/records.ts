@@ -25,7 +25,6 @@ const CONSUME_RESULTS: readonly ConsumeResult[] = ['gone', 'consumed', 'already_
 type Span = { readonly at: number; readonly lifeMs: number };
 type Name = { readonly kind: string; readonly key: string };
 
-/** Records over `connection`, by the clock `now`. */
 export function createRedisRecords(connection: RedisConnection, now: Clock): RecordStore {
   return {
     async save(record) {

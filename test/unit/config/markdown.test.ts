@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { toJsonSchema } from '../../../src/config/json-schema.ts';
-import { toMarkdown } from '../../../src/config/markdown.ts';
+import { toJsonSchema, toMarkdown } from '../../../src/config/schema-documents.ts';
 
 describe('docs/configuration.md', () => {
   it('is what "postern schema --markdown" prints', () => {

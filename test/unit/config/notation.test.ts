@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { formatDuration, parseDuration, parseInstant, parseRate } from '../../../src/config/notation.ts';
 import { weakness } from '../../../src/config/secret-strength.ts';
-import { suggest } from '../../../src/config/suggestion.ts';
+import { suggest } from '../../../src/config/wording.ts';
 import { issuerFault, normalizeIssuer, originFault, redirectUriFault } from '../../../src/config/uri.ts';
 import { DEMO_CLIENT_SECRET } from '../../../src/config/demo.ts';
 

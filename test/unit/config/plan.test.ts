@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadConfigWithSources } from '../../../src/config/load.ts';
 import { toPlan, type Plan, type PlanSide } from '../../../src/config/plan.ts';
-import { needRestart, needsRestart } from '../../../src/config/restart.ts';
+import { settingsForRestart, needsRestart } from '../../../src/config/restart.ts';
 import { digestOf } from '../../../src/config/secret-strength.ts';
 import {
   client,
@@ -211,7 +211,7 @@ describe('a plan', () => {
       'breaking cookie_keys: every key is replaced: sessions and sign-ins that it signed end',
     ]);
     const { config } = await side(PUBLIC);
-    expect(needRestart(config, { ...config, listen: { host: '::', port: 1 }, clients: [] })).toEqual([
+    expect(settingsForRestart(config, { ...config, listen: { host: '::', port: 1 }, clients: [] })).toEqual([
       'listen',
     ]);
     expect(['listen.port', 'encryption_keys[0]', 'lifetimes.session'].map(needsRestart)).toEqual([

@@ -1,6 +1,6 @@
 // How the states of several workers become one answer.
 import { describe, expect, it } from 'vitest';
-import { combineStatus, type WorkerStatus } from '../../../src/server/worker-status.ts';
+import { combineStatus, type WorkerStatus } from '../../../src/server/cluster.ts';
 
 const worker = (number: number, problems: readonly string[] | undefined, hash = 'new'): WorkerStatus => ({
   worker: number,

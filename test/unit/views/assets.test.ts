@@ -5,7 +5,6 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createAssets } from '../../../src/views/assets.ts';
 
-const builtInFolder = path.resolve(import.meta.dirname, '../../../views');
 const branding = { name: 'Acme' };
 let overrideFolder: string;
 
@@ -24,7 +23,7 @@ function put(name: string, text: string): void {
 
 describe('createAssets', () => {
   it('serves the built-in stylesheet under a name with its hash', () => {
-    const assets = createAssets({ builtInFolder, branding });
+    const assets = createAssets({ branding });
     const url = assets.url('style.css');
     expect(url).toMatch(/^assets\/style\.[0-9a-f]{16}\.css$/);
     const asset = assets.find(url);
@@ -34,31 +33,31 @@ describe('createAssets', () => {
 
   it('serves the plain name too, for url() in a stylesheet, but not as immutable', () => {
     put('img/ground.png', 'png');
-    const assets = createAssets({ builtInFolder, overrideFolder, branding });
+    const assets = createAssets({ overrideFolder, branding });
     expect(assets.find('assets/img/ground.png')).toMatchObject({ type: 'image/png', immutable: false });
     expect(assets.url('img/ground.png')).toMatch(/^assets\/img\/ground\.[0-9a-f]{16}\.png$/);
   });
 
   it('lets a file of the operator win, under another name', () => {
     put('style.css', 'body {}');
-    const ours = createAssets({ builtInFolder, branding });
-    const theirs = createAssets({ builtInFolder, overrideFolder, branding });
+    const ours = createAssets({ branding });
+    const theirs = createAssets({ overrideFolder, branding });
     expect(theirs.url('style.css')).not.toBe(ours.url('style.css'));
     expect(theirs.find(theirs.url('style.css'))?.body.toString()).toBe('body {}');
     expect(theirs.url('icon.svg')).toBe(ours.url('icon.svg'));
   });
 
   it("serves the operator's colour as a stylesheet that changes name with the colour", () => {
-    const green = createAssets({ builtInFolder, branding: { name: 'Acme', color: '#0b6e4f' } });
-    const red = createAssets({ builtInFolder, branding: { name: 'Acme', color: '#c00' } });
+    const green = createAssets({ branding: { name: 'Acme', color: '#0b6e4f' } });
+    const red = createAssets({ branding: { name: 'Acme', color: '#c00' } });
     expect(green.find(green.url('colors.css'))?.body.toString()).toContain('--accent: #0b6e4f;');
     expect(red.url('colors.css')).not.toBe(green.url('colors.css'));
-    expect(createAssets({ builtInFolder, branding }).has('colors.css')).toBe(false);
+    expect(createAssets({ branding }).has('colors.css')).toBe(false);
   });
 
   it('takes new files over when asked to, and still serves what open pages ask for', () => {
     put('style.css', 'first');
-    const before = createAssets({ builtInFolder, overrideFolder, branding });
+    const before = createAssets({ overrideFolder, branding });
     const first = before.url('style.css');
     put('style.css', 'second');
     expect(before.find(before.url('style.css'))?.body.toString()).toBe('first');
@@ -70,7 +69,7 @@ describe('createAssets', () => {
 
   it('finds nothing outside of the assets, however a path is spelled', () => {
     writeFileSync(path.join(overrideFolder, 'secret.css'), 'secret');
-    const assets = createAssets({ builtInFolder, overrideFolder, branding });
+    const assets = createAssets({ overrideFolder, branding });
     const paths = [
       '',
       'assets',
@@ -98,7 +97,7 @@ describe('createAssets', () => {
 
   it('leaves out hidden files and kinds that pages have no use for', () => {
     for (const name of ['.env', '.hidden.css', 'run.mjs', 'page.html', 'notes', 'key.pem']) put(name, 'x');
-    const assets = createAssets({ builtInFolder, overrideFolder, branding });
+    const assets = createAssets({ overrideFolder, branding });
     for (const name of ['.env', '.hidden.css', 'run.mjs', 'page.html', 'notes', 'key.pem']) {
       expect(() => assets.url(name)).toThrow(`There is no asset ${name}`);
       expect(assets.find(`assets/${name}`)).toBeUndefined();
@@ -113,7 +112,7 @@ describe('createAssets', () => {
     symlinkSync('..data/style.css', path.join(folder, 'style.css'));
     symlinkSync('nowhere.css', path.join(folder, 'dead.css'));
     symlinkSync('.', path.join(folder, 'loop'));
-    const assets = createAssets({ builtInFolder, overrideFolder, branding });
+    const assets = createAssets({ overrideFolder, branding });
     expect(assets.find(assets.url('style.css'))?.body.toString()).toBe('linked');
     expect(() => assets.url('dead.css')).toThrow();
   });

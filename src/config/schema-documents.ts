@@ -1,9 +1,15 @@
-// The reference of the configuration for people, docs/configuration.md. What it says of a key is the schema's description.
+// What the schema says of the configuration file: a JSON Schema for editors, and docs/configuration.md for people.
 import * as z from 'zod';
 import { nameOfNotation } from './notation.ts';
 import { unwrap } from './parse-fields.ts';
 import { configSchema } from './schema.ts';
 import { userSchema } from './schema-user.ts';
+
+/** Draft 7, which is what YAML editors know. */
+export function toJsonSchema(): Record<string, unknown> {
+  const { $schema, ...rest } = z.toJSONSchema(configSchema, { io: 'input', target: 'draft-7' });
+  return { $schema, title: 'Postern configuration', ...rest };
+}
 
 const INTRO = `# Configuration
 
@@ -48,7 +54,6 @@ variables are those of the start. Changes of \`issuer\`, \`listen\`, \`managemen
 
 const USERS = `The entries of the file in \`users_from\`. "postern user hash" makes one.`;
 
-/** The whole page. */
 export function toMarkdown(): string {
   const { scalars, groups, lists } = sortKeys(configSchema);
   const sections = [

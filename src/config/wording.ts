@@ -1,5 +1,4 @@
-// "Did you mean …?" for a misspelt key.
-
+// Names in messages: "did you mean …?" for a misspelt one, and many of them in one line.
 /** The word of `candidates` that was most likely meant, or undefined. */
 export function suggest(word: string, candidates: readonly string[]): string | undefined {
   // A long word is no typing mistake, and the distance takes quadratic time.
@@ -32,4 +31,12 @@ function distance(left: string, right: string): number {
     row = next;
   }
   return row[right.length] ?? 0;
+}
+
+const MOST = 10;
+
+/** `alice, bob, and 37 more` */
+export function listedNames(names: readonly string[]): string {
+  const more = names.length - MOST;
+  return [...names.slice(0, MOST), ...(more > 0 ? [`and ${more} more`] : [])].join(', ');
 }
