@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 
 /** Text that a program or a person reads. */
-export type Output = { write(text: string): unknown };
+type Output = { write(text: string): unknown };
 
 export type CliIo = {
   /** `isTTY`: a person is typing. */

@@ -10,7 +10,7 @@ export type StarterFile = {
   readonly isSecret: boolean;
 };
 
-export type Starter = {
+type Starter = {
   readonly issuer: string;
   readonly username: string;
   readonly personId: string;

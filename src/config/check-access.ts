@@ -58,7 +58,7 @@ function checkGroups({ value, path, report }: Entry<ServiceForm>): void {
 }
 
 /** What is wrong with the name of a group. Apps and proxies join groups by commas, in headers too. */
-export function groupNameFault(name: string): string | undefined {
+function groupNameFault(name: string): string | undefined {
   return (
     labelFault(name) ??
     (name.includes(',') || name.trim() !== name ? 'must have no commas, and no spaces around it' : undefined)
@@ -127,7 +127,7 @@ const PROTOCOL_CLAIMS: ReadonlySet<string> = new Set(
 /** Claims of OpenID Connect Core §5.1 that no person has here. */
 const OTHER_STANDARD_CLAIMS = ['address', 'phone_number', 'phone_number_verified'];
 
-export function customClaimFault(name: string): string | undefined {
+function customClaimFault(name: string): string | undefined {
   if (PROTOCOL_CLAIMS.has(name)) return `${name} is a claim of the protocol: take another name`;
   if (name === 'groups')
     return 'groups follows from the groups of the person, and comes with the scope groups';

@@ -8,7 +8,7 @@ import type { Level } from './sign-in-levels.ts';
 import { isLoopbackUrl, isNativeRedirect } from './uri.ts';
 
 /** What the rules know of the rest of the configuration. */
-export type ClientContext = {
+type ClientContext = {
   readonly issuerIsLoopback: boolean;
   readonly clientCredentials: boolean;
   readonly pkce: 'required' | 'per_client';
@@ -191,7 +191,9 @@ function redirectsFault(
   if (uris.length === 0) return undefined;
   const hasCode = client.grant_types.includes('authorization_code');
   if (isMachine(client)) {
-    return `a client_credentials client has no redirect URIs: ${hasCode ? 'make one client per service' : 'remove them'}`;
+    return hasCode
+      ? 'a client_credentials client has no redirect URIs: make one client per service'
+      : 'a client_credentials client has no redirect URIs: remove them';
   }
   return hasCode ? undefined : 'redirect URIs need authorization_code in grant_types';
 }

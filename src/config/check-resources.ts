@@ -6,7 +6,7 @@ import { didYouMean } from './wording.ts';
 import { resourceKey } from './uri.ts';
 
 /** What the rules know of the rest of the configuration. */
-export type ResourceContext = {
+type ResourceContext = {
   /** Normalized; undefined when it wasn't understood. */
   readonly issuer: string | undefined;
   readonly clients: readonly Entry<ClientForm>[];
@@ -77,15 +77,15 @@ function checkOwnScopes({ value, path, report }: Entry<ResourceForm>): void {
   const { scopes, scope_descriptions: descriptions = {}, default_scopes: defaults = [] } = value;
   if (scopes === undefined) return;
   const isForeign = (scope: string) => !scopes.includes(scope);
-  const fault = (scope: string) => `is no scope of this resource${didYouMean(scope, scopes)}`;
+  const fault = (scope: string) => `${scope} is no scope of this resource${didYouMean(scope, scopes)}`;
   for (const scope of Object.keys(descriptions).filter(isForeign)) {
     report([...path, 'scope_descriptions', scope], fault(scope));
   }
   for (const [index, scope] of defaults.entries()) {
-    if (isForeign(scope)) report([...path, 'default_scopes', index], `${scope} ${fault(scope)}`);
+    if (isForeign(scope)) report([...path, 'default_scopes', index], fault(scope));
   }
   for (const scope of Object.keys(value.scope_groups ?? {}).filter(isForeign)) {
-    report([...path, 'scope_groups', scope], `${scope} ${fault(scope)}`, 'key');
+    report([...path, 'scope_groups', scope], fault(scope), 'key');
   }
 }
 

@@ -56,16 +56,18 @@ export function signInWarnings({
   const isAddress = isIPv4(hostname) || hostname.startsWith('[');
   const requires = clients.filter((client) => client.signIn !== undefined).map(({ clientId }) => clientId);
   if (signIn?.secondFactor === 'required') requires.unshift('second_factor: required');
-  return [
-    ...(signIn?.passkeys === true && isAddress
-      ? [`no browser makes a passkey for ${hostname}: the issuer needs a host name for them (WebAuthn)`]
-      : []),
-    ...(signIn?.enrolment === 'self' && requires.length > 0
-      ? [
-          `enrolment is self: with a stolen password alone, a stranger can add the factor that is required (${listedNames(requires)}) for everybody who has none`,
-        ]
-      : []),
-  ];
+  const warnings: string[] = [];
+  if (signIn?.passkeys === true && isAddress) {
+    warnings.push(
+      `no browser makes a passkey for ${hostname}: the issuer needs a host name for them (WebAuthn)`,
+    );
+  }
+  if (signIn?.enrolment === 'self' && requires.length > 0) {
+    warnings.push(
+      `enrolment is self: with a stolen password alone, a stranger can add the factor that is required (${listedNames(requires)}) for everybody who has none`,
+    );
+  }
+  return warnings;
 }
 
 /** What browsers on this machine can't reach, when only one of issuer and listen was changed. */
@@ -77,11 +79,10 @@ export function addressNotices({
   const { protocol, port } = new URL(issuer);
   // https needs a proxy in any case, which may be anywhere.
   if (protocol !== 'http:') return [];
-  return isLoopbackUrl(localUrl(listen)) && Number(port || 80) === listen.port
-    ? []
-    : [
-        `the issuer is ${issuer}, but the service listens on ${listen.host}, port ${listen.port}: let the two agree, unless a proxy or a port mapping is in between.`,
-      ];
+  if (isLoopbackUrl(localUrl(listen)) && Number(port || 80) === listen.port) return [];
+  return [
+    `the issuer is ${issuer}, but the service listens on ${listen.host}, port ${listen.port}: let the two agree, unless a proxy or a port mapping is in between.`,
+  ];
 }
 
 function proxyFault(proxy: string): string | undefined {

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** changed: the new content runs now. unchanged: it equals what runs already. broken: nothing was changed. */
 export type ReloadOutcome = 'changed' | 'unchanged' | 'broken';
 
-export type FileWatchParts = {
+type FileWatchParts = {
   /** The files, also those that aren't there. Asked at each look. */
   readonly list: () => Promise<readonly string[]>;
   /** When the files were read that are in use now, in epoch milliseconds. */

@@ -6,7 +6,7 @@ import { isRecord, parseFields } from './parse-fields.ts';
 import { ProblemList } from './problems.ts';
 import { configSchema } from './schema.ts';
 
-export type ListenAddresses = Pick<Config, 'listen' | 'management'> & {
+type ListenAddresses = Pick<Config, 'listen' | 'management'> & {
   /** Undefined when the file doesn't say it, or says it wrongly. */
   readonly issuer: string | undefined;
 };

@@ -6,7 +6,7 @@ import type { Path, Report } from './problems.ts';
 import { didYouMean } from './wording.ts';
 
 /** What could be understood of an object, and the keys that couldn't. */
-export type Parsed<S extends z.ZodObject> = {
+type Parsed<S extends z.ZodObject> = {
   readonly value: Partial<z.output<S>>;
   readonly broken: ReadonlySet<string>;
 };

@@ -14,7 +14,7 @@ export type PlanItem = {
   readonly message: string;
 };
 
-export type Meaning = readonly [severity: Severity, message: string];
+type Meaning = readonly [severity: Severity, message: string];
 export type PlanContext = { readonly current: Config; readonly next: Config; readonly now: number };
 export type Rule = (difference: Difference, context: PlanContext) => Meaning;
 

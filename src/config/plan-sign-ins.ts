@@ -9,7 +9,7 @@ import { type Level, reaches } from './sign-in-levels.ts';
 type Side = Pick<Config, 'signIn' | 'clients' | 'resources' | 'groups' | 'users'>;
 
 /** The strongest sign-in of a person by the methods that are on. `none`: they have factors, and none of them is on. */
-export type Reached = Level | 'none';
+type Reached = Level | 'none';
 export type ReachedBy = (signIn: Config['signIn'], accountId: string) => Reached;
 type Judged = { readonly person: User; readonly was: Reached; readonly is: Reached };
 

@@ -48,15 +48,9 @@ export function toPlan(current: PlanSide, next: PlanSide, now: number): Plan {
 }
 
 function planStored({ config, storePeople = [] }: PlanSide, next: PlanSide): PlanItem[] {
-  return 'unknown' in storePeople
-    ? [
-        item(
-          'info',
-          'store',
-          `who of its people loses or gains something is not known: ${storePeople.unknown}`,
-        ),
-      ]
-    : planStorePeople(config, next.config, storePeople);
+  if (!('unknown' in storePeople)) return planStorePeople(config, next.config, storePeople);
+  const message = `who of its people loses or gains something is not known: ${storePeople.unknown}`;
+  return [item('info', 'store', message)];
 }
 
 function planLockedOut({ config, reachedBy }: PlanSide, next: PlanSide): PlanItem[] {

@@ -241,7 +241,7 @@ export const configSchema = z.strictObject({
     .describe('How the pages look.'),
 });
 
-export type ConfigForm = z.output<typeof configSchema>;
+type ConfigForm = z.output<typeof configSchema>;
 
 /** The file without its lists of objects, which are taken apart by themselves. */
 export type ServiceForm = Omit<ConfigForm, 'clients' | 'resources'>;

@@ -5,9 +5,9 @@ import { DAY, formatInstant } from './notation.ts';
 import { secretId } from './secret-strength.ts';
 
 /** How long ahead an end is warned of. */
-export const WARN_AHEAD_SECONDS = 14 * DAY;
+const WARN_AHEAD_SECONDS = 14 * DAY;
 
-export type SecretState = 'not yet' | 'live' | 'expiring' | 'expired';
+type SecretState = 'not yet' | 'live' | 'expiring' | 'expired';
 
 /** What `secret` is at `now`, in epoch seconds. */
 export function secretState({ notBefore, expiresAt }: ClientSecret, now: number): SecretState {

@@ -23,7 +23,7 @@ export type ReferenceSource = {
 /** What the secrets of one configuration are judged by. */
 export type SecretContext = ReferenceSource & { readonly issuerIsLoopback: boolean };
 
-export type ReferenceContext = ReferenceSource & {
+type ReferenceContext = ReferenceSource & {
   /** Where relative paths start. */
   readonly folder: string;
 };

@@ -60,7 +60,7 @@ export function dataFolder(store: StoreConfig, configFolder: string): string {
   return store.engine === 'lmdb' ? store.folder : join(configFolder, '..', 'data');
 }
 
-export type KeyTarget = {
+type KeyTarget = {
   readonly folder: string;
   /** false leaves the disk alone: a key that isn't there is only made up. */
   readonly write: boolean;

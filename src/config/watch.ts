@@ -5,7 +5,7 @@ import { isSameConfig } from './hash.ts';
 import { matchesOf } from './included-files.ts';
 import type { LoadedConfig } from './load.ts';
 
-export type ConfigWatchParts = {
+type ConfigWatchParts = {
   readonly file: string;
   /** What runs now, as `load` returned it. */
   readonly current: LoadedConfig;

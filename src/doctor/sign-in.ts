@@ -97,7 +97,7 @@ function split(part: string): [string, string] {
 }
 
 /** What a browser sends with a request for `path` (RFC 6265 §5.1.4). */
-export function cookieHeader(cookies: readonly Cookie[], path: string): string {
+function cookieHeader(cookies: readonly Cookie[], path: string): string {
   const sent = cookies.filter(({ attributes }) => {
     const folder = attributes.get('path') ?? '/';
     return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);

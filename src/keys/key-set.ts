@@ -19,7 +19,7 @@ import type { Vault } from './vault.ts';
 
 type PrivateKey = { readonly kid: string; readonly privateJwk: JWK };
 /** Signs what is not an access token. */
-export type FamilyKey = PrivateKey & { readonly alg: Algorithm };
+type FamilyKey = PrivateKey & { readonly alg: Algorithm };
 
 /** A consistent picture of the ring at one moment. */
 export type KeySet = {

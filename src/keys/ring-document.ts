@@ -16,7 +16,7 @@ const PURPOSE = 'signing key ring';
  * `rolled_back`: older than what was there. `unsupported`: of a newer version. `clock`: this machine's clock is far behind.
  * `busy`: too many lost races.
  */
-export type KeyStoreErrorCode =
+type KeyStoreErrorCode =
   | 'missing'
   | 'foreign'
   | 'empty'

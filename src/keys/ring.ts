@@ -44,7 +44,7 @@ export type RingKey = NewKey & {
 };
 
 /** What is left of a key that is gone, so that neither its kid nor the key itself can come back. */
-export type Tombstone = {
+type Tombstone = {
   readonly kid: string;
   readonly thumbprint: string;
   readonly end: 'removed' | 'compromised';

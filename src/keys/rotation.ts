@@ -17,7 +17,7 @@ const LEASE_MS = 600_000;
 /** Calls `fire` once after `delayMs`; the result cancels it. */
 export type Timer = (fire: () => void, delayMs: number) => () => void;
 
-export type RotationOptions = {
+type RotationOptions = {
   readonly keyStore: KeyStore;
   readonly now: Clock;
   /** Called, one at a time, with each new picture of the ring; the swap counts once it resolves. Rejecting keeps the old set. */

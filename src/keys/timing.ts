@@ -9,7 +9,7 @@ export const PROPAGATION_SECONDS = 15;
 export const SKEW_SECONDS = 120;
 
 /** The configured side. All in seconds. */
-export type TimingInput = {
+type TimingInput = {
   /** The longest of all audiences. */
   readonly accessToken: number;
   readonly idToken: number;

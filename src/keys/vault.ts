@@ -17,7 +17,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /** `unknown_key`: sealed under a KEK that isn't configured. `corrupt`: altered, swapped, or not a sealed value at all. */
-export type VaultErrorCode = 'unknown_key' | 'corrupt';
+type VaultErrorCode = 'unknown_key' | 'corrupt';
 
 /** A sealed value that can't be opened, or a checksum that doesn't hold. Says which KEK is needed; holds no secret. */
 export class VaultError extends Error {

@@ -12,7 +12,7 @@ const MAX_FILE_WRITE_BYTES = 65_536;
 const RETRY_MS = 200;
 const CLOSE_WITHIN_MS = 1000;
 
-export type LinesOptions = {
+type LinesOptions = {
   /** A file's path, which is appended to and readable by its owner only; or a file descriptor. */
   readonly to: string | number;
   /** Called for each line that is dropped because too many wait. */

@@ -14,7 +14,7 @@ import {
 const TRACER = 'postern';
 
 /** Bounded values only: routes, operations, numbers. */
-export type Attributes = Readonly<Record<string, string | number>>;
+type Attributes = Readonly<Record<string, string | number>>;
 
 /** Undefined without an SDK: then a span isn't worth the objects that it is made of. */
 function findTracer(): Tracer | undefined {

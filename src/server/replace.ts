@@ -50,7 +50,7 @@ type First = Omit<ApplicationParts, 'keySet'> & { readonly hasNewKeys?: boolean 
 const signsAll = ({ others }: KeySet, algorithms: readonly Algorithm[]) =>
   algorithms.every((one) => one === 'RS256' || others.some(({ alg }) => alg === one));
 
-export type ReplacingParts = {
+type ReplacingParts = {
   /** Makes the keys that are missing for these. Throws StoreUnavailable. */
   readonly provideKeys: (algorithms: readonly Algorithm[]) => Promise<KeySet>;
   readonly first: First;

@@ -112,7 +112,7 @@ export function lossDetector({ records, clock }: Store, { log, metrics }: Teleme
   });
 }
 
-export type SnapshotParts = {
+type SnapshotParts = {
   readonly config: Config;
   readonly status: Status;
   readonly rotation: Rotation;

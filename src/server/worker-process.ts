@@ -19,7 +19,7 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
 const FIRST_START_ATTEMPTS = 3;
 
-export type KeptWorkerParts = {
+type KeptWorkerParts = {
   /** From 1; the process that takes the place of another has the same. */
   readonly number: number;
   /** How many share the machine's cores. */

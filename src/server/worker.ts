@@ -34,7 +34,7 @@ export function report(message: WorkerMessage): void {
   process.send?.(message, () => undefined);
 }
 
-export type Answering = { readonly [Q in keyof Answers]: () => Promise<Answers[Q]> };
+type Answering = { readonly [Q in keyof Answers]: () => Promise<Answers[Q]> };
 
 /** A failure isn't answered: the primary's timeout covers it. */
 export function answerQuestions(answers: Answering): void {

@@ -2,7 +2,7 @@
 import { FORM_VERSION, parseForm, type StoredForm } from './form.ts';
 import type { DocumentStore } from './store.ts';
 
-export type DocumentName = {
+type DocumentName = {
   readonly collection: string;
   readonly id: string;
   /** For errors: "the state of a person". */

@@ -8,7 +8,7 @@ const KIND = 'Mark';
 const LIFE_SECONDS = 86_400;
 const MARGIN_MS = 60_000;
 
-export type LostWritesParts = {
+type LostWritesParts = {
   readonly records: RecordStore;
   readonly now: Clock;
   /** `since`, epoch milliseconds: what was written later is gone. Undefined where the store doesn't say. */

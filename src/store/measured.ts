@@ -25,7 +25,7 @@ export const STORE_OPERATIONS = [
 type StoreOperation = (typeof STORE_OPERATIONS)[number];
 
 /** Called after each operation. */
-export type OnOperation = (operation: StoreOperation, seconds: number, failed: boolean) => void;
+type OnOperation = (operation: StoreOperation, seconds: number, failed: boolean) => void;
 
 export function measured(store: Store, onOperation: OnOperation): Store {
   async function run<T>(operation: StoreOperation, work: () => Promise<T>): Promise<T> {

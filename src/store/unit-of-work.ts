@@ -34,7 +34,7 @@ export interface UnitOfWork extends RecordStore {
   readonly afterwards: (action: () => void) => void;
 }
 
-export type Lose = (result: 'already_consumed' | 'gone') => Promise<never>;
+type Lose = (result: 'already_consumed' | 'gone') => Promise<never>;
 
 export function createUnitOfWork(
   { records, documents }: Pick<Store, 'records' | 'documents'>,

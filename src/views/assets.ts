@@ -5,7 +5,7 @@ import path from 'node:path';
 import { brandingCss } from './branding-css.ts';
 import { listViewFiles, type ViewsSettings, BUILT_IN_FOLDER } from './view-files.ts';
 
-export type Asset = {
+type Asset = {
   readonly body: Buffer;
   /** For Content-Type. */
   readonly type: string;

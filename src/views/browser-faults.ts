@@ -55,7 +55,7 @@ function tagsOf(html: string): readonly Tag[] {
   });
 }
 
-export type CssFault = { readonly line: number; readonly message: string };
+type CssFault = { readonly line: number; readonly message: string };
 
 const REFERENCE = /@import\s+(?:url\(\s*)?["']?([^"')\s;]+)|\burl\(\s*["']?([^"')\s]+)/gi;
 

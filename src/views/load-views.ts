@@ -55,7 +55,7 @@ export function loadBuiltIn(folder = BUILT_IN_FOLDER): BuiltIn {
   return { templates, texts: loadLocaleFiles(folder, refuse) };
 }
 
-export type Loading = {
+type Loading = {
   readonly builtIn: BuiltIn;
   readonly report: Report;
   readonly render: TryRender;

@@ -35,7 +35,7 @@ export function chooseLocale(wishes: LanguageWishes, available: readonly string[
 }
 
 /** RFC 4647 §3.4: `de-AT` is served by `de`; a language is served by its one region where that is all there is. */
-export function lookUp(range: string, available: readonly string[]): string | undefined {
+function lookUp(range: string, available: readonly string[]): string | undefined {
   const parts = range.trim().toLowerCase().split('-');
   if (parts[0] === '' || parts.length > 5) return undefined;
   for (let length = parts.length; length > 0; length -= 1) {

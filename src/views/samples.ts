@@ -28,7 +28,7 @@ const SELECT_ACCOUNT: PageModels['select-account'] = {
   otherAccountUrl,
 };
 
-export const CONSENT_SAMPLE: PageModels['consent'] = {
+const CONSENT_SAMPLE: PageModels['consent'] = {
   client: plain,
   action: `${INTERACTION}/consent`,
   cancelAction,

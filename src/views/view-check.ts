@@ -21,7 +21,7 @@ export type ViewFault = {
   readonly severity: 'error' | 'warning';
 };
 
-export type ViewCheckOptions = {
+type ViewCheckOptions = {
   readonly overrideFolder: string;
   readonly branding: Branding;
 };

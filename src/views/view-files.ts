@@ -39,9 +39,9 @@ function collect(folder: string, prefix: string, depth: number, files: Map<strin
 /** How an ejected view names its original, and that one's hash. */
 const MARK = /postern:from \S+ ([0-9a-f]{16})/;
 
-export type ViewState = 'built-in' | 'overridden' | 'outdated' | 'added';
+type ViewState = 'built-in' | 'overridden' | 'outdated' | 'added';
 
-export type ListedView = {
+type ListedView = {
   readonly name: string;
   readonly state: ViewState;
   /** The file in force. */

@@ -3,7 +3,7 @@ import { createAssets, type Assets } from './assets.ts';
 import { createPages, type Pages, type ViewProblem } from './pages.ts';
 import type { ViewsSettings } from './view-files.ts';
 
-export type ViewsParts = ViewsSettings & {
+type ViewsParts = ViewsSettings & {
   /** Prefix of the assets' URLs. */
   readonly issuer: string;
   readonly onProblem: (problem: ViewProblem) => void;

@@ -2,13 +2,13 @@
 import { type FileWatch, watchFiles } from '../config/file-watch.ts';
 import { listViewFiles } from './view-files.ts';
 
-export interface ViewsWatch {
+interface ViewsWatch {
   /** From now on this folder, which need not exist yet. `readAt`: when its files were read, in epoch milliseconds. */
   follow(folder: string | undefined, readAt: number): Promise<void>;
   stop(): Promise<void>;
 }
 
-export type ViewsWatchParts = {
+type ViewsWatchParts = {
   /** Its end isn't awaited, because it may itself end the watch. */
   readonly onChange: () => Promise<void>;
   readonly onError: (error: unknown) => void;

@@ -20,7 +20,7 @@ const IMPORTERS = {
 export type ImportFormat = keyof typeof IMPORTERS;
 export const IMPORT_FORMATS = Object.keys(IMPORTERS) as ImportFormat[];
 
-export type Imported = {
+type Imported = {
   /** A file for `clients_from`. */
   readonly yaml: string;
   readonly count: number;

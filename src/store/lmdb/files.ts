@@ -98,7 +98,7 @@ export function toReason(error: unknown): string {
   return reason.charAt(0).toUpperCase() + reason.slice(1);
 }
 
-export interface OpenFiles {
+interface OpenFiles {
   /** Rejects with StoreReplaced when what lies in the folder isn't what this process has open. */
   assertSame(): Promise<void>;
 }

@@ -14,7 +14,7 @@ const PROBE_LIFE_MS = 60_000;
 /** A write that every process repeats for each scrape and health check would hold up those of requests. */
 const PROBE_COUNTS_MS = 1000;
 
-export type LmdbOptions = {
+type LmdbOptions = {
   /** Made when it is missing, for this user alone. */
   readonly folder: string;
   readonly now: Clock;

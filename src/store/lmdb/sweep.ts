@@ -8,7 +8,7 @@ import type { Clock } from '../store.ts';
 /** A transaction holds up every writer of the folder, so it stays around a millisecond. */
 const BATCH = 200;
 
-export type Sweep = { stop(): Promise<void> };
+type Sweep = { stop(): Promise<void> };
 
 /** Sweeps every `everyMs`, until stopped. The timer doesn't keep the process alive. */
 export function startSweep(tables: LmdbTables, { now, everyMs }: { now: Clock; everyMs: number }): Sweep {

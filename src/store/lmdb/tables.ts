@@ -19,7 +19,7 @@ export type DocumentRow = { readonly id: string; readonly value: string; readonl
 export type CounterRow = { readonly count: number; readonly endsAt: number };
 
 /** Which table a row of the expiry index points into. */
-export type Expiring = 'record' | 'tombstone' | 'counter';
+type Expiring = 'record' | 'tombstone' | 'counter';
 export type ExpiryKey = [expiresAt: number, table: Expiring, id: string];
 
 export interface LmdbTables {

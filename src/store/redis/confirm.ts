@@ -20,8 +20,8 @@ export type Write = {
 };
 
 /** The script's answer, and whether the replicas have what was written with it. */
-export type Confirmed = { readonly reply: unknown; readonly isConfirmed: boolean };
-export type Confirm = (write: Write) => Promise<Confirmed>;
+type Confirmed = { readonly reply: unknown; readonly isConfirmed: boolean };
+type Confirm = (write: Write) => Promise<Confirmed>;
 
 type Outcome = Confirmed & { readonly error: Error | null };
 type Waiting = {

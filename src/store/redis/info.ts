@@ -41,93 +41,68 @@ export function toReplication(info: InfoFields): Replication {
 
 const OLDEST_MAJOR = 7;
 
+type Add = (name: string, message: string) => void;
+
 /** `leastReplicas`: so many must have what may not be lost; 0 where nobody is asked. */
 export function judgeServer(info: InfoFields, leastReplicas: number): readonly Finding[] {
-  return [...judgeFitness(info), ...judgeDurability(info), ...judgeReplicas(info, leastReplicas)];
+  const findings: Finding[] = [];
+  const as =
+    (severity: Finding['severity']): Add =>
+    (name, message) =>
+      findings.push({ severity, name, message });
+  judgeFitness(info, as('fault'));
+  judgeDurability(info, as('warning'));
+  judgeReplicas(info, leastReplicas, as('warning'));
+  return findings;
 }
 
-function judgeFitness(info: InfoFields): readonly Finding[] {
+function judgeFitness(info: InfoFields, add: Add): void {
   const policy = info.get('maxmemory_policy') ?? 'noeviction';
   const role = info.get('role') ?? 'master';
   const version = info.get('redis_version') ?? '';
-  return [
-    ...when(
-      policy !== 'noeviction',
-      'fault',
-      'eviction',
-      `its maxmemory-policy is ${policy}, which throws tokens away; it must be noeviction`,
-    ),
-    ...when(role !== 'master', 'fault', 'role', `it is a ${role}, not the master`),
-    ...when(
-      Number.parseInt(version, 10) < OLDEST_MAJOR,
-      'fault',
-      'version',
-      `its version is ${version}; it must be ${OLDEST_MAJOR} or newer`,
-    ),
-  ];
+  if (policy !== 'noeviction')
+    add('eviction', `its maxmemory-policy is ${policy}, which throws tokens away; it must be noeviction`);
+  if (role !== 'master') add('role', `it is a ${role}, not the master`);
+  if (Number.parseInt(version, 10) < OLDEST_MAJOR)
+    add('version', `its version is ${version}; it must be ${OLDEST_MAJOR} or newer`);
 }
 
-function judgeDurability(info: InfoFields): readonly Finding[] {
+function judgeDurability(info: InfoFields, add: Add): void {
   const [used, most] = [Number(info.get('used_memory')), Number(info.get('maxmemory'))];
-  return [
-    ...when(
-      info.get('aof_enabled') === '0',
-      'warning',
-      'appendonly',
-      'appendonly is no: a restart loses signing keys and sessions; set it to yes',
-    ),
-    ...when(
-      info.get('aof_last_write_status') === 'err' || info.get('rdb_last_bgsave_status') === 'err',
-      'warning',
-      'disk',
-      'its last write to disk failed; look at its log and its disk',
-    ),
-    ...when(
-      most > 0 && used > 0.9 * most,
-      'warning',
-      'memory',
-      `${Math.round((100 * used) / most)} % of maxmemory is used; when it is full, every write is refused`,
-    ),
-  ];
+  if (info.get('aof_enabled') === '0')
+    add('appendonly', 'appendonly is no: a restart loses signing keys and sessions; set it to yes');
+  if (info.get('aof_last_write_status') === 'err' || info.get('rdb_last_bgsave_status') === 'err')
+    add('disk', 'its last write to disk failed; look at its log and its disk');
+  if (most > 0 && used > 0.9 * most) {
+    const share = Math.round((100 * used) / most);
+    add('memory', `${share} % of maxmemory is used; when it is full, every write is refused`);
+  }
 }
 
-function judgeReplicas(info: InfoFields, least: number): readonly Finding[] {
+function judgeReplicas(info: InfoFields, least: number, add: Add): void {
   const replicas = Number(info.get('connected_slaves') ?? 0);
   if (least === 0) {
-    return when(
-      replicas > 0,
-      'warning',
-      'unconfirmed_replica',
-      'it has a replica that confirms nothing; add ?wait=1 to the URL so that a failover loses no use of a code',
-    );
+    if (replicas > 0)
+      add(
+        'unconfirmed_replica',
+        'it has a replica that confirms nothing; add ?wait=1 to the URL so that a failover loses no use of a code',
+      );
+    return;
   }
-  return [
-    ...when(
-      replicas === 0,
-      'warning',
+  if (replicas === 0)
+    add(
       'replicas',
       'it has no connected replica to confirm writes, so nobody can sign in or out; connect one, or add ?wait=0 to the URL',
-    ),
-    ...when(
-      replicas > 0 && replicas < least,
-      'warning',
+    );
+  else if (replicas < least)
+    add(
       'replicas',
       `it has ${replicas} of the ${least} replicas that ?wait=${least} asks for, so nobody can sign in or out`,
-    ),
-    // Named in INFO only where min-replicas-to-write is set.
-    ...when(
-      !info.has('min_slaves_good_slaves'),
-      'warning',
+    );
+  // Named in INFO only where min-replicas-to-write is set.
+  if (!info.has('min_slaves_good_slaves'))
+    add(
       'min_replicas',
       'min-replicas-to-write is 0: cut off from its replicas it takes writes that a failover loses; set it to 1',
-    ),
-  ];
-}
-
-function when(
-  isTrue: boolean,
-  severity: Finding['severity'],
-  ...[name, message]: readonly [string, string]
-): readonly Finding[] {
-  return isTrue ? [{ severity, name, message }] : [];
+    );
 }

@@ -8,7 +8,7 @@ import { createRedisRecords } from './records.ts';
 import type { Finding } from './info.ts';
 import { type Clock, type RecordStore, type Store, StoreRefused, StoreTakesNoWrites } from '../store.ts';
 
-export type RedisStoreOptions = {
+type RedisStoreOptions = {
   /** In the notation of config/redis-url.ts, with the password inside if there is one. */
   readonly url: string;
   /** Of this machine. */
