@@ -2,9 +2,7 @@
 import type { Context } from 'koa';
 import type { Interactions, Proved } from '../oidc/interactions.ts';
 import type { OpenInteraction } from '../oidc/open-interaction.ts';
-import { TooManyRequests } from '../limits/limits.ts';
-import type { SecondFactorLimits } from '../limits/second-factor-attempts.ts';
-import type { FinishSignIn } from '../limits/sign-in-attempts.ts';
+import { type Limits, TooManyRequests } from '../limits/limits.ts';
 import { type Audit, originOf, type Outcome } from '../observability/audit.ts';
 import type { Clock } from '../store/store.ts';
 import type { Account, Accounts } from '../users/accounts.ts';
@@ -45,7 +43,7 @@ export type SecondStepParts = {
   readonly accounts: Pick<Accounts, 'findLive'>;
   readonly halves: HalfSignIns;
   readonly factors: FactorStore;
-  readonly limits: SecondFactorLimits & { readonly finishSignIn: FinishSignIn };
+  readonly limits: Pick<Limits, 'takeCode' | 'finishSignIn'>;
   readonly proveCode: ProveCode;
   readonly passkeys: PasskeyAuthentication | undefined;
   readonly trustedBrowsers: TrustedBrowsers;
@@ -59,12 +57,7 @@ const TOO_MANY = 'too many wrong codes';
 /** What the challenge of a second step is bound to. */
 export const secondStepBinding = (uid: string) => `second step:${uid}`;
 
-type FinishParts = Pick<
-  SecondStepParts,
-  'interactions' | 'halves' | 'limits' | 'trustedBrowsers' | 'cookie' | 'audit' | 'now'
->;
-
-function createFinish(parts: FinishParts) {
+function createFinish(parts: SecondStepParts) {
   const { interactions, halves, limits, trustedBrowsers, cookie, audit } = parts;
 
   return async function finish(

@@ -23,12 +23,7 @@ type Lease = {
   asking: Promise<void> | undefined;
 };
 
-export interface Leases {
-  /** Counts one request. 0: it may pass; else the milliseconds to wait before another one may. */
-  take(quota: Quota): number | Promise<number>;
-}
-
-export function createLeases(add: Add, now: Clock): Leases {
+export function createLeases(add: Add, now: Clock) {
   const leases = new BoundedMap<Lease>(
     () => ({ left: 0, endsAt: 0, used: 0, waiting: 0, asking: undefined }),
     ({ asking }) => asking === undefined,
@@ -66,24 +61,23 @@ export function createLeases(add: Add, now: Clock): Leases {
     }
   }
 
-  return {
-    take(quota) {
-      const { name, rate, subject } = quota;
-      const lease = leases.get(`${name}\n${rate.limit}/${rate.windowSeconds}\n${subject}`);
-      const isOpen = now() < lease.endsAt;
-      if (isOpen && lease.left > 0) {
-        lease.left -= 1;
-        return 0;
-      }
-      if (isOpen && lease.used >= rate.limit) return untilEnd(lease);
-      if (isOpen || lease.asking !== undefined) return takeAfterRefill(lease, quota);
-      Object.assign(lease, { left: 0, used: 0 });
-      if (rate.limit < PARTS) return takeAfterRefill(lease, quota);
-      // Counted, but not waited for. A store that can't be asked is met by the next request that waits.
-      lease.left = -1;
-      lease.asking = refill(lease, quota);
-      lease.asking.catch(() => undefined);
+  /** Counts one request. 0: it may pass; else the milliseconds to wait before another one may. */
+  return function take(quota: Quota): number | Promise<number> {
+    const { name, rate, subject } = quota;
+    const lease = leases.get(`${name}\n${rate.limit}/${rate.windowSeconds}\n${subject}`);
+    const isOpen = now() < lease.endsAt;
+    if (isOpen && lease.left > 0) {
+      lease.left -= 1;
       return 0;
-    },
+    }
+    if (isOpen && lease.used >= rate.limit) return untilEnd(lease);
+    if (isOpen || lease.asking !== undefined) return takeAfterRefill(lease, quota);
+    Object.assign(lease, { left: 0, used: 0 });
+    if (rate.limit < PARTS) return takeAfterRefill(lease, quota);
+    // Counted, but not waited for. A store that can't be asked is met by the next request that waits.
+    lease.left = -1;
+    lease.asking = refill(lease, quota);
+    lease.asking.catch(() => undefined);
+    return 0;
   };
 }

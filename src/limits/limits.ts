@@ -10,19 +10,12 @@ import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, CounterStore } from '../store/store.ts';
 import { type Attempts, createAttempts, type LimitRefusal } from './attempts.ts';
 import { createCounters, orAlone, type Quota } from './counters.ts';
-import { createDeviceLimits, DEVICE_LIMITS, type DeviceLimits } from './device-limits.ts';
-import { createDocumentLimits, DOCUMENT_LIMITS, type DocumentLimits } from './document-limits.ts';
-import { createLeases, type Leases } from './leases.ts';
+import { createFixedLimits, FIXED_LIMITS, type FixedLimits } from './fixed-limits.ts';
+import { createLeases } from './leases.ts';
 import { networkOf } from './network.ts';
-import {
-  createSecondFactorLimits,
-  SECOND_FACTOR_LIMITS,
-  type SecondFactorLimits,
-} from './second-factor-attempts.ts';
 import { createSecretAttempts, type SecretAttempts } from './secret-attempts.ts';
 import {
   type BegunSignIn,
-  createFinishSignIn,
   createSignInAttempts,
   SIGN_IN_LIMITS,
   type SignInAttempt,
@@ -58,15 +51,13 @@ export const LIMIT_NAMES: readonly string[] = [
     ['client', 'unknown', 'failures', 'address_failures'].map((kind) => `${endpoint}.${kind}`),
   ),
   ...SIGN_IN_LIMITS,
-  ...SECOND_FACTOR_LIMITS,
-  ...DEVICE_LIMITS,
-  ...DOCUMENT_LIMITS,
+  ...FIXED_LIMITS,
 ];
 
 /** Whose request met a limit. The client is one of the configuration. */
 export type LimitedRequest = { readonly address: string; readonly client_id?: string };
 
-export interface Limits extends DeviceLimits, DocumentLimits, SecondFactorLimits {
+export interface Limits extends FixedLimits {
   /** Counts one request of this address; throws TooManyRequests. */
   takeAddress(endpoint: AddressEndpoint, address: string): Promise<void>;
   /** Counts one request of a client that has authenticated, or of a public one from that address; throws TooManyRequests. */
@@ -117,8 +108,8 @@ export function createLimits(parts: LimitsParts): (rates: RateLimits) => Limits 
   const counters = createCounters(parts.counters, parts.hash);
   const add = orAlone(counters.add, now);
   const exact = createAttempts(add, now);
-  const shared: Shared = {
-    leases: createLeases(add, now),
+  const shared = {
+    takeFromLease: createLeases(add, now),
     secrets: createSecretAttempts(exact, now),
     fetches: exact,
     // A person's password is worth guessing: where attempts can't be counted, nobody signs in.
@@ -130,9 +121,9 @@ export function createLimits(parts: LimitsParts): (rates: RateLimits) => Limits 
 }
 
 type Shared = Pick<LimitsParts, 'onLimited'> & {
-  readonly leases: Leases;
+  readonly takeFromLease: ReturnType<typeof createLeases>;
   readonly secrets: SecretAttempts;
-  readonly fetches: Pick<Attempts, 'begin'>;
+  readonly fetches: Attempts;
   readonly signIn: Pick<SignInAttemptsParts, 'counters' | 'attempts'>;
   readonly devices: Pick<LimitsParts, 'counters' | 'hash'>;
 };
@@ -149,14 +140,14 @@ const tooMany = ({ waitMs }: Pick<LimitRefusal, 'waitMs'>) =>
   new TooManyRequests(Math.max(1, Math.ceil(waitMs / 1000)));
 
 function limitsOf(rates: RateLimits, shared: Shared): Limits {
-  const { leases, secrets, fetches, signIn, devices, onLimited } = shared;
+  const { takeFromLease, secrets, fetches, signIn, devices, onLimited } = shared;
   function refuse({ name, waitMs }: LimitRefusal, request: LimitedRequest): void {
     onLimited(name, request);
     if (!rates.dryRun) throw tooMany({ waitMs });
   }
 
   async function take(quota: Quota, request: LimitedRequest): Promise<void> {
-    const waitMs = await leases.take(quota);
+    const waitMs = await takeFromLease(quota);
     if (waitMs > 0) refuse({ name: quota.name, waitMs }, request);
   }
 
@@ -174,8 +165,7 @@ function limitsOf(rates: RateLimits, shared: Shared): Limits {
     ...rates.signIn,
     networkFailures: times(rates.signIn.addressFailures, NETWORK_FACTOR),
   };
-  const finishSignIn = createFinishSignIn({ ...signIn, rates: signInRates });
-  // Never as a trial: others are asked, or a code is guessed.
+  const signIns = createSignInAttempts({ ...signIn, rates: signInRates, refuse });
   const refuseAlways = (refusal: LimitRefusal, request: LimitedRequest): never => {
     onLimited(refusal.name, request);
     throw tooMany(refusal);
@@ -216,10 +206,14 @@ function limitsOf(rates: RateLimits, shared: Shared): Limits {
       const refuseRequest = (refusal: LimitRefusal) => refuse(refusal, request);
       return secrets.attempt([failuresOf(endpoint, clientId, address), perAddress], refuseRequest, compare);
     },
-    takeSignInAttempt: createSignInAttempts({ ...signIn, rates: signInRates, refuse, finish: finishSignIn }),
-    finishSignIn,
-    ...createSecondFactorLimits({ attempts: signIn.attempts, rates: signInRates, refuse: refuseAlways }),
-    ...createDeviceLimits({ ...devices, attempts: signIn.attempts, refuse: refuseAlways }),
-    ...createDocumentLimits(fetches, refuseAlways),
+    takeSignInAttempt: signIns.begin,
+    finishSignIn: signIns.finish,
+    ...createFixedLimits({
+      ...devices,
+      guesses: signIn.attempts,
+      fetches,
+      signInRates,
+      refuse: refuseAlways,
+    }),
   };
 }

@@ -7,7 +7,7 @@
 //     its network may fail with over all accounts.
 //   - Unknown places, which is everything else and a place above that has used up its ten. They share one row of failures for
 //     the account: from the twentieth on attempts are paced, and at the cap they are refused (NIST SP 800-63B-4 §3.2.2).
-import type { Rate } from '../config/config.ts';
+import type { Rate, RateLimits } from '../config/config.ts';
 import type { Count } from '../store/store.ts';
 import type { Attempts, LimitRefusal } from './attempts.ts';
 import { type Counters, giveBack, type Quota } from './counters.ts';
@@ -49,11 +49,7 @@ export type BegunSignIn = {
 };
 
 /** The counters that the configuration sets. */
-export type SignInRates = {
-  readonly accountFailures: Rate;
-  readonly addressFailures: Rate;
-  readonly networkFailures: Rate;
-};
+export type SignInRates = RateLimits['signIn'] & { readonly networkFailures: Rate };
 
 export type SignInAttemptsParts = {
   readonly counters: Counters;
@@ -92,40 +88,35 @@ function quotasOf({ account, since, exists, address, device }: SignInAttempt, ra
     knownAddress: of('known_address', KNOWN_ADDRESS, `${account}\n${address}`),
     known: of('known_failures', KNOWN, `${guessed}\n${device === undefined ? address : `device ${device}`}`),
     pair: of('account_failures', rates.accountFailures, `${guessed}\n${address}`),
-    places: [
-      of('address_failures', rates.addressFailures, address),
-      of('network_failures', rates.networkFailures, networkOf(address)),
-    ],
+    places: placesOf(address, rates),
   };
+}
+
+/** What an address and its network may fail with over all accounts. */
+export function placesOf(address: string, rates: SignInRates): readonly Quota[] {
+  return [
+    of('address_failures', rates.addressFailures, address),
+    of('network_failures', rates.networkFailures, networkOf(address)),
+  ];
 }
 
 /** Where no window is open; what paces would last a day. */
 const NONE: Count = { count: 0, resetsInMs: DAY * 1000 };
 
-export type FinishSignIn = (attempt: SignInAttempt) => Promise<void>;
-
-/** Earlier failures of the person no longer count, and the address is known. */
-export function createFinishSignIn({
-  counters,
-  attempts,
-  rates,
-}: Omit<SignInAttemptsParts, 'refuse'>): FinishSignIn {
-  return async function finishSignIn(attempt) {
+export function createSignInAttempts({ counters, attempts, rates, refuse }: SignInAttemptsParts) {
+  /** The whole sign-in is done: earlier failures of the person no longer count, and the address is known. */
+  async function finish(attempt: SignInAttempt): Promise<void> {
     const { row, pace, turn, known, knownAddress } = quotasOf(attempt, rates);
     await Promise.all([
       ...[row, pace, turn(1), known].map((one) => counters.clear(one)),
       counters.mark(knownAddress),
     ]);
     attempts.forget([row, known]);
-  };
-}
-
-export function createSignInAttempts(parts: SignInAttemptsParts & { readonly finish: FinishSignIn }) {
-  const { counters, attempts, rates, refuse, finish } = parts;
+  }
 
   const giveAllBack = (quotas: readonly Quota[]) => quotas.forEach((quota) => giveBack(counters.add, quota));
 
-  return async function begin(attempt: SignInAttempt): Promise<BegunSignIn> {
+  async function begin(attempt: SignInAttempt): Promise<BegunSignIn> {
     const { row, pace, turn, known, knownAddress, pair, places } = quotasOf(attempt, rates);
     const isDevice = attempt.device !== undefined;
     const [address, all = NONE, paced = NONE] = await Promise.all(
@@ -196,5 +187,7 @@ export function createSignInAttempts(parts: SignInAttemptsParts & { readonly fin
         giveAllBack(counted.splice(0).filter((quota) => quota === pair || places.includes(quota)));
       },
     };
-  };
+  }
+
+  return { begin, finish };
 }

@@ -1,7 +1,5 @@
 // The act of signing in with a passkey alone. Whose it is, is the passkey's to say; every failure looks the same from outside.
-import { TooManyRequests } from '../limits/limits.ts';
-import type { SecondFactorLimits, TakeBack } from '../limits/second-factor-attempts.ts';
-import type { FinishSignIn } from '../limits/sign-in-attempts.ts';
+import { type Limits, TooManyRequests } from '../limits/limits.ts';
 import type { Clock } from '../store/store.ts';
 import type { Accounts } from './accounts.ts';
 import type { Proof } from './authentication-methods.ts';
@@ -42,7 +40,7 @@ export type PasskeySignInParts = {
   readonly accounts: Pick<Accounts, 'findLive' | 'findByUsername' | 'maySignIn'>;
   /** Undefined while passkeys are off. */
   readonly passkeys: Pick<PasskeyAuthentication, 'authenticate'> | undefined;
-  readonly limits: Pick<SecondFactorLimits, 'takePasskey'> & { readonly finishSignIn: FinishSignIn };
+  readonly limits: Pick<Limits, 'takePasskey' | 'finishSignIn'>;
   readonly trustedBrowsers: TrustedBrowsers;
   readonly now: Clock;
 };
@@ -58,7 +56,7 @@ export function createPasskeySignIn(parts: PasskeySignInParts): SignInByPasskey 
     return isSame && (await accounts.maySignIn(found)) ? found : undefined;
   }
 
-  async function decide({ binding, response, address, device }: PasskeyAnswer, takeBack: TakeBack) {
+  async function decide({ binding, response, address, device }: PasskeyAnswer, takeBack: () => void) {
     const at = Math.floor(now() / 1000);
     const proved = (await passkeys?.authenticate({ binding, response })) ?? { refused: 'unknown' as const };
     if ('refused' in proved) return { accountId: proved.accountId, reason: proved.refused };
@@ -73,7 +71,7 @@ export function createPasskeySignIn(parts: PasskeySignInParts): SignInByPasskey 
   }
 
   return async function signInByPasskey(answer) {
-    let takeBack: TakeBack | undefined;
+    let takeBack: (() => void) | undefined;
     try {
       takeBack = await limits.takePasskey(answer.address);
       return await decide(answer, takeBack);

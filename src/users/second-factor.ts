@@ -1,5 +1,4 @@
 // Whether a code proves the second factor of a person: counted before it is looked at, and used up by being right.
-import type { TakeBack } from '../limits/second-factor-attempts.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock } from '../store/store.ts';
 import type { Proof } from './authentication-methods.ts';
@@ -28,7 +27,7 @@ export type SecondFactorParts = {
  * Undefined: the code is wrong, or was used before. `takeBack` undoes the count of a right one, and of one that couldn't be looked at.
  * Throws StoreUnavailable, also where the secret can't be opened.
  */
-export type ProveCode = (code: TypedCode, takeBack: TakeBack) => Promise<ProvedCode | undefined>;
+export type ProveCode = (code: TypedCode, takeBack: () => void) => Promise<ProvedCode | undefined>;
 
 export function createProveCode({ factors, codes, hash, now, isOn }: SecondFactorParts): ProveCode {
   async function useOneTimeCode(accountId: string, typed: string): Promise<Factors | undefined> {
