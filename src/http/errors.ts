@@ -5,9 +5,10 @@ import { DocumentUnavailable } from '../client-documents/documents.ts';
 import { PasswordQueueFull } from '../users/passwords.ts';
 import { ENDPOINTS, isPagePath } from '../config/endpoints.ts';
 import { TooManyRequests } from '../limits/limits.ts';
+import { pageContextOf, sendPage } from '../oidc/send-page.ts';
 import { VaultError } from '../keys/vault.ts';
 import type { ClientModel } from '../views/models.ts';
-import type { Pages, RenderContext } from '../views/pages.ts';
+import type { Pages } from '../views/pages.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import type { Log } from '../observability/log.ts';
 import { Refusal } from '../views/refusal.ts';
@@ -45,10 +46,9 @@ export function answerErrors(
       if (status < 500) {
         log.info({ requestId, route: routeName(ctx), status, error }, 'page refused');
       }
-      ctx.type = 'html';
       const client = answer.client ?? (error === 'not_found' ? appOf(ctx) : undefined);
       const model = { status, error, description, requestId, client };
-      ctx.body = pages.render('error', model, ctx.state['page'] as RenderContext);
+      sendPage(ctx, pages.render('error', model, pageContextOf(ctx)));
       return;
     }
     ctx.body = {

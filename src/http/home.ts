@@ -3,7 +3,8 @@ import type { Middleware } from 'koa';
 import type { Config } from '../config/config.ts';
 import { ENDPOINTS, HOME_PATH } from '../config/endpoints.ts';
 import { isLoopbackUrl } from '../config/uri.ts';
-import type { Pages, RenderContext } from '../views/pages.ts';
+import { pageContextOf, sendPage } from '../oidc/send-page.ts';
+import type { Pages } from '../views/pages.ts';
 import { tryUrlOf } from './try-out.ts';
 
 export function showHome(config: Config, pages: Pages): Middleware {
@@ -13,14 +14,10 @@ export function showHome(config: Config, pages: Pages): Middleware {
     : undefined;
 
   return async function home(ctx, next) {
-    if (ctx.path !== HOME_PATH) {
-      await next();
-      return;
-    }
-    ctx.set('Cache-Control', 'no-store');
-    ctx.type = 'html';
-    const { locale, languageUrl } = ctx.state['page'] as RenderContext;
+    if (ctx.path !== HOME_PATH) return next();
+    const { locale, languageUrl } = pageContextOf(ctx);
     // A name needs no translation.
-    ctx.body = pages.render('home', { start }, { locale, languageUrl: start && languageUrl });
+    sendPage(ctx, pages.render('home', { start }, { locale, languageUrl: start && languageUrl }));
+    return undefined;
   };
 }

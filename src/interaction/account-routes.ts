@@ -1,16 +1,17 @@
 // The page where people help themselves: what the service has of them, where they are signed in, which apps they let in, their
 // password. A change needs a sign-in of a moment ago.
 import type { Context, Middleware } from 'koa';
-import Router from 'koa-router';
 import { ACCOUNT_PATH } from '../config/endpoints.ts';
 import { type Audit, originOf } from '../observability/audit.ts';
 import type { PersonGrants } from '../oidc/person-grants.ts';
 import type { PersonSessions } from '../oidc/person-sessions.ts';
-import type { Pages, RenderContext } from '../views/pages.ts';
+import { pageContextOf, sendPage } from '../oidc/send-page.ts';
+import type { Pages } from '../views/pages.ts';
 import type { AccountError, AccountModel, ToAccountModel } from './account-model.ts';
 import type { ChangePassword } from './change-password.ts';
-import { type Form, readFormBody } from './form.ts';
-import { createOwnPage, type OwnPageParts, seeOther, type Visitor } from './own-page.ts';
+import type { Form } from './form.ts';
+import { createOwnPage, type OwnPageParts, ownPageRoutes, type Visitor } from './own-page.ts';
+import { seeOther } from './go-on.ts';
 import type { Tell } from './tell.ts';
 
 export type AccountRoutesParts = OwnPageParts & {
@@ -34,48 +35,32 @@ export function accountRoutes(parts: AccountRoutesParts): Middleware {
   const { config, toModel, pages, tell } = parts;
   const own = createOwnPage(parts, ACCOUNT_PATH);
   const pageUrl = `${config.issuer}${ACCOUNT_PATH}`;
-  const router = new Router({ prefix: ACCOUNT_PATH });
 
-  function show(ctx: Context, model: AccountModel | { outcome: 'stale'; signInUrl: string }): void {
-    ctx.type = 'html';
-    ctx.body = pages.render('account', model, ctx.state['page'] as RenderContext);
-  }
-
-  async function showPage(ctx: Context, visitor: Visitor, error?: AccountError): Promise<void> {
-    const { locale } = ctx.state['page'] as RenderContext;
+  async function show(ctx: Context, visitor: Visitor, error?: AccountError): Promise<void> {
+    const context = pageContextOf(ctx);
     const done = typeof ctx.query['done'] === 'string' ? ctx.query['done'] : undefined;
+    const model = await toModel(visitor, own, { locale: context.locale, done, error });
     ctx.status = error === undefined ? 200 : (STATUSES[error] ?? 422);
-    show(ctx, await toModel(visitor, own, { locale, done, error }));
+    sendPage(ctx, pages.render('account', model, context));
   }
 
-  router.get('/', async (ctx) => {
-    const visitor = await own.find(ctx);
-    return visitor === undefined ? seeOther(ctx, own.signInUrl(false)) : showPage(ctx, visitor);
-  });
-
-  router.get('/callback', (ctx) => {
-    // Somebody who declined to sign in is at nobody's page.
-    seeOther(ctx, ctx.query['error'] === undefined ? pageUrl : `${config.issuer}/`);
-  });
-
-  for (const [name, change] of Object.entries(createChanges(parts))) {
-    router.post(`/${name}`, async (ctx) => {
-      const form = await readFormBody(ctx, config.issuer);
-      const visitor = await own.find(ctx);
-      if (visitor === undefined || !visitor.isFresh) {
-        ctx.status = 403;
-        return show(ctx, { outcome: 'stale', signInUrl: own.signInUrl(visitor !== undefined) });
-      }
-      own.checkToken(visitor, form);
-      const done = await change(ctx, visitor, form);
-      if (typeof done === 'string') return showPage(ctx, visitor, done);
-      // What was gone already is not there on the next page.
-      if (done !== undefined) await tell(ctx, visitor.account.id, done.what, done.app);
-      return seeOther(ctx, done === undefined ? pageUrl : `${pageUrl}?done=${done.what}`);
-    });
+  function stale(ctx: Context, visitor: Visitor | undefined): void {
+    const model = { outcome: 'stale', signInUrl: own.signInUrl(visitor !== undefined) } as const;
+    ctx.status = 403;
+    sendPage(ctx, pages.render('account', model, pageContextOf(ctx)));
   }
 
-  return router.routes() as unknown as Middleware;
+  const answered = (change: Change) => async (ctx: Context, visitor: Visitor, form: Form) => {
+    const done = await change(ctx, visitor, form);
+    if (typeof done === 'string') return show(ctx, visitor, done);
+    // What was gone already is not there on the next page.
+    if (done !== undefined) await tell(ctx, visitor.account.id, done.what, done.app);
+    return seeOther(ctx, done === undefined ? pageUrl : `${pageUrl}?done=${done.what}`);
+  };
+
+  const changes = Object.entries(createChanges(parts)).map(([name, change]) => [name, answered(change)]);
+  const page = { issuer: config.issuer, path: ACCOUNT_PATH };
+  return ownPageRoutes(own, page, { show, stale, changes: Object.fromEntries(changes) });
 }
 
 const whoOf = (ctx: Context, { account }: Visitor) => ({ ...originOf(ctx.state), account_id: account.id });
@@ -85,7 +70,7 @@ function createChanges({
   grants,
   changePassword,
   audit,
-}: AccountRoutesParts): Readonly<Record<'password' | 'end-session' | 'end-others' | 'withdraw', Change>> {
+}: AccountRoutesParts): Readonly<Record<string, Change>> {
   async function end(ctx: Context, visitor: Visitor, uids: readonly string[]): Promise<number> {
     let ended = 0;
     for (const uid of uids) {

@@ -14,9 +14,10 @@ import type { EnrolmentModel } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
 import type { Csrf } from './csrf.ts';
 import { enrolmentAnswerOf, toEnrolmentModel } from './enrolment-form.ts';
+import { goOn } from './go-on.ts';
 import type { Open } from './open.ts';
 import type { Pending, SecondStep } from './second-step.ts';
-import { cancelForm, createRender, otherAccountUrl, type Show } from './show.ts';
+import { cancelBeside, createRender, otherAccountUrl, type Show } from './show.ts';
 import type { Tell } from './tell.ts';
 
 /** As for a change at the person's own page. */
@@ -34,16 +35,9 @@ export type EnrolRouteParts = {
   /** Undefined where people can't look. */
   readonly tell?: Tell | undefined;
   readonly now: Clock;
-};
-
-type RouterParts = {
   readonly open: Open;
   readonly show: Pick<Show, 'login'>;
-  readonly goOn: (ctx: Context, interaction: OpenInteraction, destination: string | undefined) => void;
 };
-
-/** Whether a page was shown: the one that adds a factor, or the sign-in that has to be fresh for it. */
-export type ShowEnrol = (ctx: Context, interaction: OpenInteraction, pending: Pending) => Promise<boolean>;
 
 const bindingOf = ({ uid }: OpenInteraction) => `enrol:${uid}`;
 const neededOf = ({ needed }: OpenInteraction) => (needed === 'passkey' ? needed : 'second_factor');
@@ -60,12 +54,8 @@ function isOpen(
   return isOn && (signIn.enrolment === 'self' || hasSecondFactor(factors));
 }
 
-export function addEnrolRoute(
-  router: Router,
-  parts: EnrolRouteParts,
-  { open, show, goOn }: RouterParts,
-): ShowEnrol {
-  const { signIn, enrolment, interactions, step, pages, csrf, audit, now, tell } = parts;
+export function addEnrolRoute(router: Router, parts: EnrolRouteParts) {
+  const { signIn, enrolment, interactions, step, pages, csrf, audit, now, tell, open, show } = parts;
   const { html } = createRender(pages);
   const seconds = () => Math.floor(now() / 1000);
 
@@ -86,11 +76,9 @@ export function addEnrolRoute(
     const begun = await enrolment.begin(of, bindingOf(interaction), refused?.sealed);
     const wanted = needed === 'passkey' ? { passkey: begun.passkey } : begun;
     const target = { action: `${pageUrl}/${STEP}`, csrf: csrf.token(uid, STEP) };
-    const { cancelAction, csrf: cancelCsrf } = cancelForm(csrf, interaction);
     const model = {
       client,
-      cancelAction,
-      cancelCsrf,
+      ...cancelBeside(csrf, interaction),
       username,
       needed,
       enrolment: toEnrolmentModel(wanted, target, refused?.error),
@@ -126,7 +114,12 @@ export function addEnrolRoute(
     return goOn(ctx, interaction, await interactions.finishStepUp(ctx, interaction, proved));
   });
 
-  return async function showEnrol(ctx, interaction, pending) {
+  /** Whether a page was shown: the one that adds a factor, or the sign-in that has to be fresh for it. */
+  return async function showEnrol(
+    ctx: Context,
+    interaction: OpenInteraction,
+    pending: Pending,
+  ): Promise<boolean> {
     if (!isOpen(signIn, interaction, pending)) return false;
     if (isFresh(interaction, pending)) await showForm(ctx, interaction, pending);
     else show.login(ctx, interaction, { username: pending.account.username, isOnlyWay: true });

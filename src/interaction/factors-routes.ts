@@ -1,22 +1,29 @@
 // The person's own page for factors: what they have, with forms to add and remove, after a sign-in of a moment ago.
 import type { Context, Middleware } from 'koa';
-import Router from 'koa-router';
 import { createAccessRules } from '../config/access-rules.ts';
 import type { Config } from '../config/config.ts';
 import type { Level } from '../config/sign-in-levels.ts';
 import { type Audit, originOf } from '../observability/audit.ts';
+import { pageContextOf, sendPage } from '../oidc/send-page.ts';
 import type { Account } from '../users/accounts.ts';
 import { isRecovered, withProof } from '../users/authentication-methods.ts';
 import type { Enrolment } from '../users/enrolment.ts';
 import { type Factors, type FactorStore, hasSecondFactor } from '../users/factors.ts';
 import { ONE_TIME_CODES, removeFactor } from '../users/remove-factor.ts';
 import type { PageModels } from '../views/models.ts';
-import type { Pages, RenderContext } from '../views/pages.ts';
+import type { Pages } from '../views/pages.ts';
 import { Refusal } from '../views/refusal.ts';
 import { enrolmentAnswerOf, toEnrolmentModel } from './enrolment-form.ts';
-import { type Form, readFormBody } from './form.ts';
-import { createOwnPage, type OwnPage, type OwnPageParts, seeOther, type Visitor } from './own-page.ts';
+import {
+  createOwnPage,
+  type OwnPage,
+  type OwnPageParts,
+  type OwnPageRoutes,
+  ownPageRoutes,
+  type Visitor,
+} from './own-page.ts';
 import { toNoticeModel, toTimeText } from './show-second-step.ts';
+import { seeOther } from './go-on.ts';
 import type { Tell } from './tell.ts';
 
 export type FactorsRoutesParts = OwnPageParts & {
@@ -35,45 +42,28 @@ type EnrolmentError = Parameters<typeof toEnrolmentModel>[2];
 
 /** `path`: of the page, below the issuer. */
 export function factorsRoutes(parts: FactorsRoutesParts, path: string): Middleware {
-  const { config } = parts;
+  const { issuer } = parts.config;
   const own = createOwnPage(parts, path);
-  const pageUrl = `${config.issuer}${path}`;
+  const pageUrl = `${issuer}${path}`;
   const page = createFactorsPage(parts, own, pageUrl);
-  const changes = createChanges(parts, page, pageUrl);
-  const router = new Router({ prefix: path });
-
-  router.get('/', async (ctx) => {
-    const person = await own.find(ctx);
-    // Its forms are of no use to others.
-    return person?.isFresh ? page.list(ctx, person) : seeOther(ctx, own.signInUrl(person !== undefined));
-  });
-
-  router.get('/callback', (ctx) => {
-    // Somebody who declined to sign in is at nobody's page.
-    seeOther(ctx, ctx.query['error'] === undefined ? pageUrl : `${config.issuer}/`);
-  });
-
-  for (const [name, change] of Object.entries(changes)) {
-    router.post(name, async (ctx) => {
-      const form = await readFormBody(ctx, config.issuer);
-      const person = await own.find(ctx);
-      if (!person?.isFresh) return page.stale(ctx);
-      own.checkToken(person, form);
-      return change(ctx, person, form);
-    });
-  }
-
-  return router.routes() as unknown as Middleware;
+  return ownPageRoutes(
+    own,
+    { issuer, path },
+    {
+      // Its forms are of no use to others.
+      show: (ctx, visitor) =>
+        visitor.isFresh ? page.list(ctx, visitor) : seeOther(ctx, own.signInUrl(true)),
+      stale: page.stale,
+      changes: createChanges(parts, page, pageUrl),
+    },
+  );
 }
 
-type Change = (ctx: Context, person: Visitor, form: Form) => Promise<void>;
-
-/** Below the page's own path. */
 function createChanges(
   parts: FactorsRoutesParts,
   page: ReturnType<typeof createFactorsPage>,
   pageUrl: string,
-): Readonly<Record<'/add' | '/remove' | '/recovery-codes', Change>> {
+): OwnPageRoutes['changes'] {
   const { config, signIn, sessions, factors, enrolment, audit, now, tell } = parts;
   const rules = createAccessRules(config);
   const seconds = () => Math.floor(now() / 1000);
@@ -99,7 +89,7 @@ function createChanges(
   }
 
   return {
-    async '/add'(ctx, person, form) {
+    async add(ctx, person, form) {
       const { session, account, own } = person;
       if (!mayAdd(signIn, own)) {
         throw new Refusal(403, 'forbidden', 'the first factor needs a link of an operator');
@@ -119,7 +109,7 @@ function createChanges(
       return backToList(ctx);
     },
 
-    async '/remove'(ctx, person, form) {
+    async remove(ctx, person, form) {
       const removal = { accountId: person.account.id, factorId: form.field('id'), at: seconds() };
       const removed = await removeFactor(factors, signIn, { ...removal, needed: neededOf(person) });
       if (removed === 'still_needed') return page.list(ctx, person, { list: removed });
@@ -130,7 +120,7 @@ function createChanges(
       return backToList(ctx);
     },
 
-    async '/recovery-codes'(ctx, person) {
+    async 'recovery-codes'(ctx, person) {
       const { account, own, session } = person;
       if (signIn.recoveryCodes === 0 || !hasSecondFactor(own)) throw new Refusal(403, 'forbidden');
       // Who came by one of them could else make themselves at home.
@@ -155,22 +145,19 @@ function mayAdd({ enrolment }: FactorsRoutesParts['signIn'], own: Factors): bool
 
 function createFactorsPage({ signIn, enrolment, pages }: FactorsRoutesParts, ownPage: OwnPage, url: string) {
   function show(ctx: Context, model: PageModels['factors'], status = 200): void {
-    ctx.set('Cache-Control', 'no-store');
     ctx.status = status;
-    ctx.type = 'html';
-    ctx.body = pages.render('factors', model, ctx.state['page'] as RenderContext);
+    sendPage(ctx, pages.render('factors', model, pageContextOf(ctx)));
   }
 
-  const toModel =
-    (locale: string) =>
-    (factor: Pick<Factors['passkeys'][number], 'id' | 'name' | 'createdAt' | 'usedAt' | 'suspect'>) => ({
-      id: factor.id,
-      name: factor.name === '' ? undefined : factor.name,
-      createdAt: toTimeText(factor.createdAt, locale),
-      usedAt: factor.usedAt === undefined ? undefined : toTimeText(factor.usedAt, locale),
-      suspect: factor.suspect === true,
-      removeAction: `${url}/remove`,
-    });
+  type Shown = Pick<Factors['passkeys'][number], 'id' | 'name' | 'createdAt' | 'usedAt' | 'suspect'>;
+  const toModel = ({ id, name, createdAt, usedAt, suspect }: Shown, locale: string) => ({
+    id,
+    name: name === '' ? undefined : name,
+    createdAt: toTimeText(createdAt, locale),
+    usedAt: usedAt === undefined ? undefined : toTimeText(usedAt, locale),
+    suspect: suspect === true,
+    removeAction: `${url}/remove`,
+  });
 
   return {
     stale: (ctx: Context) => show(ctx, { outcome: 'stale', signInUrl: url }, 403),
@@ -187,7 +174,7 @@ function createFactorsPage({ signIn, enrolment, pages }: FactorsRoutesParts, own
         readonly sealed?: string;
       } = {},
     ): Promise<void> {
-      const { locale } = ctx.state['page'] as RenderContext;
+      const { locale } = pageContextOf(ctx);
       const { session, account, own } = visitor;
       const token = ownPage.token(visitor);
       const target = { action: `${url}/add`, csrf: token };
@@ -200,14 +187,13 @@ function createFactorsPage({ signIn, enrolment, pages }: FactorsRoutesParts, own
           )
         : undefined;
       const codes = own.oneTimeCode && { ...own.oneTimeCode, id: ONE_TIME_CODES, name: '' };
-      const toFactor = toModel(locale);
       const model: PageModels['factors'] = {
         outcome: 'list',
         username: account.username,
         csrf: token,
         factors: [
-          ...own.passkeys.map((one) => ({ method: 'passkey' as const, ...toFactor(one) })),
-          ...(codes ? [{ method: 'one_time_code' as const, ...toFactor(codes) }] : []),
+          ...own.passkeys.map((one) => ({ method: 'passkey' as const, ...toModel(one, locale) })),
+          ...(codes ? [{ method: 'one_time_code' as const, ...toModel(codes, locale) }] : []),
         ],
         recoveryCodes:
           signIn.recoveryCodes > 0

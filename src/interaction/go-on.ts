@@ -1,17 +1,33 @@
-// What the browser gets for an interaction that is over: finished, expired, or another browser's. The page says why as far as
-// that is known, and leads back to the app where the browser remembers it.
+// Where a browser goes on to from a page of a sign-in, and what it gets for one that is over.
 import type { Context } from 'koa';
 import type { ClientModel } from '../views/models.ts';
 import { Refusal } from '../views/refusal.ts';
 
+/** RFC 9700 §4.12: 303, so that no browser repeats the password to the next address. */
+export function seeOther(ctx: Context, url: string): void {
+  ctx.redirect(url);
+  ctx.status = 303;
+}
+
+/** `destination` undefined: somebody else finished the interaction first. */
+export function goOn(
+  ctx: Context,
+  { client }: { readonly client: ClientModel },
+  destination: string | undefined,
+): void {
+  if (destination === undefined) throw expired(ctx, client);
+  seeOther(ctx, destination);
+}
+
+/** Finished, expired, or another browser's: as far as that is known, the page says why, and leads back to the app. */
 export function expired(ctx: Context, client?: ClientModel): Refusal {
   // Every page of a sign-in comes with cookies: a browser that sends none keeps none, or is another one.
-  if (ctx.get('Cookie') === '')
-    return new Refusal(400, 'no_cookies', 'the browser sent no cookie with this page of a sign-in', client);
-  return new Refusal(
-    400,
-    'expired',
-    'this sign-in is no longer open, please go back to the app and start again',
-    client,
-  );
+  return ctx.get('Cookie') === ''
+    ? new Refusal(400, 'no_cookies', 'the browser sent no cookie with this page of a sign-in', client)
+    : new Refusal(
+        400,
+        'expired',
+        'this sign-in is no longer open, please go back to the app and start again',
+        client,
+      );
 }

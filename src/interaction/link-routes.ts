@@ -4,12 +4,13 @@ import type { Context } from 'koa';
 import type Router from 'koa-router';
 import { FACTORS_PATH } from '../config/endpoints.ts';
 import { originOf } from '../observability/audit.ts';
+import { pageContextOf, sendPage } from '../oidc/send-page.ts';
 import { type Accounts, toGeneration } from '../users/accounts.ts';
 import { hasSecondFactor, NO_FACTORS } from '../users/factors.ts';
 import { LINK_PURPOSES, type OneTimeLink, oneTimeLinkUrl } from '../users/one-time-links.ts';
 import type { TrustedBrowsers } from '../users/trusted-browsers.ts';
 import type { PageModels } from '../views/models.ts';
-import type { Pages, RenderContext } from '../views/pages.ts';
+import type { Pages } from '../views/pages.ts';
 import { Refusal } from '../views/refusal.ts';
 import type { Csrf } from './csrf.ts';
 import { toEnrolmentModel } from './enrolment-form.ts';
@@ -21,6 +22,7 @@ import {
   type OpenLink,
 } from './follow-link.ts';
 import { readFormBody } from './form.ts';
+import { seeOther } from './go-on.ts';
 import type { DeviceCookie } from './trusted-browser-cookie.ts';
 
 export type LinkParts = FollowLinkParts & {
@@ -68,8 +70,7 @@ export function addLinkRoutes(router: Router, parts: LinkParts): void {
       account_id: accountId,
       action: purpose,
     });
-    ctx.redirect(followed.destination);
-    ctx.status = 303;
+    seeOther(ctx, followed.destination);
   });
 
   router.get('/done/:purpose', (ctx) => {
@@ -86,10 +87,8 @@ export function addLinkRoutes(router: Router, parts: LinkParts): void {
 
 function createLinkPages({ config, csrf, pages, audit, secondFactors }: LinkParts) {
   function show(ctx: Context, model: PageModels['link'], status = 200): void {
-    ctx.set('Cache-Control', 'no-store');
     ctx.status = status;
-    ctx.type = 'html';
-    ctx.body = pages.render('link', model, ctx.state['page'] as RenderContext);
+    sendPage(ctx, pages.render('link', model, pageContextOf(ctx)));
   }
 
   return {

@@ -5,7 +5,7 @@ import type { Interactions } from '../oidc/interactions.ts';
 import type { OpenInteraction, Prompt } from '../oidc/open-interaction.ts';
 import { Refusal } from '../views/refusal.ts';
 import type { Csrf } from './csrf.ts';
-import { expired } from './expired.ts';
+import { expired } from './go-on.ts';
 import { readFormBody, type Form } from './form.ts';
 import { usernameOf } from './attempt.ts';
 import type { Accounts } from '../users/accounts.ts';

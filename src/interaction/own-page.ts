@@ -1,5 +1,6 @@
 // The pages of a person's own: who is there, by the session of their browser, and where they sign in if that isn't enough.
-import type { Context } from 'koa';
+import type { Context, Middleware } from 'koa';
+import Router from 'koa-router';
 import type { Config } from '../config/config.ts';
 import { reaches } from '../config/sign-in-levels.ts';
 import type { BrowserSession, BrowserSessions } from '../oidc/browser-session.ts';
@@ -11,7 +12,8 @@ import { levelOf } from '../users/authentication-methods.ts';
 import { type Factors, type FactorStore, hasSecondFactor, NO_FACTORS } from '../users/factors.ts';
 import { Refusal } from '../views/refusal.ts';
 import type { Csrf } from './csrf.ts';
-import type { Form } from './form.ts';
+import { type Form, readFormBody } from './form.ts';
+import { seeOther } from './go-on.ts';
 
 /** NIST SP 800-63B-4 §4.1.2, ASVS 7.5.1: for a change of how one signs in. */
 const FRESH_SECONDS = 300;
@@ -73,10 +75,44 @@ export function createOwnPage(parts: OwnPageParts, path: string): OwnPage {
   };
 }
 
+/** What one of the pages has of its own. */
+export type OwnPageRoutes = {
+  readonly show: (ctx: Context, visitor: Visitor) => Promise<void> | void;
+  /** The form of somebody who isn't there, or proved who they are too long ago. */
+  readonly stale: (ctx: Context, visitor: Visitor | undefined) => void;
+  /** By path below the page. */
+  readonly changes: Readonly<Record<string, (ctx: Context, visitor: Visitor, form: Form) => Promise<void>>>;
+};
+
+export function ownPageRoutes(
+  own: OwnPage,
+  { issuer, path }: { readonly issuer: string; readonly path: string },
+  { show, stale, changes }: OwnPageRoutes,
+): Middleware {
+  const router = new Router({ prefix: path });
+
+  router.get('/', async (ctx) => {
+    const visitor = await own.find(ctx);
+    return visitor === undefined ? seeOther(ctx, own.signInUrl(false)) : show(ctx, visitor);
+  });
+
+  router.get('/callback', (ctx) => {
+    // Somebody who declined to sign in is at nobody's page.
+    seeOther(ctx, `${issuer}${ctx.query['error'] === undefined ? path : '/'}`);
+  });
+
+  for (const [name, change] of Object.entries(changes)) {
+    router.post(`/${name}`, async (ctx) => {
+      const form = await readFormBody(ctx, issuer);
+      const visitor = await own.find(ctx);
+      if (!visitor?.isFresh) return stale(ctx, visitor);
+      own.checkToken(visitor, form);
+      return change(ctx, visitor, form);
+    });
+  }
+
+  return router.routes() as unknown as Middleware;
+}
+
 /** Where the own client (oidc/own-client.ts) comes back to. */
 export const callbackOf = (path: string) => `${path}/callback`;
-
-export function seeOther(ctx: Context, url: string): void {
-  ctx.redirect(url);
-  ctx.status = 303;
-}

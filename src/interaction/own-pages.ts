@@ -5,7 +5,8 @@ import { ACCOUNT_FACTORS_PATH, ACCOUNT_PATH, FACTORS_PATH } from '../config/endp
 import { Refusal } from '../views/refusal.ts';
 import { accountRoutes, type AccountRoutesParts } from './account-routes.ts';
 import { factorsRoutes, type FactorsRoutesParts } from './factors-routes.ts';
-import { callbackOf, seeOther } from './own-page.ts';
+import { seeOther } from './go-on.ts';
+import { callbackOf } from './own-page.ts';
 
 type On = Pick<Config, 'account' | 'signIn'>;
 

@@ -4,19 +4,14 @@ import Router from 'koa-router';
 import type { SignIn } from '../users/sign-in.ts';
 import type { Interactions } from '../oidc/interactions.ts';
 import { type OpenInteraction, PROMPTS } from '../oidc/open-interaction.ts';
-import type { SignInByPasskey } from '../users/passkey-sign-in.ts';
 import type { Audit } from '../observability/audit.ts';
 import { createAttempt, MAX_USERNAME_LENGTH } from './attempt.ts';
 import type { Csrf } from './csrf.ts';
-import { createDeviceCookie, type DeviceCookie } from './trusted-browser-cookie.ts';
-import { addEnrolRoute, type EnrolRouteParts } from './enrol-route.ts';
-import { expired } from './expired.ts';
+import { createDeviceCookie } from './trusted-browser-cookie.ts';
+import { expired, goOn } from './go-on.ts';
 import { addLinkRoutes, type LinkParts } from './link-routes.ts';
-import { createOpen, type Open, type Opened, type OpenParts } from './open.ts';
-import { createPasskeyAttempt } from './passkey-attempt.ts';
-import { createSecondStep, type SecondStepParts } from './second-step.ts';
-import { addSecondStepRoutes, type ShowPending } from './second-step-routes.ts';
-import type { ShowSecondStep } from './show-second-step.ts';
+import { createOpen, type Opened, type OpenParts } from './open.ts';
+import { addSecondStepRoutes, type SecondFactorParts } from './second-step-routes.ts';
 import { OTHER_ACCOUNT, type Show } from './show.ts';
 
 export type InteractionParts = {
@@ -31,12 +26,6 @@ export type InteractionParts = {
   /** Undefined where the file says nothing of them. */
   readonly secondFactors?: SecondFactorParts | undefined;
 };
-
-export type SecondFactorParts = Omit<SecondStepParts, 'interactions' | 'cookie' | 'audit'> &
-  Pick<EnrolRouteParts, 'signIn' | 'enrolment' | 'pages' | 'tell'> & {
-    readonly showStep: ShowSecondStep;
-    readonly signInByPasskey: SignInByPasskey;
-  };
 
 export function interactionRoutes(parts: InteractionParts): Middleware {
   const { issuer, interactions, signIn, csrf, show, audit } = parts;
@@ -60,7 +49,9 @@ export function interactionRoutes(parts: InteractionParts): Middleware {
 
   addLinkRoutes(router, { ...parts.link, cookie, csrf, audit });
 
-  const showPending = addSecondSteps(router, parts, { open, cookie });
+  const showPending =
+    secondFactors &&
+    addSecondStepRoutes(router, { ...secondFactors, interactions, show, csrf, audit, cookie, open });
 
   router.get('/:uid', async (ctx) => {
     const interaction = await open.byLink(ctx);
@@ -101,27 +92,4 @@ export function interactionRoutes(parts: InteractionParts): Middleware {
   });
 
   return router.routes() as unknown as Middleware;
-}
-
-/** Undefined where the file says nothing of them. */
-function addSecondSteps(
-  router: Router,
-  { interactions, show, csrf, audit, secondFactors }: InteractionParts,
-  { open, cookie }: { readonly open: Open; readonly cookie: DeviceCookie },
-): ShowPending | undefined {
-  if (secondFactors === undefined) return undefined;
-  const { signInByPasskey: signIn, showStep, factors } = secondFactors;
-  const step = createSecondStep({ ...secondFactors, interactions, cookie, audit });
-  const attempt = createPasskeyAttempt({ interactions, signIn, show, cookie, audit });
-  const enrolParts = { ...secondFactors, interactions, step, csrf, audit };
-  const showEnrol = addEnrolRoute(router, enrolParts, { open, show, goOn });
-  const routes = { interactions, step, showStep, factors, attempt, showEnrol };
-  return addSecondStepRoutes(router, routes, { open, show, goOn });
-}
-
-/** RFC 9700 §4.12: 303, so that no browser repeats the password to the next address. */
-function goOn(ctx: Context, { client }: OpenInteraction, destination: string | undefined): void {
-  if (destination === undefined) throw expired(ctx, client);
-  ctx.redirect(destination);
-  ctx.status = 303;
 }

@@ -3,40 +3,35 @@ import type { Context } from 'koa';
 import type Router from 'koa-router';
 import type { Interactions } from '../oidc/interactions.ts';
 import { type OpenInteraction, PROMPTS } from '../oidc/open-interaction.ts';
-import type { FactorStore } from '../users/factors.ts';
-import type { ShowEnrol } from './enrol-route.ts';
-import { expired } from './expired.ts';
-import type { Open, Opened } from './open.ts';
-import { PASSKEY_ALONE, type PasskeyAttempt } from './passkey-attempt.ts';
-import type { Pending, SecondStep, Stepped } from './second-step.ts';
+import type { SignInByPasskey } from '../users/passkey-sign-in.ts';
+import { addEnrolRoute, type EnrolRouteParts } from './enrol-route.ts';
+import { expired, goOn } from './go-on.ts';
+import type { Opened } from './open.ts';
+import { createPasskeyAttempt, PASSKEY_ALONE, type PasskeyAttemptParts } from './passkey-attempt.ts';
+import { createSecondStep, type Pending, type SecondStepParts, type Stepped } from './second-step.ts';
 import type { Show } from './show.ts';
 import { CODE_STEP, PASSKEY_STEP, type ShowSecondStep } from './show-second-step.ts';
 
-export type SecondStepRoutesParts = {
-  readonly interactions: Pick<Interactions, 'finishNotice'>;
-  readonly step: SecondStep;
-  readonly showStep: ShowSecondStep;
-  readonly factors: FactorStore;
-  /** A sign-in with a passkey alone. */
-  readonly attempt: PasskeyAttempt;
-  readonly showEnrol: ShowEnrol;
-};
+/** What the file has to say something of. */
+export type SecondFactorParts = Omit<SecondStepParts, 'interactions' | 'cookie' | 'audit'> &
+  Pick<EnrolRouteParts, 'signIn' | 'enrolment' | 'pages' | 'tell'> & {
+    readonly showStep: ShowSecondStep;
+    readonly signInByPasskey: SignInByPasskey;
+  };
 
-type RouterParts = {
-  readonly open: Open;
-  readonly show: Pick<Show, 'signedIn'>;
-  /** 303, or the page of an interaction that is over. */
-  readonly goOn: (ctx: Context, interaction: OpenInteraction, destination: string | undefined) => void;
-};
+type RoutesParts = SecondFactorParts &
+  Omit<PasskeyAttemptParts, 'signIn'> &
+  Pick<EnrolRouteParts, 'csrf' | 'open'> & { readonly interactions: Interactions; readonly show: Show };
 
-/** Whether a page was shown: somebody is at their second step, or has something to read. */
-export type ShowPending = (ctx: Context, interaction: OpenInteraction) => Promise<boolean>;
+/** Resolves whether a page was shown: somebody is at their second step, or has something to read. */
+type ShowPending = (ctx: Context, interaction: OpenInteraction) => Promise<boolean>;
 
-export function addSecondStepRoutes(
-  router: Router,
-  { interactions, step, showStep: show, factors, attempt, showEnrol }: SecondStepRoutesParts,
-  { open, show: pages, goOn }: RouterParts,
-): ShowPending {
+export function addSecondStepRoutes(router: Router, parts: RoutesParts): ShowPending {
+  const { interactions, showStep: show, factors, open, show: pages } = parts;
+  const step = createSecondStep(parts);
+  const attempt = createPasskeyAttempt({ ...parts, signIn: parts.signInByPasskey });
+  const showEnrol = addEnrolRoute(router, { ...parts, step });
+
   function answer(ctx: Context, interaction: OpenInteraction, pending: Pending, stepped: Stepped): void {
     if ('destination' in stepped) return goOn(ctx, interaction, stepped.destination);
     const { refused, retryAfterSeconds } = stepped;

@@ -10,7 +10,7 @@ import type { PageModels } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
 import type { Csrf } from './csrf.ts';
 import { type Pending, secondStepBinding, type SecondStepError } from './second-step.ts';
-import { cancelForm, createRender, otherAccountUrl } from './show.ts';
+import { cancelBeside, cancelForm, createRender, otherAccountUrl } from './show.ts';
 
 export type ShowSecondStepParts = {
   readonly issuer: string;
@@ -66,13 +66,11 @@ export function createShowSecondStep(parts: ShowSecondStepParts): ShowSecondStep
     const { uid, pageUrl, client } = interaction;
     const needed = neededBy(pending, interaction);
     const { hasPasskey, ...codes } = waysOf(signIn, pending.factors, needed);
-    const { cancelAction, csrf: cancelCsrf } = cancelForm(csrf, interaction);
     const model = {
       client,
       action: `${pageUrl}/${CODE_STEP}`,
       csrf: csrf.token(uid, CODE_STEP),
-      cancelAction,
-      cancelCsrf,
+      ...cancelBeside(csrf, interaction),
       username: pending.account.username,
       ...codes,
       passkey: hasPasskey ? passkeyForm(interaction, pending, needed) : undefined,

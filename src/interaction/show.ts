@@ -8,8 +8,9 @@ import type { PageModels } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
 import type { Csrf } from './csrf.ts';
 import { toDocumentModel } from './document-model.ts';
-import { expired } from './expired.ts';
+import { expired } from './go-on.ts';
 import { toScopeModels } from '../oidc/scope-words.ts';
+import { sendPage } from '../oidc/send-page.ts';
 
 export type ShowParts = {
   readonly config: Config;
@@ -50,6 +51,12 @@ export function cancelForm(csrf: Csrf, { uid, prompt, pageUrl }: OpenInteraction
   return { cancelAction: `${pageUrl}/cancel`, csrf: csrf.token(uid, prompt) };
 }
 
+/** The same on a page that has a form of its own. */
+export const cancelBeside = (csrf: Csrf, { uid, prompt, pageUrl }: OpenInteraction) => ({
+  cancelAction: `${pageUrl}/cancel`,
+  cancelCsrf: csrf.token(uid, prompt),
+});
+
 /** Whether the sign-in is beside a page for the person who is signed in. */
 function isBesideAnother({ prompt, accountId }: OpenInteraction, { isOnlyWay = false }: Shown): boolean {
   return prompt !== 'login' && (prompt !== 'select_account' || accountId !== undefined) && !isOnlyWay;
@@ -79,13 +86,11 @@ export function createShow({ config, accounts, pages, csrf, passkeyForm }: ShowP
     // Going on as somebody else, who may give the consent or has access, is a step of its own, with a token of its own.
     const isSwitch = prompt !== 'login' && prompt !== 'select_account';
     const isOther = isBesideAnother(interaction, shown);
-    const { cancelAction, csrf: cancelCsrf } = cancelForm(csrf, interaction);
     const model = {
       client,
       action: `${interaction.pageUrl}/${isSwitch ? 'switch' : 'login'}`,
       csrf: csrf.token(uid, isSwitch ? 'switch' : prompt),
-      cancelAction,
-      cancelCsrf,
+      ...cancelBeside(csrf, interaction),
       username: shown.username,
       error: shown.error,
       passkey: passkeyForm?.(interaction),
@@ -147,11 +152,8 @@ export function createRender(pages: Pages) {
     [name, model, again]: readonly [N, PageModels[N], string],
   ): void {
     const separator = again.includes('?') ? '&' : '?';
-    ctx.type = 'html';
-    ctx.body = pages.render(name, model, {
-      locale: localeOf(ctx, interaction),
-      languageUrl: (locale) => `${again}${separator}lang=${locale}`,
-    });
+    const languageUrl = (locale: string) => `${again}${separator}lang=${locale}`;
+    sendPage(ctx, pages.render(name, model, { locale: localeOf(ctx, interaction), languageUrl }));
   }
 
   return { html, localeOf };

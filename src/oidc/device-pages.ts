@@ -10,7 +10,7 @@ import { StoreUnavailable } from '../store/store.ts';
 import type { Accounts } from '../users/accounts.ts';
 import { Refusal } from '../views/refusal.ts';
 import type { PageModels } from '../views/models.ts';
-import type { Pages, RenderContext } from '../views/pages.ts';
+import type { Pages } from '../views/pages.ts';
 import type { AdapterParts } from './adapter.ts';
 import { recordDevice } from './audit-trail.ts';
 import type { FindClient } from './clients.ts';
@@ -20,6 +20,7 @@ import { scopesIn } from './policies/scopes.ts';
 import { toAllowedModels } from './scope-words.ts';
 import { placeOf } from './place.ts';
 import type { Place } from './seam/session-sign-in.ts';
+import { pageContextOf, sendPage } from './send-page.ts';
 import { issuedBySession } from './signed-in-at.ts';
 
 export type DevicePagesParts = {
@@ -55,12 +56,10 @@ function createShow({ config, pages, findClient, findLive }: ShowParts) {
 
   function show(ctx: KoaContextWithOIDC, model: DeviceModel, status = 200): void {
     ctx.status = status;
-    ctx.set('Cache-Control', 'no-store');
-    ctx.type = 'html';
-    const context = ctx.state['page'] as RenderContext;
+    const context = pageContextOf(ctx);
     // The address of the last page can't be asked for again in another language.
     const isLast = model.outcome === 'done' || model.outcome === 'cancelled';
-    ctx.body = pages.render('device', model, isLast ? { locale: context.locale } : context);
+    sendPage(ctx, pages.render('device', model, isLast ? { locale: context.locale } : context));
   }
 
   function showInput(ctx: KoaContextWithOIDC, typed: string, error?: 'wrong'): void {
@@ -72,7 +71,7 @@ function createShow({ config, pages, findClient, findLive }: ShowParts) {
     const client = findClient(code.clientId ?? '');
     // It was removed, or may not do this any more: a yes would come to nothing.
     if (!client?.grantTypes.includes(DEVICE_CODE_GRANT)) return showInput(ctx, userCode, 'wrong');
-    const { locale } = ctx.state['page'] as RenderContext;
+    const { locale } = pageContextOf(ctx);
     const { scope, resource } = code.params as {
       readonly scope?: string;
       readonly resource?: string | string[];

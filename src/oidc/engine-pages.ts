@@ -4,13 +4,14 @@ import { callerOf, ENDPOINTS } from '../config/endpoints.ts';
 import { isLoopbackUrl } from '../config/uri.ts';
 import type { LanguageWishes } from '../views/locale.ts';
 import type { PageModels } from '../views/models.ts';
-import type { Pages, RenderContext } from '../views/pages.ts';
+import type { Pages } from '../views/pages.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import { clip } from '../observability/log.ts';
 import type { FindClient } from './clients.ts';
 import { toClientModel, toPeoplesClient } from './client-model.ts';
 import type { Answer, PostAnswer } from './seam/provider.ts';
 import type { RecentApps } from './recent-apps.ts';
+import { pageContextOf, sendPage } from './send-page.ts';
 
 /** Errors of an authorization request that is answered nowhere else, because its client or redirect URI is unknown. */
 const UNMATCHED = new Set(['InvalidClient', 'InvalidRedirectUri']);
@@ -41,7 +42,7 @@ export function createEnginePages({ pages, issuer, findClient, recentApps }: Eng
     // Only the app that asked is named to a person who stays signed in.
     const recent = outcome === 'stayed' ? undefined : recentApps.find(ctx);
     const model = { client: clientModel(ctx.oidc.client?.clientId ?? recent), outcome };
-    html(ctx, pages.render('logged-out', model, contextOf(ctx)));
+    sendPage(ctx, pages.render('logged-out', model, pageContextOf(ctx)));
   }
 
   /** Only the developer in front of the machine learns here which of the two it is. The log has it too. */
@@ -62,7 +63,7 @@ export function createEnginePages({ pages, issuer, findClient, recentApps }: Eng
         xsrf: state?.secret ?? '',
         client: clientModel(client?.clientId),
       };
-      html(ctx, pages.render('logout', model, contextOf(ctx)));
+      sendPage(ctx, pages.render('logout', model, pageContextOf(ctx)));
     },
 
     // The engine doesn't say here what the person answered; the browser's session does.
@@ -81,13 +82,13 @@ export function createEnginePages({ pages, issuer, findClient, recentApps }: Eng
         return;
       }
       ctx.status = 'error' in answer ? 400 : 200;
-      ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
+      ctx.set('Referrer-Policy', 'no-referrer');
       const fields = Object.entries(answer).map(([name, value]) => ({ name, value }));
       const model = { client: toClientModel(client, issuer), action: redirectUri, fields };
       const uiLocales = ctx.oidc.params?.['ui_locales'] as string | undefined;
       const locale = pages.localeFor({ ...(ctx.state['language'] as LanguageWishes), uiLocales });
       // Without links to other languages: the page can't be asked for again.
-      html(ctx, pages.render('form-post', model, { locale }));
+      sendPage(ctx, pages.render('form-post', model, { locale }));
     },
 
     renderError(ctx, { error, error_description: description }, cause) {
@@ -108,7 +109,7 @@ export function createEnginePages({ pages, issuer, findClient, recentApps }: Eng
         client: clientModel(clientId),
       };
       const shown = UNMATCHED.has(cause.name) ? { ...model, ...unmatched(ctx, description) } : model;
-      html(ctx, pages.render('error', shown, contextOf(ctx)));
+      sendPage(ctx, pages.render('error', shown, pageContextOf(ctx)));
     },
   };
 }
@@ -121,13 +122,3 @@ function redirectWith(ctx: KoaContextWithOIDC, redirectUri: string, answer: Answ
 }
 
 const isForPrograms = (route: string) => ['client', 'program'].includes(callerOf(route) ?? '');
-
-/** http/language.ts has decided. */
-function contextOf(ctx: KoaContextWithOIDC): RenderContext {
-  return ctx.state['page'] as RenderContext;
-}
-
-function html(ctx: KoaContextWithOIDC, body: string): void {
-  ctx.type = 'html';
-  ctx.body = body;
-}

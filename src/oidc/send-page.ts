@@ -1,0 +1,15 @@
+// How a page goes out, whichever folder it is of.
+import type { Context } from 'koa';
+import type { RenderContext } from '../views/pages.ts';
+
+/** As http/language.ts has decided. */
+export const pageContextOf = ({ state }: Pick<Context, 'state'>) => state['page'] as RenderContext;
+
+type PageAnswer = Pick<Context, 'set'> & { type: string; body: unknown };
+
+/** It is one person's, so nobody keeps it. */
+export function sendPage(ctx: PageAnswer, html: string): void {
+  ctx.set('Cache-Control', 'no-store');
+  ctx.type = 'html';
+  ctx.body = html;
+}
