@@ -1,6 +1,7 @@
 // Reads the forms of the interaction pages, and refuses what those pages never send: cross-site posts and bodies of another
 // type or size. The engine reads its own bodies.
 import type { Context } from 'koa';
+import { refuseForeignForm } from '../oidc/device-forms.ts';
 import { Refusal } from '../views/refusal.ts';
 
 const TYPE = 'application/x-www-form-urlencoded';
@@ -10,7 +11,7 @@ export type Form = { readonly field: (name: string) => string };
 
 /** Throws Refusal: 415 for other types, 413 for too much, 403 for another site's form, 400 for a repeated field. */
 export async function readFormBody(ctx: Context, issuer: string): Promise<Form> {
-  refuseForeignOrigin(ctx, issuer);
+  refuseForeignForm(ctx, issuer);
   const fields = await readFields(ctx, MAX_BYTES);
   return {
     field(name) {
@@ -19,16 +20,6 @@ export async function readFormBody(ctx: Context, issuer: string): Promise<Form> 
       return values[0] ?? '';
     },
   };
-}
-
-/** OWASP CSRF "verifying origin": what the browser itself says about where a request comes from. */
-function refuseForeignOrigin(ctx: Context, issuer: string): void {
-  const origin = ctx.get('Origin');
-  const site = ctx.get('Sec-Fetch-Site');
-  const foreign =
-    (origin !== '' && origin !== new URL(issuer).origin) ||
-    (site !== '' && site !== 'same-origin' && site !== 'none');
-  if (foreign) throw new Refusal(403, 'forbidden', 'the form was not sent from this site');
 }
 
 /** The fields of the body. Throws Refusal 415 for other types, 413 as soon as it grows over `maxBytes`. */

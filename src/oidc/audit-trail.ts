@@ -4,7 +4,7 @@ import type { EventEmitter } from 'node:events';
 import type Provider from 'oidc-provider';
 import { errors } from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import { type Audit, type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
+import { type Audit, originOf, type Outcome } from '../observability/audit.ts';
 import { clip } from '../observability/log.ts';
 import { isGrantType, tokenErrorOf } from './answers.ts';
 
@@ -32,22 +32,6 @@ export function recordIssued(
   });
 }
 
-type Consenting = {
-  readonly settings: { readonly clientId: string | undefined };
-  readonly accountId: string | undefined;
-};
-
-export function recordConsent(
-  audit: Audit,
-  state: Readonly<Record<string, unknown>>,
-  outcome: Outcome,
-  { settings, accountId }: Consenting,
-  fields: AuditFields,
-): void {
-  const who = { client_id: settings.clientId, account_id: accountId };
-  audit.record('consent', outcome, { ...originOf(state), ...who, ...fields });
-}
-
 /** A yes or a no at the page of devices, which nobody is spared by what they allowed before. */
 export function recordDevice(
   audit: Audit,
@@ -56,8 +40,9 @@ export function recordDevice(
   reason?: string,
 ): void {
   const { DeviceCode: code } = oidc.entities;
-  const who = { settings: { clientId: code?.clientId }, accountId: oidc.session?.accountId };
-  recordConsent(audit, state, outcome, who, { action: 'device', scope: code?.scope, reason });
+  const who = { client_id: code?.clientId, account_id: oidc.session?.accountId };
+  const what = { action: 'device', scope: code?.scope, reason };
+  audit.record('consent', outcome, { ...originOf(state), ...who, ...what });
 }
 
 /** Where a client shows its credentials. */

@@ -1,17 +1,16 @@
 // What the sign-in pages may do with the engine: read an open interaction and finish it, once.
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
-import { errors, type Grant } from 'oidc-provider';
+import { errors } from 'oidc-provider';
 import type { Issued } from '../users/accounts.ts';
 import { type Amr, levelOf } from '../users/authentication-methods.ts';
 import type { ClientModel } from '../views/models.ts';
-import type { Audit } from '../observability/audit.ts';
+import { type Audit, type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
 import { type AdapterParts } from './adapter.ts';
 import { recordKey } from './record-key.ts';
-import { recordConsent } from './audit-trail.ts';
 import { toPeoplesClient } from './client-model.ts';
 import { findGrant, newGrant } from './policies/existing-grant.ts';
-import { WHOLE_API } from './policies/asked-for.ts';
+import { addToGrant, WHOLE_API } from './policies/asked-for.ts';
 import { NO_ACCESS } from './policies/interaction-policy.ts';
 import { type Details, type OpenInteraction, toOpenInteraction } from './open-interaction.ts';
 import type { Engine } from './provider.ts';
@@ -31,39 +30,19 @@ export type Proved = {
   readonly sessionsSince: number;
 };
 
-export interface Interactions {
-  /** Undefined when it isn't this browser's, has expired, was finished, or its session changed. */
-  find(ctx: Context, uid: string): Promise<OpenInteraction | undefined>;
-  /** The app that an interaction was for, also when it is gone; as this browser remembers. */
-  appOf(ctx: Context, uid: string): ClientModel | undefined;
-  /** Each resolves the URL to go on with, or undefined when somebody else finished it first. */
-  finishLogin(ctx: Context, interaction: OpenInteraction, login: Login): Promise<string | undefined>;
-  /** The signed-in person proved more. The session goes on, and ends when it would have. */
-  finishStepUp(ctx: Context, interaction: OpenInteraction, proved: Proved): Promise<string | undefined>;
-  /** The person has read it. */
-  finishNotice(ctx: Context, interaction: OpenInteraction): Promise<string | undefined>;
-  /** Goes on with the person who is signed in. */
-  finishSelection(ctx: Context, interaction: OpenInteraction): Promise<string | undefined>;
-  finishConsent(ctx: Context, interaction: OpenInteraction): Promise<string | undefined>;
-  /** By the person: the app gets access_denied (RFC 6749 §4.1.2.1). */
-  decline(ctx: Context, interaction: OpenInteraction): Promise<string | undefined>;
-  /** By the service: access_denied, too. The caller records why. */
-  deny(ctx: Context, interaction: OpenInteraction, description: string): Promise<string | undefined>;
-}
-
-/** Undefined where nobody asks where a person is signed in. */
-export type PlaceOf = (ctx: Context) => Place;
-
 type Result = Parameters<Provider['interactionResult']>[2];
 /** Made only where it counts. */
 type GivenResult = Result | (() => Promise<Result>);
 
+export type Interactions = ReturnType<typeof createInteractions>;
+
+/** `placeOf`: undefined where nobody asks where a person is signed in. */
 export function createInteractions(
   engine: Engine,
   adapter: AdapterParts,
   audit: Audit,
-  placeOf?: PlaceOf,
-): Interactions {
+  placeOf?: (ctx: Context) => Place,
+) {
   async function detailsOf(ctx: Context, uid: string): Promise<Details | undefined> {
     const details = await orGone(engine.provider.interactionDetails(ctx.req, ctx.res));
     // The cookie names the interaction; the path must name the same one.
@@ -74,67 +53,95 @@ export function createInteractions(
 
   const finish = (ctx: Context, uid: string, result: GivenResult) =>
     orGone(finishOnce({ engine, adapter }, ctx, uid, result));
-  const toLogin = createToLogin(engine, placeOf);
-  const deny: Interactions['deny'] = (ctx, { uid }, description) =>
+  const deny = (ctx: Context, { uid }: OpenInteraction, description: string) =>
     finish(ctx, uid, { error: 'access_denied', error_description: description });
 
+  /** What the engine takes as a sign-in, with what keepSignIn looks for in it. */
+  function toLogin(ctx: Context, { accountId, at, generation, proved }: Login) {
+    const { levels } = engine.signIn ?? {};
+    return {
+      accountId,
+      // By itself the engine takes the time when the browser comes back, which may be after a new password was set.
+      ts: at,
+      generation,
+      ...(proved && levels && { ...proved, amr: [...proved.amr], acr: levels.nameOf(levelOf(proved.amr)) }),
+      place: placeOf?.(ctx),
+    };
+  }
+
+  function record(
+    { state }: Context,
+    { settings, accountId }: OpenInteraction,
+    outcome: Outcome,
+    fields: AuditFields,
+  ): void {
+    const who = { client_id: settings.clientId, account_id: accountId };
+    audit.record('consent', outcome, { ...originOf(state), ...who, ...fields });
+  }
+
+  // Where one resolves a string, it is the URL to go on with, and undefined when somebody else finished the interaction first.
   return {
-    async find(ctx, uid) {
+    /** Undefined when it isn't this browser's, has expired, was finished, or its session changed. */
+    async find(ctx: Context, uid: string): Promise<OpenInteraction | undefined> {
       const details = await detailsOf(ctx, uid);
       const found = details && (await toOpenInteraction(engine, details));
       if (found !== undefined) engine.recentApps.remember(ctx, uid, found.settings.clientId);
       return found;
     },
 
-    appOf(ctx, uid) {
+    /** The app that an interaction was for, also when it is gone; as this browser remembers. */
+    appOf(ctx: Context, uid: string): ClientModel | undefined {
       const { findClient, recentApps, provider } = engine;
       return toPeoplesClient(findClient(recentApps.find(ctx, uid) ?? ''), provider.issuer);
     },
 
-    finishLogin: (ctx, { uid, prompt }, login) =>
+    finishLogin: (ctx: Context, { uid, prompt }: OpenInteraction, login: Login) =>
       finish(ctx, uid, {
         login: toLogin(ctx, login),
         // A person who signs in has chosen their account.
         ...(prompt === 'select_account' && { select_account: {} }),
       }),
 
-    async finishStepUp(ctx, { uid, accountId, issued }, proved) {
+    /** The signed-in person proved more. The session goes on, and ends when it would have. */
+    async finishStepUp(ctx: Context, { uid, accountId, issued }: OpenInteraction, proved: Proved) {
       if (accountId === undefined || issued === undefined) return undefined;
       // Without `login` the engine leaves the session as it is, and asks again.
       return finish(ctx, uid, { second_factor: {}, login: toLogin(ctx, { accountId, ...issued, proved }) });
     },
 
-    finishNotice: (ctx, { uid }) => finish(ctx, uid, { notice: {} }),
+    /** The person has read it. */
+    finishNotice: (ctx: Context, { uid }: OpenInteraction) => finish(ctx, uid, { notice: {} }),
 
-    finishSelection: (ctx, { uid }) => finish(ctx, uid, { select_account: {} }),
+    /** Goes on with the person who is signed in. */
+    finishSelection: (ctx: Context, { uid }: OpenInteraction) => finish(ctx, uid, { select_account: {} }),
 
-    async finishConsent(ctx, interaction) {
+    async finishConsent(ctx: Context, interaction: OpenInteraction) {
       const { uid, accountId, issued, grantId, settings, redirectUri, asked, missing } = interaction;
       if (accountId === undefined || issued === undefined) return undefined;
       if (await hasLostAccess(engine, adapter, interaction)) return finish(ctx, uid, { access: {} });
       const { provider, consents } = engine;
       const of = { accountId, clientId: settings.clientId, generation: issued.generation };
       const grant = (await findGrant(provider, grantId, of)) ?? newGrant(provider, of);
-      addMissing(grant, missing);
+      addToGrant(grant, missing);
       const destination = await finish(ctx, uid, async () => {
         const consent = { grantId: await grant.save() };
         const app = { accountId, clientId: settings.clientId, redirectUri };
         await consents.add(app, { ...missing, lasting: lastingOf(asked) }, issued);
         return { consent };
       });
-      if (destination !== undefined)
-        recordConsent(audit, ctx.state, 'success', interaction, namesOf(missing));
+      if (destination !== undefined) record(ctx, interaction, 'success', namesOf(missing));
       return destination;
     },
 
+    /** By the service: the app gets access_denied. The caller records why. */
     deny,
 
-    async decline(ctx, interaction) {
+    /** By the person: the same (RFC 6749 §4.1.2.1). */
+    async decline(ctx: Context, interaction: OpenInteraction) {
       // That they had none was recorded when it was decided.
       const hadAccess = interaction.prompt !== 'access';
       const destination = await deny(ctx, interaction, hadAccess ? DECLINED : NO_ACCESS);
-      if (destination !== undefined && hadAccess)
-        recordConsent(audit, ctx.state, 'failure', interaction, { reason: 'declined' });
+      if (destination !== undefined && hadAccess) record(ctx, interaction, 'failure', { reason: 'declined' });
       return destination;
     },
   };
@@ -149,19 +156,6 @@ async function hasLostAccess(
   const account = access && (await accounts.findLive(accountId, issued));
   const request = { clientId, scope: asked.scopes.join(' '), resource: asked.resource };
   return access !== undefined && account !== undefined && 'rule' in access.decide(account, request);
-}
-
-/** What the engine takes as a sign-in, with what keepSignIn looks for in it. */
-function createToLogin({ signIn }: Engine, placeOf: PlaceOf | undefined) {
-  const { levels } = signIn ?? {};
-  return (ctx: Context, { accountId, at, generation, proved }: Login) => ({
-    accountId,
-    // By itself the engine takes the time when the browser comes back, which may be after a new password was set.
-    ts: at,
-    generation,
-    ...(proved && levels && { ...proved, amr: [...proved.amr], acr: levels.nameOf(levelOf(proved.amr)) }),
-    place: placeOf?.(ctx),
-  });
 }
 
 /**
@@ -199,12 +193,4 @@ function namesOf({ scopes, claims, resourceScopes }: OpenInteraction['missing'])
   const all = new Set([...scopes, ...Object.values(resourceScopes).flat()]);
   const scope = [...all].filter((one) => one !== WHOLE_API).join(' ');
   return { scope, claims: claims.join(' ') || undefined };
-}
-
-function addMissing(grant: Grant, { scopes, claims, resourceScopes }: OpenInteraction['missing']): void {
-  if (scopes.length > 0) grant.addOIDCScope(scopes.join(' '));
-  if (claims.length > 0) grant.addOIDCClaims([...claims]);
-  for (const [resource, owned] of Object.entries(resourceScopes)) {
-    grant.addResourceScope(resource, owned.join(' '));
-  }
 }

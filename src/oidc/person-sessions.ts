@@ -14,7 +14,8 @@ import { endedSessionsOf, type LogoutJobs } from './logout-jobs.ts';
 import type { PersonIndex } from './person-index.ts';
 import { recordKey } from './record-key.ts';
 import { createRecordPayload, type OnDamaged } from './record-payload.ts';
-import { generationOf, type Place, sessionsSinceOf } from './seam/session-sign-in.ts';
+import { type Place, sessionsSinceOf } from './seam/session-sign-in.ts';
+import { issuedBySession } from './signed-in-at.ts';
 
 /** What the engine calls them. */
 export const SESSION = 'Session';
@@ -126,10 +127,9 @@ export function createPersonSessions(parts: PersonSessionsParts): PersonSessions
     idOf: (uid) => hash(`session of a person:${uid}`),
     async list(accountId) {
       const found = await Promise.all(
-        (await findAll(accountId)).map(async (one) => {
-          const { uid, session } = one;
+        (await findAll(accountId)).map(async ({ uid, session }) => {
           const { loginTs: signedInAt = 0, place } = session;
-          if ((await findLive(accountId, issuedBy(one))) === undefined) return undefined;
+          if ((await findLive(accountId, issuedBySession(session))) === undefined) return undefined;
           return { uid, signedInAt, place, sessionsSince: sessionsSinceOf(session) };
         }),
       );
@@ -148,7 +148,7 @@ export function createPersonSessions(parts: PersonSessionsParts): PersonSessions
     async endVoid(accountId) {
       if (logoutClients.size === 0) return;
       for (const found of await findAll(accountId)) {
-        if ((await findLiveNow(accountId, issuedBy(found))) !== undefined) continue;
+        if ((await findLiveNow(accountId, issuedBySession(found.session))) !== undefined) continue;
         await logoutJobs.add(endedSessionsOf({ ...found.session, accountId }, logoutClients));
         await records.save(toEnded(found.record));
       }
@@ -166,5 +166,3 @@ export function createPersonSessions(parts: PersonSessionsParts): PersonSessions
     },
   };
 }
-
-const issuedBy = ({ session }: Found) => ({ generation: generationOf(session), at: session.loginTs ?? 0 });

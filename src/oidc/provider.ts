@@ -13,7 +13,6 @@ import {
   type AccessTokens,
   assertMaySign,
   createAccessTokens,
-  measuredSigning,
   signOnlyWhile,
 } from '../tokens/access-token.ts';
 import { inSpan } from '../observability/trace.ts';
@@ -175,7 +174,7 @@ async function createTokens({ config, keySet, now, maySign, telemetry }: EngineP
   const { algorithms } = config.signingKeys;
   await assertSignsAndVerifies(signer, { keySet, algorithms, now });
   // An ID token is only ever signed after an access token, in the same request: this guards both.
-  return signOnlyWhile(maySign, measuredSigning(signer, telemetry.metrics));
+  return signOnlyWhile(maySign, signer, telemetry.metrics);
 }
 
 /** Undefined where the file says nothing of sign-ins. */

@@ -14,7 +14,7 @@ export type TokenOfPerson = {
   readonly extra?: { readonly auth_time?: unknown } | undefined;
 };
 
-export function issuedBySession(session: Session): Issued {
+export function issuedBySession(session: Pick<Session, 'loginTs'>): Issued {
   return { generation: generationOf(session), at: session.loginTs ?? 0 };
 }
 

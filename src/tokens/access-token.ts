@@ -99,15 +99,22 @@ export function createAccessTokens(issuer: string, keySet: KeySet, now: Clock): 
 }
 
 /**
- * The same tokens, signed only while `maySign`: a node that has not heard of its keys for too long may hold one that the
+ * The same tokens, measured, and signed only while `maySign`: a node that has not heard of its keys for too long may hold one that the
  * others have removed. Throws StoreUnavailable.
  */
-export function signOnlyWhile(maySign: () => boolean, tokens: AccessTokens): AccessTokens {
+export function signOnlyWhile(
+  maySign: () => boolean,
+  tokens: AccessTokens,
+  metrics: Pick<Metrics, 'signed'>,
+): AccessTokens {
   return {
     ...tokens,
     async sign(claims, extra) {
       assertMaySign(maySign);
-      return tokens.sign(claims, extra);
+      const startedAt = performance.now();
+      const jwt = await inSpan('sign access token', {}, () => tokens.sign(claims, extra));
+      metrics.signed((performance.now() - startedAt) / 1000);
+      return jwt;
     },
   };
 }
@@ -125,19 +132,6 @@ function createSigner(header: object, privateJwk: JWK) {
     const input = `${encodedHeader}.${encode(payload)}`;
     const signature = await signData(Buffer.from(input));
     return `${input}.${signature.toString('base64url')}`;
-  };
-}
-
-/** The same tokens, with a measure and a span on each signature. */
-export function measuredSigning(tokens: AccessTokens, metrics: Pick<Metrics, 'signed'>): AccessTokens {
-  return {
-    ...tokens,
-    async sign(claims, extra) {
-      const startedAt = performance.now();
-      const jwt = await inSpan('sign access token', {}, () => tokens.sign(claims, extra));
-      metrics.signed((performance.now() - startedAt) / 1000);
-      return jwt;
-    },
   };
 }
 

@@ -1,5 +1,5 @@
-// What an authorization request asks a person for.
-import type { KoaContextWithOIDC } from 'oidc-provider';
+// What an app asks a person for, and what a person allowed it.
+import type { Grant, KoaContextWithOIDC } from 'oidc-provider';
 import { namedClaims } from './asked-claims.ts';
 
 /** In a grant: the person allowed an API that has no scopes. No scope can have quotes (RFC 6749 §3.3), so none is granted by it. */
@@ -24,4 +24,12 @@ export function askedFor({ oidc }: KoaContextWithOIDC): AskedFor {
     claims: namedClaims(oidc.params?.['claims']),
     resourceScopes: Object.fromEntries(ofResource),
   };
+}
+
+export function addToGrant(grant: Grant, { scopes, claims, resourceScopes }: AskedFor): void {
+  if (scopes.length > 0) grant.addOIDCScope(scopes.join(' '));
+  if (claims.length > 0) grant.addOIDCClaims([...claims]);
+  for (const [resource, owned] of Object.entries(resourceScopes)) {
+    if (owned.length > 0) grant.addResourceScope(resource, owned.join(' '));
+  }
 }

@@ -2,7 +2,7 @@
 // person allowed before, or, for a first-party app with `consent: implicit`, one that holds what is asked for.
 import type Provider from 'oidc-provider';
 import type { Grant, KoaContextWithOIDC } from 'oidc-provider';
-import { askedFor } from './asked-for.ts';
+import { addToGrant, askedFor } from './asked-for.ts';
 import type { FindClient } from '../clients.ts';
 import type { AccessPolicy } from './access.ts';
 import type { OfflineAccess } from './offline-access.ts';
@@ -54,7 +54,7 @@ export function createLoadExistingGrant(parts: ExistingGrantParts) {
     if (settings.consent === 'implicit') {
       offlineAccess.decide(ctx, settings, undefined);
       const grant = start();
-      allow(grant, askedFor(ctx));
+      addToGrant(grant, askedFor(ctx));
       await grant.save();
       return grant;
     }
@@ -63,7 +63,7 @@ export function createLoadExistingGrant(parts: ExistingGrantParts) {
     offlineAccess.decide(ctx, settings, consent);
     if (consent === undefined || covers(existing, consent)) return existing;
     const grant = start();
-    allow(grant, consent);
+    addToGrant(grant, consent);
     await grant.save();
     return grant;
   }
@@ -72,14 +72,6 @@ export function createLoadExistingGrant(parts: ExistingGrantParts) {
     // Nothing is stored for a person without access; interaction-policy.ts shows them the page.
     return access?.narrow(ctx) === false ? undefined : load(ctx);
   };
-}
-
-function allow(grant: Grant, { scopes, claims, resourceScopes }: Consent): void {
-  if (scopes.length > 0) grant.addOIDCScope(scopes.join(' '));
-  if (claims.length > 0) grant.addOIDCClaims([...claims]);
-  for (const [resource, owned] of Object.entries(resourceScopes)) {
-    if (owned.length > 0) grant.addResourceScope(resource, owned.join(' '));
-  }
 }
 
 function includes(granted: string, wanted: readonly string[]): boolean {

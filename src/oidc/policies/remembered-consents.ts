@@ -18,15 +18,12 @@ export function consentKey(hash: KeyedHash, accountId: string, clientId: string)
   return hash(`consent:${accountId}\n${clientId}`);
 }
 
-export type Consent = {
-  readonly scopes: readonly string[];
-  readonly claims: readonly string[];
-  readonly resourceScopes: ScopesByResource;
+export type Consent = AskedFor & {
   /** Which of all these scopes were allowed together with offline_access, by the `resource` of the request; '' without one. */
   readonly lasting?: ScopesByResource | undefined;
 };
 
-type ScopesByResource = Readonly<Record<string, readonly string[]>>;
+type ScopesByResource = AskedFor['resourceScopes'];
 
 type ConsentForm = StoredForm &
   Consent & {

@@ -7,6 +7,7 @@ import type { Clock } from '../../store/store.ts';
 import { type Amr, BY_PASSWORD, levelOf } from '../../users/authentication-methods.ts';
 import { canReach, type Factors, type FactorStore, hasSecondFactor } from '../../users/factors.ts';
 import type { LoadClient } from '../clients.ts';
+import { parseAskedClaims } from './asked-claims.ts';
 import { factorAtOf, sessionsSinceOf } from '../seam/session-sign-in.ts';
 
 /** Why the person is asked for more. age: what they proved is too long ago for the app. */
@@ -153,11 +154,13 @@ type Asked = { readonly names: readonly string[]; readonly isEssential: boolean 
 
 /** OIDC Core §5.5.1.1: an essential claim binds, acr_values is a wish. */
 function askedNames({ claims, acr_values: wished }: Readonly<Record<string, unknown>>): Asked {
-  // The engine has parsed it before; where both are there, it goes by acr_values alone.
-  const { id_token: ofIdToken } = (typeof claims === 'string' ? JSON.parse(claims) : {}) as {
-    readonly id_token?: { readonly acr?: AcrRequest | null };
-  };
-  const { essential: isEssential = false, value, values = [] } = ofIdToken?.acr ?? {};
+  // Where both are there, the engine goes by acr_values alone.
+  const asked = typeof claims === 'string' ? parseAskedClaims(claims) : {};
+  const {
+    essential: isEssential = false,
+    value,
+    values = [],
+  } = (asked.id_token?.['acr'] ?? {}) as AcrRequest;
   const claimed = value === undefined ? values : [value];
   if (isEssential && claimed.length > 0) return { names: claimed, isEssential };
   return { names: typeof wished === 'string' ? wished.split(' ') : claimed, isEssential: false };
