@@ -10,14 +10,9 @@ const VALUE = /^[\w-]{43}$/;
 /** The cookie context of a request; the engine's and the host's are the same. */
 export type Cookies = Pick<Context, 'cookies'>;
 
-export interface BrowserBinding {
-  /** What to keep with a sign-in that begins. The browser gets its cookie where it has none. */
-  bind(ctx: Cookies): string;
-  /** Whether this browser began it. One without a mark was begun by a version that made none. */
-  isOf(ctx: Cookies, mark: string | undefined): boolean;
-}
+export type BrowserBinding = ReturnType<typeof createBrowserBinding>;
 
-export function createBrowserBinding(issuer: string, hash: KeyedHash): BrowserBinding {
+export function createBrowserBinding(issuer: string, hash: KeyedHash) {
   const { browser: name } = cookieNames(issuer);
   const options = cookieOptions(issuer);
   const markOf = (value: string) => hash(`browser:${value}`);
@@ -28,14 +23,16 @@ export function createBrowserBinding(issuer: string, hash: KeyedHash): BrowserBi
   }
 
   return {
-    bind(ctx) {
+    /** What to keep with a sign-in that begins. The browser gets its cookie where it has none. */
+    bind(ctx: Cookies): string {
       const known = valueOf(ctx);
       if (known !== undefined) return markOf(known);
       const made = randomBytes(32).toString('base64url');
       ctx.cookies.set(name, made, options);
       return markOf(made);
     },
-    isOf(ctx, mark) {
+    /** Whether this browser began it. One without a mark was begun by a version that made none. */
+    isOf(ctx: Cookies, mark: string | undefined): boolean {
       if (mark === undefined) return true;
       const value = valueOf(ctx);
       return value !== undefined && markOf(value) === mark;

@@ -1,41 +1,35 @@
 // The session of a browser, for pages of ours that belong to no authorization request.
 import type { Context } from 'koa';
-import type { Issued } from '../users/accounts.ts';
-import { type Amr, BY_PASSWORD, levelOf } from '../users/authentication-methods.ts';
+import { BY_PASSWORD, levelOf } from '../users/authentication-methods.ts';
 import type { Proved } from './interactions.ts';
 import type { Engine } from './provider.ts';
 import { factorAtOf, sessionsSinceOf } from './seam/session-sign-in.ts';
 import { issuedBySession } from './signed-in-at.ts';
 
-export type BrowserSession = {
-  /** Names the session, and isn't its cookie. */
-  readonly uid: string;
-  readonly accountId: string;
-  readonly issued: Issued;
-  readonly amr: Amr;
-  readonly factorAt: number | undefined;
-  readonly sessionsSince: number;
-};
+export type BrowserSessions = ReturnType<typeof createBrowserSessions>;
+export type BrowserSession = NonNullable<Awaited<ReturnType<BrowserSessions['find']>>>;
 
-export interface BrowserSessions {
-  /** Undefined: nobody is signed in. Whether the person still may be is `issued`'s to say (users/accounts.ts). */
-  find(ctx: Context): Promise<BrowserSession | undefined>;
-  /** The same person proved more, or goes on where their other sessions end. */
-  update(ctx: Context, proved: Partial<Proved> & { readonly generation?: string }): Promise<void>;
-}
-
-export function createBrowserSessions({ provider, signIn }: Engine): BrowserSessions {
+export function createBrowserSessions({ provider, signIn }: Engine) {
   const load = (ctx: Context) => provider.Session.get(ctx);
 
   return {
-    async find(ctx) {
+    /** Undefined: nobody is signed in. Whether the person still may be is `issued`'s to say (users/accounts.ts). */
+    async find(ctx: Context) {
       const session = await load(ctx);
       const { uid, accountId, amr = BY_PASSWORD } = session;
       if (accountId === undefined) return undefined;
-      const kept = { factorAt: factorAtOf(session), sessionsSince: sessionsSinceOf(session) };
-      return { uid, accountId, issued: issuedBySession(session), amr, ...kept };
+      return {
+        /** Names the session, and isn't its cookie. */
+        uid,
+        accountId,
+        issued: issuedBySession(session),
+        amr,
+        factorAt: factorAtOf(session),
+        sessionsSince: sessionsSinceOf(session),
+      };
     },
-    async update(ctx, { amr, ...kept }) {
+    /** The same person proved more, or goes on where their other sessions end. */
+    async update(ctx: Context, { amr, ...kept }: Partial<Proved> & { readonly generation?: string }) {
       const session = await load(ctx);
       const acr = amr && signIn?.levels.nameOf(levelOf(amr));
       Object.assign(session, kept, amr && { amr: [...amr], acr });

@@ -1,27 +1,16 @@
 // Finds a client: one of the file, or one whose document is fetched. What a request has loaded stays the same for all of it, and is
 // then there without waiting.
-import type { Context, Middleware } from 'koa';
+import type { Context, Next } from 'koa';
 import Provider, { type Adapter } from 'oidc-provider';
 import type { ClientDocuments, DocumentUse } from '../client-documents/documents.ts';
 import type { Client } from '../config/config.ts';
 import { ENDPOINTS } from '../config/endpoints.ts';
-import { type FindClient, type LoadClient, toClientMetadata } from './clients.ts';
+import { type LoadClient, toClientMetadata } from './clients.ts';
 
-export type ClientLookup = {
-  /** Of a client that nobody registered only after `load` in the same request. */
-  readonly find: FindClient;
-  /** Throws what the host answers (429, 503). */
-  readonly load: LoadClient;
-  readonly isPublic: (clientId: string) => boolean;
-  /** Loads the client of an authorization request before the engine looks at it, and keeps one that got a token. */
-  readonly prepare: Middleware;
-};
+export type ClientLookup = ReturnType<typeof createClientLookup>;
 
 /** `documents`: undefined where none are fetched. */
-export function createClientLookup(
-  clients: readonly Client[],
-  documents: ClientDocuments | undefined,
-): ClientLookup {
+export function createClientLookup(clients: readonly Client[], documents: ClientDocuments | undefined) {
   const ofFile = new Map(clients.map((client) => [client.clientId, client]));
   /** What each request has loaded. */
   const requests = new WeakMap<object, Map<string, Client>>();
@@ -36,6 +25,7 @@ export function createClientLookup(
     return client;
   }
 
+  /** Of a client that nobody registered only after `load` in the same request. */
   function find(clientId: string): Client | undefined {
     const { ctx } = Provider;
     return ofFile.get(clientId) ?? (ctx && requests.get(ctx)?.get(clientId));
@@ -43,15 +33,17 @@ export function createClientLookup(
 
   return {
     find,
-    async load(clientId) {
+    /** Throws what the host answers (429, 503). */
+    async load(clientId: string) {
       if (!isListed(clientId)) return ofFile.get(clientId);
       const { ctx } = Provider;
       return ctx === undefined
         ? documents?.load(clientId, 'continue', '')
         : loadFor(ctx, clientId, useAt(ctx.oidc.route));
     },
-    isPublic: (clientId) => find(clientId)?.tokenEndpointAuthMethod === 'none' || isListed(clientId),
-    async prepare(ctx, next) {
+    isPublic: (clientId: string) => find(clientId)?.tokenEndpointAuthMethod === 'none' || isListed(clientId),
+    /** Loads the client of an authorization request before the engine looks at it, and keeps one that got a token. */
+    async prepare(ctx: Context, next: Next): Promise<void> {
       const { client_id: clientId } = ctx.query;
       const begins = ctx.path === ENDPOINTS.authorization && typeof clientId === 'string';
       if (begins && isListed(clientId)) await loadFor(ctx, clientId, 'begin');

@@ -9,7 +9,7 @@ import { StoreUnavailable } from '../store/store.ts';
 import { clip } from '../observability/log.ts';
 import type { FindClient } from './clients.ts';
 import { toClientModel, toPeoplesClient } from './client-model.ts';
-import type { Answer, PostAnswer } from './seam/provider.ts';
+import type { Answer } from './seam/provider.ts';
 import type { RecentApps } from './recent-apps.ts';
 import { pageContextOf, sendPage } from './send-page.ts';
 
@@ -17,25 +17,16 @@ import { pageContextOf, sendPage } from './send-page.ts';
 const UNMATCHED = new Set(['InvalidClient', 'InvalidRedirectUri']);
 const UNMATCHED_TEXT = 'the client is not known here, or the redirect_uri is not registered for it';
 
-type Render = (ctx: KoaContextWithOIDC) => void;
+export type EnginePages = ReturnType<typeof createEnginePages>;
 
-export type EnginePages = {
-  readonly logoutSource: Render;
-  readonly postLogoutSuccessSource: (ctx: KoaContextWithOIDC) => Promise<void>;
-  /** There was nobody to sign out. */
-  readonly nobodyToSignOut: Render;
-  readonly postAnswer: PostAnswer;
-  readonly renderError: (ctx: KoaContextWithOIDC, out: ErrorOut, error: Error) => void;
-};
-
-export type EnginePagesParts = {
+type EnginePagesParts = {
   readonly pages: Pages;
   readonly issuer: string;
   readonly findClient: FindClient;
   readonly recentApps: RecentApps;
 };
 
-export function createEnginePages({ pages, issuer, findClient, recentApps }: EnginePagesParts): EnginePages {
+export function createEnginePages({ pages, issuer, findClient, recentApps }: EnginePagesParts) {
   const clientModel = (clientId: string | undefined) => toPeoplesClient(findClient(clientId ?? ''), issuer);
 
   function showLoggedOut(ctx: KoaContextWithOIDC, outcome: PageModels['logged-out']['outcome']): void {
@@ -55,7 +46,7 @@ export function createEnginePages({ pages, issuer, findClient, recentApps }: Eng
   }
 
   return {
-    logoutSource(ctx) {
+    logoutSource(ctx: KoaContextWithOIDC): void {
       const { session, client } = ctx.oidc;
       const state = session?.state as { readonly secret: string } | undefined;
       const model = {
@@ -67,14 +58,15 @@ export function createEnginePages({ pages, issuer, findClient, recentApps }: Eng
     },
 
     // The engine doesn't say here what the person answered; the browser's session does.
-    async postLogoutSuccessSource(ctx) {
+    async postLogoutSuccessSource(ctx: KoaContextWithOIDC): Promise<void> {
       const { accountId } = await ctx.oidc.provider.Session.get(ctx);
       showLoggedOut(ctx, accountId === undefined ? 'signed_out' : 'stayed');
     },
-    nobodyToSignOut: (ctx) => showLoggedOut(ctx, 'nobody'),
+    /** There was nobody to sign out. */
+    nobodyToSignOut: (ctx: KoaContextWithOIDC) => showLoggedOut(ctx, 'nobody'),
 
     // OAuth 2.0 Form Post Response Mode §2.
-    postAnswer(ctx, redirectUri, answer) {
+    postAnswer(ctx: KoaContextWithOIDC, redirectUri: string, answer: Answer): void {
       const client = findClient(ctx.oidc.client?.clientId ?? '');
       // Only a refusal comes this way: the engine would send it in the form that is refused.
       if (client?.responseModes.includes('form_post') !== true) {
@@ -91,7 +83,11 @@ export function createEnginePages({ pages, issuer, findClient, recentApps }: Eng
       sendPage(ctx, pages.render('form-post', model, { locale }));
     },
 
-    renderError(ctx, { error, error_description: description }, cause) {
+    renderError(
+      ctx: KoaContextWithOIDC,
+      { error, error_description: description }: ErrorOut,
+      cause: Error,
+    ): void {
       // RFC 6749 §5.2: what programs call answers in JSON, whatever the Accept header says.
       if (isForPrograms(ctx.oidc.route)) {
         ctx.body = { error, error_description: description };

@@ -2,7 +2,7 @@
 // passes them on. So only what is real counts against the client's own limit: machine tokens, what is exchanged or revoked, and
 // live tokens at introspection. Everything else counts against a second limit of the client, which also stops a client
 // that looks for tokens by trying (RFC 7662 §4).
-import type { Context, Middleware } from 'koa';
+import type { Context, Next } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { Client } from '../config/config.ts';
 import { clientLimitOf } from '../config/endpoints.ts';
@@ -21,25 +21,17 @@ export function hasClient({ state }: Pick<Context, 'state'>): boolean {
   return (state as State).clientRequest !== undefined;
 }
 
-export interface ClientLimits {
-  /** The client has authenticated, or is a public one that named itself. */
-  readonly admit: (ctx: KoaContextWithOIDC, client: Client) => Promise<void>;
-  /** A code or a token is real and about to be used up. A refusal leaves it as it is. */
-  readonly takeBeforeUse: (ctx: Pick<Context, 'state'> | undefined) => Promise<void>;
-  /** Counts by the answer what wasn't counted before. */
-  readonly countAnswers: Middleware;
-}
+export type ClientLimits = ReturnType<typeof createClientLimits>;
 
-export function createClientLimits(
-  limits: Pick<Limits, 'takeAddress' | 'takeClient' | 'takeUnknown'>,
-): ClientLimits {
+export function createClientLimits(limits: Pick<Limits, 'takeAddress' | 'takeClient' | 'takeUnknown'>) {
   async function take(request: ClientRequest): Promise<void> {
     request.isCounted = true;
     await limits.takeClient(request.endpoint, request.client, request.address);
   }
 
   return {
-    async admit({ oidc, state }, client) {
+    /** The client has authenticated, or is a public one that named itself. */
+    async admit({ oidc, state }: KoaContextWithOIDC, client: Client): Promise<void> {
       const endpoint = clientLimitOf(oidc.route);
       const address = String(state['clientAddress']);
       const request = { client, endpoint, address, isCounted: false };
@@ -51,12 +43,14 @@ export function createClientLimits(
       if (isMachine || (isPublic && endpoint !== 'introspection')) await take(request);
     },
 
-    async takeBeforeUse(ctx) {
+    /** A code or a token is real and about to be used up. A refusal leaves it as it is. */
+    async takeBeforeUse(ctx: Pick<Context, 'state'> | undefined): Promise<void> {
       const request = (ctx?.state as State | undefined)?.clientRequest;
       if (request?.isCounted === false) await take(request);
     },
 
-    async countAnswers(ctx, next) {
+    /** Counts by the answer what wasn't counted before. */
+    async countAnswers(ctx: Context, next: Next): Promise<void> {
       // An outage passes as an exception and isn't counted: 503 says nothing about the token.
       await next();
       const request = (ctx.state as State).clientRequest;

@@ -2,7 +2,7 @@
 // command line and the pages write them, every process that serves sends them (logout-sender.ts).
 import type { Session } from 'oidc-provider';
 import { FORM_VERSION, NewerForm, readForm } from '../store/form.ts';
-import type { DocumentStore, StoredDocument } from '../store/store.ts';
+import type { Clock, DocumentStore, StoredDocument } from '../store/store.ts';
 
 const COLLECTION = 'logouts';
 
@@ -36,31 +36,26 @@ export function endedSessionsOf(
   );
 }
 
-/** Every method throws StoreUnavailable. */
-export interface LogoutJobs {
-  /** Resolves once they are stored. One that is there already stays as it is. */
-  add(ended: readonly EndedSession[]): Promise<void>;
-  list(): Promise<readonly FoundJob[]>;
-  /** Undefined: somebody else was first. */
-  change(found: FoundJob, to: Partial<LogoutJob>): Promise<FoundJob | undefined>;
-  remove(found: FoundJob): Promise<void>;
-}
+export type LogoutJobs = ReturnType<typeof createLogoutJobs>;
 
-export function createLogoutJobs(documents: DocumentStore, now: () => number): LogoutJobs {
+/** Every method throws StoreUnavailable. */
+export function createLogoutJobs(documents: DocumentStore, now: Clock) {
   const write = (job: LogoutJob, version: number) =>
     documents.put(COLLECTION, job.sid, JSON.stringify({ ...job, v: FORM_VERSION }), version);
 
   return {
-    async add(ended) {
+    /** Resolves once they are stored. One that is there already stays as it is. */
+    async add(ended: readonly EndedSession[]): Promise<void> {
       const since = now();
       await Promise.all(ended.map((one) => write({ ...one, since, notBefore: since, failures: 0 }, 0)));
     },
     list: async () => (await documents.list(COLLECTION)).flatMap(parse),
-    async change({ job, version }, to) {
+    /** Undefined: somebody else was first. */
+    async change({ job, version }: FoundJob, to: Partial<LogoutJob>): Promise<FoundJob | undefined> {
       const changed = { ...job, ...to };
       return (await write(changed, version)) ? { job: changed, version: version + 1 } : undefined;
     },
-    async remove({ job, version }) {
+    async remove({ job, version }: FoundJob): Promise<void> {
       await documents.remove(COLLECTION, job.sid, version);
     },
   };

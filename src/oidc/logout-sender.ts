@@ -26,7 +26,7 @@ const PASSING: ReadonlySet<OutgoingFault> = new Set<OutgoingFault>(['connection'
 /** What signs and sends: another one after each reload. */
 export type LogoutApps = Pick<Logouts, 'areUsed' | 'uriOf' | 'sign'> & { readonly outgoing: Outgoing };
 
-export type LogoutSenderParts = {
+type LogoutSenderParts = {
   readonly jobs: LogoutJobs;
   readonly now: Clock;
   /** False: the keys may be out of date. */
@@ -35,20 +35,15 @@ export type LogoutSenderParts = {
   readonly log: Log;
 };
 
-export interface LogoutSender {
-  /** From now on, for these apps. Asks the store for nothing while none is used. */
-  use(apps: LogoutApps): void;
-  /** Resolves when no call is under way. */
-  stop(): Promise<void>;
-}
-
 /** Also what waits for longer than anything does: the clock was set back since. */
 const isDue = ({ notBefore }: LogoutJob, now: number) =>
   notBefore <= now || notBefore > now + LONGEST_WAIT_MS;
 
 type Failure = { readonly reason: string; readonly detail: string; readonly isPassing: boolean };
 
-export function createLogoutSender({ jobs, now, maySign, audit, log }: LogoutSenderParts): LogoutSender {
+export type LogoutSender = ReturnType<typeof createLogoutSender>;
+
+export function createLogoutSender({ jobs, now, maySign, audit, log }: LogoutSenderParts) {
   let apps: LogoutApps | undefined;
   let timer: NodeJS.Timeout | undefined;
   let looking: Promise<void> | undefined;
@@ -115,12 +110,14 @@ export function createLogoutSender({ jobs, now, maySign, audit, log }: LogoutSen
   };
 
   return {
-    use(next) {
+    /** From now on, for these apps. Asks the store for nothing while none is used. */
+    use(next: LogoutApps): void {
       apps = next;
       clearInterval(timer);
       timer = next.areUsed ? setInterval(poll, POLL_MS).unref() : undefined;
     },
-    async stop() {
+    /** Resolves when no call is under way. */
+    async stop(): Promise<void> {
       clearInterval(timer);
       timer = undefined;
       await looking;

@@ -14,7 +14,7 @@ export type AllowedApp = {
   readonly resourceScopes: Readonly<Record<string, readonly string[]>>;
 };
 
-export type PersonGrantsParts = {
+type PersonGrantsParts = {
   readonly index: Pick<PersonIndex, 'grantsOf' | 'removeGrants'>;
   readonly records: Pick<RecordStore, 'find' | 'revokeGrant'>;
   readonly consents: Pick<RememberedConsents, 'withdraw'>;
@@ -26,19 +26,15 @@ export type PersonGrantsParts = {
   readonly tombstoneSeconds: number;
 };
 
-/** Every method throws StoreUnavailable. */
-export interface PersonGrants {
-  list(accountId: string): Promise<readonly AllowedApp[]>;
-  /** Every token of the app for this person ends, and the next sign-in there asks again. False: there was nothing. */
-  withdraw(accountId: string, clientId: string): Promise<boolean>;
-}
-
 type Grant = {
   readonly openid?: { readonly scope?: string };
   readonly resources?: Readonly<Record<string, string>>;
 };
 
-export function createPersonGrants(parts: PersonGrantsParts): PersonGrants {
+export type PersonGrants = ReturnType<typeof createPersonGrants>;
+
+/** Every method throws StoreUnavailable. */
+export function createPersonGrants(parts: PersonGrantsParts) {
   const { index, records, consents, sessions, clock, onDamaged, findLive, tombstoneSeconds } = parts;
   const { payloadOf } = createRecordPayload(GRANT, clock, onDamaged);
 
@@ -51,7 +47,7 @@ export function createPersonGrants(parts: PersonGrantsParts): PersonGrants {
   }
 
   return {
-    async list(accountId) {
+    async list(accountId: string): Promise<readonly AllowedApp[]> {
       const entries = await index.grantsOf(accountId);
       const grants = await Promise.all(entries.map((entry) => find(accountId, entry)));
       const byClient = Map.groupBy(entries.keys(), (at) => entries[at]?.clientId ?? '');
@@ -60,7 +56,8 @@ export function createPersonGrants(parts: PersonGrantsParts): PersonGrants {
         return live.length === 0 ? [] : [{ clientId, ...allowedBy(live) }];
       });
     },
-    async withdraw(accountId, clientId) {
+    /** Every token of the app for this person ends, and the next sign-in there asks again. False: there was nothing. */
+    async withdraw(accountId: string, clientId: string): Promise<boolean> {
       await sessions.leave(accountId, clientId);
       // First what would make the next grant without asking: one that it made until now is among those that end.
       await consents.withdraw(accountId, clientId);

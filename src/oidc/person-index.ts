@@ -45,7 +45,7 @@ type Lists = {
   readonly grants: readonly GrantEntry[];
 };
 
-export type PersonIndexParts = {
+type PersonIndexParts = {
   readonly documents: DocumentStore;
   /** Epoch seconds of the store. */
   readonly seconds: () => number;
@@ -53,20 +53,10 @@ export type PersonIndexParts = {
   readonly isLive: (entry: SessionEntry | GrantEntry) => Promise<boolean>;
 };
 
-/** Every method throws StoreUnavailable. */
-export interface PersonIndex {
-  sessionsOf(accountId: string): Promise<readonly SessionEntry[]>;
-  /** The newest last. */
-  eventsOf(accountId: string): Promise<readonly SecurityEvent[]>;
-  grantsOf(accountId: string): Promise<readonly GrantEntry[]>;
-  /** Resolves the sessions that the person has to lose for it. */
-  addSession(accountId: string, entry: SessionEntry, place?: Place): Promise<readonly SessionEntry[]>;
-  addGrant(accountId: string, entry: GrantEntry): Promise<readonly GrantEntry[]>;
-  removeGrants(accountId: string, keys: readonly string[]): Promise<void>;
-  addEvent(accountId: string, event: Omit<SecurityEvent, 'at'>): Promise<void>;
-}
+export type PersonIndex = ReturnType<typeof createPersonIndex>;
 
-export function createPersonIndex({ documents, seconds, isLive }: PersonIndexParts): PersonIndex {
+/** Every method throws StoreUnavailable. */
+export function createPersonIndex({ documents, seconds, isLive }: PersonIndexParts) {
   async function read(collection: string, accountId: string): Promise<Lists> {
     const document = await documents.get(collection, accountId);
     return toLists(document === undefined ? {} : parseForm(document.value, WHAT));
@@ -100,11 +90,13 @@ export function createPersonIndex({ documents, seconds, isLive }: PersonIndexPar
     [...events, { ...event, at: seconds() }].slice(-MAX_EVENTS);
 
   return {
-    sessionsOf: async (accountId) => (await read(SESSIONS, accountId)).sessions,
-    eventsOf: async (accountId) => (await read(SESSIONS, accountId)).events,
-    grantsOf: async (accountId) => (await read(GRANTS, accountId)).grants,
+    sessionsOf: async (accountId: string) => (await read(SESSIONS, accountId)).sessions,
+    /** The newest last. */
+    eventsOf: async (accountId: string) => (await read(SESSIONS, accountId)).events,
+    grantsOf: async (accountId: string) => (await read(GRANTS, accountId)).grants,
 
-    async addSession(accountId, entry, place) {
+    /** Resolves the sessions that the person has to lose for it. */
+    async addSession(accountId: string, entry: SessionEntry, place?: Place) {
       let lost: readonly SessionEntry[] = [];
       await change(SESSIONS, accountId, async ({ sessions, events }) => {
         if (sessions.some(({ uid, ends }) => uid === entry.uid && ends === entry.ends)) return undefined;
@@ -115,7 +107,7 @@ export function createPersonIndex({ documents, seconds, isLive }: PersonIndexPar
       });
       return lost;
     },
-    async addGrant(accountId, entry) {
+    async addGrant(accountId: string, entry: GrantEntry) {
       let lost: readonly GrantEntry[] = [];
       await change(GRANTS, accountId, async ({ grants }) => {
         if (grants.some(({ key }) => key === entry.key)) return undefined;
@@ -125,13 +117,13 @@ export function createPersonIndex({ documents, seconds, isLive }: PersonIndexPar
       });
       return lost;
     },
-    async removeGrants(accountId, keys) {
+    async removeGrants(accountId: string, keys: readonly string[]): Promise<void> {
       await change(GRANTS, accountId, ({ grants }) => {
         const left = grants.filter(({ key }) => !keys.includes(key));
         return left.length === grants.length ? undefined : { grants: left };
       });
     },
-    async addEvent(accountId, event) {
+    async addEvent(accountId: string, event: Omit<SecurityEvent, 'at'>): Promise<void> {
       await change(SESSIONS, accountId, ({ events }) => ({ events: withEvent(events, event) }));
     },
   };

@@ -8,14 +8,7 @@ import type { Place } from './seam/session-sign-in.ts';
 
 type Session = AdapterPayload & { readonly place?: Place };
 
-/** Both throw StoreUnavailable. */
-export interface PersonLists {
-  addSession(session: Session): Promise<void>;
-  /** `key`: of the record. */
-  addGrant(key: string, grant: AdapterPayload, ttlSeconds: number): Promise<void>;
-}
-
-export type PersonListsParts = {
+type PersonListsParts = {
   readonly index: PersonIndex;
   readonly sessions: Pick<PersonSessions, 'end'>;
   readonly records: Pick<RecordStore, 'revokeGrant'>;
@@ -25,18 +18,22 @@ export type PersonListsParts = {
   readonly tombstoneSeconds: number;
 };
 
-export function createPersonLists(parts: PersonListsParts): PersonLists {
+export type PersonLists = ReturnType<typeof createPersonLists>;
+
+/** Both methods throw StoreUnavailable. */
+export function createPersonLists(parts: PersonListsParts) {
   const { index, sessions, records, clock, sessionSeconds, tombstoneSeconds } = parts;
   return {
     // First the list, then the record: what was never saved is in no page, and what no list has couldn't be ended.
-    async addSession({ accountId, uid, loginTs, place }) {
+    async addSession({ accountId, uid, loginTs, place }: Session): Promise<void> {
       if (accountId === undefined || uid === undefined || loginTs === undefined) return;
       const entry = { uid, ends: loginTs + clock.ahead + sessionSeconds };
       for (const lost of await index.addSession(accountId, entry, place)) {
         await sessions.end(accountId, lost.uid);
       }
     },
-    async addGrant(key, { accountId, clientId }, ttlSeconds) {
+    /** `key`: of the record. */
+    async addGrant(key: string, { accountId, clientId }: AdapterPayload, ttlSeconds: number): Promise<void> {
       if (accountId === undefined || clientId === undefined || clientId === OWN_CLIENT_ID) return;
       const entry = { key, clientId, ends: Math.floor(clock.now() / 1000) + ttlSeconds };
       for (const lost of await index.addGrant(accountId, entry)) {

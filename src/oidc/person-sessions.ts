@@ -28,18 +28,7 @@ export function toEnded({ key, alias }: Pick<StoredRecord, 'key' | 'alias'>): Ne
   return { ...ended, isConsumed: true, isConfirmed: true };
 }
 
-export type PersonSession = {
-  /** Names it, and isn't its cookie. */
-  readonly uid: string;
-  /** Epoch seconds. */
-  readonly signedInAt: number;
-  /** Undefined of one from before people could see them. */
-  readonly place: Place | undefined;
-  /** That of the person's factors. */
-  readonly sessionsSince: number;
-};
-
-export type PersonSessionsParts = {
+type PersonSessionsParts = {
   readonly index: Pick<PersonIndex, 'sessionsOf'>;
   readonly records: Pick<RecordStore, 'findByAlias' | 'save' | 'revokeGrant'>;
   readonly hash: KeyedHash;
@@ -54,20 +43,6 @@ export type PersonSessionsParts = {
   /** As endedSessionsOf wants them. */
   readonly logoutClients: ReadonlySet<string>;
 };
-
-/** Every method throws StoreUnavailable. */
-export interface PersonSessions {
-  /** Those that live, the newest first. */
-  list(accountId: string): Promise<readonly PersonSession[]>;
-  /** What a page calls it: it opens nothing, and other services know another name. */
-  idOf(uid: string): string;
-  /** False: it is not one of theirs, or has ended. */
-  end(accountId: string, uid: string): Promise<boolean>;
-  /** Ends those whose sign-in doesn't count any more (users/accounts.ts), so that their apps hear of it. */
-  endVoid(accountId: string): Promise<void>;
-  /** The sessions go on, but not at this app; a later sign-in there has another `sid`. */
-  leave(accountId: string, clientId: string): Promise<void>;
-}
 
 type Found = {
   readonly uid: string;
@@ -103,7 +78,10 @@ function createFind({ index, records, hash, clock, onDamaged }: PersonSessionsPa
   return { find, findAll };
 }
 
-export function createPersonSessions(parts: PersonSessionsParts): PersonSessions {
+export type PersonSessions = ReturnType<typeof createPersonSessions>;
+
+/** Every method throws StoreUnavailable. */
+export function createPersonSessions(parts: PersonSessionsParts) {
   const { records, hash, clock, tombstoneSeconds, findLive, findLiveNow, logoutJobs, logoutClients } = parts;
   const { find, findAll } = createFind(parts);
 
@@ -124,8 +102,10 @@ export function createPersonSessions(parts: PersonSessionsParts): PersonSessions
   }
 
   return {
-    idOf: (uid) => hash(`session of a person:${uid}`),
-    async list(accountId) {
+    /** What a page calls a session: it opens nothing, and other services know another name. */
+    idOf: (uid: string) => hash(`session of a person:${uid}`),
+    /** Those that live, the newest first. `sessionsSince`: that of the person's factors. */
+    async list(accountId: string) {
       const found = await Promise.all(
         (await findAll(accountId)).map(async ({ uid, session }) => {
           const { loginTs: signedInAt = 0, place } = session;
@@ -135,7 +115,8 @@ export function createPersonSessions(parts: PersonSessionsParts): PersonSessions
       );
       return found.filter((one) => one !== undefined).toReversed();
     },
-    async end(accountId, uid) {
+    /** False: it is not one of theirs, or has ended. */
+    async end(accountId: string, uid: string): Promise<boolean> {
       let found = await find(accountId, uid);
       const wasThere = found !== undefined;
       while (found !== undefined) {
@@ -145,7 +126,8 @@ export function createPersonSessions(parts: PersonSessionsParts): PersonSessions
       }
       return wasThere;
     },
-    async endVoid(accountId) {
+    /** Ends those whose sign-in doesn't count any more (users/accounts.ts), so that their apps hear of it. */
+    async endVoid(accountId: string): Promise<void> {
       if (logoutClients.size === 0) return;
       for (const found of await findAll(accountId)) {
         if ((await findLiveNow(accountId, issuedBySession(found.session))) !== undefined) continue;
@@ -153,7 +135,8 @@ export function createPersonSessions(parts: PersonSessionsParts): PersonSessions
         await records.save(toEnded(found.record));
       }
     },
-    async leave(accountId, clientId) {
+    /** The sessions go on, but not at this app; a later sign-in there has another `sid`. */
+    async leave(accountId: string, clientId: string): Promise<void> {
       if (!logoutClients.has(clientId)) return;
       for (const { record, session } of await findAll(accountId)) {
         const { [clientId]: left, ...authorizations } = session.authorizations ?? {};

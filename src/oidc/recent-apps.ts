@@ -11,19 +11,15 @@ const PREFIX_LENGTH = 8;
 
 type RecentApp = readonly [prefix: string, clientId: string];
 
-export interface RecentApps {
-  remember(ctx: Cookies, uid: string, clientId: string): void;
-  /** The client_id that the sign-in `uid` was for, or the last one, as this browser remembers. */
-  find(ctx: Cookies, uid?: string): string | undefined;
-}
+export type RecentApps = ReturnType<typeof createRecentApps>;
 
-export function createRecentApps(issuer: string): RecentApps {
+export function createRecentApps(issuer: string) {
   const { apps: name } = cookieNames(issuer);
   // Unsigned, it would name any client to any caller that sends its id.
   const options = { ...cookieOptions(issuer), signed: true };
 
   return {
-    remember(ctx, uid, clientId) {
+    remember(ctx: Cookies, uid: string, clientId: string): void {
       const prefix = uid.slice(0, PREFIX_LENGTH);
       const known = parse(ctx.cookies.get(name, options));
       if (known.some(([one, app]) => one === prefix && app === clientId)) return;
@@ -34,7 +30,8 @@ export function createRecentApps(issuer: string): RecentApps {
         .join('~');
       ctx.cookies.set(name, value, { ...options, maxAge: MAX_AGE_MS });
     },
-    find(ctx, uid) {
+    /** The client_id that the sign-in `uid` was for, or the last one, as this browser remembers. */
+    find(ctx: Cookies, uid?: string): string | undefined {
       const apps = parse(ctx.cookies.get(name, options));
       const prefix = uid?.slice(0, PREFIX_LENGTH);
       return apps.find(([one]) => prefix === undefined || one === prefix)?.[1];

@@ -13,20 +13,12 @@ const STALE_SECONDS = 600;
 /** Together they are one commit in lmdb and one trip to Redis. */
 const AT_ONCE = 100;
 
-export interface SecretUses {
-  readonly note: (client: Client, secret: ClientSecret) => void;
-  /** What this process has seen, also before it is written. `at` in epoch seconds. */
-  seen(): { readonly clientId: string; readonly secret: string; readonly at: number }[];
-  /** Writes notes that are `staleSeconds` ahead of what is written. Never rejects: what could not be written is tried again. */
-  flush(staleSeconds?: number): Promise<void>;
-  /** Writes all notes. */
-  stop(): Promise<void>;
-}
-
 /** `at` and `writtenAt` in epoch seconds. */
 type Use = { readonly clientId: string; readonly id: string; name: string; at: number; writtenAt: number };
 
-export function createSecretUses(documents: DocumentStore, now: Clock): SecretUses {
+export type SecretUses = ReturnType<typeof createSecretUses>;
+
+export function createSecretUses(documents: DocumentStore, now: Clock) {
   const uses = new Map<string, Use>();
   /** A secret's id is a hash, and this is asked with each request. */
   const useOf = new WeakMap<ClientSecret, Use>();
@@ -62,6 +54,7 @@ export function createSecretUses(documents: DocumentStore, now: Clock): SecretUs
     }
   }
 
+  /** Writes notes that are `staleSeconds` ahead of what is written. Never rejects: what could not be written is tried again. */
   async function flush(staleSeconds = STALE_SECONDS): Promise<void> {
     const isStale = ({ at, writtenAt }: Use) => at !== writtenAt && at - writtenAt >= staleSeconds;
     const stale = [...uses.values()].filter(isStale);
@@ -69,13 +62,15 @@ export function createSecretUses(documents: DocumentStore, now: Clock): SecretUs
   }
 
   return {
-    note(client, secret) {
+    note(client: Client, secret: ClientSecret): void {
       const use = useOf.get(secret) ?? findUse(client, secret);
       use.at = Math.floor(now() / 1000);
     },
+    /** What this process has seen, also before it is written. `at` in epoch seconds. */
     seen: () => [...uses.values()].map(({ clientId, name, at }) => ({ clientId, secret: name, at })),
     flush,
-    async stop() {
+    /** Writes all notes. */
+    async stop(): Promise<void> {
       clearInterval(timer);
       await flush(0);
     },

@@ -19,24 +19,9 @@ export type Wanted = {
 export type Decision =
   { readonly left: readonly string[] } | { readonly rule: string; readonly isOfApp: boolean };
 
-export type AccessPolicy = {
-  readonly decide: (person: Grouped, wanted: Wanted) => Decision;
-  /** Gives a request that goes on the scope that it began with: another person may have signed in since. */
-  readonly restore: (ctx: KoaContextWithOIDC) => void;
-  /** Takes from a request what the signed-in person may not have. False: nothing is left, or they may not use the app. */
-  readonly narrow: (ctx: KoaContextWithOIDC) => boolean;
-  /** What an interaction keeps for `restore`. */
-  readonly kept: (ctx: KoaContextWithOIDC) => { readonly askedScope?: string | undefined };
-  /** Whether the signed-in person may not use the app. Throws where they may, though not the API, or nothing of it. */
-  readonly isDenied: (ctx: KoaContextWithOIDC) => boolean;
-  /**
-   * Whether `token` may still be used. Takes scopes from a code or a refresh token; where nothing is left, ends the grant, for good, and
-   * throws.
-   */
-  readonly admit: (ctx: KoaContextWithOIDC, person: Grouped, token: Wanted) => Promise<boolean>;
-};
+export type AccessPolicy = NonNullable<ReturnType<typeof createAccessPolicy>>;
 
-export type AccessPolicyParts = {
+type AccessPolicyParts = {
   readonly config: Pick<Config, 'clients' | 'resources'>;
   readonly rules: AccessRules;
   readonly audiences: AudienceRules;
@@ -73,7 +58,7 @@ function createDecide({ rules, audiences }: Pick<AccessPolicyParts, 'rules' | 'a
 }
 
 /** Undefined where the file has no such rules. */
-export function createAccessPolicy(parts: AccessPolicyParts): AccessPolicy | undefined {
+export function createAccessPolicy(parts: AccessPolicyParts) {
   const { config, audit } = parts;
   const hasRules =
     config.clients.some(({ access }) => access !== undefined) ||
@@ -98,12 +83,14 @@ export function createAccessPolicy(parts: AccessPolicyParts): AccessPolicy | und
   return {
     decide,
 
-    restore({ oidc: { entities, params = {} } }) {
+    /** Gives a request that goes on the scope that it began with: another person may have signed in since. */
+    restore({ oidc: { entities, params = {} } }: KoaContextWithOIDC): void {
       const { askedScope } = (entities.Interaction ?? {}) as { readonly askedScope?: unknown };
       if (typeof askedScope === 'string') params['scope'] = askedScope;
     },
 
-    narrow(ctx) {
+    /** Takes from a request what the signed-in person may not have. False: nothing is left, or they may not use the app. */
+    narrow(ctx: KoaContextWithOIDC): boolean {
       const { params = {} } = ctx.oidc;
       const decision = decideRequest(ctx);
       if ('rule' in decision) return false;
@@ -115,9 +102,11 @@ export function createAccessPolicy(parts: AccessPolicyParts): AccessPolicy | und
       return true;
     },
 
-    kept: (ctx) => ({ askedScope: askedScopes.get(ctx) }),
+    /** What an interaction keeps for `restore`. */
+    kept: (ctx: KoaContextWithOIDC) => ({ askedScope: askedScopes.get(ctx) }),
 
-    isDenied(ctx) {
+    /** Whether the signed-in person may not use the app. Throws where they may, though not the API, or nothing of it. */
+    isDenied(ctx: KoaContextWithOIDC): boolean {
       const decision = decideRequest(ctx);
       if ('left' in decision) return false;
       record(ctx, ctx.oidc.account?.accountId, decision.rule);
@@ -125,7 +114,11 @@ export function createAccessPolicy(parts: AccessPolicyParts): AccessPolicy | und
       return true;
     },
 
-    async admit(ctx, person, token) {
+    /**
+     * Whether `token` may still be used. Takes scopes from a code or a refresh token; where nothing is left, ends the grant, for good, and
+     * throws.
+     */
+    async admit(ctx: KoaContextWithOIDC, person: Grouped, token: Wanted): Promise<boolean> {
       const decision = decide(person, token);
       if (ctx.oidc.route !== 'token') return 'left' in decision;
       if ('left' in decision) {

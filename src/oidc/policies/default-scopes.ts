@@ -3,25 +3,29 @@
 import type { Client } from '../../config/config.ts';
 import type { AudienceRules } from '../../tokens/audience.ts';
 
-/** Empty where there is nothing to fill in. It is refused or granted as if the client had named it, never in part. */
-export type FindDefault = (request: {
+type Wanted = {
   readonly client: Client;
   readonly resource?: string | undefined;
-  /** Or for the client itself (client_credentials). */
   readonly isForPerson: boolean;
-}) => readonly string[];
+};
+
+export type FindDefault = ReturnType<typeof createFindDefault>;
 
 export function createFindDefault({
   findResource,
   ownersOf,
-}: Pick<AudienceRules, 'findResource' | 'ownersOf'>): FindDefault {
+}: Pick<AudienceRules, 'findResource' | 'ownersOf'>) {
   /** All of them, where one token can have them all. */
   function whole({ scopes }: Client): readonly string[] {
     const isOfApi = (scope: string) => ownersOf([scope]).length > 0;
     return ownersOf(scopes).length === 1 && scopes.every(isOfApi) ? scopes : [];
   }
 
-  return function findDefault({ client, resource: identifier, isForPerson }) {
+  /**
+   * Empty where there is nothing to fill in. It is refused or granted as if the client had named it, never in part. `isForPerson`: else it
+   * is for the client itself (client_credentials).
+   */
+  return function findDefault({ client, resource: identifier, isForPerson }: Wanted): readonly string[] {
     const resource = identifier === undefined ? undefined : findResource(identifier);
     if (resource !== undefined && resource.defaultScopes.length > 0) return resource.defaultScopes;
     // A service names none at an API that has none.

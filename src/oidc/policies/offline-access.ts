@@ -13,14 +13,9 @@ const OFFLINE_ACCESS = 'offline_access';
 /** Clients by document may be many. */
 const MAX_LOGGED = 1000;
 
-export type OfflineAccess = {
-  /** Puts the scope back that the engine dropped: whether it may stay is known with the person. */
-  readonly restore: (ctx: KoaContextWithOIDC, client: Client) => void;
-  /** Drops it again where nobody allowed it. `consent`: what the person allowed this client before. */
-  readonly decide: (ctx: KoaContextWithOIDC, client: Client, consent: Consent | undefined) => void;
-};
+export type OfflineAccess = ReturnType<typeof createOfflineAccess>;
 
-export function createOfflineAccess(log: Log): OfflineAccess {
+export function createOfflineAccess(log: Log) {
   const logged = new Set<string>();
 
   /** Nothing in the answer says why there is no refresh token. */
@@ -34,7 +29,8 @@ export function createOfflineAccess(log: Log): OfflineAccess {
   }
 
   return {
-    restore({ query, oidc }, client) {
+    /** Puts the scope back that the engine dropped: whether it may stay is known with the person. */
+    restore({ query, oidc }: KoaContextWithOIDC, client: Client): void {
       const { route, prompts, params = {} } = oidc;
       if (route !== 'authorization' || prompts.has('consent')) return;
       const left = scopesIn(params['scope']);
@@ -43,7 +39,9 @@ export function createOfflineAccess(log: Log): OfflineAccess {
       else logOnce(client);
     },
 
-    decide({ oidc: { prompts, params = {}, entities } }, client, consent) {
+    /** Drops it again where nobody allowed it. `consent`: what the person allowed this client before. */
+    decide({ oidc }: KoaContextWithOIDC, client: Client, consent: Consent | undefined): void {
+      const { prompts, params = {}, entities } = oidc;
       // Its page has asked.
       if (entities.DeviceCode !== undefined) return;
       const scopes = scopesIn(params['scope']);

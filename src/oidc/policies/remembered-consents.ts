@@ -34,13 +34,13 @@ type ConsentForm = StoredForm &
   };
 
 /** Who allowed which app. */
-export type ConsentOf = {
+type ConsentOf = {
   readonly accountId: string;
   readonly clientId: string;
   readonly redirectUri: string;
 };
 
-export type ConsentParts = {
+type ConsentParts = {
   readonly records: RecordStore;
   readonly hash: KeyedHash;
   readonly clock: StoreClock;
@@ -50,15 +50,9 @@ export type ConsentParts = {
   readonly lifetimeSeconds: number;
 };
 
-export interface RememberedConsents {
-  /** Undefined also when everything of the person has ended since. */
-  find(of: ConsentOf): Promise<Consent | undefined>;
-  /** Adds to what is remembered, and begins its time anew. `issued`: the sign-in that it was given in. */
-  add(of: ConsentOf, consent: Consent, issued: Issued): Promise<void>;
-  withdraw(accountId: string, clientId: string): Promise<void>;
-}
+export type RememberedConsents = ReturnType<typeof createRememberedConsents>;
 
-export function createRememberedConsents(parts: ConsentParts): RememberedConsents {
+export function createRememberedConsents(parts: ConsentParts) {
   const { records, hash, clock, onDamaged, findLive, lifetimeSeconds } = parts;
   const keyOf = (accountId: string, clientId: string) => consentKey(hash, accountId, clientId);
 
@@ -74,11 +68,18 @@ export function createRememberedConsents(parts: ConsentParts): RememberedConsent
   }
 
   return {
-    async find(of) {
+    /** Undefined also when everything of the person has ended since. */
+    async find(of: ConsentOf): Promise<Consent | undefined> {
       const form = await findForm(of.accountId, of.clientId);
       return isDocumentClient(of.clientId) ? form?.byRedirectUri?.[of.redirectUri] : form;
     },
-    async add({ accountId, clientId, redirectUri }, consent, { generation, at }) {
+    /** Adds to what is remembered, and begins its time anew. `issued`: the sign-in that it was given in. */
+    async add(
+      { accountId, clientId, redirectUri }: ConsentOf,
+      consent: Consent,
+      issued: Issued,
+    ): Promise<void> {
+      const { generation, at } = issued;
       const isDocument = isDocumentClient(clientId);
       if (lifetimeSeconds === 0 || (isDocument && isNativeRedirect(redirectUri))) return;
       const form = await findForm(accountId, clientId);
@@ -94,7 +95,7 @@ export function createRememberedConsents(parts: ConsentParts): RememberedConsent
         ttlSeconds: lifetimeSeconds,
       });
     },
-    async withdraw(accountId, clientId) {
+    async withdraw(accountId: string, clientId: string): Promise<void> {
       await records.destroy(CONSENT, keyOf(accountId, clientId));
     },
   };

@@ -91,21 +91,7 @@ export function knownScopes(config: Pick<Config, 'groups' | 'scopes' | 'resource
 type EngineClient = { readonly clientId: string };
 
 /** The engine's two hooks; one of them runs for each request that names scopes, before anything else is decided. */
-export type ResourceHooks = {
-  /** No resource was asked for; or, with `oneOf`, several. */
-  readonly defaultResource: (
-    ctx: KoaContextWithOIDC,
-    client: EngineClient,
-    oneOf?: readonly string[],
-  ) => undefined;
-  readonly getResourceServerInfo: (
-    ctx: KoaContextWithOIDC,
-    resource: string,
-    client: EngineClient,
-  ) => ResourceServer;
-};
-
-export function createResourceHooks(parts: ResourceHookParts): ResourceHooks {
+export function createResourceHooks(parts: ResourceHookParts) {
   const { audiences, findClient, restoreScope } = parts;
   const findRefusal = createFindRefusal(parts);
   const findDefault = createFindDefault(audiences);
@@ -133,12 +119,17 @@ export function createResourceHooks(parts: ResourceHookParts): ResourceHooks {
   }
 
   return {
-    defaultResource(ctx, client, oneOf) {
+    /** No resource was asked for; or, with `oneOf`, several. */
+    defaultResource(ctx: KoaContextWithOIDC, client: EngineClient, oneOf?: readonly string[]): undefined {
       if (oneOf !== undefined) throw tooManyResources();
       check(ctx, client);
       return undefined;
     },
-    getResourceServerInfo(ctx, identifier, engineClient) {
+    getResourceServerInfo(
+      ctx: KoaContextWithOIDC,
+      identifier: string,
+      engineClient: EngineClient,
+    ): ResourceServer {
       if (Array.isArray(ctx.oidc.params?.['resource'])) throw tooManyResources();
       const client = check(ctx, engineClient, identifier);
       const resource = audiences.findResource(identifier);

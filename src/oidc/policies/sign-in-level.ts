@@ -1,7 +1,7 @@
 // How strongly a person has to be signed in: what an authorization request needs (OIDC Core §3.1.2.1, RFC 9470), and what a token that
 // came of a weaker sign-in is still good for. None of it is there where the file has neither `sign_in` nor `acr`.
 import { errors, type KoaContextWithOIDC, type Session } from 'oidc-provider';
-import type { Config } from '../../config/config.ts';
+import type { Client, Config } from '../../config/config.ts';
 import { type Level, LEVELS, type Levels, reaches } from '../../config/sign-in-levels.ts';
 import type { Clock } from '../../store/store.ts';
 import { type Amr, BY_PASSWORD, levelOf } from '../../users/authentication-methods.ts';
@@ -13,31 +13,17 @@ import { factorAtOf, sessionsSinceOf } from '../seam/session-sign-in.ts';
 /** Why the person is asked for more. age: what they proved is too long ago for the app. */
 export type Missing = { readonly level: Level; readonly because: 'level' | 'age' };
 
-export type SignInPolicy = {
-  readonly levels: Levels;
-  /** Undefined: the session of an authorization request is enough. Throws the error that the app gets where an essential acr is out of reach. */
-  readonly missing: (ctx: KoaContextWithOIDC) => Promise<Missing | undefined>;
-  /** Whether the session ended when the person's factors changed. */
-  readonly isOver: (ctx: KoaContextWithOIDC) => Promise<boolean>;
-  /** Whether there is something to tell the person. */
-  readonly hasNotices: (ctx: KoaContextWithOIDC) => Promise<boolean>;
-  /** Whether what came of a sign-in may still be used at its client. */
-  readonly mayUse: (token: TokenOfSignIn) => Promise<boolean>;
-  /** The same for the engine; at the token endpoint it ends the grant of one that may not, for good, and throws. */
-  readonly admit: (ctx: KoaContextWithOIDC, token: TokenOfSignIn) => Promise<boolean>;
-  /** Whether `mayUse` has something to look at; what it costs is for those alone. */
-  readonly isRequiredAt: (client: Pick<Config['clients'][number], 'signIn'>) => boolean;
-};
+export type SignInPolicy = ReturnType<typeof createSignInPolicy>;
 
 /** A code or a refresh token has its amr itself, an access token among its claims. */
-export type TokenOfSignIn = {
+type TokenOfSignIn = {
   readonly clientId?: string | undefined;
   readonly accountId?: string | undefined;
   readonly amr?: Amr | undefined;
   readonly extra?: Readonly<Record<string, unknown>> | undefined;
 };
 
-export type SignInPolicyParts = {
+type SignInPolicyParts = {
   readonly config: Pick<Config, 'signIn'>;
   readonly levels: Levels;
   readonly factors: FactorStore;
@@ -94,6 +80,7 @@ function createMissing({ config: { signIn }, levels, factors, loadClient, now }:
     return 'password';
   }
 
+  /** Undefined: the session of an authorization request is enough. Throws the error that the app gets where an essential acr is out of reach. */
   return async function missing(ctx: KoaContextWithOIDC): Promise<Missing | undefined> {
     const { session, account, client } = ctx.oidc;
     if (session === undefined || account === undefined) return undefined;
@@ -108,10 +95,11 @@ function createMissing({ config: { signIn }, levels, factors, loadClient, now }:
   };
 }
 
-export function createSignInPolicy(parts: SignInPolicyParts): SignInPolicy {
+export function createSignInPolicy(parts: SignInPolicyParts) {
   const { config, levels, factors, loadClient, now } = parts;
   const { signIn } = config;
 
+  /** Whether what came of a sign-in may still be used at its client. */
   async function mayUse({ clientId = '', accountId, amr, extra }: TokenOfSignIn): Promise<boolean> {
     if (accountId === undefined) return true;
     const { require = 'password' } = (await loadClient(clientId))?.signIn ?? {};
@@ -125,7 +113,8 @@ export function createSignInPolicy(parts: SignInPolicyParts): SignInPolicy {
   return {
     levels,
     missing: createMissing(parts),
-    async isOver({ oidc: { session, account } }) {
+    /** Whether the session ended when the person's factors changed. */
+    async isOver({ oidc: { session, account } }: KoaContextWithOIDC): Promise<boolean> {
       if (session === undefined || account === undefined) return false;
       // Here, as the first that looks at a session: one from before was by password, and names of levels may have changed.
       session.amr ??= [...BY_PASSWORD];
@@ -133,13 +122,17 @@ export function createSignInPolicy(parts: SignInPolicyParts): SignInPolicy {
       if (signIn === undefined) return false;
       return sessionsSinceOf(session) !== (await factors.get(account.accountId)).sessionsSince;
     },
-    async hasNotices({ oidc }) {
+    /** Whether there is something to tell the person. */
+    async hasNotices({ oidc }: KoaContextWithOIDC): Promise<boolean> {
       if (signIn === undefined || oidc.account === undefined || oidc.promptPending('none')) return false;
       return (await factors.get(oidc.account.accountId)).notices.length > 0;
     },
-    isRequiredAt: (client) => client.signIn !== undefined || signIn?.secondFactor === 'required',
+    /** Whether `mayUse` has something to look at; what it costs is for those alone. */
+    isRequiredAt: (client: Pick<Client, 'signIn'>) =>
+      client.signIn !== undefined || signIn?.secondFactor === 'required',
     mayUse,
-    async admit(ctx, token) {
+    /** The same for the engine; at the token endpoint it ends the grant of one that may not, for good, and throws. */
+    async admit(ctx: KoaContextWithOIDC, token: TokenOfSignIn): Promise<boolean> {
       const { route, entities, provider } = ctx.oidc;
       const isAdmitted = await mayUse(token);
       if (isAdmitted || route !== 'token') return isAdmitted;
