@@ -40,19 +40,9 @@ export class DocumentUnavailable extends Error {
  */
 export type DocumentUse = 'begin' | 'continue' | 'end';
 
-export interface ClientDocuments {
-  /** Whether the configuration lists this URL. */
-  isListed(clientId: string): boolean;
-  /**
-   * The client, or undefined where it isn't listed, has no document or a refused one. Throws what the host answers: DocumentUnavailable,
-   * TooManyRequests, StoreUnavailable.
-   */
-  load(clientId: string, use: DocumentUse, address: string): Promise<Client | undefined>;
-  /** A token was issued: kept for as long as one may live, and its renewal has a limit of its own. */
-  keep(clientId: string): Promise<void>;
-}
+export type ClientDocuments = ReturnType<typeof createClientDocuments>;
 
-export type ClientDocumentsParts = KeptDocumentsParts &
+type ClientDocumentsParts = KeptDocumentsParts &
   Pick<FetchDocumentParts, 'outgoing'> & {
     /** `client_documents.hosts` */
     readonly hosts: readonly string[];
@@ -62,10 +52,11 @@ export type ClientDocumentsParts = KeptDocumentsParts &
     readonly log: Log;
   };
 
-export function createClientDocuments(parts: ClientDocumentsParts): ClientDocuments {
+export function createClientDocuments(parts: ClientDocumentsParts) {
   const { hosts, clock } = parts;
   const kept = createKeptDocuments(parts);
   const renew = createRenewal(parts, kept);
+  /** Whether the configuration lists this URL. */
   const isListed = (clientId: string) => isListedDocument(clientId, hosts);
   const isGood = (known: KeptDocument) => clock.now() < known.believedUntil + GRACE_MS;
 
@@ -80,7 +71,11 @@ export function createClientDocuments(parts: ClientDocumentsParts): ClientDocume
 
   return {
     isListed,
-    async load(clientId, use, address) {
+    /**
+     * The client, or undefined where it isn't listed, has no document or a refused one. Throws what the host answers: DocumentUnavailable,
+     * TooManyRequests, StoreUnavailable.
+     */
+    async load(clientId: string, use: DocumentUse, address: string): Promise<Client | undefined> {
       if (!isListed(clientId)) return undefined;
       const known = await kept.find(clientId);
       if (use === 'end') return known !== undefined && isGood(known) ? known.client : endingClient(clientId);
@@ -88,7 +83,8 @@ export function createClientDocuments(parts: ClientDocumentsParts): ClientDocume
       if (use === 'begin') return (await renew(clientId, known, address))?.client;
       return known && (await renewOrGoOn(known, clientId, address))?.client;
     },
-    async keep(clientId) {
+    /** A token was issued: kept for as long as one may live, and its renewal has a limit of its own. */
+    async keep(clientId: string): Promise<void> {
       const known = await kept.find(clientId);
       if (known === undefined || known.isUsed) return;
       await noteSeenClient(parts.documents, clientId, Math.floor(clock.now() / 1000));

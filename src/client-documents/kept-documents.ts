@@ -38,16 +38,8 @@ export type KeptDocumentsParts = {
   readonly tokenSeconds: number;
 };
 
-/** Each but `believed` throws StoreUnavailable. */
-export interface KeptDocuments {
-  /** Without asking the store. */
-  believed(clientId: string): KeptDocument | undefined;
-  find(clientId: string): Promise<KeptDocument | undefined>;
-  save(kept: KeptDocument): Promise<void>;
-  remove(clientId: string): Promise<void>;
-}
-
-export function createKeptDocuments(parts: KeptDocumentsParts): KeptDocuments {
+/** Each method but `believed` throws StoreUnavailable. */
+export function createKeptDocuments(parts: KeptDocumentsParts) {
   const { records, clock, vet } = parts;
   const copies = new Remembered<KeptDocument>(MOST_KNOWN);
   const keyOf = (clientId: string) => parts.hash(`client document:${clientId}`);
@@ -64,6 +56,7 @@ export function createKeptDocuments(parts: KeptDocumentsParts): KeptDocuments {
     return 'client' in vetted ? { client: vetted.client, document, believedUntil, isUsed } : undefined;
   }
 
+  /** Without asking the store. */
   function believed(clientId: string): KeptDocument | undefined {
     const copy = copies.get(clientId);
     return copy !== undefined && clock.now() < copy.believedUntil ? copy : undefined;
@@ -71,13 +64,13 @@ export function createKeptDocuments(parts: KeptDocumentsParts): KeptDocuments {
 
   return {
     believed,
-    async find(clientId) {
+    async find(clientId: string): Promise<KeptDocument | undefined> {
       const kept = believed(clientId) ?? (await read(clientId));
       if (kept === undefined) copies.delete(clientId);
       else copies.add(clientId, kept);
       return kept;
     },
-    async save(kept) {
+    async save(kept: KeptDocument): Promise<void> {
       const { document, believedUntil, isUsed } = kept;
       const { clientId, contentType, body } = document;
       // It was vetted, so it is UTF-8.
@@ -91,7 +84,7 @@ export function createKeptDocuments(parts: KeptDocumentsParts): KeptDocuments {
       });
       copies.add(clientId, kept);
     },
-    async remove(clientId) {
+    async remove(clientId: string): Promise<void> {
       copies.delete(clientId);
       await records.destroy(KIND, keyOf(clientId));
     },

@@ -1,7 +1,7 @@
 // Discovery and JWKS: the same body for every caller, with an ETag and 304 (RFC 9110 §13). The engine renders each one once, then it
 // is served from memory. Nothing else is cacheable.
 import { createHash } from 'node:crypto';
-import type { Middleware } from 'koa';
+import type { Context, Next } from 'koa';
 import { ENDPOINTS } from '../config/endpoints.ts';
 import type { Headers } from './headers.ts';
 
@@ -13,24 +13,15 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   [ENDPOINTS.jwks, 'application/jwk-set+json'],
 ]);
 
-/** In seconds. */
-export type MaxAges = {
-  readonly discovery: number;
-  /** Asked for each answer: JWKS is kept less long for a while after a key was compromised. */
-  readonly jwks: () => number;
-};
+type CachedDocument = { readonly body: string; readonly etag: string };
 
-export type CachedDocument = { readonly body: string; readonly etag: string };
+/** In seconds; JWKS is kept less long for a while after a key was compromised. */
+type MaxAges = { readonly discovery: number; readonly jwks: () => number };
 
-export interface CachedDocuments {
-  /** What the engine has rendered already. */
-  find(path: string): CachedDocument | undefined;
-  headers(path: string, document: CachedDocument): Headers;
-  readonly serve: Middleware;
-}
+export type CachedDocuments = ReturnType<typeof createCachedDocuments>;
 
 /** Of one engine instance; the next one comes with documents of its own. */
-export function createCachedDocuments(maxAges: MaxAges): CachedDocuments {
+export function createCachedDocuments(maxAges: MaxAges) {
   const rendered = new Map<string, CachedDocument>();
 
   function headers(path: string, { etag }: CachedDocument): Headers {
@@ -43,9 +34,10 @@ export function createCachedDocuments(maxAges: MaxAges): CachedDocuments {
   }
 
   return {
-    find: (path) => rendered.get(path),
+    /** What the engine has rendered already. */
+    find: (path: string) => rendered.get(path),
     headers,
-    async serve(ctx, next) {
+    async serve(ctx: Context, next: Next): Promise<void> {
       const { path, method } = ctx;
       if (!TYPES.has(path) || method === 'OPTIONS') return next();
       let document = rendered.get(path);

@@ -3,16 +3,13 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 
-export interface Csrf {
-  token(uid: string, step: string): string;
-  matches(token: string, uid: string, step: string): boolean;
-}
+export type Csrf = ReturnType<typeof createCsrf>;
 
-export function createCsrf(hash: KeyedHash): Csrf {
+export function createCsrf(hash: KeyedHash) {
   const tokenOf = (uid: string, step: string) => hash(`csrf:${uid}:${step}`);
   return {
     token: tokenOf,
-    matches(token, uid, step) {
+    matches(token: string, uid: string, step: string): boolean {
       const expected = Buffer.from(tokenOf(uid, step));
       const given = Buffer.from(token);
       return given.length === expected.length && timingSafeEqual(given, expected);

@@ -18,25 +18,21 @@ export type HalfSignIn = {
   readonly attempt: SignInAttempt;
 };
 
-export interface HalfSignIns {
-  begin(uid: string, half: HalfSignIn): Promise<void>;
-  find(uid: string): Promise<HalfSignIn | undefined>;
-  end(uid: string): Promise<void>;
-}
+export type HalfSignIns = ReturnType<typeof createHalfSignIns>;
 
 /** Every method throws StoreUnavailable. */
-export function createHalfSignIns(records: RecordStore, hash: KeyedHash): HalfSignIns {
+export function createHalfSignIns(records: RecordStore, hash: KeyedHash) {
   const keyOf = (uid: string) => hash(`half sign-in:${uid}`);
   return {
-    async begin(uid, half) {
+    async begin(uid: string, half: HalfSignIn): Promise<void> {
       const payload = JSON.stringify(half);
       await records.save({ kind: KIND, key: keyOf(uid), payload, ttlSeconds: SECONDS });
     },
-    async find(uid) {
+    async find(uid: string): Promise<HalfSignIn | undefined> {
       const record = await records.find(KIND, keyOf(uid));
       return record && (JSON.parse(record.payload) as HalfSignIn);
     },
-    async end(uid) {
+    async end(uid: string): Promise<void> {
       await records.destroy(KIND, keyOf(uid));
     },
   };

@@ -17,11 +17,7 @@ export type Opened = {
   readonly step: string;
 };
 
-export interface Open {
-  byLink(ctx: Context): Promise<OpenInteraction>;
-  /** A form of ours, sent from its own page, for a step that is open. `steps` name it where it isn't the prompt. */
-  byForm(ctx: Context, prompts: readonly Prompt[], ...steps: readonly string[]): Promise<Opened>;
-}
+export type Open = ReturnType<typeof createOpen>;
 
 export type OpenParts = {
   readonly issuer: string;
@@ -30,7 +26,7 @@ export type OpenParts = {
   readonly accounts: Pick<Accounts, 'expectUsername'>;
 };
 
-export function createOpen({ issuer, interactions, csrf, accounts }: OpenParts): Open {
+export function createOpen({ issuer, interactions, csrf, accounts }: OpenParts) {
   async function byLink(ctx: Context): Promise<OpenInteraction> {
     ctx.set('Cache-Control', 'no-store');
     const uid = String(ctx['params'].uid);
@@ -41,7 +37,8 @@ export function createOpen({ issuer, interactions, csrf, accounts }: OpenParts):
 
   return {
     byLink,
-    async byForm(ctx, prompts, ...steps) {
+    /** A form of ours, sent from its own page, for a step that is open. `steps` name it where it isn't the prompt. */
+    async byForm(ctx: Context, prompts: readonly Prompt[], ...steps: readonly string[]): Promise<Opened> {
       const form = await readFormBody(ctx, issuer);
       // Looked up while the interaction is on its way, for the sake of stores over the network.
       const username = usernameOf(form);

@@ -36,24 +36,16 @@ export type Visitor = {
   readonly isFresh: boolean;
 };
 
-export interface OwnPage {
-  /** Undefined: nobody is there, what they proved is too little, or everything of them has ended. */
-  find(ctx: Context): Promise<Visitor | undefined>;
-  /** Where the person signs in to come back to this page; `again` where they are, though too long ago. */
-  signInUrl(again: boolean): string;
-  /** Of the forms of this page, which are for this person alone. */
-  token(visitor: Visitor): string;
-  /** Throws Refusal for a form of another page. */
-  checkToken(visitor: Visitor, form: Form): void;
-}
+export type OwnPage = ReturnType<typeof createOwnPage>;
 
 /** `path`: of the page, below the issuer. */
-export function createOwnPage(parts: OwnPageParts, path: string): OwnPage {
+export function createOwnPage(parts: OwnPageParts, path: string) {
   const { config, sessions, accounts, factors, csrf, now } = parts;
   const stepOf = ({ account }: Visitor) => `${path}:${account.id}`;
 
   return {
-    async find(ctx) {
+    /** Undefined: nobody is there, what they proved is too little, or everything of them has ended. */
+    async find(ctx: Context): Promise<Visitor | undefined> {
       ctx.set('Cache-Control', 'no-store');
       const session = await sessions.find(ctx);
       const account = session && (await accounts.findLive(session.accountId, session.issued));
@@ -66,9 +58,12 @@ export function createOwnPage(parts: OwnPageParts, path: string): OwnPage {
       const provedAt = needsFactor ? (session.factorAt ?? 0) : session.issued.at;
       return { session, account, own, isFresh: seconds - provedAt <= FRESH_SECONDS };
     },
-    signInUrl: (again) => ownSignInUrl(config.issuer, callbackOf(path), again),
-    token: (visitor) => csrf.token(visitor.session.uid, stepOf(visitor)),
-    checkToken(visitor, form) {
+    /** Where the person signs in to come back to this page; `again` where they are, though too long ago. */
+    signInUrl: (again: boolean) => ownSignInUrl(config.issuer, callbackOf(path), again),
+    /** Of the forms of this page, which are for this person alone. */
+    token: (visitor: Visitor) => csrf.token(visitor.session.uid, stepOf(visitor)),
+    /** Throws Refusal for a form of another page. */
+    checkToken(visitor: Visitor, form: Form): void {
       if (csrf.matches(form.field('csrf'), visitor.session.uid, stepOf(visitor))) return;
       throw new Refusal(403, 'forbidden', 'the form is not from this page, please go back and try again');
     },

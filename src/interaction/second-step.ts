@@ -31,12 +31,7 @@ export type Stepped =
   | { readonly destination: string | undefined }
   | { readonly refused: SecondStepError; readonly retryAfterSeconds?: number | undefined };
 
-export interface SecondStep {
-  /** Undefined: nobody is there, or everything of the person ended meanwhile. */
-  pendingOf(interaction: OpenInteraction): Promise<Pending | undefined>;
-  proveCode(ctx: Context, interaction: OpenInteraction, pending: Pending, form: Form): Promise<Stepped>;
-  provePasskey(ctx: Context, interaction: OpenInteraction, pending: Pending, form: Form): Promise<Stepped>;
-}
+export type SecondStep = ReturnType<typeof createSecondStep>;
 
 export type SecondStepParts = {
   readonly interactions: Pick<Interactions, 'finishLogin' | 'finishStepUp' | 'deny'>;
@@ -96,11 +91,12 @@ function createRecord(audit: Audit) {
   };
 }
 
-export function createSecondStep(parts: SecondStepParts): SecondStep {
+export function createSecondStep(parts: SecondStepParts) {
   const { interactions, accounts, halves, factors, limits, passkeys, trustedBrowsers, cookie, audit } = parts;
   const finish = createFinish(parts);
   const record = createRecord(audit);
 
+  /** Undefined: nobody is there, or everything of the person ended meanwhile. */
   async function pendingOf({
     uid,
     prompt,
@@ -122,7 +118,12 @@ export function createSecondStep(parts: SecondStepParts): SecondStep {
   return {
     pendingOf,
 
-    async proveCode(ctx, interaction, pending, form) {
+    async proveCode(
+      ctx: Context,
+      interaction: OpenInteraction,
+      pending: Pending,
+      form: Form,
+    ): Promise<Stepped> {
       const { uid } = interaction;
       const { account } = pending;
       const isRecovery = form.field('recovery_code') !== '';
@@ -154,7 +155,12 @@ export function createSecondStep(parts: SecondStepParts): SecondStep {
       }
     },
 
-    async provePasskey(ctx, interaction, pending, form) {
+    async provePasskey(
+      ctx: Context,
+      interaction: OpenInteraction,
+      pending: Pending,
+      form: Form,
+    ): Promise<Stepped> {
       const { account } = pending;
       const result = await passkeys?.authenticate({
         binding: secondStepBinding(interaction.uid),

@@ -12,7 +12,7 @@ import type { Csrf } from './csrf.ts';
 import { type Pending, secondStepBinding, type SecondStepError } from './second-step.ts';
 import { cancelBeside, cancelForm, createRender, otherAccountUrl } from './show.ts';
 
-export type ShowSecondStepParts = {
+type ShowSecondStepParts = {
   readonly issuer: string;
   readonly signIn: NonNullable<Config['signIn']>;
   readonly passkeys: PasskeyAuthentication | undefined;
@@ -20,13 +20,7 @@ export type ShowSecondStepParts = {
   readonly csrf: Csrf;
 };
 
-export interface ShowSecondStep {
-  /** The second step, or where the person has none that will do, whom to ask for one (status 403). */
-  pending(ctx: Context, interaction: OpenInteraction, pending: Pending): void;
-  /** The second step again. */
-  refused(ctx: Context, interaction: OpenInteraction, pending: Pending, error: SecondStepError): void;
-  notice(ctx: Context, interaction: OpenInteraction, username: string, notices: readonly Notice[]): void;
-}
+export type ShowSecondStep = ReturnType<typeof createShowSecondStep>;
 
 /** The steps of the forms, as the CSRF token has them. */
 export const CODE_STEP = 'code';
@@ -47,7 +41,7 @@ function waysOf(signIn: ShowSecondStepParts['signIn'], own: Factors, needed: Lev
   };
 }
 
-export function createShowSecondStep(parts: ShowSecondStepParts): ShowSecondStep {
+export function createShowSecondStep(parts: ShowSecondStepParts) {
   const { issuer, signIn, passkeys, pages, csrf } = parts;
   const { html, localeOf } = createRender(pages);
 
@@ -81,9 +75,11 @@ export function createShowSecondStep(parts: ShowSecondStepParts): ShowSecondStep
   }
 
   return {
+    /** The second step again. */
     refused: showStep,
 
-    pending(ctx, interaction, pending) {
+    /** The second step, or where the person has none that will do, whom to ask for one (status 403). */
+    pending(ctx: Context, interaction: OpenInteraction, pending: Pending): void {
       const needed = neededBy(pending, interaction) === 'passkey' ? 'passkey' : 'second_factor';
       if (canProve(signIn, pending.factors, needed)) return showStep(ctx, interaction, pending);
       const { client, pageUrl } = interaction;
@@ -93,7 +89,7 @@ export function createShowSecondStep(parts: ShowSecondStepParts): ShowSecondStep
       ctx.status = 403;
     },
 
-    notice(ctx, interaction, username, notices) {
+    notice(ctx: Context, interaction: OpenInteraction, username: string, notices: readonly Notice[]): void {
       const { uid, client, prompt, pageUrl } = interaction;
       const locale = localeOf(ctx, interaction);
       const target = { action: `${pageUrl}/notice`, csrf: csrf.token(uid, prompt) };

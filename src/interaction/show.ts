@@ -27,18 +27,7 @@ export type Shown = Pick<PageModels['login'], 'username' | 'error'> & {
   readonly isOnlyWay?: boolean;
 };
 
-export interface Show {
-  /** For who has to sign in, or wants to as somebody else. */
-  login(ctx: Context, interaction: OpenInteraction, shown: Shown): void;
-  /** Whether to continue as the person who is signed in. Undefined when the session is gone: show a sign-in. */
-  selectAccount(ctx: Context, interaction: OpenInteraction): Promise<'shown' | undefined>;
-  /** Throws Refusal when the person is not available any more. */
-  consent(ctx: Context, interaction: OpenInteraction): Promise<void>;
-  /** Status 403. Throws as well. */
-  noAccess(ctx: Context, interaction: OpenInteraction): Promise<void>;
-  /** The signed-in person of an interaction, if they still may be. */
-  signedIn(interaction: OpenInteraction): Promise<Account | undefined>;
-}
+export type Show = ReturnType<typeof createShow>;
 
 /** Signing in as somebody else than who is signed in, from any page of the interaction. */
 export const OTHER_ACCOUNT = { name: 'account', value: 'other' } as const;
@@ -62,7 +51,7 @@ function isBesideAnother({ prompt, accountId }: OpenInteraction, { isOnlyWay = f
   return prompt !== 'login' && (prompt !== 'select_account' || accountId !== undefined) && !isOnlyWay;
 }
 
-export function createShow({ config, accounts, pages, csrf, passkeyForm }: ShowParts): Show {
+export function createShow({ config, accounts, pages, csrf, passkeyForm }: ShowParts) {
   const { html, localeOf } = createRender(pages);
 
   /** What every page for a signed-in person has. */
@@ -76,11 +65,13 @@ export function createShow({ config, accounts, pages, csrf, passkeyForm }: ShowP
     };
   }
 
+  /** The signed-in person of an interaction, if they still may be. */
   async function signedIn({ accountId, issued }: OpenInteraction): Promise<Account | undefined> {
     if (accountId === undefined || issued === undefined) return undefined;
     return accounts.findLive(accountId, issued);
   }
 
+  /** For who has to sign in, or wants to as somebody else. */
   function showLogin(ctx: Context, interaction: OpenInteraction, shown: Shown): void {
     const { uid, prompt, client } = interaction;
     // Going on as somebody else, who may give the consent or has access, is a step of its own, with a token of its own.
@@ -102,7 +93,8 @@ export function createShow({ config, accounts, pages, csrf, passkeyForm }: ShowP
   return {
     login: showLogin,
 
-    async selectAccount(ctx, interaction) {
+    /** Whether to continue as the person who is signed in. Undefined when the session is gone: show a sign-in. */
+    async selectAccount(ctx: Context, interaction: OpenInteraction): Promise<'shown' | undefined> {
       const account = await signedIn(interaction);
       if (account === undefined) return undefined;
       const { name } = account.claims;
@@ -115,7 +107,8 @@ export function createShow({ config, accounts, pages, csrf, passkeyForm }: ShowP
       return 'shown';
     },
 
-    async consent(ctx, interaction) {
+    /** Throws Refusal when the person is not available any more. */
+    async consent(ctx: Context, interaction: OpenInteraction): Promise<void> {
       const account = await signedIn(interaction);
       if (account === undefined) throw expired(ctx, interaction.client);
       const locale = localeOf(ctx, interaction);
@@ -128,7 +121,8 @@ export function createShow({ config, accounts, pages, csrf, passkeyForm }: ShowP
       html(ctx, interaction, ['consent', model, interaction.pageUrl]);
     },
 
-    async noAccess(ctx, interaction) {
+    /** Status 403. Throws as well. */
+    async noAccess(ctx: Context, interaction: OpenInteraction): Promise<void> {
       const account = await signedIn(interaction);
       if (account === undefined) throw expired(ctx, interaction.client);
       html(ctx, interaction, ['no-access', signedInModel(interaction, account), interaction.pageUrl]);

@@ -8,16 +8,15 @@ import { cookieNames, cookieOptions } from '../oidc/cookie-names.ts';
 const MAX_LENGTH = 500;
 const MAX_AGE_MS = DEVICE_DAYS * 24 * 60 * 60 * 1000;
 
-export interface DeviceCookie {
-  read(ctx: Context): string;
-  write(ctx: Context, value: string): void;
-}
+export type DeviceCookie = ReturnType<typeof createDeviceCookie>;
 
-export function createDeviceCookie(issuer: string): DeviceCookie {
+export function createDeviceCookie(issuer: string) {
   const { device: name } = cookieNames(issuer);
   const options = cookieOptions(issuer);
   return {
-    read: (ctx) => (ctx.cookies.get(name, options) ?? '').slice(0, MAX_LENGTH),
-    write: (ctx, value) => ctx.cookies.set(name, value, { ...options, maxAge: MAX_AGE_MS }),
+    read: (ctx: Context): string => (ctx.cookies.get(name, options) ?? '').slice(0, MAX_LENGTH),
+    write(ctx: Context, value: string): void {
+      ctx.cookies.set(name, value, { ...options, maxAge: MAX_AGE_MS });
+    },
   };
 }

@@ -10,7 +10,7 @@ const CACHED_MS = 1000;
 /** The name of the quota that is used up, and how long to wait. */
 export type LimitRefusal = { readonly name: string; readonly waitMs: number };
 
-export type CountedAttempt = {
+type CountedAttempt = {
   /** What stands in the first counter, this attempt included. */
   readonly used: number;
   readonly refused?: LimitRefusal | undefined;
@@ -18,15 +18,9 @@ export type CountedAttempt = {
   readonly takeBack: () => void;
 };
 
-export interface Attempts {
-  begin(quotas: readonly Quota[]): Promise<CountedAttempt>;
-  /** Counts a failure that was not counted before. */
-  fail(quotas: readonly Quota[]): Promise<void>;
-  /** Drops a cached refusal of quotas that were cleared. */
-  forget(quotas: readonly Quota[]): void;
-}
+export type Attempts = ReturnType<typeof createAttempts>;
 
-export function createAttempts(add: Add, now: Clock): Attempts {
+export function createAttempts(add: Add, now: Clock) {
   const refusals = new BoundedMap(() => ({ waitUntil: 0, cachedUntil: 0 }));
   const cacheOf = ({ name, subject }: Quota) => refusals.get(`${name}\n${subject}`);
 
@@ -52,7 +46,7 @@ export function createAttempts(add: Add, now: Clock): Attempts {
   }
 
   return {
-    async begin(quotas) {
+    async begin(quotas: readonly Quota[]): Promise<CountedAttempt> {
       const cached = cachedRefusal(quotas);
       if (cached !== undefined) return { used: 0, refused: cached, takeBack: () => undefined };
       const taken = await addToAll(quotas);
@@ -66,10 +60,12 @@ export function createAttempts(add: Add, now: Clock): Attempts {
       Object.assign(cacheOf(over.quota), { waitUntil: now() + waitMs, cachedUntil: now() + CACHED_MS });
       return { used, refused: { name: over.quota.name, waitMs }, takeBack: () => undefined };
     },
-    async fail(quotas) {
+    /** Counts a failure that was not counted before. */
+    async fail(quotas: readonly Quota[]): Promise<void> {
       await Promise.all(quotas.map((quota) => add(quota, 1)));
     },
-    forget(quotas) {
+    /** Drops a cached refusal of quotas that were cleared. */
+    forget(quotas: readonly Quota[]): void {
       for (const quota of quotas) Object.assign(cacheOf(quota), { waitUntil: 0, cachedUntil: 0 });
     },
   };

@@ -7,18 +7,7 @@ import { BoundedMap } from './bounded-map.ts';
 /** `subject` may have what `rate` says, under `name`. */
 export type Quota = { readonly name: string; readonly rate: Rate; readonly subject: string };
 
-export interface Counters {
-  /** Adds `points`, which may be negative, in one atomic step. Never refuses: the count may be more than the limit. */
-  readonly add: (quota: Quota, points: number) => Promise<Count>;
-  /** As `add`, and the window ends as long from now as it takes. */
-  renew(quota: Quota, points: number): Promise<Count>;
-  /** What stands there, or undefined where no window is open. */
-  read(quota: Quota): Promise<Count | undefined>;
-  clear(quota: Quota): Promise<void>;
-  /** Stands at one from now on, for a whole window. */
-  mark(quota: Quota): Promise<void>;
-}
-
+export type Counters = ReturnType<typeof createCounters>;
 export type Add = Counters['add'];
 
 /** How long the store isn't asked after it failed: an outage costs one request its patience and not every one. */
@@ -26,15 +15,20 @@ const PAUSE_MS = 1000;
 
 const windowOf = ({ rate }: Quota) => rate.windowSeconds * 1000;
 
-export function createCounters(store: CounterStore, hash: KeyedHash): Counters {
+export function createCounters(store: CounterStore, hash: KeyedHash) {
   // Hashed: what a caller sends never becomes a name in the store, and a name never says who was counted.
   const keyOf = ({ name, subject }: Quota) => hash(`limit:${name}:${subject}`);
   return {
-    add: (quota, points) => store.increment(keyOf(quota), points, windowOf(quota)),
-    renew: (quota, points) => store.increment(keyOf(quota), points, windowOf(quota), true),
-    read: (quota) => store.read(keyOf(quota)),
-    clear: (quota) => store.remove(keyOf(quota)),
-    mark: (quota) => store.set(keyOf(quota), 1, windowOf(quota)),
+    /** Adds `points`, which may be negative, in one atomic step. Never refuses: the count may be more than the limit. */
+    add: (quota: Quota, points: number): Promise<Count> =>
+      store.increment(keyOf(quota), points, windowOf(quota)),
+    /** As `add`, and the window ends as long from now as it takes. */
+    renew: (quota: Quota, points: number) => store.increment(keyOf(quota), points, windowOf(quota), true),
+    /** What stands there, or undefined where no window is open. */
+    read: (quota: Quota) => store.read(keyOf(quota)),
+    clear: (quota: Quota) => store.remove(keyOf(quota)),
+    /** Stands at one from now on, for a whole window. */
+    mark: (quota: Quota) => store.set(keyOf(quota), 1, windowOf(quota)),
   };
 }
 

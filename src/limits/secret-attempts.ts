@@ -16,18 +16,6 @@ const KNOWN_MS = 60 * 60 * 1000;
 /** New clients of one address at a time: what they have in the air must not look like guessing. */
 const NEW_AT_ONCE = 4;
 
-export interface SecretAttempts {
-  /** Whether the client has been right from this address, and nothing was wrong there since. */
-  isKnown(perClient: Quota): boolean;
-  attempt(
-    /** For the client and the address, then for the address over all clients. */
-    quotas: readonly [Quota, Quota],
-    /** Throws when the attempt is refused. */
-    refuse: (refusal: LimitRefusal) => void,
-    compare: () => Promise<boolean>,
-  ): Promise<boolean>;
-}
-
 /** Lets so many in at a time; the others wait, first come, first served. */
 class Semaphore {
   #inside = 0;
@@ -52,7 +40,9 @@ class Semaphore {
 
 const keyOf = ({ name, subject }: Quota) => `${name}\n${subject}`;
 
-export function createSecretAttempts(attempts: Attempts, now: Clock): SecretAttempts {
+export type SecretAttempts = ReturnType<typeof createSecretAttempts>;
+
+export function createSecretAttempts(attempts: Attempts, now: Clock) {
   const clients = new BoundedMap(
     () => ({ knownUntil: 0, whenKnown: new Semaphore(), whenNew: new Semaphore() }),
     ({ whenKnown, whenNew }) => whenKnown.isIdle && whenNew.isIdle,
@@ -63,10 +53,16 @@ export function createSecretAttempts(attempts: Attempts, now: Clock): SecretAtte
   );
 
   return {
-    isKnown: (perClient) => now() < clients.get(keyOf(perClient)).knownUntil,
+    /** Whether the client has been right from this address, and nothing was wrong there since. */
+    isKnown: (perClient: Quota) => now() < clients.get(keyOf(perClient)).knownUntil,
 
-    async attempt(quotas, refuse, compare) {
-      const [perClient, perAddress] = quotas;
+    /** `perAddress` counts over all clients. `refuse` throws when the attempt is refused. */
+    async attempt(
+      [perClient, perAddress]: readonly [Quota, Quota],
+      refuse: (refusal: LimitRefusal) => void,
+      compare: () => Promise<boolean>,
+    ): Promise<boolean> {
+      const quotas = [perClient, perAddress];
       const client = clients.get(keyOf(perClient));
       const isKnown = () => now() < client.knownUntil;
 

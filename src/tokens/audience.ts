@@ -4,37 +4,23 @@ import { resourceKey } from '../config/uri.ts';
 
 export type Audience = string | readonly string[];
 
-export type AudienceRules = {
-  /** `aud` for these scopes when no `resource` was asked for. */
-  readonly audienceOf: (scopes: Iterable<string>) => Audience;
-  /** Seconds that a token for this audience may live: the shortest of what its APIs allow. */
-  readonly lifetimeOf: (audience: Audience) => number;
-  /** In any spelling of scheme and host. */
-  readonly findResource: (identifier: string) => Resource | undefined;
-  /** The resources that own these scopes, each once. A token may be for one of them at most (RFC 9068 §3). */
-  readonly ownersOf: (scopes: Iterable<string>) => readonly string[];
-  /** Whether there still is one of those that a token is for. */
-  readonly isKnown: (audience: Audience) => boolean;
-  /** Whether a token with these scopes may be for this audience: one resource at most, and one of its scopes where it has any. */
-  readonly isBacked: (audience: Audience, scopes: Iterable<string>) => boolean;
-};
+export type AudienceRules = ReturnType<typeof createAudienceRules>;
 
 /** `defaultLifetime` in seconds, for audiences without one of their own. */
-export function createAudienceRules(
-  issuer: string,
-  resources: readonly Resource[],
-  defaultLifetime: number,
-): AudienceRules {
+export function createAudienceRules(issuer: string, resources: readonly Resource[], defaultLifetime: number) {
   const byKey = new Map(resources.map((resource) => [resourceKey(resource.resource), resource]));
   // As the file spells it, and so every token.
   const byName = new Map(resources.map((resource) => [resource.resource, resource]));
-  const findResource = (identifier: string) => byName.get(identifier) ?? byKey.get(resourceKey(identifier));
+  /** In any spelling of scheme and host. */
+  const findResource = (identifier: string): Resource | undefined =>
+    byName.get(identifier) ?? byKey.get(resourceKey(identifier));
   const ownerOfScope = new Map(
     resources.flatMap(({ resource, scopes }) => scopes.map((scope) => [scope, resource] as const)),
   );
 
   const lifetimeAt = (one: string) => findResource(one)?.accessToken ?? defaultLifetime;
 
+  /** The resources that own these scopes, each once. A token may be for one of them at most (RFC 9068 §3). */
   function ownersOf(scopes: Iterable<string>): string[] {
     const owners = new Set<string>();
     for (const scope of scopes) {
@@ -45,7 +31,8 @@ export function createAudienceRules(
   }
 
   return {
-    audienceOf(scopes) {
+    /** `aud` for these scopes when no `resource` was asked for. */
+    audienceOf(scopes: Iterable<string>): Audience {
       const asked = [...scopes];
       const audience = ownersOf(asked);
       // The issuer is an audience itself where userinfo answers, and RFC 9068 §2.2 wants an `aud` in every token.
@@ -53,13 +40,17 @@ export function createAudienceRules(
       const [first, ...others] = audience;
       return first !== undefined && others.length === 0 ? first : audience;
     },
-    lifetimeOf(audience) {
+    /** Seconds that a token for this audience may live: the shortest of what its APIs allow. */
+    lifetimeOf(audience: Audience): number {
       return typeof audience === 'string' ? lifetimeAt(audience) : Math.min(...audience.map(lifetimeAt));
     },
     findResource,
     ownersOf,
-    isKnown: (audience) => [audience].flat().some((one) => one === issuer || findResource(one) !== undefined),
-    isBacked(audience, scopes) {
+    /** Whether there still is one of those that a token is for. */
+    isKnown: (audience: Audience) =>
+      [audience].flat().some((one) => one === issuer || findResource(one) !== undefined),
+    /** Whether a token with these scopes may be for this audience: one resource at most, and one of its scopes where it has any. */
+    isBacked(audience: Audience, scopes: Iterable<string>): boolean {
       const found = [audience].flat().map(findResource);
       const [resource, ...others] = found.filter((one) => one !== undefined);
       if (resource === undefined || others.length > 0) return others.length === 0;

@@ -12,24 +12,21 @@ const MOST_TOKENS = 2000;
  */
 const SKEW_SECONDS = 240;
 
-export interface RevokedTokens {
-  /** `exp` of the token in epoch seconds. Throws StoreUnavailable: a revocation that wasn't written isn't one. */
-  add(jti: string, exp: number): Promise<void>;
-  /** Throws StoreUnavailable: what can't be asked is never called active. */
-  has(jti: string): Promise<boolean>;
-}
+export type RevokedTokens = ReturnType<typeof createRevokedTokens>;
 
-export function createRevokedTokens(records: RecordStore, hash: KeyedHash, now: Clock): RevokedTokens {
+export function createRevokedTokens(records: RecordStore, hash: KeyedHash, now: Clock) {
   // A keyed hash costs more than the look-up.
   const keys = new Remembered<string>(MOST_TOKENS);
   const keyOf = (jti: string) => keys.get(jti) ?? keys.add(jti, hash(jti));
 
   return {
-    async add(jti, exp) {
+    /** `exp` of the token in epoch seconds. Throws StoreUnavailable: a revocation that wasn't written isn't one. */
+    async add(jti: string, exp: number): Promise<void> {
       const ttlSeconds = Math.max(1, Math.ceil(exp - now() / 1000)) + SKEW_SECONDS;
       await records.save({ kind: KIND, key: hash(jti), payload: '1', ttlSeconds, isConfirmed: true });
     },
-    async has(jti) {
+    /** Throws StoreUnavailable: what can't be asked is never called active. */
+    async has(jti: string): Promise<boolean> {
       return (await records.find(KIND, keyOf(jti))) !== undefined;
     },
   };

@@ -27,29 +27,24 @@ export function nextValidAfter(before: number, after: number): number {
   return Math.max(after, before + 1);
 }
 
-/** Undefined: nothing to change. */
-export type StateChange = (before: AccountState) => Partial<AccountState> | undefined;
+type StateChange = (before: AccountState) => Partial<AccountState> | undefined;
 
-export interface AccountStates {
-  /** Throws StoreUnavailable. */
-  get(accountId: string): Promise<AccountState>;
-  /** Resolves the state that it has then. A function is asked again where somebody else wrote meanwhile. */
-  update(accountId: string, change: Partial<AccountState> | StateChange): Promise<AccountState>;
-  /** Everybody of whom something is stored, by id. */
-  list(): Promise<ReadonlyMap<string, AccountState>>;
-}
+export type AccountStates = ReturnType<typeof createAccountStates>;
 
-export function createAccountStates(documents: DocumentStore): AccountStates {
+/** Every method throws StoreUnavailable. */
+export function createAccountStates(documents: DocumentStore) {
   return {
-    async get(accountId) {
+    async get(accountId: string): Promise<AccountState> {
       const document = await documents.get(COLLECTION, accountId);
       return document === undefined ? INITIAL : parseState(document.value);
     },
-    async list() {
+    /** Everybody of whom something is stored, by id. */
+    async list(): Promise<ReadonlyMap<string, AccountState>> {
       const stored = await documents.list(COLLECTION);
       return new Map(stored.map(({ id, value }) => [id, parseState(value)]));
     },
-    async update(accountId, change) {
+    /** Resolves the state that it has then. A function is asked again where somebody else wrote meanwhile; undefined changes nothing. */
+    async update(accountId: string, change: Partial<AccountState> | StateChange): Promise<AccountState> {
       let state = INITIAL;
       await changeDocument(documents, { collection: COLLECTION, id: accountId, what: WHAT }, (form) => {
         state = toState(form);

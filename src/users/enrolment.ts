@@ -52,20 +52,7 @@ export type EnrolmentFor = {
   readonly mustVerifyUser?: boolean | undefined;
 };
 
-/** Each throws StoreUnavailable. */
-export interface Enrolment {
-  /** `pending`: what was sealed in the form whose code was wrong. */
-  begin(person: NewPasskeyFor, binding: string, pending?: string): Promise<NewFactor>;
-  /** Looks at the answer; what it resolves writes it, once what allowed it is used up. */
-  check(
-    of: EnrolmentFor,
-    answer: EnrolmentAnswer,
-  ): Promise<EnrolmentFault | (() => Promise<Enrolled | 'not_first'>)>;
-  /** The codes, which nobody sees again; those of before are dead. */
-  makeRecoveryCodes(accountId: string): Promise<readonly string[]>;
-}
-
-export type EnrolmentParts = {
+type EnrolmentParts = {
   readonly signIn: NonNullable<Config['signIn']>;
   readonly factors: FactorStore;
   readonly codes: ReturnType<typeof createOneTimeCodes>;
@@ -76,7 +63,10 @@ export type EnrolmentParts = {
   readonly now: Clock;
 };
 
-export function createEnrolment(parts: EnrolmentParts): Enrolment {
+export type Enrolment = ReturnType<typeof createEnrolment>;
+
+/** Each method throws StoreUnavailable. */
+export function createEnrolment(parts: EnrolmentParts) {
   const { signIn, factors, codes, passkeys, hash, random, now } = parts;
   const seconds = () => Math.floor(now() / 1000);
 
@@ -129,7 +119,8 @@ export function createEnrolment(parts: EnrolmentParts): Enrolment {
   }
 
   return {
-    async begin(person, binding, pending) {
+    /** `pending`: what was sealed in the form whose code was wrong. */
+    async begin(person: NewPasskeyFor, binding: string, pending?: string): Promise<NewFactor> {
       const made = signIn.oneTimeCodes ? await codes.make(person.id, person.username, pending) : undefined;
       const asked = passkeys?.creationOptions(binding, person, await factors.get(person.id));
       return {
@@ -138,12 +129,17 @@ export function createEnrolment(parts: EnrolmentParts): Enrolment {
       };
     },
 
-    check: async (of, answer) => {
+    /** Looks at the answer; what it resolves writes it, once what allowed it is used up. */
+    async check(
+      of: EnrolmentFor,
+      answer: EnrolmentAnswer,
+    ): Promise<EnrolmentFault | (() => Promise<Enrolled | 'not_first'>)> {
       const isCode = answer.response === '' && signIn.oneTimeCodes && of.mustVerifyUser !== true;
       return isCode ? checkCode(of, answer) : checkPasskey(of, answer);
     },
 
-    async makeRecoveryCodes(accountId) {
+    /** The codes, which nobody sees again; those of before are dead. */
+    async makeRecoveryCodes(accountId: string): Promise<readonly string[]> {
       const made = Array.from({ length: signIn.recoveryCodes }, () => newRecoveryCode(random));
       const recoveryCodes = made.map((code) => recoveryCodeHash(hash, accountId, code));
       await factors.change(accountId, ({ notices }) => ({

@@ -94,35 +94,17 @@ export function canProve(signIn: Config['signIn'], own: Factors, level: Level): 
 export const withNotice = (notices: readonly Notice[], notice: Notice): readonly Notice[] =>
   [...notices, notice].slice(-MAX_NOTICES);
 
-/** Every method throws StoreUnavailable: without an answer nobody is said to have none. */
-export interface FactorStore {
-  get(accountId: string): Promise<Factors>;
-  /**
-   * Resolves what the person has then, or undefined where the function wants no change. It is asked again where somebody else wrote
-   * meanwhile.
-   */
-  change(
-    accountId: string,
-    to: (before: Factors) => Partial<Factors> | undefined,
-  ): Promise<Factors | undefined>;
-  /** The id of the person. */
-  ownerOfHandle(handle: string): Promise<string | undefined>;
-  /** False: it is somebody else's. */
-  claimHandle(handle: string, accountId: string): Promise<boolean>;
-  claimCredential(credentialId: string, accountId: string): Promise<boolean>;
-  releaseCredential(credentialId: string): Promise<void>;
-  /** Everything of the person. */
-  remove(accountId: string): Promise<void>;
-  /** Everybody of whom something is stored, by id. */
-  list(): Promise<ReadonlyMap<string, Factors>>;
-}
+export type FactorStore = ReturnType<typeof createFactorStore>;
 
-/** `remembered`: for `get`, the same with each document read once a request. */
+/**
+ * Every method throws StoreUnavailable: without an answer nobody is said to have none. `remembered`: for `get`, the same documents with
+ * each read once a request.
+ */
 export function createFactorStore(
   documents: DocumentStore,
   hash: KeyedHash,
   remembered: Pick<DocumentStore, 'get'> = documents,
-): FactorStore {
+) {
   const handleKey = (handle: string) => hash(`factor handle:${handle}`);
   const credentialKey = (credentialId: string) => hash(`factor credential:${credentialId}`);
 
@@ -138,7 +120,11 @@ export function createFactorStore(
 
   return {
     get,
-    async change(accountId, to) {
+    /**
+     * Resolves what the person has then, or undefined where the function wants no change. It is asked again where somebody else wrote
+     * meanwhile.
+     */
+    async change(accountId: string, to: (before: Factors) => Partial<Factors> | undefined) {
       let next: Factors | undefined;
       await changeDocument(documents, { collection: COLLECTION, id: accountId, what: WHAT }, (form) => {
         const before = toFactors(form);
@@ -148,11 +134,16 @@ export function createFactorStore(
       });
       return next;
     },
-    ownerOfHandle: async (handle) => (await documents.get(OWNERS, handleKey(handle)))?.value,
-    claimHandle: (handle, accountId) => claim(handleKey(handle), accountId),
-    claimCredential: (credentialId, accountId) => claim(credentialKey(credentialId), accountId),
-    releaseCredential: (credentialId) => removeDocument(documents, OWNERS, credentialKey(credentialId)),
-    async remove(accountId) {
+    /** The id of the person. */
+    ownerOfHandle: async (handle: string) => (await documents.get(OWNERS, handleKey(handle)))?.value,
+    /** False: it is somebody else's. */
+    claimHandle: (handle: string, accountId: string) => claim(handleKey(handle), accountId),
+    claimCredential: (credentialId: string, accountId: string) =>
+      claim(credentialKey(credentialId), accountId),
+    releaseCredential: (credentialId: string) =>
+      removeDocument(documents, OWNERS, credentialKey(credentialId)),
+    /** Everything of the person. */
+    async remove(accountId: string): Promise<void> {
       const { handle, passkeys } = await get(accountId);
       // Its owners last: a crash in between leaves names that lead to nothing.
       await removeDocument(documents, COLLECTION, accountId);
@@ -160,7 +151,8 @@ export function createFactorStore(
       if (handle !== undefined) keys.push(handleKey(handle));
       for (const key of keys) await removeDocument(documents, OWNERS, key);
     },
-    async list() {
+    /** Everybody of whom something is stored, by id. */
+    async list(): Promise<ReadonlyMap<string, Factors>> {
       const stored = await documents.list(COLLECTION);
       return new Map(stored.map(({ id, value }) => [id, toFactors(parseForm(value, WHAT))]));
     },

@@ -16,18 +16,11 @@ export class HashingStopped extends Error {
   }
 }
 
-export interface HashingThreads {
-  /** Rejects when the hash can't be read, and with HashingStopped. The caller asks for no more at once than there may be threads. */
-  verify(passwordHash: string, password: string): Promise<boolean>;
-  /** Ends the threads. What they were comparing rejects. */
-  close(): Promise<void>;
-}
-
 /** `.ts` where the sources run as they are. */
 const ENTRY = new URL(`./hashing-thread-entry${extname(import.meta.url)}`, import.meta.url);
 
 /** No thread is started before there is a password, and none keeps the process from ending. */
-export function createHashingThreads(): HashingThreads {
+export function createHashingThreads() {
   const threads = new Set<Worker>();
   const idle = new Set<Worker>();
 
@@ -46,7 +39,8 @@ export function createHashingThreads(): HashingThreads {
   }
 
   return {
-    async verify(passwordHash, password) {
+    /** Rejects when the hash can't be read, and with HashingStopped. The caller asks for no more at once than there may be threads. */
+    async verify(passwordHash: string, password: string): Promise<boolean> {
       const [thread = start()] = idle;
       idle.delete(thread);
       thread.postMessage({ passwordHash, password } satisfies HashTask);
@@ -55,7 +49,8 @@ export function createHashingThreads(): HashingThreads {
       if ('failure' in compared) throw new Error(compared.failure);
       return compared.matches;
     },
-    async close() {
+    /** What the threads were comparing rejects. */
+    async close(): Promise<void> {
       await Promise.all([...threads].map((thread) => thread.terminate()));
     },
   };

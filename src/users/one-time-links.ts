@@ -22,16 +22,6 @@ export type OneTimeLink = {
   readonly stateSince: number;
 };
 
-/** Every method throws StoreUnavailable. */
-export interface OneTimeLinks {
-  /** The token of a new link; an older one of the same purpose is gone. */
-  create(link: OneTimeLink, ttlSeconds: number): Promise<string>;
-  /** Undefined: made up, past its end, or there is a newer one. Uses nothing up. */
-  find(token: string): Promise<(OneTimeLink & { readonly isUsed: boolean }) | undefined>;
-  /** Uses the link up, and ends the failures in a row of unknown places. False: it was used up or has ended meanwhile. */
-  use(token: string, link: OneTimeLink): Promise<boolean>;
-}
-
 export type OneTimeLinksParts = {
   readonly records: RecordStore;
   readonly states: AccountStates;
@@ -41,10 +31,14 @@ export type OneTimeLinksParts = {
   readonly now: Clock;
 };
 
-export function createOneTimeLinks({ records, states, hash, random, now }: OneTimeLinksParts): OneTimeLinks {
+export type OneTimeLinks = ReturnType<typeof createOneTimeLinks>;
+
+/** Every method throws StoreUnavailable. */
+export function createOneTimeLinks({ records, states, hash, random, now }: OneTimeLinksParts) {
   const keyOf = (token: string) => hash(`link:${token}`);
   return {
-    async create(link, ttlSeconds) {
+    /** The token of a new link; an older one of the same purpose is gone. */
+    async create(link: OneTimeLink, ttlSeconds: number): Promise<string> {
       const alias = hash(`link of:${link.purpose}:${link.accountId}`);
       const payload = JSON.stringify(link);
       for (;;) {
@@ -58,12 +52,14 @@ export function createOneTimeLinks({ records, states, hash, random, now }: OneTi
         if (result === 'saved') return token;
       }
     },
-    async find(token) {
+    /** Undefined: made up, past its end, or there is a newer one. Uses nothing up. */
+    async find(token: string): Promise<(OneTimeLink & { readonly isUsed: boolean }) | undefined> {
       const record = await records.find(KIND, keyOf(token));
       if (record === undefined) return undefined;
       return { ...(JSON.parse(record.payload) as OneTimeLink), isUsed: record.consumedAt !== undefined };
     },
-    async use(token, { accountId, stateSince }) {
+    /** Uses the link up, and ends the failures in a row of unknown places. False: it was used up or has ended meanwhile. */
+    async use(token: string, { accountId, stateSince }: OneTimeLink): Promise<boolean> {
       if ((await records.consume(KIND, keyOf(token))) !== 'consumed') return false;
       const { validAfter } = await states.update(accountId, (before) =>
         before.validAfter === stateSince ? { attemptsSince: now() } : undefined,

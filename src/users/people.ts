@@ -5,6 +5,7 @@
 // wins, and a crash leaves behind at most a person whom no name leads to. Deleting leaves a tombstone under the id.
 import type { StoreConfig, User } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
+import { changeDocument } from '../store/documents.ts';
 import { FORM_VERSION, parseForm, type StoredForm } from '../store/form.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { DocumentStore } from '../store/store.ts';
@@ -38,38 +39,6 @@ type PersonForm = {
   readonly valid_after: number;
 };
 
-/** Undefined: nothing to change. */
-type Change = (found: Read) => StoredForm | undefined;
-type Read = { readonly person: StoredPerson; readonly form: StoredForm; readonly version: number };
-
-/** Every method throws StoreUnavailable. */
-export interface People {
-  findById(id: string): Promise<StoredPerson | undefined>;
-  /** Who claims the name, as it was typed. What it leads to may be gone. */
-  idOf(typed: string): Promise<string | undefined>;
-  /** As it was typed. Makes the same store calls whether the name exists or not. */
-  findByUsername(typed: string): Promise<StoredPerson | undefined>;
-  list(): Promise<readonly StoredPerson[]>;
-  /** False: the login name is taken by another person of the store. */
-  add(person: NewPerson): Promise<boolean>;
-  /**
-   * Ends every session and token of the person. Undefined: there is no such person any more, or `since` is given and isn't
-   * their `validAfter`.
-   */
-  setPassword(
-    id: string,
-    passwordHash: string,
-    after: number,
-    since?: number,
-  ): Promise<StoredPerson | undefined>;
-  /** Undefined: there is no such person any more. */
-  setGranted(id: string, to: (before: Granted) => Granted): Promise<StoredPerson | undefined>;
-  /** The same password, hashed anew. Nothing happens where `from` is not what is stored any more. */
-  renewHash(id: string, from: string, to: string): Promise<void>;
-  /** Ends everything of the person and frees the login name for somebody else. False: there is no such person. */
-  remove(id: string): Promise<boolean>;
-}
-
 /** For the command line. Rejects when the store can't be opened. */
 export async function listStoredPeople(store: StoreConfig): Promise<readonly StoredPerson[]> {
   // Looking makes no store.
@@ -77,60 +46,50 @@ export async function listStoredPeople(store: StoreConfig): Promise<readonly Sto
   return withStore(store, ({ documents }) => createPeople(documents).list());
 }
 
-async function readPerson(documents: DocumentStore, id: string): Promise<Read | undefined> {
-  const document = await documents.get(PEOPLE, id);
-  const form = document && parseForm(document.value, WHAT);
-  const person = form && toPerson(id, form);
-  return document && person && { person, form, version: document.version };
-}
+export type People = ReturnType<typeof createPeople>;
 
-export function createPeople(documents: DocumentStore): People {
-  const read = (id: string) => readPerson(documents, id);
-
+/** Every method throws StoreUnavailable. */
+export function createPeople(documents: DocumentStore) {
+  /** Who claims the name, as it was typed. What it leads to may be gone. */
   async function idOf(typed: string): Promise<string | undefined> {
     const claimed = await documents.get(NAMES, canonicalUsername(typed));
     return claimed?.value;
   }
 
-  async function findByUsername(typed: string): Promise<StoredPerson | undefined> {
-    const found = await read((await idOf(typed)) ?? NOBODY);
-    return found?.person;
+  async function findById(id: string): Promise<StoredPerson | undefined> {
+    const document = await documents.get(PEOPLE, id);
+    return document && toPerson(id, parseForm(document.value, WHAT));
   }
 
-  /** Repeats until no other write came in between. Resolves what is stored then, undefined where nothing was written. */
-  async function change(id: string, to: Change): Promise<StoredForm | undefined> {
-    for (;;) {
-      const found = await read(id);
-      const next = found && to(found);
-      if (found === undefined || next === undefined) return undefined;
-      if (await documents.put(PEOPLE, id, JSON.stringify(next), found.version)) return next;
-    }
-  }
-
-  async function update(
+  /** Resolves the person as they are then. Undefined where there is none any more, or nothing to change. */
+  async function change(
     id: string,
     to: (before: StoredPerson) => Partial<StoredPerson> | undefined,
   ): Promise<StoredPerson | undefined> {
-    const changed = await change(id, ({ person, form }) => {
-      const next = to(person);
-      return next && { ...form, ...toForm({ ...person, ...next }) };
+    let changed: StoredPerson | undefined;
+    await changeDocument(documents, { collection: PEOPLE, id, what: WHAT }, (form) => {
+      const before = toPerson(id, form);
+      const next = before && to(before);
+      changed = before && next && { ...before, ...next };
+      return changed && toForm(changed);
     });
-    return changed && toPerson(id, changed);
+    return changed;
   }
 
   /** A name that leads to no person, because a removal ended half way, is free: that person never comes back. */
   async function claimName(username: string, id: string): Promise<boolean> {
     const name = canonicalUsername(username);
     const claimed = await documents.get(NAMES, name);
-    if (claimed !== undefined && (await read(claimed.value)) !== undefined) return false;
+    if (claimed !== undefined && (await findById(claimed.value)) !== undefined) return false;
     return documents.put(NAMES, name, id, claimed?.version ?? 0);
   }
 
   return {
     idOf,
-    findByUsername,
-    findById: async (id) => (await read(id))?.person,
-    async list() {
+    findById,
+    /** As it was typed. Makes the same store calls whether the name exists or not. */
+    findByUsername: async (typed: string) => findById((await idOf(typed)) ?? NOBODY),
+    async list(): Promise<readonly StoredPerson[]> {
       const [people, names] = await Promise.all([documents.list(PEOPLE), documents.list(NAMES)]);
       const reachable = new Set(names.map(({ value }) => value));
       return people
@@ -138,7 +97,8 @@ export function createPeople(documents: DocumentStore): People {
         .filter((person) => person !== undefined)
         .filter(({ id }) => reachable.has(id));
     },
-    async add({ id, username, passwordHash, groups = [], claims }) {
+    /** False: the login name is taken by another person of the store. */
+    async add({ id, username, passwordHash, groups = [], claims }: NewPerson): Promise<boolean> {
       const form = JSON.stringify(toForm({ username, passwordHash, groups, claims, validAfter: 0 }));
       // The id is random: a second one of it is a mistake, and never somebody's place to take.
       if (!(await documents.put(PEOPLE, id, form, 0))) throw new Error(`the id ${id} is taken`);
@@ -146,15 +106,28 @@ export function createPeople(documents: DocumentStore): People {
       await documents.remove(PEOPLE, id, 1);
       return false;
     },
-    setPassword: (id, ...password) => update(id, (before) => withPassword(before, ...password)),
-    setGranted: update,
-    async renewHash(id, from, to) {
-      await update(id, ({ passwordHash }) => (passwordHash === from ? { passwordHash: to } : undefined));
+    /** Ends every session and token of the person. Undefined also where `since` is given and isn't their `validAfter`. */
+    setPassword: (id: string, passwordHash: string, after: number, since?: number) =>
+      change(id, ({ validAfter }) =>
+        (since ?? validAfter) === validAfter
+          ? { passwordHash, validAfter: nextValidAfter(validAfter, after) }
+          : undefined,
+      ),
+    setGranted: (id: string, to: (before: Granted) => Granted) => change(id, to),
+    /** The same password, hashed anew. Nothing happens where `from` is not what is stored any more. */
+    async renewHash(id: string, from: string, to: string): Promise<void> {
+      await change(id, ({ passwordHash }) => (passwordHash === from ? { passwordHash: to } : undefined));
     },
-    async remove(id) {
-      const found = await read(id);
-      if (found === undefined || !(await change(id, () => TOMBSTONE))) return false;
-      const name = canonicalUsername(found.person.username);
+    /** Ends everything of the person and frees the login name for somebody else. False: there is no such person. */
+    async remove(id: string): Promise<boolean> {
+      let person: StoredPerson | undefined;
+      for (let isGone = false; !isGone;) {
+        const document = await documents.get(PEOPLE, id);
+        person = document && toPerson(id, parseForm(document.value, WHAT));
+        if (document === undefined || person === undefined) return false;
+        isGone = await documents.put(PEOPLE, id, TOMBSTONE, document.version);
+      }
+      const name = canonicalUsername(person?.username ?? '');
       const claimed = await documents.get(NAMES, name);
       // False: somebody has taken it meanwhile, which they may.
       if (claimed?.value === id) await documents.remove(NAMES, name, claimed.version);
@@ -163,18 +136,8 @@ export function createPeople(documents: DocumentStore): People {
   };
 }
 
-function withPassword(
-  { validAfter }: StoredPerson,
-  passwordHash: string,
-  after: number,
-  since = validAfter,
-): Partial<StoredPerson> | undefined {
-  if (since !== validAfter) return undefined;
-  return { passwordHash, validAfter: nextValidAfter(validAfter, after) };
-}
-
 /** Stays for ever, so that the id is never given to somebody else; nothing of the person is left in it. */
-const TOMBSTONE = { v: FORM_VERSION, deleted: true };
+const TOMBSTONE = JSON.stringify({ v: FORM_VERSION, deleted: true });
 
 function toForm(person: Omit<StoredPerson, 'id' | 'disabled'>): PersonForm {
   const { username, passwordHash, groups, claims, validAfter } = person;
@@ -188,9 +151,9 @@ function toForm(person: Omit<StoredPerson, 'id' | 'disabled'>): PersonForm {
   };
 }
 
-/** Undefined for who was deleted. */
+/** Undefined for who was deleted, or never was. */
 function toPerson(id: string, form: StoredForm): StoredPerson | undefined {
-  if ('deleted' in form) return undefined;
+  if (!('username' in form)) return undefined;
   const {
     username,
     password_hash: passwordHash,

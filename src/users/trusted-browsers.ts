@@ -12,19 +12,10 @@ const ENTRY = /^([\w-]{22})\.(\d{1,12})\.([\w-]{43})$/;
 
 type Entry = { readonly name: string; readonly endsAt: number; readonly proof: string };
 
-export interface TrustedBrowsers {
-  /** The name of this browser among those of the person, or undefined when `value` doesn't prove that it is one. */
-  find(value: string, accountId: string): string | undefined;
-  /** `value` with a fresh entry for the person, in place of the one it had: what somebody planted is worth nothing. */
-  renew(value: string, accountId: string): string;
-}
+export type TrustedBrowsers = ReturnType<typeof createTrustedBrowsers>;
 
 /** `random` returns that many random bytes. */
-export function createTrustedBrowsers(
-  hash: KeyedHash,
-  now: Clock,
-  random: (bytes: number) => Buffer,
-): TrustedBrowsers {
+export function createTrustedBrowsers(hash: KeyedHash, now: Clock, random: (bytes: number) => Buffer) {
   // The account is in the proof and not in the value: a cookie that is found doesn't say who was here.
   const proofOf = (name: string, endsAt: number, accountId: string) =>
     hash(`device:${name}:${endsAt}:${accountId}`);
@@ -36,12 +27,14 @@ export function createTrustedBrowsers(
   const isLive = ({ endsAt }: Entry) => now() < endsAt * 1000;
 
   return {
-    find(value, accountId) {
+    /** The name of this browser among those of the person, or undefined when `value` doesn't prove that it is one. */
+    find(value: string, accountId: string): string | undefined {
       // All of them, whichever it is: the same work for everybody.
       const own = parse(value).filter((entry) => isOf(entry, accountId));
       return own.find(isLive)?.name;
     },
-    renew(value, accountId) {
+    /** `value` with a fresh entry for the person, in place of the one it had: what somebody planted is worth nothing. */
+    renew(value: string, accountId: string): string {
       const others = parse(value).filter((entry) => isLive(entry) && !isOf(entry, accountId));
       const name = random(16).toString('base64url');
       const endsAt = Math.floor(now() / 1000) + DEVICE_DAYS * 24 * 60 * 60;
