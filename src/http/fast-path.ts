@@ -14,7 +14,7 @@ import { type Headers, scriptableHeaders, securityHeaders, type SecurityHeadersP
 import { routeName } from './route-name.ts';
 import { headerFault } from './malformed.ts';
 
-export type FastPathParts = {
+type FastPathParts = {
   readonly config: SecurityHeadersParts;
   /** By path below the issuer. */
   readonly fastAnswers: ReadonlyMap<string, FastAnswer>;
@@ -27,19 +27,14 @@ export type FastPathParts = {
 /** As a Koa app's callback is. */
 type List = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-export interface FastPath {
-  /** Answers what it can, and hands the rest to the middleware. */
-  inFrontOf(list: List): RequestListener;
-  /** Where the middleware counts: throws what the fast path has counted already and could not answer (429, 503). */
-  readonly assertNotRefused: (request: IncomingMessage) => void;
-}
+export type FastPath = ReturnType<typeof createFastPath>;
 
 /** With one of these the answer to a GET may be another: CORS, a body. */
 const UNUSUAL_HEADERS = new Set(['origin', 'content-length', 'transfer-encoding']);
 /** With one of these, a condition may mean something else. */
 const WITH_CONDITION = new Set(['cache-control', 'if-modified-since']);
 
-export function createFastPath(parts: FastPathParts): FastPath {
+export function createFastPath(parts: FastPathParts) {
   const { config, fastAnswers, documents, clientAddress, metrics, log } = parts;
   const prefix = new URL(config.issuer).pathname.replace(/\/$/, '');
   const common = securityHeaders(config);
@@ -100,12 +95,14 @@ export function createFastPath(parts: FastPathParts): FastPath {
   }
 
   return {
-    inFrontOf: (list) =>
+    /** Answers what it can, and hands the rest to the middleware. */
+    inFrontOf: (list: List): RequestListener =>
       async function answerOrHandOn(request, response) {
         await turnEnd();
         if (!(await answerFast(request, response))) await list(request, response);
       },
-    assertNotRefused(request) {
+    /** Where the middleware counts: throws what the fast path has counted already and could not answer (429, 503). */
+    assertNotRefused(request: IncomingMessage): void {
       if (refusals.has(request)) throw refusals.get(request);
     },
   };

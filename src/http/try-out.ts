@@ -18,16 +18,11 @@ import type { PageModels } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
 
 const COOKIE = 'postern_try';
-const START_PATH = `${DEMO_TRY_PATH}/start`;
+const startUrl = `${DEMO_TRY_PATH}/start`;
 
 /** What the app remembers between its request and the answer. */
 type Pending = { readonly state: string; readonly nonce: string; readonly verifier: string };
 type TokenAnswer = { readonly access_token: string; readonly id_token: string; readonly error?: string };
-type Outcome = PageModels['try'] extends infer M
-  ? M extends PageModels['try']
-    ? Omit<M, 'startUrl'>
-    : never
-  : never;
 type Demo = { readonly client: Client; readonly callback: string };
 
 /** Undefined where there is no demo client to try. */
@@ -37,27 +32,25 @@ export function createTryOut({ config, pages }: { config: Config; pages: Pages }
   const { issuer } = config;
   const person = demoPersonOf(config);
 
-  function show(ctx: Context, outcome: Outcome): void {
+  function show(ctx: Context, model: PageModels['try']): void {
     ctx.set({
       'Content-Security-Policy': `default-src 'none'; style-src ${issuer}; img-src ${issuer} https: data:; base-uri 'none'; frame-ancestors 'none'`,
       'X-Content-Type-Options': 'nosniff',
       'Referrer-Policy': 'no-referrer',
     });
     ctx.type = 'html';
-    ctx.body = pages.render(
-      'try',
-      { startUrl: START_PATH, ...outcome },
-      { locale: pages.localeFor({ acceptLanguage: ctx.get('Accept-Language') }) },
-    );
+    ctx.body = pages.render('try', model, {
+      locale: pages.localeFor({ acceptLanguage: ctx.get('Accept-Language') }),
+    });
   }
 
   return async function tryOut(ctx, next) {
     if (ctx.method !== 'GET') return next();
-    if (ctx.path === DEMO_TRY_PATH) return show(ctx, { outcome: 'ready', person });
-    if (ctx.path === START_PATH) return startSignIn(ctx, issuer, demo);
+    if (ctx.path === DEMO_TRY_PATH) return show(ctx, { startUrl, outcome: 'ready', person });
+    if (ctx.path === startUrl) return startSignIn(ctx, issuer, demo);
     if (ctx.path === DEMO_CALLBACK_PATH) {
-      const outcome = await finishSignIn(ctx, issuer, demo);
-      return show(ctx, outcome.outcome === 'stale' ? { ...outcome, person } : outcome);
+      const model = await finishSignIn(ctx, issuer, demo);
+      return show(ctx, model.outcome === 'stale' ? { ...model, person } : model);
     }
     return next();
   };
@@ -108,13 +101,17 @@ function startSignIn(ctx: Context, issuer: string, { client, callback }: Demo): 
   ctx.redirect(`${issuer}${ENDPOINTS.authorization}?${query.toString()}`);
 }
 
-async function finishSignIn(ctx: Context, issuer: string, { client, callback }: Demo): Promise<Outcome> {
+async function finishSignIn(
+  ctx: Context,
+  issuer: string,
+  { client, callback }: Demo,
+): Promise<PageModels['try']> {
   const { code, state, iss, error } = ctx.query;
-  if (typeof error === 'string') return { outcome: 'refused', error };
+  if (typeof error === 'string') return { startUrl, outcome: 'refused', error };
   const pending = parsePending(ctx.cookies.get(COOKIE));
   // RFC 9207 §2.4: the answer must come from the issuer that was asked.
   const isOurs = pending !== undefined && state === pending.state && iss === issuer;
-  if (!isOurs || typeof code !== 'string') return { outcome: 'stale' };
+  if (!isOurs || typeof code !== 'string') return { startUrl, outcome: 'stale' };
 
   const answer = await fetch(`${issuer}${ENDPOINTS.token}`, {
     method: 'POST',
@@ -127,9 +124,9 @@ async function finishSignIn(ctx: Context, issuer: string, { client, callback }: 
     }),
   });
   const tokens = (await answer.json()) as TokenAnswer;
-  if (!answer.ok) return { outcome: 'refused', error: String(tokens.error) };
+  if (!answer.ok) return { startUrl, outcome: 'refused', error: String(tokens.error) };
   const sections = await readTokens(issuer, client, tokens, pending.nonce);
-  return { outcome: 'signed_in', sections, settings: settingsOf(issuer, { client, callback }) };
+  return { startUrl, outcome: 'signed_in', sections, settings: settingsOf(issuer, { client, callback }) };
 }
 
 function settingsOf(issuer: string, { client, callback }: Demo) {

@@ -43,8 +43,6 @@ type FixedLimitsParts = {
   ) => never;
 };
 
-export type FixedLimits = ReturnType<typeof createFixedLimits>;
-
 const of = (name: keyof typeof RATES, subject: string): Quota => ({ name, rate: RATES[name], subject });
 
 /** Each counts before anything is looked up or compared, and throws TooManyRequests. What some resolve takes the count back. */

@@ -10,17 +10,11 @@ import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, CounterStore } from '../store/store.ts';
 import { type Attempts, createAttempts, type LimitRefusal } from './attempts.ts';
 import { createCounters, orAlone, type Quota } from './counters.ts';
-import { createFixedLimits, FIXED_LIMITS, type FixedLimits } from './fixed-limits.ts';
+import { createFixedLimits, FIXED_LIMITS } from './fixed-limits.ts';
 import { createLeases } from './leases.ts';
 import { networkOf } from './network.ts';
 import { createSecretAttempts, type SecretAttempts } from './secret-attempts.ts';
-import {
-  type BegunSignIn,
-  createSignInAttempts,
-  SIGN_IN_LIMITS,
-  type SignInAttempt,
-  type SignInAttemptsParts,
-} from './sign-in-attempts.ts';
+import { createSignInAttempts, SIGN_IN_LIMITS, type SignInAttemptsParts } from './sign-in-attempts.ts';
 
 /** RFC 6585 §4: the caller waits `retryAfterSeconds` (at least 1) and may then try again. */
 export class TooManyRequests extends Error {
@@ -57,30 +51,7 @@ export const LIMIT_NAMES: readonly string[] = [
 /** Whose request met a limit. The client is one of the configuration. */
 export type LimitedRequest = { readonly address: string; readonly client_id?: string };
 
-export interface Limits extends FixedLimits {
-  /** Counts one request of this address; throws TooManyRequests. */
-  takeAddress(endpoint: AddressEndpoint, address: string): Promise<void>;
-  /** Counts one request of a client that has authenticated, or of a public one from that address; throws TooManyRequests. */
-  takeClient(endpoint: ClientEndpoint, client: Client, address: string): Promise<void>;
-  /** Counts one request of a client that came to nothing: with a made-up code or a token that isn't live; throws TooManyRequests. */
-  takeUnknown(endpoint: ClientEndpoint, client: Client, address: string): Promise<void>;
-  /**
-   * Whether this client has been right from this address, and nothing was wrong there since. Only then may a secret be
-   * looked at before `attemptSecret`; for anybody else that would be a guess that isn't counted.
-   */
-  isKnownClient(endpoint: ClientEndpoint, clientId: string, address: string): boolean;
-  /** Resolves what `compare` does, and counts it as an attempt unless it is true; throws TooManyRequests before it runs. */
-  attemptSecret(
-    endpoint: ClientEndpoint,
-    clientId: string,
-    address: string,
-    compare: () => Promise<boolean>,
-  ): Promise<boolean>;
-  /** Counts an attempt before the password is looked at. Throws TooManyRequests, and StoreUnavailable where it can't be counted. */
-  takeSignInAttempt(attempt: SignInAttempt): Promise<BegunSignIn>;
-  /** The whole sign-in is done: failures of the person no longer count, and the address is known. */
-  finishSignIn(attempt: SignInAttempt): Promise<void>;
-}
+export type Limits = ReturnType<typeof limitsOf>;
 
 export type LimitsParts = {
   readonly counters: CounterStore;
@@ -139,7 +110,7 @@ function addressRateOf(endpoint: AddressEndpoint, rates: RateLimits): Rate {
 const tooMany = ({ waitMs }: Pick<LimitRefusal, 'waitMs'>) =>
   new TooManyRequests(Math.max(1, Math.ceil(waitMs / 1000)));
 
-function limitsOf(rates: RateLimits, shared: Shared): Limits {
+function limitsOf(rates: RateLimits, shared: Shared) {
   const { takeFromLease, secrets, fetches, signIn, devices, onLimited } = shared;
   function refuse({ name, waitMs }: LimitRefusal, request: LimitedRequest): void {
     onLimited(name, request);
@@ -178,7 +149,8 @@ function limitsOf(rates: RateLimits, shared: Shared): Limits {
   });
 
   return {
-    async takeAddress(endpoint, address) {
+    /** Counts one request of this address. As each of these, throws TooManyRequests. */
+    async takeAddress(endpoint: AddressEndpoint, address: string): Promise<void> {
       const rate = addressRateOf(endpoint, rates);
       const name = endpoint === 'userinfo.unknown' ? endpoint : `${endpoint}.address`;
       await take({ name, rate, subject: address }, { address });
@@ -187,16 +159,29 @@ function limitsOf(rates: RateLimits, shared: Shared): Limits {
         await take({ name: `${endpoint}.network`, ...network }, { address });
       }
     },
-    async takeClient(endpoint, client, address) {
+    /** Counts one request of a client that has authenticated, or of a public one from that address. */
+    async takeClient(endpoint: ClientEndpoint, client: Client, address: string): Promise<void> {
       await takeOfClient(`${endpoint}.client`, clientRateOf(endpoint, client), client, address);
     },
-    async takeUnknown(endpoint, client, address) {
+    /** Counts one request of a client that came to nothing: with a made-up code or a token that isn't live. */
+    async takeUnknown(endpoint: ClientEndpoint, client: Client, address: string): Promise<void> {
       const rate =
         endpoint === 'introspection' ? rates.introspection.unknown : clientRateOf(endpoint, client);
       await takeOfClient(`${endpoint}.unknown`, rate, client, address);
     },
-    isKnownClient: (endpoint, clientId, address) => secrets.isKnown(failuresOf(endpoint, clientId, address)),
-    async attemptSecret(endpoint, clientId, address, compare) {
+    /**
+     * Whether this client has been right from this address, and nothing was wrong there since. Only then may a secret be
+     * looked at before `attemptSecret`; for anybody else that would be a guess that isn't counted.
+     */
+    isKnownClient: (endpoint: ClientEndpoint, clientId: string, address: string) =>
+      secrets.isKnown(failuresOf(endpoint, clientId, address)),
+    /** Resolves what `compare` does, and counts it as an attempt unless it is true; throws before it runs. */
+    async attemptSecret(
+      endpoint: ClientEndpoint,
+      clientId: string,
+      address: string,
+      compare: () => Promise<boolean>,
+    ): Promise<boolean> {
       const perAddress: Quota = {
         name: `${endpoint}.address_failures`,
         rate: times(rates[endpoint].failures, ADDRESS_FAILURES_FACTOR),
@@ -206,6 +191,7 @@ function limitsOf(rates: RateLimits, shared: Shared): Limits {
       const refuseRequest = (refusal: LimitRefusal) => refuse(refusal, request);
       return secrets.attempt([failuresOf(endpoint, clientId, address), perAddress], refuseRequest, compare);
     },
+    /** Counts an attempt before the password is looked at. Throws StoreUnavailable where it can't be counted. */
     takeSignInAttempt: signIns.begin,
     finishSignIn: signIns.finish,
     ...createFixedLimits({

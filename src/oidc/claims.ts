@@ -10,31 +10,13 @@ const GROUPS = 'groups';
 
 type Values = Readonly<Record<string, unknown>>;
 
-export type ClaimsParts = {
+type ClaimsParts = {
   readonly config: Pick<Config, 'features' | 'groups' | 'scopes'>;
   readonly audiences: Pick<AudienceRules, 'findResource'>;
   readonly rules: Pick<AccessRules, 'groupsFor'>;
 };
 
-export interface Claims {
-  readonly byScope: Readonly<Record<string, string[]>>;
-  /** What a client may name in the claims parameter; nothing where that is off. */
-  mayName(client: Pick<Client, 'scopes'>): ReadonlySet<string>;
-  /** All claims of the person, with the groups that this client may see. Scopes decide which of them it gets. */
-  forClient(account: Account, clientId: string | undefined): Values;
-  /**
-   * What of them an ID token has by `scope`, and by name: without the groups where it would be too long with them; userinfo has them
-   * then.
-   */
-  inIdToken(all: Values, scope: string, named?: readonly string[]): Values;
-  /**
-   * The claims that an access token for this audience has besides its own (RFC 9068 §2.2.3.1). null: the person has no such claim yet;
-   * introspection shows it as soon as they do.
-   */
-  inAccessToken(audience: Audience, scopes: Iterable<string>, all: Values): Values;
-  /** What introspection shows of these claims: as they are now, with what else was put into the token. `client`: the token's own. */
-  now(token: TokenWithClaims, account: Account, client: Pick<Client, 'scopes'>): Values;
-}
+export type Claims = ReturnType<typeof createClaims>;
 
 type TokenWithClaims = {
   readonly clientId?: string | undefined;
@@ -45,11 +27,12 @@ type TokenWithClaims = {
 /** What else is put into an access token (options.ts). No claim of a person has such a name. */
 const OF_SIGN_IN: ReadonlySet<string> = new Set(['auth_time', 'acr', 'amr']);
 
-export function createClaims({ config, audiences, rules }: ClaimsParts): Claims {
+export function createClaims({ config, audiences, rules }: ClaimsParts) {
   const byScope = claimsOfScopes(config);
   const hasGroups = GROUPS in byScope;
   const given = (scopes: Iterable<string>) => new Set([...scopes].flatMap((scope) => byScope[scope] ?? []));
 
+  /** All claims of the person, with the groups that this client may see. Scopes decide which of them it gets. */
   function forClient(account: Account, clientId: string | undefined): Values {
     const groups = hasGroups && clientId !== undefined ? rules.groupsFor(account, { clientId }) : undefined;
     return { ...account.claims, sub: account.id, ...(groups && { [GROUPS]: groups }) };
@@ -65,18 +48,30 @@ export function createClaims({ config, audiences, rules }: ClaimsParts): Claims 
   return {
     byScope,
     forClient,
-    mayName: ({ scopes }) => given(config.features.claimsParameter ? scopes : []),
-    inIdToken(all, scope, named = []) {
+    /** What a client may name in the claims parameter; nothing where that is off. */
+    mayName: ({ scopes }: Pick<Client, 'scopes'>): ReadonlySet<string> =>
+      given(config.features.claimsParameter ? scopes : []),
+    /**
+     * What of them an ID token has by `scope`, and by name: without the groups where it would be too long with them; userinfo has them
+     * then.
+     */
+    inIdToken(all: Values, scope: string, named: readonly string[] = []): Values {
       const names = new Set([...given(scope.split(' ')), ...named]);
       const inside = Object.fromEntries(Object.entries(all).filter(([name]) => names.has(name)));
       return names.has(GROUPS) && isTooLong(inside) ? { ...inside, [GROUPS]: undefined } : inside;
     },
-    inAccessToken: (audience, scopes, all) =>
+    /**
+     * The claims that an access token for this audience has besides its own (RFC 9068 §2.2.3.1). null: the person has no such claim yet;
+     * introspection shows it as soon as they do.
+     */
+    inAccessToken: (audience: Audience, scopes: Iterable<string>, all: Values): Values =>
       Object.fromEntries(wantedAt(audience, scopes).map((name) => [name, all[name] ?? null])),
-    now({ clientId, aud = [], extra = {} }, account, { scopes }) {
+    /** What introspection shows of these claims: as they are now, with what else was put into the token. `client`: the token's own. */
+    now(token: TokenWithClaims, account: Account, client: Pick<Client, 'scopes'>): Values {
+      const { clientId, aud = [], extra = {} } = token;
       const names = Object.keys(extra).filter((name) => !OF_SIGN_IN.has(name));
       if (names.length === 0) return extra;
-      const wanted = wantedAt(aud, scopes);
+      const wanted = wantedAt(aud, client.scopes);
       const all = forClient(account, clientId);
       const current = names.map((name) => [name, wanted.includes(name) ? all[name] : undefined]);
       return { ...extra, ...Object.fromEntries(current) };

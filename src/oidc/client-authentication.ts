@@ -23,16 +23,7 @@ export type SecretComparisonParts = {
   readonly onSecretUsed?: ((client: Client, secret: ClientSecret) => void) | undefined;
 };
 
-export interface SecretComparison {
-  /** Counts the attempt, in constant time; throws what the host answers (429, 503). The caller counts the client's request. */
-  compare(request: ClientRequest, clientId: string, secret: string): Promise<boolean>;
-  /**
-   * Looks whether `secret` is a live one that costs nothing to compare, of a client that is known there; undefined leaves everything to
-   * `compare`. For a stranger it is undefined, because this look isn't counted. What it returns is awaited before anything is
-   * answered: it counts the attempt and the client's request, and throws what the host answers.
-   */
-  comparePlain(request: ClientRequest, client: Client, secret: string): (() => Promise<void>) | undefined;
-}
+export type SecretComparison = ReturnType<typeof createSecretComparison>;
 
 export function createSecretComparison({
   findClient,
@@ -40,10 +31,11 @@ export function createSecretComparison({
   now,
   verifySlow,
   onSecretUsed,
-}: SecretComparisonParts): SecretComparison {
+}: SecretComparisonParts) {
   const findSecret = createSecretFinder(verifySlow);
   return {
-    async compare({ endpoint, address }, clientId, secret) {
+    /** Counts the attempt, in constant time; throws what the host answers (429, 503). The caller counts the client's request. */
+    async compare({ endpoint, address }: ClientRequest, clientId: string, secret: string): Promise<boolean> {
       const client = findClient(clientId);
       if (client === undefined) return false;
       return limits.attemptSecret(endpoint, clientId, address, async () => {
@@ -52,7 +44,16 @@ export function createSecretComparison({
         return match !== undefined;
       });
     },
-    comparePlain({ endpoint, address }, client, secret) {
+    /**
+     * Looks whether `secret` is a live one that costs nothing to compare, of a client that is known there; undefined leaves everything to
+     * `compare`. For a stranger it is undefined, because this look isn't counted. What it returns is awaited before anything is
+     * answered: it counts the attempt and the client's request, and throws what the host answers.
+     */
+    comparePlain(
+      { endpoint, address }: ClientRequest,
+      client: Client,
+      secret: string,
+    ): (() => Promise<void>) | undefined {
       const { clientId, secrets, tokenEndpointAuthMethod } = client;
       if (tokenEndpointAuthMethod === 'none' || !limits.isKnownClient(endpoint, clientId, address))
         return undefined;

@@ -1,8 +1,7 @@
 // One instance of the engine for one configuration and one key set, tested before it serves. New keys or a new
 // configuration make a new instance; nothing here changes afterwards.
 import compose from 'koa-compose';
-import type { Middleware } from 'koa';
-import type Provider from 'oidc-provider';
+import type { Context, Middleware, Next } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { ClientDocuments } from '../client-documents/documents.ts';
 import { createAccessRules } from '../config/access-rules.ts';
@@ -25,7 +24,7 @@ import type { FactorStore } from '../users/factors.ts';
 import { adjustAnswers, rememberFaults } from './answers.ts';
 import { recordEvents } from './audit-trail.ts';
 import { createClaims } from './claims.ts';
-import { type BrowserBinding, createBrowserBinding } from './browser-binding.ts';
+import { createBrowserBinding } from './browser-binding.ts';
 import {
   type ClientRequest,
   createSecretComparison,
@@ -33,25 +32,24 @@ import {
   type SecretComparisonParts,
 } from './client-authentication.ts';
 import { type ConfigurationParts, createConfiguration } from './options.ts';
-import type { FindClient, LoadClient } from './clients.ts';
+import type { LoadClient } from './clients.ts';
 import { type ClientLookup, createClientLookup } from './document-clients.ts';
-import { createLogouts, type Logouts, type LogoutsParts } from './logouts.ts';
+import { createLogouts, type LogoutsParts } from './logouts.ts';
 import { guardDeviceForms } from './device-forms.ts';
 import { createDevicePages } from './device-pages.ts';
 import { pacePolls } from './device-polls.ts';
 import { createEnginePages } from './engine-pages.ts';
 import { type ClientLimits, createClientLimits } from './limit-clients.ts';
-import { type AccessPolicy, createAccessPolicy } from './policies/access.ts';
+import { createAccessPolicy } from './policies/access.ts';
 import { createStillAllowed } from './policies/narrowed-scope.ts';
-import { createRecentApps, type RecentApps } from './recent-apps.ts';
-import { createRememberedConsents, type RememberedConsents } from './policies/remembered-consents.ts';
+import { createRecentApps } from './recent-apps.ts';
+import { createRememberedConsents } from './policies/remembered-consents.ts';
 import { createMachineTokenFinder } from './machine-tokens.ts';
 import { createSignInPolicy, type SignInPolicy } from './policies/sign-in-level.ts';
 import { logEvents } from './event-log.ts';
 import { createFindDefault, type FindDefault } from './policies/default-scopes.ts';
 import { PosternProvider, type SeamParts } from './seam/provider.ts';
 import { createFastAnswers } from './fast/answers.ts';
-import type { FastAnswer } from './fast/plain-request.ts';
 import { assertSignsAndVerifies } from './self-test.ts';
 import { signOutAtOnce } from './sign-out-at-once.ts';
 import { createDisclose } from './policies/token-policies.ts';
@@ -74,27 +72,10 @@ export type EngineParts = Pick<
   readonly logoutJobs: LogoutsParts['logoutJobs'];
 };
 
-export type Engine = {
-  readonly provider: Provider;
-  readonly tokens: AccessTokens;
-  /** For how many seconds a JWKS answer may be kept. */
-  readonly jwksMaxAge: () => number;
-  readonly findClient: FindClient;
-  readonly loadClient: LoadClient;
-  readonly browsers: BrowserBinding;
-  readonly consents: RememberedConsents;
-  readonly access: AccessPolicy | undefined;
-  readonly signIn: SignInPolicy | undefined;
-  readonly recentApps: RecentApps;
-  readonly logouts: Logouts;
-  /** What http/fast-path.ts sends without the engine, by path below the issuer. */
-  readonly fastAnswers: ReadonlyMap<string, FastAnswer>;
-  /** Runs inside the host's own Koa context. */
-  readonly handle: Middleware;
-};
+export type Engine = Awaited<ReturnType<typeof createEngine>>;
 
 /** Throws when the new instance can't sign what it verifies or would publish a private key. */
-export async function createEngine(parts: EngineParts): Promise<Engine> {
+export async function createEngine(parts: EngineParts) {
   const { config, keySet, limits, revoked, telemetry, adapter, pages } = parts;
   const { issuer } = config;
   const { audit, log } = telemetry;
@@ -152,6 +133,7 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
   return {
     provider,
     tokens,
+    /** For how many seconds a JWKS answer may be kept. */
     jwksMaxAge: () => jwksMaxAge(keySet, config.signingKeys, adapter.clock.now()),
     findClient,
     loadClient,
@@ -161,11 +143,13 @@ export async function createEngine(parts: EngineParts): Promise<Engine> {
     signIn,
     recentApps,
     logouts,
+    /** What http/fast-path.ts sends without the engine, by path below the issuer. */
     fastAnswers: createFastAnswers(
       { ...parts, ...made, secrets, tokens, audit, findDefault, findMachineToken },
       provider,
     ),
-    handle: (ctx, next) => inSpan('engine', {}, async () => handle(ctx, next)),
+    /** Runs inside the host's own Koa context. */
+    handle: (ctx: Context, next: Next) => inSpan('engine', {}, async () => handle(ctx, next)),
   };
 }
 

@@ -41,26 +41,9 @@ export type Found = {
 /** One of the hashes that an attempt is compared with. Undefined: of no person, at the cost of the policy. */
 export type Comparison = { readonly hash: string | undefined; readonly isOwn: boolean };
 
-export interface Accounts {
-  /**
-   * Undefined when the person doesn't exist, is disabled, or when everything of the person has ended since `issued`.
-   * Throws StoreUnavailable: without an answer no person is called unknown.
-   */
-  findLive(id: string, issued?: Issued): Promise<Account | undefined>;
-  /** The same store calls for every name. Throws StoreUnavailable. */
-  findByUsername(typed: string): Promise<Found>;
-  /** Starts the first of those calls, for the request that will make them. */
-  expectUsername(typed: string): void;
-  /**
-   * What an attempt verifies: hashes of the same costs for every name, so that time reveals neither who exists nor in
-   * which source. Only the person's own can match; an unknown name has none, nor has who was invited and has no password yet.
-   */
-  comparisons(found: Found): readonly Comparison[];
-  /** Whether the person, whose password was right, may sign in now. False for an unknown name as well, at the same cost. */
-  maySignIn(found: Found): Promise<boolean>;
-}
+export type Accounts = ReturnType<typeof createAccounts>;
 
-export type AccountsParts = {
+type AccountsParts = {
   /** `validAfter` is a time of the store. */
   readonly clock: Pick<StoreClock, 'ahead'>;
   readonly users: readonly User[];
@@ -80,7 +63,7 @@ type Ends = readonly [number, number];
 /** Another one whenever everything of the person ends. */
 export const toGeneration = (ends: Ends) => ends.join('.');
 
-export function createAccounts({ users, states, people, remembered, clock }: AccountsParts): Accounts {
+export function createAccounts({ users, states, people, remembered, clock }: AccountsParts) {
   const byId = new Map(users.map((user) => [user.id, user]));
   const byUsername = new Map(users.map((user) => [canonicalUsername(user.username), user]));
   const decoys = decoysOf(users);
@@ -99,7 +82,11 @@ export function createAccounts({ users, states, people, remembered, clock }: Acc
   }
 
   return {
-    comparisons({ user, source }) {
+    /**
+     * What an attempt verifies: hashes of the same costs for every name, so that time reveals neither who exists nor in
+     * which source. Only the person's own can match; an unknown name has none, nor has who was invited and has no password yet.
+     */
+    comparisons({ user, source }: Found): readonly Comparison[] {
       const others = decoys.map((hash) => ({ hash, isOwn: false }));
       const hash = user?.passwordHash;
       if (hash === undefined) return others;
@@ -107,7 +94,11 @@ export function createAccounts({ users, states, people, remembered, clock }: Acc
       const place = source === 'file' ? 0 : decoys.length - 1;
       return others.with(ofItsCost < 0 ? place : ofItsCost, { hash, isOwn: true });
     },
-    async findLive(id, issued) {
+    /**
+     * Undefined when the person doesn't exist, is disabled, or when everything of the person has ended since `issued`.
+     * Throws StoreUnavailable: without an answer no person is called unknown.
+     */
+    async findLive(id: string, issued?: Issued): Promise<Account | undefined> {
       const user = byId.get(id);
       if (user === undefined) return findStored(id, issued);
       if (user.disabled) return undefined;
@@ -115,7 +106,8 @@ export function createAccounts({ users, states, people, remembered, clock }: Acc
       if (disabled || isVoid(issued, [0, validAfter])) return undefined;
       return toAccount(user);
     },
-    async findByUsername(typed) {
+    /** The same store calls for every name. Throws StoreUnavailable. */
+    async findByUsername(typed: string): Promise<Found> {
       const fromFile = byUsername.get(canonicalUsername(typed));
       // The store is asked for people of the file, too: time doesn't reveal which source a person comes from.
       const storedId = (await remembered.people.idOf(typed)) ?? NOBODY;
@@ -133,11 +125,13 @@ export function createAccounts({ users, states, people, remembered, clock }: Acc
         attemptsSince: `${generation}.${state.attemptsSince ?? 0}`,
       };
     },
-    expectUsername(typed) {
+    /** Starts the first of those calls, for the request that will make them. */
+    expectUsername(typed: string): void {
       // The reader that needs it gets the failure.
       remembered.people.idOf(typed).catch(() => undefined);
     },
-    async maySignIn({ user, source }) {
+    /** Whether the person, whose password was right, may sign in now. False for an unknown name as well, at the same cost. */
+    async maySignIn({ user, source }: Found): Promise<boolean> {
       const id = user?.id ?? NOBODY;
       // The person is read again: the password may have been changed, or the person deleted, while it was compared.
       const [person, { disabled }] = await Promise.all([people.findById(id), states.get(id)]);

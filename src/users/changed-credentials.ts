@@ -51,7 +51,8 @@ export async function keepCredentials(
   await inBatches(changed, ({ id, credential }) => states.update(id, { credential }));
 }
 
-async function inBatches<T>(all: readonly T[], act: (one: T) => Promise<unknown>): Promise<void> {
+/** One after the other in batches: a start with thousands of people must not flood the store. */
+export async function inBatches<T>(all: readonly T[], act: (one: T) => Promise<unknown>): Promise<void> {
   for (let start = 0; start < all.length; start += AT_ONCE) {
     await Promise.all(all.slice(start, start + AT_ONCE).map(act));
   }

@@ -5,14 +5,13 @@ import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock } from '../store/store.ts';
 import type { Proof } from './authentication-methods.ts';
 import { type Factors, type FactorStore, hasSecondFactor, type Method, withNotice } from './factors.ts';
-import type { createOneTimeCodes } from './one-time-codes.ts';
+import type { createOneTimeCodes, NewOneTimeCodes } from './one-time-codes.ts';
 import type { NewPasskeyFor, PasskeyRegistration } from './passkey-registration.ts';
 import { newRecoveryCode, recoveryCodeHash } from './recovery-codes.ts';
 
 /** What a form for a new factor starts with. */
 export type NewFactor = {
-  readonly oneTimeCode?:
-    { readonly secret: string; readonly qr: string; readonly sealed: string } | undefined;
+  readonly oneTimeCode?: Pick<NewOneTimeCodes, 'secret' | 'qr' | 'sealed'> | undefined;
   readonly passkey?: { readonly options: string; readonly handle: string } | undefined;
 };
 

@@ -17,26 +17,22 @@ import {
   toDescriptor,
 } from './passkeys.ts';
 
-export type ProvedPasskey = {
+type ProvedPasskey = {
   readonly accountId: string;
   readonly proof: Proof;
   readonly factors: Factors;
 };
 
-export type OwnPasskeys = { readonly factors: Factors; readonly needed: Level };
+type OwnPasskeys = { readonly factors: Factors; readonly needed: Level };
 
-export interface PasskeyAuthentication {
-  /** For a page; `binding` names its form, and is asked again for the answer. With `own`, as the second step of that person. */
-  requestOptions(binding: string, own?: OwnPasskeys): PublicKeyCredentialRequestOptionsJSON;
-  /** Without `accountId` the passkey says whose it is, and must have verified its user. Throws StoreUnavailable. */
-  authenticate(answer: {
-    readonly binding: string;
-    readonly response: string;
-    readonly accountId?: string | undefined;
-    readonly needed?: Level | undefined;
-  }): Promise<ProvedPasskey | RefusedPasskey>;
-}
+export type PasskeyAuthentication = ReturnType<typeof createPasskeyAuthentication>;
 
+type Answer = {
+  readonly binding: string;
+  readonly response: string;
+  readonly accountId?: string | undefined;
+  readonly needed?: Level | undefined;
+};
 type Use = { readonly counter: number; readonly synced: boolean; readonly at: number };
 type Counted = { readonly to?: Partial<Factors>; readonly fault?: PasskeyFault };
 
@@ -55,7 +51,7 @@ function countUse({ passkeys, notices }: Factors, id: string, { at, ...use }: Us
 /** A passkey is asked for alone, or where nothing less will do: then it has to know its user. */
 const mustVerify = (needed: Level = 'passkey') => needed === 'passkey';
 
-export function createPasskeyAuthentication(parts: PasskeysParts): PasskeyAuthentication {
+export function createPasskeyAuthentication(parts: PasskeysParts) {
   const { issuer, factors, now } = parts;
   const { origin, hostname: rpId } = new URL(issuer);
   const challenges = createChallenges(parts);
@@ -93,7 +89,8 @@ export function createPasskeyAuthentication(parts: PasskeysParts): PasskeyAuthen
   }
 
   return {
-    requestOptions: (binding, own) => ({
+    /** For a page; `binding` names its form, and is asked again for the answer. With `own`, as the second step of that person. */
+    requestOptions: (binding: string, own?: OwnPasskeys): PublicKeyCredentialRequestOptionsJSON => ({
       challenge: challenges.make(binding),
       rpId,
       timeout: CHALLENGE_MS,
@@ -103,7 +100,9 @@ export function createPasskeyAuthentication(parts: PasskeysParts): PasskeyAuthen
       userVerification: mustVerify(own?.needed) ? 'required' : 'preferred',
     }),
 
-    async authenticate({ binding, response: text, accountId: known, needed }) {
+    /** Without `accountId` the passkey says whose it is, and must have verified its user. Throws StoreUnavailable. */
+    async authenticate(answer: Answer): Promise<ProvedPasskey | RefusedPasskey> {
+      const { binding, response: text, accountId: known, needed } = answer;
       const response = parseCredential(text) as AuthenticationResponseJSON | undefined;
       if (response === undefined) return { refused: 'malformed' };
       const { accountId, passkey } = await findPasskey(response, known);

@@ -33,24 +33,17 @@ export type NewPasskeyFor = {
   readonly mustVerifyUser?: boolean | undefined;
 };
 
-export interface PasskeyRegistration {
-  /** `handle` goes back with the form. */
-  creationOptions(
-    binding: string,
-    person: NewPasskeyFor,
-    own: Factors,
-  ): { readonly options: PublicKeyCredentialCreationOptionsJSON; readonly handle: string };
-  /** Doesn't store it. Throws StoreUnavailable. */
-  register(answer: {
-    readonly binding: string;
-    readonly response: string;
-    readonly handle: string;
-    readonly accountId: string;
-    readonly mustVerifyUser: boolean;
-  }): Promise<{ readonly passkey: Passkey; readonly handle: string } | RefusedPasskey>;
-}
+export type PasskeyRegistration = ReturnType<typeof createPasskeyRegistration>;
 
-export type PasskeyRegistrationParts = PasskeysParts & {
+type Answer = {
+  readonly binding: string;
+  readonly response: string;
+  readonly handle: string;
+  readonly accountId: string;
+  readonly mustVerifyUser: boolean;
+};
+
+type PasskeyRegistrationParts = PasskeysParts & {
   /** What the browser calls the service. */
   readonly serviceName: string;
   readonly random: (bytes: number) => Buffer;
@@ -69,31 +62,32 @@ async function isFormatKnown({ response }: RegistrationResponseJSON): Promise<bo
 
 const bindingOf = (binding: string, handle: string) => `${binding}:${handle}`;
 
-export function createPasskeyRegistration(parts: PasskeyRegistrationParts): PasskeyRegistration {
+export function createPasskeyRegistration(parts: PasskeyRegistrationParts) {
   const { issuer, serviceName, factors, now, random } = parts;
   const { origin, hostname: rpId } = new URL(issuer);
   const challenges = createChallenges(parts);
 
   return {
-    creationOptions(binding, { username, mustVerifyUser = false }, own) {
+    /** `handle` goes back with the form. */
+    creationOptions(binding: string, { username, mustVerifyUser = false }: NewPasskeyFor, own: Factors) {
       const wish = mustVerifyUser ? 'required' : 'preferred';
       const handle = own.handle ?? random(HANDLE_BYTES).toString('base64url');
-      return {
-        handle,
-        options: {
-          challenge: challenges.make(bindingOf(binding, handle)),
-          rp: { id: rpId, name: serviceName },
-          user: { id: handle, name: username, displayName: username },
-          pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: 'public-key', alg })),
-          timeout: CHALLENGE_MS,
-          excludeCredentials: own.passkeys.map(toDescriptor),
-          authenticatorSelection: { residentKey: wish, userVerification: wish },
-          attestation: 'none',
-        },
+      const options: PublicKeyCredentialCreationOptionsJSON = {
+        challenge: challenges.make(bindingOf(binding, handle)),
+        rp: { id: rpId, name: serviceName },
+        user: { id: handle, name: username, displayName: username },
+        pubKeyCredParams: ALGORITHMS.map((alg) => ({ type: 'public-key', alg })),
+        timeout: CHALLENGE_MS,
+        excludeCredentials: own.passkeys.map(toDescriptor),
+        authenticatorSelection: { residentKey: wish, userVerification: wish },
+        attestation: 'none',
       };
+      return { handle, options };
     },
 
-    async register({ binding, response: text, handle, accountId, mustVerifyUser }) {
+    /** Doesn't store it. Throws StoreUnavailable. */
+    async register(answer: Answer): Promise<{ readonly passkey: Passkey } | RefusedPasskey> {
+      const { binding, response: text, handle, accountId, mustVerifyUser } = answer;
       const response = parseCredential(text) as RegistrationResponseJSON | undefined;
       if (response === undefined || !(await isFormatKnown(response))) return { refused: 'malformed' };
       const { verifyRegistrationResponse } = await loadWebAuthn();
@@ -121,7 +115,7 @@ export function createPasskeyRegistration(parts: PasskeyRegistrationParts): Pass
         name: '',
         createdAt: Math.floor(now() / 1000),
       };
-      return { passkey, handle };
+      return { passkey };
     },
   };
 }

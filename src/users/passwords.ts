@@ -22,19 +22,12 @@ export class PasswordQueueFull extends Error {
 /** Each kind of caller waits in a queue of its own, so that no crowd is "busy" for the others. */
 export type Share = 'trusted browser' | 'unknown browser' | 'client secret';
 
-export interface Passwords {
-  /** `passwordHash` undefined costs the same and resolves false. Throws PasswordQueueFull. */
-  verify(passwordHash: string | undefined, password: string, share?: Share): Promise<boolean>;
-  /** Runs other work that costs what a hash does, in the same queue. Throws PasswordQueueFull. */
-  run<T>(work: () => Promise<T>, share?: Share): Promise<T>;
-  /** What waits or is being compared rejects with PasswordQueueFull. */
-  close(): Promise<void>;
-}
+export type Passwords = ReturnType<typeof createPasswords>;
 
 type Waiter = { readonly enter: () => void; readonly refuse: (error: Error) => void };
 
 /** A semaphore: `concurrency` hashes run at once, and of each share `queueLimit` wait. */
-export function createPasswords(concurrency: number, queueLimit: number): Passwords {
+export function createPasswords(concurrency: number, queueLimit: number) {
   const threads = createHashingThreads();
   let running = 0;
   /** The share that was served last is at the end. */
@@ -64,6 +57,7 @@ export function createPasswords(concurrency: number, queueLimit: number): Passwo
     running -= 1;
   }
 
+  /** Runs work that costs what a hash does. Throws PasswordQueueFull. */
   async function run<T>(work: () => Promise<T>, share: Share = 'unknown browser'): Promise<T> {
     await enter(share);
     try {
@@ -75,7 +69,8 @@ export function createPasswords(concurrency: number, queueLimit: number): Passwo
 
   return {
     run,
-    async verify(passwordHash, password, share) {
+    /** `passwordHash` undefined costs the same and resolves false. Throws PasswordQueueFull. */
+    async verify(passwordHash: string | undefined, password: string, share?: Share): Promise<boolean> {
       try {
         const matches = await run(() => threads.verify(passwordHash ?? DUMMY_HASH, password), share);
         return matches && passwordHash !== undefined;
@@ -84,7 +79,8 @@ export function createPasswords(concurrency: number, queueLimit: number): Passwo
         throw error;
       }
     },
-    async close() {
+    /** What waits or is being compared rejects with PasswordQueueFull. */
+    async close(): Promise<void> {
       for (const { refuse } of [...waiting.values()].flatMap((queue) => queue.splice(0))) {
         refuse(new PasswordQueueFull());
       }

@@ -2,13 +2,12 @@
 // login name goes to a log.
 import type { User } from '../config/config.ts';
 import type { Log } from '../observability/log.ts';
+import { inBatches } from './changed-credentials.ts';
 import { isWeakerThanPolicy } from './passwords.ts';
 import type { People } from './people.ts';
 
 /** In one line of the log. */
 const MAX_LISTED = 10;
-/** Look-ups at one time: a start with thousands of people must not flood the store. */
-const AT_ONCE = 100;
 
 /** A person of the store who can't sign in, because a person of the file has the same login name or id. */
 export type Shadowed = { readonly fileId: string; readonly storeId: string };
@@ -22,15 +21,11 @@ export async function findShadowed(
   people: Pick<People, 'findById' | 'findByUsername'>,
 ): Promise<readonly Shadowed[]> {
   const shadowed = new Map<string, Shadowed>();
-  for (let start = 0; start < users.length; start += AT_ONCE) {
-    const found = await Promise.all(
-      users.slice(start, start + AT_ONCE).map(async ({ id: fileId, username }) => {
-        const stored = await Promise.all([people.findById(fileId), people.findByUsername(username)]);
-        return stored.flatMap((person) => (person === undefined ? [] : [{ fileId, storeId: person.id }]));
-      }),
-    );
-    for (const one of found.flat()) shadowed.set(one.storeId, one);
-  }
+  await inBatches(users, async ({ id: fileId, username }) => {
+    for (const person of await Promise.all([people.findById(fileId), people.findByUsername(username)])) {
+      if (person !== undefined) shadowed.set(person.id, { fileId, storeId: person.id });
+    }
+  });
   return [...shadowed.values()];
 }
 
