@@ -20,7 +20,7 @@ export type AccountError = NonNullable<AccountModel['error']>;
 /** What was just done says so for as long as this. */
 const DONE_SECONDS = 60;
 
-export type AccountModelParts = {
+type AccountModelParts = {
   readonly config: Pick<
     Config,
     'issuer' | 'clients' | 'resources' | 'groups' | 'scopes' | 'passwords' | 'signIn' | 'users'
@@ -33,21 +33,16 @@ export type AccountModelParts = {
   readonly now: Clock;
 };
 
-export type Asked = {
+type Asked = {
   readonly locale: string;
   /** As the address says. */
   readonly done?: string | undefined;
   readonly error?: AccountError | undefined;
 };
 
-/** Throws StoreUnavailable. */
-export type ToAccountModel = (
-  visitor: Visitor,
-  page: Pick<OwnPage, 'token' | 'signInUrl'>,
-  asked: Asked,
-) => Promise<AccountModel>;
+export type ToAccountModel = ReturnType<typeof createToAccountModel>;
 
-export function createToAccountModel(parts: AccountModelParts): ToAccountModel {
+export function createToAccountModel(parts: AccountModelParts) {
   const { config, findClient, personSessions, grants, index, pages, now } = parts;
   const { issuer, users } = config;
   const rules = createAccessRules(config);
@@ -63,7 +58,11 @@ export function createToAccountModel(parts: AccountModelParts): ToAccountModel {
     return ofFile.has(account.id) ? 'operator' : 'here';
   }
 
-  return async function toModel(visitor, page, { locale, done, error }) {
+  return async function toModel(
+    visitor: Visitor,
+    page: Pick<OwnPage, 'token' | 'signInUrl'>,
+    { locale, done, error }: Asked,
+  ): Promise<AccountModel> {
     const { account, session, own, isFresh } = visitor;
     const [sessions, allowed, events] = await Promise.all([
       personSessions.list(account.id),

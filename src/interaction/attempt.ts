@@ -20,7 +20,6 @@ export const MAX_USERNAME_LENGTH = 256;
 /** `destination` undefined: somebody else finished the interaction first. */
 export type Attempted = 'shown again' | { readonly destination: string | undefined };
 
-/** Throws StoreUnavailable. */
 export type Attempt = (ctx: Context, interaction: OpenInteraction, form: Form) => Promise<Attempted>;
 
 export type AttemptParts = {

@@ -30,14 +30,9 @@ export type ChangePasswordParts = {
   readonly storeNow: Clock;
 };
 
-/** Throws StoreUnavailable, and Refusal where the password isn't the person's to change. */
-export type ChangePassword = (
-  ctx: Context,
-  visitor: Visitor,
-  form: Form,
-) => Promise<AccountError | undefined>;
+export type ChangePassword = ReturnType<typeof createChangePassword>;
 
-export function createChangePassword(parts: ChangePasswordParts): ChangePassword {
+export function createChangePassword(parts: ChangePasswordParts) {
   const { config, signIn, limits, people, states, makePassword, sessions, cookie, storeNow } = parts;
 
   /** Counted as every other attempt to sign in as this person. */
@@ -63,7 +58,12 @@ export function createChangePassword(parts: ChangePasswordParts): ChangePassword
     return result.reason === 'busy' ? 'busy' : 'too_many_attempts';
   }
 
-  return async function changePassword(ctx, visitor, form) {
+  /** Throws Refusal where the password isn't the person's to change. */
+  return async function changePassword(
+    ctx: Context,
+    visitor: Visitor,
+    form: Form,
+  ): Promise<AccountError | undefined> {
     const { account } = visitor;
     // Read before the old password is compared: of two changes at once, the second one's old password is wrong.
     const before = await people.findById(account.id);

@@ -20,7 +20,6 @@ export type HalfSignIn = {
 
 export type HalfSignIns = ReturnType<typeof createHalfSignIns>;
 
-/** Every method throws StoreUnavailable. */
 export function createHalfSignIns(records: RecordStore, hash: KeyedHash) {
   const keyOf = (uid: string) => hash(`half sign-in:${uid}`);
   return {

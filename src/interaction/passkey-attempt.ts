@@ -37,7 +37,6 @@ export type PasskeyAttemptParts = {
 
 export type PasskeyAttempt = (ctx: Context, interaction: OpenInteraction, form: Form) => Promise<Attempted>;
 
-/** Throws StoreUnavailable. */
 export function createPasskeyAttempt(parts: PasskeyAttemptParts): PasskeyAttempt {
   const { interactions, signIn, show, cookie, audit } = parts;
 

@@ -3,14 +3,9 @@ import type { Context } from 'koa';
 import type { PersonIndex, SecurityEvent } from '../oidc/person-index.ts';
 import { placeOf } from '../oidc/place.ts';
 
-/** Throws StoreUnavailable. */
-export type Tell = (
-  ctx: Context,
-  accountId: string,
-  what: SecurityEvent['what'],
-  app?: string,
-) => Promise<void>;
+export type Tell = ReturnType<typeof createTell>;
 
-export function createTell(index: Pick<PersonIndex, 'addEvent'>): Tell {
-  return (ctx, accountId, what, app) => index.addEvent(accountId, { what, app, place: placeOf(ctx) });
+export function createTell(index: Pick<PersonIndex, 'addEvent'>) {
+  return (ctx: Context, accountId: string, what: SecurityEvent['what'], app?: string) =>
+    index.addEvent(accountId, { what, app, place: placeOf(ctx) });
 }

@@ -8,13 +8,13 @@
 import type { Client, Rate, RateLimits } from '../config/config.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, CounterStore } from '../store/store.ts';
-import { type Attempts, createAttempts, type LimitRefusal } from './attempts.ts';
+import { createAttempts, type LimitRefusal } from './attempts.ts';
 import { createCounters, orAlone, type Quota } from './counters.ts';
 import { createFixedLimits, FIXED_LIMITS } from './fixed-limits.ts';
 import { createLeases } from './leases.ts';
 import { networkOf } from './network.ts';
-import { createSecretAttempts, type SecretAttempts } from './secret-attempts.ts';
-import { createSignInAttempts, SIGN_IN_LIMITS, type SignInAttemptsParts } from './sign-in-attempts.ts';
+import { createSecretAttempts } from './secret-attempts.ts';
+import { createSignInAttempts, SIGN_IN_LIMITS } from './sign-in-attempts.ts';
 
 /** RFC 6585 §4: the caller waits `retryAfterSeconds` (at least 1) and may then try again. */
 export class TooManyRequests extends Error {
@@ -75,29 +75,24 @@ const times = (rate: Rate, factor: number): Rate => ({ ...rate, limit: rate.limi
  * an outage are common to all of them, so that a reload neither renews nor takes away what a caller has left.
  */
 export function createLimits(parts: LimitsParts): (rates: RateLimits) => Limits {
-  const { now, onLimited } = parts;
-  const counters = createCounters(parts.counters, parts.hash);
+  const shared = sharedOf(parts);
+  return (rates) => limitsOf(rates, shared);
+}
+
+function sharedOf({ counters: store, hash, now, onLimited }: LimitsParts) {
+  const counters = createCounters(store, hash);
   const add = orAlone(counters.add, now);
   const exact = createAttempts(add, now);
-  const shared = {
+  return {
     takeFromLease: createLeases(add, now),
     secrets: createSecretAttempts(exact, now),
     fetches: exact,
     // A person's password is worth guessing: where attempts can't be counted, nobody signs in.
     signIn: { counters, attempts: createAttempts(counters.add, now) },
-    devices: parts,
+    devices: { counters: store, hash },
     onLimited,
   };
-  return (rates) => limitsOf(rates, shared);
 }
-
-type Shared = Pick<LimitsParts, 'onLimited'> & {
-  readonly takeFromLease: ReturnType<typeof createLeases>;
-  readonly secrets: SecretAttempts;
-  readonly fetches: Attempts;
-  readonly signIn: Pick<SignInAttemptsParts, 'counters' | 'attempts'>;
-  readonly devices: Pick<LimitsParts, 'counters' | 'hash'>;
-};
 
 function addressRateOf(endpoint: AddressEndpoint, rates: RateLimits): Rate {
   if (endpoint === 'pages') return times(rates.authorization.address, PAGES_FACTOR);
@@ -110,7 +105,7 @@ function addressRateOf(endpoint: AddressEndpoint, rates: RateLimits): Rate {
 const tooMany = ({ waitMs }: Pick<LimitRefusal, 'waitMs'>) =>
   new TooManyRequests(Math.max(1, Math.ceil(waitMs / 1000)));
 
-function limitsOf(rates: RateLimits, shared: Shared) {
+function limitsOf(rates: RateLimits, shared: ReturnType<typeof sharedOf>) {
   const { takeFromLease, secrets, fetches, signIn, devices, onLimited } = shared;
   function refuse({ name, waitMs }: LimitRefusal, request: LimitedRequest): void {
     onLimited(name, request);

@@ -6,7 +6,7 @@ import type { UnitOfWork } from '../store/unit-of-work.ts';
 import type { PersonLists } from './person-lists.ts';
 import { createReadAhead, type ReadAheadParts } from './read-ahead.ts';
 import { recordKey } from './record-key.ts';
-import { createRecordPayload } from './record-payload.ts';
+import { createRecordPayload, type RecordParts } from './record-payload.ts';
 import { createSessionRecords } from './session-records.ts';
 
 /** Models whose records belong to a grant and die with it. */
@@ -14,13 +14,12 @@ const GRANTABLE = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
 /** Models whose records say what will be asked for next. */
 const LEADING = new Set([...GRANTABLE, 'Interaction']);
 
-export type AdapterParts = ReadAheadParts & {
-  readonly records: UnitOfWork;
-  /** Seconds that a revoked grant is remembered: longer than any of its tokens lives. */
-  readonly tombstoneSeconds: number;
-  /** Undefined where nobody asks for what a person has. */
-  readonly lists?: PersonLists | undefined;
-};
+export type AdapterParts = ReadAheadParts &
+  Pick<RecordParts, 'tombstoneSeconds'> & {
+    readonly records: UnitOfWork;
+    /** Undefined where nobody asks for what a person has. */
+    readonly lists?: PersonLists | undefined;
+  };
 
 /** A record of a form that only a newer version knows throws NewerForm. */
 export function createAdapter(model: string, parts: AdapterParts): Adapter {

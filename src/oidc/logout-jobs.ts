@@ -38,7 +38,6 @@ export function endedSessionsOf(
 
 export type LogoutJobs = ReturnType<typeof createLogoutJobs>;
 
-/** Every method throws StoreUnavailable. */
 export function createLogoutJobs(documents: DocumentStore, now: Clock) {
   const write = (job: LogoutJob, version: number) =>
     documents.put(COLLECTION, job.sid, JSON.stringify({ ...job, v: FORM_VERSION }), version);

@@ -1,11 +1,10 @@
 // What a person allowed which app, as long as it lives, and the withdrawal of it.
-import { type Accounts } from '../users/accounts.ts';
-import { GRANT, type RecordStore, type StoreClock } from '../store/store.ts';
+import { GRANT, type RecordStore } from '../store/store.ts';
 import type { GrantEntry, PersonIndex } from './person-index.ts';
 import type { PersonSessions } from './person-sessions.ts';
 import type { RememberedConsents } from './policies/remembered-consents.ts';
 import { scopesIn } from './policies/scopes.ts';
-import { createRecordPayload, type OnDamaged } from './record-payload.ts';
+import { createRecordPayload, type RecordParts } from './record-payload.ts';
 import { generationOf } from './seam/session-sign-in.ts';
 
 export type AllowedApp = {
@@ -14,16 +13,11 @@ export type AllowedApp = {
   readonly resourceScopes: Readonly<Record<string, readonly string[]>>;
 };
 
-type PersonGrantsParts = {
+type PersonGrantsParts = RecordParts & {
   readonly index: Pick<PersonIndex, 'grantsOf' | 'removeGrants'>;
   readonly records: Pick<RecordStore, 'find' | 'revokeGrant'>;
   readonly consents: Pick<RememberedConsents, 'withdraw'>;
   readonly sessions: Pick<PersonSessions, 'leave'>;
-  readonly clock: StoreClock;
-  readonly onDamaged: OnDamaged;
-  readonly findLive: Accounts['findLive'];
-  /** As AdapterParts have it. */
-  readonly tombstoneSeconds: number;
 };
 
 type Grant = {
@@ -33,7 +27,6 @@ type Grant = {
 
 export type PersonGrants = ReturnType<typeof createPersonGrants>;
 
-/** Every method throws StoreUnavailable. */
 export function createPersonGrants(parts: PersonGrantsParts) {
   const { index, records, consents, sessions, clock, onDamaged, findLive, tombstoneSeconds } = parts;
   const { payloadOf } = createRecordPayload(GRANT, clock, onDamaged);

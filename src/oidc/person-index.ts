@@ -55,7 +55,6 @@ type PersonIndexParts = {
 
 export type PersonIndex = ReturnType<typeof createPersonIndex>;
 
-/** Every method throws StoreUnavailable. */
 export function createPersonIndex({ documents, seconds, isLive }: PersonIndexParts) {
   async function read(collection: string, accountId: string): Promise<Lists> {
     const document = await documents.get(collection, accountId);

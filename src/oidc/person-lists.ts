@@ -1,26 +1,23 @@
 // Keeps the lists of a person's sessions and grants (person-index.ts) as the adapter saves these.
 import type { AdapterPayload } from 'oidc-provider';
-import type { RecordStore, StoreClock } from '../store/store.ts';
+import type { RecordStore } from '../store/store.ts';
 import { OWN_CLIENT_ID } from './own-client.ts';
 import type { PersonIndex } from './person-index.ts';
 import type { PersonSessions } from './person-sessions.ts';
+import type { RecordParts } from './record-payload.ts';
 import type { Place } from './seam/session-sign-in.ts';
 
 type Session = AdapterPayload & { readonly place?: Place };
 
-type PersonListsParts = {
+type PersonListsParts = Pick<RecordParts, 'clock' | 'tombstoneSeconds'> & {
   readonly index: PersonIndex;
   readonly sessions: Pick<PersonSessions, 'end'>;
   readonly records: Pick<RecordStore, 'revokeGrant'>;
-  readonly clock: StoreClock;
   readonly sessionSeconds: number;
-  /** As AdapterParts have it. */
-  readonly tombstoneSeconds: number;
 };
 
 export type PersonLists = ReturnType<typeof createPersonLists>;
 
-/** Both methods throw StoreUnavailable. */
 export function createPersonLists(parts: PersonListsParts) {
   const { index, sessions, records, clock, sessionSeconds, tombstoneSeconds } = parts;
   return {

@@ -1,19 +1,12 @@
 // Where a person is signed in, and the end of it in another browser than the one that asks. Ending one does what a sign-out in that
 // browser does: what lives with the session ends with it, and what was allowed to last goes on.
 import { type Accounts } from '../users/accounts.ts';
-import type { KeyedHash } from '../store/keyed-hash.ts';
 import { parseForm } from '../store/form.ts';
-import {
-  GRANT,
-  type NewRecord,
-  type RecordStore,
-  type StoreClock,
-  type StoredRecord,
-} from '../store/store.ts';
+import { GRANT, type NewRecord, type RecordStore, type StoredRecord } from '../store/store.ts';
 import { endedSessionsOf, type LogoutJobs } from './logout-jobs.ts';
 import type { PersonIndex } from './person-index.ts';
 import { recordKey } from './record-key.ts';
-import { createRecordPayload, type OnDamaged } from './record-payload.ts';
+import { createRecordPayload, type RecordParts } from './record-payload.ts';
 import { type Place, sessionsSinceOf } from './seam/session-sign-in.ts';
 import { issuedBySession } from './signed-in-at.ts';
 
@@ -28,17 +21,11 @@ export function toEnded({ key, alias }: Pick<StoredRecord, 'key' | 'alias'>): Ne
   return { ...ended, isConsumed: true, isConfirmed: true };
 }
 
-type PersonSessionsParts = {
+type PersonSessionsParts = RecordParts & {
   readonly index: Pick<PersonIndex, 'sessionsOf'>;
   readonly records: Pick<RecordStore, 'findByAlias' | 'save' | 'revokeGrant'>;
-  readonly hash: KeyedHash;
-  readonly clock: StoreClock;
-  readonly onDamaged: OnDamaged;
-  readonly findLive: Accounts['findLive'];
-  /** The same, with what this request itself has changed. */
+  /** As `findLive`, with what this request itself has changed. */
   readonly findLiveNow: Accounts['findLive'];
-  /** As AdapterParts have it. */
-  readonly tombstoneSeconds: number;
   readonly logoutJobs: Pick<LogoutJobs, 'add'>;
   /** As endedSessionsOf wants them. */
   readonly logoutClients: ReadonlySet<string>;
@@ -80,7 +67,6 @@ function createFind({ index, records, hash, clock, onDamaged }: PersonSessionsPa
 
 export type PersonSessions = ReturnType<typeof createPersonSessions>;
 
-/** Every method throws StoreUnavailable. */
 export function createPersonSessions(parts: PersonSessionsParts) {
   const { records, hash, clock, tombstoneSeconds, findLive, findLiveNow, logoutJobs, logoutClients } = parts;
   const { find, findAll } = createFind(parts);

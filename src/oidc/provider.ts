@@ -144,10 +144,11 @@ export async function createEngine(parts: EngineParts) {
     recentApps,
     logouts,
     /** What http/fast-path.ts sends without the engine, by path below the issuer. */
-    fastAnswers: createFastAnswers(
-      { ...parts, ...made, secrets, tokens, audit, findDefault, findMachineToken },
-      provider,
-    ),
+    fastAnswers: createFastAnswers({
+      ...parts,
+      ...made,
+      ...{ provider, records: adapter.records, secrets, tokens, audit, findDefault, findMachineToken },
+    }),
     /** Runs inside the host's own Koa context. */
     handle: (ctx: Context, next: Next) => inSpan('engine', {}, async () => handle(ctx, next)),
   };

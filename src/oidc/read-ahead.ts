@@ -3,18 +3,14 @@
 import type { Context } from 'koa';
 import type { AdapterPayload } from 'oidc-provider';
 import type { Accounts } from '../users/accounts.ts';
-import type { KeyedHash } from '../store/keyed-hash.ts';
-import { GRANT, type OnFound, type RecordStore, type StoreClock } from '../store/store.ts';
+import { GRANT, type OnFound, type RecordStore } from '../store/store.ts';
 import { cookieNames } from './cookie-names.ts';
 import { CONSENT, consentKey } from './policies/remembered-consents.ts';
 import { recordKey } from './record-key.ts';
-import { createRecordPayload, type OnDamaged } from './record-payload.ts';
+import { createRecordPayload, type RecordParts } from './record-payload.ts';
 
-export type ReadAheadParts = {
+export type ReadAheadParts = Pick<RecordParts, 'hash' | 'clock' | 'onDamaged'> & {
   readonly records: Pick<RecordStore, 'find'>;
-  readonly hash: KeyedHash;
-  readonly clock: StoreClock;
-  readonly onDamaged: OnDamaged;
   readonly accounts: Pick<Accounts, 'findLive'>;
 };
 

@@ -1,13 +1,25 @@
 // The payload of an engine's record as it is stored: without the bearer value, and with its times by the clock of the store.
 import type { AdapterPayload } from 'oidc-provider';
 import { FORM_VERSION, readForm } from '../store/form.ts';
+import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { StoreClock, StoredRecord } from '../store/store.ts';
+import type { Accounts } from '../users/accounts.ts';
 
 /** Stands for the record's own id inside its stored payload. Raw, as JSON never has it: nobody can send it. */
 const OWN_ID = '\u0001';
 
 /** Called with a record whose payload isn't a JSON object. */
 export type OnDamaged = (kind: string, record: StoredRecord) => void;
+
+/** What reading and writing records needs besides the store. */
+export type RecordParts = {
+  readonly hash: KeyedHash;
+  readonly clock: StoreClock;
+  readonly onDamaged: OnDamaged;
+  /** Seconds that a revoked grant is remembered: longer than any of its tokens lives. */
+  readonly tombstoneSeconds: number;
+  readonly findLive: Accounts['findLive'];
+};
 
 export type RecordPayload = {
   readonly toText: (id: string, payload: AdapterPayload) => string;

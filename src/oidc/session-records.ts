@@ -1,20 +1,18 @@
 // How a browser's session is saved and ended. The engine saves it at the end of every request, also of one that began before it
 // ended, and gives it a new id when somebody signs in, also in two tabs at once.
 import Provider, { type AdapterPayload } from 'oidc-provider';
-import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { UnitOfWork } from '../store/unit-of-work.ts';
 import { recordKey } from './record-key.ts';
 import { SESSION, toEnded } from './person-sessions.ts';
 import type { PersonLists } from './person-lists.ts';
-import type { RecordPayload } from './record-payload.ts';
+import type { RecordParts, RecordPayload } from './record-payload.ts';
 import type { Place } from './seam/session-sign-in.ts';
 
 /** As long as a device's code lives. */
 const FORM_SECONDS = 600;
 
-type SessionParts = {
+type SessionParts = Pick<RecordParts, 'hash'> & {
   readonly records: UnitOfWork;
-  readonly hash: KeyedHash;
   /** Undefined where nobody asks for the sessions of a person. */
   readonly lists?: PersonLists | undefined;
 };

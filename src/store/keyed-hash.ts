@@ -1,6 +1,6 @@
 // Turns a bearer value into the name it is stored under, so that a copy of the store holds no credential and no caller chooses
 // key bytes.
-import { createHmac, createSecretKey } from 'node:crypto';
+import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 
 /** HMAC-SHA-256 of `value` under the installation's pepper, base64url, always 43 characters. */
 export type KeyedHash = (value: string) => string;
@@ -24,4 +24,10 @@ export function createKeyedHash(pepper: Buffer): KeyedHash {
     if (value.length <= MAX_KNOWN_LENGTH) known.set(value, hashed);
     return hashed;
   };
+}
+
+/** In constant time, but for the length. */
+export function isSameHash(expected: string, given: string): boolean {
+  const [a, b] = [Buffer.from(expected), Buffer.from(given)];
+  return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -135,7 +135,6 @@ function createSigner(header: object, privateJwk: JWK) {
   };
 }
 
-/** Throws StoreUnavailable. */
 export function assertMaySign(maySign: () => boolean): void {
   if (maySign()) return;
   throw new StoreUnavailable({ cause: new Error('the signing keys were not confirmed for too long') });

@@ -31,7 +31,6 @@ type StateChange = (before: AccountState) => Partial<AccountState> | undefined;
 
 export type AccountStates = ReturnType<typeof createAccountStates>;
 
-/** Every method throws StoreUnavailable. */
 export function createAccountStates(documents: DocumentStore) {
   return {
     async get(accountId: string): Promise<AccountState> {

@@ -43,7 +43,6 @@ export async function voidChangedCredentials(
   return Array.from(ended, ([id, credential]) => ({ id, credential }));
 }
 
-/** Throws StoreUnavailable. */
 export async function keepCredentials(
   changed: readonly ChangedCredential[],
   states: Pick<AccountStates, 'update'>,

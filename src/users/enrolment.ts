@@ -64,7 +64,6 @@ type EnrolmentParts = {
 
 export type Enrolment = ReturnType<typeof createEnrolment>;
 
-/** Each method throws StoreUnavailable. */
 export function createEnrolment(parts: EnrolmentParts) {
   const { signIn, factors, codes, passkeys, hash, random, now } = parts;
   const seconds = () => Math.floor(now() / 1000);

@@ -33,7 +33,6 @@ export type OneTimeLinksParts = {
 
 export type OneTimeLinks = ReturnType<typeof createOneTimeLinks>;
 
-/** Every method throws StoreUnavailable. */
 export function createOneTimeLinks({ records, states, hash, random, now }: OneTimeLinksParts) {
   const keyOf = (token: string) => hash(`link:${token}`);
   return {

@@ -33,7 +33,6 @@ export type RefusedSignIn = {
   readonly retryAfterSeconds?: number | undefined;
 };
 
-/** Throws StoreUnavailable. */
 export type SignInByPasskey = (answer: PasskeyAnswer) => Promise<SignedInByPasskey | RefusedSignIn>;
 
 export type PasskeySignInParts = {

@@ -1,7 +1,6 @@
 // What signing in with a passkey and adding one have in common (WebAuthn Level 3). Nothing is stored in between: a challenge is a keyed hash of
 // what it was made for, and the time.
-import { timingSafeEqual } from 'node:crypto';
-import type { KeyedHash } from '../store/keyed-hash.ts';
+import { isSameHash, type KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock } from '../store/store.ts';
 import type { FactorStore, Passkey } from './factors.ts';
 
@@ -46,10 +45,7 @@ export function createChallenges({ hash, now }: Pick<PasskeysParts, 'hash' | 'no
     /** Made here, for this, at most five minutes ago. */
     isOwn(challenge: string, binding: string): boolean {
       const [time = '', proof = ''] = Buffer.from(challenge, 'base64url').toString().split('.');
-      const expected = Buffer.from(proofOf(binding, time));
-      const given = Buffer.from(proof);
-      const isRight = given.length === expected.length && timingSafeEqual(given, expected);
-      return isRight && now() - Number.parseInt(time, 36) <= CHALLENGE_MS;
+      return isSameHash(proofOf(binding, time), proof) && now() - Number.parseInt(time, 36) <= CHALLENGE_MS;
     },
   };
 }

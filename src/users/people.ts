@@ -48,7 +48,6 @@ export async function listStoredPeople(store: StoreConfig): Promise<readonly Sto
 
 export type People = ReturnType<typeof createPeople>;
 
-/** Every method throws StoreUnavailable. */
 export function createPeople(documents: DocumentStore) {
   /** Who claims the name, as it was typed. What it leads to may be gone. */
   async function idOf(typed: string): Promise<string | undefined> {

@@ -29,7 +29,6 @@ export async function findShadowed(
   return [...shadowed.values()];
 }
 
-/** Throws StoreUnavailable. */
 export async function warnOfShadowed(
   users: readonly User[],
   people: Pick<People, 'findById' | 'findByUsername'>,

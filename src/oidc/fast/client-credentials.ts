@@ -2,34 +2,15 @@
 // test/flow/plain-client-credentials.test.ts compares the two.
 import { randomBytes } from 'node:crypto';
 import type { Client } from '../../config/config.ts';
-import type { Clock } from '../../store/store.ts';
-import type { Audit } from '../../observability/audit.ts';
-import type { AccessTokens } from '../../tokens/access-token.ts';
-import type { AudienceRules } from '../../tokens/audience.ts';
 import { recordIssued } from '../audit-trail.ts';
-import type { SecretComparison } from '../client-authentication.ts';
-import type { FindDefault } from '../policies/default-scopes.ts';
-import type { FindRefusal } from '../policies/scopes.ts';
+import type { FastParts } from './parts.ts';
 import { credentialsOf, type FastAnswer, peekForm, type RequestState } from './plain-request.ts';
-import type { FindClient } from '../clients.ts';
 
 const FIELDS = new Set(['grant_type', 'scope', 'client_id', 'client_secret']);
 /** As the engine's own token ids: 256 bits. */
 const TOKEN_ID_BYTES = 32;
 
-export type FastClientCredentialsParts = {
-  readonly findClient: FindClient;
-  readonly secrets: SecretComparison;
-  readonly tokens: AccessTokens;
-  readonly audiences: AudienceRules;
-  readonly findRefusal: FindRefusal;
-  readonly findDefault: FindDefault;
-  readonly now: Clock;
-  readonly audit: Audit;
-  readonly maySign: () => boolean;
-};
-
-export function fastClientCredentials(parts: FastClientCredentialsParts): FastAnswer {
+export function fastClientCredentials(parts: FastParts): FastAnswer {
   const { findClient, findRefusal, findDefault, secrets, tokens, audiences, now, audit, maySign } = parts;
 
   async function issue(clientId: string, scopes: readonly string[], state: RequestState) {

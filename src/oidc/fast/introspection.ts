@@ -1,28 +1,13 @@
 // The answer to an API that asks about a live access token (RFC 7662) and may see it. The engine's own answer is the reference,
 // and test/flow/plain-introspection.test.ts compares the two.
-import type Provider from 'oidc-provider';
-import type { UnitOfWork } from '../../store/unit-of-work.ts';
-import type { SecretComparison } from '../client-authentication.ts';
-import type { FindMachineToken } from '../machine-tokens.ts';
-import type { Disclose } from '../policies/token-policies.ts';
+import { isMachines } from '../../tokens/access-token.ts';
+import type { FastParts } from './parts.ts';
 import { credentialsOf, type FastAnswer, peekForm } from './plain-request.ts';
-import type { FindClient } from '../clients.ts';
-import { type AccessTokens, isMachines } from '../../tokens/access-token.ts';
 
 /** A hint is only a hint: what is found is the same with any and with none (RFC 7662 §2.1). */
 const FIELDS = new Set(['token', 'token_type_hint', 'client_id', 'client_secret']);
 
-export type FastIntrospectionParts = {
-  readonly findClient: FindClient;
-  readonly secrets: SecretComparison;
-  readonly tokens: Pick<AccessTokens, 'issuer' | 'verify'>;
-  readonly findMachineToken: FindMachineToken;
-  readonly provider: Provider;
-  readonly records: Pick<UnitOfWork, 'run'>;
-  readonly disclose: Disclose;
-};
-
-export function fastIntrospection(parts: FastIntrospectionParts): FastAnswer {
+export function fastIntrospection(parts: FastParts): FastAnswer {
   const { findClient, secrets, tokens, findMachineToken, provider, records, disclose } = parts;
   const { issuer } = tokens;
 

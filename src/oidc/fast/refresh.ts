@@ -2,18 +2,12 @@
 // between are those of its refresh_token grant, whose answer is the reference: test/flow/plain-refresh.test.ts compares the two.
 import { errors } from 'oidc-provider';
 import type Provider from 'oidc-provider';
-import type { Client, Config } from '../../config/config.ts';
-import type { Audit } from '../../observability/audit.ts';
-import type { UnitOfWork } from '../../store/unit-of-work.ts';
-import type { Account, Accounts } from '../../users/accounts.ts';
+import type { Client } from '../../config/config.ts';
+import type { Account } from '../../users/accounts.ts';
 import { recordIssued } from '../audit-trail.ts';
-import type { Claims } from '../claims.ts';
-import type { SecretComparison } from '../client-authentication.ts';
-import type { FindClient } from '../clients.ts';
-import type { AccessPolicy, Decision } from '../policies/access.ts';
-import type { FindRefusal } from '../policies/scopes.ts';
-import type { SignInPolicy } from '../policies/sign-in-level.ts';
+import type { Decision } from '../policies/access.ts';
 import { issuedWithGrant } from '../signed-in-at.ts';
+import type { FastParts } from './parts.ts';
 import { credentialsOf, type FastAnswer, peekForm } from './plain-request.ts';
 
 /** `scope` and `resource` are the engine's to judge. */
@@ -33,22 +27,7 @@ type Found = {
   readonly settings: Client;
 };
 
-export type FastRefreshParts = {
-  readonly provider: Provider;
-  readonly config: Pick<Config, 'resources'>;
-  readonly records: Pick<UnitOfWork, 'run' | 'afterwards'>;
-  readonly findClient: FindClient;
-  readonly findLive: Accounts['findLive'];
-  readonly findRefusal: FindRefusal;
-  readonly secrets: SecretComparison;
-  readonly claims: Pick<Claims, 'forClient' | 'inIdToken'>;
-  readonly access: Pick<AccessPolicy, 'decide'> | undefined;
-  readonly signIn: Pick<SignInPolicy, 'isRequiredAt'> | undefined;
-  readonly audit: Audit;
-  readonly maySign: () => boolean;
-};
-
-export function fastRefresh(parts: FastRefreshParts): FastAnswer {
+export function fastRefresh(parts: FastParts): FastAnswer {
   const { provider, config, records, findClient, signIn, secrets, audit, maySign } = parts;
   // An API that gets claims of the person needs the engine's request.
   const isPlainService = config.resources.every(({ accessTokenClaims }) => accessTokenClaims.length === 0);
@@ -121,7 +100,7 @@ export function fastRefresh(parts: FastRefreshParts): FastAnswer {
 
 /** Undefined where the engine has something to say, or anything is unusual. */
 async function find(
-  { provider, findLive, findRefusal, access }: FastRefreshParts,
+  { provider, findLive, findRefusal, access }: FastParts,
   settings: Client,
   value: string | undefined,
 ): Promise<Found | undefined> {
@@ -157,7 +136,7 @@ function isPlain(token: RefreshToken | undefined): token is PlainToken {
 const withRefresh = (gty: string) => (gty.endsWith(GRANT_TYPE) ? gty : `${gty} ${GRANT_TYPE}`);
 
 async function issueIdToken(
-  { provider, claims }: FastRefreshParts,
+  { provider, claims }: FastParts,
   { grant, account, client, settings }: Found,
   { scopes, acr, amr, authTime, nonce, sid }: RefreshToken,
 ): Promise<string | undefined> {

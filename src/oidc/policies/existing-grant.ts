@@ -6,7 +6,7 @@ import { addToGrant, askedFor } from './asked-for.ts';
 import type { FindClient } from '../clients.ts';
 import type { AccessPolicy } from './access.ts';
 import type { OfflineAccess } from './offline-access.ts';
-import type { Consent, RememberedConsents } from './remembered-consents.ts';
+import { allowsAll, type Consent, type RememberedConsents } from './remembered-consents.ts';
 import { generationOf } from '../seam/session-sign-in.ts';
 
 export type ExistingGrantParts = {
@@ -74,18 +74,14 @@ export function createLoadExistingGrant(parts: ExistingGrantParts) {
   };
 }
 
-function includes(granted: string, wanted: readonly string[]): boolean {
-  const known = new Set(granted.split(' '));
-  return wanted.every((one) => known.has(one));
-}
-
-function covers(grant: Grant | undefined, { scopes, claims, resourceScopes }: Consent): boolean {
-  return (
-    grant !== undefined &&
-    includes(grant.getOIDCScopeEncountered(), scopes) &&
-    includes(grant.getOIDCClaimsEncountered().join(' '), claims) &&
-    Object.entries(resourceScopes).every(([resource, owned]) =>
-      includes(grant.getResourceScopeEncountered(resource), owned),
-    )
-  );
+function covers(grant: Grant | undefined, consent: Consent): boolean {
+  const resources = Object.keys(consent.resourceScopes);
+  const granted = grant && {
+    scopes: grant.getOIDCScopeEncountered().split(' '),
+    claims: grant.getOIDCClaimsEncountered(),
+    resourceScopes: Object.fromEntries(
+      resources.map((one) => [one, grant.getResourceScopeEncountered(one).split(' ')]),
+    ),
+  };
+  return allowsAll(granted, consent);
 }

@@ -4,11 +4,11 @@
 // ends everything of a person (disabling, sign-out everywhere), also of the sign-in that it was given in.
 import { isDocumentClient } from '../../config/client-id-url.ts';
 import { isNativeRedirect } from '../../config/uri.ts';
-import type { Accounts, Issued } from '../../users/accounts.ts';
+import type { Issued } from '../../users/accounts.ts';
 import { FORM_VERSION, readForm, type StoredForm } from '../../store/form.ts';
 import type { KeyedHash } from '../../store/keyed-hash.ts';
-import type { RecordStore, StoreClock } from '../../store/store.ts';
-import type { OnDamaged } from '../record-payload.ts';
+import type { RecordStore } from '../../store/store.ts';
+import type { RecordParts } from '../record-payload.ts';
 import type { AskedFor } from './asked-for.ts';
 
 export const CONSENT = 'Consent';
@@ -40,12 +40,8 @@ type ConsentOf = {
   readonly redirectUri: string;
 };
 
-type ConsentParts = {
+type ConsentParts = Omit<RecordParts, 'tombstoneSeconds'> & {
   readonly records: RecordStore;
-  readonly hash: KeyedHash;
-  readonly clock: StoreClock;
-  readonly onDamaged: OnDamaged;
-  readonly findLive: Accounts['findLive'];
   /** 0 remembers nothing. */
   readonly lifetimeSeconds: number;
 };

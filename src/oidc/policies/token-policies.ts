@@ -26,7 +26,7 @@ type PolicedToken = TokenOfPerson & {
   extra?: Readonly<Record<string, unknown>> | undefined;
 };
 
-export type TokenPolicyParts = {
+type TokenPolicyParts = {
   readonly audiences: AudienceRules;
   readonly claims: Pick<Claims, 'now'>;
   readonly loadClient: LoadClient;
@@ -36,20 +36,9 @@ export type TokenPolicyParts = {
   readonly signIn: Pick<SignInPolicy, 'mayUse'> | undefined;
 };
 
-/** What introspection answers besides what is in the token; what is undefined is left out. */
-type Disclosed = Readonly<Record<string, unknown>>;
+export type Disclose = ReturnType<typeof createDisclose>;
 
-/**
- * Decides about a live token for both ways of introspection: undefined where `caller` may not see it, or its person may not be
- * signed in any more, or may not have what it has. `grant`: the token's own, as the engine found it; a client's own token has none.
- */
-export type Disclose = (
-  caller: string,
-  token: PolicedToken,
-  grant: object | undefined,
-) => Promise<Disclosed | undefined>;
-
-export function createDisclose(parts: TokenPolicyParts): Disclose {
+export function createDisclose(parts: TokenPolicyParts) {
   const { audiences, claims, loadClient, findLive, access, signIn } = parts;
   const apisOf = (aud: PolicedToken['aud']) => [aud ?? []].flat().map(audiences.findResource);
 
@@ -68,7 +57,16 @@ export function createDisclose(parts: TokenPolicyParts): Disclose {
     );
   }
 
-  return async function disclose(caller, token, grant) {
+  /**
+   * Decides about a live token for both ways of introspection, and resolves what is answered besides what is in the token; undefined where
+   * `caller` may not see it, or its person may not be signed in any more, or may not have what it has. `grant`: the token's own, as the
+   * engine found it; a client's own token has none.
+   */
+  return async function disclose(
+    caller: string,
+    token: PolicedToken,
+    grant: object | undefined,
+  ): Promise<Readonly<Record<string, unknown>> | undefined> {
     if (!maySee(caller, token)) return undefined;
     const client = await loadClient(token.clientId ?? '');
     if (client === undefined) return undefined;
@@ -108,7 +106,7 @@ function isLeft(token: PolicedToken, decision: Decision): boolean {
   return (token.scope ?? '') === scope;
 }
 
-export type RevocationPolicyParts = Pick<ClientLimits, 'takeBeforeUse'> & {
+type RevocationPolicyParts = Pick<ClientLimits, 'takeBeforeUse'> & {
   readonly consents: Pick<RememberedConsents, 'withdraw'>;
   readonly audit: Audit;
   /** Runs what it is given once the token is gone: a record says what has happened. */
