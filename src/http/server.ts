@@ -17,21 +17,10 @@ export type Address = { readonly host: string; readonly port: number };
 /** As a Koa app has it. */
 export type App = { callback(): RequestListener };
 
-export interface Listener {
-  /** Resolves the address in use; rejects with one clear line when it can't be had. */
-  start(): Promise<Address>;
-  /** Stops accepting, lets requests in flight end, closes the rest after 8 s. */
-  stop(): Promise<void>;
-  /** Requests from now on go to `app`; those in flight end where they began. Called before `start`, too. */
-  serve(app: App): void;
-}
+export type Listener = ReturnType<typeof createListener>;
 
 /** `name` says in errors which listener it is. */
-export function createListener(
-  name: string,
-  { host, port }: Address,
-  maxConnections = MAX_CONNECTIONS,
-): Listener {
+export function createListener(name: string, { host, port }: Address, maxConnections = MAX_CONNECTIONS) {
   let handle: RequestListener | undefined;
   const server = new DrainingServer({
     headersTimeout: HEADERS_TIMEOUT,
@@ -51,14 +40,17 @@ export function createListener(
   });
 
   return {
-    serve(next) {
-      handle = next.callback();
+    /** Requests from now on go to `app`; those in flight end where they began. Called before `start`, too. */
+    serve(app: App): void {
+      handle = app.callback();
     },
-    async start() {
+    /** Resolves the address in use; rejects with one clear line when it can't be had. */
+    async start(): Promise<Address> {
       await listen(server, name, { host, port });
       return { host, port: (server.address() as AddressInfo).port };
     },
-    stop: () => new Promise((resolve) => void server.close(() => resolve())),
+    /** Stops accepting, lets requests in flight end, closes the rest after 8 s. */
+    stop: () => new Promise<void>((resolve) => void server.close(() => resolve())),
   };
 }
 

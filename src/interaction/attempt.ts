@@ -20,9 +20,7 @@ export const MAX_USERNAME_LENGTH = 256;
 /** `destination` undefined: somebody else finished the interaction first. */
 export type Attempted = 'shown again' | { readonly destination: string | undefined };
 
-export type Attempt = (ctx: Context, interaction: OpenInteraction, form: Form) => Promise<Attempted>;
-
-export type AttemptParts = {
+type AttemptParts = {
   readonly interactions: Pick<Interactions, 'finishLogin'>;
   readonly signIn: SignIn;
   readonly show: Show;
@@ -35,10 +33,10 @@ export type AttemptParts = {
 
 export const usernameOf = (form: Form) => form.field('username').slice(0, MAX_USERNAME_LENGTH);
 
-export function createAttempt(parts: AttemptParts): Attempt {
+export function createAttempt(parts: AttemptParts) {
   const { interactions, signIn, show, cookie, secondFactors, audit } = parts;
 
-  return async function attempt(ctx, interaction, form) {
+  return async function attempt(ctx: Context, interaction: OpenInteraction, form: Form): Promise<Attempted> {
     const { clientId } = interaction.settings;
     const record = (outcome: Outcome, fields: AuditFields) =>
       audit.record('sign_in', outcome, { ...originOf(ctx.state), client_id: clientId, ...fields });

@@ -35,12 +35,10 @@ export type PasskeyAttemptParts = {
   readonly audit: Audit;
 };
 
-export type PasskeyAttempt = (ctx: Context, interaction: OpenInteraction, form: Form) => Promise<Attempted>;
-
-export function createPasskeyAttempt(parts: PasskeyAttemptParts): PasskeyAttempt {
+export function createPasskeyAttempt(parts: PasskeyAttemptParts) {
   const { interactions, signIn, show, cookie, audit } = parts;
 
-  return async function attempt(ctx, interaction, form) {
+  return async function attempt(ctx: Context, interaction: OpenInteraction, form: Form): Promise<Attempted> {
     const { uid, settings } = interaction;
     const of = { ...originOf(ctx.state), client_id: settings.clientId, method: 'passkey' };
     const result = await signIn({

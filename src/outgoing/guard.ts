@@ -41,13 +41,6 @@ export type GetOptions = {
   readonly accept: string;
 };
 
-/** Both throw OutgoingRefused; with the reason `address`, `name` or `url` nothing was sent to the host. */
-export interface Outgoing {
-  get(url: string, options: GetOptions): Promise<OutgoingAnswer>;
-  /** Resolves the status of the answer, of which nothing else is read. */
-  post(url: string, form: Readonly<Record<string, string>>): Promise<number>;
-}
-
 export type OutgoingSettings = {
   /** `outgoing.internal_hosts`: names that may have private addresses. */
   readonly internalHosts: readonly string[];
@@ -63,7 +56,10 @@ export function outgoingOf({ issuer, outgoing }: Pick<Config, 'issuer' | 'outgoi
   return createOutgoing({ internalHosts, issuerIsLoopback: isLoopbackUrl(issuer) });
 }
 
-export function createOutgoing({ internalHosts, issuerIsLoopback }: OutgoingSettings): Outgoing {
+export type Outgoing = ReturnType<typeof createOutgoing>;
+
+/** Both methods throw OutgoingRefused; with the reason `address`, `name` or `url` nothing was sent to the host. */
+export function createOutgoing({ internalHosts, issuerIsLoopback }: OutgoingSettings) {
   const lookups = new Map<string, Promise<readonly Address[]>>();
 
   function mayCall(hostname: string, address: string): boolean {
@@ -114,13 +110,14 @@ export function createOutgoing({ internalHosts, issuerIsLoopback }: OutgoingSett
   }
 
   return {
-    get: (url, { accept, maxBytes }) =>
+    get: (url: string, { accept, maxBytes }: GetOptions): Promise<OutgoingAnswer> =>
       call(url, { method: 'GET', headers: { Accept: accept } }, async (response) => ({
         status: response.statusCode ?? 0,
         headers: response.headers,
         body: await (response.statusCode === 200 ? readBody(response, maxBytes) : NOTHING),
       })),
-    post: (url, form) =>
+    /** Resolves the status of the answer, of which nothing else is read. */
+    post: (url: string, form: Readonly<Record<string, string>>) =>
       call(
         url,
         {

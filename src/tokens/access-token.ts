@@ -24,13 +24,7 @@ export type AccessTokenClaims = {
   readonly acr?: string | undefined;
 };
 
-export interface AccessTokens {
-  readonly issuer: string;
-  /** Compact JWS, RS256, `typ: at+jwt`. `extra` can add claims, never replace one. */
-  sign(claims: Omit<AccessTokenClaims, 'iss'>, extra?: Readonly<Record<string, unknown>>): Promise<string>;
-  /** The claims of a token that is ours and valid now; undefined for everything else. Never throws for a bad token. */
-  verify(jwt: string): Promise<AccessTokenClaims | undefined>;
-}
+export type AccessTokens = ReturnType<typeof createAccessTokens>;
 
 /** An API asks about the same token with each of its requests. */
 const MOST_TOKENS = 2000;
@@ -46,7 +40,7 @@ function isCurrent({ iat, exp }: AccessTokenClaims, time: number): boolean {
   return exp > seconds && iat <= seconds + LEEWAY_SECONDS;
 }
 
-export function createAccessTokens(issuer: string, keySet: KeySet, now: Clock): AccessTokens {
+export function createAccessTokens(issuer: string, keySet: KeySet, now: Clock) {
   const { kid, privateJwk } = keySet.active;
   const signPayload = createSigner({ alg: 'RS256', typ: TYPE, kid }, privateJwk);
   // A local set: a header's jwk, jku or x5u is never read, and no kid causes a look-up anywhere (RFC 8725 §3.10).
@@ -60,6 +54,7 @@ export function createAccessTokens(issuer: string, keySet: KeySet, now: Clock): 
   /** Each model of the engine asks about the same token at the same time. */
   const verifying = new Map<string, Promise<AccessTokenClaims | undefined>>();
 
+  /** The claims of a token that is ours and valid now; undefined for everything else. Never throws for a bad token. */
   async function verify(jwt: string): Promise<AccessTokenClaims | undefined> {
     const time = now();
     const known = verified.get(jwt);
@@ -93,7 +88,9 @@ export function createAccessTokens(issuer: string, keySet: KeySet, now: Clock): 
 
   return {
     issuer,
-    sign: (claims, extra) => signPayload({ ...extra, iss: issuer, ...claims }),
+    /** Compact JWS, RS256, `typ: at+jwt`. `extra` can add claims, never replace one. */
+    sign: (claims: Omit<AccessTokenClaims, 'iss'>, extra?: Readonly<Record<string, unknown>>) =>
+      signPayload({ ...extra, iss: issuer, ...claims }),
     verify,
   };
 }

@@ -7,10 +7,11 @@ import type { createOneTimeCodes } from './one-time-codes.ts';
 import { recoveryCodeHash } from './recovery-codes.ts';
 
 /** What was typed, into one of two fields. */
-export type TypedCode = { readonly accountId: string } & (
-  | { readonly method: 'one_time_code'; readonly typed: string }
-  | { readonly method: 'recovery_code'; readonly typed: string }
-);
+export type TypedCode = {
+  readonly accountId: string;
+  readonly method: 'one_time_code' | 'recovery_code';
+  readonly typed: string;
+};
 
 export type ProvedCode = { readonly proof: Proof; readonly factors: Factors };
 
