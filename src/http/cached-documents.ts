@@ -37,7 +37,7 @@ export function createCachedDocuments(maxAges: MaxAges) {
     /** What the engine has rendered already. */
     find: (path: string) => rendered.get(path),
     headers,
-    async serve(ctx: Context, next: Next): Promise<void> {
+    serve: async (ctx: Context, next: Next): Promise<void> => {
       const { path, method } = ctx;
       if (!TYPES.has(path) || method === 'OPTIONS') return next();
       let document = rendered.get(path);

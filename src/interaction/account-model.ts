@@ -58,11 +58,8 @@ export function createToAccountModel(parts: AccountModelParts) {
     return ofFile.has(account.id) ? 'operator' : 'here';
   }
 
-  return async function toModel(
-    visitor: Visitor,
-    page: Pick<OwnPage, 'token' | 'signInUrl'>,
-    { locale, done, error }: Asked,
-  ): Promise<AccountModel> {
+  return async function toModel(visitor: Visitor, page: OwnPage, asked: Asked): Promise<AccountModel> {
+    const { locale, done, error } = asked;
     const { account, session, own, isFresh } = visitor;
     const [sessions, allowed, events] = await Promise.all([
       personSessions.list(account.id),

@@ -31,7 +31,12 @@ export type Stepped =
   | { readonly destination: string | undefined }
   | { readonly refused: SecondStepError; readonly retryAfterSeconds?: number | undefined };
 
-export type SecondStep = ReturnType<typeof createSecondStep>;
+export interface SecondStep {
+  /** Undefined: nobody is there, or everything of the person ended meanwhile. */
+  pendingOf(interaction: OpenInteraction): Promise<Pending | undefined>;
+  proveCode(ctx: Context, interaction: OpenInteraction, pending: Pending, form: Form): Promise<Stepped>;
+  provePasskey(ctx: Context, interaction: OpenInteraction, pending: Pending, form: Form): Promise<Stepped>;
+}
 
 export type SecondStepParts = {
   readonly interactions: Pick<Interactions, 'finishLogin' | 'finishStepUp' | 'deny'>;
@@ -91,12 +96,11 @@ function createRecord(audit: Audit) {
   };
 }
 
-export function createSecondStep(parts: SecondStepParts) {
+export function createSecondStep(parts: SecondStepParts): SecondStep {
   const { interactions, accounts, halves, factors, limits, passkeys, trustedBrowsers, cookie, audit } = parts;
   const finish = createFinish(parts);
   const record = createRecord(audit);
 
-  /** Undefined: nobody is there, or everything of the person ended meanwhile. */
   async function pendingOf({
     uid,
     prompt,
@@ -118,12 +122,7 @@ export function createSecondStep(parts: SecondStepParts) {
   return {
     pendingOf,
 
-    async proveCode(
-      ctx: Context,
-      interaction: OpenInteraction,
-      pending: Pending,
-      form: Form,
-    ): Promise<Stepped> {
+    async proveCode(ctx, interaction, pending, form) {
       const { uid } = interaction;
       const { account } = pending;
       const isRecovery = form.field('recovery_code') !== '';
@@ -155,12 +154,7 @@ export function createSecondStep(parts: SecondStepParts) {
       }
     },
 
-    async provePasskey(
-      ctx: Context,
-      interaction: OpenInteraction,
-      pending: Pending,
-      form: Form,
-    ): Promise<Stepped> {
+    async provePasskey(ctx, interaction, pending, form) {
       const { account } = pending;
       const result = await passkeys?.authenticate({
         binding: secondStepBinding(interaction.uid),

@@ -105,6 +105,21 @@ function addressRateOf(endpoint: AddressEndpoint, rates: RateLimits): Rate {
 const tooMany = ({ waitMs }: Pick<LimitRefusal, 'waitMs'>) =>
   new TooManyRequests(Math.max(1, Math.ceil(waitMs / 1000)));
 
+/** What a wrong secret counts against: the client and the address, then the address over all clients. */
+function secretQuotas(
+  rates: RateLimits,
+  endpoint: ClientEndpoint,
+  clientId: string,
+  address: string,
+): readonly [Quota, Quota] {
+  const { failures: rate } = rates[endpoint];
+  const ofAddress = times(rate, ADDRESS_FAILURES_FACTOR);
+  return [
+    { name: `${endpoint}.failures`, rate, subject: `${clientId}\n${address}` },
+    { name: `${endpoint}.address_failures`, rate: ofAddress, subject: address },
+  ];
+}
+
 function limitsOf(rates: RateLimits, shared: ReturnType<typeof sharedOf>) {
   const { takeFromLease, secrets, fetches, signIn, devices, onLimited } = shared;
   function refuse({ name, waitMs }: LimitRefusal, request: LimitedRequest): void {
@@ -137,12 +152,6 @@ function limitsOf(rates: RateLimits, shared: ReturnType<typeof sharedOf>) {
     throw tooMany(refusal);
   };
 
-  const failuresOf = (endpoint: ClientEndpoint, clientId: string, address: string): Quota => ({
-    name: `${endpoint}.failures`,
-    rate: rates[endpoint].failures,
-    subject: `${clientId}\n${address}`,
-  });
-
   return {
     /** Counts one request of this address. As each of these, throws TooManyRequests. */
     async takeAddress(endpoint: AddressEndpoint, address: string): Promise<void> {
@@ -169,7 +178,7 @@ function limitsOf(rates: RateLimits, shared: ReturnType<typeof sharedOf>) {
      * looked at before `attemptSecret`; for anybody else that would be a guess that isn't counted.
      */
     isKnownClient: (endpoint: ClientEndpoint, clientId: string, address: string) =>
-      secrets.isKnown(failuresOf(endpoint, clientId, address)),
+      secrets.isKnown(secretQuotas(rates, endpoint, clientId, address)[0]),
     /** Resolves what `compare` does, and counts it as an attempt unless it is true; throws before it runs. */
     async attemptSecret(
       endpoint: ClientEndpoint,
@@ -177,14 +186,9 @@ function limitsOf(rates: RateLimits, shared: ReturnType<typeof sharedOf>) {
       address: string,
       compare: () => Promise<boolean>,
     ): Promise<boolean> {
-      const perAddress: Quota = {
-        name: `${endpoint}.address_failures`,
-        rate: times(rates[endpoint].failures, ADDRESS_FAILURES_FACTOR),
-        subject: address,
-      };
+      const quotas = secretQuotas(rates, endpoint, clientId, address);
       const request = { address, client_id: clientId };
-      const refuseRequest = (refusal: LimitRefusal) => refuse(refusal, request);
-      return secrets.attempt([failuresOf(endpoint, clientId, address), perAddress], refuseRequest, compare);
+      return secrets.attempt(quotas, (refusal) => refuse(refusal, request), compare);
     },
     /** Counts an attempt before the password is looked at. Throws StoreUnavailable where it can't be counted. */
     takeSignInAttempt: signIns.begin,

@@ -103,16 +103,22 @@ export function placesOf(address: string, rates: SignInRates): readonly Quota[] 
 /** Where no window is open; what paces would last a day. */
 const NONE: Count = { count: 0, resetsInMs: DAY * 1000 };
 
-export function createSignInAttempts({ counters, attempts, rates, refuse }: SignInAttemptsParts) {
-  /** The whole sign-in is done: earlier failures of the person no longer count, and the address is known. */
-  async function finish(attempt: SignInAttempt): Promise<void> {
-    const { row, pace, turn, known, knownAddress } = quotasOf(attempt, rates);
-    await Promise.all([
-      ...[row, pace, turn(1), known].map((one) => counters.clear(one)),
-      counters.mark(knownAddress),
-    ]);
-    attempts.forget([row, known]);
-  }
+/** The whole sign-in is done: earlier failures of the person no longer count, and the address is known. */
+async function finishSignIn(
+  { counters, attempts, rates }: SignInAttemptsParts,
+  attempt: SignInAttempt,
+): Promise<void> {
+  const { row, pace, turn, known, knownAddress } = quotasOf(attempt, rates);
+  await Promise.all([
+    ...[row, pace, turn(1), known].map((one) => counters.clear(one)),
+    counters.mark(knownAddress),
+  ]);
+  attempts.forget([row, known]);
+}
+
+export function createSignInAttempts(parts: SignInAttemptsParts) {
+  const { counters, attempts, rates, refuse } = parts;
+  const finish = (attempt: SignInAttempt) => finishSignIn(parts, attempt);
 
   const giveAllBack = (quotas: readonly Quota[]) => quotas.forEach((quota) => giveBack(counters.add, quota));
 

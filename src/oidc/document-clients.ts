@@ -34,7 +34,7 @@ export function createClientLookup(clients: readonly Client[], documents: Client
   return {
     find,
     /** Throws what the host answers (429, 503). */
-    async load(clientId: string) {
+    load: async (clientId: string) => {
       if (!isListed(clientId)) return ofFile.get(clientId);
       const { ctx } = Provider;
       return ctx === undefined
@@ -43,7 +43,7 @@ export function createClientLookup(clients: readonly Client[], documents: Client
     },
     isPublic: (clientId: string) => find(clientId)?.tokenEndpointAuthMethod === 'none' || isListed(clientId),
     /** Loads the client of an authorization request before the engine looks at it, and keeps one that got a token. */
-    async prepare(ctx: Context, next: Next): Promise<void> {
+    prepare: async (ctx: Context, next: Next): Promise<void> => {
       const { client_id: clientId } = ctx.query;
       const begins = ctx.path === ENDPOINTS.authorization && typeof clientId === 'string';
       if (begins && isListed(clientId)) await loadFor(ctx, clientId, 'begin');

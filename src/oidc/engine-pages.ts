@@ -46,7 +46,7 @@ export function createEnginePages({ pages, issuer, findClient, recentApps }: Eng
   }
 
   return {
-    logoutSource(ctx: KoaContextWithOIDC): void {
+    logoutSource: (ctx: KoaContextWithOIDC): void => {
       const { session, client } = ctx.oidc;
       const state = session?.state as { readonly secret: string } | undefined;
       const model = {
@@ -58,7 +58,7 @@ export function createEnginePages({ pages, issuer, findClient, recentApps }: Eng
     },
 
     // The engine doesn't say here what the person answered; the browser's session does.
-    async postLogoutSuccessSource(ctx: KoaContextWithOIDC): Promise<void> {
+    postLogoutSuccessSource: async (ctx: KoaContextWithOIDC): Promise<void> => {
       const { accountId } = await ctx.oidc.provider.Session.get(ctx);
       showLoggedOut(ctx, accountId === undefined ? 'signed_out' : 'stayed');
     },
@@ -66,7 +66,7 @@ export function createEnginePages({ pages, issuer, findClient, recentApps }: Eng
     nobodyToSignOut: (ctx: KoaContextWithOIDC) => showLoggedOut(ctx, 'nobody'),
 
     // OAuth 2.0 Form Post Response Mode §2.
-    postAnswer(ctx: KoaContextWithOIDC, redirectUri: string, answer: Answer): void {
+    postAnswer: (ctx: KoaContextWithOIDC, redirectUri: string, answer: Answer): void => {
       const client = findClient(ctx.oidc.client?.clientId ?? '');
       // Only a refusal comes this way: the engine would send it in the form that is refused.
       if (client?.responseModes.includes('form_post') !== true) {
@@ -83,11 +83,11 @@ export function createEnginePages({ pages, issuer, findClient, recentApps }: Eng
       sendPage(ctx, pages.render('form-post', model, { locale }));
     },
 
-    renderError(
+    renderError: (
       ctx: KoaContextWithOIDC,
       { error, error_description: description }: ErrorOut,
       cause: Error,
-    ): void {
+    ): void => {
       // RFC 6749 §5.2: what programs call answers in JSON, whatever the Accept header says.
       if (isForPrograms(ctx.oidc.route)) {
         ctx.body = { error, error_description: description };

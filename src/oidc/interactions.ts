@@ -56,28 +56,7 @@ export function createInteractions(
   const deny = (ctx: Context, { uid }: OpenInteraction, description: string) =>
     finish(ctx, uid, { error: 'access_denied', error_description: description });
 
-  /** What the engine takes as a sign-in, with what keepSignIn looks for in it. */
-  function toLogin(ctx: Context, { accountId, at, generation, proved }: Login) {
-    const { levels } = engine.signIn ?? {};
-    return {
-      accountId,
-      // By itself the engine takes the time when the browser comes back, which may be after a new password was set.
-      ts: at,
-      generation,
-      ...(proved && levels && { ...proved, amr: [...proved.amr], acr: levels.nameOf(levelOf(proved.amr)) }),
-      place: placeOf?.(ctx),
-    };
-  }
-
-  function record(
-    { state }: Context,
-    { settings, accountId }: OpenInteraction,
-    outcome: Outcome,
-    fields: AuditFields,
-  ): void {
-    const who = { client_id: settings.clientId, account_id: accountId };
-    audit.record('consent', outcome, { ...originOf(state), ...who, ...fields });
-  }
+  const toLogin = createToLogin(engine, placeOf);
 
   // Where one resolves a string, it is the URL to go on with, and undefined when somebody else finished the interaction first.
   return {
@@ -129,7 +108,7 @@ export function createInteractions(
         await consents.add(app, { ...missing, lasting: lastingOf(asked) }, issued);
         return { consent };
       });
-      if (destination !== undefined) record(ctx, interaction, 'success', namesOf(missing));
+      if (destination !== undefined) recordConsent(audit, ctx, interaction, 'success', namesOf(missing));
       return destination;
     },
 
@@ -141,7 +120,8 @@ export function createInteractions(
       // That they had none was recorded when it was decided.
       const hadAccess = interaction.prompt !== 'access';
       const destination = await deny(ctx, interaction, hadAccess ? DECLINED : NO_ACCESS);
-      if (destination !== undefined && hadAccess) record(ctx, interaction, 'failure', { reason: 'declined' });
+      if (destination !== undefined && hadAccess)
+        recordConsent(audit, ctx, interaction, 'failure', { reason: 'declined' });
       return destination;
     },
   };
@@ -156,6 +136,30 @@ async function hasLostAccess(
   const account = access && (await accounts.findLive(accountId, issued));
   const request = { clientId, scope: asked.scopes.join(' '), resource: asked.resource };
   return access !== undefined && account !== undefined && 'rule' in access.decide(account, request);
+}
+
+/** What the engine takes as a sign-in, with what keepSignIn looks for in it. */
+function createToLogin({ signIn }: Engine, placeOf: ((ctx: Context) => Place) | undefined) {
+  const { levels } = signIn ?? {};
+  return (ctx: Context, { accountId, at, generation, proved }: Login) => ({
+    accountId,
+    // By itself the engine takes the time when the browser comes back, which may be after a new password was set.
+    ts: at,
+    generation,
+    ...(proved && levels && { ...proved, amr: [...proved.amr], acr: levels.nameOf(levelOf(proved.amr)) }),
+    place: placeOf?.(ctx),
+  });
+}
+
+function recordConsent(
+  audit: Audit,
+  { state }: Context,
+  { settings, accountId }: OpenInteraction,
+  outcome: Outcome,
+  fields: AuditFields,
+): void {
+  const who = { client_id: settings.clientId, account_id: accountId };
+  audit.record('consent', outcome, { ...originOf(state), ...who, ...fields });
 }
 
 /**

@@ -31,7 +31,7 @@ export function createClientLimits(limits: Pick<Limits, 'takeAddress' | 'takeCli
 
   return {
     /** The client has authenticated, or is a public one that named itself. */
-    async admit({ oidc, state }: KoaContextWithOIDC, client: Client): Promise<void> {
+    admit: async ({ oidc, state }: KoaContextWithOIDC, client: Client): Promise<void> => {
       const endpoint = clientLimitOf(oidc.route);
       const address = String(state['clientAddress']);
       const request = { client, endpoint, address, isCounted: false };
@@ -44,13 +44,13 @@ export function createClientLimits(limits: Pick<Limits, 'takeAddress' | 'takeCli
     },
 
     /** A code or a token is real and about to be used up. A refusal leaves it as it is. */
-    async takeBeforeUse(ctx: Pick<Context, 'state'> | undefined): Promise<void> {
+    takeBeforeUse: async (ctx: Pick<Context, 'state'> | undefined): Promise<void> => {
       const request = (ctx?.state as State | undefined)?.clientRequest;
       if (request?.isCounted === false) await take(request);
     },
 
     /** Counts by the answer what wasn't counted before. */
-    async countAnswers(ctx: Context, next: Next): Promise<void> {
+    countAnswers: async (ctx: Context, next: Next): Promise<void> => {
       // An outage passes as an exception and isn't counted: 503 says nothing about the token.
       await next();
       const request = (ctx.state as State).clientRequest;

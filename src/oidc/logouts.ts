@@ -35,7 +35,7 @@ export function createLogouts({ config, provider, findClient, logoutJobs }: Logo
     noteAll: (ctx: KoaContextWithOIDC, session: Session) =>
       note(ctx, ...endedSessionsOf(session, logoutClients)),
     /** Stores what was noted before the session itself ends: nothing is forgotten, and nobody waits for an app. */
-    async queue(ctx: Context, next: Next): Promise<void> {
+    queue: async (ctx: Context, next: Next): Promise<void> => {
       await next();
       const ended = noted.get(ctx);
       if (ended !== undefined) await logoutJobs.add(ended);

@@ -116,6 +116,7 @@ export async function createEngine(parts: EngineParts) {
     ...clientHooks({ lookup, secrets, clientLimits, findDefault }),
   });
   const logouts = createLogouts({ ...parts, provider, findClient });
+  const ofFastPath = { provider, secrets, tokens, audit, findDefault, findMachineToken };
   rememberFaults(provider);
   logEvents(provider, log);
   recordEvents(provider, audit, adapter.records.afterwards);
@@ -144,11 +145,7 @@ export async function createEngine(parts: EngineParts) {
     recentApps,
     logouts,
     /** What http/fast-path.ts sends without the engine, by path below the issuer. */
-    fastAnswers: createFastAnswers({
-      ...parts,
-      ...made,
-      ...{ provider, records: adapter.records, secrets, tokens, audit, findDefault, findMachineToken },
-    }),
+    fastAnswers: createFastAnswers({ ...parts, ...made, ...ofFastPath }),
     /** Runs inside the host's own Koa context. */
     handle: (ctx: Context, next: Next) => inSpan('engine', {}, async () => handle(ctx, next)),
   };

@@ -62,7 +62,7 @@ export function createSecretUses(documents: DocumentStore, now: Clock) {
   }
 
   return {
-    note(client: Client, secret: ClientSecret): void {
+    note: (client: Client, secret: ClientSecret): void => {
       const use = useOf.get(secret) ?? findUse(client, secret);
       use.at = Math.floor(now() / 1000);
     },

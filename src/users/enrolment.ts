@@ -62,6 +62,8 @@ type EnrolmentParts = {
   readonly now: Clock;
 };
 
+type Checked = EnrolmentFault | (() => Promise<Enrolled | 'not_first'>);
+
 export type Enrolment = ReturnType<typeof createEnrolment>;
 
 export function createEnrolment(parts: EnrolmentParts) {
@@ -128,10 +130,7 @@ export function createEnrolment(parts: EnrolmentParts) {
     },
 
     /** Looks at the answer; what it resolves writes it, once what allowed it is used up. */
-    async check(
-      of: EnrolmentFor,
-      answer: EnrolmentAnswer,
-    ): Promise<EnrolmentFault | (() => Promise<Enrolled | 'not_first'>)> {
+    async check(of: EnrolmentFor, answer: EnrolmentAnswer): Promise<Checked> {
       const isCode = answer.response === '' && signIn.oneTimeCodes && of.mustVerifyUser !== true;
       return isCode ? checkCode(of, answer) : checkPasskey(of, answer);
     },

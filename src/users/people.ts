@@ -46,6 +46,19 @@ export async function listStoredPeople(store: StoreConfig): Promise<readonly Sto
   return withStore(store, ({ documents }) => createPeople(documents).list());
 }
 
+async function readPerson(documents: DocumentStore, id: string): Promise<StoredPerson | undefined> {
+  const document = await documents.get(PEOPLE, id);
+  return document && toPerson(id, parseForm(document.value, WHAT));
+}
+
+/** A name that leads to no person, because a removal ended half way, is free: that person never comes back. */
+async function claimName(documents: DocumentStore, username: string, id: string): Promise<boolean> {
+  const name = canonicalUsername(username);
+  const claimed = await documents.get(NAMES, name);
+  if (claimed !== undefined && (await readPerson(documents, claimed.value)) !== undefined) return false;
+  return documents.put(NAMES, name, id, claimed?.version ?? 0);
+}
+
 export type People = ReturnType<typeof createPeople>;
 
 export function createPeople(documents: DocumentStore) {
@@ -55,10 +68,7 @@ export function createPeople(documents: DocumentStore) {
     return claimed?.value;
   }
 
-  async function findById(id: string): Promise<StoredPerson | undefined> {
-    const document = await documents.get(PEOPLE, id);
-    return document && toPerson(id, parseForm(document.value, WHAT));
-  }
+  const findById = (id: string) => readPerson(documents, id);
 
   /** Resolves the person as they are then. Undefined where there is none any more, or nothing to change. */
   async function change(
@@ -73,14 +83,6 @@ export function createPeople(documents: DocumentStore) {
       return changed && toForm(changed);
     });
     return changed;
-  }
-
-  /** A name that leads to no person, because a removal ended half way, is free: that person never comes back. */
-  async function claimName(username: string, id: string): Promise<boolean> {
-    const name = canonicalUsername(username);
-    const claimed = await documents.get(NAMES, name);
-    if (claimed !== undefined && (await findById(claimed.value)) !== undefined) return false;
-    return documents.put(NAMES, name, id, claimed?.version ?? 0);
   }
 
   return {
@@ -101,7 +103,7 @@ export function createPeople(documents: DocumentStore) {
       const form = JSON.stringify(toForm({ username, passwordHash, groups, claims, validAfter: 0 }));
       // The id is random: a second one of it is a mistake, and never somebody's place to take.
       if (!(await documents.put(PEOPLE, id, form, 0))) throw new Error(`the id ${id} is taken`);
-      if (await claimName(username, id)) return true;
+      if (await claimName(documents, username, id)) return true;
       await documents.remove(PEOPLE, id, 1);
       return false;
     },

@@ -7,15 +7,16 @@ import type { FastParts } from './parts.ts';
 import type { FastAnswer } from './plain-request.ts';
 import { fastRefresh } from './refresh.ts';
 
+const findNone = async () => undefined;
+
 export function createFastAnswers(given: Omit<FastParts, 'findRefusal'>): ReadonlyMap<string, FastAnswer> {
   const parts = { ...given, findRefusal: createFindRefusal(given) };
   const refresh = fastRefresh(parts);
   // Without the grant, the engine knows no machine token either.
   if (!parts.config.features.clientCredentials) {
-    const findMachineToken = async () => undefined;
     return new Map([
       [ENDPOINTS.token, refresh],
-      [ENDPOINTS.introspection, fastIntrospection({ ...parts, findMachineToken })],
+      [ENDPOINTS.introspection, fastIntrospection({ ...parts, findMachineToken: findNone })],
     ]);
   }
   const clientCredentials = fastClientCredentials(parts);

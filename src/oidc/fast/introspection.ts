@@ -8,7 +8,8 @@ import { credentialsOf, type FastAnswer, peekForm } from './plain-request.ts';
 const FIELDS = new Set(['token', 'token_type_hint', 'client_id', 'client_secret']);
 
 export function fastIntrospection(parts: FastParts): FastAnswer {
-  const { findClient, secrets, tokens, findMachineToken, provider, records, disclose } = parts;
+  const { findClient, secrets, tokens, findMachineToken, provider, disclose } = parts;
+  const { records } = parts.adapter;
   const { issuer } = tokens;
 
   async function describeMachines(jwt: string, caller: string) {

@@ -20,7 +20,7 @@ import type { Disclose } from '../policies/token-policies.ts';
 export type FastParts = {
   readonly config: Config;
   readonly provider: Provider;
-  readonly records: UnitOfWork;
+  readonly adapter: { readonly records: UnitOfWork };
   readonly findClient: FindClient;
   readonly secrets: SecretComparison;
   readonly tokens: AccessTokens;

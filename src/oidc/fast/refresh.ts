@@ -28,7 +28,8 @@ type Found = {
 };
 
 export function fastRefresh(parts: FastParts): FastAnswer {
-  const { provider, config, records, findClient, signIn, secrets, audit, maySign } = parts;
+  const { provider, config, findClient, signIn, secrets, audit, maySign } = parts;
+  const { records } = parts.adapter;
   // An API that gets claims of the person needs the engine's request.
   const isPlainService = config.resources.every(({ accessTokenClaims }) => accessTokenClaims.length === 0);
 

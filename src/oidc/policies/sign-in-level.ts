@@ -114,7 +114,7 @@ export function createSignInPolicy(parts: SignInPolicyParts) {
     levels,
     missing: createMissing(parts),
     /** Whether the session ended when the person's factors changed. */
-    async isOver({ oidc: { session, account } }: KoaContextWithOIDC): Promise<boolean> {
+    isOver: async ({ oidc: { session, account } }: KoaContextWithOIDC): Promise<boolean> => {
       if (session === undefined || account === undefined) return false;
       // Here, as the first that looks at a session: one from before was by password, and names of levels may have changed.
       session.amr ??= [...BY_PASSWORD];
@@ -123,7 +123,7 @@ export function createSignInPolicy(parts: SignInPolicyParts) {
       return sessionsSinceOf(session) !== (await factors.get(account.accountId)).sessionsSince;
     },
     /** Whether there is something to tell the person. */
-    async hasNotices({ oidc }: KoaContextWithOIDC): Promise<boolean> {
+    hasNotices: async ({ oidc }: KoaContextWithOIDC): Promise<boolean> => {
       if (signIn === undefined || oidc.account === undefined || oidc.promptPending('none')) return false;
       return (await factors.get(oidc.account.accountId)).notices.length > 0;
     },
