@@ -133,7 +133,7 @@ describe('a plain client_credentials request', () => {
 /** A request that is not as expected is found again by its seed and number. */
 const SEED = 20_261_121;
 const BATCHES = rounds(4, 1);
-const BATCH = 500;
+const BATCH = rounds(500, 250);
 /** A few seconds, and many times as much on a machine that is busy with something else. */
 const SLOW_MS = 240_000;
 const PLAIN_SCOPES = ['reports.read reports.write', 'other.read reports.read', 'reports.write'];

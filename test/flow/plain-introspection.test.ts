@@ -25,7 +25,7 @@ import { rounds } from '../world/rounds.ts';
 /** A request that is not as expected is found again by its seed and number. */
 const SEED = 20_261_122;
 const BATCHES = rounds(4, 1);
-const BATCH = 500;
+const BATCH = rounds(500, 250);
 /** A few seconds, and many times as much on a machine that is busy with something else. */
 const SLOW_MS = 240_000;
 const PATH = '/oauth/introspect';

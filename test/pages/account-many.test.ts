@@ -9,8 +9,8 @@ import { rounds } from '../world/rounds.ts';
 import { NEVER } from '../world/turns.ts';
 import { GENEROUS, type OpenWorld, PEOPLE, worldClients } from '../world/world.ts';
 
-const APPS = 500;
-const SESSIONS = rounds(10_000, 300);
+const APPS = rounds(500, 50);
+const SESSIONS = rounds(10_000, 150);
 /** As many as somebody may have. */
 const MOST = 100;
 const OWN_CALLBACK = 'https://own.example/cb';
