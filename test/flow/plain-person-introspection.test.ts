@@ -21,7 +21,7 @@ import {
   startBothWays,
   type WireRequest,
 } from '../world/both-ways.ts';
-import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
+import { MINUTE, moveClock, standingClock, until } from '../world/clock.ts';
 import { IS_LONG_RUN } from '../world/rounds.ts';
 import { startRedis } from '../world/servers.ts';
 
@@ -259,7 +259,7 @@ describe.each(Object.entries(STORES))('introspection of a person’s token, on %
   async function expectSameCounts(): Promise<void> {
     // Some of it is counted in the background, after the answer.
     const [fast, engine] = both.sides;
-    await vi.waitFor(() => expect(fast.counted()).toEqual(engine.counted()), { timeout: 5000 });
+    await until(() => expect(fast.counted()).toEqual(engine.counted()));
   }
 });
 

@@ -14,7 +14,7 @@ import {
   type WireRequest,
   withoutIds,
 } from '../world/both-ways.ts';
-import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
+import { MINUTE, moveClock, standingClock, until } from '../world/clock.ts';
 import { revoke } from '../world/presented-tokens.ts';
 import { startRedis } from '../world/servers.ts';
 import { hashOf } from '../world/stored.ts';
@@ -256,7 +256,7 @@ describe.each(Object.entries(STORES))('a plain refresh, on %s', (_name, startSto
   async function expectSameCounts(): Promise<void> {
     // Some of it is counted in the background, after the answer.
     const [fast, engine] = both.sides;
-    await vi.waitFor(() => expect(fast.counted()).toEqual(engine.counted()), { timeout: 5000 });
+    await until(() => expect(fast.counted()).toEqual(engine.counted()));
   }
 });
 

@@ -18,7 +18,7 @@ function put(name: string, text: string): void {
 }
 
 async function until<T>(ask: () => Promise<T>, isRight: (answer: T) => boolean): Promise<T> {
-  for (const end = Date.now() + 10_000; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
+  for (const end = Date.now() + 60_000; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
     const answer = await ask();
     if (isRight(answer) || Date.now() > end) return answer;
   }

@@ -7,9 +7,8 @@ import { join } from 'node:path';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import Provider from 'oidc-provider';
 import { expect, vi } from 'vitest';
-import { MACHINE_MS } from './clock.ts';
 import { freePort } from './servers.ts';
-import { MINUTE, moveClock } from './clock.ts';
+import { MINUTE, moveClock, until } from './clock.ts';
 import { type Random, seededRandom } from './generated-requests.ts';
 import {
   API,
@@ -297,7 +296,7 @@ export async function compareGenerated(
         expect(both.sides[0].counted(), `seed ${seed}, counters after ${number}`).toEqual(
           both.sides[1].counted(),
         );
-      await vi.waitFor(same, MACHINE_MS);
+      await until(same);
     }
   }
   expect(await both.sides[0].metrics()).toEqual(await both.sides[1].metrics());
