@@ -29,8 +29,6 @@ const LONGEST = [
   'unit/config/watch',
   'reload/pending',
   'fault/outage-truth',
-  'edge/limits',
-  'attack/pkce-and-codes',
   'deploy/start',
   'attack/code-race',
   'attack/second-factor',
