@@ -289,7 +289,7 @@ describe('redirect URIs', () => {
         if (uri === CALLBACK) return;
         expect([page.status, page.headers.get('location')]).toEqual([400, null]);
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 });

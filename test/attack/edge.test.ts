@@ -1,13 +1,13 @@
 // The edge: hosts, paths, origins, headers and errors, byte by byte where a client library would put them right.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { machineToken, takeCode } from '../world/app.ts';
+import { machineToken } from '../world/app.ts';
 import { authorizationUrl } from '../world/authorization-request.ts';
 import { newBrowser } from '../world/person.ts';
 import { introspection, revoke } from '../world/presented-tokens.ts';
 import { get, post } from '../world/requests.ts';
 import { basic } from '../world/token-endpoint.ts';
 import { sendBytes } from '../world/wire.ts';
-import { GENEROUS, SECRETS, SPA_ORIGIN, startWorld, type World } from '../world/world.ts';
+import { GENEROUS, SPA_ORIGIN, startWorld, type World } from '../world/world.ts';
 
 const ALLOWED = 'https://tools.example';
 const ISSUER = 'https://id.example';
@@ -428,49 +428,5 @@ describe('headers and errors', () => {
       expect(page.text, path).toMatch(/<code>[\da-f]{8}-[\da-f-]{27}<\/code>/);
       expect(page.text, path).not.toMatch(internals);
     }
-  });
-
-  it('HT-32: whatever is sent, nothing is a 500', async () => {
-    const odd = [
-      '%',
-      '%zz',
-      '%00',
-      '\u00e9',
-      '[]=',
-      '__proto__[x]=1',
-      'constructor[prototype][x]=1',
-      '&&&===',
-      '='.repeat(500),
-    ];
-    for (const path of ['/oauth/token', '/oauth/introspect', '/oauth/revoke', '/oauth/userinfo']) {
-      for (const body of odd) {
-        for (const headers of [
-          {},
-          { authorization: basic('svc') },
-          { authorization: 'Basic %%%' },
-          { authorization: '\t' },
-        ] as Record<string, string>[]) {
-          const answer = await post(world, path, body, headers);
-          expect(answer.status, `${path} ${body.slice(0, 20)}`).toBeLessThan(500);
-        }
-      }
-    }
-    for (const query of odd) {
-      const raw = await sendBytes(
-        world.base,
-        `GET /oauth/authorize?${encodeURI(query)}&client_id=web HTTP/1.1\r\nHost: id.example\r\nConnection: close\r\n\r\n`,
-      );
-      expect(raw.status, query).toBeLessThan(500);
-      for (const path of ['/oauth/logout', DISCOVERY, '/oauth/jwks.json']) {
-        const other = await sendBytes(
-          world.base,
-          `GET ${path}?${query.replaceAll('\u00e9', '%e9')} HTTP/1.1\r\nHost: id.example\r\nCookie: ${query.replaceAll('\u00e9', '')}\r\nConnection: close\r\n\r\n`,
-        );
-        expect(other.status, `${path} ${query}`).toBeLessThan(500);
-      }
-    }
-    expect(({} as { x?: unknown }).x).toBeUndefined();
-    expect((await takeCode(world, { scope: 'openid' })).code).toMatch(/^[\w-]{43}$/);
-    expect(Object.keys(SECRETS)).toContain('svc');
   });
 });

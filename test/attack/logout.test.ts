@@ -114,6 +114,9 @@ describe('nobody is signed out without being asked', () => {
 });
 
 describe('where a browser is sent', () => {
+  /** Whom nothing of these signs out. */
+  let visitor: Visitor | undefined;
+
   it.each([
     'https://evil.example/out',
     'https://evil.example/',
@@ -128,7 +131,8 @@ describe('where a browser is sent', () => {
     '//evil.example',
     ' https://app.example/out',
   ])('LO-04: %s is not registered: 400, no redirect, still signed in', async (uri) => {
-    const { browser, idToken } = await signedIn();
+    visitor ??= await signedIn();
+    const { browser, idToken } = visitor;
     for (const identity of [{ id_token_hint: idToken }, { client_id: 'web' }] as const) {
       const page = await browser.open(logoutUrl({ ...identity, post_logout_redirect_uri: uri }));
       expect([page.status, page.headers.get('location')]).toEqual([400, null]);
