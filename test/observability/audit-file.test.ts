@@ -9,7 +9,17 @@ import { freePort } from '../world/servers.ts';
 import { machineToken, signIn } from '../world/app.ts';
 import { post } from '../world/requests.ts';
 import { basic } from '../world/token-endpoint.ts';
-import { PASSWORDS, PEOPLE, seedStore, type World, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
+import {
+  API,
+  OTHER_API,
+  PASSWORDS,
+  PEOPLE,
+  seedStore,
+  type World,
+  WORLD_ENV,
+  worldClients,
+  writeWorldConfig,
+} from '../world/world.ts';
 import { startProcess } from '../world/process.ts';
 import type { AuditRecord } from '../world/recorded-telemetry.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
@@ -95,17 +105,28 @@ describe('CF-15: the audit trail in a file', () => {
 
   it('RD-32: on a full disk requests are answered, and what is lost is counted', async () => {
     const wide = { client: '100000/1m', address: '100000/1m' };
+    // Each record names them: a mebibyte waits before anything is lost.
+    const scopes = Array.from({ length: 60 }, (_scope, index) => `reports.${index}.${'x'.repeat(100)}`);
+    const resources = [
+      { resource: API, scopes: ['reports.read', ...scopes] },
+      { resource: OTHER_API, scopes: ['other.read'] },
+    ];
+    const svc = { scope: scopes.join(' '), default_scope: scopes.join(' ') };
     // The kernel's own full disk.
-    await configure({ audit: 'file:/dev/full', rate_limits: { token: wide } });
+    await configure({
+      audit: 'file:/dev/full',
+      rate_limits: { token: wide },
+      resources,
+      clients: worldClients({ svc }),
+    });
     const service = await startProcess(world.configFile);
     const ask = async () => {
       const form = { grant_type: 'client_credentials' };
       expect((await post(world, '/oauth/token', form, { authorization: basic('svc') })).status).toBe(200);
     };
-    // Some 350 bytes a record: a mebibyte waits before anything is lost.
     let lost = 0;
     for (let count = 0; lost === 0 && count < 40; count += 1) {
-      await Promise.all(Array.from({ length: 200 }, ask));
+      await Promise.all(Array.from({ length: 50 }, ask));
       const metrics = await (await fetch(`http://127.0.0.1:${managementPort}/metrics`)).text();
       lost = Number(/^postern_lines_lost_total (\d+)/m.exec(metrics)?.[1]);
     }

@@ -26,7 +26,18 @@ let answer: RequestListener;
 beforeAll(async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'postern-outgoing-'));
   const file = (name: string) => path.join(folder, name);
-  const made = ['-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=localhost', '-days', '2'];
+  const made = [
+    '-x509',
+    '-newkey',
+    'ec',
+    '-pkeyopt',
+    'ec_paramgen_curve:P-256',
+    '-nodes',
+    '-subj',
+    '/CN=localhost',
+    '-days',
+    '2',
+  ];
   const names = ['-addext', 'subjectAltName=DNS:localhost'];
   const files = ['-keyout', file('key'), '-out', file('cert')];
   execFileSync(requireServer('openssl'), ['req', ...made, ...names, ...files], { stdio: 'ignore' });
