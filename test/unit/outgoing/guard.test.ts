@@ -131,7 +131,8 @@ describe('an address', () => {
   });
 });
 
-describe('what is called', () => {
+// The two seconds of a request are real ones. A machine that is too busy for them has another try.
+describe('what is called', { retry: 2 }, () => {
   it.each([
     '127.0.0.1',
     '[::1]',
@@ -190,7 +191,7 @@ describe('what is called', () => {
   });
 });
 
-describe('an answer', () => {
+describe('an answer', { retry: 2 }, () => {
   it.each([301, 302, 303, 307, 308])('MC-05: %i is handed back and not followed', async (status) => {
     answer = (_request, response) => response.writeHead(status, { Location: at('localhost') }).end();
     expect((await here.get(at('localhost'), OPTIONS)).status).toBe(status);
