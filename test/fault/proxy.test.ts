@@ -25,7 +25,7 @@ it('keeps the order of bytes, however late they are', async () => {
   const socket = connect(proxy.port, '127.0.0.1');
   let text = '';
   socket.on('data', (data: Buffer) => (text += data.toString()));
-  await expect.poll(() => text.trim().split('\n').length, { timeout: 10_000 }).toBe(COUNT);
+  await expect.poll(() => text.trim().split('\n').length, { timeout: 60_000 }).toBe(COUNT);
   clearInterval(moods);
   await proxy.close();
   server.close();

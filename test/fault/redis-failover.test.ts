@@ -2,7 +2,7 @@
 // code works twice whatever is lost.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { type SentinelGroup, startSentinel, until } from '../world/redis-groups.ts';
+import { type SentinelGroup, startSentinel, until, untilMissed } from '../world/redis-groups.ts';
 import type { RedisServer } from '../world/servers.ts';
 import { machineToken } from '../world/app.ts';
 import { introspect, introspection, revoke } from '../world/presented-tokens.ts';
@@ -131,8 +131,12 @@ describe('a failover', () => {
       await untilSignedIn(world),
     ];
     await cutReplicas();
-    // Until the service has looked for them, which it does twice a second.
-    await sleep(1600);
+    const { records } = world.openedStore;
+    const probe = { kind: 'RefreshToken', key: 'probe', payload: 'p', ttlSeconds: 60 };
+    await untilMissed(async () => {
+      await records.save(probe);
+      await records.consume(probe.kind, probe.key);
+    });
     for (let round = 0; round < 3; round += 1) {
       expectUnavailable(await timed(redeem(world, pending)));
       expectUnavailable(await timed(refresh(world, used.tokens.refresh_token)));

@@ -58,7 +58,7 @@ describe('a running node', () => {
     await redis.kill();
     await node.turn();
     await redis.restart();
-    await expect.poll(isBack, { timeout: 10_000 }).toBe(true);
+    await expect.poll(isBack, { timeout: 60_000 }).toBe(true);
     // The connection may have come back in the middle of the turn before.
     await node.turn();
   }
@@ -103,7 +103,7 @@ describe('a running node', () => {
     await node.turn();
     await node.turn();
     redis.resume();
-    await expect.poll(isBack, { timeout: 10_000 }).toBe(true);
+    await expect.poll(isBack, { timeout: 60_000 }).toBe(true);
     expect(await count()).toBe(0);
     expect(lines()).toEqual([]);
   });

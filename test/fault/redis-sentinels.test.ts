@@ -7,7 +7,7 @@ import { signIn } from '../world/app.ts';
 import { type OpenWorld, startWorld } from '../world/world.ts';
 import { readiness } from './asking.ts';
 
-const SOON = { timeout: 20_000, interval: 200 };
+const SOON = { timeout: 60_000, interval: 200 };
 
 let group: SentinelGroup;
 let world: OpenWorld;

@@ -14,7 +14,7 @@ import { publishedKids } from './nodes.ts';
 
 const KID = /^[A-Za-z0-9_-]{43}$/;
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-const POLL = { timeout: 10_000, interval: 100 };
+const POLL = { timeout: 30_000, interval: 100 };
 
 describe('postern keys', () => {
   let folder: string;

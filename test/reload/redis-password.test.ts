@@ -6,7 +6,7 @@ import path from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { ask, type RedisGroup, startCluster, startSentinel, until } from '../world/redis-groups.ts';
 import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
-import { signIn } from '../world/app.ts';
+import { untilSignedIn } from '../fault/asking.ts';
 import { introspect } from '../world/presented-tokens.ts';
 import { type World, writeWorldConfig } from '../world/world.ts';
 import { type ServiceProcess, startProcess } from '../world/process.ts';
@@ -52,13 +52,14 @@ it.each([
       const management = `http://127.0.0.1:${ports[1]}`;
       const world: World = { ...written, folder, management, stop: () => Promise.resolve() };
       service = await startProcess(written.configFile);
-      const { tokens } = await signIn(world);
+      const { tokens } = await untilSignedIn(world);
+      const isActive = async () => (await introspect(world, tokens.access_token))['active'] === true;
       const readyz = async () => (await fetch(`${management}/readyz`)).text();
 
       await writeSecret('a-wrong-password');
       process.kill(service.pid, 'SIGHUP');
       await until('the wrong password is refused', async () => (await readyz()).includes('WRONGPASS'));
-      expect(await introspect(world, tokens.access_token)).toMatchObject({ active: true });
+      await until('the old one is used', isActive);
 
       await onAll('SETUSER', 'postern', `>${NEW}`);
       await writeSecret(NEW);
@@ -68,12 +69,9 @@ it.each([
       for (const node of group.nodes) {
         await ask(node, (redis) => redis.call('CLIENT', 'KILL', 'USER', 'postern'));
       }
-      await until(
-        'it is back',
-        async () => (await introspect(world, tokens.access_token))['active'] === true,
-      );
+      await until('it is back', isActive);
       await until('it is ready', async () => (await readyz()).includes('"ready"'));
-      await signIn(world);
+      await untilSignedIn(world);
       expect(service.stdout() + service.stderr()).not.toMatch(new RegExp(`${OLD}|${NEW}|next start`));
     } finally {
       await group.stop();
