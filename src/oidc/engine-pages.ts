@@ -83,16 +83,13 @@ export function createEnginePages({ pages, issuer, findClient, recentApps }: Eng
       sendPage(ctx, pages.render('form-post', model, { locale }));
     },
 
-    renderError: (
-      ctx: KoaContextWithOIDC,
-      { error, error_description: description }: ErrorOut,
-      cause: Error,
-    ): void => {
+    renderError: (ctx: KoaContextWithOIDC, out: ErrorOut, cause: Error): void => {
       // RFC 6749 §5.2: what programs call answers in JSON, whatever the Accept header says.
       if (isForPrograms(ctx.oidc.route)) {
-        ctx.body = { error, error_description: description };
+        ctx.body = out;
         return;
       }
+      const { error, error_description: description } = out;
       if (cause instanceof StoreUnavailable) return; // http/errors.ts answers 503
       const uid = ctx.oidc.route === 'resume' ? ctx.path.split('/').at(-1) : undefined;
       const clientId = uid === undefined ? ctx.oidc.client?.clientId : recentApps.find(ctx, uid);

@@ -223,6 +223,8 @@ describe('grants', () => {
       const answer = await requestToken(world, 'svc', { ...MACHINE, scope });
       expectRefused(answer, 400, 'invalid_scope', scope);
       if (refused !== undefined) expect(answer.body['scope']).toBe(refused);
+      const asPage = { authorization: basic('svc'), accept: 'text/html' };
+      expect((await post(world, '/oauth/token', { ...MACHINE, scope }, asPage)).body).toEqual(answer.body);
     }
     expectRefused(
       await requestToken(world, 'rs1', { ...MACHINE, scope: 'reports.read reports.write' }),
