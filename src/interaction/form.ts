@@ -1,7 +1,7 @@
 // Reads the forms of the interaction pages, and refuses what those pages never send: cross-site posts and bodies of another
 // type or size. The engine reads its own bodies.
 import type { Context } from 'koa';
-import { refuseForeignForm } from '../oidc/device-forms.ts';
+import { refuseForeignForm } from '../oidc/form-origin.ts';
 import { Refusal } from '../views/refusal.ts';
 
 const TYPE = 'application/x-www-form-urlencoded';

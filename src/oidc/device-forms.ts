@@ -1,16 +1,7 @@
 // What comes before the engine at the page where people type the code of a device.
-import type { Context, Middleware } from 'koa';
+import type { Middleware } from 'koa';
 import { DEVICE_PATH } from '../config/endpoints.ts';
-import { Refusal } from '../views/refusal.ts';
-
-/** OWASP CSRF "verifying origin": what the browser itself says about where a form comes from. */
-export function refuseForeignForm(ctx: Context, issuer: string): void {
-  const origin = ctx.get('Origin');
-  const isForeign = origin !== '' && origin !== new URL(issuer).origin;
-  if (isForeign || !['', 'same-origin', 'none'].includes(ctx.get('Sec-Fetch-Site'))) {
-    throw new Refusal(403, 'forbidden', 'the form was not sent from this site');
-  }
-}
+import { refuseForeignForm } from './form-origin.ts';
 
 /** The engine would send a page that posts the code of the address by itself; and its forms know no origin. */
 export function guardDeviceForms(issuer: string): Middleware {

@@ -90,6 +90,21 @@ describe('nobody is signed out without being asked', () => {
     expect([bare.status, bare.headers.get('location')]).toEqual([400, null]);
   });
 
+  it('LO-02: a confirmation from another site is refused, also with the secret', async () => {
+    const { browser } = await signedIn();
+    const page = await browser.open(logoutUrl({}));
+    for (const from of [
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+    ]) {
+      const answer = await browser.submit(page, '/logout/confirm', { logout: 'yes' }, from);
+      expect([answer.status, answer.headers.get('location')], JSON.stringify(from)).toEqual([403, null]);
+      expect(await isSignedIn(browser), JSON.stringify(from)).toBe(true);
+    }
+  });
+
   it('LO-02: a confirmation is good once', async () => {
     const { browser } = await signedIn();
     const page = await browser.open(logoutUrl({}));
