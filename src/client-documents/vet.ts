@@ -128,8 +128,8 @@ function toVettedClient(form: Metadata): Client {
   const report = (path: Path, message: string): void => {
     faults.push(`${formatPath(path)}: ${message}`);
   };
-  const { value, broken } = parseFields(clientSchema, form, [], report);
-  const entry: Entry<ClientForm> = { value, broken, node: form, path: [], report, place: '', folder: '' };
+  const { value, broken } = parseFields(clientSchema, form, report);
+  const entry: Entry<ClientForm> = { value, broken, node: form, report, place: '', folder: '' };
   checkClients([entry], {
     // Not what an issuer of this machine may do: a web app on loopback.
     issuerIsLoopback: false,

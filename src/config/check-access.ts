@@ -45,15 +45,15 @@ export function checkAccess({ service, clients, resources, users }: Entries): vo
     reportGroups(user, ['groups'], user.value.groups);
     for (const name of Object.keys(user.value.claims ?? {})) {
       const fault = customClaimFault(name);
-      if (fault !== undefined) user.report([...user.path, 'claims', name], fault, 'key');
+      if (fault !== undefined) user.report(['claims', name], fault, 'key');
     }
   }
 }
 
-function checkGroups({ value, path, report }: Entry<ServiceForm>): void {
+function checkGroups({ value, report }: Entry<ServiceForm>): void {
   for (const name of Object.keys(value.groups ?? {})) {
     const fault = groupNameFault(name);
-    if (fault !== undefined) report([...path, 'groups', name], `the name ${fault}`, 'key');
+    if (fault !== undefined) report(['groups', name], `the name ${fault}`, 'key');
   }
 }
 
@@ -74,12 +74,12 @@ function groupReporter({ value, broken }: Entry<ServiceForm>): ReportGroups {
   const known = new Set(defined);
   // One wrong name may be in thousands of entries.
   const hints = new Map<string, string>();
-  return ({ report, path }, key, names = []) => {
+  return ({ report }, key, names = []) => {
     for (const [index, name] of names.entries()) {
       if (known.has(name)) continue;
       const hint = hints.get(name) ?? (didYouMean(name, defined) || ': add it to groups, or remove it here');
       hints.set(name, hint);
-      report([...path, ...key, index], `there is no group ${name}${hint}`);
+      report([...key, index], `there is no group ${name}${hint}`);
     }
   };
 }
@@ -87,9 +87,9 @@ function groupReporter({ value, broken }: Entry<ServiceForm>): ReportGroups {
 /** Scopes with a meaning that no file can add to. `groups` is switched on by groups. */
 const TAKEN_SCOPES = ['openid', 'offline_access', 'groups', 'address', 'phone'];
 
-function checkScopes({ value, path, report }: Entry<ServiceForm>): void {
+function checkScopes({ value, report }: Entry<ServiceForm>): void {
   for (const [scope, { claims }] of Object.entries(value.scopes ?? {})) {
-    const place = [...path, 'scopes', scope];
+    const place = ['scopes', scope];
     const fault = TAKEN_SCOPES.includes(scope) ? 'has a meaning of its own' : scopeTokenFault(scope);
     if (fault !== undefined) report(place, `the scope ${fault}`, 'key');
     for (const [index, name] of claims.entries()) {
@@ -108,7 +108,7 @@ function checkTokenClaims(resource: Entry<ResourceForm>, { value, broken }: Entr
     const fault = PROTOCOL_CLAIMS.has(name)
       ? `${name} is a claim of the protocol: the service gives it`
       : `no scope gives the claim ${name}${didYouMean(name, known)}`;
-    resource.report([...resource.path, 'access_token_claims', index], fault);
+    resource.report(['access_token_claims', index], fault);
   }
 }
 

@@ -219,7 +219,7 @@ export function checkClients(clients: readonly Entry<ClientForm>[], context: Cli
     if (first !== undefined) {
       const firstId = first.value.client_id ?? id;
       const fault = firstId === id ? 'is already used' : `differs in case only from ${firstId}`;
-      client.report([...client.path, 'client_id'], `${id} ${fault} at ${first.place}`);
+      client.report(['client_id'], `${id} ${fault} at ${first.place}`);
     }
   }
 }
@@ -232,7 +232,7 @@ function checkRedirectUris(entry: Entry<ClientForm>, { issuerIsLoopback }: Clien
     for (const [index, uri] of (entry.value[key] ?? []).entries()) {
       const fault =
         applicationType === 'web' ? webRedirectFault(uri, issuerIsLoopback) : nativeRedirectFault(uri);
-      if (fault !== undefined) entry.report([...entry.path, key, index], fault);
+      if (fault !== undefined) entry.report([key, index], fault);
     }
   }
 }

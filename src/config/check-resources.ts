@@ -48,7 +48,7 @@ function checkIdentifier(
 ): void {
   const { resource } = entry.value;
   if (resource === undefined) return;
-  const path = [...entry.path, 'resource'];
+  const path = ['resource'];
   // The issuer is the audience of tokens for the service itself.
   const key = resourceKey(resource);
   if (key.replace(/\/$/, '') === issuer) entry.report(path, 'must not be the issuer');
@@ -62,7 +62,7 @@ function checkScopes(
   personScopes: readonly string[],
 ): void {
   for (const [index, scope] of (entry.value.scopes ?? []).entries()) {
-    const path = [...entry.path, 'scopes', index];
+    const path = ['scopes', index];
     const owner = earlier(owners, scope, entry);
     if (personScopes.includes(scope))
       entry.report(path, `${scope} belongs to the issuer, no resource can own it`);
@@ -73,19 +73,19 @@ function checkScopes(
 }
 
 /** What is described, what a request for an API gets by itself, and what a rule keeps from some people, is the API's own. */
-function checkOwnScopes({ value, path, report }: Entry<ResourceForm>): void {
+function checkOwnScopes({ value, report }: Entry<ResourceForm>): void {
   const { scopes, scope_descriptions: descriptions = {}, default_scopes: defaults = [] } = value;
   if (scopes === undefined) return;
   const isForeign = (scope: string) => !scopes.includes(scope);
   const fault = (scope: string) => `${scope} is no scope of this resource${didYouMean(scope, scopes)}`;
   for (const scope of Object.keys(descriptions).filter(isForeign)) {
-    report([...path, 'scope_descriptions', scope], fault(scope));
+    report(['scope_descriptions', scope], fault(scope));
   }
   for (const [index, scope] of defaults.entries()) {
-    if (isForeign(scope)) report([...path, 'default_scopes', index], fault(scope));
+    if (isForeign(scope)) report(['default_scopes', index], fault(scope));
   }
   for (const scope of Object.keys(value.scope_groups ?? {}).filter(isForeign)) {
-    report([...path, 'scope_groups', scope], fault(scope), 'key');
+    report(['scope_groups', scope], fault(scope), 'key');
   }
 }
 
@@ -97,12 +97,11 @@ function checkClients(entry: Entry<ResourceForm>, clients: Clients | undefined):
   if (scopes === undefined) return;
   if (named.length > 0 && scopes.length > 0) {
     const message = 'is for a resource without scopes: give the client one of the scopes instead';
-    entry.report([...entry.path, 'clients'], message);
+    entry.report(['clients'], message);
     return;
   }
   for (const [index, id] of named.entries()) {
-    if (clients?.has(id) === false)
-      entry.report([...entry.path, 'clients', index], `there is no client ${id}`);
+    if (clients?.has(id) === false) entry.report(['clients', index], `there is no client ${id}`);
   }
 }
 
@@ -110,7 +109,7 @@ function checkIntrospectionClients(entry: Entry<ResourceForm>, clients: Clients)
   const { introspection_clients: named = [] } = entry.value;
   for (const [index, id] of named.entries()) {
     const client = clients.get(id);
-    const path = [...entry.path, 'introspection_clients', index];
+    const path = ['introspection_clients', index];
     if (client === undefined) entry.report(path, `there is no client ${id}`);
     else if (client.value.token_endpoint_auth_method === 'none') {
       entry.report(path, `${id} is a public client: only a confidential one can introspect (RFC 7662 §2.1)`);

@@ -13,7 +13,7 @@ export function checkUsers(
   const usernames = new Map<string, Entry<UserForm>>();
   for (const user of users) {
     const { id, username, password_hash: hash } = user.value;
-    const report = (key: keyof UserForm, message: string) => user.report([...user.path, key], message);
+    const report = (key: keyof UserForm, message: string) => user.report([key], message);
     const sameId = id === undefined ? undefined : earlier(ids, id, user);
     if (sameId !== undefined) report('id', `${id} is already used at ${sameId.place}`);
     const name = username === undefined ? undefined : canonicalUsername(username);

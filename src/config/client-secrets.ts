@@ -39,8 +39,8 @@ type Located = { readonly form: SecretForm; readonly path: Path };
 function formsOf(entry: Entry<ClientForm>): Located[] {
   const { client_secret: single, client_secrets: many = [] } = entry.value;
   return [
-    ...(single === undefined ? [] : [{ form: { value: single }, path: [...entry.path, 'client_secret'] }]),
-    ...many.map((form, index) => ({ form, path: [...entry.path, 'client_secrets', index] })),
+    ...(single === undefined ? [] : [{ form: { value: single }, path: ['client_secret'] }]),
+    ...many.map((form, index) => ({ form, path: ['client_secrets', index] })),
   ];
 }
 
@@ -52,16 +52,16 @@ export function isDemoSecret(hash: SecretHash): boolean {
 async function resolveHash(
   entry: Entry<ClientForm>,
   { form, path }: Located,
-  { issuerIsLoopback, ...source }: SecretContext,
+  context: SecretContext,
 ): Promise<SecretHash | undefined> {
   if (form.hash !== undefined) return parseHash(form.hash);
-  const resolved = await resolveReference(form.value ?? '', { ...source, folder: entry.folder });
+  const resolved = await resolveReference(form.value ?? '', entry.folder, context);
   const at = path.at(-1) === 'client_secret' ? path : [...path, 'value'];
   if (resolved.kind === 'fault') {
     entry.report(at, resolved.message);
     return undefined;
   }
-  if (resolved.isPlain && !issuerIsLoopback) entry.report(at, PLAIN_REFUSED);
+  if (resolved.isPlain && !context.issuerIsLoopback) entry.report(at, PLAIN_REFUSED);
   const weak = weakness(resolved.value);
   if (weak !== undefined) entry.report(at, `the secret ${weak}`);
   return { kind: 'sha256', digest: digestOf(resolved.value) };

@@ -87,7 +87,6 @@ export async function readListing(
   const { value, broken } = parseFields(
     z.strictObject({ $schema: z.string().optional(), [key]: z.array(z.unknown()) }),
     content,
-    [],
     report,
   );
   if (broken.size > 0) return undefined;
@@ -104,14 +103,14 @@ export function toEntries<S extends z.ZodObject>(
   const plain = problems.reporter(document);
   return items.map((node, index) => {
     const label = labelKey !== undefined && isRecord(node) ? node[labelKey] : undefined;
-    const report = labelled(plain, labelKey, label);
     const itemPath = [...path, index];
-    const { value, broken } = parseFields(schema, node, itemPath, report);
+    const atItem: Report = (within, ...said) => plain([...itemPath, ...within], ...said);
+    const report = labelled(atItem, labelKey, label);
+    const { value, broken } = parseFields(schema, node, report);
     return {
       value,
       broken,
       node,
-      path: itemPath,
       report,
       // Positions cost a second look at the file, see document.ts.
       get place() {

@@ -20,7 +20,7 @@ export async function readListenAddresses(file: string): Promise<ListenAddresses
   if (document === undefined || !isRecord(document.content)) return undefined;
   const { content } = document;
   const known = Object.fromEntries(Object.entries(content).filter(([key]) => key in addressesSchema.shape));
-  const { value } = parseFields(addressesSchema, known, [], problems.reporter(document));
+  const { value } = parseFields(addressesSchema, known, problems.reporter(document));
   if (value.listen === undefined || value.management === undefined) return undefined;
   return { listen: value.listen, management: value.management, issuer: value.issuer };
 }

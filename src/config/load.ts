@@ -138,7 +138,7 @@ async function readParts(
   const { file, folder } = document;
   const report = problems.reporter(document);
   const { content, notices } = withoutRetired(document);
-  const { value, broken } = parseFields(topSchema, content ?? {}, [], report);
+  const { value, broken } = parseFields(topSchema, content ?? {}, report);
   const listing = (key: 'clients' | 'resources'): Listing => ({
     document,
     path: [key],
@@ -156,7 +156,7 @@ async function readParts(
   const people = usersFile === undefined ? undefined : await readListing(usersFile, 'users', problems, at);
   const { clients: _clients, resources: _resources, ...fields } = value;
   return {
-    service: { value: fields, broken, node: content, path: [], report, place: `${file}:1`, folder },
+    service: { value: fields, broken, node: content, report, place: `${file}:1`, folder },
     clients: entriesOf(clientSchema, listings, { problems, labelKey: 'client_id' }),
     resources: toEntries(resourceSchema, listing('resources'), { problems }),
     users: entriesOf(userSchema, [people], { problems, labelKey: 'username' }),
@@ -211,13 +211,13 @@ function checkParts({ service, clients, resources, users, clientsAreKnown, issue
 }
 
 function checkDocumentScope(
-  { value, path, report }: Entry<ServiceForm>,
+  { value, report }: Entry<ServiceForm>,
   owners: Parameters<typeof foreignScopesFault>[1],
 ): void {
   const scope = value.client_documents?.scope;
   if (scope === undefined) return;
   const fault = scope.length === 0 ? 'must name at least one scope' : foreignScopesFault(scope, owners);
-  if (fault !== undefined) report([...path, 'client_documents', 'scope'], fault);
+  if (fault !== undefined) report(['client_documents', 'scope'], fault);
 }
 
 type Secrets = Pick<Sources, 'clientSecrets' | 'keys'> & {

@@ -12,20 +12,15 @@ type Parsed<S extends z.ZodObject> = {
 };
 
 /** Parses each field of `node` by itself; unknown keys are reported and ignored. */
-export function parseFields<S extends z.ZodObject>(
-  schema: S,
-  node: unknown,
-  path: Path,
-  report: Report,
-): Parsed<S> {
+export function parseFields<S extends z.ZodObject>(schema: S, node: unknown, report: Report): Parsed<S> {
   const keys = Object.keys(schema.shape);
   if (!isRecord(node)) {
-    report(path, `must be keys and values, not ${nameOf(node)}`);
+    report([], `must be keys and values, not ${nameOf(node)}`);
     return { value: {}, broken: new Set(keys) };
   }
   reportUnknown(
     Object.keys(node).filter((key) => !keys.includes(key)),
-    { known: keys, path, report },
+    { known: keys, path: [], report },
   );
   const value: Partial<z.output<S>> = {};
   const broken = new Set<string>();
@@ -37,18 +32,18 @@ export function parseFields<S extends z.ZodObject>(
       Object.assign(value, { [key]: result.data });
     } else {
       broken.add(key);
-      reportIssues(result.error.issues, { field, path: [...path, key], report });
+      reportIssues(result.error.issues, { field, key, report });
     }
   }
   return { value, broken };
 }
 
-type Field = { readonly field: z.ZodType; readonly path: Path; readonly report: Report };
+type Field = { readonly field: z.ZodType; readonly key: string; readonly report: Report };
 
-function reportIssues(issues: readonly z.core.$ZodIssue[], { field, path, report }: Field): void {
+function reportIssues(issues: readonly z.core.$ZodIssue[], { field, key, report }: Field): void {
   for (const issue of issues) {
     const steps = issue.path.filter((step) => typeof step !== 'symbol');
-    const place = [...path, ...steps];
+    const place = [key, ...steps];
     if (issue.code === 'unrecognized_keys') {
       reportUnknown(issue.keys, { known: knownKeys(field, steps), path: place, report });
     } else {

@@ -1,6 +1,6 @@
 // Rules that compare several fields of one object. A rule is asked only where every field that it reads was understood, so
 // that one mistake is reported once.
-import type { Path, Report } from './problems.ts';
+import type { Report } from './problems.ts';
 
 /** One object of a document (a client, a resource, a person, the file itself), as far as it was understood. */
 export type Entry<F> = {
@@ -10,7 +10,7 @@ export type Entry<F> = {
   readonly broken: ReadonlySet<string>;
   /** What the file says, for the fields that weren't understood. */
   readonly node: unknown;
-  readonly path: Path;
+  /** Takes a path within it. */
   readonly report: Report;
   /** `config/postern.yaml:12`, to point at from elsewhere. */
   readonly place: string;
@@ -42,7 +42,7 @@ export function ruleFor<F, C>() {
 export function applyRules<F, C>(rules: readonly Rule<F, C>[], entry: Entry<F>, context: C): void {
   for (const { at, fault } of rules) {
     const message = fault(entry, context);
-    if (message !== undefined) entry.report([...entry.path, at], message);
+    if (message !== undefined) entry.report([at], message);
   }
 }
 

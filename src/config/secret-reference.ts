@@ -23,20 +23,22 @@ export type ReferenceSource = {
 /** What the secrets of one configuration are judged by. */
 export type SecretContext = ReferenceSource & { readonly issuerIsLoopback: boolean };
 
-type ReferenceContext = ReferenceSource & {
-  /** Where relative paths start. */
-  readonly folder: string;
-};
-
 export type Resolved =
   | { readonly kind: 'value'; readonly value: string; readonly isPlain: boolean }
   | { readonly kind: 'fault'; readonly message: string };
 
-/** The value behind `reference`, or why there is none. Text that is no reference stands for itself. */
-export async function resolveReference(reference: string, context: ReferenceContext): Promise<Resolved> {
-  if (context.readSecrets === false && isReference(reference)) return standIn(reference);
-  if (reference.startsWith('env:')) return fromEnvironment(reference.slice('env:'.length), context.env);
-  if (reference.startsWith('file:')) return fromFile(reference.slice('file:'.length), context);
+/**
+ * The value behind `reference`, or why there is none. Text that is no reference stands for itself; relative paths start in
+ * `folder`.
+ */
+export async function resolveReference(
+  reference: string,
+  folder: string,
+  source: ReferenceSource,
+): Promise<Resolved> {
+  if (source.readSecrets === false && isReference(reference)) return standIn(reference);
+  if (reference.startsWith('env:')) return fromEnvironment(reference.slice('env:'.length), source.env);
+  if (reference.startsWith('file:')) return fromFile(reference.slice('file:'.length), folder, source);
   if (/^(sha256:|\$argon2)/i.test(reference))
     return fault('is a hash: write it as an entry of client_secrets with hash:');
   return { kind: 'value', value: reference, isPlain: true };
@@ -44,12 +46,8 @@ export async function resolveReference(reference: string, context: ReferenceCont
 
 /** The same for a reference on the command line: relative paths start where the command was given. */
 export function resolveArgument(reference: string): Promise<Resolved> {
-  return resolveReference(reference, {
-    env: process.env,
-    folder: process.cwd(),
-    // No configuration could say otherwise for a mount that can't do better.
-    secretFiles: 'any_mode',
-  });
+  // No configuration could say otherwise for a mount that can't do better.
+  return resolveReference(reference, process.cwd(), { env: process.env, secretFiles: 'any_mode' });
 }
 
 /** Whether this points to a secret instead of being one. */
@@ -74,7 +72,8 @@ function fromEnvironment(name: string, env: NodeJS.ProcessEnv): Resolved {
 
 async function fromFile(
   path: string,
-  { folder, noteFile, secretFiles = 'private' }: ReferenceContext,
+  folder: string,
+  { noteFile, secretFiles = 'private' }: ReferenceSource,
 ): Promise<Resolved> {
   const file = resolve(folder, path);
   noteFile?.(file);

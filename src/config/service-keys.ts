@@ -29,14 +29,14 @@ const REQUIRED: Readonly<Record<KeyName, string>> = {
 export async function resolveKeys(
   service: Entry<ServiceForm>,
   name: KeyName,
-  { issuerIsLoopback, ...source }: SecretContext,
+  context: SecretContext,
 ): Promise<string[]> {
   const references = service.value[name];
-  if (references?.length === 0 && !issuerIsLoopback) service.report([name], REQUIRED[name]);
+  if (references?.length === 0 && !context.issuerIsLoopback) service.report([name], REQUIRED[name]);
   const keys: string[] = [];
   for (const [index, reference] of (references ?? []).entries()) {
-    const resolved = await resolveReference(reference, { ...source, folder: service.folder });
-    const fault = keyFault(name, resolved, issuerIsLoopback);
+    const resolved = await resolveReference(reference, service.folder, context);
+    const fault = keyFault(name, resolved, context.issuerIsLoopback);
     if (fault !== undefined) service.report([name, index], fault);
     if (resolved.kind === 'value') keys.push(resolved.value);
   }

@@ -9,13 +9,13 @@ import { isReference, resolveReference, type SecretContext } from './secret-refe
 /** The store, or undefined after its problem was reported. No message repeats the URL: it may hold a password. */
 export async function resolveStore(
   service: Entry<ServiceForm>,
-  { issuerIsLoopback, ...source }: SecretContext,
+  context: SecretContext,
 ): Promise<StoreConfig | undefined> {
   const location = service.value.store;
   if (location === undefined) return undefined;
   // Only to be compared: this is never opened.
-  if (source.readSecrets === false && isReference(location)) return { engine: 'redis', url: location };
-  const resolved = await resolveReference(location, { ...source, folder: service.folder });
+  if (context.readSecrets === false && isReference(location)) return { engine: 'redis', url: location };
+  const resolved = await resolveReference(location, service.folder, context);
   if (resolved.kind === 'fault') {
     service.report(['store'], resolved.message);
     return undefined;
@@ -28,7 +28,7 @@ export async function resolveStore(
   if (resolved.value.startsWith('lmdb:')) {
     return { engine: 'lmdb', folder: resolve(service.folder, resolved.value.slice('lmdb:'.length)) };
   }
-  if (resolved.isPlain && !issuerIsLoopback && hasPassword(resolved.value)) {
+  if (resolved.isPlain && !context.issuerIsLoopback && hasPassword(resolved.value)) {
     service.report(['store'], 'has a password in plain text: put the URL in env:NAME or file:PATH');
   }
   return { engine: 'redis', url: resolved.value };
