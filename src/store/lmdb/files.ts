@@ -98,13 +98,11 @@ export function toReason(error: unknown): string {
   return reason.charAt(0).toUpperCase() + reason.slice(1);
 }
 
-interface OpenFiles {
-  /** Rejects with StoreReplaced when what lies in the folder isn't what this process has open. */
-  assertSame(): Promise<void>;
-}
-
-/** Call it right after LMDB has opened the folder. */
-export async function watchDataFiles(folder: string): Promise<OpenFiles> {
+/**
+ * Call it right after LMDB has opened the folder. What it resolves with rejects with StoreReplaced when what lies there isn't
+ * what this process has open.
+ */
+export async function watchDataFiles(folder: string): Promise<() => Promise<void>> {
   const { inodes, data } = await readAgain(() => readState(folder));
   let size = data?.size ?? 0;
   let transaction = data?.transaction ?? 0n;
@@ -123,7 +121,7 @@ export async function watchDataFiles(folder: string): Promise<OpenFiles> {
     ({ size, transaction } = found.data);
   }
 
-  return { assertSame: () => readAgain(look) };
+  return () => readAgain(look);
 }
 
 const READS = 3;

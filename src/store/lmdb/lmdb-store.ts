@@ -29,8 +29,8 @@ export async function openLmdb(options: LmdbOptions): Promise<Store> {
   const clock = createSteadyClock(options.now, onWarning);
   const { now } = clock;
   const tables = await openFolder(folder);
-  const files = await watchDataFiles(folder);
-  const sweep = startSweep(tables, { now, everyMs: sweepEveryMs });
+  const assertSame = await watchDataFiles(folder);
+  const stopSweep = startSweep(tables, { now, everyMs: sweepEveryMs });
   const counters = createLmdbCounters(tables, now);
   let probedAt = -Infinity;
   return {
@@ -39,7 +39,7 @@ export async function openLmdb(options: LmdbOptions): Promise<Store> {
     documents: createLmdbDocuments(tables),
     counters,
     async ping() {
-      await files.assertSame();
+      await assertSame();
       if (performance.now() - probedAt < PROBE_COUNTS_MS) return tables.assertNoFailure();
       await assertRoom(folder);
       tables.assertNoFailure();
@@ -47,7 +47,7 @@ export async function openLmdb(options: LmdbOptions): Promise<Store> {
       probedAt = performance.now();
     },
     async close() {
-      await sweep.stop();
+      await stopSweep();
       await tables.close();
     },
   };

@@ -8,10 +8,11 @@ import type { Clock } from '../store.ts';
 /** A transaction holds up every writer of the folder, so it stays around a millisecond. */
 const BATCH = 200;
 
-type Sweep = { stop(): Promise<void> };
-
-/** Sweeps every `everyMs`, until stopped. The timer doesn't keep the process alive. */
-export function startSweep(tables: LmdbTables, { now, everyMs }: { now: Clock; everyMs: number }): Sweep {
+/** Sweeps every `everyMs`, until what it returns is called. The timer doesn't keep the process alive. */
+export function startSweep(
+  tables: LmdbTables,
+  { now, everyMs }: { now: Clock; everyMs: number },
+): () => Promise<void> {
   const stopped = new AbortController();
   let running: Promise<void> = Promise.resolve();
 
@@ -28,12 +29,10 @@ export function startSweep(tables: LmdbTables, { now, everyMs }: { now: Clock; e
   }, everyMs);
   timer.unref();
 
-  return {
-    async stop() {
-      stopped.abort();
-      clearInterval(timer);
-      await running;
-    },
+  return async () => {
+    stopped.abort();
+    clearInterval(timer);
+    await running;
   };
 }
 
