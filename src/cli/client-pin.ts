@@ -13,7 +13,7 @@ import { parseJsonObject } from '../config/parse-fields.ts';
 import { scopeFault, splitScope } from '../config/text.ts';
 import { outgoingOf } from '../outgoing/guard.ts';
 import { addVerb, checked, readConfig, type VerbOptions } from './configuration.ts';
-import { CommandError, Ended, print, printDone, type CliIo } from './io.ts';
+import { CommandError, Ended, EXIT, print, printDone, type CliIo } from './io.ts';
 
 const HEAD =
   '# The metadata document of this client, as reviewed: "postern client pin --check" compares it with what is published.\n';
@@ -116,5 +116,5 @@ async function check(url: string | undefined, config: Config, options: PinOption
   });
   const rows = checks.map(({ clientId, ...found }) => ({ client_id: clientId, ...found }));
   print(io, options, { value: { ok: isSame, clients: rows }, text: lines.join('') });
-  if (!isSame) throw new Ended(1);
+  if (!isSame) throw new Ended(EXIT.refused);
 }

@@ -9,11 +9,9 @@ import { runCheck, Skipped, type Level, type Result } from '../doctor/check.ts';
 import { checkConfigured } from '../doctor/configured.ts';
 import { checkPublicAddress } from '../doctor/public-address.ts';
 import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
-import { counted, Ended, print, CommandError, type CliIo } from './io.ts';
+import { counted, Ended, EXIT, print, CommandError, type CliIo } from './io.ts';
 
 type DoctorOptions = VerbOptions & { readonly url?: string };
-
-const PROBLEMS = 1;
 
 /** Adds the verb. Exit code 0: no problem, warnings perhaps; 1: problems. */
 export function registerDoctor(program: Command, io: CliIo): void {
@@ -33,7 +31,7 @@ export function registerDoctor(program: Command, io: CliIo): void {
         ...(await checkPublic(known, options.url)),
       ];
       printResults(io, options, results);
-      if (results.some(({ level }) => level === 'problem')) throw new Ended(PROBLEMS);
+      if (results.some(({ level }) => level === 'problem')) throw new Ended(EXIT.refused);
     });
 }
 

@@ -5,13 +5,11 @@ import type { Command } from 'commander';
 import { localUrl, readListenAddresses } from '../config/listen-addresses.ts';
 import { ask, Unanswered } from '../doctor/ask.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
-import { Ended, CommandError, type CliIo } from './io.ts';
+import { Ended, EXIT, CommandError, type CliIo } from './io.ts';
 
 type HealthOptions = VerbOptions & { readonly url?: string; readonly live?: boolean };
 
 const TIMEOUT_MS = 5000;
-const REFUSED = 1;
-const MISUSE = 2;
 /** As in schema.ts. A file that is being edited must not get a running container killed. */
 const DEFAULT_MANAGEMENT = 'http://127.0.0.1:3001';
 
@@ -28,14 +26,14 @@ export function registerHealthcheck(program: Command, { stdout, stderr }: CliIo)
       if (options.json === true) stdout.write(`${JSON.stringify(health)}\n`);
       else if (health.ok) stdout.write(`${health.status}\n`);
       else stderr.write(`${health.status}: ${health.problems.join('; ')}\n`);
-      if (!health.ok) throw new Ended(REFUSED);
+      if (!health.ok) throw new Ended(EXIT.refused);
     });
 }
 
 async function managementUrl(file: string, say: (line: string) => void): Promise<string> {
   if (!existsSync(file)) {
     say(`${file} does not exist`);
-    throw new Ended(MISUSE);
+    throw new Ended(EXIT.misuse);
   }
   const addresses = await readListenAddresses(file);
   if (addresses !== undefined) return localUrl(addresses.management);

@@ -43,6 +43,9 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
+/** Exit codes that all verbs have; `plan` has more. */
+export const EXIT = { done: 0, refused: 1, misuse: 2 };
+
 /** A verb finished, with this exit code. */
 export class Ended extends Error {
   readonly exitCode: number;
@@ -54,7 +57,7 @@ export class Ended extends Error {
   }
 }
 
-/** A verb failed for a reason that its caller can change. Exit code 1. */
+/** A verb failed for a reason that its caller can change. Exit code: refused. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 }

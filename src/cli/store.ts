@@ -7,10 +7,9 @@ import { hasPassword } from '../config/store-location.ts';
 import { countOne, type ServerFindings, type StoreStats } from '../store/administration.ts';
 import { importDocuments, withAdministration } from '../store/open.ts';
 import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
-import { CommandError, Ended, print, printDone, type CliIo } from './io.ts';
+import { CommandError, Ended, EXIT, print, printDone, type CliIo } from './io.ts';
 import { withKeys } from './keys.ts';
 
-const REFUSED = 1;
 const MEGABYTE = 1024 * 1024;
 
 export function registerStore(program: Command, io: CliIo): void {
@@ -40,7 +39,7 @@ async function check(options: VerbOptions, io: CliIo): Promise<void> {
   const servers = await withAdministration(location, (administration) => administration.findings());
   const ok = servers.every(({ faults }) => faults.length === 0);
   print(io, options, { value: { ok, servers }, text: toLines(servers) });
-  if (!ok) throw new Ended(REFUSED);
+  if (!ok) throw new Ended(EXIT.refused);
 }
 
 function toLines(servers: readonly ServerFindings[]): string {

@@ -8,7 +8,7 @@ import { didYouMean } from '../config/wording.ts';
 import { checkViews, type ViewFault } from '../views/view-check.ts';
 import { BUILT_IN_FOLDER, listViewFiles, listViews, toEjected } from '../views/view-files.ts';
 import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
-import { type CliIo, CommandError, Ended, print, printDone } from './io.ts';
+import { type CliIo, CommandError, Ended, EXIT, print, printDone } from './io.ts';
 
 type EjectOptions = VerbOptions & { readonly stdout?: boolean; readonly force?: boolean };
 
@@ -87,7 +87,7 @@ function check({ viewsFolder, branding }: Config, options: VerbOptions, io: CliI
   const built = 'no folder for views is configured: the built-in ones are in use\n';
   const text = viewsFolder === undefined ? built : ok ? `${viewsFolder} is in order\n` : '';
   print(io, options, { value: { ok, faults }, text });
-  if (!ok) throw new Ended(1);
+  if (!ok) throw new Ended(EXIT.refused);
 }
 
 /** The form that editors turn into a link. */
