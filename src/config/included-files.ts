@@ -4,27 +4,11 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import * as z from 'zod';
 import { readDocument, type SourceDocument } from './document.ts';
 import { isRecord, parseFields } from './parse-fields.ts';
-import type { ConfigSources } from './config.ts';
 import type { Path, ProblemList, Report } from './problems.ts';
 import type { Entry } from './rules.ts';
 
-/** The files that a configuration is read from, for watch.ts. */
-export class SourceList {
-  readonly #files = new Set<string>();
-  readonly #patterns = new Set<string>();
-
-  addFile(file: string): void {
-    this.#files.add(resolve(file));
-  }
-
-  addPattern(pattern: string): void {
-    this.#patterns.add(resolve(pattern));
-  }
-
-  list(): ConfigSources {
-    return { files: [...this.#files], patterns: [...this.#patterns] };
-  }
-}
+/** What a configuration is read from, for watch.ts: files that were read or looked for, and patterns. All absolute. */
+export type SourceList = { readonly files: Set<string>; readonly patterns: Set<string> };
 
 /** Some objects of one kind in one document. */
 export type Listing = {
@@ -43,10 +27,10 @@ export async function findFiles(
   for (const [index, pattern] of patterns.entries()) {
     const path = isAbsolute(pattern) ? pattern : join(dirname(configFile), pattern);
     const isPattern = /[*?[{]/.test(pattern);
-    if (isPattern) sources.addPattern(path);
+    if (isPattern) sources.patterns.add(resolve(path));
     for (const file of isPattern ? await matchesOf(path) : [path]) {
       if (!files.has(file)) files.set(file, index);
-      sources.addFile(file);
+      sources.files.add(resolve(file));
     }
   }
   return files;

@@ -1,4 +1,5 @@
 // Reads the configuration file and everything it names, and gives either the whole configuration or every problem at once.
+import { resolve } from 'node:path';
 import * as z from 'zod';
 import { checkAccess, claimedPersonScopes, type Entries } from './check-access.ts';
 import { checkClients, foreignScopesFault } from './check-clients.ts';
@@ -10,7 +11,14 @@ import { type ClientSecret, type Config, ConfigError, type ConfigSources } from 
 import { readDocument, type SourceDocument } from './document.ts';
 import { dataFolder, generateKeys, KEY_NAMES, type KeyName, resolveKeys } from './service-keys.ts';
 import { hashConfig } from './hash.ts';
-import { entriesOf, findFiles, type Listing, readListing, SourceList, toEntries } from './included-files.ts';
+import {
+  entriesOf,
+  findFiles,
+  type Listing,
+  readListing,
+  type SourceList,
+  toEntries,
+} from './included-files.ts';
 import { isRecord, parseFields } from './parse-fields.ts';
 import { type Path, ProblemList } from './problems.ts';
 import { type Sources, toConfig } from './resolve.ts';
@@ -73,13 +81,14 @@ export async function loadConfig(file: string, options: LoadOptions = {}): Promi
 
 /** The same, with what a watcher and a comparison need. The ConfigError it throws knows its sources too. */
 export async function loadConfigWithSources(file: string, options: LoadOptions = {}): Promise<LoadedConfig> {
-  const sources = new SourceList();
+  const sources: SourceList = { files: new Set(), patterns: new Set() };
+  const list = () => ({ files: [...sources.files], patterns: [...sources.patterns] });
   const readAt = Date.now();
   try {
     const loaded = await load(file, options, sources);
-    return { ...loaded, hash: hashConfig(loaded.config), sources: sources.list(), readAt };
+    return { ...loaded, hash: hashConfig(loaded.config), sources: list(), readAt };
   } catch (error) {
-    throw error instanceof ConfigError ? new ConfigError(error.problems, sources.list()) : error;
+    throw error instanceof ConfigError ? new ConfigError(error.problems, list()) : error;
   }
 }
 
@@ -90,12 +99,12 @@ async function load(
 ): Promise<Pick<LoadedConfig, 'config' | 'generatedKeys'>> {
   const { env = process.env, checks = [], writeKeys = true, readSecrets } = options;
   const problems = new ProblemList();
-  sources.addFile(file);
+  sources.files.add(resolve(file));
   const document = await readDocument(file, problems);
   if (document === undefined) throw new ConfigError(problems.list());
   const parts = await readParts(document, problems, sources);
   checkParts(parts);
-  const noteFile = (secret: string): void => sources.addFile(secret);
+  const noteFile = (secret: string): void => void sources.files.add(secret);
   const secretFiles = options.secretFiles ?? parts.service.value.secret_files ?? 'private';
   const { store, ...secrets } = await resolveSecrets(parts, { env, noteFile, readSecrets, secretFiles });
   if (!problems.isEmpty || store === undefined) throw new ConfigError(problems.list());

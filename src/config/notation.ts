@@ -41,16 +41,13 @@ export function formatDuration(seconds: number): string {
 
 /** The zod type of a duration between `min` and `max` seconds; yields seconds. */
 export function duration({ min = 1, max = LONGEST }: { readonly min?: number; readonly max?: number } = {}) {
-  const schema = z
-    .string(DURATION_FAULT)
-    .regex(DURATION, DURATION_FAULT)
-    .superRefine((text, context) => {
-      const seconds = parseDuration(text);
-      if (seconds === undefined) return;
-      if (seconds < min) context.addIssue(`must be at least ${formatDuration(min)}`);
-      if (seconds > max) context.addIssue(`must be at most ${formatDuration(max)}`);
-    });
-  return named('duration', schema).transform((text) => parseDuration(text) ?? 0);
+  const schema = z.string(DURATION_FAULT).regex(DURATION, DURATION_FAULT);
+  return named('duration', schema).transform((text, context) => {
+    const seconds = parseDuration(text) ?? 0;
+    if (seconds < min) context.addIssue(`must be at least ${formatDuration(min)}`);
+    if (seconds > max) context.addIssue(`must be at most ${formatDuration(max)}`);
+    return seconds;
+  });
 }
 
 /** `N/duration`: at most `limit` in `windowSeconds`. */
@@ -73,15 +70,13 @@ export function formatRate({ limit, windowSeconds }: Rate): string {
 }
 
 export function rate() {
-  const schema = z
-    .string(RATE_FAULT)
-    .regex(RATE, RATE_FAULT)
-    .superRefine((text, context) => {
-      if (RATE.test(text) && parseRate(text) === undefined) {
-        context.addIssue('must allow at least 1, in a time between 1s and 1d');
-      }
-    });
-  return named('rate', schema).transform((text) => parseRate(text) ?? { limit: 1, windowSeconds: 1 });
+  const schema = z.string(RATE_FAULT).regex(RATE, RATE_FAULT);
+  return named('rate', schema).transform((text, context) => {
+    const parsed = parseRate(text);
+    if (parsed !== undefined) return parsed;
+    context.addIssue('must allow at least 1, in a time between 1s and 1d');
+    return z.NEVER;
+  });
 }
 
 const INSTANT = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?(Z|[+-]\d{2}:\d{2}))?$/;
@@ -104,11 +99,12 @@ export function instantFault(text: string): string | undefined {
 
 /** The zod type of a point in time; yields epoch seconds. */
 export function instant() {
-  const schema = z.string(INSTANT_FAULT).superRefine((text, context) => {
-    const fault = instantFault(text);
-    if (fault !== undefined) context.addIssue(fault);
+  return named('day or time', z.string(INSTANT_FAULT)).transform((text, context) => {
+    const seconds = parseInstant(text);
+    if (seconds !== undefined) return seconds;
+    context.addIssue(INSTANT_FAULT);
+    return z.NEVER;
   });
-  return named('day or time', schema).transform((text) => parseInstant(text) ?? 0);
 }
 
 /** `2027-01-01`, or with the time when it isn't midnight UTC. */

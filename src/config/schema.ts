@@ -241,7 +241,5 @@ export const configSchema = z.strictObject({
     .describe('How the pages look.'),
 });
 
-type ConfigForm = z.output<typeof configSchema>;
-
 /** The file without its lists of objects, which are taken apart by themselves. */
-export type ServiceForm = Omit<ConfigForm, 'clients' | 'resources'>;
+export type ServiceForm = Omit<z.output<typeof configSchema>, 'clients' | 'resources'>;
