@@ -5,10 +5,8 @@ import { accessWarnings } from '../config/access-warnings.ts';
 import { signInWarnings } from '../config/check-service.ts';
 import { secretWarnings } from '../config/secret-expiry.ts';
 import { judgeStoredKeys } from '../keys/open-keys.ts';
-import { addVerb, noSecretsOption, readLoaded, type VerbOptions } from './configuration.ts';
+import { addVerb, noSecretsOption, readLoaded, type SecretsOptions } from './configuration.ts';
 import { counted, print, type CliIo } from './io.ts';
-
-type CheckOptions = VerbOptions & { readonly secrets: boolean };
 
 /** Adds the verb. It throws ConfigError for problems. */
 export function registerCheck(program: Command, io: CliIo): void {
@@ -18,7 +16,7 @@ export function registerCheck(program: Command, io: CliIo): void {
     'say everything that is wrong with the configuration, and whether the keys in the store can be used',
   )
     .addOption(noSecretsOption())
-    .action(async ({ config: file, json = false, secrets }: CheckOptions) => {
+    .action(async ({ config: file, json = false, secrets }: SecretsOptions) => {
       const { config } = await readLoaded(file, { writeKeys: false, readSecrets: secrets });
       // Placeholder secrets can't open anything.
       const { fault, unknown } = secrets ? await judgeStoredKeys(config) : {};

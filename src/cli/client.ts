@@ -17,12 +17,11 @@ import {
   jsonOption,
   noSecretsOption,
   readConfig,
-  type VerbOptions,
+  type SecretsOptions,
 } from './configuration.ts';
 import { IMPORT_FORMATS, importClients, type ImportFormat } from './import/import-clients.ts';
 import { counted, print, printJson, type CliIo } from './io.ts';
 
-type ListOptions = VerbOptions & { readonly secrets: boolean };
 type SecretOptions = {
   readonly name?: string;
   readonly expires?: string;
@@ -45,7 +44,7 @@ export function registerClient(program: Command, io: CliIo): void {
     .action((options: SecretOptions) => makeSecret(options, io));
   addVerb(client, 'list', 'the clients and their secrets')
     .addOption(noSecretsOption())
-    .action((options: ListOptions) => list(options, io));
+    .action((options: SecretsOptions) => list(options, io));
   client
     .command('import')
     .argument('<file>', 'the configuration or export of the other provider')
@@ -79,7 +78,7 @@ function toYaml(hash: string, { name, notBefore, expires }: SecretOptions): stri
   return `client_secrets:\n  - ${lines.join('\n    ')}\n`;
 }
 
-async function list({ config: file, json, secrets }: ListOptions, io: CliIo): Promise<void> {
+async function list({ config: file, json, secrets }: SecretsOptions, io: CliIo): Promise<void> {
   const config = await readConfig(file, { writeKeys: false, readSecrets: secrets });
   const { lastUses, seen } = await readStored(config.store);
   const now = Math.floor(Date.now() / 1000);

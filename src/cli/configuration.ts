@@ -22,6 +22,7 @@ export const noSecretsOption = () =>
   new Option('--no-secrets', 'do not follow env: and file: references (for CI, where the secrets are not)');
 
 export type VerbOptions = { readonly config: string; readonly json?: boolean };
+export type SecretsOptions = VerbOptions & { readonly secrets: boolean };
 
 /** `postern GROUP NAME`, with the options that nearly all verbs have. */
 export function addVerb(group: Command, name: string, description: string): Command {

@@ -9,12 +9,10 @@ import { needsRestart } from '../config/restart.ts';
 import { toPlan, type Plan, type PlanSide } from '../config/plan.ts';
 import { canReach, hasSecondFactor, listStoredFactors, NO_FACTORS } from '../users/factors.ts';
 import { listStoredPeople } from '../users/people.ts';
-import { addVerb, noSecretsOption, readLoaded, type VerbOptions } from './configuration.ts';
+import { addVerb, noSecretsOption, readLoaded, type SecretsOptions } from './configuration.ts';
 import { Ended, print, type CliIo } from './io.ts';
 
 const EXIT_CODES: Readonly<Record<Plan['result'], number>> = { nothing: 0, changes: 10, breaking: 11 };
-
-type PlanOptions = VerbOptions & { readonly secrets: boolean };
 
 /** Adds the verb. It throws ConfigError for problems of either file. */
 export function registerPlan(program: Command, io: CliIo): void {
@@ -25,7 +23,7 @@ export function registerPlan(program: Command, io: CliIo): void {
   )
     .argument('<file>', 'the configuration that would take its place')
     .addOption(noSecretsOption())
-    .action(async (file: string, { config, json, secrets }: PlanOptions) => {
+    .action(async (file: string, { config, json, secrets }: SecretsOptions) => {
       const current = await readSide(config, secrets);
       const next = await readSide(file, secrets);
       const storePeople = rulesDiffer(current.config, next.config)

@@ -142,20 +142,22 @@ function refuseDisabled({ config }: UserContext, { username, disabled }: Sourced
   throw new CommandError(`${username} is disabled in ${config.usersFrom ?? 'a file'}: change that file`);
 }
 
-const enable: PersonVerb<EnableOptions> = async (context, username, { options, io }) => {
-  const person = await findPerson(context, username);
+const enable: PersonVerb<EnableOptions> = async (context, typed, { options, io }) => {
+  const person = await findPerson(context, typed);
+  const { id, username } = person;
   refuseDisabled(context, person);
   if (options.expires !== undefined && options.link !== true) {
     throw new CommandError('--expires is about the link: add --link');
   }
   const made = options.link === true ? newLink(context, options) : undefined;
-  await context.states.update(person.id, { disabled: false, attemptsSince: Date.now() });
-  await context.changed('enable', person.id);
+  await context.states.update(id, { disabled: false, attemptsSince: Date.now() });
+  await context.changed('enable', id);
   const link = await made?.('trust', person);
-  const { id, username: name } = person;
-  const value = { id, username: name, disabled: false, ...link };
-  const text = `${name} is enabled`;
-  printDone(io, options, { value, text: link ? `${text}. For one browser:\n${toText(link)}` : text });
+  const text = `${username} is enabled`;
+  printDone(io, options, {
+    value: { id, username, disabled: false, ...link },
+    text: link ? `${text}. For one browser:\n${toText(link)}` : text,
+  });
 };
 
 const ACTIONS = { trust: 'link', invite: 'invite', reset: 'reset', factors: 'enrol' } as const;

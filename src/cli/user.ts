@@ -123,35 +123,29 @@ async function hash({ username, config: file, json = false }: HashOptions, io: C
   print(io, { json }, { value: { id, username, password_hash: passwordHash, yaml }, text: yaml });
 }
 
-const disable: PersonVerb<VerbOptions> = async (context, username, { options, io }) => {
+const disable: PersonVerb<VerbOptions> = async (context, typed, { options, io }) => {
   // What was issued up to now stays void when the person comes back.
-  const { person } = await endAll(context, username, { disabled: true });
-  await context.changed('disable', person.id);
-  const { id, username: name } = person;
-  printDone(io, options, { value: { id, username: name, disabled: true }, text: `${name} is disabled` });
+  const { id, username } = await endAll(context, typed, { disabled: true });
+  await context.changed('disable', id);
+  printDone(io, options, { value: { id, username, disabled: true }, text: `${username} is disabled` });
 };
 
-const signOut: PersonVerb<VerbOptions> = async (context, username, { options, io }) => {
-  const { person, validAfter } = await endAll(context, username);
-  await context.changed('sign-out', person.id);
-  const { id, username: name } = person;
-  const value = { id, username: name, valid_after: validAfter };
-  printDone(io, options, { value, text: `${name} is signed out everywhere` });
+const signOut: PersonVerb<VerbOptions> = async (context, typed, { options, io }) => {
+  const { id, username, validAfter } = await endAll(context, typed);
+  await context.changed('sign-out', id);
+  const value = { id, username, valid_after: validAfter };
+  printDone(io, options, { value, text: `${username} is signed out everywhere` });
 };
 
-async function endAll(
-  context: UserContext,
-  username: string,
-  change: Partial<AccountState> = {},
-): Promise<{ readonly person: SourcedPerson; readonly validAfter: number }> {
-  const person = await findPerson(context, username);
-  const { validAfter } = await context.states.update(person.id, (before) => ({
+async function endAll(context: UserContext, typed: string, change: Partial<AccountState> = {}) {
+  const { id, username } = await findPerson(context, typed);
+  const { validAfter } = await context.states.update(id, (before) => ({
     ...change,
     validAfter: nextValidAfter(before.validAfter, context.nextSecond()),
   }));
-  await context.account?.endVoid(person.id);
-  await context.account?.tell(person.id, 'sessions_ended');
-  return { person, validAfter };
+  await context.account?.endVoid(id);
+  await context.account?.tell(id, 'sessions_ended');
+  return { id, username, validAfter };
 }
 
 async function list(context: UserContext, options: VerbOptions, io: CliIo): Promise<void> {

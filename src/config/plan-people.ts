@@ -58,8 +58,8 @@ function compare(
     const lose = changed.filter(([, had, has]) => had && !has).map(([name]) => name);
     const gain = changed.filter(([, had, has]) => !had && has).map(([name]) => name);
     return [
-      ...say('breaking', after, { names: lose, one: 'loses', many: 'lose', where }),
-      ...say('change', after, { names: gain, one: 'gains', many: 'gain', where }),
+      ...say('breaking', after, lose, ['loses', 'lose'], where),
+      ...say('change', after, gain, ['gains', 'gain'], where),
     ];
   });
 }
@@ -85,22 +85,19 @@ function thingsOf(config: Ruled): ReadonlyMap<string, Thing> {
   return things;
 }
 
-type Change = {
-  readonly names: readonly string[];
-  readonly one: string;
-  readonly many: string;
-  readonly where: string;
-};
-
 function say(
   severity: PlanItem['severity'],
   { path, name }: Thing,
-  { names, one, many, where }: Change,
+  names: readonly string[],
+  [one, many]: readonly [string, string],
+  where: string,
 ): PlanItem[] {
-  const [first] = names;
+  const [first, another] = names;
   if (first === undefined) return [];
   const who = where === OF_FILE ? first : `${first} ${where}`;
-  if (names.length === 1) return [{ severity, path, message: `${who} ${one} ${name}` }];
-  const message = `${names.length} people ${where} ${many} ${name} (${listedNames(names)})`;
+  const message =
+    another === undefined
+      ? `${who} ${one} ${name}`
+      : `${names.length} people ${where} ${many} ${name} (${listedNames(names)})`;
   return [{ severity, path, message }];
 }

@@ -191,11 +191,11 @@ export function combineStatus(workers: readonly WorkerStatus[], hash: string): S
 
 /** Each line once, with the workers that have it unless all do. */
 function merge(said: readonly (readonly [worker: number, lines: readonly string[]])[]): string[] {
-  const sayers = new Map<string, number[]>();
+  const workersOf = new Map<string, number[]>();
   for (const [worker, lines] of said) {
-    for (const line of lines) sayers.set(line, [...(sayers.get(line) ?? []), worker]);
+    for (const line of lines) workersOf.set(line, [...(workersOf.get(line) ?? []), worker]);
   }
-  return [...sayers].map(([line, workers]) =>
+  return [...workersOf].map(([line, workers]) =>
     workers.length === said.length ? line : `worker ${workers.join(', ')}: ${line}`,
   );
 }

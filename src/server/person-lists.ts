@@ -15,7 +15,7 @@ type ListsParts = Pick<AdapterParts, 'hash' | 'clock' | 'tombstoneSeconds' | 'on
   readonly accounts: Pick<AdapterParts['accounts'], 'findLive'>;
 };
 
-/** Undefined where nobody asks for them: no account page, and no app that has to hear of the end of a session. */
+/** Undefined where nobody asks for them: no account page, and no app that is notified when a session ends. */
 export function personListsOf(config: Config, store: Store, adapter: ListsParts) {
   const logoutClients = logoutClientsOf(config);
   if (!config.account && logoutClients.size === 0) return undefined;

@@ -129,7 +129,7 @@ export class KeptWorker {
     this.#worker = worker;
     this.#refusal = undefined;
     this.#missedPings = 0;
-    worker.on('message', (report: WorkerMessage) => this.#hear(report));
+    worker.on('message', (report: WorkerMessage) => this.#receive(report));
     this.#send({ worker: number, ...job() } satisfies Job);
     const starting = setTimeout(() => this.isServing || this.kill(), START_WITHIN_MS);
     const pinging = setInterval(() => this.#ping(), PING_EVERY_MS);
@@ -145,7 +145,7 @@ export class KeptWorker {
     return { reason: this.#refusal ?? ended, isSteady: servedMs > STEADY_AFTER_MS };
   }
 
-  #hear(report: WorkerMessage): void {
+  #receive(report: WorkerMessage): void {
     this.#missedPings = 0;
     if (report.kind === 'taken') this.#parts.onTaken(report.loaded);
     if (report.kind === 'answer') this.#waiting.get(report.id)?.(report.answer);

@@ -11,7 +11,7 @@ type DocumentName = {
 
 /**
  * Writes what `to` makes of the document, together with the members that a newer version added. `to` gets an empty form where there is
- * none, is asked again where somebody else wrote meanwhile, and undefined wants no change. Resolves whether it was written. Throws
+ * none, is called again where another process wrote meanwhile, and returns undefined for no change. Resolves whether it was written. Throws
  * StoreUnavailable.
  */
 export async function changeDocument(

@@ -47,7 +47,7 @@ export type OnFound = (record: StoredRecord) => void;
 
 export type SaveResult = 'saved' | 'grant_revoked' | 'ended';
 
-/** `consumed`: this caller won. `already_consumed`: somebody was first. `gone`: absent, expired or its grant is revoked. */
+/** `consumed`: this caller won. `already_consumed`: another caller was first. `gone`: absent, expired or its grant is revoked. */
 export type ConsumeResult = 'consumed' | 'already_consumed' | 'gone';
 
 export interface RecordStore {
@@ -95,7 +95,7 @@ export type DocumentWrite = { readonly id: string; readonly value: string; reado
 export interface DocumentStore {
   get(collection: string, id: string): Promise<StoredDocument | undefined>;
   list(collection: string): Promise<readonly StoredDocument[]>;
-  /** `expectedVersion` 0 means "must not exist". False: somebody else was first, nothing was written. */
+  /** `expectedVersion` 0 means "must not exist". False: another caller was first, nothing was written. */
   put(collection: string, id: string, value: string, expectedVersion: number): Promise<boolean>;
   /** As `put`, for several documents of one collection: all of them are written at once, or none is. */
   putAll(collection: string, writes: readonly DocumentWrite[]): Promise<boolean>;

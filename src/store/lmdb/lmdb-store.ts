@@ -19,7 +19,7 @@ type LmdbOptions = {
   readonly folder: string;
   readonly now: Clock;
   readonly sweepEveryMs?: number | undefined;
-  /** Hears what is wrong with this machine, one line each. */
+  /** Called with what is wrong with this machine, one line each. */
   readonly onWarning?: ((message: string) => void) | undefined;
 };
 

@@ -24,7 +24,7 @@ export function startSweep(
   }
 
   const timer = setInterval(() => {
-    // A failed sweep (a full disk) is repeated at the next tick; who needs the store hears of it from their own call.
+    // A failed sweep (a full disk) is repeated at the next tick; callers see the failure in their own calls.
     running = running.then(sweepAll).catch(() => undefined);
   }, everyMs);
   timer.unref();

@@ -100,7 +100,7 @@ function createSingleClient(place: RedisPlace, onReady?: () => void): RedisClien
     lastError = new Late();
     leave(redis);
   };
-  // Each command hears of its own failure; without a listener ioredis prints.
+  // Each command rejects with its own failure; without a listener ioredis prints.
   redis.on('error', (error: CommandError) => {
     // What follows is only that the connection was given up.
     if (lacksDatabase) return;
@@ -268,7 +268,7 @@ async function close(client: Redis | Cluster): Promise<void> {
   try {
     await client.quit();
   } catch {
-    // Not connected: there is nothing to say good-bye to.
+    // Not connected, so there is nothing to close.
   }
   client.disconnect();
 }

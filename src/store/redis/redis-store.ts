@@ -15,7 +15,7 @@ type RedisStoreOptions = {
   readonly now: Clock;
   /** Goes by the server's clock where this machine's is off; else by `now` alone. */
   readonly followsServer?: boolean | undefined;
-  /** Hears what is less safe than it could be at this server, one line each when it begins and when it is over. */
+  /** Called with what is less safe than it could be at this server: a line when it begins, and one when it is over. */
   readonly onWarning?: ((message: string) => void) | undefined;
 };
 
@@ -52,7 +52,7 @@ export async function openRedis(options: RedisStoreOptions): Promise<Store> {
   }
 
   /** One line for each that is new, and for each that is over. */
-  function tellWarnings(findings: readonly Finding[]): void {
+  function reportWarnings(findings: readonly Finding[]): void {
     const found = new Map(findings.map(({ name, message }) => [name, message]));
     for (const [name, message] of found) if (!warnings.has(name)) warn(message);
     for (const [name, message] of warnings) if (!found.has(name)) warn(`no more: ${message}`);
@@ -64,7 +64,7 @@ export async function openRedis(options: RedisStoreOptions): Promise<Store> {
     const askedAt = now();
     const reports = await ask();
     if (followsServer && clock.follow(reports, askedAt)) warn(toWarning(clock));
-    tellWarnings([...reports.flatMap(({ findings }) => findings), ...sentinels]);
+    reportWarnings([...reports.flatMap(({ findings }) => findings), ...sentinels]);
   }
 
   try {

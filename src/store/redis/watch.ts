@@ -4,12 +4,12 @@ import { COMMAND_MS, inTime, Late } from './deadline.ts';
 import { parseInfo, type Replication, toReplication } from './info.ts';
 
 const LOOK_EVERY_MS = 1000;
-/** For how long an answer is believed. */
+/** How long an answer counts. */
 const SEEN_FOR_MS = 2500;
 /** In seconds: a replica acknowledges once a second, so this one is frozen, cut off or loading its data. */
 const LAG = 2;
 /**
- * In how many answers a replica is missed that was there before: it may just have been promoted, and its old master hears of that
+ * In how many answers a replica is missed that was there before: it may just have been promoted, and its old master learns that
  * only a second or two later. Counted in answers, because a frozen master gives none.
  */
 const MISSED_FOR = 5;
