@@ -205,15 +205,6 @@ describe('sign-in and consent', () => {
     expect(new URL(retried.url).searchParams.get('code')).toMatch(/^[\w-]{43}$/);
   });
 
-  it('takes a username in any of its written forms', async () => {
-    const browser = newBrowser(world());
-    const page = await browser.submit(await start(browser), '/login', {
-      username: ' ＡLICE ',
-      password: 'alice-password-1',
-    });
-    expect(page.text).toContain('<bdi>alice</bdi>');
-  });
-
   it('asks a first-party app’s person for the password alone', async () => {
     const browser = newBrowser(world());
     const page = await start(browser, {
@@ -240,29 +231,6 @@ describe('sign-in and consent', () => {
     const wider = await start(browser, { scope: 'openid profile' });
     expect(wider.text).toContain('name and profile');
     expect(wider.text).not.toContain('See your email address');
-  });
-
-  it('asks a native app’s person again each time (RFC 8252 §8.6)', async () => {
-    const { browser } = await signIn(world(), { client: 'native', scope: 'openid' });
-    const again = await start(browser, {
-      client_id: 'native',
-      redirect_uri: 'http://127.0.0.1:51004/cb',
-      scope: 'openid',
-    });
-    expect(again.text).toContain('wants access to your account');
-  });
-
-  it('refuses a form without its own token, or from another site, and changes nothing', async () => {
-    const browser = newBrowser(world());
-    const login = await start(browser);
-    const fields = { username: 'alice', password: 'alice-password-1' };
-    expect((await browser.submit(login, '/login', { ...fields, csrf: 'x' })).status).toBe(403);
-    const foreign = { origin: 'https://evil.example' };
-    expect((await browser.submit(login, '/login', fields, foreign)).status).toBe(403);
-    const plain = { 'content-type': 'text/plain' };
-    expect((await browser.submit(login, '/login', fields, plain)).status).toBe(415);
-    const page = await finishPages(browser, login, 'alice');
-    expect(new URL(page.url).searchParams.get('code')).toMatch(/^[\w-]{43}$/);
   });
 });
 

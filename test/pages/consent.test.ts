@@ -78,15 +78,6 @@ describe('the words of a consent', () => {
     expect(await silently(world(), browser)).toBe('consent_required');
   });
 
-  it('are not needed for an own app with consent: implicit', async () => {
-    const { browser, page } = await begin(world(), {
-      client_id: 'first-party',
-      redirect_uri: 'https://own.example/cb',
-      scope: 'openid email',
-    });
-    expect((await signInAs(browser, page, 'alice')).url).toContain('https://own.example/cb?code=');
-  });
-
   it('name everything once more when an app asks again for what it has', async () => {
     const again = { scope: 'openid email offline_access', prompt: 'consent' };
     const { browser } = await complete(world(), 'alice', again);

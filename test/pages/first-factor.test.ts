@@ -250,26 +250,6 @@ describe('at an app that needs a factor, where people add their first one', () =
     config: { ...OPTIONS.config, sign_in: { ...SIGN_IN, enrolment: 'self' } },
   });
 
-  it('MF-30: a person without one adds it within the sign-in, and the app knows', async () => {
-    const world = place();
-    await setFactors(world, 'alice');
-    const browser = newBrowser(world);
-    const flow = await begin(
-      world,
-      { client_id: 'web2', redirect_uri: 'https://app2.example/cb' },
-      { browser },
-    );
-    const page = await signInAs(browser, flow.page, 'alice');
-    expect([page.status, page.text.includes('/enrol"')], page.text).toEqual([200, true]);
-    expect((await browser.submit(page, '/enrol', appIn(page, '000000'))).status).toBe(422);
-    const added = await browser.submit(page, '/enrol', appIn(page));
-    expect(added.text).toContain('An authenticator app was added.');
-    const end = await finishPages(browser, await browser.submit(added, '/notice'), 'alice');
-    expect(codeOf(end), end.text).toBeDefined();
-    const { oneTimeCode, notices } = await (await factorsOf(world)).get(PEOPLE.alice);
-    expect([oneTimeCode === undefined, notices]).toEqual([false, []]);
-  });
-
   it('a sign-in of six minutes ago has to be done again first', async () => {
     const world = place();
     await setFactors(world, 'alice');
