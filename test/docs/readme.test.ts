@@ -89,19 +89,9 @@ describe('README.md', () => {
     expect(Object.keys(dependencies ?? {})).toContain('openid-client');
     expect(devDependencies).toMatchObject(dependencies ?? {});
   });
-
-  it('runs the Postern of this very folder by `npm run postern`', async () => {
-    const { version } = await manifestOf('package.json');
-    const command = ['npm', 'run', '-s', 'postern', '--', '--version'];
-    expect(await runProgram(command, { cwd: folder, path: programs })).toMatchObject({
-      code: 0,
-      stdout: `${version}\n`,
-    });
-  });
 });
 
 type Manifest = {
-  readonly version?: string;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;
 };

@@ -1,7 +1,5 @@
-import { execFile } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { readFile } from 'node:fs/promises';
-import { promisify } from 'node:util';
 import { passwordFault } from '../../../src/users/password-rules.ts';
 import { rounds } from '../../world/rounds.ts';
 
@@ -104,22 +102,5 @@ describe('the estimate', { timeout: 120_000 }, () => {
       if (phrase.length >= 15 && (await faultOf(phrase)) !== undefined) refused.push(phrase);
     }
     expect(refused).toEqual([]);
-  });
-
-  it('is loaded by nothing but a new password', async () => {
-    const script = `
-      import { registerHooks } from 'node:module';
-      const loaded = [];
-      registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
-      await import('./src/server/server.ts');
-      await import('./src/cli/program.ts');
-      const before = loaded.filter((url) => url.includes('zxcvbn')).length;
-      const { passwordFault } = await import('./src/users/password-rules.ts');
-      await passwordFault('river otter jazz 47', { minLength: 15, username: 'a', serviceNames: [] });
-      console.log(before, loaded.some((url) => url.includes('zxcvbn')));
-    `;
-    const args = ['--no-warnings', '--input-type=module', '--eval', script];
-    const { stdout } = await promisify(execFile)(process.execPath, args);
-    expect(stdout).toBe('0 true\n');
   });
 });
