@@ -6,15 +6,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../world/servers.ts';
 import { authorize, signIn } from '../world/app.ts';
 import type { Answer } from '../world/requests.ts';
+import { rounds } from '../world/rounds.ts';
 import { redeem, refresh } from '../world/token-endpoint.ts';
 import { GENEROUS, type World, writeWorldConfig } from '../world/world.ts';
 import { startProcess, type ServiceProcess } from '../world/process.ts';
 
 const FAMILIES = 20;
 /** Half of the families rest after so many, so that nothing of theirs is on its way when the process dies. */
-const REST_AFTER = 20;
+const REST_AFTER = rounds(20, 6);
 /** The kill comes after this many acknowledged refreshes, while all families go on. */
-const REFRESHES = 1000;
+const REFRESHES = rounds(1000, 300);
 
 type Family = {
   /** The newest refresh token that the client got. */
@@ -25,7 +26,7 @@ type Family = {
   interrupted: boolean;
 };
 
-describe('kill -9 while a thousand refreshes run', () => {
+describe(`kill -9 while ${REFRESHES} refreshes run`, () => {
   let world: World;
   let service: ServiceProcess;
   let folder: string;

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { describeRun, rollAndFailOver } from '../chaos/rolling.ts';
 
 it('RD-30, RD-31: a rolling restart and a failover spend nothing twice, lose no revocation, and fail honestly', async () => {
-  const report = await rollAndFailOver({ rate: 100, rounds: 1, pauseMs: 1000 });
+  const report = await rollAndFailOver({ rate: 50, rounds: 1, pauseMs: 700 });
   const { history, balancer, lostInCalm } = report;
   const text = describeRun(report);
   expect(balancer.complaints).toEqual([]);
