@@ -1,21 +1,11 @@
 // The page where people help themselves in each of its states; samples.ts has the other pages.
-import type { PageModels } from './models.ts';
+import { EventModel, type PageModels } from './models.ts';
 import { each, type PageState, statesOf } from './page-states.ts';
 
 const URL = 'https://id.example/account';
 const SIGN_IN_URL = 'https://id.example/oauth/authorize';
 const AT = '23 November 2026 at 02:55 UTC';
 const PLACE = { browser: 'Firefox, Linux', network: '203.0.113.0/24' };
-const EVENTS = [
-  'signed_in',
-  'password_changed',
-  'factor_added',
-  'factor_removed',
-  'recovery_codes_made',
-  'session_ended',
-  'sessions_ended',
-] as const;
-
 const PAGE: Extract<PageModels['account'], { outcome: 'page' }> = {
   outcome: 'page',
   username: 'alice',
@@ -63,10 +53,12 @@ const PAGE: Extract<PageModels['account'], { outcome: 'page' }> = {
     },
   ],
   withdrawAction: `${URL}/withdraw`,
-  events: [
-    ...EVENTS.map((what) => ({ what, at: AT, ...PLACE })),
-    { what: 'app_withdrawn', at: AT, ...PLACE, app: 'Example web app' },
-  ],
+  events: EventModel.shape.what.options.map((what) => ({
+    what,
+    at: AT,
+    ...PLACE,
+    app: what === 'app_withdrawn' ? 'Example web app' : undefined,
+  })),
 };
 
 export const ACCOUNT_STATES: readonly PageState[] = statesOf('account', {
