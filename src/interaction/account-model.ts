@@ -1,16 +1,15 @@
 // What the page where people help themselves shows.
 import { createAccessRules } from '../config/access-rules.ts';
-import type { Client, Config } from '../config/config.ts';
+import type { Client } from '../config/config.ts';
 import { ACCOUNT_FACTORS_PATH, ACCOUNT_PATH, ENDPOINTS } from '../config/endpoints.ts';
 import { toClientModel } from '../oidc/client-model.ts';
 import type { FindClient } from '../oidc/clients.ts';
 import type { AllowedApp, PersonGrants } from '../oidc/person-grants.ts';
 import type { PersonIndex, SecurityEvent } from '../oidc/person-index.ts';
 import type { PersonSessions } from '../oidc/person-sessions.ts';
-import type { Clock } from '../store/store.ts';
 import type { PageModels } from '../views/models.ts';
-import type { Pages } from '../views/pages.ts';
 import type { OwnPage, Visitor } from './own-page.ts';
+import type { PagesParts } from './parts.ts';
 import { toAllowedModels } from '../oidc/scope-words.ts';
 import { toDayText, toTimeText } from './show-second-step.ts';
 
@@ -20,17 +19,11 @@ export type AccountError = NonNullable<AccountModel['error']>;
 /** What was just done says so for as long as this. */
 const DONE_SECONDS = 60;
 
-type AccountModelParts = {
-  readonly config: Pick<
-    Config,
-    'issuer' | 'clients' | 'resources' | 'groups' | 'scopes' | 'passwords' | 'signIn' | 'users'
-  >;
+type AccountModelParts = Pick<PagesParts, 'config' | 'pages' | 'now'> & {
   readonly findClient: FindClient;
   readonly personSessions: Pick<PersonSessions, 'list' | 'idOf'>;
   readonly grants: Pick<PersonGrants, 'list'>;
   readonly index: Pick<PersonIndex, 'eventsOf'>;
-  readonly pages: Pick<Pages, 'text'>;
-  readonly now: Clock;
 };
 
 type Asked = {

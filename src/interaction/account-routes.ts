@@ -2,11 +2,10 @@
 // password. A change needs a sign-in of a moment ago.
 import type { Context, Middleware } from 'koa';
 import { ACCOUNT_PATH } from '../config/endpoints.ts';
-import { type Audit, originOf } from '../observability/audit.ts';
+import { originOf } from '../observability/audit.ts';
 import type { PersonGrants } from '../oidc/person-grants.ts';
 import type { PersonSessions } from '../oidc/person-sessions.ts';
 import { pageContextOf, sendPage } from '../oidc/send-page.ts';
-import type { Pages } from '../views/pages.ts';
 import type { AccountError, AccountModel, ToAccountModel } from './account-model.ts';
 import type { ChangePassword } from './change-password.ts';
 import type { Form } from './form.ts';
@@ -19,8 +18,6 @@ export type AccountRoutesParts = OwnPageParts & {
   readonly changePassword: ChangePassword;
   readonly personSessions: PersonSessions;
   readonly grants: PersonGrants;
-  readonly pages: Pages;
-  readonly audit: Audit;
   readonly tell: Tell;
 };
 

@@ -1,30 +1,25 @@
 // A new password, by the person who knows the old one. It ends everything of the person but this browser's session, and their links.
 import type { Context } from 'koa';
-import type { Config } from '../config/config.ts';
 import type { Limits } from '../limits/limits.ts';
-import type { BrowserSessions } from '../oidc/browser-session.ts';
 import { StoreUnavailable, type Clock } from '../store/store.ts';
 import type { AccountStates } from '../users/account-state.ts';
 import { toGeneration } from '../users/accounts.ts';
 import type { MakePassword } from '../users/new-passwords.ts';
 import { passwordContext } from '../users/password-rules.ts';
 import { PasswordQueueFull } from '../users/passwords.ts';
-import type { People } from '../users/people.ts';
 import type { SignIn } from '../users/sign-in.ts';
 import { Refusal } from '../views/refusal.ts';
 import type { AccountError } from './account-model.ts';
 import type { Form } from './form.ts';
 import type { Visitor } from './own-page.ts';
+import type { PagesParts } from './parts.ts';
 import type { DeviceCookie } from './trusted-browser-cookie.ts';
 
-export type ChangePasswordParts = {
-  readonly config: Pick<Config, 'issuer' | 'passwords' | 'branding'>;
+export type ChangePasswordParts = Pick<PagesParts, 'config' | 'people' | 'sessions'> & {
   readonly signIn: SignIn;
   readonly limits: Pick<Limits, 'finishSignIn'>;
-  readonly people: Pick<People, 'findById' | 'setPassword'>;
   readonly states: Pick<AccountStates, 'get'>;
   readonly makePassword: MakePassword;
-  readonly sessions: Pick<BrowserSessions, 'update'>;
   readonly cookie: DeviceCookie;
   /** Of the store. */
   readonly storeNow: Clock;

@@ -3,19 +3,17 @@
 import type { Context } from 'koa';
 import type Router from 'koa-router';
 import type { Config } from '../config/config.ts';
-import { type Audit, originOf } from '../observability/audit.ts';
+import { originOf } from '../observability/audit.ts';
 import type { Interactions } from '../oidc/interactions.ts';
 import type { OpenInteraction } from '../oidc/open-interaction.ts';
-import type { Clock } from '../store/store.ts';
 import { withProof } from '../users/authentication-methods.ts';
 import type { Enrolment } from '../users/enrolment.ts';
 import { canProve, hasSecondFactor } from '../users/factors.ts';
 import type { EnrolmentModel } from '../views/models.ts';
-import type { Pages } from '../views/pages.ts';
-import type { Csrf } from './csrf.ts';
 import { enrolmentAnswerOf, toEnrolmentModel } from './enrolment-form.ts';
 import { goOn } from './go-on.ts';
 import type { Open } from './open.ts';
+import type { PagesParts } from './parts.ts';
 import type { Pending, SecondStep } from './second-step.ts';
 import { cancelBeside, createRender, otherAccountUrl, type Show } from './show.ts';
 import type { Tell } from './tell.ts';
@@ -24,17 +22,13 @@ import type { Tell } from './tell.ts';
 const FRESH_SECONDS = 300;
 const STEP = 'enrol';
 
-export type EnrolRouteParts = {
+export type EnrolRouteParts = Pick<PagesParts, 'pages' | 'csrf' | 'audit' | 'now'> & {
   readonly signIn: NonNullable<Config['signIn']>;
   readonly enrolment: Enrolment;
   readonly interactions: Pick<Interactions, 'finishStepUp'>;
   readonly step: Pick<SecondStep, 'pendingOf'>;
-  readonly pages: Pages;
-  readonly csrf: Csrf;
-  readonly audit: Audit;
   /** Undefined where people can't look. */
   readonly tell?: Tell | undefined;
-  readonly now: Clock;
   readonly open: Open;
   readonly show: Pick<Show, 'login'>;
 };

@@ -3,7 +3,7 @@ import type { Context, Middleware } from 'koa';
 import { createAccessRules } from '../config/access-rules.ts';
 import type { Config } from '../config/config.ts';
 import type { Level } from '../config/sign-in-levels.ts';
-import { type Audit, originOf } from '../observability/audit.ts';
+import { originOf } from '../observability/audit.ts';
 import { pageContextOf, sendPage } from '../oidc/send-page.ts';
 import type { Account } from '../users/accounts.ts';
 import { isRecovered, withProof } from '../users/authentication-methods.ts';
@@ -11,7 +11,6 @@ import type { Enrolment } from '../users/enrolment.ts';
 import { type Factors, type FactorStore, hasSecondFactor } from '../users/factors.ts';
 import { ONE_TIME_CODES, removeFactor } from '../users/remove-factor.ts';
 import type { PageModels } from '../views/models.ts';
-import type { Pages } from '../views/pages.ts';
 import { Refusal } from '../views/refusal.ts';
 import { enrolmentAnswerOf, toEnrolmentModel } from './enrolment-form.ts';
 import {
@@ -27,12 +26,9 @@ import { seeOther } from './go-on.ts';
 import type { Tell } from './tell.ts';
 
 export type FactorsRoutesParts = OwnPageParts & {
-  readonly config: Pick<Config, 'issuer' | 'clients' | 'resources' | 'groups' | 'scopes' | 'signIn'>;
   readonly signIn: NonNullable<Config['signIn']>;
   readonly factors: FactorStore;
   readonly enrolment: Enrolment;
-  readonly pages: Pages;
-  readonly audit: Audit;
   /** What the person can look up later; undefined where there is no such page. */
   readonly tell?: Tell | undefined;
 };

@@ -1,8 +1,7 @@
 // What following a one-time link does, by its purpose. The answer is judged first, so that one that is refused uses nothing up.
 import type { Context } from 'koa';
 import type { Config } from '../config/config.ts';
-import { type Audit, originOf } from '../observability/audit.ts';
-import type { BrowserSessions } from '../oidc/browser-session.ts';
+import { originOf } from '../observability/audit.ts';
 import type { PersonSessions } from '../oidc/person-sessions.ts';
 import type { Clock } from '../store/store.ts';
 import type { Account } from '../users/accounts.ts';
@@ -11,9 +10,9 @@ import { type FactorStore, hasSecondFactor } from '../users/factors.ts';
 import type { MakePassword } from '../users/new-passwords.ts';
 import { type OneTimeLink, oneTimeLinkUrl, type OneTimeLinks } from '../users/one-time-links.ts';
 import { passwordContext, type PasswordFault } from '../users/password-rules.ts';
-import type { People } from '../users/people.ts';
 import { enrolmentAnswerOf } from './enrolment-form.ts';
 import type { Form } from './form.ts';
+import type { PagesParts } from './parts.ts';
 import type { Tell } from './tell.ts';
 
 /** Of the link that an invitation leads on to. */
@@ -25,19 +24,15 @@ export type LinkSecondFactors = {
   readonly enrolment: Enrolment;
 };
 
-export type FollowLinkParts = {
-  readonly config: Pick<Config, 'issuer' | 'passwords' | 'branding'>;
+export type FollowLinkParts = PagesParts & {
   readonly links: OneTimeLinks;
-  readonly people: Pick<People, 'setPassword'>;
   readonly makePassword: MakePassword;
   /** Of the store. */
   readonly storeNow: Clock;
-  readonly sessions: BrowserSessions;
   /** As PersonSessions have it. */
   readonly endVoid: PersonSessions['endVoid'];
   /** Undefined where the file says nothing of them. */
   readonly secondFactors: LinkSecondFactors | undefined;
-  readonly audit: Audit;
   /** Undefined where people can't look. */
   readonly tell?: Tell | undefined;
 };

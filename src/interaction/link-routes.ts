@@ -5,14 +5,12 @@ import type Router from 'koa-router';
 import { FACTORS_PATH } from '../config/endpoints.ts';
 import { originOf } from '../observability/audit.ts';
 import { pageContextOf, sendPage } from '../oidc/send-page.ts';
-import { type Accounts, toGeneration } from '../users/accounts.ts';
+import { toGeneration } from '../users/accounts.ts';
 import { hasSecondFactor, NO_FACTORS } from '../users/factors.ts';
 import { LINK_PURPOSES, type OneTimeLink, oneTimeLinkUrl } from '../users/one-time-links.ts';
 import type { TrustedBrowsers } from '../users/trusted-browsers.ts';
 import type { PageModels } from '../views/models.ts';
-import type { Pages } from '../views/pages.ts';
 import { Refusal } from '../views/refusal.ts';
-import type { Csrf } from './csrf.ts';
 import { toEnrolmentModel } from './enrolment-form.ts';
 import {
   createFollowLink,
@@ -26,11 +24,8 @@ import { seeOther } from './go-on.ts';
 import type { DeviceCookie } from './trusted-browser-cookie.ts';
 
 export type LinkParts = FollowLinkParts & {
-  readonly accounts: Pick<Accounts, 'findLive'>;
   readonly trustedBrowsers: TrustedBrowsers;
   readonly cookie: DeviceCookie;
-  readonly csrf: Csrf;
-  readonly pages: Pages;
 };
 
 const STEP = 'link';

@@ -4,11 +4,10 @@ import type { Context } from 'koa';
 import type { Interactions } from '../oidc/interactions.ts';
 import type { OpenInteraction, Prompt } from '../oidc/open-interaction.ts';
 import { Refusal } from '../views/refusal.ts';
-import type { Csrf } from './csrf.ts';
 import { expired } from './go-on.ts';
 import { readFormBody, type Form } from './form.ts';
 import { usernameOf } from './attempt.ts';
-import type { Accounts } from '../users/accounts.ts';
+import type { PagesParts } from './parts.ts';
 
 export type Opened = {
   readonly form: Form;
@@ -19,14 +18,9 @@ export type Opened = {
 
 export type Open = ReturnType<typeof createOpen>;
 
-export type OpenParts = {
-  readonly issuer: string;
-  readonly interactions: Interactions;
-  readonly csrf: Csrf;
-  readonly accounts: Pick<Accounts, 'expectUsername'>;
-};
+type OpenParts = Pick<PagesParts, 'config' | 'csrf' | 'accounts'> & { readonly interactions: Interactions };
 
-export function createOpen({ issuer, interactions, csrf, accounts }: OpenParts) {
+export function createOpen({ config, interactions, csrf, accounts }: OpenParts) {
   async function byLink(ctx: Context): Promise<OpenInteraction> {
     ctx.set('Cache-Control', 'no-store');
     const uid = String(ctx['params'].uid);
@@ -39,7 +33,7 @@ export function createOpen({ issuer, interactions, csrf, accounts }: OpenParts) 
     byLink,
     /** A form of ours, sent from its own page, for a step that is open. `steps` name it where it isn't the prompt. */
     async byForm(ctx: Context, prompts: readonly Prompt[], ...steps: readonly string[]): Promise<Opened> {
-      const form = await readFormBody(ctx, issuer);
+      const form = await readFormBody(ctx, config.issuer);
       // Looked up while the interaction is on its way, for the sake of stores over the network.
       const username = usernameOf(form);
       if (username !== '') accounts.expectUsername(username);

@@ -1,31 +1,24 @@
 // The pages of a person's own: who is there, by the session of their browser, and where they sign in if that isn't enough.
 import type { Context, Middleware } from 'koa';
 import Router from 'koa-router';
-import type { Config } from '../config/config.ts';
 import { reaches } from '../config/sign-in-levels.ts';
-import type { BrowserSession, BrowserSessions } from '../oidc/browser-session.ts';
+import type { BrowserSession } from '../oidc/browser-session.ts';
 import { ownSignInUrl } from '../oidc/own-client.ts';
 import { levelOfPerson } from '../oidc/policies/sign-in-level.ts';
-import type { Clock } from '../store/store.ts';
-import type { Account, Accounts } from '../users/accounts.ts';
+import type { Account } from '../users/accounts.ts';
 import { levelOf } from '../users/authentication-methods.ts';
 import { type Factors, type FactorStore, hasSecondFactor, NO_FACTORS } from '../users/factors.ts';
 import { Refusal } from '../views/refusal.ts';
-import type { Csrf } from './csrf.ts';
 import { type Form, readFormBody } from './form.ts';
 import { seeOther } from './go-on.ts';
+import type { PagesParts } from './parts.ts';
 
 /** NIST SP 800-63B-4 §4.1.2, ASVS 7.5.1: for a change of how one signs in. */
 const FRESH_SECONDS = 300;
 
-export type OwnPageParts = {
-  readonly config: Pick<Config, 'issuer' | 'signIn'>;
-  readonly sessions: BrowserSessions;
-  readonly accounts: Pick<Accounts, 'findLive'>;
+export type OwnPageParts = PagesParts & {
   /** Undefined where the file says nothing of second factors. */
   readonly factors: FactorStore | undefined;
-  readonly csrf: Csrf;
-  readonly now: Clock;
 };
 
 export type Visitor = {

@@ -4,33 +4,28 @@ import Router from 'koa-router';
 import type { SignIn } from '../users/sign-in.ts';
 import type { Interactions } from '../oidc/interactions.ts';
 import { type OpenInteraction, PROMPTS } from '../oidc/open-interaction.ts';
-import type { Audit } from '../observability/audit.ts';
 import { createAttempt, MAX_USERNAME_LENGTH } from './attempt.ts';
-import type { Csrf } from './csrf.ts';
 import { createDeviceCookie } from './trusted-browser-cookie.ts';
 import { expired, goOn } from './go-on.ts';
 import { addLinkRoutes, type LinkParts } from './link-routes.ts';
-import { createOpen, type Opened, type OpenParts } from './open.ts';
+import { createOpen, type Opened } from './open.ts';
+import type { PagesParts } from './parts.ts';
 import { addSecondStepRoutes, type SecondFactorParts } from './second-step-routes.ts';
 import { OTHER_ACCOUNT, type Show } from './show.ts';
 
-export type InteractionParts = {
-  readonly issuer: string;
+type InteractionParts = Pick<PagesParts, 'config' | 'accounts' | 'csrf' | 'audit'> & {
   readonly interactions: Interactions;
   readonly signIn: SignIn;
-  readonly csrf: Csrf;
-  readonly accounts: OpenParts['accounts'];
   readonly show: Show;
-  readonly audit: Audit;
   readonly link: Omit<LinkParts, 'cookie' | 'csrf' | 'audit'>;
   /** Undefined where the file says nothing of them. */
   readonly secondFactors?: SecondFactorParts | undefined;
 };
 
 export function interactionRoutes(parts: InteractionParts): Middleware {
-  const { issuer, interactions, signIn, csrf, show, audit } = parts;
+  const { config, interactions, signIn, csrf, show, audit } = parts;
   const open = createOpen(parts);
-  const cookie = createDeviceCookie(issuer);
+  const cookie = createDeviceCookie(config.issuer);
   const { secondFactors } = parts;
   const attempt = createAttempt({ interactions, signIn, show, audit, cookie, secondFactors });
 

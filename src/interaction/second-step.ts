@@ -4,8 +4,7 @@ import type { Interactions, Proved } from '../oidc/interactions.ts';
 import type { OpenInteraction } from '../oidc/open-interaction.ts';
 import { type Limits, TooManyRequests } from '../limits/limits.ts';
 import { type Audit, originOf, type Outcome } from '../observability/audit.ts';
-import type { Clock } from '../store/store.ts';
-import type { Account, Accounts } from '../users/accounts.ts';
+import type { Account } from '../users/accounts.ts';
 import { amrOf, type Proof, withProof } from '../users/authentication-methods.ts';
 import { type Factors, type FactorStore, hasSecondFactor } from '../users/factors.ts';
 import type { PasskeyAuthentication } from '../users/passkey-authentication.ts';
@@ -13,6 +12,7 @@ import type { ProveCode } from '../users/second-factor.ts';
 import type { TrustedBrowsers } from '../users/trusted-browsers.ts';
 import type { PageModels } from '../views/models.ts';
 import type { Form } from './form.ts';
+import type { PagesParts } from './parts.ts';
 import type { HalfSignIn, HalfSignIns } from './half-sign-ins.ts';
 import type { DeviceCookie } from './trusted-browser-cookie.ts';
 
@@ -38,9 +38,8 @@ export interface SecondStep {
   provePasskey(ctx: Context, interaction: OpenInteraction, pending: Pending, form: Form): Promise<Stepped>;
 }
 
-export type SecondStepParts = {
+export type SecondStepParts = Pick<PagesParts, 'accounts' | 'audit' | 'now'> & {
   readonly interactions: Pick<Interactions, 'finishLogin' | 'finishStepUp' | 'deny'>;
-  readonly accounts: Pick<Accounts, 'findLive'>;
   readonly halves: HalfSignIns;
   readonly factors: FactorStore;
   readonly limits: Pick<Limits, 'takeCode' | 'finishSignIn'>;
@@ -48,8 +47,6 @@ export type SecondStepParts = {
   readonly passkeys: PasskeyAuthentication | undefined;
   readonly trustedBrowsers: TrustedBrowsers;
   readonly cookie: DeviceCookie;
-  readonly audit: Audit;
-  readonly now: Clock;
 };
 
 const TOO_MANY = 'too many wrong codes';

@@ -1,7 +1,6 @@
 // Shows an open interaction as a page: its model and its language. routes.ts decides which page is shown, and when.
 import type { Context } from 'koa';
-import type { Account, Accounts } from '../users/accounts.ts';
-import type { Config } from '../config/config.ts';
+import type { Account } from '../users/accounts.ts';
 import type { OpenInteraction } from '../oidc/open-interaction.ts';
 import type { LanguageWishes } from '../views/locale.ts';
 import type { PageModels } from '../views/models.ts';
@@ -9,14 +8,11 @@ import type { Pages } from '../views/pages.ts';
 import type { Csrf } from './csrf.ts';
 import { toDocumentModel } from './document-model.ts';
 import { expired } from './go-on.ts';
+import type { PagesParts } from './parts.ts';
 import { toScopeModels } from '../oidc/scope-words.ts';
 import { sendPage } from '../oidc/send-page.ts';
 
-export type ShowParts = {
-  readonly config: Config;
-  readonly accounts: Accounts;
-  readonly pages: Pages;
-  readonly csrf: Csrf;
+type ShowParts = Pick<PagesParts, 'config' | 'accounts' | 'pages' | 'csrf'> & {
   /** Undefined while passkeys are off. */
   readonly passkeyForm?: ((interaction: OpenInteraction) => PageModels['login']['passkey']) | undefined;
 };

@@ -113,11 +113,10 @@ export async function createApplication(
   const secondFactors = secondFactorsOf(config, shared, ofSignIns);
   const links = linksOf(shared, records);
   const { audit } = telemetry;
-  const ofPages = { config, accounts, people, sessions, pages, csrf, audit, signIn };
+  const ofPages = { config, accounts, people, sessions, pages, csrf, audit, signIn, now };
   const account = accountPageOf({ ...shared, ...ofPages, ...links, lists, engine, limits });
   const interactions = interactionRoutes({
     ...ofPages,
-    issuer: config.issuer,
     interactions: createInteractions(engine, adapter, audit, account && placeOf),
     show: createShow({ ...ofPages, passkeyForm: secondFactors?.passkeyForm }),
     secondFactors: secondFactors && { ...secondFactors, tell: account?.tell },
@@ -130,7 +129,7 @@ export async function createApplication(
     interactions,
     ownPages: ownPages({
       config,
-      account: account && { ...ofPages, ...account, factors: secondFactors?.factors, now },
+      account: account && { ...ofPages, ...account, factors: secondFactors?.factors },
       factors: secondFactors && { ...ofPages, ...secondFactors, tell: account?.tell },
     }),
     pages,

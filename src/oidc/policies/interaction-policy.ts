@@ -6,6 +6,8 @@ import { askedFor, WHOLE_API } from './asked-for.ts';
 import { allowsAll, type RememberedConsents } from './remembered-consents.ts';
 import type { Missing, SignInPolicy } from './sign-in-level.ts';
 
+const { Check, Prompt } = interactionPolicy;
+
 /** What the app reads of a person without access, be it from the engine or from the page. */
 export const NO_ACCESS = 'the person may not use this app';
 
@@ -23,29 +25,27 @@ export function createInteractionPolicy({
   consents,
 }: InteractionPolicyParts): interactionPolicy.DefaultPolicy {
   const policy = interactionPolicy.base();
+  const [login, consent] = [policy.get('login')?.checks, policy.get('consent')?.checks];
   // OIDC Core §3.1.2.1: only when the app asks for it; the engine's `requestable` is the whole check.
-  policy.add(new interactionPolicy.Prompt({ name: 'select_account', requestable: true }), 0);
+  policy.add(new Prompt({ name: 'select_account', requestable: true }), 0);
   // They would ask for the password again and again: no password makes a session stronger.
-  policy.get('login')?.checks.remove('essential_acr');
-  policy.get('login')?.checks.remove('essential_acrs');
+  login?.remove('essential_acr');
+  login?.remove('essential_acrs');
   // A session whose person was disabled or removed: without this the engine's consent check dereferences a grant that
   // isn't there and answers 500 for ever.
-  policy
-    .get('login')
-    ?.checks.add(
-      new interactionPolicy.Check(
-        'account_unavailable',
-        'the signed-in person is not available',
-        'login_required',
-        (ctx: KoaContextWithOIDC) =>
-          ctx.oidc.session?.accountId !== undefined && ctx.oidc.account === undefined,
-      ),
-    );
+  login?.add(
+    new Check(
+      'account_unavailable',
+      'the signed-in person is not available',
+      'login_required',
+      ({ oidc }: KoaContextWithOIDC) => oidc.session?.accountId !== undefined && oidc.account === undefined,
+    ),
+  );
   if (signIn !== undefined) addSignInPrompts(policy, signIn);
   if (access !== undefined) policy.add(accessPrompt(access), policy.length - 1);
   // The engine asks for scopes alone; the person wouldn't be asked about an API that has none.
-  policy.get('consent')?.checks.add(
-    new interactionPolicy.Check(
+  consent?.add(
+    new Check(
       'api_missing',
       'requested API not granted',
       'consent_required',
@@ -53,9 +53,9 @@ export function createInteractionPolicy({
       (ctx: KoaContextWithOIDC) => ({ missingApis: missingApis(ctx) }),
     ),
   );
-  const native = policy.get('consent')?.checks.get('native_client_prompt');
+  const native = consent?.get('native_client_prompt');
   if (native !== undefined) exceptDocuments(native);
-  policy.get('consent')?.checks.add(documentCheck(consents));
+  consent?.add(documentCheck(consents));
   return policy;
 }
 
@@ -63,7 +63,6 @@ function addSignInPrompts(
   policy: interactionPolicy.DefaultPolicy,
   { isOver, missing, hasNotices }: SignInPolicy,
 ): void {
-  const { Check, Prompt } = interactionPolicy;
   policy
     .get('login')
     ?.checks.add(new Check('sessions_ended', 'the session has ended', 'login_required', isOver));
@@ -113,7 +112,7 @@ function documentCheck(consents: Pick<RememberedConsents, 'find'>): interactionP
     return !allowsAll(await consents.find(app), askedFor(ctx));
   }
 
-  return new interactionPolicy.Check(
+  return new Check(
     'document_client_prompt',
     'not granted with this redirect_uri',
     'consent_required',
@@ -127,8 +126,8 @@ function documentCheck(consents: Pick<RememberedConsents, 'find'>): interactionP
 
 /** A person who is known and may not use the app. RFC 6749 §4.1.2.1: with prompt=none the app gets the error at once. */
 function accessPrompt({ isDenied }: Pick<AccessPolicy, 'isDenied'>): interactionPolicy.Prompt {
-  const check = new interactionPolicy.Check('access_denied', NO_ACCESS, 'access_denied', isDenied);
-  return new interactionPolicy.Prompt({ name: 'access' }, check);
+  const check = new Check('access_denied', NO_ACCESS, 'access_denied', isDenied);
+  return new Prompt({ name: 'access' }, check);
 }
 
 function missingApis({ oidc: { resourceServers = {}, entities } }: KoaContextWithOIDC): string[] {
