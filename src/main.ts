@@ -9,6 +9,13 @@ import { sizeThreadPool } from './config/threads.ts';
 // --disable-sigusr1 says so from the first instant on.
 process.on('SIGUSR1', () => undefined);
 
+// A full disk or a closed pipe behind it: the service goes on, without its greeting; a verb has failed.
+process.stdout.on('error', (error) => {
+  if (process.argv[2] === 'serve') return;
+  process.stderr.write(`standard output can't be written: ${error.message}\n`);
+  process.exit(1);
+});
+
 const REQUIRED = [22, 18] as const;
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);

@@ -5,12 +5,12 @@ import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { freePort } from '../world/servers.ts';
 import { machineToken, signIn } from '../world/app.ts';
 import { userinfo } from '../world/presented-tokens.ts';
 import { type World, writeWorldConfig } from '../world/world.ts';
-import { runCli, startProcess, startUntil, type ServiceProcess } from '../world/process.ts';
+import { MAIN, runCli, runProgram, startProcess, startUntil, type ServiceProcess } from '../world/process.ts';
 
 /** Of a start that finds no store: one line of the log, a warning. */
 const ONE_WARNING: unknown = expect.stringMatching(/^\{"level":40[^\n]*new signing keys were made[^\n]*\n$/);
@@ -55,6 +55,19 @@ describe('the service as a process', () => {
     await expect.poll(() => service?.stdout()).toContain('"event":"service_started"');
     expect(await readdir(path.join(folder, 'data'))).not.toContain('audit.jsonl');
     expect(await service.end('SIGINT')).toMatchObject({ code: 0, stderr: ONE_WARNING });
+  });
+
+  it('RD-32: starts and serves with standard output on a full disk; a verb says so and fails', async () => {
+    const here = await world();
+    const full = ['bash', '-c', 'echo begun; exec "$0" "$@" > /dev/full', process.execPath, MAIN];
+    service = await startUntil('begun', [...full, 'serve', '--config', here.configFile], {});
+    await vi.waitFor(async () => expect(await machineToken(here, 'reports.read')).toMatch(/^ey/), 30_000);
+    expect(await service.end('SIGTERM')).toMatchObject({ code: 0 });
+    const { code, stderr } = await runProgram([...full, 'schema'], {});
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^standard output can't be written: ENOSPC[^\n]*\n$/),
+    ]);
   });
 
   it('keeps the audit trail out of a terminal, in the data folder', async () => {

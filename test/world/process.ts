@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { WORLD_ENV } from './world.ts';
 
-const MAIN = path.resolve('dist/main.js');
+export const MAIN = path.resolve('dist/main.js');
 const START_TIMEOUT_MS = 90_000;
 
 export type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
