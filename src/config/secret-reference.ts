@@ -75,10 +75,13 @@ async function fromFile(
   folder: string,
   { noteFile, secretFiles = 'private' }: ReferenceSource,
 ): Promise<Resolved> {
+  if (path === '') return fault('file: must be followed by the path of a file');
   const file = resolve(folder, path);
   noteFile?.(file);
   try {
-    const { size, mode } = await stat(file);
+    const found = await stat(file);
+    const { size, mode } = found;
+    if (found.isDirectory()) return fault(`file:${path} is a folder, not a file`);
     if (size > LARGEST_SECRET_BYTES) return fault(`file:${path} is too large for a secret`);
     const open = secretFiles === 'private' ? openFileFault(file, mode) : undefined;
     if (open !== undefined) return fault(open);

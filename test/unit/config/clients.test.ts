@@ -468,6 +468,12 @@ describe('secrets', () => {
     expect(await clientProblems(client({ client_secret: 'file:missing' }))).toEqual([
       'clients[0].client_secret: file:missing does not exist (client_id web)',
     ]);
+    expect(await clientProblems(client({ client_secret: 'file:.' }))).toEqual([
+      'clients[0].client_secret: file:. is a folder, not a file (client_id web)',
+    ]);
+    expect(await clientProblems(client({ client_secret: '"file:"' }))).toEqual([
+      'clients[0].client_secret: file: must be followed by the path of a file (client_id web)',
+    ]);
     const pasted = await clientProblems(client({ client_secret: `env:${SECRET}` }));
     expect(pasted.join()).not.toContain(SECRET);
     expect(pasted).toHaveLength(1);
