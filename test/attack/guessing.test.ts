@@ -75,34 +75,32 @@ async function failElsewhere(world: OpenWorld, times: number, username = 'alice'
   expect((await guess(world, { username })).status, `failure ${times}`).toBe(401);
 }
 
-eachStore(
-  'LG-23: guessing one account from everywhere',
-  (world) => {
-    standingClock();
+// On lmdb, whose waits end by the clock of the test alone: those of Redis also end by its own, and the first is a second.
+describe('LG-23: guessing one account from everywhere', () => {
+  const world = useWorld(OPTIONS);
+  standingClock();
 
-    it('makes nobody wait who mistypes a few times', async () => {
-      for (let count = 0; count < 19; count += 1) expect((await guess(world())).status).toBe(401);
-      expect(isIn(await right(world()))).toBe(true);
-    });
+  it('makes nobody wait who mistypes a few times', async () => {
+    for (let count = 0; count < 19; count += 1) expect((await guess(world())).status).toBe(401);
+    expect(isIn(await right(world()))).toBe(true);
+  });
 
-    it('is slower and slower, and after each wait the right password works', async () => {
-      const waits: number[] = [];
-      for (let count = 0; count < 19; count += 1) expect((await guess(world())).status).toBe(401);
-      for (let count = 20; count <= 30; count += 1) {
-        expect((await guess(world())).status, `failure ${count}`).toBe(401);
-        const early = await right(world());
-        expect(early.status).toBe(429);
-        waits.push(waitOf(early));
-        moveClock(waitOf(early));
-      }
-      expect(waits).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
-      expect(isIn(await right(world()))).toBe(true);
-      const records = world().recorded.audit('account_lock');
-      expect(records.map(({ times }) => times)).toEqual(waits.map((_wait, index) => index + 20));
-    });
-  },
-  OPTIONS,
-);
+  it('is slower and slower, and after each wait the right password works', async () => {
+    const waits: number[] = [];
+    for (let count = 0; count < 19; count += 1) expect((await guess(world())).status).toBe(401);
+    for (let count = 20; count <= 30; count += 1) {
+      expect((await guess(world())).status, `failure ${count}`).toBe(401);
+      const early = await right(world());
+      expect(early.status).toBe(429);
+      waits.push(waitOf(early));
+      moveClock(waitOf(early));
+    }
+    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]);
+    expect(isIn(await right(world()))).toBe(true);
+    const records = world().recorded.audit('account_lock');
+    expect(records.map(({ times }) => times)).toEqual(waits.map((_wait, index) => index + 20));
+  });
+});
 
 eachStore(
   'LG-23, LG-24: the last guesses at an account',
@@ -148,7 +146,9 @@ eachStore(
       const seen: unknown[] = [];
       for (const username of ['bob', 'somebody-who-is-not']) {
         const rows: unknown[] = [];
-        await failElsewhere(world(), 18, username);
+        // The next wait is of a minute, which Redis counts by its own clock, too.
+        await failElsewhere(world(), 25, username);
+        moveClock(HOUR);
         for (let count = 0; count < 4; count += 1) {
           const answer = await guess(world(), { username });
           rows.push([
