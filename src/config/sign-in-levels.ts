@@ -6,14 +6,7 @@ import { acrSchema } from './schema-sign-in.ts';
 export const LEVELS = ['password', 'second_factor', 'passkey'] as const;
 export type Level = (typeof LEVELS)[number];
 
-export type Levels = {
-  /** What somebody can reach by the methods that are on. */
-  readonly offered: readonly Level[];
-  /** The `acr` of a level. */
-  readonly nameOf: (level: Level) => string;
-  /** The offered level that has this `acr`. */
-  readonly levelNamed: (acr: string) => Level | undefined;
-};
+export type Levels = NonNullable<ReturnType<typeof levelsOf>>;
 
 export const reaches = (level: Level, wanted: Level): boolean =>
   LEVELS.indexOf(level) >= LEVELS.indexOf(wanted);
@@ -21,7 +14,7 @@ export const reaches = (level: Level, wanted: Level): boolean =>
 const DEFAULT_NAMES: NonNullable<Config['acr']> = acrSchema.parse({});
 
 /** Undefined: the file says nothing of either, and tokens say nothing of sign-ins. */
-export function levelsOf({ signIn, acr }: Pick<Config, 'signIn' | 'acr'>): Levels | undefined {
+export function levelsOf({ signIn, acr }: Pick<Config, 'signIn' | 'acr'>) {
   if (signIn === undefined && acr === undefined) return undefined;
   const { password, secondFactor, passkey } = acr ?? DEFAULT_NAMES;
   const names: Readonly<Record<Level, string>> = { password, second_factor: secondFactor, passkey };
@@ -32,8 +25,11 @@ export function levelsOf({ signIn, acr }: Pick<Config, 'signIn' | 'acr'>): Level
   };
   const offered = LEVELS.filter((level) => isOn[level]);
   return {
+    /** What somebody can reach by the methods that are on. */
     offered,
-    nameOf: (level) => names[level],
-    levelNamed: (name) => offered.find((level) => names[level] === name),
+    /** The `acr` of a level. */
+    nameOf: (level: Level) => names[level],
+    /** The offered level that has this `acr`. */
+    levelNamed: (name: string) => offered.find((level) => names[level] === name),
   };
 }

@@ -2,12 +2,6 @@
 import { type FileWatch, watchFiles } from '../config/file-watch.ts';
 import { listViewFiles } from './view-files.ts';
 
-interface ViewsWatch {
-  /** From now on this folder, which need not exist yet. `readAt`: when its files were read, in epoch milliseconds. */
-  follow(folder: string | undefined, readAt: number): Promise<void>;
-  stop(): Promise<void>;
-}
-
 type ViewsWatchParts = {
   /** Its end isn't awaited, because it may itself end the watch. */
   readonly onChange: () => Promise<void>;
@@ -17,7 +11,7 @@ type ViewsWatchParts = {
 /** An editor writes a file in several steps, and a copied folder comes file by file. */
 const SETTLE_MS = 150;
 
-export function createViewsWatch({ onChange, onError }: ViewsWatchParts): ViewsWatch {
+export function createViewsWatch({ onChange, onError }: ViewsWatchParts) {
   let followed: string | undefined;
   let watch: FileWatch | undefined;
 
@@ -34,7 +28,8 @@ export function createViewsWatch({ onChange, onError }: ViewsWatchParts): ViewsW
     });
 
   return {
-    async follow(folder, readAt) {
+    /** From now on this folder, which need not exist yet. `readAt`: when its files were read, in epoch milliseconds. */
+    async follow(folder: string | undefined, readAt: number) {
       if (folder === followed) return;
       await watch?.stop();
       watch = folder === undefined ? undefined : await begin(folder, readAt);
