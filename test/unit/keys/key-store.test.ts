@@ -200,8 +200,8 @@ describe('a change of the ring', () => {
     await world.process().ensure();
     const signed = new Map<string, number>();
     let kills = 0;
-    for (let hour = 0; hour < 24 * 100; hour += 4) {
-      world.clock.now += 4 * HOUR;
+    for (let hour = 0; hour < 24 * 100; hour += 8) {
+      world.clock.now += 8 * HOUR;
       const keyStore = world.process(
         withMoments(world, (moment) => {
           if (moment !== name) return;
