@@ -67,6 +67,10 @@ export const issuerFault = withUrl([
     'must be https: http is only for localhost. Put a TLS proxy in front, and write its address here: docs/reverse-proxy.md',
   ],
   [hasUserInfo, 'must not contain a user name or password'],
+  [
+    ({ hostname, port }) => hostname.includes('*') || port === '0',
+    'must be one address that browsers can open',
+  ],
   [(_url, text) => /[?#]/.test(text), 'must not contain a query or fragment'],
   [
     // Of the text: URL has resolved dot segments already.

@@ -123,6 +123,8 @@ describe('the issuer', () => {
     'https://id.example/a b',
     'https://id.example\\x',
     '',
+    'https://*.example',
+    'https://id.example:0',
   ])('must not be %j', (issuer) => {
     expect(issuerFault(issuer)).toBeDefined();
   });
