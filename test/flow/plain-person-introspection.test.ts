@@ -22,7 +22,6 @@ import {
   type WireRequest,
 } from '../world/both-ways.ts';
 import { MINUTE, moveClock, standingClock, until } from '../world/clock.ts';
-import { IS_LONG_RUN } from '../world/rounds.ts';
 import { startRedis } from '../world/servers.ts';
 
 const PATH = '/oauth/introspect';
@@ -204,7 +203,7 @@ describe.each(Object.entries(STORES))('introspection of a person’s token, on %
     async (name) => {
       moveClock(MINUTE + 1);
       for (const caller of ['rs1', 'svc', 'web', 'post'] as const) {
-        for (const hint of caller === 'rs1' || IS_LONG_RUN ? HINTS : [undefined]) {
+        for (const hint of HINTS) {
           const { seen } = await about(name, caller, hint);
           expect(seen[0], `${caller} about ${name}, hint ${hint}`).toEqual(seen[1]);
         }
