@@ -77,7 +77,7 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
       return record && !isEndedSession(record) ? payloadOf(record, undefined) : undefined;
     },
 
-    // The device flow is not offered.
+    // Codes of devices are found by device-codes.ts.
     findByUserCode: () => Promise.resolve(undefined),
 
     async consume(id) {

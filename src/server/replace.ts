@@ -38,7 +38,7 @@ export type Change = {
 };
 
 export type Replacing = {
-  /** One at a time. Rejects when the new application doesn't work, and changes nothing then. */
+  /** One at a time. Rejects when the new application doesn't work: the old one goes on then. */
   readonly replace: (change: Change) => Promise<void>;
   /** Undefined before the first key set. */
   readonly serving: () => ApplicationParts | undefined;
@@ -79,8 +79,8 @@ export function createReplacing({ first, shared, status, provideKeys, swap }: Re
     if (config !== old.config) await takeCredentials(config, store);
     const application = await createApplication(parts, shared);
     if (config !== served?.config) await applyUsers(old.config, config, shared, application);
-    served = parts;
     await swap(application, parts);
+    served = parts;
     await report(change, old, parts);
   }
 

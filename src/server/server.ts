@@ -55,7 +55,7 @@ export interface Server {
   readonly confirm: ConfigurationStatus['confirm'];
   /** What /readyz says. */
   status(): Promise<Status>;
-  /** Lets requests in flight end, then closes everything; at most 10 s. */
+  /** Lets requests in flight end, 8 s at most, then closes everything. What can't be closed is in the log. */
   stop(): Promise<void>;
 }
 
@@ -126,7 +126,7 @@ async function compose(config: Config, { config: wanted, hash = '' }: First, par
     now: store.clock.now,
     onKeySet: (keySet) => replace({ keySet }),
     onError: (error) => log.error({ err: error }, 'the key ring could not be read or turned'),
-    // Notices an lmdb folder that is restored under a running service.
+    // A folder of lmdb that is restored under a running service is noticed by its files.
     beforeTurn: config.store.engine === 'redis' ? lossDetector(store, telemetry) : undefined,
     timer: parts.rotationTimer,
   });
@@ -194,7 +194,10 @@ function createLifecycle(parts: LifecycleParts): Pick<Server, 'start' | 'stop'> 
 
   async function stop(): Promise<void> {
     await Promise.all(listeners.map((listener) => listener.stop()));
-    for (const close of closing) await close();
+    for (const close of closing)
+      await close().catch((error: unknown) =>
+        telemetry.log.error({ err: error }, 'a part could not be closed'),
+      );
     if (hasStarted) telemetry.audit.record('service_stopped', 'success', {});
   }
 

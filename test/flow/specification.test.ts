@@ -124,7 +124,7 @@ describe('the specification', () => {
     const basically = await get(world(), '/oauth/userinfo', {
       authorization: `Basic ${tokens.access_token}`,
     });
-    expect([basically.status, basically.body['error']]).toEqual([400, 'invalid_request']);
+    expect([basically.status, basically.body['error']]).toEqual([401, 'invalid_token']);
   });
 
   it('Spec §8 access tokens are reused until shortly before expires_in: one is good any number of times', async () => {
