@@ -1,7 +1,7 @@
 // The management listener: health and metrics for operators, and the newcomer's try-out page. Never on the public port.
 import { isIP } from 'node:net';
 import Koa from 'koa';
-import type { Middleware } from 'koa';
+import type { Context, Middleware } from 'koa';
 import type { Config } from '../config/config.ts';
 import { METRICS_CONTENT_TYPE } from '../observability/metrics.ts';
 
@@ -51,7 +51,7 @@ export function createManagementApp({ address, status, metrics, tryOut }: Manage
   app.use(async function answerHealth(ctx, next) {
     ctx.set('Cache-Control', 'no-store');
     if (ctx.path === '/healthz') {
-      ctx.body = { status: 'ok' };
+      sendJson(ctx, { status: 'ok' });
       return;
     }
     const host = hostNameOf(ctx.req.headers.host);
@@ -59,7 +59,9 @@ export function createManagementApp({ address, status, metrics, tryOut }: Manage
     // somebody who can reach it. Its requests carry that name; an IP address can't be rebound, and HTTP/1.0 has no browsers.
     if (host !== undefined && isIP(host) === 0 && !names.has(host)) {
       ctx.status = 421;
-      ctx.body = { error: 'the host name of this request is not in management.hosts of the configuration' };
+      sendJson(ctx, {
+        error: 'the host name of this request is not in management.hosts of the configuration',
+      });
       return;
     }
     if (ctx.path === '/readyz') {
@@ -67,7 +69,7 @@ export function createManagementApp({ address, status, metrics, tryOut }: Manage
       const isReady = problems.length === 0;
       ctx.status = isReady ? 200 : 503;
       // A broken file on disk does not make a running node unready; it is here to be seen.
-      ctx.body = { status: isReady ? 'ready' : 'not ready', problems, configuration };
+      sendJson(ctx, { status: isReady ? 'ready' : 'not ready', problems, configuration });
       return;
     }
     if (ctx.path === '/metrics') {
@@ -79,6 +81,12 @@ export function createManagementApp({ address, status, metrics, tryOut }: Manage
   });
   if (tryOut !== undefined) app.use(tryOut);
   return app;
+}
+
+/** As text: a body that is an object has Koa look at `Response`, which loads Node's own fetch and 9 MB with it. */
+function sendJson(ctx: Context, value: object): void {
+  ctx.type = 'application/json';
+  ctx.body = JSON.stringify(value);
 }
 
 /** `[::1]:3001` -> `::1`. Of the header as it came: a forwarded host is what the caller says. */
