@@ -9,7 +9,7 @@ const threads = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('-entry.ts'))
   .map((file) => [`lib/${path.basename(file, '.ts')}`, path.join('src', file)] as const);
 
-// An import of it reads each of its exports, and one of them loads Node's own fetch: 40 ms and 17 MB of each start.
+// An import of it reads each of its exports, and one of them loads Node's own fetch: 40 ms of each start.
 const HTTP = '\0node:http';
 const httpWithoutFetch = {
   name: 'http-without-fetch',

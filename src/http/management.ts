@@ -83,7 +83,7 @@ export function createManagementApp({ address, status, metrics, tryOut }: Manage
   return app;
 }
 
-/** As text: a body that is an object has Koa look at `Response`, which loads Node's own fetch and 9 MB with it. */
+/** As text: a body that is an object has Koa look at `Response`, which loads Node's own fetch. */
 function sendJson(ctx: Context, value: object): void {
   ctx.type = 'application/json';
   ctx.body = JSON.stringify(value);
