@@ -4,7 +4,6 @@ import type { Config } from '../config/config.ts';
 import { ACCOUNT_PATH, FACTORS_PATH } from '../config/endpoints.ts';
 import { toPeoplesClient } from '../oidc/client-model.ts';
 import { createCookieKeys } from '../oidc/cookie-keys.ts';
-import { guardSignOutForm } from '../oidc/form-origin.ts';
 import type { Engine } from '../oidc/provider.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Assets } from '../views/assets.ts';
@@ -70,7 +69,6 @@ export function createApp(parts: AppParts): App {
   app.use(serveAssets(assets));
   app.use(showHome(config, pages));
   app.use(sendFormsAsQuery(issuer));
-  app.use(guardSignOutForm(issuer));
   app.use(unitOfWork);
   app.use(below('/interaction/', interactions));
   app.use(below(FACTORS_PATH, ownPages));

@@ -75,15 +75,15 @@ export function createFastPath(parts: FastPathParts) {
     const address = clientAddress(socket.remoteAddress, headers['x-forwarded-for']?.toString());
     const state = { requestId: randomUUID(), clientAddress: address };
     const send = createSend(path, response, state.requestId);
-    let body;
     try {
-      body = await answer(request, state);
+      const body = await answer(request, state);
+      if (body === undefined) return false;
+      send({ ...CLIENT_ANSWER_HEADERS, 'Content-Type': JSON_TYPE }, JSON.stringify(body));
+      return true;
     } catch (error) {
       refusals.set(request, error);
+      return false;
     }
-    if (body === undefined) return false;
-    send({ ...CLIENT_ANSWER_HEADERS, 'Content-Type': JSON_TYPE }, JSON.stringify(body));
-    return true;
   }
 
   function answerFast(request: IncomingMessage, response: ServerResponse) {

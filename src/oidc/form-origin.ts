@@ -1,7 +1,10 @@
 // Where a form comes from, as the browser itself says.
 import type { Context, Middleware } from 'koa';
-import { ENDPOINTS } from '../config/endpoints.ts';
+import { DEVICE_PATH, ENDPOINTS } from '../config/endpoints.ts';
 import { Refusal } from '../views/refusal.ts';
+
+/** Of the engine's own pages. They have a secret of the session, and know no origin. */
+const ENGINE_FORMS = new Set<string>([DEVICE_PATH, `${ENDPOINTS.logout}/confirm`]);
 
 /** OWASP CSRF "verifying origin": what the browser itself says about where a form comes from. */
 export function refuseForeignForm(ctx: Context, issuer: string): void {
@@ -12,10 +15,9 @@ export function refuseForeignForm(ctx: Context, issuer: string): void {
   }
 }
 
-/** The engine's own form has a secret of the session, and knows no origin. */
-export function guardSignOutForm(issuer: string): Middleware {
-  return function guardForm(ctx, next) {
-    if (ctx.path === `${ENDPOINTS.logout}/confirm`) refuseForeignForm(ctx, issuer);
+export function guardEngineForms(issuer: string): Middleware {
+  return function guardEngineForm(ctx, next) {
+    if (ctx.method === 'POST' && ENGINE_FORMS.has(ctx.path)) refuseForeignForm(ctx, issuer);
     return next();
   };
 }

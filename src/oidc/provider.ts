@@ -35,7 +35,7 @@ import { type ConfigurationParts, createConfiguration } from './options.ts';
 import type { LoadClient } from './clients.ts';
 import { type ClientLookup, createClientLookup } from './document-clients.ts';
 import { createLogouts, type LogoutsParts } from './logouts.ts';
-import { guardDeviceForms } from './device-forms.ts';
+import { keepUserCode } from './device-forms.ts';
 import { createDevicePages } from './device-pages.ts';
 import { pacePolls } from './device-polls.ts';
 import { createEnginePages } from './engine-pages.ts';
@@ -51,6 +51,7 @@ import { createFindDefault, type FindDefault } from './policies/default-scopes.t
 import { PosternProvider, type SeamParts } from './seam/provider.ts';
 import { createFastAnswers } from './fast/answers.ts';
 import { assertSignsAndVerifies } from './self-test.ts';
+import { guardEngineForms } from './form-origin.ts';
 import { signOutAtOnce } from './sign-out-at-once.ts';
 import { createDisclose } from './policies/token-policies.ts';
 
@@ -125,7 +126,8 @@ export async function createEngine(parts: EngineParts) {
     lookup.prepare,
     keepGrants(parts.maySign),
     clientLimits.countAnswers,
-    ...(config.features.deviceFlow ? [guardDeviceForms(issuer), pacePolls(limits)] : []),
+    guardEngineForms(issuer),
+    ...(config.features.deviceFlow ? [keepUserCode, pacePolls(limits)] : []),
     adjustAnswers(config),
     logouts.queue,
     signOutAtOnce({ enginePages, adapter, audit, logouts }),
