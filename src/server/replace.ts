@@ -79,8 +79,8 @@ export function createReplacing({ first, shared, status, provideKeys, swap }: Re
     if (config !== old.config) await takeCredentials(config, store);
     const application = await createApplication(parts, shared);
     if (config !== served?.config) await applyUsers(old.config, config, shared, application);
-    await swap(application, parts);
     served = parts;
+    await swap(application, parts);
     await report(change, old, parts);
   }
 

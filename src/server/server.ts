@@ -55,7 +55,7 @@ export interface Server {
   readonly confirm: ConfigurationStatus['confirm'];
   /** What /readyz says. */
   status(): Promise<Status>;
-  /** Lets requests in flight end, 8 s at most, then closes everything. What can't be closed is in the log. */
+  /** Lets requests in flight end, 8 s at most, then closes everything. */
   stop(): Promise<void>;
 }
 
@@ -194,10 +194,7 @@ function createLifecycle(parts: LifecycleParts): Pick<Server, 'start' | 'stop'> 
 
   async function stop(): Promise<void> {
     await Promise.all(listeners.map((listener) => listener.stop()));
-    for (const close of closing)
-      await close().catch((error: unknown) =>
-        telemetry.log.error({ err: error }, 'a part could not be closed'),
-      );
+    for (const close of closing) await close();
     if (hasStarted) telemetry.audit.record('service_stopped', 'success', {});
   }
 
