@@ -7,7 +7,6 @@ import { beforeEach, expect, it, vi } from 'vitest';
 import { MACHINE_MS } from '../world/clock.ts';
 import { machineToken } from '../world/app.ts';
 import { introspection } from '../world/presented-tokens.ts';
-import type { Answer } from '../world/requests.ts';
 import { GENEROUS, type World, writeWorldConfig } from '../world/world.ts';
 import { ask } from '../world/redis-groups.ts';
 import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
@@ -34,15 +33,6 @@ beforeEach(async () => {
 
 it('a stall of 500 ms makes no answer 503, whatever is asked, and no line of the log', async () => {
   const acts = Object.values(stateful(world, await untilSignedIn(world), await machineToken(world)));
-  // On a busy machine a Redis may be late by itself, but not each time.
-  let failed = await askInStalls(acts);
-  for (let tries = 0; tries < 5 && failed.length > 0; tries += 1) failed = await askInStalls(acts);
-  expect(failed).toEqual([]);
-});
-
-/** What went wrong, asking all the time. */
-async function askInStalls(acts: readonly (() => Promise<Answer>)[]): Promise<readonly unknown[]> {
-  const logged = service.stderr().length;
   const statuses: number[] = [];
   let isOver = false;
   const callers = Array.from({ length: 20 }, async (_, place) => {
@@ -61,12 +51,9 @@ async function askInStalls(acts: readonly (() => Promise<Answer>)[]): Promise<re
   isOver = true;
   await Promise.all(callers);
   expect(statuses.length).toBeGreaterThan(100);
-  const lines = service.stderr().slice(logged).split('\n');
-  return [
-    ...statuses.filter((status) => status >= 500),
-    ...lines.filter((line) => line.includes("can't reach the store")),
-  ];
-}
+  expect(statuses.filter((status) => status >= 500)).toEqual([]);
+  expect(service.stdout() + service.stderr()).not.toMatch(/can't reach the store/);
+});
 
 it('RD-15: with a silent Redis a thousand requests at once are all refused, and wait in no queue', async () => {
   const token = await machineToken(world, 'reports.read');
