@@ -13,6 +13,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import { assertPortsFree } from '../http/server.ts';
 import { demoPersonOf, findDemo, tryUrlOf } from '../http/try-out.ts';
 import type { Server } from '../server/server.ts';
+import { giveBackStartMemory } from '../server/start-memory.ts';
 import { isMistake, type Log } from '../observability/log.ts';
 import { auditFileOf, openTelemetry, type OpenTelemetry } from '../observability/telemetry.ts';
 import {
@@ -144,6 +145,7 @@ async function keepServing(parts: KeepServingParts): Promise<void> {
   };
   process.on('SIGHUP', reload);
   onUp();
+  giveBackStartMemory();
   await stopped;
   process.off('SIGHUP', reload);
   await watch.stop();
