@@ -112,7 +112,7 @@ function toMarkdown(results: Results): string {
         one.goal,
         one.stretch,
         format(one.found),
-        one.isMet ? 'met' : '**missed**',
+        `${one.isMet ? 'met' : '**missed**'}${one.isOnTheLine ? ', on the line' : ''}`,
         one.isMet ? '' : (one.reason ?? ''),
       ]),
     ),
@@ -163,13 +163,13 @@ export function format({ low, median, high }: Spread): string {
   return from === to ? String(middle) : `${middle} (${from}–${to})`;
 }
 
-/** Targets with another verdict than in `others`; those that only one of them has don't count. */
+/** Targets with another verdict than in `others`, on the line in neither; those that only one of them has don't count. */
 export function differences(results: Results, others: Results): string[] {
   const listed = (all: Results) => Object.values(all).flatMap(({ verdicts }) => verdicts);
   const before = new Map(listed(others).map((one) => [one.what, one]));
   return listed(results).flatMap((one) => {
     const other = before.get(one.what);
-    if (other === undefined || other.isMet === one.isMet) return [];
+    if (other === undefined || other.isMet === one.isMet || other.isOnTheLine || one.isOnTheLine) return [];
     return [`${one.what} ${one.goal}: ${format(one.found)} here, ${format(other.found)} there`];
   });
 }

@@ -41,6 +41,8 @@ export type Verdict = {
   readonly stretch: string;
   readonly found: Spread;
   readonly isMet: boolean;
+  /** The target lies between the quartiles: another run may say otherwise. */
+  readonly isOnTheLine: boolean;
   readonly rounds: readonly number[];
   /** Written by hand into results.json. It belongs to this figure, and goes when it is measured anew. */
   readonly reason?: string;
@@ -57,6 +59,7 @@ export function judge({ rounds }: Measured, target: Target): Verdict {
     stretch: target.stretch === undefined ? '' : `${sign} ${target.stretch}`,
     found: { ...rest, median: decides },
     isMet: target.isRate === true ? decides >= target.goal : decides <= target.goal,
+    isOnTheLine: rest.low <= target.goal && target.goal <= rest.high,
     rounds: all.map((one) => Number(one.toPrecision(4))),
   };
 }
