@@ -59,7 +59,7 @@ export function judge({ rounds }: Measured, target: Target): Verdict {
     stretch: target.stretch === undefined ? '' : `${sign} ${target.stretch}`,
     found: { ...rest, median: decides },
     isMet: target.isRate === true ? decides >= target.goal : decides <= target.goal,
-    isOnTheLine: rest.low <= target.goal && target.goal <= rest.high,
+    isOnTheLine: rest.low < target.goal && target.goal < rest.high,
     rounds: all.map((one) => Number(one.toPrecision(4))),
   };
 }
