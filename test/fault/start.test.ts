@@ -74,7 +74,9 @@ describe('the service as a process', () => {
     const here = await world();
     service = await startProcess(here.configFile, [process.execPath, '--trace-gc', MAIN]);
     // V8 calls it so, unlike what it collects by itself, when it needs room.
-    await expect.poll(() => service?.stdout(), { timeout: 60_000 }).toMatch(/Mark-Compact \(reduce\).* testing;/);
+    await expect
+      .poll(() => service?.stdout(), { timeout: 60_000 })
+      .toMatch(/Mark-Compact \(reduce\).* testing;/);
     expect(await machineToken(here, 'reports.read')).toMatch(/^ey/);
   });
 
