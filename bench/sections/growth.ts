@@ -17,9 +17,11 @@ const grows =
   (what: string, sizes: (stage: Stage) => readonly number[], grow: Grow, requests: Requests): Section =>
   async (stage) => {
     const all = sizes(stage);
+    const grown: (readonly [number, Service])[] = [];
+    for (const size of all) grown.push([size, await grow(stage, `${size} ${what}`, size)]);
+    // A million grants take longer to write than a token lives, so nobody signs in before all are there.
     const made: { readonly size: number; readonly of: Readonly<Record<string, Subject>> }[] = [];
-    for (const size of all)
-      made.push({ size, of: await requests(await grow(stage, `${size} ${what}`, size), size) });
+    for (const [size, service] of grown) made.push({ size, of: await requests(service, size) });
     const names = Object.keys(made[0]?.of ?? {});
     const nameOf = (request: string, size: number) => `${request}, ${size} ${what}`;
     const [smallest = 0, ...bigger] = all;
