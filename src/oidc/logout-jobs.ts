@@ -17,8 +17,9 @@ export type EndedSession = {
 export type LogoutJob = EndedSession & {
   /** Epoch milliseconds. */
   readonly since: number;
-  /** Nobody sends it before: it is being sent, or failed a moment ago. */
+  /** Nobody sends it before: a try has begun a moment ago. */
   readonly notBefore: number;
+  /** Tries that have begun. One that succeeds removes the job. */
   readonly failures: number;
 };
 
@@ -54,9 +55,8 @@ export function createLogoutJobs(documents: DocumentStore, now: Clock) {
       const changed = { ...job, ...to };
       return (await write(changed, version)) ? { job: changed, version: version + 1 } : undefined;
     },
-    async remove({ job, version }: FoundJob): Promise<void> {
-      await documents.remove(COLLECTION, job.sid, version);
-    },
+    /** False: somebody else was first. */
+    remove: ({ job, version }: FoundJob) => documents.remove(COLLECTION, job.sid, version),
   };
 }
 

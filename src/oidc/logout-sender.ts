@@ -9,11 +9,12 @@ import type { Logouts } from './logouts.ts';
 
 /** How often the outbox is looked into. */
 const POLL_MS = 1000;
-/** For how long a job is one process's: longer than a call takes. Then that process has ended, and another one sends it. */
-const LEASE_MS = 5000;
-/** After each failure. The last try is less than two minutes after the first. */
-const WAITS_MS = [5000, 25_000, 60_000] as const;
-const LONGEST_WAIT_MS = Math.max(LEASE_MS, ...WAITS_MS);
+/**
+ * From the start of each try to the next one, each longer than a call takes: until then a job belongs to one process. The last try
+ * starts less than two minutes after the first.
+ */
+const WAITS_MS = [5000, 25_000, 60_000, 5000] as const;
+const LONGEST_WAIT_MS = Math.max(...WAITS_MS);
 /** What nobody could send until then (the app left the file) is given up. */
 const GIVE_UP_AFTER_MS = 24 * 60 * 60 * 1000;
 /** At one app. One that hangs keeps no other waiting. */
@@ -71,7 +72,11 @@ export function createLogoutSender({ jobs, now, maySign, audit, log }: LogoutSen
     const uri = apps?.uriOf(clientId);
     // Another process may know the app.
     if (apps === undefined || !maySign() || (uri === undefined && now() - since < GIVE_UP_AFTER_MS)) return;
-    const claimed = await jobs.change(found, { notBefore: now() + LEASE_MS });
+    const wait = WAITS_MS[found.job.failures];
+    // Each of them ended a process, or ended with it.
+    if (wait === undefined) return fail(found, CUT_OFF);
+    // Counted before it is sent, so that a job that ends the process has no more tries than any other.
+    const claimed = await jobs.change(found, { notBefore: now() + wait, failures: found.job.failures + 1 });
     if (claimed === undefined) return;
     const failure = uri === undefined ? NO_APP : await call(apps, uri, claimed.job);
     if (failure !== undefined) return fail(claimed, failure);
@@ -79,18 +84,14 @@ export function createLogoutSender({ jobs, now, maySign, audit, log }: LogoutSen
     record(claimed.job, 'success');
   }
 
-  async function fail(claimed: FoundJob, { reason, detail, isPassing }: Failure): Promise<void> {
-    const { clientId, failures } = claimed.job;
-    const wait = isPassing ? WAITS_MS[failures] : undefined;
-    const fields = { clientId, tries: failures + 1, reason: detail };
-    if (wait === undefined) {
-      await jobs.remove(claimed);
-      log.warn(fields, "an app was not notified that a session has ended, and won't be");
-      record(claimed.job, 'failure', reason);
-    } else {
-      await jobs.change(claimed, { notBefore: now() + wait, failures: failures + 1 });
-      log.warn(fields, 'an app could not be notified yet that a session has ended');
-    }
+  async function fail(found: FoundJob, { reason, detail, isPassing }: Failure): Promise<void> {
+    const { clientId, failures: tries } = found.job;
+    const fields = { clientId, tries, reason: detail };
+    if (isPassing && tries < WAITS_MS.length)
+      return log.warn(fields, 'an app could not be notified yet that a session has ended');
+    if (!(await jobs.remove(found))) return;
+    log.warn(fields, "an app was not notified that a session has ended, and won't be");
+    record(found.job, 'failure', reason);
   }
 
   const record = ({ clientId, accountId }: LogoutJob, outcome: Outcome, reason?: string) =>
@@ -143,6 +144,11 @@ async function call(
   }
 }
 
+const CUT_OFF: Failure = {
+  reason: 'cut_off',
+  detail: 'the process ended during each try',
+  isPassing: false,
+};
 const NO_APP: Failure = {
   reason: 'unknown_client',
   detail: 'no client of the file has a backchannel_logout_uri for it',

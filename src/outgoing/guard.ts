@@ -6,7 +6,7 @@ import { Agent, request } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Config } from '../config/config.ts';
 import { isLoopbackUrl } from '../config/uri.ts';
-import { isLocalAddress, isPrivateAddress, isPublicAddress } from './special-use.ts';
+import { isLocalAddress, isOwnBroadcast, isPrivateAddress, isPublicAddress } from './special-use.ts';
 
 /** Name, connection, headers and body together. */
 const DEADLINE_MS = 2000;
@@ -63,6 +63,7 @@ export function createOutgoing({ internalHosts, issuerIsLoopback }: OutgoingSett
   const lookups = new Map<string, Promise<readonly Address[]>>();
 
   function mayCall(hostname: string, address: string): boolean {
+    if (isOwnBroadcast(address)) return false;
     if (isPublicAddress(address)) return true;
     if (!internalHosts.includes(hostname)) return false;
     return isPrivateAddress(address) || (issuerIsLoopback && isLocalAddress(address));
@@ -172,12 +173,15 @@ function send<Result>(
   });
 }
 
-/** The address that is connected to is one that was checked, whatever the name leads to by now. */
+/**
+ * The address that is connected to is one that was checked, whatever the name leads to by now. The callback runs later: an address
+ * without a route fails as soon as it is known, and the socket has no listener for its error before this turn ends.
+ */
 function pinnedTo(addresses: readonly Address[]): LookupFunction {
   return (_hostname, { all }, callback) => {
     const [first] = addresses;
-    if (all === true) callback(null, [...addresses]);
-    else callback(null, first?.address ?? '', first?.family);
+    if (all === true) setImmediate(callback, null, [...addresses]);
+    else setImmediate(callback, null, first?.address ?? '', first?.family);
   };
 }
 

@@ -1,5 +1,6 @@
 // Which addresses lead out to the internet, and which to a private network or to this machine: RFC 6890 and IANA's registries.
 import { BlockList, isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
 
 /** Of IPv4 all is public but these. */
 const IPV4_SPECIAL = [
@@ -53,6 +54,23 @@ export function isPrivateAddress(address: string): boolean {
 /** Loopback and link-local. */
 export function isLocalAddress(address: string): boolean {
   return contains(LOCAL, address);
+}
+
+/** Everyone in a network of this machine (RFC 919). Read each time: interfaces come and go. IPv6 has no such address. */
+export function isOwnBroadcast(address: string): boolean {
+  return Object.values(networkInterfaces())
+    .flat()
+    .some((own) => own?.family === 'IPv4' && broadcastOf(own) === address);
+}
+
+/** A network of one or two addresses has none (RFC 3021). */
+function broadcastOf({ address, netmask }: { readonly address: string; readonly netmask: string }) {
+  const mask = netmask.split('.').map(Number);
+  if ((mask[3] ?? 0) > 252) return undefined;
+  return address
+    .split('.')
+    .map((byte, index) => Number(byte) | (255 - (mask[index] ?? 0)))
+    .join('.');
 }
 
 /** An IPv4 address in IPv6 (`::ffff:10.0.0.1`) is in no list: BlockList would compare it with the rules for IPv4. */

@@ -1,10 +1,11 @@
 // What runs inside the namespace of outgoing.test.ts: a host that publishes documents and misbehaves, a name server, and the service with
 // its own guard. What is counted is what the kernel counts.
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { request as startRequest } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { createOutgoing, OutgoingRefused } from '../../src/outgoing/guard.ts';
@@ -13,7 +14,16 @@ import { AUTHORIZATION_REQUEST, VERIFIER } from '../world/authorization-request.
 import { finishPages, newBrowser } from '../world/person.ts';
 import { post } from '../world/requests.ts';
 import { createTurns } from '../world/turns.ts';
-import { type OpenWorld, startWorld, worldClients } from '../world/world.ts';
+import { startProcess } from '../world/process.ts';
+import { freePort, startRedis } from '../world/servers.ts';
+import {
+  type OpenWorld,
+  seedStore,
+  startWorld,
+  type World,
+  worldClients,
+  writeWorldConfig,
+} from '../world/world.ts';
 import { serveCalls } from '../world/namespace.ts';
 import { type Answers, NameServer } from '../world/name-server.ts';
 
@@ -182,10 +192,10 @@ function world(): OpenWorld {
   return service;
 }
 
-function authorizeUrl(clientId: string): string {
+function authorizeUrl(clientId: string, { issuer }: Pick<World, 'issuer'> = world()): string {
   const redirectUri = `${URL.parse(clientId)?.origin ?? 'https://docs.example'}/cb`;
   const query = { ...AUTHORIZATION_REQUEST, client_id: clientId, redirect_uri: redirectUri, scope: 'openid' };
-  return `${world().issuer}/oauth/authorize?${new URLSearchParams(query).toString()}`;
+  return `${issuer}/oauth/authorize?${new URLSearchParams(query).toString()}`;
 }
 
 type Visit = {
@@ -251,6 +261,9 @@ type Flood = {
   readonly known?: { readonly clientId: string; readonly refreshToken: string };
 };
 
+const CLIENTS = ['web', 'web2', 'post', 'spa', 'native'] as const;
+const LOCAL_PORTS = '/proc/sys/net/ipv4/ip_local_port_range';
+
 const api = {
   async prepare() {
     await names.listen();
@@ -271,6 +284,71 @@ const api = {
         throw error;
       }
     });
+  },
+
+  /** The same while no port of this machine is left for a connection. */
+  async getWithoutPorts(url: string) {
+    const ports = readFileSync(LOCAL_PORTS, 'utf8');
+    // One that is taken: `hosts` listens there.
+    writeFileSync(LOCAL_PORTS, '8443 8443');
+    try {
+      return await api.get(url);
+    } finally {
+      writeFileSync(LOCAL_PORTS, ports);
+    }
+  },
+
+  /** The built service: a stranger names a document at each host, and an app of each host is to hear of a sign-out. */
+  async serve(engine: 'lmdb' | 'redis', workers: number, named: readonly string[]) {
+    const redis = engine === 'redis' ? await startRedis() : undefined;
+    const home = mkdtempSync(path.join(tmpdir(), 'postern-no-way-'));
+    const ports = [await freePort(), await freePort()] as const;
+    const uris = CLIENTS.map((id, at) => [id, { backchannel_logout_uri: `https://${named[at]}/logout` }]);
+    const config = {
+      workers,
+      client_documents: { hosts: named, scope: 'openid' },
+      clients: worldClients(Object.fromEntries(uris)),
+    };
+    const options = { config, ...(redis && { store: redis.url }) };
+    const written = {
+      ...(await writeWorldConfig(home, options, ports)),
+      folder: home,
+      management: `http://127.0.0.1:${ports[1]}`,
+      stop: () => Promise.resolve(),
+    };
+    await seedStore(written.configFile);
+    const running = await startProcess(written.configFile);
+    const pids = async () => {
+      const answer = await fetch(`${written.management}/readyz`);
+      const body = (await answer.json()) as {
+        readonly configuration: { readonly workers?: { pid: number }[] };
+      };
+      return body.configuration.workers?.map(({ pid }) => pid) ?? [running.pid];
+    };
+    try {
+      const before = await pids();
+      const statuses: number[] = [];
+      for (const host of named)
+        statuses.push(
+          (await fetch(authorizeUrl(`https://${host}/c`, written), { redirect: 'manual' })).status,
+        );
+      const browser = newBrowser(written);
+      for (const client of CLIENTS) await signIn(written, { browser, client, scope: 'openid' });
+      const ask = await browser.open(`${written.issuer}/oauth/logout`);
+      await browser.submit(ask, '/oauth/logout/confirm', { logout: 'yes' });
+      const said = () =>
+        [...running.stderr().matchAll(/"tries":(\d+),"reason":"(\S+) did not answer/g)].map(
+          ([, tries, host]) => `${host} ${tries}`,
+        );
+      await waitUntil(() => said().length >= named.length);
+      const after = await pids();
+      const ended = running.stderr().match(/a worker ended/g)?.length ?? 0;
+      return { statuses, tries: said().toSorted(), ended, pids: { before, after } };
+    } finally {
+      await running.end();
+      await redis?.stop();
+      rmSync(home, { recursive: true, force: true });
+    }
   },
 
   /** A service in this namespace, whose clock `later` moves. */

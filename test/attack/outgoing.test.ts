@@ -23,9 +23,25 @@ const FORBIDDEN = [
   'fd00::1',
   'fe80::1',
 ] as const;
+/** By what the system says at once when somebody connects there. A name of each has only that address. */
+const NO_WAY = {
+  ENETUNREACH: '93.184.216.40',
+  EHOSTUNREACH: '93.184.216.41',
+  EACCES: '93.184.216.42',
+  'ENETUNREACH of IPv6': '2606:2800:999::1',
+  'EACCES of IPv6': '2606:2800:220:b::1',
+} as const;
+const ROUTES = [
+  `unreachable ${NO_WAY.EHOSTUNREACH}`,
+  `prohibit ${NO_WAY.EACCES}`,
+  `prohibit ${NO_WAY['EACCES of IPv6']}`,
+];
+/** Two networks of this machine, a public and a private one. */
+const NETWORKS = ['93.184.217.1/24', '10.9.8.7/22'];
 const NOTHING: Seen = { connections: [], requests: [], strays: 0, names: [] };
 
 const fault = namespaceFault();
+if (fault !== undefined && process.env['CI'] !== undefined) throw new Error(fault);
 const title = fault === undefined ? 'outgoing requests' : `outgoing requests: NOT TESTED, ${fault}`;
 if (fault !== undefined) process.stderr.write(`test/attack/outgoing.test.ts is skipped: ${fault}\n`);
 
@@ -38,7 +54,14 @@ describe.skipIf(fault !== undefined)(title, { retry: 2 }, () => {
   beforeAll(async () => {
     world = await enterNamespace<Inside>({
       script: 'test/attack/outgoing-inside.ts',
-      addresses: [PUBLIC, PUBLIC_V6, SILENT, ...FORBIDDEN.slice(1).filter((one) => !/127\.|^::/.test(one))],
+      addresses: [
+        PUBLIC,
+        PUBLIC_V6,
+        SILENT,
+        ...NETWORKS,
+        ...FORBIDDEN.slice(1).filter((one) => !/127\.|^::/.test(one)),
+      ],
+      routes: ROUTES,
       names: ['docs.example', 'silent.example', 'inner.example'],
       // No request may go to a proxy, and none without a good certificate.
       env: {
@@ -114,6 +137,50 @@ describe.skipIf(fault !== undefined)(title, { retry: 2 }, () => {
       const other = await inside.get('https://docs.example/c', ['inner.example'], isLoopback);
       expect(other).toEqual(refused({ names: ['docs.example'] }));
       await inside.script('docs.example', [[PUBLIC]]);
+    },
+  );
+
+  it('F1-01: no request goes to everyone in a network of this machine', async () => {
+    for (const [address, host] of [
+      ['93.184.217.255', 'docs.example'],
+      ['10.9.11.255', 'inner.example'],
+    ] as const) {
+      await inside.script(host, [[address]]);
+      expect(await inside.get(`https://${host}/c`, ['inner.example'])).toEqual(refused({ names: [host] }));
+    }
+    await inside.script('docs.example', [[PUBLIC]]);
+  });
+
+  it.each(Object.entries(NO_WAY))(
+    'F1-01: an address without a way to it ends its request alone: %s',
+    async (_, address) => {
+      for (const answers of [[address], [address, NO_WAY.ENETUNREACH], [PUBLIC_V6, address]]) {
+        await inside.script('docs.example', [answers]);
+        const { outcome } = await inside.get('https://docs.example/c');
+        expect(outcome, answers.join()).toBe(answers[0] === PUBLIC_V6 ? '200' : 'connection');
+      }
+      await inside.script('docs.example', [[PUBLIC]]);
+    },
+  );
+
+  it('F1-01: a machine without a free port ends the request alone: EADDRNOTAVAIL', async () => {
+    expect((await inside.getWithoutPorts('https://docs.example/c')).outcome).toBe('connection');
+  });
+
+  it.each([
+    ['lmdb', 1],
+    ['lmdb', 2],
+    ['redis', 2],
+  ] as const)(
+    'F1-01: documents and logouts without a way to them leave every process of the service alive, on %s with %i',
+    async (store, workers) => {
+      const hosts = Object.entries(NO_WAY).map(([, address], index) => [`way${index}.example`, address]);
+      for (const [host = '', address = ''] of hosts) await inside.script(host, [[address]]);
+      const names = hosts.map(([host = '']) => host);
+      const { statuses, ended, tries, pids } = await inside.serve(store, workers, names);
+      expect(statuses).toEqual(names.map(() => 503));
+      expect(tries).toEqual(names.map((host) => `${host} 1`));
+      expect([ended, pids.after]).toEqual([0, pids.before]);
     },
   );
 

@@ -39,6 +39,8 @@ export type NamespaceOptions = {
   readonly script: string;
   /** What loopback has besides 127.0.0.1 and ::1. */
   readonly addresses: readonly string[];
+  /** Addresses without a way to them, each with the type of its route: `unreachable 192.0.2.1`. */
+  readonly routes?: readonly string[];
   /** Names of the certificate in `POSTERN_TEST_TLS`, a folder with key.pem and cert.pem. */
   readonly names: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -62,9 +64,12 @@ export async function enterNamespace<Api extends Calls>(options: NamespaceOption
   const addresses = options.addresses.map((one) =>
     one.includes(':')
       ? `ip address add ${one}/128 dev lo 2>/dev/null || true`
-      : `ip address add ${one}/32 dev lo`,
+      : `ip address add ${one.includes('/') ? one : `${one}/32`} dev lo`,
   );
-  const shell = ['set -e', 'ip link set lo up', ...steps, ...addresses, 'exec "$@"'].join('\n');
+  const routes = (options.routes ?? []).map((one) =>
+    one.includes(':') ? `ip -6 route add ${one} 2>/dev/null || true` : `ip route add ${one}`,
+  );
+  const shell = ['set -e', 'ip link set lo up', ...steps, ...addresses, ...routes, 'exec "$@"'].join('\n');
   const child = spawn(
     'unshare',
     [

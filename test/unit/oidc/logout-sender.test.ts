@@ -5,10 +5,10 @@ import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createLogoutJobs } from '../../../src/oidc/logout-jobs.ts';
 import { createLogoutSender, type LogoutSender } from '../../../src/oidc/logout-sender.ts';
-import { silentTelemetry } from '../../../src/observability/telemetry.ts';
 import { openStore } from '../../../src/store/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { until } from '../../world/clock.ts';
+import { listen } from '../../world/recorded-telemetry.ts';
 import { startRedis } from '../../world/servers.ts';
 
 type Made = { readonly store: Store; stop(): Promise<void> };
@@ -39,6 +39,7 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
   let made: Made;
   const jobsOf = ({ documents }: Store) => createLogoutJobs(documents, () => now);
   const senders: LogoutSender[] = [];
+  const recorded = listen();
   /** What was posted, by which sender. */
   let posted: { readonly sid: string; readonly by: number }[] = [];
 
@@ -52,7 +53,7 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
 
   /** A process that serves; `call` answers its posts. */
   function serve(by: number, call: (sid: string) => Promise<number>): void {
-    const { audit, log } = silentTelemetry();
+    const { audit, log } = recorded.telemetry;
     const sender = createLogoutSender({
       jobs: jobsOf(made.store),
       now: () => now,
@@ -132,6 +133,27 @@ describe.each(Object.entries(STORES))('senders on %s', (_, make) => {
     now += 5000;
     await isEmpty();
     expect(posted.filter(({ sid }) => sid === 'web0').map(({ by }) => by)).toEqual([1, 2]);
+    hang.resolve(200);
+    await stopAll();
+  });
+
+  it('F1-01: give a job up that ended the process at each of its four tries', async () => {
+    const hang = Promise.withResolvers<number>();
+    await jobsOf(made.store).add(jobs(1));
+    // What doesn't come back is what a process that ended looks like to the others.
+    for (const [tries, wait] of [5000, 25_000, 60_000, 5000].entries()) {
+      serve(tries, () => hang.promise);
+      await until(async () => {
+        expect(posted).toHaveLength(tries + 1);
+        expect((await jobsOf(made.store).list())[0]?.job.failures).toBe(tries + 1);
+      });
+      now += wait;
+    }
+    for (const by of [4, 5]) serve(by, async () => 200);
+    await isEmpty();
+    expect(posted).toHaveLength(4);
+    const failed = recorded.audit('app_logout').filter(({ outcome }) => outcome === 'failure');
+    expect(failed).toMatchObject([{ reason: 'cut_off' }]);
     hang.resolve(200);
     await stopAll();
   });
