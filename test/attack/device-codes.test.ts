@@ -23,10 +23,11 @@ import { rounds } from '../world/rounds.ts';
 import { giveOneTimeCodes, isSecondStep, setFactors } from '../world/second-factors.ts';
 import { limitsOf } from '../world/stored.ts';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
-import { API, type OpenWorld, PASSWORDS, PEOPLE, type StoreName } from '../world/world.ts';
+import { API, CALLBACK, type OpenWorld, PASSWORDS, PEOPLE, type StoreName } from '../world/world.ts';
 
 const GUESSES = { trusted_proxies: ['127.0.0.1'], ...DEVICE_CONFIG };
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
+const CONFIG = { ...DEVICE_CONFIG, account: true, sign_in: { one_time_codes: true } };
 const ROUNDS = rounds(50, 3);
 
 let made = 0;
@@ -209,8 +210,46 @@ eachStore(
       const foreign = await post(world(), '/oauth/device_authorization', { scope: 'openid' }, other);
       expect([foreign.status, foreign.body['error']]).toEqual([400, 'unauthorized_client']);
     });
+
+    it('CF-05: gives a device only what its client and its person may still have at the poll', async () => {
+      const [narrowed, ofApi, denied, gone] = await Promise.all([
+        askForCodes(world(), { scope: 'openid profile offline_access reports.read' }),
+        askForCodes(world(), { scope: 'openid reports.read', resource: API }),
+        askForCodes(world()),
+        askForCodes(world()),
+      ]);
+      const pending = await askForCodes(world());
+      for (const asked of [narrowed, ofApi, denied, gone]) {
+        expect(isDonePage(await letIn(world(), asked))).toBe(true);
+      }
+      const withTv = (changes: object) => ({
+        ...CONFIG,
+        groups: { staff: 'Staff' },
+        clients: CONFIG.clients.map((one) => (one.client_id === 'tv' ? { ...one, ...changes } : one)),
+      });
+      const scope = 'openid offline_access';
+
+      await world().reload(withTv({ scope }));
+      const { body } = await poll(world(), narrowed);
+      expect(body['scope']).toBe(scope);
+      expect(decodeJwt(String(body['access_token']))).toMatchObject({ aud: world().issuer, scope });
+      const form = {
+        grant_type: 'refresh_token',
+        refresh_token: String(body['refresh_token']),
+        client_id: 'tv',
+      };
+      expect((await post(world(), '/oauth/token', form)).body['scope']).toBe(scope);
+      expect((await poll(world(), ofApi)).body['error']).toBe('invalid_target');
+      expect(isDonePage(await letIn(world(), pending))).toBe(false);
+      expect((await poll(world(), pending)).body['error']).toBe('invalid_scope');
+
+      await world().reload(withTv({ access: { groups: ['staff'] } }));
+      expect((await poll(world(), denied)).body['error']).toBe('invalid_grant');
+      const grants = { grant_types: ['authorization_code'], redirect_uris: [CALLBACK], scope: 'openid' };
+      await world().reload(withTv(grants));
+      expect((await poll(world(), gone)).body['error']).toBe('unauthorized_client');
+      await world().reload(CONFIG);
+    });
   },
-  {
-    config: { ...DEVICE_CONFIG, account: true, sign_in: { one_time_codes: true } },
-  },
+  { config: CONFIG },
 );

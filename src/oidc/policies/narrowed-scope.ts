@@ -5,7 +5,7 @@ import type { Claims } from '../claims.ts';
 import type { LoadClient } from '../clients.ts';
 import { narrowClaims } from './asked-claims.ts';
 
-const MODELS_WITH_SCOPE = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
+const MODELS_WITH_SCOPE = new Set(['AccessToken', 'AuthorizationCode', 'DeviceCode', 'RefreshToken']);
 
 /** What of a scope its client may still ask for. */
 export type StillAllowed = (clientId: string, scope: string) => Promise<string>;
