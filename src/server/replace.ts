@@ -9,8 +9,10 @@ import type { KeySet } from '../keys/key-set.ts';
 import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import {
+  endAll,
   findRemoved,
   findShutOut,
+  inBatches,
   keepCredentials,
   voidChangedCredentials,
 } from '../users/changed-credentials.ts';
@@ -135,16 +137,20 @@ async function applyUsers(
 ) {
   const { users } = config;
   const people = createPeople(store.documents);
-  const changed = await voidChangedCredentials(users, states, hash, store.clock.now);
+  const { now } = store.clock;
+  const changed = await voidChangedCredentials(users, states, hash, now);
+  const shadowed = await warnOfShadowed(users, people, telemetry.log);
+  // A person of the file who has the id of one of the store goes on as that one.
+  const hidden = shadowed.filter(({ fileId, storeId }) => fileId !== storeId).map(({ storeId }) => storeId);
+  await inBatches(hidden, async (id) => endAll(id, states, now));
   // Also those who left the file while nothing ran.
   if (apps.areUsed) {
-    const ended = changed.map(({ id }) => id);
+    const ended = [...changed.map(({ id }) => id), ...hidden];
     for (const id of [...ended, ...(await findRemoved(users, states))]) await endVoid(id);
     for (const { id, clientId } of await findShutOut(before, config, people)) await leave(id, clientId);
   }
   // Only now: a process that is killed before, or loses the store, begins anew the next time.
   await keepCredentials(changed, states);
-  await warnOfShadowed(users, people, telemetry.log);
   warnOfWeakHashes(users, telemetry.log);
 }
 

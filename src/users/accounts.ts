@@ -76,7 +76,9 @@ export function createAccounts({ users, states, people, remembered, clock }: Acc
 
   async function findStored(id: string, issued: Issued | undefined): Promise<Account | undefined> {
     const [person, state] = await Promise.all([remembered.people.findById(id), remembered.states.get(id)]);
-    if (person === undefined || state.disabled) return undefined;
+    // The file wins: who of the store has a login name of it is not here while it does.
+    const isHidden = person === undefined || byUsername.has(canonicalUsername(person.username));
+    if (isHidden || state.disabled) return undefined;
     if (isVoid(issued, [person.validAfter, state.validAfter])) return undefined;
     return toAccount(person);
   }

@@ -34,13 +34,21 @@ export async function voidChangedCredentials(
       if (known === credential) return undefined;
       if (known === undefined) return { credential };
       ended.set(id, credential);
-      // What is of an earlier version goes by whole seconds: what was issued in this one is void, too.
-      return { validAfter: nextValidAfter(validAfter, Math.floor(now() / 1000) + 1) };
+      return { validAfter: laterThan(validAfter, now) };
     });
   }
 
   await inBatches(users, compare);
   return Array.from(ended, ([id, credential]) => ({ id, credential }));
+}
+
+/** What is of an earlier version goes by whole seconds: what was issued in this one is void, too. */
+const laterThan = (validAfter: number, now: Clock) =>
+  nextValidAfter(validAfter, Math.floor(now() / 1000) + 1);
+
+/** Ends every session and token of the person. */
+export async function endAll(id: string, states: Pick<AccountStates, 'update'>, now: Clock): Promise<void> {
+  await states.update(id, ({ validAfter }) => ({ validAfter: laterThan(validAfter, now) }));
 }
 
 export async function keepCredentials(

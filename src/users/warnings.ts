@@ -33,10 +33,12 @@ export async function warnOfShadowed(
   users: readonly User[],
   people: Pick<People, 'findById' | 'findByUsername'>,
   log: Pick<Log, 'warn'>,
-): Promise<void> {
-  for (const ids of await findShadowed(users, people)) {
+): Promise<readonly Shadowed[]> {
+  const shadowed = await findShadowed(users, people);
+  for (const ids of shadowed) {
     log.warn(ids, "a person of the file has the login name of one of the store, who can't sign in");
   }
+  return shadowed;
 }
 
 /** Only an operator can renew the hash of a person of the file. */
