@@ -14,6 +14,7 @@ import {
   findShutOut,
   inBatches,
   keepCredentials,
+  noteRemoved,
   voidChangedCredentials,
 } from '../users/changed-credentials.ts';
 import { createPeople } from '../users/people.ts';
@@ -138,19 +139,24 @@ async function applyUsers(
   const { users } = config;
   const people = createPeople(store.documents);
   const { now } = store.clock;
-  const changed = await voidChangedCredentials(users, states, hash, now);
+  const served = before === config ? [] : before.users;
+  const changed = await voidChangedCredentials({ before: served, users }, states, hash, now);
   const shadowed = await warnOfShadowed(users, people, telemetry.log);
   // A person of the file who has the id of one of the store goes on as that one.
   const hidden = shadowed.filter(({ fileId, storeId }) => fileId !== storeId).map(({ storeId }) => storeId);
   await inBatches(hidden, async (id) => endAll(id, states, now));
   // Also those who left the file while nothing ran.
+  const removed = await findRemoved(users, states);
   if (apps.areUsed) {
     const ended = [...changed.map(({ id }) => id), ...hidden];
-    for (const id of [...ended, ...(await findRemoved(users, states))]) await endVoid(id);
-    for (const { id, clientId } of await findShutOut(before, config, people)) await leave(id, clientId);
+    for (const id of ended) await endVoid(id);
+    const left = removed.flatMap((id) => config.clients.map(({ clientId }) => ({ id, clientId })));
+    const shutOut = await findShutOut(before, config, people);
+    for (const { id, clientId } of [...left, ...shutOut]) await leave(id, clientId);
   }
   // Only now: a process that is killed before, or loses the store, begins anew the next time.
   await keepCredentials(changed, states);
+  await noteRemoved(removed, states);
   warnOfWeakHashes(users, telemetry.log);
 }
 

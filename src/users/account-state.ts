@@ -18,6 +18,8 @@ export type AccountState = {
   readonly attemptsSince?: number | undefined;
   /** Names the password and the state that the file gave this person last; another one voids what was issued before. */
   readonly credential?: string | undefined;
+  /** A file without the entry was applied: everything of the person ends when the entry returns. */
+  readonly removed?: boolean | undefined;
 };
 
 const INITIAL: AccountState = { disabled: false, validAfter: 0 };
@@ -60,6 +62,9 @@ export function createAccountStates(documents: DocumentStore) {
 const parseState = (text: string) => toState(parseForm(text, WHAT));
 
 function toState(form: StoredForm): AccountState {
-  const { disabled, validAfter, attemptsSince, credential } = { ...INITIAL, ...form } as AccountState;
-  return { disabled, validAfter, attemptsSince, credential };
+  const { disabled, validAfter, attemptsSince, credential, removed } = {
+    ...INITIAL,
+    ...form,
+  } as AccountState;
+  return { disabled, validAfter, attemptsSince, credential, removed };
 }

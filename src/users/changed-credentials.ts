@@ -15,26 +15,29 @@ const AT_ONCE = 50;
 export type ChangedCredential = { readonly id: string; readonly credential: string };
 
 /**
- * Ends the sessions and tokens of people whose password or state changed.
+ * Ends the sessions and tokens of people whose password or state changed, or whose entry is back. `before`: of the file that this process
+ * served until now, which had nobody at a start. An entry that was there all the time isn't back, whatever file another node has.
  * Asks the store for the people of the file alone: it may know of many more. Throws StoreUnavailable. Safe to repeat, and on
  * many nodes at once. Resolves whose sessions and tokens it has ended: again and again, until that is kept.
  */
 export async function voidChangedCredentials(
-  users: readonly User[],
+  { before, users }: { readonly before: readonly User[]; readonly users: readonly User[] },
   states: Pick<AccountStates, 'update'>,
   hash: KeyedHash,
   now: Clock,
 ): Promise<readonly ChangedCredential[]> {
   const ended = new Map<string, string>();
+  const wasThere = new Set(before.map(({ id }) => id));
 
   async function compare({ id, passwordHash, disabled }: User): Promise<void> {
     const credential = hash(`credential:${passwordHash}:${disabled}`);
-    await states.update(id, ({ credential: known, validAfter }) => {
+    await states.update(id, ({ credential: known, validAfter, removed }) => {
       ended.delete(id);
-      if (known === credential) return undefined;
+      const isBack = removed === true && !wasThere.has(id);
+      if (known === credential && !isBack) return undefined;
       if (known === undefined) return { credential };
       ended.set(id, credential);
-      return { validAfter: laterThan(validAfter, now) };
+      return { validAfter: laterThan(validAfter, now), removed: undefined };
     });
   }
 
@@ -65,14 +68,24 @@ export async function inBatches<T>(all: readonly T[], act: (one: T) => Promise<u
   }
 }
 
-/** Who was of the file once, as far as the store knows. */
+/** Who was of the file once, as far as the store knows, and isn't noted as removed. */
 export async function findRemoved(
   users: readonly User[],
   states: Pick<AccountStates, 'list'>,
 ): Promise<readonly string[]> {
   const ids = new Set(users.map(({ id }) => id));
-  const known = [...(await states.list())].filter(([, { credential }]) => credential !== undefined);
+  const known = [...(await states.list())].filter(
+    ([, { credential, removed }]) => credential !== undefined && removed !== true,
+  );
   return known.map(([id]) => id).filter((id) => !ids.has(id));
+}
+
+/** Ends nothing: the file may be an older one, or half of one. */
+export async function noteRemoved(
+  removed: readonly string[],
+  states: Pick<AccountStates, 'update'>,
+): Promise<void> {
+  await inBatches(removed, (id) => states.update(id, { removed: true }));
 }
 
 export type ShutOut = { readonly id: string; readonly clientId: string };

@@ -1,16 +1,23 @@
-// What a change of the users file means for what people have: a login name that it takes from a person of the store.
-import { expect, it } from 'vitest';
+// What a change of the users file means for what people have: an entry that goes and returns, and a login name that it takes from a person of
+// the store.
+import { decodeJwt } from 'jose';
+import { describe, expect, it } from 'vitest';
+import { createAccountStates } from '../../src/users/account-state.ts';
 import { hashPassword } from '../../src/users/passwords.ts';
 import { createPeople } from '../../src/users/people.ts';
 import { exchange, signIn, takeCode } from '../world/app.ts';
 import { askForCodes, DEVICE_CONFIG, isDonePage, letIn, poll } from '../world/device.ts';
 import { eachStore } from '../world/each-store.ts';
+import { startLogoutReceiver } from '../world/logout-receiver.ts';
 import { begin, idOf, silently, signInAs } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
 import { givePasskey } from '../world/second-factors.ts';
+import { startRedis } from '../world/servers.ts';
 import { refresh } from '../world/token-endpoint.ts';
-import { type OpenWorld, PASSWORDS } from '../world/world.ts';
+import { type OpenWorld, PASSWORDS, PEOPLE, startWorld } from '../world/world.ts';
 
+/** The entry of Alice isn't there. */
+const GONE = { alice: { id: 'usr_zoe00000000000000003', username: 'zoe' } };
 const CONFIG = { ...DEVICE_CONFIG, sign_in: { passkeys: true } };
 
 /** What of a sign-in still works. */
@@ -23,6 +30,7 @@ async function alive(world: OpenWorld, { browser, tokens }: Awaited<ReturnType<t
     refresh: (await refresh(world, refreshToken)).status === 200,
   };
 }
+const EVERYTHING = { session: true, token: true, userinfo: true, refresh: true };
 const NOTHING = { session: false, token: false, userinfo: false, refresh: false };
 
 eachStore(
@@ -62,6 +70,65 @@ eachStore(
       expect(await alive(world(), kept)).toEqual(NOTHING);
       expect([await byPasskey(), await byPassword()]).toEqual([200, 200]);
     });
+
+    it('F1-20: an entry that is gone opens nothing and ends nothing; once it is back, what was there is revoked', async () => {
+      const states = createAccountStates(world().openedStore.documents);
+      const before = await signIn(world());
+      const bob = await signIn(world(), { person: 'bob' });
+      const { validAfter } = await states.get(PEOPLE.alice);
+      await world().reload(CONFIG, GONE);
+      expect(await alive(world(), before)).toEqual(NOTHING);
+      const { browser, page } = await begin(world());
+      expect((await signInAs(browser, page, 'alice')).status).toBe(401);
+      expect((await states.get(PEOPLE.alice)).validAfter).toBe(validAfter);
+
+      await world().reload(CONFIG, {});
+      expect(await alive(world(), before)).toEqual(NOTHING);
+      const after = await signIn(world());
+      await world().reload({ ...CONFIG, branding: { name: 'Other' } }, {});
+      expect(await alive(world(), after)).toEqual(EVERYTHING);
+      expect(await alive(world(), bob)).toEqual(EVERYTHING);
+    });
   },
   { config: CONFIG },
 );
+
+describe('an entry that one of two nodes lacks', () => {
+  it('F1-20: ends nothing by that, and everything once when it returns there, also by a restart', async () => {
+    const redis = await startRedis();
+    const receiver = await startLogoutReceiver();
+    const config = { outgoing: receiver.outgoing, clients: receiver.clients('web') };
+    const first = await startWorld({ store: redis.url, config, env: receiver.env });
+    const { issuer } = first;
+    const startOlder = async (people: object) =>
+      startWorld({ store: redis.url, issuer, config, env: receiver.env, people });
+    let older = await startOlder(GONE);
+    try {
+      // Each is asked once: a second use of a refresh token ends its family.
+      const [one, two] = [await signIn(first), await signIn(first)];
+      expect(await introspect(older, one.tokens.access_token, 'web')).toEqual({ active: false });
+      await first.reload({ ...config, branding: { name: 'Other' } });
+      expect(await alive(first, one)).toEqual(EVERYTHING);
+
+      await older.reload(config, {});
+      expect(await alive(first, two)).toEqual(NOTHING);
+      const [three, four] = [await signIn(first), await signIn(first)];
+      await first.reload(config);
+      await older.reload({ ...config, branding: { name: 'Other' } }, {});
+      expect(await alive(first, three)).toEqual(EVERYTHING);
+
+      await older.reload(config, GONE);
+      const [told] = await receiver.wait(decodeJwt(four.tokens.id_token ?? '')['sid']);
+      expect(told?.claims.sub).toBe(PEOPLE.alice);
+      expect(await introspect(first, four.tokens.access_token, 'web')).toMatchObject({ active: true });
+      await older.stop();
+      older = await startOlder({});
+      expect(await alive(first, four)).toEqual(NOTHING);
+    } finally {
+      await older.stop();
+      await first.stop();
+      receiver.stop();
+      await redis.stop();
+    }
+  });
+});
