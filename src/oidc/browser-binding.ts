@@ -1,41 +1,60 @@
-// Which browser began a sign-in. The engine's own cookies of an interaction have a path, so they can't be `__Host-`: a neighbour
-// of a parent domain could plant those of its own sign-in, and the browser that is led there would be signed in as somebody else.
+// Which browser began a sign-in: one cookie for each that is open, named after its interaction. The engine's own cookies of an
+// interaction have a path, so they can't be `__Host-`: a neighbour of a parent domain could plant those of its own sign-in, and the
+// browser that is led there would be signed in as somebody else.
 import { randomBytes } from 'node:crypto';
 import type { Context } from 'koa';
 import type { KeyedHash } from '../store/keyed-hash.ts';
+import type { Clock } from '../store/store.ts';
 import { cookieNames, cookieOptions } from './cookie-names.ts';
 
-const VALUE = /^[\w-]{43}$/;
+/** Per browser. */
+const MAX_OPEN = 10;
 
 /** The cookie context of a request; the engine's and the host's are the same. */
-export type Cookies = Pick<Context, 'cookies'>;
+export type Cookies = Pick<Context, 'cookies' | 'get' | 'response'>;
+
+/** `browser`: the keyed hash of its cookie. */
+type Bound = { readonly uid: string; readonly exp?: number; readonly browser?: string };
 
 export type BrowserBinding = ReturnType<typeof createBrowserBinding>;
 
-export function createBrowserBinding(issuer: string, hash: KeyedHash) {
-  const { browser: name } = cookieNames(issuer);
+export function createBrowserBinding(issuer: string, hash: KeyedHash, now: Clock) {
+  const { browser: before } = cookieNames(issuer);
   const options = cookieOptions(issuer);
+  const nameOf = (uid: string) => `${before}.${uid}`;
   const markOf = (value: string) => hash(`browser:${value}`);
+  // Read here, as a name that a neighbour planted behind a blank other than a space isn't ours, and the library keeps a pattern per name.
+  const pattern = new RegExp(`(?:^|;) *(${nameOf('').replaceAll('.', '\\.')}[\\w-]{43})=([^;]*)`, 'g');
 
-  function valueOf(ctx: Cookies): string | undefined {
-    const value = ctx.cookies.get(name, options);
-    return value !== undefined && VALUE.test(value) ? value : undefined;
+  /** The newest that the browser sent, by name. The others go, a few with each answer: its headers have a limit too. */
+  function keepNewest(ctx: Cookies, most: number): ReadonlyMap<string, string> {
+    const ended = [ctx.response.headers['set-cookie'] ?? []].flat().join();
+    const open = [...ctx.get('Cookie').matchAll(pattern)]
+      .map(([, name = '', value = '']) => [name, value] as const)
+      .filter(([name]) => !ended.includes(`${name}=`))
+      // Each value begins with its time.
+      .toSorted(([, one], [, other]) => (one < other ? 1 : -1));
+    for (const [name] of open.slice(most, most + MAX_OPEN)) ctx.cookies.set(name, null, options);
+    return new Map(open.slice(0, most));
   }
 
   return {
-    /** What to keep with a sign-in that begins. The browser gets its cookie where it has none. */
-    bind(ctx: Cookies): string {
-      const known = valueOf(ctx);
-      if (known !== undefined) return markOf(known);
-      const made = randomBytes(32).toString('base64url');
-      ctx.cookies.set(name, made, options);
-      return markOf(made);
+    /** Gives the browser the cookie of a sign-in that begins, which is to be kept with the result. */
+    bind(ctx: Cookies, { uid, exp = 0 }: Bound): string {
+      keepNewest(ctx, MAX_OPEN - 1);
+      const value = `${now().toString(36)}.${randomBytes(32).toString('base64url')}`;
+      ctx.cookies.set(nameOf(uid), value, { ...options, expires: new Date(exp * 1000) });
+      return markOf(value);
     },
     /** Whether this browser began it. One without a mark was begun by a version that made none. */
-    isOf(ctx: Cookies, mark: string | undefined): boolean {
-      if (mark === undefined) return true;
-      const value = valueOf(ctx);
-      return value !== undefined && markOf(value) === mark;
+    isOf(ctx: Cookies, { uid, browser }: Bound): boolean {
+      if (browser === undefined) return true;
+      // The second is of a version that had one cookie for all.
+      const values = [keepNewest(ctx, MAX_OPEN).get(nameOf(uid)), ctx.cookies.get(before, options)];
+      return values.some((value) => value !== undefined && markOf(value) === browser);
+    },
+    end(ctx: Cookies, { uid }: Bound): void {
+      ctx.cookies.set(nameOf(uid), null, options);
     },
   };
 }

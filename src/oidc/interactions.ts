@@ -47,8 +47,7 @@ export function createInteractions(
     const details = await orGone(engine.provider.interactionDetails(ctx.req, ctx.res));
     // The cookie names the interaction; the path must name the same one.
     if (details?.uid !== uid || details.result !== undefined) return undefined;
-    const { browser } = details as Details & { readonly browser?: string };
-    return engine.browsers.isOf(ctx, browser) ? details : undefined;
+    return engine.browsers.isOf(ctx, details) ? details : undefined;
   }
 
   const finish = (ctx: Context, uid: string, result: GivenResult) =>

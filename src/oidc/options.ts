@@ -113,7 +113,10 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
     interactions: {
       async url(ctx, interaction) {
         // The engine has just saved it; what a request saves goes out at its end.
-        await Object.assign(interaction, { browser: browsers.bind(ctx), ...access?.kept(ctx) }).persist();
+        await Object.assign(interaction, {
+          browser: browsers.bind(ctx, interaction),
+          ...access?.kept(ctx),
+        }).persist();
         return `${issuer}/interaction/${interaction.uid}`;
       },
       policy: createInteractionPolicy({ access, signIn, consents }),

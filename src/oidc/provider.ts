@@ -96,7 +96,7 @@ export async function createEngine(parts: EngineParts) {
     findLive: ofPeople.findLive,
     lifetimeSeconds: config.lifetimes.consent,
   });
-  const browsers = createBrowserBinding(issuer, adapter.hash);
+  const browsers = createBrowserBinding(issuer, adapter.hash, parts.now);
   const recentApps = createRecentApps(issuer);
   const enginePages = createEnginePages({ pages, issuer, findClient, recentApps });
 

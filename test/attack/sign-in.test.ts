@@ -321,6 +321,80 @@ describe('cookies', () => {
     },
   );
 
+  it('F1-03: no cookie that a neighbour can plant counts as that of a sign-in, or pushes one out', async () => {
+    const place = await startWorld({ issuer: 'https://id.example', config: GENEROUS });
+    const PREFIX = '__Host-postern_browser.';
+    const begin = async (browser: Browser) => browser.open(authorizationUrl(place));
+    const openOf = (browser: Browser) => browser.cookies.filter(({ name }) => name.startsWith(PREFIX));
+    const statusOf = async (browser: Browser, url: string) => (await browser.request(url)).status;
+    try {
+      const [thief, victim] = [newBrowser(place), newBrowser(place)];
+      const [planted, own] = [await begin(thief), await begin(victim)];
+      const [mark, ofVictim] = [openOf(thief)[0], openOf(victim)[0]];
+      if (mark === undefined || ofVictim === undefined) throw new Error('no cookie of a sign-in');
+      for (const cookie of thief.cookies) if (cookie.path !== '/') victim.setCookie(cookie);
+      const bare = mark.name.slice('__Host-'.length);
+      const names = [bare, `__Secure-${bare}`, `__HOST-${bare}`, `\u00a0${mark.name}`, `x${mark.name}`];
+      // What a browser without a name for a cookie sends, and a value that looks like another cookie.
+      names.push(`=${mark.name}`, `x=${mark.name}`, `x="a, ${mark.name}`);
+      for (const name of names) {
+        victim.setCookie({ name, value: mark.value, path: '/' });
+        expect(await statusOf(victim, planted.url), name).toBe(400);
+      }
+      for (const name of names) {
+        for (let index = 10; index < 22; index += 1) {
+          const made = name.replace(/.{43}$/, (uid) => `${uid.slice(2)}${index}`);
+          victim.setCookie({ name: made, value: `zzzzzzzz.${'A'.repeat(43)}`, path: '/' });
+        }
+      }
+      expect(await statusOf(victim, own.url)).toBe(200);
+
+      // Neither that of another sign-in of theirs, nor its value under this one's name; and none works after the end.
+      const other = newBrowser(place);
+      for (const cookie of victim.cookies) if (cookie !== ofVictim) other.setCookie(cookie);
+      const second = await begin(other);
+      expect([await statusOf(other, own.url), await statusOf(other, second.url)]).toEqual([400, 200]);
+      other.setCookie({ ...ofVictim, value: openOf(other)[0]?.value ?? '' });
+      expect(await statusOf(other, own.url)).toBe(400);
+      expect((await finishPages(victim, own, 'alice')).url).toContain('code=');
+      expect(openOf(victim)).toEqual([]);
+      victim.setCookie(ofVictim);
+      expect(await statusOf(victim, own.url)).toBe(400);
+    } finally {
+      await place.stop();
+    }
+  });
+
+  it('F1-03: an eleventh sign-in ends the oldest, and one that is declined leaves no cookie', async () => {
+    const browser = newBrowser(world);
+    const open = () => browser.cookies.filter(({ name }) => name.startsWith('postern_browser'));
+    const pages = [];
+    for (let index = 0; index < 11; index += 1) pages.push(await openLogin(browser));
+    const [oldest, second, third] = pages;
+    if (oldest === undefined || second === undefined || third === undefined) throw new Error('no page');
+    expect(open()).toHaveLength(10);
+    const refused = await browser.submit(oldest, '/login', ALICE);
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('more than ten sign-ins')]);
+    expect((await browser.submit(third, '/cancel')).url).toContain('error=access_denied');
+    expect(open()).toHaveLength(9);
+    // The page of consent is the next of the same sign-in, and costs no other its place.
+    await openLogin(browser);
+    expect((await browser.submit(second, '/login', ALICE)).text).toContain('/consent"');
+    expect(open()).toHaveLength(10);
+    for (const { url } of pages.slice(3)) expect((await browser.request(url)).status).toBe(200);
+  });
+
+  it('F1-03: a sign-in that an earlier version began, with one cookie for all, is completed', async () => {
+    const browser = newBrowser(world);
+    const { url } = await openLogin(browser);
+    const [bound] = browser.cookies.filter(({ name }) => name.startsWith('postern_browser'));
+    if (bound === undefined) throw new Error('no cookie of a sign-in');
+    const earlier = newBrowser(world);
+    for (const cookie of browser.cookies)
+      earlier.setCookie(cookie === bound ? { ...cookie, name: 'postern_browser' } : cookie);
+    expect((await finishPages(earlier, await earlier.request(url), 'alice')).url).toContain('code=');
+  });
+
   it('LG-09: over https every cookie is Secure, HttpOnly, Lax and prefixed', async () => {
     const secure = await startWorld({ issuer: 'https://id.example', config: GENEROUS });
     try {
@@ -355,8 +429,9 @@ describe('cookies', () => {
       const cookies = [...first.headers.getSetCookie(), ...resumed.headers.getSetCookie()].filter(
         (cookie) => !cookie.includes('expires=Thu, 01 Jan 1970'),
       );
-      expect(cookies.map((cookie) => cookie.split('=')[0] ?? '').toSorted()).toEqual(
+      expect(cookies.map((cookie) => cookie.split(/=|\.(?!sig)/)[0] ?? '').toSorted()).toEqual(
         [
+          '__Host-postern_browser',
           '__Host-postern_browser',
           '__Host-postern_session',
           '__Host-postern_session.sig',

@@ -4,8 +4,8 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { launchChromium } from '../world/chromium.ts';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { launchChromium, reopenChromium } from '../world/chromium.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { authorizationUrl } from '../world/authorization-request.ts';
 import { GENEROUS, PASSWORDS, startWorld, type World, worldClients } from '../world/world.ts';
@@ -32,7 +32,8 @@ beforeAll(async () => {
   const port = await freePort();
   await new Promise<void>((resolve) => app.listen(port, '127.0.0.1', resolve));
   home = `http://127.0.0.1:${port}/`;
-  const clients = worldClients({ web: { client_uri: home, redirect_uris: [`${home}cb`] } });
+  const uris = { client_uri: home, redirect_uris: [`${home}cb`] };
+  const clients = worldClients({ web: uris, 'first-party': uris });
   world = await startWorld({ config: { ...GENEROUS, clients, views } });
   browser = await launchChromium();
 });
@@ -208,19 +209,72 @@ describe('the keyboard alone', () => {
   });
 });
 
+/** Signs in and allows what is still to be allowed. */
+async function comeToTheApp(page: Page): Promise<string | null> {
+  await fillIn(page, 'alice');
+  const allow = page.getByRole('button', { name: 'Allow', exact: true });
+  await allow.or(page.getByRole('heading', { name: 'The app' })).waitFor();
+  if (await allow.isVisible()) await allow.click();
+  return (await atTheApp(page)).get('code');
+}
+
+const ownCookies = async (context: BrowserContext) =>
+  (await context.cookies(world.issuer)).filter(({ name }) => name.startsWith('postern_browser'));
+
+describe('tabs that are opened together', () => {
+  it.each([2, 5, 12])('F1-03: %d in a new browser: the newest ten come to the app', async (count) => {
+    const context = (await visit()).context();
+    const tabs = await Promise.all(Array.from({ length: count }, () => context.newPage()));
+    await Promise.all(
+      tabs.map(async (tab, index) => {
+        await tab.waitForTimeout((index * 170) % 401);
+        // Its users aren't asked to allow anything.
+        await tab.goto(authorizeUrl({ client_id: 'first-party' }));
+      }),
+    );
+    expect(await ownCookies(context)).toHaveLength(Math.min(count, 10));
+    const over: Page[] = [];
+    for (const tab of tabs) {
+      // A page that was pushed out after it was shown says so when it is sent, or shown again.
+      await tab.reload();
+      if ((await titleOf(tab)) === 'Sign in') expect(await comeToTheApp(tab)).not.toBeNull();
+      else over.push(tab);
+    }
+    expect(over).toHaveLength(Math.max(count - 10, 0));
+    for (const tab of over) {
+      expect(await titleOf(tab)).toBe('This page has expired');
+      expect(await tab.locator('main').innerText()).toContain('this browser had more than ten sign-ins open');
+    }
+    expect(await ownCookies(context)).toEqual([]);
+    await context.close();
+  });
+
+  it('F1-03: tabs that a browser restores when it starts go on', async () => {
+    const profile = path.join(folder, 'profile');
+    const before = await reopenChromium(profile);
+    const urls: string[] = [];
+    for (const tab of [await before.newPage(), await before.newPage()]) {
+      await tab.goto(authorizeUrl());
+      urls.push(tab.url());
+    }
+    await before.close();
+    const after = await reopenChromium(profile);
+    // One begins anew, as an app does that is restored.
+    const tabs = await Promise.all(Array.from({ length: 3 }, () => after.newPage()));
+    await Promise.all(tabs.map((tab, index) => tab.goto(urls[index] ?? authorizeUrl())));
+    for (const tab of tabs) expect(await comeToTheApp(tab)).not.toBeNull();
+    expect(await ownCookies(after)).toEqual([]);
+    await after.close();
+  });
+});
+
 describe('two tabs and an impatient hand', () => {
   it('both tabs come to the app, in either order', async () => {
     const first = await visit();
     const second = await first.context().newPage();
     await first.goto(authorizeUrl());
     await second.goto(authorizeUrl());
-    for (const page of [second, first]) {
-      await fillIn(page, 'alice');
-      const allow = page.getByRole('button', { name: 'Allow', exact: true });
-      await allow.or(page.getByRole('heading', { name: 'The app' })).waitFor();
-      if (await allow.isVisible()) await allow.click();
-      expect((await atTheApp(page)).get('code')).not.toBeNull();
-    }
+    for (const page of [second, first]) expect(await comeToTheApp(page)).not.toBeNull();
   });
 
   it('a double click signs in once, and is no error', async () => {

@@ -146,10 +146,13 @@ describe('an issuer with a path', () => {
     const uid = start.headers.get('location')?.split('/').at(-1) ?? '';
     const nameAndRest = start.headers.getSetCookie().map((cookie) => {
       const [pair = '', ...attributes] = cookie.toLowerCase().split('; ');
-      return [pair.split('=')[0], attributes.filter((one) => !one.startsWith('expires=')).toSorted()];
+      return [
+        pair.split('=')[0]?.replace(uid.toLowerCase(), 'uid'),
+        attributes.filter((one) => !one.startsWith('expires=')).toSorted(),
+      ];
     });
     expect(Object.fromEntries(nameAndRest)).toEqual({
-      '__host-postern_browser-auth': attributesAt('/'),
+      '__host-postern_browser-auth.uid': attributesAt('/'),
       '__secure-postern_interaction-auth': attributesAt(`/auth/interaction/${uid}`),
       '__secure-postern_interaction-auth.sig': attributesAt(`/auth/interaction/${uid}`),
       '__secure-postern_resume-auth': attributesAt(`/auth/oauth/authorize/${uid}`),

@@ -29,14 +29,15 @@ export function bindToSession(model: BoundModel, provider: Provider): void {
   });
 }
 
-type Marked = { readonly browser?: string };
+type Marked = { readonly uid: string; readonly browser?: string };
 export type BoundInteraction = {
+  readonly prototype: Marked & { destroy: () => Promise<void> };
   readonly find: (this: BoundInteraction, id: unknown, options?: object) => Promise<Marked | undefined>;
 };
 
 /**
- * An interaction is found on the engine's way back only in the browser that began it; in any other it isn't there. `current`: the
- * engine's request, undefined outside of one, where the caller compares.
+ * An interaction is found on the engine's way back only in the browser that began it; in any other it isn't there. Its cookie ends with
+ * it. `current`: the engine's request, undefined outside of one, where the caller compares.
  */
 export function bindToBrowser(
   model: BoundInteraction,
@@ -48,7 +49,13 @@ export function bindToBrowser(
     async value(this: BoundInteraction, id: unknown, options?: object) {
       const found = await find.call(this, id, options);
       const ctx = current();
-      return found && (ctx === undefined || browsers.isOf(ctx, found.browser)) ? found : undefined;
+      return found && (ctx === undefined || browsers.isOf(ctx, found)) ? found : undefined;
     },
   });
+  const { destroy } = model.prototype;
+  model.prototype.destroy = async function end(this: Marked) {
+    await destroy.call(this);
+    const ctx = current();
+    if (ctx !== undefined) browsers.end(ctx, this);
+  };
 }
