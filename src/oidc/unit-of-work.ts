@@ -3,6 +3,7 @@
 import type { Middleware, ParameterizedContext } from 'koa';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { UnitOfWork } from '../store/unit-of-work.ts';
+import { Refusal } from '../views/refusal.ts';
 import { cookieNames } from './cookie-names.ts';
 import { createStepReadAhead, type ReadAheadParts } from './read-ahead.ts';
 
@@ -33,8 +34,8 @@ export function unitOfWork(
       // They name what isn't stored: a code, a session.
       ctx.remove('Location');
       setCookies(ctx, before);
-      if (!(error instanceof errors.InvalidGrant)) throw error;
-      answerUsed(ctx as unknown as KoaContextWithOIDC, error);
+      if (!(error instanceof errors.InvalidGrant) && !(error instanceof errors.SessionNotFound)) throw error;
+      answerUsed(ctx, error);
     }
   };
 }
@@ -48,8 +49,12 @@ function setCookies(ctx: ParameterizedContext, cookies: readonly string[]): void
   if (cookies.length > 0) ctx.set('Set-Cookie', [...cookies]);
 }
 
-/** Another request used the code or the token while this one was being answered: what the engine says to a second use. */
-function answerUsed(ctx: KoaContextWithOIDC, error: errors.InvalidGrant): void {
+/** Another request used the code, the token or the sign-in while this one was being answered: what is said to a second use. */
+function answerUsed(
+  ctx: Partial<KoaContextWithOIDC>,
+  error: errors.InvalidGrant | errors.SessionNotFound,
+): void {
+  if (ctx.oidc?.route !== 'token') throw new Refusal(400, 'expired', error.error_description);
   ctx.status = error.statusCode;
   ctx.body = { error: error.error, error_description: error.error_description };
   ctx.oidc.provider.emit('grant.error', ctx, error);

@@ -50,6 +50,8 @@ export type SaveResult = 'saved' | 'grant_revoked' | 'ended';
 /** `consumed`: this caller won. `already_consumed`: another caller was first. `gone`: absent, expired or its grant is revoked. */
 export type ConsumeResult = 'consumed' | 'already_consumed' | 'gone';
 
+export type ExchangeResult = readonly SaveResult[] | Exclude<ConsumeResult, 'consumed'>;
+
 export interface RecordStore {
   /**
    * Replaces the record atomically and resolves when it is durable. A consumed mark on the same key survives.
@@ -66,10 +68,10 @@ export interface RecordStore {
    */
   consume(kind: string, key: string, found?: StoredRecord): Promise<ConsumeResult>;
   /**
-   * Only where the store has transactions: as `consume`, and where this caller won, as `save` of each of `records`. All of it
-   * happens or nothing.
+   * Only where the store has transactions: as `consume`, and where this caller won, as `save` of each of `records`, with what that
+   * says. All of it happens or nothing.
    */
-  readonly exchange?: (kind: string, key: string, records: readonly NewRecord[]) => Promise<ConsumeResult>;
+  readonly exchange?: (kind: string, key: string, records: readonly NewRecord[]) => Promise<ExchangeResult>;
   /**
    * Idempotent. Also forgets the alias (if it still points here) and the grant's index entry. `destroyed` for one of several
    * who destroy the same record at once, `gone` for the others and where there was none.

@@ -129,7 +129,7 @@ class Unit implements RecordStore {
     const id = idOf(kind, key);
     const isUnread = !this.#found.has(id);
     // The store knows whether a record that wasn't read has been consumed.
-    if (isUnread && this.#unsaved.has(id)) await this.#saveAll();
+    if (isUnread && this.#unsaved.has(id)) await this.flush();
     return remember(this.#found, id, () => this.#store.find(kind, key, onFound));
   }
 
@@ -184,20 +184,26 @@ class Unit implements RecordStore {
     const use = this.#use;
     if (use === undefined || this.#store.exchange === undefined) return this.#saveAll();
     this.#use = undefined;
-    const result = await this.#store.exchange(use.kind, use.key, this.#takeUnsaved());
-    return result === 'consumed' ? undefined : use.lose(result);
+    const unsaved = this.#takeUnsaved();
+    const results = await this.#store.exchange(use.kind, use.key, unsaved);
+    if (typeof results === 'string') return use.lose(results);
+    unsaved.forEach((record, index) => this.#note(record, results[index]));
   }
 
   async #saveAll(): Promise<void> {
-    const results = await Promise.allSettled(this.#takeUnsaved().map((record) => this.#save(record)));
+    const results = await Promise.allSettled(
+      this.#takeUnsaved().map(async (record) => this.#note(record, await this.#store.save(record))),
+    );
     for (const result of results) {
       if (result.status === 'rejected') throw result.reason;
     }
   }
 
-  async #save(record: NewRecord): Promise<void> {
-    const result = await this.#store.save(record);
-    if (result === 'saved' && !record.isConsumed) this.saved.add(record.kind);
+  /** The last save of a record counts: it may have ended since an earlier one. */
+  #note({ kind, isConsumed }: NewRecord, result: SaveResult | undefined): void {
+    if (isConsumed) return;
+    if (result === 'saved') this.saved.add(kind);
+    else this.saved.delete(kind);
   }
 
   /** What ends goes last: it hands its alias over to what follows it. */

@@ -38,8 +38,7 @@ export function createLmdbRecords(tables: LmdbTables, now: Clock): RecordStore {
       return tables.write(() => {
         const at = readClock(now);
         const result = use(tables, id, at);
-        if (result === 'consumed') puts.forEach((put) => put(at));
-        return result;
+        return result === 'consumed' ? puts.map((put) => put(at)) : result;
       });
     },
 
