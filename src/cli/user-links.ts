@@ -3,7 +3,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { DAY, formatDuration, MINUTE, parseDuration } from '../config/notation.ts';
 import { labelFault } from '../config/text.ts';
-import { hasSecondFactor } from '../users/factors.ts';
+import { forgiven, hasSecondFactor } from '../users/factors.ts';
 import { type LinkPurpose, oneTimeLinkUrl } from '../users/one-time-links.ts';
 import { addVerb, checked, type VerbOptions } from './configuration.ts';
 import { CommandError, printDone } from './io.ts';
@@ -151,6 +151,7 @@ const enable: PersonVerb<EnableOptions> = async (context, typed, { options, io }
   }
   const made = options.link === true ? newLink(context, options) : undefined;
   await context.states.update(id, { disabled: false, attemptsSince: Date.now() });
+  await context.factors.change(id, (own) => (own.oneTimeCode?.failures ? forgiven(own) : undefined));
   await context.changed('enable', id);
   const link = await made?.('trust', person);
   const text = `${username} is enabled`;

@@ -37,7 +37,8 @@ export function addSecondStepRoutes(router: Router, parts: RoutesParts): ShowPen
     const { refused, retryAfterSeconds } = stepped;
     show.refused(ctx, interaction, pending, refused);
     if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
-    ctx.status = retryAfterSeconds === undefined ? 401 : 429;
+    const status = refused === 'codes_locked' ? 403 : 401;
+    ctx.status = retryAfterSeconds === undefined ? status : 429;
   }
 
   async function prove(

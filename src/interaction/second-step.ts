@@ -8,12 +8,13 @@ import type { Account } from '../users/accounts.ts';
 import { amrOf, type Proof, withProof } from '../users/authentication-methods.ts';
 import { type Factors, type FactorStore, hasSecondFactor } from '../users/factors.ts';
 import type { PasskeyAuthentication } from '../users/passkey-authentication.ts';
-import type { ProveCode } from '../users/second-factor.ts';
+import type { FailedCodes, ProveCode, TypedCode } from '../users/second-factor.ts';
 import type { TrustedBrowsers } from '../users/trusted-browsers.ts';
 import type { PageModels } from '../views/models.ts';
 import type { Form } from './form.ts';
 import type { PagesParts } from './parts.ts';
 import type { HalfSignIn, HalfSignIns } from './half-sign-ins.ts';
+import type { Tell } from './tell.ts';
 import type { DeviceCookie } from './trusted-browser-cookie.ts';
 
 export type SecondStepError = NonNullable<PageModels['second-step']['error']>;
@@ -44,6 +45,8 @@ export type SecondStepParts = Pick<PagesParts, 'accounts' | 'audit' | 'now'> & {
   readonly factors: FactorStore;
   readonly limits: Pick<Limits, 'takeCode' | 'finishSignIn'>;
   readonly proveCode: ProveCode;
+  /** Undefined where people can't look. */
+  readonly tell?: Tell | undefined;
   readonly passkeys: PasskeyAuthentication | undefined;
   readonly trustedBrowsers: TrustedBrowsers;
   readonly cookie: DeviceCookie;
@@ -93,10 +96,30 @@ function createRecord(audit: Audit) {
   };
 }
 
+/** What the page says. The person hears of guesses: they are of somebody with the password. */
+function createFail({ audit, tell }: Pick<SecondStepParts, 'audit' | 'tell'>) {
+  const record = createRecord(audit);
+  return async function fail(
+    ctx: Context,
+    interaction: OpenInteraction,
+    pending: Pending,
+    [method, failed]: readonly [TypedCode['method'], FailedCodes | undefined],
+  ): Promise<SecondStepError> {
+    const { failures: times, isLocked = false, isNews = false } = failed ?? {};
+    record(ctx, interaction, pending, ['failure', method, isLocked ? 'locked' : 'wrong']);
+    const who = { ...originOf(ctx.state), account_id: pending.account.id, method };
+    if (isLocked && isNews) audit.record('account_lock', 'failure', { ...who, reason: 'locked', times });
+    if (isNews) await tell?.(ctx, pending.account.id, 'codes_failed');
+    if (method === 'recovery_code') return 'wrong_recovery_code';
+    return isLocked ? 'codes_locked' : 'wrong_code';
+  };
+}
+
 export function createSecondStep(parts: SecondStepParts): SecondStep {
-  const { interactions, accounts, halves, factors, limits, passkeys, trustedBrowsers, cookie, audit } = parts;
+  const { interactions, accounts, halves, factors, limits, passkeys, audit, tell } = parts;
   const finish = createFinish(parts);
   const record = createRecord(audit);
+  const fail = createFail(parts);
 
   async function pendingOf({
     uid,
@@ -124,26 +147,26 @@ export function createSecondStep(parts: SecondStepParts): SecondStep {
       const { account } = pending;
       const isRecovery = form.field('recovery_code') !== '';
       const method = isRecovery ? 'recovery_code' : 'one_time_code';
+      const address = String(ctx.state['clientAddress']);
+      const trusted = parts.trustedBrowsers.find(parts.cookie.read(ctx), account.id);
+      // Nobody guesses a recovery code: strangers elsewhere don't keep the person from using one.
+      const device = isRecovery ? `recovery code\n${address}` : trusted;
       try {
-        const takeBack = await limits.takeCode({
-          accountId: account.id,
-          address: String(ctx.state['clientAddress']),
-          device: trustedBrowsers.find(cookie.read(ctx), account.id),
-          interaction: uid,
-        });
+        const takeBack = await limits.takeCode({ accountId: account.id, address, device, interaction: uid });
         if (takeBack === undefined) {
           record(ctx, interaction, pending, ['failure', method, 'too_many_attempts']);
           await halves.end(uid);
           return { destination: await interactions.deny(ctx, interaction, TOO_MANY) };
         }
         const typed = form.field(isRecovery ? 'recovery_code' : 'code');
-        const proved = await parts.proveCode({ accountId: account.id, method, typed }, takeBack);
-        if (proved !== undefined) {
+        const code = { accountId: account.id, method, typed, isTrusted: trusted !== undefined } as const;
+        const proved = await parts.proveCode(code, takeBack);
+        if (proved !== undefined && 'proof' in proved) {
           record(ctx, interaction, pending, ['success', method]);
+          if (isRecovery) await tell?.(ctx, account.id, 'recovery_code_used');
           return await finish(ctx, interaction, pending, proved);
         }
-        record(ctx, interaction, pending, ['failure', method, 'wrong']);
-        return { refused: isRecovery ? 'wrong_recovery_code' : 'wrong_code' };
+        return { refused: await fail(ctx, interaction, pending, [method, proved]) };
       } catch (error) {
         if (!(error instanceof TooManyRequests)) throw error;
         record(ctx, interaction, pending, ['failure', method, 'too_many_attempts']);

@@ -67,6 +67,7 @@ export function createShowSecondStep(parts: ShowSecondStepParts) {
       ...cancelBeside(csrf, interaction),
       username: pending.account.username,
       ...codes,
+      ...(error === 'codes_locked' && { oneTimeCode: false }),
       passkey: hasPasskey ? passkeyForm(interaction, pending, needed) : undefined,
       error,
       otherAccountUrl: otherAccountUrl(interaction),

@@ -7,5 +7,6 @@ export type Tell = ReturnType<typeof createTell>;
 
 export function createTell(index: Pick<PersonIndex, 'addEvent'>) {
   return (ctx: Context, accountId: string, what: SecurityEvent['what'], app?: string) =>
-    index.addEvent(accountId, { what, app, place: placeOf(ctx) });
+    // It was done all the same: an error page would deny it.
+    index.addEvent(accountId, { what, app, place: placeOf(ctx) }).catch(() => undefined);
 }

@@ -39,6 +39,8 @@ export type OneTimeCodes = {
   /** Of the newest code that was accepted (RFC 6238 §5.2). */
   readonly lastStep: number;
   readonly createdAt: number;
+  /** Wrong codes in a row. */
+  readonly failures?: number | undefined;
 };
 
 /** Of a second factor. */
@@ -47,7 +49,13 @@ export type Method = 'passkey' | 'one_time_code';
 /** What the person reads on the next page. */
 export type Notice = {
   readonly what:
-    'recovery_code_used' | 'passkey_refused' | 'factor_added' | 'factor_removed' | 'recovery_codes_made';
+    | 'recovery_code_used'
+    | 'codes_failed'
+    | 'passkey_refused'
+    | 'factor_added'
+    | 'factor_removed'
+    | 'authenticator_replaced'
+    | 'recovery_codes_made';
   readonly at: number;
   readonly method?: Method | undefined;
   /** Recovery codes. */
@@ -89,6 +97,11 @@ export function canProve(signIn: Config['signIn'], own: Factors, level: Level): 
   const hasCodes = (signIn?.recoveryCodes ?? 0) > 0 && own.recoveryCodes.length > 0;
   return level === 'second_factor' && hasSecondFactor(own) && hasCodes;
 }
+
+/** Wrong codes don't count any more. */
+export const forgiven = ({ oneTimeCode }: Pick<Factors, 'oneTimeCode'>): Pick<Factors, 'oneTimeCode'> => ({
+  oneTimeCode: oneTimeCode && { ...oneTimeCode, failures: undefined },
+});
 
 /** The newest ones. */
 export const withNotice = (notices: readonly Notice[], notice: Notice): readonly Notice[] =>

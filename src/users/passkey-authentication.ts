@@ -5,7 +5,7 @@ import type {
 } from '@simplewebauthn/server';
 import type { Level } from '../config/sign-in-levels.ts';
 import type { Proof } from './authentication-methods.ts';
-import { type Factors, type Passkey, withNotice } from './factors.ts';
+import { type Factors, forgiven, type Passkey, withNotice } from './factors.ts';
 import {
   CHALLENGE_MS,
   createChallenges,
@@ -37,13 +37,15 @@ type Use = { readonly counter: number; readonly synced: boolean; readonly at: nu
 type Counted = { readonly to?: Partial<Factors>; readonly fault?: PasskeyFault };
 
 /** WebAuthn L3 §7.2: a counter that doesn't grow may be that of a copy; many passkeys always say 0. */
-function countUse({ passkeys, notices }: Factors, id: string, { at, ...use }: Use): Counted {
+function countUse({ passkeys, notices, ...own }: Factors, id: string, { at, ...use }: Use): Counted {
   const passkey = passkeys.find((one) => one.id === id);
   if (passkey === undefined || passkey.suspect === true) return { fault: 'unknown' };
   const replace = (changed: Partial<Passkey>) =>
     passkeys.map((one) => (one === passkey ? { ...one, ...changed } : one));
   if (passkey.counter > 0 && use.counter === passkey.counter) return { fault: 'used' };
-  if (use.counter >= passkey.counter) return { to: { passkeys: replace({ ...use, usedAt: at }) } };
+  if (use.counter >= passkey.counter) {
+    return { to: { ...forgiven(own), passkeys: replace({ ...use, usedAt: at }) } };
+  }
   const added = withNotice(notices, { what: 'passkey_refused', at });
   return { to: { passkeys: replace({ suspect: true }), notices: added }, fault: 'copied' };
 }

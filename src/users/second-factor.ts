@@ -2,7 +2,7 @@
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock } from '../store/store.ts';
 import type { Proof } from './authentication-methods.ts';
-import { type Factors, type FactorStore, withNotice } from './factors.ts';
+import { type Factors, type FactorStore, forgiven, withNotice } from './factors.ts';
 import type { createOneTimeCodes } from './one-time-codes.ts';
 import { recoveryCodeHash } from './recovery-codes.ts';
 
@@ -11,9 +11,18 @@ export type TypedCode = {
   readonly accountId: string;
   readonly method: 'one_time_code' | 'recovery_code';
   readonly typed: string;
+  /** In a browser that the person has signed in from before. */
+  readonly isTrusted?: boolean | undefined;
 };
 
 export type ProvedCode = { readonly proof: Proof; readonly factors: Factors };
+/** Wrong codes in a row. `isLocked`: no more are looked at. `isNews`: the person hears of it now. */
+export type FailedCodes = { readonly failures: number; readonly isLocked: boolean; readonly isNews: boolean };
+
+/** NIST SP 800-63B-4 §3.2.2: 100 wrong codes in a row. Unknown browsers can't use up the last twenty. */
+const CAPS = { unknown: 80, trusted: 100 };
+/** Each is an event of the account, and from the second on a notice. */
+const TOLD_AT = [5, 25, CAPS.unknown, CAPS.trusted];
 
 export type SecondFactorParts = {
   readonly factors: FactorStore;
@@ -25,43 +34,57 @@ export type SecondFactorParts = {
 };
 
 /**
- * Undefined: the code is wrong, or was used before. `takeBack` undoes the count of a right one, and of one that couldn't be looked at.
- * Throws StoreUnavailable, also where the secret can't be opened.
+ * Undefined or FailedCodes: the code is wrong, or was used before. `takeBack` undoes the count of a right one, and of one that couldn't be
+ * looked at. Throws StoreUnavailable, also where the secret can't be opened.
  */
-export type ProveCode = (code: TypedCode, takeBack: () => void) => Promise<ProvedCode | undefined>;
+export type ProveCode = (
+  code: TypedCode,
+  takeBack: () => void,
+) => Promise<ProvedCode | FailedCodes | undefined>;
 
 export function createProveCode({ factors, codes, hash, now, isOn }: SecondFactorParts): ProveCode {
-  async function useOneTimeCode(accountId: string, typed: string): Promise<Factors | undefined> {
+  async function useOneTimeCode({ accountId, typed, isTrusted = false }: TypedCode) {
     const { oneTimeCode } = await factors.get(accountId);
     if (!isOn.oneTimeCodes || oneTimeCode === undefined) return undefined;
     const step = await codes.newStep(accountId, oneTimeCode, { typed, at: now() });
-    if (step === undefined) return undefined;
-    // The write decides: the step only grows, over all processes (RFC 6238 §5.2).
-    return factors.change(accountId, (before) =>
-      before.oneTimeCode?.sealed === oneTimeCode.sealed && before.oneTimeCode.lastStep < step
-        ? { oneTimeCode: { ...before.oneTimeCode, lastStep: step } }
-        : undefined,
-    );
+    const cap = isTrusted ? CAPS.trusted : CAPS.unknown;
+    let failures = cap;
+    // The write decides, and nothing is said of the code before: the step only grows, over all processes (RFC 6238 §5.2).
+    const changed = await factors.change(accountId, ({ oneTimeCode: before, notices }) => {
+      failures = before?.failures ?? 0;
+      if (before === undefined || failures >= cap) return undefined;
+      if (step !== undefined) {
+        const isNewer = before.sealed === oneTimeCode.sealed && before.lastStep < step;
+        return isNewer ? { oneTimeCode: { ...before, lastStep: step, failures: undefined } } : undefined;
+      }
+      failures += 1;
+      const notice = { what: 'codes_failed', at: Math.floor(now() / 1000) } as const;
+      const told = TOLD_AT.indexOf(failures) > 0 && { notices: withNotice(notices, notice) };
+      return { oneTimeCode: { ...before, failures }, ...told };
+    });
+    if (step !== undefined && changed !== undefined) return changed;
+    const isNews = changed !== undefined && TOLD_AT.includes(failures);
+    return isNews || failures >= cap ? { failures, isLocked: failures >= cap, isNews } : undefined;
   }
 
-  async function useRecoveryCode(accountId: string, typed: string): Promise<Factors | undefined> {
+  async function useRecoveryCode({ accountId, typed }: TypedCode): Promise<Factors | undefined> {
     if (!isOn.recoveryCodes) return undefined;
     const hashed = recoveryCodeHash(hash, accountId, typed);
-    return factors.change(accountId, ({ recoveryCodes, notices }) => {
+    return factors.change(accountId, ({ recoveryCodes, notices, ...own }) => {
       if (!recoveryCodes.includes(hashed)) return undefined;
       const left = recoveryCodes.filter((one) => one !== hashed);
       const notice = { what: 'recovery_code_used', at: Math.floor(now() / 1000), left: left.length } as const;
-      return { recoveryCodes: left, notices: withNotice(notices, notice) };
+      return { ...forgiven(own), recoveryCodes: left, notices: withNotice(notices, notice) };
     });
   }
 
-  return async function proveCode({ accountId, method, typed }, takeBack) {
-    const use = method === 'one_time_code' ? useOneTimeCode : useRecoveryCode;
+  return async function proveCode(code, takeBack) {
+    const use = code.method === 'one_time_code' ? useOneTimeCode : useRecoveryCode;
     try {
-      const proved = await use(accountId, typed);
-      if (proved === undefined) return undefined;
+      const proved = await use(code);
+      if (proved === undefined || 'failures' in proved) return proved;
       takeBack();
-      return { proof: method, factors: proved };
+      return { proof: code.method, factors: proved };
     } catch (error) {
       takeBack();
       throw error;

@@ -17,7 +17,9 @@ export const secondStep = z.object({
   oneTimeCode: z.boolean(),
   recoveryCode: z.boolean(),
   passkey: PasskeyModel.optional(),
-  error: z.enum(['wrong_code', 'wrong_recovery_code', 'passkey_refused', 'too_many_attempts']).optional(),
+  error: z
+    .enum(['wrong_code', 'wrong_recovery_code', 'passkey_refused', 'too_many_attempts', 'codes_locked'])
+    .optional(),
   /** The sign-in for another person. */
   otherAccountUrl: url,
 });
@@ -37,9 +39,11 @@ export const factorNeeded = z.object({
 export const NoticeModel = z.object({
   what: z.enum([
     'recovery_code_used',
+    'codes_failed',
     'passkey_refused',
     'factor_added',
     'factor_removed',
+    'authenticator_replaced',
     'recovery_codes_made',
   ]),
   method: z.enum(['passkey', 'one_time_code']).optional(),

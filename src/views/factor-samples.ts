@@ -1,4 +1,5 @@
 // The pages of second factors in each of their states; samples.ts has the other pages.
+import { secondStep } from './factor-models.ts';
 import type { EnrolmentModel, PageModels } from './models.ts';
 import { each, INTERACTION, type PageState, plain, statesOf } from './page-states.ts';
 
@@ -42,6 +43,8 @@ const ENROL: PageModels['enrol'] = {
 
 const NOTICES: PageModels['notice']['notices'] = [
   { what: 'recovery_code_used', at: AT, left: 9 },
+  { what: 'codes_failed', at: AT },
+  { what: 'authenticator_replaced', at: AT },
   { what: 'passkey_refused', at: AT },
   { what: 'recovery_codes_made', at: AT },
   { what: 'factor_added', at: AT, method: 'passkey' },
@@ -85,11 +88,7 @@ export const FACTOR_STATES: readonly PageState[] = [
     'with passkey': { ...SECOND_STEP, passkey },
     'passkey alone': { ...SECOND_STEP, passkey, oneTimeCode: false, recoveryCode: false },
     'recovery code alone': { ...SECOND_STEP, oneTimeCode: false },
-    ...each(['wrong_code', 'wrong_recovery_code', 'passkey_refused', 'too_many_attempts'], (error) => ({
-      ...SECOND_STEP,
-      passkey,
-      error,
-    })),
+    ...each(secondStep.shape.error.unwrap().options, (error) => ({ ...SECOND_STEP, passkey, error })),
   }),
   ...statesOf(
     'factor-needed',

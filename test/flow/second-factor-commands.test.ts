@@ -131,6 +131,14 @@ anyStore(
       expect((await user(world(), remove)).code).toBe(1);
     });
 
+    it('F1-13: are asked for again by enable, after too many wrong codes', async () => {
+      const app = newAuthenticatorApp('alice');
+      await setFactors(world(), 'alice', { oneTimeCode: { ...app.factor, failures: 100 } });
+      expect((await user(world(), ['enable', 'alice'])).code).toBe(0);
+      const { browser, page } = await passwordOf(world(), 'alice');
+      expect(isSecondStep(await browser.submit(page, '/code', { code: app.code() }))).toBe(false);
+    });
+
     it('are all gone at once, where somebody lost everything', async () => {
       const { recoveryCodes } = await newRecoveryCodes(world());
       const app = newAuthenticatorApp('alice');

@@ -315,6 +315,77 @@ describe('wrong codes', () => {
   });
 });
 
+describe('codes that are guessed by somebody who has the password', () => {
+  const config = { ...OPTIONS.config, account: true, trusted_proxies: ['127.0.0.1'] };
+  const place = useWorld({ ...OPTIONS, config });
+  standingClock();
+
+  it('F1-13: end at the cap with a way out, keep nobody from a trusted browser, and the person hears of them', async () => {
+    const world = place();
+    const app = newAuthenticatorApp('alice');
+    const { codes, recoveryCodes } = await newRecoveryCodes(world);
+    const failed = (failures: number) =>
+      setFactors(world, 'alice', { oneTimeCode: { ...app.factor, failures }, recoveryCodes });
+    await failed(0);
+    const own = await half(world);
+    await own.browser.submit(own.page, '/code', { code: app.code(-1) });
+    await failed(78);
+    const { browser, page } = await half(world);
+    const answers = [];
+    for (const code of [app.wrong(), app.wrong(), app.code()]) {
+      const { status, text } = await browser.submit(page, '/code', { code });
+      answers.push([status, text.includes('name="code"'), text.includes('Use a passkey or a recovery code')]);
+    }
+    expect(answers).toEqual([
+      [401, true, false],
+      [403, false, true],
+      [403, false, true],
+    ]);
+    await expectNobody(world, browser);
+    const records = world.recorded.audit();
+    expect(records.filter(({ event }) => event === 'account_lock')).toMatchObject([
+      { account_id: PEOPLE.alice, method: 'one_time_code', reason: 'locked', times: 80 },
+    ]);
+    expect(records.filter(({ reason }) => reason === 'locked')).toHaveLength(3);
+
+    const again = await half(world, { prompt: 'login' }, own.browser);
+    const notice = await own.browser.submit(again.page, '/code', { code: app.code() });
+    expect(notice.text).toContain('Wrong codes were entered');
+    await own.browser.submit(notice, '/notice');
+    await failed(80);
+    const lost = await half(world);
+    await lost.browser.submit(lost.page, '/code', { recovery_code: codes[0] ?? '' });
+    const next = await half(world);
+    expect(isSecondStep(await next.browser.submit(next.page, '/code', { code: app.code(1) }))).toBe(false);
+    const key = await givePasskey(world, 'alice', { oneTimeCode: { ...app.factor, failures: 100 } });
+    const { browser: withKey, page: asked } = await half(world);
+    await withKey.submit(asked, '/passkey', { response: key.assert(world, asked) });
+    expect((await (await factorsOf(world)).get(PEOPLE.alice)).oneTimeCode?.failures).toBeUndefined();
+    await setFactors(world, 'alice');
+    const account = await complete(world, 'alice');
+    const { text } = await account.browser.open(`${world.issuer}/account`);
+    for (const event of ['Wrong codes were entered several times', 'A recovery code was used'])
+      expect(text.split(event)).toHaveLength(2);
+  });
+
+  it('F1-13: keep nobody from using a recovery code at another address', async () => {
+    const world = place();
+    const { codes, recoveryCodes } = await newRecoveryCodes(world);
+    const app = await giveOneTimeCodes(world, 'alice', { recoveryCodes });
+    let last = 0;
+    for (let turn = 0; turn < 9; turn += 1) {
+      const { browser, page } = await half(world);
+      const fields = turn < 4 ? { code: app.wrong() } : { recovery_code: 'AAAA' };
+      for (let guess = 0; guess < 5; guess += 1) last = (await browser.submit(page, '/code', fields)).status;
+    }
+    expect(last).toBe(429);
+    const { browser, page } = await half(world);
+    const from = { 'x-forwarded-for': '198.51.100.9' };
+    const done = await browser.submit(page, '/code', { recovery_code: codes[0] ?? '' }, from);
+    expect([done.status, isSecondStep(done)]).toEqual([200, false]);
+  });
+});
+
 describe('a recovery code', () => {
   const place = useWorld(OPTIONS);
   standingClock();

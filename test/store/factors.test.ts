@@ -165,6 +165,35 @@ describe.each(['lmdb', 'redis'])('the factors of people, on %s', (kind) => {
       expect(await prove(recovery(first))).toBeUndefined();
     });
 
+    it('F1-13: is looked at no more after 80 wrong ones in a row, or 100 in a trusted browser, until a recovery code', async () => {
+      const [code, trusted] = [newRecoveryCode(randomBytes), { isTrusted: true }];
+      const codeAt = await enrol([code]);
+      const guess = (more = {}) => prove({ ...oneTime('12'), ...more });
+      const told = async (tries: number, more = {}) =>
+        (await Promise.all(Array.from({ length: tries }, () => guess(more)))).filter(
+          (failed) => failed !== undefined && 'isNews' in failed && failed.isNews,
+        );
+      expect(await told(90)).toMatchObject([
+        { failures: 5, isLocked: false },
+        { failures: 25, isLocked: false },
+        { failures: 80, isLocked: true },
+      ]);
+      const locked = { failures: 80, isLocked: true, isNews: false };
+      expect(await prove(oneTime(codeAt(0)))).toEqual(locked);
+      expect((await own(ALICE)).oneTimeCode).toMatchObject({ failures: 80, lastStep: 0 });
+      expect((await own(ALICE)).notices.map(({ what }) => what)).toEqual(['codes_failed', 'codes_failed']);
+      expect(await told(15, trusted)).toEqual([]);
+      expect(await prove({ ...oneTime(codeAt(0)), ...trusted })).toMatchObject({ proof: 'one_time_code' });
+      expect(await guess()).toBeUndefined();
+      await factors.change(ALICE, ({ oneTimeCode }) => ({
+        oneTimeCode: oneTimeCode && { ...oneTimeCode, failures: 99 },
+      }));
+      expect(await told(2, trusted)).toMatchObject([{ failures: 100, isLocked: true }]);
+      expect(await prove({ ...oneTime(codeAt(1)), ...trusted })).toMatchObject({ isLocked: true });
+      expect(await prove(recovery(code))).toMatchObject({ proof: 'recovery_code' });
+      expect(await prove(oneTime(codeAt(1)))).toMatchObject({ proof: 'one_time_code' });
+    });
+
     it('is wrong where its method is off or the person has none, and keeps its count', async () => {
       const code = newRecoveryCode(randomBytes);
       const codeAt = await enrol([code]);
