@@ -8,7 +8,7 @@ import { pageContextOf, sendPage } from '../oidc/send-page.ts';
 import type { Account } from '../users/accounts.ts';
 import { isRecovered, withProof } from '../users/authentication-methods.ts';
 import type { Enrolment } from '../users/enrolment.ts';
-import { type Factors, type FactorStore, hasSecondFactor } from '../users/factors.ts';
+import { type Factors, type FactorStore, hasSecondFactor, noticesFor } from '../users/factors.ts';
 import { ONE_TIME_CODES, removeFactor } from '../users/remove-factor.ts';
 import type { PageModels } from '../views/models.ts';
 import { Refusal } from '../views/refusal.ts';
@@ -106,7 +106,8 @@ function createChanges(
     },
 
     async remove(ctx, person, form) {
-      const removal = { accountId: person.account.id, factorId: form.field('id'), at: seconds() };
+      const { account, session } = person;
+      const removal = { accountId: account.id, factorId: form.field('id'), at: seconds(), by: session.uid };
       const removed = await removeFactor(factors, signIn, { ...removal, needed: neededOf(person) });
       if (removed === 'still_needed') return page.list(ctx, person, { list: removed });
       if (removed !== undefined) {
@@ -121,7 +122,7 @@ function createChanges(
       if (signIn.recoveryCodes === 0 || !hasSecondFactor(own)) throw new Refusal(403, 'forbidden');
       // Who came by one of them could else make themselves at home.
       if (isRecovered(session.amr)) return page.list(ctx, person, { list: 'not_yours' });
-      const codes = await enrolment.makeRecoveryCodes(account.id);
+      const codes = await enrolment.makeRecoveryCodes(account.id, session.uid);
       await record(ctx, person, 'recovery_codes_made', 'recovery_codes');
       return page.codes(ctx, account, codes);
     },
@@ -139,7 +140,11 @@ function mayAdd({ enrolment }: FactorsRoutesParts['signIn'], own: Factors): bool
   return enrolment === 'self' || hasSecondFactor(own);
 }
 
-function createFactorsPage({ signIn, enrolment, pages }: FactorsRoutesParts, ownPage: OwnPage, url: string) {
+function createFactorsPage(
+  { signIn, enrolment, pages, now }: FactorsRoutesParts,
+  ownPage: OwnPage,
+  url: string,
+) {
   function show(ctx: Context, model: PageModels['factors'], status = 200): void {
     ctx.status = status;
     sendPage(ctx, pages.render('factors', model, pageContextOf(ctx)));
@@ -199,7 +204,9 @@ function createFactorsPage({ signIn, enrolment, pages }: FactorsRoutesParts, own
               }
             : undefined,
         enrolment: begun && toEnrolmentModel(begun, target, error.enrolment),
-        notices: own.notices.map((one) => toNoticeModel(one, locale)),
+        notices: noticesFor(own.notices, undefined, Math.floor(now() / 1000)).map((one) =>
+          toNoticeModel(one, locale),
+        ),
         error: error.list,
       };
       show(ctx, model, error.list === undefined && error.enrolment === undefined ? 200 : 422);

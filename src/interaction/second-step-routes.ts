@@ -4,6 +4,7 @@ import type Router from 'koa-router';
 import type { Interactions } from '../oidc/interactions.ts';
 import { type OpenInteraction, PROMPTS } from '../oidc/open-interaction.ts';
 import type { SignInByPasskey } from '../users/passkey-sign-in.ts';
+import { afterReading, noticesFor } from '../users/factors.ts';
 import { addEnrolRoute, type EnrolRouteParts } from './enrol-route.ts';
 import { expired, goOn } from './go-on.ts';
 import type { Opened } from './open.ts';
@@ -66,10 +67,13 @@ export function addSecondStepRoutes(router: Router, parts: RoutesParts): ShowPen
   });
 
   router.post('/:uid/notice', async (ctx) => {
-    const { interaction } = await open.byForm(ctx, ['notice']);
-    const { accountId } = interaction;
-    if (accountId === undefined) throw expired(ctx, interaction.client);
-    await factors.change(accountId, ({ notices }) => (notices.length > 0 ? { notices: [] } : undefined));
+    const { form, interaction } = await open.byForm(ctx, ['notice']);
+    const { accountId, session: { uid: session } = {}, issued, factorAt = 0 } = interaction;
+    if (accountId === undefined || session === undefined) throw expired(ctx, interaction.client);
+    // What came while the page was open stays. Views of earlier versions don't send it.
+    const until = Number(form.field('until') || Infinity);
+    const read = { session, provedAt: Math.max(issued?.at ?? Infinity, factorAt), until };
+    await factors.change(accountId, ({ notices }) => ({ notices: afterReading(notices, read) }));
     goOn(ctx, interaction, await interactions.finishNotice(ctx, interaction));
   });
 
@@ -82,7 +86,9 @@ export function addSecondStepRoutes(router: Router, parts: RoutesParts): ShowPen
     if (interaction.prompt !== 'notice') return false;
     const account = await pages.signedIn(interaction);
     if (account === undefined) throw expired(ctx, interaction.client);
-    show.notice(ctx, interaction, account.username, (await factors.get(account.id)).notices);
+    const { notices } = await factors.get(account.id);
+    const unread = noticesFor(notices, interaction.session?.uid, Math.floor(parts.now() / 1000));
+    show.notice(ctx, interaction, account.username, unread);
     return true;
   };
 }

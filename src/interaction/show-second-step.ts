@@ -98,7 +98,7 @@ export function createShowSecondStep(parts: ShowSecondStepParts) {
       const factorsUrl = `${issuer}${FACTORS_PATH}`;
       html(ctx, interaction, [
         'notice',
-        { client, ...target, username, notices: shown, factorsUrl },
+        { client, ...target, username, notices: shown, until: notices.at(-1)?.at ?? 0, factorsUrl },
         pageUrl,
       ]);
     },
@@ -106,7 +106,7 @@ export function createShowSecondStep(parts: ShowSecondStepParts) {
 }
 
 export function toNoticeModel(
-  { at, ...notice }: Notice,
+  { at, by: _by, readBy: _readBy, ...notice }: Notice,
   locale: string,
 ): PageModels['notice']['notices'][number] {
   return { ...notice, at: toTimeText(at, locale) };

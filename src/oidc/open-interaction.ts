@@ -68,6 +68,7 @@ function interactionOf(details: Details, settings: Client, issuer: string, sessi
     settings,
     /** The signed-in person, where there is one. */
     accountId: details.session?.accountId,
+    session: details.session,
     /** When they signed in. */
     issued: session && issuedBySession(session),
     amr: session?.amr ?? BY_PASSWORD,

@@ -10,7 +10,9 @@ const GRANTS = 'person-grants';
 const WHAT = "the list of a person's sessions or grants";
 const MAX_SESSIONS = 100;
 const MAX_GRANTS = 1000;
-const MAX_EVENTS = 10;
+/** Sign-ins push out no other event. */
+const MAX_SIGN_INS = 10;
+const MAX_OTHERS = 30;
 /** For so many seconds what is listed may have no record yet. */
 const SAVED_WITHIN = 60;
 
@@ -88,8 +90,12 @@ export function createPersonIndex({ documents, seconds, isLive }: PersonIndexPar
     return { kept: [...live.slice(surplus), newest], lost: live.slice(0, surplus) };
   }
 
-  const withEvent = (events: readonly SecurityEvent[], event: Omit<SecurityEvent, 'at'>) =>
-    [...events, { ...event, at: seconds() }].slice(-MAX_EVENTS);
+  function withEvent(before: readonly SecurityEvent[], event: Omit<SecurityEvent, 'at'>) {
+    const events = [...before, { ...event, at: seconds() }];
+    const ofKind = events.filter(({ what }) => (what === 'signed_in') === (event.what === 'signed_in'));
+    const most = event.what === 'signed_in' ? MAX_SIGN_INS : MAX_OTHERS;
+    return ofKind.length > most ? events.filter((one) => one !== ofKind[0]) : events;
+  }
 
   return {
     sessionsOf: async (accountId: string) => (await read(SESSIONS, accountId)).sessions,

@@ -136,12 +136,12 @@ export function createEnrolment(parts: EnrolmentParts) {
     },
 
     /** The codes, which nobody sees again; those of before are dead. */
-    async makeRecoveryCodes(accountId: string): Promise<readonly string[]> {
+    async makeRecoveryCodes(accountId: string, by?: string): Promise<readonly string[]> {
       const made = Array.from({ length: signIn.recoveryCodes }, () => newRecoveryCode(random));
       const recoveryCodes = made.map((code) => recoveryCodeHash(hash, accountId, code));
       await factors.change(accountId, ({ notices }) => ({
         recoveryCodes,
-        notices: withNotice(notices, { what: 'recovery_codes_made', at: seconds() }),
+        notices: withNotice(notices, { what: 'recovery_codes_made', at: seconds(), by }),
       }));
       return made;
     },

@@ -21,6 +21,8 @@ export type Removal = {
   readonly needed?: readonly Level[] | undefined;
   /** Epoch seconds. */
   readonly at: number;
+  /** The session. */
+  readonly by?: string | undefined;
 };
 
 export type Removed = { readonly method: Method; readonly factors: Factors };
@@ -39,7 +41,7 @@ function without({ passkeys, oneTimeCode }: Factors, factorId: string): Left | u
 export async function removeFactor(
   factors: FactorStore,
   signIn: Config['signIn'],
-  { accountId, factorId, needed = [], at }: Removal,
+  { accountId, factorId, needed = [], at, by }: Removal,
 ): Promise<Removed | 'still_needed' | undefined> {
   const reached = (own: Factors) => needed.filter((level) => canReach(signIn, own, level)).length;
   let result: Method | 'still_needed' | undefined;
@@ -52,7 +54,7 @@ export async function removeFactor(
       result = 'still_needed';
       return undefined;
     }
-    const notices = withNotice(before.notices, { what: 'factor_removed', at, method });
+    const notices = withNotice(before.notices, { what: 'factor_removed', at, method, by });
     // They stand in for factors, and would for later ones that the person has for the first time.
     const recoveryCodes = hasSecondFactor({ ...before, ...rest }) ? before.recoveryCodes : [];
     return { ...rest, recoveryCodes, sessionsSince: before.sessionsSince + 1, notices };

@@ -61,6 +61,8 @@ export const notice = z.object({
   /** The person who is signed in. */
   username: text,
   notices: z.array(NoticeModel).readonly(),
+  /** Goes back with the form: which notices it is about. */
+  until: z.number(),
   /** Their page for factors. */
   factorsUrl: url,
 });

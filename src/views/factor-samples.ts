@@ -109,6 +109,7 @@ export const FACTOR_STATES: readonly PageState[] = [
       csrf,
       username: 'alice',
       notices: NOTICES,
+      until: 1,
       factorsUrl: FACTORS,
     },
   }),

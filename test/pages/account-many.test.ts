@@ -58,6 +58,39 @@ describe('of one person', () => {
     expect(await silently(world, kept, asked)).toBe('signed in');
   });
 
+  it('F1-12: sign-ins push no other event out, also of those that an earlier version listed', async () => {
+    const { documents } = place().openedStore;
+    let now = 100;
+    const index = createPersonIndex({
+      documents,
+      seconds: () => (now += 1),
+      isLive: () => Promise.resolve(true),
+    });
+    const signIn = (count: number) => index.addSession('listed', { uid: `session ${count}`, ends: 1e9 });
+    const earlier = [
+      { what: 'factor_added', at: 1 },
+      ...Array.from({ length: 9 }, () => ({ what: 'signed_in', at: 2 })),
+    ];
+    await documents.put('person-sessions', 'listed', JSON.stringify({ v: 1, events: earlier }), 0);
+    for (let turn = 0; turn < 40; turn += 1) {
+      await signIn(turn);
+      if (turn < 29) await index.addEvent('listed', { what: 'codes_failed' });
+    }
+    const events = await index.eventsOf('listed');
+    const whats = events.map(({ what }) => what);
+    expect([whats.length, whats[0], whats.filter((what) => what === 'signed_in').length]).toEqual([
+      40,
+      'factor_added',
+      10,
+    ]);
+    await index.addEvent('listed', { what: 'session_ended' });
+    expect((await index.eventsOf('listed')).map(({ what }) => what)).toEqual([
+      ...whats.slice(1),
+      'session_ended',
+    ]);
+    expect(events.map(({ at }) => at)).toEqual(events.map(({ at }) => at).toSorted((a, b) => a - b));
+  });
+
   it('a session that is listed and not saved yet stays listed when there are too many', async () => {
     const { documents, clock } = place().openedStore;
     const seconds = () => Math.floor(clock.now() / 1000);

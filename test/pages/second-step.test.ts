@@ -4,11 +4,12 @@ import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { Vault } from '../../src/keys/vault.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
+import { type Notice, withNotice } from '../../src/users/factors.ts';
 import { sealedFor } from '../../src/users/one-time-codes.ts';
 import { createAccountStates } from '../../src/users/account-state.ts';
 import { authorizationUrl } from '../world/authorization-request.ts';
 import type { Browser, Page } from '../world/browser.ts';
-import { HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
+import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { anyStore, useWorld } from '../world/each-store.ts';
 import { begin, codeOf, complete, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
 import type { Parameters } from '../world/requests.ts';
@@ -386,6 +387,69 @@ describe('codes that are guessed by somebody who has the password', () => {
   });
 });
 
+describe('a notice', () => {
+  const place = useWorld({ ...OPTIONS, config: { ...OPTIONS.config, account: true } });
+  standingClock();
+  const isNotice = (page: Page) => page.text.includes('/notice"');
+  const addNotice = async (world: OpenWorld, notice: Omit<Notice, 'at'>) =>
+    (await factorsOf(world)).change(PEOPLE.alice, ({ notices }) => ({
+      notices: withNotice(notices, { ...notice, at: Math.floor(Date.now() / 1000) }),
+    }));
+  /** A minute later, in a new session; the notice is read if there is one. */
+  async function signedIn(world: OpenWorld, fields: () => Record<string, string>, seconds = MINUTE) {
+    moveClock(seconds);
+    const { browser, page } = await half(world);
+    const next = await browser.submit(page, '/code', fields());
+    if (isNotice(next)) await browser.submit(next, '/notice');
+    return { browser, text: next.text, isTold: isNotice(next) };
+  }
+
+  it('F1-12: stays until a session reads it that is older than what it is about, and didn’t do it', async () => {
+    const world = place();
+    const { codes, recoveryCodes } = await newRecoveryCodes(world);
+    const app = await giveOneTimeCodes(world, 'alice', { recoveryCodes });
+    const code = () => ({ code: app.code() });
+    const owner = await signedIn(world, code);
+    const thief = await signedIn(world, () => ({ recovery_code: codes[0] ?? '' }));
+    expect([owner.isTold, thief.isTold]).toEqual([false, true]);
+    expect(isNotice((await begin(world, {}, { browser: thief.browser })).page)).toBe(false);
+    expect((await signedIn(world, code)).isTold).toBe(true);
+    const { page } = await begin(world, {}, { browser: owner.browser });
+    expect(page.text).toContain('A recovery code was used');
+    // What comes while the page is open isn't read by that.
+    moveClock(MINUTE);
+    await addNotice(world, { what: 'passkey_refused' });
+    const next = await owner.browser.submit(page, '/notice');
+    expect([isNotice(next), next.text.includes('A recovery code was used')]).toEqual([true, false]);
+    await owner.browser.submit(next, '/notice');
+    const last = await signedIn(world, code);
+    expect(last.isTold).toBe(false);
+
+    // Nor is it pushed out by whoever is there, or read by the session that did it.
+    const list = await last.browser.open(`${world.issuer}/account/factors`);
+    moveClock(MINUTE);
+    await addNotice(world, { what: 'factor_added', method: 'passkey' });
+    for (let turn = 0; turn < 12; turn += 1) await last.browser.submit(list, '/recovery-codes');
+    const { page: own } = await begin(world, {}, { browser: last.browser });
+    expect(own.text).toContain('A passkey was added');
+    await last.browser.submit(own, '/notice');
+    expect((await signedIn(world, code)).text).toContain('New recovery codes were made');
+  });
+
+  it('F1-12: is for three days where others have read it, and for good where nobody has', async () => {
+    const world = place();
+    const app = await giveOneTimeCodes(world);
+    await addNotice(world, { what: 'passkey_refused' });
+    const code = () => ({ code: app.code() });
+    const told = [];
+    for (const seconds of [4 * DAY, MINUTE]) told.push((await signedIn(world, code, seconds)).isTold);
+    await addNotice(world, { what: 'passkey_refused' });
+    for (const seconds of [0, DAY, 3 * DAY])
+      told.push((await signedIn(world, code, seconds + MINUTE)).isTold);
+    expect(told).toEqual([true, false, true, true, false]);
+  });
+});
+
 describe('a recovery code', () => {
   const place = useWorld(OPTIONS);
   standingClock();
@@ -432,7 +496,7 @@ describe('a recovery code', () => {
     expect(isConsent(consent)).toBe(true);
     expect(codeOf(await browser.submit(consent, '/consent'))).toBeDefined();
     expect(await isForPasskeyApp(world, browser)).toBe(false);
-    expect((await (await factorsOf(world)).get(PEOPLE.alice)).notices).toEqual([]);
+    expect((await begin(world, { prompt: 'consent' }, { browser })).page.text).toContain('/consent"');
     const again = await half(world);
     const refused = await again.browser.submit(again.page, '/code', { recovery_code: code });
     expect([refused.status, isSecondStep(refused)]).toEqual([401, true]);

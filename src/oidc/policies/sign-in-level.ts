@@ -5,7 +5,13 @@ import type { Client, Config } from '../../config/config.ts';
 import { type Level, LEVELS, type Levels, reaches } from '../../config/sign-in-levels.ts';
 import type { Clock } from '../../store/store.ts';
 import { type Amr, BY_PASSWORD, levelOf } from '../../users/authentication-methods.ts';
-import { canReach, type Factors, type FactorStore, hasSecondFactor } from '../../users/factors.ts';
+import {
+  canReach,
+  type Factors,
+  type FactorStore,
+  hasSecondFactor,
+  noticesFor,
+} from '../../users/factors.ts';
 import type { LoadClient } from '../clients.ts';
 import { parseAskedClaims } from './asked-claims.ts';
 import { factorAtOf, sessionsSinceOf } from '../seam/session-sign-in.ts';
@@ -125,7 +131,8 @@ export function createSignInPolicy(parts: SignInPolicyParts) {
     /** Whether there is something to tell the person. */
     hasNotices: async ({ oidc }: KoaContextWithOIDC): Promise<boolean> => {
       if (signIn === undefined || oidc.account === undefined || oidc.promptPending('none')) return false;
-      return (await factors.get(oidc.account.accountId)).notices.length > 0;
+      const { notices } = await factors.get(oidc.account.accountId);
+      return noticesFor(notices, oidc.session?.uid, Math.floor(now() / 1000)).length > 0;
     },
     /** Whether `mayUse` has something to look at; what it costs is for those alone. */
     isRequiredAt: (client: Pick<Client, 'signIn'>) =>
