@@ -12,6 +12,7 @@ import { ENDPOINTS } from '../config/endpoints.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { assertPortsFree } from '../http/server.ts';
 import { demoPersonOf, findDemo, tryUrlOf } from '../http/try-out.ts';
+import { exitOnCrash } from '../server/crash.ts';
 import type { Server } from '../server/server.ts';
 import { giveBackStartMemory } from '../server/start-memory.ts';
 import { isMistake, type Log } from '../observability/log.ts';
@@ -127,6 +128,7 @@ type KeepServingParts = Started & {
 /** Reloads the configuration of a started server when its files change, and stops the server gracefully. */
 async function keepServing(parts: KeepServingParts): Promise<void> {
   const { file, loaded, server, telemetry, onUp, onTaken, stopped } = parts;
+  exitOnCrash(telemetry.log, () => server.abandon().finally(() => telemetry.close()));
   const watch = await watchConfig({
     file,
     current: loaded,
@@ -159,6 +161,8 @@ async function serveWithWorkers(loaded: LoadedConfig, onUp: (log: Log) => void):
   const telemetry = await openTelemetry({ ...loaded.config, worker: PRIMARY });
   const primary = new Primary(loaded, telemetry);
   await primary.start();
+  // Its workers drain by themselves.
+  exitOnCrash(telemetry.log, () => telemetry.close());
   const stopped = untilStopped();
   const reload = () => {
     telemetry.reopen();

@@ -67,6 +67,7 @@ export function createInstruments(registers: Registry[]) {
       'workers_ended_total',
       'Workers that ended without being asked to, before they served or later.',
     ),
+    crashes: counter('crashes_total', 'Workers that ended because of an error that nothing caught.'),
     lost: counter('lines_lost_total', 'Lines of the log or the audit trail that could not be written.'),
     waiting: new Gauge({
       name: 'postern_lines_waiting_bytes',

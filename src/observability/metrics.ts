@@ -69,6 +69,7 @@ export function createMetrics() {
     reload: (outcome: 'taken' | 'refused') => of.reloads.inc({ outcome }),
     lineLost: () => of.lost.inc(),
     workerEnded: () => of.workersEnded.inc(),
+    crashed: () => of.crashes.inc(),
     /** A failure that is the first of its kind counts from 0: `rate()` doesn't see a series that is born with it. */
     startAtZero({ routes, limits, storeOperations }: KnownLabels) {
       for (const route of routes) for (const status of FAILURES) of.requests.zero({ route, status });

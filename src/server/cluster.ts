@@ -48,8 +48,9 @@ export class Primary {
           log: telemetry.log,
           job: () => ({ started: config, loaded: this.#loaded }),
           onTaken: (taken) => this.#follow(taken),
-          onEnded: (counted, wasStopped) => {
-            if (!wasStopped) telemetry.metrics.workerEnded();
+          onEnded: (counted, why) => {
+            if (why !== 'stopped') telemetry.metrics.workerEnded();
+            if (why === 'crashed') telemetry.metrics.crashed();
             this.#ended = this.#ended.then((before) => addUp([before, counted]));
           },
         }),

@@ -57,6 +57,8 @@ export interface Server {
   status(): Promise<Status>;
   /** Lets requests in flight end, 8 s at most, then closes everything. */
   stop(): Promise<void>;
+  /** Lets requests in flight end without the store: what isn't saved yet is not saved, and is answered with 503. */
+  abandon(): Promise<unknown>;
 }
 
 /** About one second of work on two cores; further sign-ins are answered with 503 and Retry-After. */
@@ -146,10 +148,11 @@ async function compose(config: Config, { config: wanted, hash = '' }: First, par
     }),
   );
   await rotation.start();
+  const listeners = hasManagement ? [listen, management] : [listen];
 
   return {
     ...createLifecycle({
-      listeners: hasManagement ? [listen, management] : [listen],
+      listeners,
       closing: [
         () => viewsWatch.stop(),
         () => rotation.stop(),
@@ -161,6 +164,10 @@ async function compose(config: Config, { config: wanted, hash = '' }: First, par
       telemetry,
       hash,
     }),
+    abandon() {
+      parts.cutStore();
+      return Promise.all(listeners.map((listener) => listener.stop()));
+    },
     replace,
     refuse: configuration.refuse,
     confirm: configuration.confirm,

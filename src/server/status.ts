@@ -9,7 +9,7 @@ import { nextFamilyStep } from '../keys/families.ts';
 import type { Timing } from '../keys/timing.ts';
 import { createLossDetector } from '../store/lost-writes.ts';
 import { type Store, StoreUnavailable, StoreUnfit } from '../store/store.ts';
-import { measured } from '../store/measured.ts';
+import { measured, type OnOperation } from '../store/measured.ts';
 import type { Snapshot } from '../observability/instruments.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import type { Views } from '../views/views.ts';
@@ -29,6 +29,8 @@ export type WatchedStore = {
   readonly store: Store;
   /** Asks now: why the store can't be used, undefined when it can. Never rejects. */
   readonly storeProblem: () => Promise<string | undefined>;
+  /** From now on each operation is refused before it is sent. */
+  readonly cutStore: () => void;
 };
 
 const LOOK_EVERY_MS = 5000;
@@ -44,13 +46,15 @@ export function watchStore(given: Store, { log, metrics }: Pick<Telemetry, 'log'
   let known: unknown;
   let asking: Promise<string | undefined> | undefined;
   let isClosed = false;
+  let isCut = false;
   let dueAt = 0;
   let timer: NodeJS.Timeout | undefined;
   lookIn(LOOK_EVERY_MS);
-  const store = measured(given, (operation, seconds, failed) => {
+  function onOperation(...[operation, seconds, failed]: Parameters<OnOperation>): void {
     metrics.storeOperation(operation, seconds, failed);
     if (failed && operation !== 'ping' && dueAt - performance.now() > LOOK_AGAIN_MS) lookIn(LOOK_SOON_MS);
-  });
+  }
+  const store = measured(given, onOperation, () => isCut);
 
   async function ask(): Promise<string | undefined> {
     const error: unknown = await store.ping().catch((reason: unknown) => reason);
@@ -88,6 +92,10 @@ export function watchStore(given: Store, { log, metrics }: Pick<Telemetry, 'log'
       },
     },
     storeProblem,
+    cutStore() {
+      isClosed = true;
+      isCut = true;
+    },
   };
 }
 

@@ -27,8 +27,8 @@ type KeptWorkerParts = {
   readonly log: Log;
   readonly job: () => Omit<Job, 'worker'>;
   readonly onTaken: (loaded: Job['loaded']) => void;
-  /** The counters of a process that ended, as of its last answer, and whether it was asked to. */
-  readonly onEnded: (counted: ProcessMetrics, wasStopped: boolean) => void;
+  /** The counters of a process that ended, as of its last answer, and why it did. */
+  readonly onEnded: (counted: ProcessMetrics, why: 'stopped' | 'crashed' | 'ended') => void;
 };
 
 export class KeptWorker {
@@ -71,13 +71,18 @@ export class KeptWorker {
   /** Ends the process gracefully; it gets no new connections from now on. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    this.#worker?.disconnect();
+    this.#disconnect();
     await this.#kept;
   }
 
   /** SIGHUP. It would end a worker that doesn't serve yet, and that one is reading the files anyway. */
   reload(): void {
     if (this.isServing) this.#worker?.process.kill('SIGHUP');
+  }
+
+  /** Once: to be asked again is an error in the worker. */
+  #disconnect(): void {
+    if (this.#worker?.exitedAfterDisconnect !== true) this.#worker?.disconnect();
   }
 
   kill(): void {
@@ -136,11 +141,13 @@ export class KeptWorker {
     const ended = await endOf(worker);
     clearTimeout(starting);
     clearInterval(pinging);
+    // While it serves, nothing but crash.ts ends it so.
+    const hasCrashed = this.isServing && worker.process.exitCode === 1;
     const servedMs = performance.now() - (this.#servingSince ?? performance.now());
     this.#worker = undefined;
     this.#servingSince = undefined;
     for (const resolve of this.#waiting.values()) resolve(undefined);
-    onEnded(this.counted, this.#stopping.signal.aborted);
+    onEnded(this.counted, this.#stopping.signal.aborted ? 'stopped' : hasCrashed ? 'crashed' : 'ended');
     this.counted = [];
     return { reason: this.#refusal ?? ended, isSteady: servedMs > STEADY_AFTER_MS };
   }
@@ -151,7 +158,7 @@ export class KeptWorker {
     if (report.kind === 'answer') this.#waiting.get(report.id)?.(report.answer);
     if (report.kind === 'refused') {
       this.#refusal = report.reason;
-      this.#worker?.disconnect();
+      this.#disconnect();
     }
     if (report.kind === 'serving') {
       this.#servingSince = performance.now();

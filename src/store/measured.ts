@@ -1,6 +1,12 @@
 // The store with a measure on each operation: how long it took, whether it failed, and a span when a trace is on.
 import { inSpan } from '../observability/trace.ts';
-import type { CounterStore, DocumentStore, RecordStore, Store } from './store.ts';
+import {
+  type CounterStore,
+  type DocumentStore,
+  type RecordStore,
+  type Store,
+  StoreUnavailable,
+} from './store.ts';
 
 /** As metrics and spans call them. */
 export const STORE_OPERATIONS = [
@@ -25,10 +31,11 @@ export const STORE_OPERATIONS = [
 type StoreOperation = (typeof STORE_OPERATIONS)[number];
 
 /** Called after each operation. */
-type OnOperation = (operation: StoreOperation, seconds: number, failed: boolean) => void;
+export type OnOperation = (operation: StoreOperation, seconds: number, failed: boolean) => void;
 
-export function measured(store: Store, onOperation: OnOperation): Store {
+export function measured(store: Store, onOperation: OnOperation, isCut: () => boolean): Store {
   async function run<T>(operation: StoreOperation, work: () => Promise<T>): Promise<T> {
+    if (isCut()) throw new StoreUnavailable();
     const startedAt = performance.now();
     let failed = true;
     try {

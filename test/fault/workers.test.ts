@@ -9,6 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { authorize, machineToken, signIn } from '../world/app.ts';
 import { VERIFIER } from '../world/authorization-request.ts';
+import { begin, signInAs } from '../world/person.ts';
 import { basic, refresh } from '../world/token-endpoint.ts';
 import { GENEROUS, seedStore, type World, worldClients, writeWorldConfig } from '../world/world.ts';
 import { freePort } from '../world/servers.ts';
@@ -430,6 +431,51 @@ describe('the end of a process', () => {
     expect(status).toBe(200);
   });
 
+  it.each([1, 2])(
+    'F1-02: by an error that nothing caught is one fatal line, and no answer whose records are not saved, with %i worker(s)',
+    async (workers) => {
+      const world = await write({ workers });
+      // As soon as the form with the password is there, and again with each request after it.
+      const crash = path.join(world.folder, 'crash.mjs');
+      await writeFile(
+        crash,
+        `import { subscribe } from 'node:diagnostics_channel';
+        let isOn = false;
+        subscribe('http.server.request.start', ({ request }) => {
+          isOn ||= request.url.endsWith('/login');
+          if (isOn) setImmediate(() => { throw new Error('nobody catches this'); });
+          if (isOn) void Promise.reject(new Error('nor this'));
+        });`,
+      );
+      const command = [process.execPath, '--import', crash, path.resolve('dist/main.js')];
+      service = await startProcess(world.configFile, command);
+      const { browser, page } = await begin(world);
+      // Its body never comes: nothing but the two seconds ends it.
+      const hung = http.request(`${world.base}/oauth/token`, { method: 'POST' });
+      const cut = new Promise((resolve) => hung.on('error', () => undefined).once('close', resolve));
+      hung.write('grant_type=');
+      const answer = await signInAs(browser, page, 'alice');
+      expect([answer.status, answer.headers.getSetCookie()]).toEqual([503, []]);
+      if (workers === 1) {
+        await cut;
+        expect((await service.end('SIGCONT')).code).toBe(1);
+      } else {
+        hung.destroy();
+        const crashes = async () =>
+          (await (await fetch(`${world.management}/metrics`)).text()).match(/crashes_total \d/g);
+        await expect.poll(crashes, { timeout: 20_000 }).toEqual(['crashes_total 1']);
+        await until('another worker', 10, async () => (await readyz(world)).status === 'ready');
+        expect(service.stderr()).toContain('a worker ended, another one takes its place');
+      }
+      const fatal = service
+        .stderr()
+        .split('\n')
+        .filter((line) => line.includes('"level":60'));
+      expect(fatal).toHaveLength(1);
+      expect(fatal[0]).toMatch(/(?:nobody catches|nor) this.*crash\.mjs/);
+    },
+  );
+
   it('before it ever served, without a word, is tried three times, and one line says so', async () => {
     const world = await write({ workers: 2 });
     // Ends each worker before it reads its first question.
@@ -438,6 +484,26 @@ describe('the end of a process', () => {
     const command = [process.execPath, '--import', crash, path.resolve('dist/main.js')];
     await expect(startProcess(world.configFile, command)).rejects.toThrow(
       /ended with 1: .*worker [12] could not start: it ended with 7\n$/s,
+    );
+  });
+
+  it('F1-02: at the start for a reason is one clear line also where a worker is slow to go', async () => {
+    const world = await write({ workers: 2 });
+    const slow = path.join(world.folder, 'slow.mjs');
+    await writeFile(
+      slow,
+      `import cluster from 'node:cluster';
+      const { send } = process;
+      if (cluster.worker?.id === 2) process.send = (...said) => {
+        send.apply(process, said);
+        if (said[0].kind === 'refused') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2000);
+      };`,
+    );
+    const config = await readFile(world.configFile, 'utf8');
+    await writeFile(world.configFile, config.replace(world.issuer, 'https://other.example'));
+    const command = [process.execPath, '--import', slow, path.resolve('dist/main.js')];
+    await expect(startProcess(world.configFile, command)).rejects.toThrow(
+      /^ended with 1: [^\n]*postern store set-issuer[^\n]*\n$/,
     );
   });
 

@@ -48,6 +48,7 @@ const CALM: Series = {
   'postern_limit_hits_total{limit="token.address"}': '0x30 5x30',
   // One was replaced.
   postern_workers_ended_total: '0x30 1x30',
+  postern_crashes_total: '0x60',
   process_start_time_seconds: '0x30 1800x30',
   process_open_fds: '100x60',
   process_max_fds: '1024x60',
@@ -76,6 +77,7 @@ const FAULTS: Readonly<Record<string, readonly Series[]>> = {
     { postern_workers_ended_total: '0x30 4+4x30' },
     { process_start_time_seconds: '0x30 1800+60x30' },
   ],
+  PosternCrash: [{ postern_crashes_total: '0x30 1x30' }],
   PosternFileDescriptors: [{ process_open_fds: '100x30 900x30' }],
   PosternStoreErrors: [{ 'postern_store_errors_total{operation="ping"}': '0x30 20+20x30' }],
   PosternStoreWentBack: [{ postern_store_rollbacks_total: '0x30 1x30' }],

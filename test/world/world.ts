@@ -170,6 +170,10 @@ export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld>
     },
   );
   await server.start();
+  // In a process of its own the service would end (server/crash.ts).
+  const uncaught: unknown[] = [];
+  const noteUncaught = (error: unknown): void => void uncaught.push(error);
+  process.on('uncaughtException', noteUncaught).on('unhandledRejection', noteUncaught);
   return {
     ...written,
     folder,
@@ -184,6 +188,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<OpenWorld>
     },
     async stop() {
       await server.stop();
+      process.off('uncaughtException', noteUncaught).off('unhandledRejection', noteUncaught);
+      if (uncaught.length > 0) throw new Error('an error was not caught', { cause: uncaught[0] });
       assertNoSecrets(recorded, [...Object.values(WORLD_ENV), ...Object.values(PASSWORDS)]);
       await rm(folder, { recursive: true, force: true });
     },
