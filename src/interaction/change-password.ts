@@ -5,7 +5,6 @@ import { StoreUnavailable, type Clock } from '../store/store.ts';
 import type { AccountStates } from '../users/account-state.ts';
 import { toGeneration } from '../users/accounts.ts';
 import type { MakePassword } from '../users/new-passwords.ts';
-import { passwordContext } from '../users/password-rules.ts';
 import { PasswordQueueFull } from '../users/passwords.ts';
 import type { SignIn } from '../users/sign-in.ts';
 import { Refusal } from '../views/refusal.ts';
@@ -15,7 +14,7 @@ import type { Visitor } from './own-page.ts';
 import type { PagesParts } from './parts.ts';
 import type { DeviceCookie } from './trusted-browser-cookie.ts';
 
-export type ChangePasswordParts = Pick<PagesParts, 'config' | 'people' | 'sessions'> & {
+export type ChangePasswordParts = Pick<PagesParts, 'people' | 'sessions'> & {
   readonly signIn: SignIn;
   readonly limits: Pick<Limits, 'finishSignIn'>;
   readonly states: Pick<AccountStates, 'get'>;
@@ -28,7 +27,7 @@ export type ChangePasswordParts = Pick<PagesParts, 'config' | 'people' | 'sessio
 export type ChangePassword = ReturnType<typeof createChangePassword>;
 
 export function createChangePassword(parts: ChangePasswordParts) {
-  const { config, signIn, limits, people, states, makePassword, sessions, cookie, storeNow } = parts;
+  const { signIn, limits, people, states, makePassword, sessions, cookie, storeNow } = parts;
 
   /** Counted as every other attempt to sign in as this person. */
   async function isRight(
@@ -68,12 +67,12 @@ export function createChangePassword(parts: ChangePasswordParts) {
     if (password !== form.field('again')) return 'different';
     const wrong = await isRight(ctx, visitor, form.field('current'));
     if (wrong !== undefined) return wrong;
-    const made = await makePassword({ password, context: passwordContext(config, account.username) }).catch(
-      (error: unknown) => {
-        if (error instanceof PasswordQueueFull) return { fault: 'busy' } as const;
-        throw error;
-      },
-    );
+    const { id: by, username } = account;
+    const address = String(ctx.state['clientAddress']);
+    const made = await makePassword({ password, username, by, address }).catch((error: unknown) => {
+      if (error instanceof PasswordQueueFull) return { fault: 'busy' } as const;
+      throw error;
+    });
     if ('fault' in made) return made.fault;
     const nextSecond = Math.floor(storeNow() / 1000) + 1;
     const changed = await people.setPassword(account.id, made.passwordHash, nextSecond, before.validAfter);

@@ -1,6 +1,7 @@
 // What following a one-time link does, by its purpose. The answer is judged first, so that one that is refused uses nothing up.
 import type { Context } from 'koa';
 import type { Config } from '../config/config.ts';
+import type { Limits } from '../limits/limits.ts';
 import { originOf } from '../observability/audit.ts';
 import type { PersonSessions } from '../oidc/person-sessions.ts';
 import type { Clock } from '../store/store.ts';
@@ -9,7 +10,7 @@ import type { Enrolment, EnrolmentFault } from '../users/enrolment.ts';
 import { type FactorStore, hasSecondFactor } from '../users/factors.ts';
 import type { MakePassword } from '../users/new-passwords.ts';
 import { type OneTimeLink, oneTimeLinkUrl, type OneTimeLinks } from '../users/one-time-links.ts';
-import { passwordContext, type PasswordFault } from '../users/password-rules.ts';
+import type { PasswordFault } from '../users/password-rules.ts';
 import { enrolmentAnswerOf } from './enrolment-form.ts';
 import type { Form } from './form.ts';
 import type { PagesParts } from './parts.ts';
@@ -27,6 +28,7 @@ export type LinkSecondFactors = {
 export type FollowLinkParts = PagesParts & {
   readonly links: OneTimeLinks;
   readonly makePassword: MakePassword;
+  readonly limits: Pick<Limits, 'takeDeadLink'>;
   /** Of the store. */
   readonly storeNow: Clock;
   /** As PersonSessions have it. */
@@ -53,10 +55,6 @@ export function createFollowLink(parts: FollowLinkParts) {
     destination: `${config.issuer}/interaction/done/${purpose}`,
   });
 
-  async function trust({ token, link }: OpenLink): Promise<Followed> {
-    return (await links.use(token, link)) ? done(link) : { dead: 'used' };
-  }
-
   async function mayAddFirst(accountId: string): Promise<boolean> {
     if (secondFactors === undefined) return false;
     const { signIn, factors } = secondFactors;
@@ -71,7 +69,8 @@ export function createFollowLink(parts: FollowLinkParts) {
   ): Promise<Followed> {
     const password = form.field('password');
     if (password !== form.field('again')) return { fault: 'different' };
-    const made = await makePassword({ password, context: passwordContext(config, account.username) });
+    const [by, address] = [linkBinding(token), String(ctx.state['clientAddress'])];
+    const made = await makePassword({ password, username: account.username, by, address });
     if ('fault' in made) return { fault: made.fault };
     if (!(await links.use(token, link))) return { dead: 'used' };
     const { accountId, passwordSince } = link;
@@ -116,8 +115,9 @@ export function createFollowLink(parts: FollowLinkParts) {
   }
 
   return async function followLink(ctx: Context, opened: OpenLink, form: Form): Promise<Followed> {
-    const { purpose } = opened.link;
-    if (purpose === 'trust') return trust(opened);
+    const { token, link } = opened;
+    const { purpose } = link;
+    if (purpose === 'trust') return (await links.use(token, link)) ? done(link) : { dead: 'used' };
     const isByPasskey = purpose === 'invite' && form.field('response') !== '';
     if (purpose !== 'factors' && !isByPasskey) return setPassword(ctx, opened, form);
     return secondFactors === undefined ? { dead: 'ended' } : addFactor(ctx, opened, form, secondFactors);

@@ -3,7 +3,7 @@
 import type { Context } from 'koa';
 import type Router from 'koa-router';
 import { FACTORS_PATH } from '../config/endpoints.ts';
-import { originOf } from '../observability/audit.ts';
+import { createSparse, originOf } from '../observability/audit.ts';
 import { pageContextOf, sendPage } from '../oidc/send-page.ts';
 import { toGeneration } from '../users/accounts.ts';
 import { hasSecondFactor, NO_FACTORS } from '../users/factors.ts';
@@ -80,7 +80,9 @@ export function addLinkRoutes(router: Router, parts: LinkParts): void {
   });
 }
 
-function createLinkPages({ config, csrf, pages, audit, secondFactors }: LinkParts) {
+function createLinkPages({ config, csrf, pages, audit, secondFactors, limits, now }: LinkParts) {
+  const timesToSay = createSparse(now);
+
   function show(ctx: Context, model: PageModels['link'], status = 200): void {
     ctx.status = status;
     sendPage(ctx, pages.render('link', model, pageContextOf(ctx)));
@@ -88,10 +90,12 @@ function createLinkPages({ config, csrf, pages, audit, secondFactors }: LinkPart
 
   return {
     show,
-    /** One page for every reason. */
-    refuse(ctx: Context, { reason, link }: Dead): void {
-      const of = { account_id: link?.accountId, action: link?.purpose };
-      audit.record('link_used', 'failure', { ...originOf(ctx.state), ...of, reason });
+    /** One page for every reason. Anybody can open such a link again and again. */
+    async refuse(ctx: Context, { reason, link }: Dead): Promise<void> {
+      await limits.takeDeadLink(String(ctx.state['clientAddress']));
+      const of = { account_id: link?.accountId, action: link?.purpose, reason };
+      const times = timesToSay(JSON.stringify(of));
+      if (times !== undefined) audit.record('link_used', 'failure', { ...originOf(ctx.state), ...of, times });
       show(ctx, { outcome: 'expired' }, 410);
     },
     async ask(

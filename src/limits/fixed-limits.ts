@@ -4,6 +4,7 @@ import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { CounterStore } from '../store/store.ts';
 import type { Attempts, LimitRefusal } from './attempts.ts';
 import type { Quota } from './counters.ts';
+import { networkOf } from './network.ts';
 import { placesOf, type SignInRates } from './sign-in-attempts.ts';
 
 const RATES = {
@@ -13,8 +14,14 @@ const RATES = {
   'second_factor.interaction': { limit: 5, windowSeconds: 60 * 60 },
   // Wrong user codes of devices. Of 20^8 codes a few live at a time; all addresses together find none in a lifetime (RFC 8628 §5.1).
   'device.address': { limit: 10, windowSeconds: 10 * 60 },
+  'device.network': { limit: 100, windowSeconds: 10 * 60 },
   'device.session': { limit: 10, windowSeconds: 10 * 60 },
   'device.all': { limit: 300, windowSeconds: 10 * 60 },
+  // One-time links that don't work can't be guessed. Each is looked up, and recorded in the audit trail.
+  'links.address': { limit: 60, windowSeconds: 10 * 60 },
+  'links.network': { limit: 600, windowSeconds: 10 * 60 },
+  // Checking one can take a second, and is done one at a time.
+  new_passwords: { limit: 10, windowSeconds: 60 * 60 },
   // Documents of clients that nobody uses yet. Anybody can name one; the apps that people sign in with are few, and each is fetched once.
   'documents.address': { limit: 5, windowSeconds: 60 },
   'documents.host': { limit: 10, windowSeconds: 60 },
@@ -59,9 +66,21 @@ export function createFixedLimits(parts: FixedLimitsParts) {
     takeUserCode: (address: string, session: string) =>
       take(
         guesses,
-        [of('device.address', address), of('device.session', session), of('device.all', '')],
+        [
+          of('device.address', address),
+          of('device.network', networkOf(address)),
+          of('device.session', session),
+          of('device.all', ''),
+        ],
         address,
       ),
+
+    /** A one-time link that doesn't work: made up, used or ended. */
+    takeDeadLink: (address: string) =>
+      take(guesses, [of('links.address', address), of('links.network', networkOf(address))], address),
+
+    /** One new password that has to be checked; `by` is the link or the user. */
+    takeNewPassword: (by: string, address: string) => take(guesses, [of('new_passwords', by)], address),
 
     /** Whether a device may ask now (RFC 8628 §3.5). Where it may not, each interval is longer from then on. */
     async takeDevicePoll(deviceCode: string, intervalSeconds: number): Promise<boolean> {

@@ -40,6 +40,7 @@ export const LIMIT_NAMES: readonly string[] = [
   ...ADDRESS_ENDPOINTS.map((endpoint) => `${endpoint}.address`),
   'userinfo.unknown',
   'authorization.network',
+  'pages.network',
   'logout.network',
   ...CLIENT_ENDPOINTS.flatMap((endpoint) =>
     ['client', 'unknown', 'failures', 'address_failures'].map((kind) => `${endpoint}.${kind}`),
@@ -158,7 +159,7 @@ function limitsOf(rates: RateLimits, shared: ReturnType<typeof sharedOf>) {
       const rate = addressRateOf(endpoint, rates);
       const name = endpoint === 'userinfo.unknown' ? endpoint : `${endpoint}.address`;
       await take({ name, rate, subject: address }, { address });
-      if (endpoint === 'authorization' || endpoint === 'logout') {
+      if (endpoint === 'authorization' || endpoint === 'logout' || endpoint === 'pages') {
         const network = { rate: times(rate, NETWORK_FACTOR), subject: networkOf(address) };
         await take({ name: `${endpoint}.network`, ...network }, { address });
       }

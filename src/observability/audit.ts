@@ -63,6 +63,22 @@ export interface Audit {
   record(event: AuditEvent, outcome: Outcome, fields: AuditFields): void;
 }
 
+const PAUSE_MS = 10_000;
+
+/**
+ * For what anybody can cause, so that a flood doesn't flood the trail: how often something happened since it was last said, or undefined
+ * where that was less than ten seconds ago.
+ */
+export function createSparse(now: () => number) {
+  const said = new Map<string, { at: number; times: number }>();
+  return function timesToSay(what: string): number | undefined {
+    const { at, times } = said.get(what) ?? { at: -Infinity, times: 0 };
+    const isDue = now() - at >= PAUSE_MS;
+    said.set(what, isDue ? { at: now(), times: 0 } : { at, times: times + 1 });
+    return isDue ? times + 1 : undefined;
+  };
+}
+
 /** What the edge noted of a request. */
 export function originOf(state: Readonly<Record<string, unknown>>): Origin {
   const { clientAddress, requestId } = state;

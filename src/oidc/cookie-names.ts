@@ -1,11 +1,7 @@
 // What every cookie of one issuer is called, and the attributes of those that aren't the engine's.
 
-type CookieNames = Readonly<
-  Record<'session' | 'interaction' | 'resume' | 'browser' | 'apps' | 'device' | 'language', string>
->;
-
 /** RFC 6265bis §4.1.3: the prefixes make a browser refuse a cookie that a neighbour or plain http planted. */
-export function cookieNames(issuer: string): CookieNames {
+export function cookieNames(issuer: string) {
   const { protocol, pathname } = new URL(issuer);
   const [host, secure] = protocol === 'https:' ? ['__Host-', '__Secure-'] : ['', ''];
   // A cookie with __Host- is sent to the whole host: issuers at other paths of it need names of their own.
@@ -18,6 +14,7 @@ export function cookieNames(issuer: string): CookieNames {
     browser: `${host}postern_browser${own}`,
     apps: `${host}postern_apps${own}`,
     device: `${host}postern_device${own}`,
+    deviceForm: `${host}postern_device_form${own}`,
     language: `${host}postern_language${own}`,
   };
 }

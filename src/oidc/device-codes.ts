@@ -4,6 +4,7 @@ import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWit
 import type { Limits } from '../limits/limits.ts';
 import { GRANT } from '../store/store.ts';
 import { type AdapterParts, createAdapter } from './adapter.ts';
+import { formSecretOf } from './device-forms.ts';
 import { recordKey } from './record-key.ts';
 import { createRecordPayload } from './record-payload.ts';
 
@@ -14,7 +15,7 @@ const SPELLED = /^[a-z\s-]{8,32}$/i;
 /** So that a poll after the end learns that it came too late (RFC 8628 §3.5, expired_token). */
 const KEPT_SECONDS = 600;
 
-/** device-pages.ts keeps what stood in an address. */
+/** device-forms.ts keeps what stood in an address. */
 const typedOf = (ctx: KoaContextWithOIDC | undefined) =>
   String(ctx?.oidc.params?.['user_code'] ?? ctx?.state['userCode'] ?? '');
 
@@ -29,7 +30,7 @@ export function createDeviceCodeAdapter(parts: DeviceCodeParts): Adapter {
   /** Each try counts before anything is looked up; a right one is taken back. */
   async function takeTry(): Promise<() => void> {
     const { ctx } = Provider;
-    return limits.takeUserCode(String(ctx?.state['clientAddress'] ?? ''), ctx?.oidc.session?.uid ?? '');
+    return limits.takeUserCode(String(ctx?.state['clientAddress'] ?? ''), formSecretOf(ctx));
   }
 
   return {

@@ -15,6 +15,7 @@ import type { AdapterParts } from './adapter.ts';
 import { recordDevice } from './audit-trail.ts';
 import type { FindClient } from './clients.ts';
 import { toClientModel } from './client-model.ts';
+import { formSecretOf } from './device-forms.ts';
 import type { EnginePages } from './engine-pages.ts';
 import { scopesIn } from './policies/scopes.ts';
 import { toAllowedModels } from './scope-words.ts';
@@ -39,14 +40,11 @@ type CodeFault = Error & { readonly userCode?: string };
 
 /** Codes that are wrong, used or too old are one page (RFC 8628 §5.1). */
 const WRONG = new Set(['NotFoundError', 'ExpiredError', 'AlreadyUsedError', 'NoCodeError']);
-/** What the engine says of a form without the token of the browser's session. */
-const FORGED = new Set(['xsrf token invalid', 'could not find device form details']);
+/** What the engine says of a form without the secret of the browser (device-forms.ts). */
+const FORGED = 'xsrf token invalid';
 const MAX_SHOWN = 32;
 
 export type DevicePages = ReturnType<typeof createDevicePages>;
-
-const xsrfOf = ({ oidc: { session } }: KoaContextWithOIDC) =>
-  (session?.state as { readonly secret?: string } | undefined)?.secret ?? '';
 
 type ShowParts = Omit<DevicePagesParts, 'enginePages' | 'telemetry' | 'adapter'>;
 
@@ -63,7 +61,7 @@ function createShow({ config, pages, findClient, findLive }: ShowParts) {
   }
 
   function showInput(ctx: KoaContextWithOIDC, typed: string, error?: 'wrong'): void {
-    const form = { action, xsrf: xsrfOf(ctx), userCode: typed.slice(0, MAX_SHOWN) };
+    const form = { action, xsrf: formSecretOf(ctx), userCode: typed.slice(0, MAX_SHOWN) };
     show(ctx, { outcome: 'input', ...form, error }, error === undefined ? 200 : 422);
   }
 
@@ -82,7 +80,7 @@ function createShow({ config, pages, findClient, findLive }: ShowParts) {
       resourceScopes: Object.fromEntries([resource ?? []].flat().map((api) => [api, scopes])),
     };
     const { browser, network } = code.deviceInfo as unknown as Place;
-    const form = { action, xsrf: xsrfOf(ctx), userCode, client: toClientModel(client, issuer) };
+    const form = { action, xsrf: formSecretOf(ctx), userCode, client: toClientModel(client, issuer) };
     const { session } = ctx.oidc;
     const person =
       session?.accountId === undefined
@@ -100,7 +98,7 @@ function toThrown(error: CodeFault, description = ''): Error | undefined {
   if (error instanceof TooManyRequests || error instanceof StoreUnavailable) return error;
   // A browser that comes back twice at once is too late the second time; the engine has put that into the code, which the first time lets in.
   if (error.name === 'SessionNotFound') return new Refusal(400, 'expired', description);
-  return FORGED.has(description)
+  return description === FORGED
     ? new Refusal(403, 'forbidden', 'the form was not sent from this browser, or is too old')
     : undefined;
 }

@@ -35,7 +35,7 @@ import { type ConfigurationParts, createConfiguration } from './options.ts';
 import type { LoadClient } from './clients.ts';
 import { type ClientLookup, createClientLookup } from './document-clients.ts';
 import { createLogouts, type LogoutsParts } from './logouts.ts';
-import { keepUserCode } from './device-forms.ts';
+import { prepareDeviceForms } from './device-forms.ts';
 import { createDevicePages } from './device-pages.ts';
 import { pacePolls } from './device-polls.ts';
 import { createEnginePages } from './engine-pages.ts';
@@ -127,7 +127,7 @@ export async function createEngine(parts: EngineParts) {
     keepGrants(parts.maySign),
     clientLimits.countAnswers,
     guardEngineForms(issuer),
-    ...(config.features.deviceFlow ? [keepUserCode, pacePolls(limits)] : []),
+    ...(config.features.deviceFlow ? [prepareDeviceForms(issuer, adapter.hash), pacePolls(limits)] : []),
     adjustAnswers(config),
     logouts.queue,
     signOutAtOnce({ enginePages, adapter, audit, logouts }),

@@ -8,9 +8,6 @@ import type { PersonLists } from './person-lists.ts';
 import type { RecordParts, RecordPayload } from './record-payload.ts';
 import type { Place } from './seam/session-sign-in.ts';
 
-/** As long as a device's code lives. */
-const FORM_SECONDS = 600;
-
 type SessionParts = Pick<RecordParts, 'hash'> & {
   readonly records: UnitOfWork;
   /** Undefined where nobody asks for the sessions of a person. */
@@ -32,11 +29,11 @@ export function createSessionRecords(
 
   return {
     async save(id: string, { oldId, ...session }: SessionPayload, lifetime: number): Promise<void> {
-      // The engine also saves sessions to which no person has signed in, at a stranger's request. Nothing is read from them
-      // but where people type the code of a device, whose forms are bound to them.
-      const isNobodys = session.accountId === undefined;
-      if (isNobodys && Provider.ctx?.oidc.route !== 'code_verification') return;
-      const ttlSeconds = isNobodys ? Math.min(lifetime, FORM_SECONDS) : lifetime;
+      // The engine also saves sessions to which no person has signed in, at a stranger's request. Nothing is read from them.
+      // It also saves one that only opens the page of devices, for a secret that its forms don't use (device-forms.ts).
+      const { ctx } = Provider;
+      const isOnlyLooking = ctx?.oidc.route === 'code_verification' && ctx.method === 'GET';
+      if (session.accountId === undefined || isOnlyLooking) return;
       const payload = lists === undefined ? session : { ...session, listed: session.loginTs };
       if (payload.listed !== session.listed) await lists?.addSession(session);
       // What isn't stored can't be followed.
@@ -45,7 +42,7 @@ export function createSessionRecords(
         kind: SESSION,
         key: recordKey(hash, SESSION, id),
         payload: toText(id, payload),
-        ttlSeconds,
+        ttlSeconds: lifetime,
         alias: hash(`uid:${payload.uid}`),
         follows: old?.key,
       });

@@ -111,10 +111,10 @@ export async function createApplication(
   const sessions = createBrowserSessions(engine);
   const ofSignIns = { records, limits, accounts, trustedBrowsers, pages, csrf };
   const secondFactors = secondFactorsOf(config, shared, ofSignIns);
-  const links = linksOf(shared, records);
+  const links = linksOf(config, shared, { records, limits });
   const { audit } = telemetry;
   const ofPages = { config, accounts, people, sessions, pages, csrf, audit, signIn, now };
-  const account = accountPageOf({ ...shared, ...ofPages, ...links, lists, engine, limits });
+  const account = accountPageOf({ ...shared, ...ofPages, ...links, lists, engine });
   const interactions = interactionRoutes({
     ...ofPages,
     interactions: createInteractions(engine, adapter, audit, account && placeOf),
@@ -181,10 +181,14 @@ function usersOf(
   return { accounts, people, trustedBrowsers, signIn };
 }
 
-function linksOf({ store, hash, states }: SharedServices, records: UnitOfWork) {
+function linksOf(
+  config: Config,
+  { store, hash, states }: SharedServices,
+  { records, limits }: { readonly records: UnitOfWork; readonly limits: Limits },
+) {
   const { now } = store.clock;
   const links = createOneTimeLinks({ records, states, hash, random: randomBytes, now });
-  return { links, makePassword: createMakePassword(), storeNow: now };
+  return { links, limits, makePassword: createMakePassword(config, limits), storeNow: now };
 }
 
 /** Undefined where none are fetched. The store itself: what is fetched belongs to no request. */

@@ -1,6 +1,6 @@
 // Codes of devices that are guessed, and devices that ask at several processes at once (RFC 8628 §5.1, §3.5).
 import { decodeJwt } from 'jose';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createAccountStates } from '../../src/users/account-state.ts';
 import { openAccount } from '../world/account-page.ts';
 import { formOf, type Page } from '../world/browser.ts';
@@ -14,6 +14,7 @@ import {
   postToDevice,
   typeCode,
 } from '../world/device.ts';
+import { MINUTE, moveClock } from '../world/clock.ts';
 import { eachStore } from '../world/each-store.ts';
 import { newBrowser, signInAs } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
@@ -62,6 +63,7 @@ async function guessAll(guess: () => Promise<Page>, count: number): Promise<Reco
 eachStore(
   'PR-11: guesses',
   (world) => {
+    afterAll(() => vi.useRealTimers());
     it('from one address are ten in ten minutes, and the right code is none more', async () => {
       const { userCode } = await askForCodes(world());
       const browsers = Array.from({ length: 10 }, () => guesser(world()));
@@ -89,8 +91,17 @@ eachStore(
       // Twenty of the other tests, and 260 that another process of the service counts.
       const limits = await limitsOf(world());
       for (let count = 0; count < 260; count += 1)
-        await limits.takeUserCode(`198.18.0.${count % 250}`, `browser ${count}`);
+        await limits.takeUserCode(`198.18.${count % 250}.1`, `browser ${count}`);
       expect(await guessAll(guess, 40)).toEqual({ 422: 20, 429: 20 });
+    });
+
+    it('F1-22: from one network are a hundred, so that it doesn’t use up what all have', async () => {
+      moveClock(11 * MINUTE);
+      const limits = await limitsOf(world());
+      for (let count = 0; count < 100; count += 1)
+        await limits.takeUserCode(`100.64.7.${count % 50}`, `neighbour ${count}`);
+      expect((await guesser(world())(madeUpCode(), '100.64.7.77')).status).toBe(429);
+      expect((await guesser(world())(madeUpCode(), '100.64.8.77')).status).toBe(422);
     });
   },
   { config: GUESSES },

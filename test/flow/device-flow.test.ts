@@ -226,6 +226,22 @@ eachStore(
       expect((await poll(world(), asked, 'first-party')).status).toBe(200);
     });
 
+    it('F1-22: has a page that stores nothing for a browser that only opens it', async () => {
+      const { userCode } = await askForCodes(world());
+      const saved = () => written.filter((text) => text.includes('"kind":')).length;
+      const signedIn = newBrowser(world());
+      await silentSignIn(signedIn);
+      for (const browser of [newBrowser(world()), signedIn]) {
+        const before = saved();
+        for (const query of ['', '', `?user_code=${userCode}`, '?user_code=BCDF-GHJK'])
+          await browser.open(`${world().issuer}/device${query}`);
+        expect(saved()).toBe(before);
+        const page = await browser.open(`${world().issuer}/device`);
+        expect(page.headers.getSetCookie()).toEqual([]);
+        expect(isConfirmPage(await browser.submit(page, '/device', { user_code: userCode }))).toBe(true);
+      }
+    });
+
     it('PR-16: is let in beside a sign-out page that is open in another tab', async () => {
       const asked = await askForCodes(world());
       const browser = newBrowser(world());

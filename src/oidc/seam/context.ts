@@ -3,8 +3,10 @@
 // every URL to the issuer.
 import type { IncomingMessage } from 'node:http';
 import { unescape } from 'node:querystring';
+import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
 import { callerOf } from '../../config/endpoints.ts';
+import { formSecretOf } from '../device-forms.ts';
 import { PresentedJwt } from './presented-jwt.ts';
 
 type Params = {
@@ -25,7 +27,8 @@ type UrlOptions = Parameters<Provider['urlFor']>[1];
 /** OIDCContext without `params`, which the engine assigns once and its types declare as a property. */
 type ContextClass = new (...args: unknown[]) => {
   route: string;
-  ctx: { readonly req: Pick<IncomingMessage, 'headers'> };
+  session: { state?: Record<string, unknown> };
+  ctx: Pick<Context, 'state'> & { readonly req: Pick<IncomingMessage, 'headers'> };
 };
 
 const ROUTES_TAKING_A_TOKEN = new Set(['introspection', 'revocation']);
@@ -126,6 +129,8 @@ export function contextClass(Base: ContextClass, provider: Provider, parts: Cont
       this.#params = params;
       if (params === undefined) return;
       if (ROUTES_TAKING_A_TOKEN.has(this.route)) wrapJwt(params);
+      // The engine compares a form with what it stored for the page.
+      if (this.route === 'code_verification') this.session.state = { secret: formSecretOf(this.ctx) };
       if (this.route === 'userinfo') ignoreOtherSchemes(this.ctx.req);
       if (this.route === 'authorization' || this.route === 'device_authorization') {
         fillIn(params, parts);
