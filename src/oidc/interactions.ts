@@ -9,7 +9,7 @@ import { type Audit, type AuditFields, originOf, type Outcome } from '../observa
 import { type AdapterParts } from './adapter.ts';
 import { recordKey } from './record-key.ts';
 import { toPeoplesClient } from './client-model.ts';
-import { findGrant, newGrant } from './policies/existing-grant.ts';
+import { consentOf, findGrant, newGrant } from './policies/existing-grant.ts';
 import { addToGrant, WHOLE_API } from './policies/asked-for.ts';
 import { NO_ACCESS } from './policies/interaction-policy.ts';
 import { type Details, type OpenInteraction, toOpenInteraction } from './open-interaction.ts';
@@ -98,8 +98,10 @@ export function createInteractions(
       if (accountId === undefined || issued === undefined) return undefined;
       if (await hasLostAccess(engine, adapter, interaction)) return finish(ctx, uid, { access: {} });
       const { provider, consents } = engine;
-      const of = { accountId, clientId: settings.clientId, generation: issued.generation };
-      const grant = (await findGrant(provider, grantId, of)) ?? newGrant(provider, of);
+      const { generation } = issued;
+      const of = { accountId, clientId: settings.clientId, generation, consent: 'explicit' } as const;
+      const before = await findGrant(provider, grantId, of);
+      const grant = before && consentOf(before) !== 'implicit' ? before : newGrant(provider, of);
       addToGrant(grant, missing);
       const destination = await finish(ctx, uid, async () => {
         const consent = { grantId: await grant.save() };

@@ -20,7 +20,7 @@ import type { DevicePages } from './device-pages.ts';
 import type { EnginePages } from './engine-pages.ts';
 import type { AccessPolicy } from './policies/access.ts';
 import { checkAskedAcr, narrowClaims, parseAskedClaims } from './policies/asked-claims.ts';
-import { createLoadExistingGrant } from './policies/existing-grant.ts';
+import { createLoadExistingGrant, endImplicitGrants } from './policies/existing-grant.ts';
 import { createInteractionPolicy } from './policies/interaction-policy.ts';
 import { createLifetimes } from './lifetimes.ts';
 import type { ClientLimits } from './limit-clients.ts';
@@ -78,7 +78,8 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
         model === 'DeviceCode'
           ? createDeviceCodeAdapter({ ...adapter, limits })
           : createAdapter(model, adapter);
-      const narrowed = narrowScopes(model, stored, parts);
+      const granted = endImplicitGrants(model, stored, { loadClient, ...adapter.records });
+      const narrowed = narrowScopes(model, granted, parts);
       return withDocumentClients(model, narrowed, loadClient);
     },
     clients: config.clients.map(toClientMetadata),

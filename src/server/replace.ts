@@ -17,6 +17,7 @@ import {
   noteRemoved,
   voidChangedCredentials,
 } from '../users/changed-credentials.ts';
+import { ONCE_IMPLICIT } from '../oidc/policies/existing-grant.ts';
 import { createPeople } from '../users/people.ts';
 import { warnOfShadowed, warnOfWeakHashes } from '../users/warnings.ts';
 import type { ViewsSettings } from '../views/view-files.ts';
@@ -157,6 +158,10 @@ async function applyUsers(
   // Only now: a process that is killed before, or loses the store, begins anew the next time.
   await keepCredentials(changed, states);
   await noteRemoved(removed, states);
+  for (const { clientId, consent } of config.clients) {
+    const isNoted = consent !== 'implicit' || (await store.documents.get(ONCE_IMPLICIT, clientId));
+    if (!isNoted) await store.documents.put(ONCE_IMPLICIT, clientId, '{}', 0);
+  }
   warnOfWeakHashes(users, telemetry.log);
 }
 

@@ -1,12 +1,15 @@
 // Which grant an authorization request starts from: the one just consented to, the session's, one made from what the
-// person allowed before, or, for a first-party app with `consent: implicit`, one that holds what is asked for.
+// person allowed before, or, for a first-party app with `consent: implicit`, one that holds what is asked for. And which one ends with that
+// setting.
 import type Provider from 'oidc-provider';
-import type { Grant, KoaContextWithOIDC } from 'oidc-provider';
-import { addToGrant, askedFor } from './asked-for.ts';
-import type { FindClient } from '../clients.ts';
+import type { Adapter, Grant, KoaContextWithOIDC } from 'oidc-provider';
+import type { Client } from '../../config/config.ts';
+import { type DocumentStore, GRANT } from '../../store/store.ts';
+import { addToGrant, type AskedFor, askedFor } from './asked-for.ts';
+import type { FindClient, LoadClient } from '../clients.ts';
 import type { AccessPolicy } from './access.ts';
 import type { OfflineAccess } from './offline-access.ts';
-import { allowsAll, type Consent, type RememberedConsents } from './remembered-consents.ts';
+import { allowsAll, type RememberedConsents } from './remembered-consents.ts';
 import { generationOf } from '../seam/session-sign-in.ts';
 
 export type ExistingGrantParts = {
@@ -22,6 +25,8 @@ type GrantOf = {
   readonly accountId: string;
   readonly clientId: string;
   readonly generation: string | undefined;
+  /** Who allowed what is in it: the file, or the person. */
+  readonly consent: Client['consent'];
 };
 
 export async function findGrant(
@@ -33,8 +38,38 @@ export async function findGrant(
   return grant && generationOf(grant) === generation ? grant : undefined;
 }
 
-export function newGrant(provider: Provider, { accountId, clientId, generation }: GrantOf): Grant {
-  return Object.assign(new provider.Grant({ accountId, clientId }), { generation });
+export function newGrant(provider: Provider, { accountId, clientId, generation, consent }: GrantOf): Grant {
+  return Object.assign(new provider.Grant({ accountId, clientId }), { generation, consent });
+}
+
+/** Undefined of what an earlier version made. */
+export const consentOf = (grant: object) => (grant as Partial<GrantOf>).consent;
+
+/** Documents that name the clients which had `consent: implicit` once: there, a grant that doesn't say may be the file's. */
+export const ONCE_IMPLICIT = 'implicit-clients';
+
+/** Revokes what the file allowed a client that has to ask now. */
+export function endImplicitGrants(
+  model: string,
+  adapter: Adapter,
+  {
+    loadClient,
+    documents,
+  }: { readonly loadClient: LoadClient; readonly documents: Pick<DocumentStore, 'get'> },
+): Adapter {
+  if (model !== GRANT) return adapter;
+  return {
+    ...adapter,
+    async find(id) {
+      const grant = await adapter.find(id);
+      if (!grant || grant['consent'] === 'explicit') return grant;
+      const { clientId = '', consent } = grant;
+      if ((await loadClient(clientId))?.consent !== 'explicit') return grant;
+      if (consent === undefined && !(await documents.get(ONCE_IMPLICIT, clientId))) return grant;
+      await adapter.destroy(id);
+      return undefined;
+    },
+  };
 }
 
 export function createLoadExistingGrant(parts: ExistingGrantParts) {
@@ -47,25 +82,17 @@ export function createLoadExistingGrant(parts: ExistingGrantParts) {
     const settings = findClient(clientId);
     if (settings === undefined) return undefined;
     const grantId = result?.consent?.grantId ?? session.grantIdFor(clientId);
-    const of = { accountId, clientId, generation: generationOf(session) };
+    const { consent } = settings;
+    const of = { accountId, clientId, generation: generationOf(session), consent };
     const existing = await findGrant(provider, grantId, of);
-    const start = () => existing ?? newGrant(provider, of);
-
-    if (settings.consent === 'implicit') {
+    if (consent === 'implicit') {
       offlineAccess.decide(ctx, settings, undefined);
-      const grant = start();
-      addToGrant(grant, askedFor(ctx));
-      await grant.save();
-      return grant;
+      return extend(provider, existing, askedFor(ctx), of);
     }
     const redirectUri = String(params?.['redirect_uri']);
-    const consent = await consents.find({ accountId, clientId, redirectUri });
-    offlineAccess.decide(ctx, settings, consent);
-    if (consent === undefined || covers(existing, consent)) return existing;
-    const grant = start();
-    addToGrant(grant, consent);
-    await grant.save();
-    return grant;
+    const remembered = await consents.find({ accountId, clientId, redirectUri });
+    offlineAccess.decide(ctx, settings, remembered);
+    return remembered === undefined ? existing : extend(provider, existing, remembered, of);
   }
 
   return async function loadExistingGrant(ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
@@ -74,7 +101,17 @@ export function createLoadExistingGrant(parts: ExistingGrantParts) {
   };
 }
 
-function covers(grant: Grant | undefined, consent: Consent): boolean {
+/** What the person allowed stays apart from what the file does. */
+async function extend(provider: Provider, existing: Grant | undefined, allowed: AskedFor, of: GrantOf) {
+  if (covers(existing, allowed)) return existing;
+  const isOfSame = existing !== undefined && (consentOf(existing) ?? of.consent) === of.consent;
+  const grant = isOfSame ? existing : newGrant(provider, of);
+  addToGrant(grant, allowed);
+  await grant.save();
+  return grant;
+}
+
+function covers(grant: Grant | undefined, consent: AskedFor): boolean {
   const resources = Object.keys(consent.resourceScopes);
   const granted = grant && {
     scopes: grant.getOIDCScopeEncountered().split(' '),

@@ -97,7 +97,7 @@ export class PosternProvider extends Provider {
     keepSignIn(this.Session as unknown as SessionClass, () => Provider.ctx);
     // The adapter hears by oldId which session a new one follows. All other models are written once.
     keepMembers(this.Session, 'oldId', ...SIGN_IN_MEMBERS);
-    keepMembers(this.Grant, 'generation');
+    keepMembers(this.Grant, 'generation', 'consent');
     keepMembers(this.Interaction, 'browser', 'askedScope');
 
     // Everything about the code or the token has been checked by then.
