@@ -4,6 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { DAY, formatDuration, MINUTE, parseDuration } from '../config/notation.ts';
 import { labelFault } from '../config/text.ts';
 import { forgiven, hasSecondFactor } from '../users/factors.ts';
+import { withName } from '../users/people.ts';
 import { type LinkPurpose, oneTimeLinkUrl } from '../users/one-time-links.ts';
 import { addVerb, checked, type VerbOptions } from './configuration.ts';
 import { CommandError, printDone } from './io.ts';
@@ -101,7 +102,8 @@ async function addPerson(
   username: string,
   options: GrantedOptions,
 ): Promise<SourcedPerson> {
-  const { claims, groups } = checkGranted(context.config, options);
+  const { claims: given, groups } = checkGranted(context.config, options);
+  const claims = withName(username, given);
   const person = { id: newPersonId(), username, passwordHash: undefined, groups, claims };
   if (!(await context.people.add(person))) throw isTaken(username);
   await context.changed('add', person.id);

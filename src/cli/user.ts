@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { labelFault } from '../config/text.ts';
 import { type AccountState, nextValidAfter } from '../users/account-state.ts';
+import { withName } from '../users/people.ts';
 import { hashPassword } from '../users/passwords.ts';
 import { passwordContext } from '../users/password-rules.ts';
 import { findShadowed } from '../users/warnings.ts';
@@ -68,7 +69,8 @@ export function registerUser(program: Command, io: CliIo): void {
 
 const add: PersonVerb<AddOptions> = async (context, username, { options, io }) => {
   const { config, people } = context;
-  const { claims, groups } = checkGranted(config, options);
+  const { claims: given, groups } = checkGranted(config, options);
+  const claims = withName(username, given);
   if (findInFile(config, username) !== undefined || (await people.findByUsername(username)) !== undefined) {
     throw isTaken(username);
   }
@@ -118,7 +120,8 @@ async function hash({ username, config: file, json = false }: HashOptions, io: C
       : passwordContext(await readConfig(file, { readSecrets: false, writeKeys: false }), username);
   const passwordHash = await hashPassword(await readPassword(io, context));
   const id = newPersonId();
-  const yaml = `- id: ${id}\n  username: ${JSON.stringify(username)}\n  password_hash: ${passwordHash}\n`;
+  const name = JSON.stringify(username);
+  const yaml = `- id: ${id}\n  username: ${name}\n  password_hash: ${passwordHash}\n  preferred_username: ${name}\n`;
   if (!json) io.stderr.write('For the users file, under users:\n');
   print(io, { json }, { value: { id, username, password_hash: passwordHash, yaml }, text: yaml });
 }

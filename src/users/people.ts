@@ -28,6 +28,12 @@ export type StoredPerson = Person & {
 type Granted = Pick<User, 'groups' | 'claims'>;
 type NewPerson = Pick<Person, 'id' | 'username' | 'passwordHash' | 'claims'> & Partial<Pick<User, 'groups'>>;
 
+/** The login name is what apps show of a person who has no other name for that. */
+export const withName = (username: string, claims: User['claims']): User['claims'] => ({
+  preferred_username: username,
+  ...claims,
+});
+
 type PersonForm = {
   readonly v: number;
   readonly username: string;
@@ -162,5 +168,6 @@ function toPerson(id: string, form: StoredForm): StoredPerson | undefined {
     claims,
     valid_after: validAfter,
   } = form as PersonForm;
-  return { id, username, passwordHash, disabled: false, groups, claims, validAfter };
+  const named = withName(username, claims);
+  return { id, username, passwordHash, disabled: false, groups, claims: named, validAfter };
 }

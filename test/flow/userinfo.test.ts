@@ -1,12 +1,15 @@
 import { decodeJwt } from 'jose';
 import { fetchUserInfo } from 'openid-client';
 import { describe, expect, it } from 'vitest';
+import { createPeople } from '../../src/users/people.ts';
+import { hashPassword } from '../../src/users/passwords.ts';
 import { standingClock, moveClock } from '../world/clock.ts';
 import { anyStore, useWorld } from '../world/each-store.ts';
 import { machineToken, signIn } from '../world/app.ts';
+import { idOf, type Person } from '../world/person.ts';
 import { userinfo } from '../world/presented-tokens.ts';
 import { get, post } from '../world/requests.ts';
-import { PEOPLE } from '../world/world.ts';
+import { PASSWORDS, PEOPLE } from '../world/world.ts';
 
 const SUB = { sub: PEOPLE.alice };
 const EMAIL = { email: 'alice@example.com', email_verified: true };
@@ -34,6 +37,19 @@ anyStore('userinfo', (world) => {
       expect(members).toEqual(['aud', 'exp', 'iat', 'iss', 'nonce', 'sub']);
     },
   );
+
+  it('F1-27: has the login name of a user of the store, or the name that was given', async () => {
+    const people = createPeople(world().openedStore.documents);
+    const passwordHash = await hashPassword(PASSWORDS.alice);
+    const shown = async (person: Person, claims: object) => {
+      await people.add({ id: idOf(person), username: person, passwordHash, claims: { ...claims } });
+      const { tokens } = await signIn(world(), { person, scope: 'openid profile' });
+      return (await userinfo(world(), tokens.access_token)).body;
+    };
+    expect(await shown('person1', {})).toEqual({ sub: idOf('person1'), preferred_username: 'person1' });
+    const own = { preferred_username: 'Nan', name: 'Nan Quill' };
+    expect(await shown('person2', own)).toEqual({ sub: idOf('person2'), ...own });
+  });
 
   it('leaves out what is not known of a person', async () => {
     const { tokens } = await signIn(world(), { person: 'bob', scope: 'openid email profile' });

@@ -160,7 +160,7 @@ describe('postern client secret', () => {
 describe('postern user hash', () => {
   const PASSWORD = 'correct horse é battery';
 
-  it('takes the password from stdin and prints an entry that loads', async () => {
+  it('F1-27: takes the password from stdin and prints an entry that loads, with the name for apps', async () => {
     const { code, stdout } = await postern(['user', 'hash', '--username', 'alice: "a"'], `${PASSWORD}\n`);
     expect(code).toBe(0);
     expect(stdout).not.toContain(PASSWORD);
@@ -169,6 +169,7 @@ describe('postern user hash', () => {
     const config = file('people.yaml', 'issuer: http://localhost:3000\nusers_from: users.yaml\n');
     const { users } = await loadConfig(config, { writeKeys: false });
     expect(users[0]?.username).toBe('alice: "a"');
+    expect(users[0]?.claims).toEqual({ preferred_username: 'alice: "a"' });
     await expect(verify(users[0]?.passwordHash ?? '', PASSWORD)).resolves.toBe(true);
   });
 

@@ -73,6 +73,15 @@ describe('the groups and claims of a person of the store', () => {
     });
   });
 
+  it('F1-27: begin with the login name as the name for apps, until there is another one', async () => {
+    const { stdout } = await user('add', 'dora', '--json');
+    expect(JSON.parse(stdout)).toMatchObject({ claims: { preferred_username: 'dora' } });
+    await user('add', 'erin', '--claim', 'preferred_username=Rin');
+    expect((await shown('erin'))['claims']).toEqual({ preferred_username: 'Rin' });
+    await user('set', 'erin', '--remove-claim', 'preferred_username');
+    expect((await shown('erin'))['claims']).toEqual({ preferred_username: 'erin' });
+  });
+
   it('change, without a new password', async () => {
     const { code, stdout } = await user(
       'set',
