@@ -170,7 +170,7 @@ async function rewrap({ documents, keyStore, vault }: KeysContext): Promise<Outc
       `${sealed.join(' and ')} sealed anew. ` +
       `All is under the encryption key ${vault.kekId}: once every node has it first, the others can go.\n`,
     ...(codes.unreadable.length > 0 && {
-      note: `No configured key opens the one-time codes of ${listedNames(codes.unreadable)}: postern user factors ID --remove one-time-codes`,
+      note: `The configured keys can't read the one-time codes of ${listedNames(codes.unreadable)}: postern user factors ID --remove one-time-codes, or all`,
     }),
   };
 }

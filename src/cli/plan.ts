@@ -26,12 +26,13 @@ export function registerPlan(program: Command, io: CliIo): void {
     .action(async (file: string, { config, json, secrets }: SecretsOptions) => {
       const current = await readSide(config, secrets);
       const next = await readSide(file, secrets);
-      const storePeople = rulesDiffer(current.config, next.config)
-        ? await readPeople(current.config.store, secrets)
-        : undefined;
       const reachedBy = signInsDiffer(current.config, next.config)
         ? await readFactors(current.config.store, secrets)
         : undefined;
+      const storePeople =
+        rulesDiffer(current.config, next.config) || typeof reachedBy === 'function'
+          ? await readPeople(current.config.store, secrets)
+          : undefined;
       const plan = toPlan({ ...current, storePeople, reachedBy }, next, Math.floor(Date.now() / 1000));
       const restart = [...new Set(plan.items.map(({ path }) => path).filter(needsRestart))];
       print(io, { json }, { value: { ok: true, ...plan, restart }, text: toText(plan) });
@@ -50,10 +51,12 @@ const readPeople = (store: StoreConfig, hasSecrets: boolean): Promise<PlanSide['
 
 const readFactors = (store: StoreConfig, hasSecrets: boolean): Promise<PlanSide['reachedBy']> =>
   reading(hasSecrets, async () => {
-    const everybody = await listStoredFactors(store);
+    const damaged = new Set<string>();
+    const everybody = await listStoredFactors(store, (id) => damaged.add(id));
     return (signIn, accountId) => {
+      if (damaged.has(accountId)) return 'none';
       const own = everybody.get(accountId) ?? NO_FACTORS;
-      if (signIn === undefined || !hasSecondFactor(own)) return 'password';
+      if (!hasSecondFactor(own)) return 'password';
       return (['passkey', 'second_factor'] as const).find((level) => canReach(signIn, own, level)) ?? 'none';
     };
   });

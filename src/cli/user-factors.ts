@@ -1,6 +1,7 @@
 // `postern user factors` and `user enrol`: what people have besides a password, and the ways out for those who lost it.
 import type { Command } from 'commander';
-import { type Factors, hasSecondFactor, NO_FACTORS } from '../users/factors.ts';
+import { nextValidAfter } from '../users/account-state.ts';
+import { type Factors, hasSecondFactor, NO_FACTORS, orDamaged } from '../users/factors.ts';
 import { ONE_TIME_CODES, removeFactor } from '../users/remove-factor.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { CommandError, counted, print, type CliIo } from './io.ts';
@@ -44,23 +45,33 @@ export function registerUserFactors(user: Command, io: CliIo): void {
 const factorsOf: PersonVerb<FactorsOptions> = async (context, typed, { options, io }) => {
   const owner = await findOwner(context, typed);
   if (options.remove !== undefined) await remove(context, owner.id, options.remove);
-  const row = toRow(owner, await context.factors.get(owner.id));
+  const row = toRow(owner, await context.factors.get(owner.id).catch(orDamaged));
   print(io, options, { value: row, text: toText(row) });
 };
 
 /** A person, or an id of which something is left. Throws CommandError. */
 async function findOwner(context: UserContext, typed: string): Promise<Owner> {
-  const hasLeftovers = hasSecondFactor(await context.factors.get(typed));
+  const own = await context.factors.get(typed).catch(orDamaged);
+  const hasLeftovers = own === undefined || hasSecondFactor(own);
   const person = hasLeftovers ? await lookUpPerson(context, typed) : await findPerson(context, typed);
   return person ?? { id: typed, username: undefined };
 }
 
-async function remove(
-  { changed, now, account, factors }: UserContext,
-  id: string,
-  what: string,
-): Promise<void> {
-  const own = await factors.get(id);
+/** What is damaged may have been anything: sessions, tokens and links of before end with it. */
+async function removeDamaged({ factors, states, nextSecond, account }: UserContext, id: string) {
+  await states.update(id, (before) => ({ validAfter: nextValidAfter(before.validAfter, nextSecond()) }));
+  await factors.remove(id);
+  await account?.endVoid(id);
+}
+
+async function remove(context: UserContext, id: string, what: string): Promise<void> {
+  const { changed, now, account, factors } = context;
+  const own = await factors.get(id).catch(orDamaged);
+  if (own === undefined) {
+    if (what !== ALL) throw new CommandError(`what is stored of ${id} can't be read: --remove ${ALL}`);
+    await removeDamaged(context, id);
+    return changed('factors', id);
+  }
   const ids = [...own.passkeys.map((one) => one.id), ...(own.oneTimeCode ? [ONE_TIME_CODES] : [])];
   const isPart = (one: string) => what !== '' && one !== ONE_TIME_CODES && one.startsWith(what);
   const chosen = ids.filter((one) => what === ALL || one === what || isPart(one));
@@ -69,6 +80,8 @@ async function remove(
     throw new CommandError(`more than one passkey begins with ${what}`);
   const endsCodes = what === RECOVERY_CODES && own.recoveryCodes.length > 0;
   if (only === undefined && !endsCodes) {
+    // A command that was killed may have left it behind.
+    await factors.mark(id);
     throw new CommandError(`there is nothing to remove: ${what}`);
   }
   const at = Math.floor(now() / 1000);
@@ -82,22 +95,27 @@ async function remove(
 const leftovers: PersonVerb<FactorsOptions> = async (context, _, { options, io }) => {
   if (options.remove !== undefined)
     throw new CommandError('--remove needs to know of whom: add the login name or the id');
-  const everybody = await context.factors.list();
+  const damaged: string[] = [];
+  const everybody = await context.factors.list((id) => damaged.push(id));
   const stored = new Set((await context.people.list()).map(({ id }) => id));
   const rows = [...everybody]
     .filter(
       ([id, own]) => hasSecondFactor(own) && !stored.has(id) && findInFile(context.config, id) === undefined,
     )
     .map(([id, own]) => toRow({ id, username: undefined }, own));
+  for (const id of damaged)
+    rows.push(toRow({ id, username: (await lookUpPerson(context, id))?.username }, undefined));
   print(io, options, { value: rows, text: rows.map(toText).join('') });
 };
 
 type Row = ReturnType<typeof toRow>;
 
-function toRow({ id, username }: Owner, { passkeys, oneTimeCode, recoveryCodes }: Factors) {
+function toRow({ id, username }: Owner, own: Factors | undefined) {
+  const { passkeys, oneTimeCode, recoveryCodes } = own ?? NO_FACTORS;
   return {
     id,
     username,
+    ...(own === undefined && { damaged: true }),
     passkeys: passkeys.map((one) => ({
       id: one.id,
       name: one.name,
@@ -114,8 +132,12 @@ function toRow({ id, username }: Owner, { passkeys, oneTimeCode, recoveryCodes }
 
 const toIso = (seconds: number) => new Date(seconds * 1000).toISOString();
 
-function toText({ id, username, passkeys, one_time_codes: codes, recovery_codes: left }: Row): string {
+function toText(row: Row): string {
+  const { id, username, passkeys, one_time_codes: codes, recovery_codes: left } = row;
   const lines = [
+    ...('damaged' in row
+      ? [`can't be read, and sign-ins are refused: postern user factors ${id} --remove all`]
+      : []),
     ...passkeys.map(({ id: passkey, name, created_at: since, suspect }) =>
       [
         `passkey ${passkey.slice(0, SHOWN_SIGNS)}`,

@@ -153,11 +153,12 @@ async function endAll(context: UserContext, typed: string, change: Partial<Accou
 
 async function list(context: UserContext, options: VerbOptions, io: CliIo): Promise<void> {
   const { config, states, people } = context;
+  const onFault = (_id: string, { message }: Error) => io.stderr.write(`warning: ${message}\n`);
   const [stored, known, shadowed, factors] = await Promise.all([
-    people.list(),
-    states.list(),
+    people.list(onFault),
+    states.list(onFault),
     findShadowed(config.users, people),
-    config.signIn && context.factors.list(),
+    config.signIn && context.factors.list(onFault),
   ]);
   const everybody: readonly SourcedPerson[] = [
     ...config.users.map((user) => ({ ...user, source: 'file' as const, validAfter: 0 })),

@@ -11,7 +11,11 @@ type Side = Pick<Config, 'signIn' | 'clients' | 'resources' | 'groups' | 'users'
 /** The strongest sign-in of a person by the methods that are on. `none`: they have factors, and none of them is on. */
 type Reached = Level | 'none';
 export type ReachedBy = (signIn: Config['signIn'], accountId: string) => Reached;
-type Judged = { readonly person: User; readonly was: Reached; readonly is: Reached };
+type Judged = {
+  readonly person: Omit<User, 'passwordHash'>;
+  readonly was: Reached;
+  readonly is: Reached;
+};
 
 const BY_LINK = 'a link of "postern user enrol"';
 
@@ -22,19 +26,25 @@ export function signInsDiffer(current: Side, next: Side): boolean {
   return asked(current) !== asked(next);
 }
 
-export function planSignIns(current: Side, next: Side, reachedBy: ReachedBy): PlanItem[] {
+export function planSignIns(
+  current: Side,
+  next: Side,
+  reachedBy: ReachedBy,
+  ofStore: readonly Judged['person'][] = [],
+): PlanItem[] {
   const before = new Set(current.users.map(({ id }) => id));
-  const people = next.users
-    .filter(({ id, disabled }) => before.has(id) && !disabled)
-    .map((person) => ({
-      person,
-      was: reachedBy(current.signIn, person.id),
-      is: reachedBy(next.signIn, person.id),
-    }));
-  const out = people.filter(({ was, is }) => was !== 'none' && is === 'none');
+  const judge = (person: Judged['person']) => ({
+    person,
+    was: reachedBy(current.signIn, person.id),
+    is: reachedBy(next.signIn, person.id),
+  });
+  const people = next.users.filter(({ id, disabled }) => before.has(id) && !disabled).map(judge);
+  const isOut = ({ was, is }: Judged) => was !== 'none' && is === 'none';
   const rest = people.filter(({ is }) => is !== 'none');
+  const reason = "can't sign in any more: the factors that they have are switched off";
   return [
-    ...say('breaking', 'sign_in', out, "can't sign in any more: the factors that they have are switched off"),
+    ...say('breaking', 'sign_in', people.filter(isOut), reason),
+    ...say('breaking', 'sign_in', ofStore.map(judge).filter(isOut), reason, 'of the store'),
     ...(current.signIn?.secondFactor === 'required' ? [] : planRequired(next, rest)),
     ...next.clients.flatMap((client) => planClient([current, next], client, rest)),
   ];
@@ -97,10 +107,11 @@ function say(
   path: string,
   people: readonly Judged[],
   what: string,
+  where = 'of the file',
 ): PlanItem[] {
   const names = people.map(({ person }) => person.username);
   const [first] = names;
   if (first === undefined) return [];
-  const who = names.length === 1 ? first : `${names.length} people of the file (${listedNames(names)})`;
+  const who = names.length === 1 ? first : `${names.length} people ${where} (${listedNames(names)})`;
   return [{ severity, path, message: `${who} ${what}` }];
 }

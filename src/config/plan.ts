@@ -53,11 +53,11 @@ function planStored({ config, storePeople = [] }: PlanSide, next: PlanSide): Pla
   return [item('info', 'store', message)];
 }
 
-function planLockedOut({ config, reachedBy }: PlanSide, next: PlanSide): PlanItem[] {
+function planLockedOut({ config, reachedBy, storePeople = [] }: PlanSide, next: PlanSide): PlanItem[] {
   if (reachedBy === undefined) return [];
   return 'unknown' in reachedBy
     ? [item('info', 'store', `whom a change of sign-ins locks out is not known: ${reachedBy.unknown}`)]
-    : planSignIns(config, next.config, reachedBy);
+    : planSignIns(config, next.config, reachedBy, 'unknown' in storePeople ? [] : storePeople);
 }
 
 function resultOf(items: readonly PlanItem[]): Plan['result'] {

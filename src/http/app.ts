@@ -59,7 +59,7 @@ export function createApp(parts: AppParts): App {
   app.use(setSecurityHeaders(config));
   app.use(setLanguage(pages, issuer));
   const lastApp = (ctx: Context) => toPeoplesClient(findClient(engine.recentApps.find(ctx) ?? ''), issuer);
-  app.use(answerErrors(pages, log, lastApp));
+  app.use(answerErrors(pages, telemetry, lastApp));
   app.use(admitRequests(issuer, clientAddress));
   app.use(sendPagesToOwnHost(issuer));
   app.use(allowOrigins(config, findClient));

@@ -10,7 +10,8 @@ import { VaultError } from '../keys/vault.ts';
 import type { ClientModel } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
 import { StoreUnavailable } from '../store/store.ts';
-import type { Log } from '../observability/log.ts';
+import type { Telemetry } from '../observability/telemetry.ts';
+import { UnreadableForm } from '../store/form.ts';
 import { Refusal } from '../views/refusal.ts';
 import { routeName } from './route-name.ts';
 
@@ -32,7 +33,7 @@ type Answer = {
 /** `appOf`: the app that a browser was sent from last, for who has lost the way. */
 export function answerErrors(
   pages: Pages,
-  log: Log,
+  { log, metrics }: Pick<Telemetry, 'log' | 'metrics'>,
   appOf: (ctx: Context) => ClientModel | undefined,
 ): Middleware {
   function send(ctx: Context, answer: Answer): void {
@@ -63,6 +64,7 @@ export function answerErrors(
       await next();
     } catch (error) {
       const answer = toAnswer(error, ctx);
+      if (error instanceof UnreadableForm) metrics.recordDamaged(String(error.collection));
       if (answer.status >= 500) {
         const route = routeName({ path: ctx.path, status: answer.status });
         const failure = { requestId: ctx.state['requestId'], route, err: error };

@@ -51,8 +51,9 @@ export function createAttempt(parts: AttemptParts) {
       record('failure', { account_id: result.meant?.id, reason: result.reason });
       if ('failures' in result) recordLock(audit, ctx, result);
       if ('cause' in result) return showLater(ctx, interaction, username, result);
-      show.login(ctx, interaction, { username, error: 'invalid_credentials' });
-      ctx.status = 401;
+      const [error, status] = refusalOf(result);
+      show.login(ctx, interaction, { username, error });
+      ctx.status = status;
       return 'shown again';
     }
     if ('pending' in result) return beginSecondStep(ctx, interaction, result);
@@ -105,6 +106,9 @@ export function createAttempt(parts: AttemptParts) {
     return 'shown again';
   }
 }
+
+const refusalOf = ({ reason }: Refused) =>
+  reason === 'factors_off' ? ([reason, 403] as const) : (['invalid_credentials', 401] as const);
 
 /** Guessing at a person that makes unknown places wait. Paced as they are, these are at most some sixty records a row. */
 function recordLock(audit: Audit, ctx: Context, { meant, failures }: Refused): void {

@@ -1,5 +1,6 @@
 // Sign-ins whose password was right and whose second factor is pending: a record beside the interaction, so that no session is made
 // before, and any process can go on with it.
+import { parseJsonObject } from '../config/parse-fields.ts';
 import type { SignInAttempt } from '../limits/sign-in-attempts.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { RecordStore } from '../store/store.ts';
@@ -29,7 +30,7 @@ export function createHalfSignIns(records: RecordStore, hash: KeyedHash) {
     },
     async find(uid: string): Promise<HalfSignIn | undefined> {
       const record = await records.find(KIND, keyOf(uid));
-      return record && (JSON.parse(record.payload) as HalfSignIn);
+      return record && (parseJsonObject(record.payload) as HalfSignIn | undefined);
     },
     async end(uid: string): Promise<void> {
       await records.destroy(KIND, keyOf(uid));

@@ -51,11 +51,7 @@ export function createInstruments(registers: Registry[]) {
       'store_rollbacks_total',
       'How often the store was found in an earlier state than it had been left in.',
     ),
-    damaged: counter(
-      'damaged_records_total',
-      'Stored records that could not be read and counted as absent.',
-      ['kind'],
-    ),
+    damaged: counter('damaged_records_total', 'Stored records that could not be read.', ['kind']),
     signatures: histogram(
       'signature_duration_seconds',
       'Signing of access tokens, with the wait for a thread.',

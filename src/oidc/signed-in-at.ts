@@ -4,6 +4,7 @@
 import type Provider from 'oidc-provider';
 import type { Session } from 'oidc-provider';
 import type { Issued } from '../users/accounts.ts';
+import { levelOf } from '../users/authentication-methods.ts';
 import { generationOf } from './seam/session-sign-in.ts';
 
 /** What the engine's tokens have of it: codes and refresh tokens `authTime`, access tokens what went into their claims. */
@@ -14,8 +15,9 @@ export type TokenOfPerson = {
   readonly extra?: { readonly auth_time?: unknown } | undefined;
 };
 
-export function issuedBySession(session: Pick<Session, 'loginTs'>): Issued {
-  return { generation: generationOf(session), at: session.loginTs ?? 0 };
+export function issuedBySession(session: Pick<Session, 'loginTs' | 'amr'>): Issued {
+  const isByPassword = levelOf(session.amr) === 'password';
+  return { generation: generationOf(session), at: session.loginTs ?? 0, isByPassword };
 }
 
 /** The engine asks for the grant of each token anyway: within a request it is read once. */

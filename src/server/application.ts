@@ -173,7 +173,8 @@ function usersOf(
     states: createAccountStates(records.documents),
     people: createPeople(records.documents),
   };
-  const accounts = createAccounts({ users, states, people, remembered, clock: store.clock });
+  const factorsAreOff = settings === undefined;
+  const accounts = createAccounts({ users, states, people, factorsAreOff, remembered, clock: store.clock });
   const trustedBrowsers = createTrustedBrowsers(hash, now, randomBytes);
   const countAttempt: CountAttempt = (attempt) => limits.takeSignInAttempt(attempt);
   const factors = settings && createFactorStore(store.documents, hash, records.documents);

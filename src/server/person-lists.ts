@@ -47,10 +47,11 @@ export function personListsOf(config: Config, store: Store, adapter: ListsParts)
 }
 
 /** As they are in the store now. */
-export function accountsOf({ users }: Config, { documents, clock }: Store): Accounts {
+export function accountsOf({ users, signIn }: Config, { documents, clock }: Store): Accounts {
   const states = createAccountStates(documents);
   const people = createPeople(documents);
-  return createAccounts({ users, states, people, remembered: { states, people }, clock });
+  const factorsAreOff = signIn === undefined;
+  return createAccounts({ users, states, people, factorsAreOff, remembered: { states, people }, clock });
 }
 
 const isSession = (entry: object): entry is SessionEntry => 'uid' in entry;

@@ -6,6 +6,7 @@ import { ACCOUNT_PATH } from '../config/endpoints.ts';
 import type { Algorithm } from '../config/signing-algorithms.ts';
 import { keepUntilRestart } from '../config/restart.ts';
 import type { KeySet } from '../keys/key-set.ts';
+import { type FormFault, UnreadableForm } from '../store/form.ts';
 import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import {
@@ -18,6 +19,7 @@ import {
   voidChangedCredentials,
 } from '../users/changed-credentials.ts';
 import { ONCE_IMPLICIT } from '../oidc/policies/existing-grant.ts';
+import { createFactorStore, markAll } from '../users/factors.ts';
 import { createPeople } from '../users/people.ts';
 import { warnOfShadowed, warnOfWeakHashes } from '../users/warnings.ts';
 import type { ViewsSettings } from '../views/view-files.ts';
@@ -140,20 +142,25 @@ async function applyUsers(
   const { users } = config;
   const people = createPeople(store.documents);
   const { now } = store.clock;
+  const onFault = (fault: FormFault) => {
+    telemetry.log.error({ err: fault }, 'a user was skipped, who is refused until this is repaired');
+    if (fault instanceof UnreadableForm) telemetry.metrics.recordDamaged(String(fault.collection));
+  };
+  await markAll(createFactorStore(store.documents, hash), onFault);
   const served = before === config ? [] : before.users;
-  const changed = await voidChangedCredentials({ before: served, users }, states, hash, now);
+  const changed = await voidChangedCredentials({ before: served, users }, states, hash, now, onFault);
   const shadowed = await warnOfShadowed(users, people, telemetry.log);
   // A person of the file who has the id of one of the store goes on as that one.
   const hidden = shadowed.filter(({ fileId, storeId }) => fileId !== storeId).map(({ storeId }) => storeId);
-  await inBatches(hidden, async (id) => endAll(id, states, now));
+  await inBatches(hidden, async (id) => endAll(id, states, now), onFault);
   // Also those who left the file while nothing ran.
   const removed = await findRemoved(users, states);
   if (apps.areUsed) {
     const ended = [...changed.map(({ id }) => id), ...hidden];
-    for (const id of ended) await endVoid(id);
+    await inBatches(ended, endVoid, onFault);
     const left = removed.flatMap((id) => config.clients.map(({ clientId }) => ({ id, clientId })));
     const shutOut = await findShutOut(before, config, people);
-    for (const { id, clientId } of [...left, ...shutOut]) await leave(id, clientId);
+    await inBatches([...left, ...shutOut], ({ id, clientId }) => leave(id, clientId), onFault);
   }
   // Only now: a process that is killed before, or loses the store, begins anew the next time.
   await keepCredentials(changed, states);

@@ -1,5 +1,5 @@
 // Changing one document of the store, however many others do at the same time.
-import { FORM_VERSION, parseForm, type StoredForm } from './form.ts';
+import { FORM_VERSION, FormFault, parseForm, type StoredForm } from './form.ts';
 import type { DocumentStore } from './store.ts';
 
 type DocumentName = {
@@ -7,6 +7,7 @@ type DocumentName = {
   readonly id: string;
   /** For errors: "the state of a person". */
   readonly what: string;
+  readonly newest?: number;
 };
 
 /**
@@ -16,17 +17,37 @@ type DocumentName = {
  */
 export async function changeDocument(
   documents: Pick<DocumentStore, 'get' | 'put'>,
-  { collection, id, what }: DocumentName,
+  name: DocumentName,
   to: (before: StoredForm) => StoredForm | undefined | Promise<StoredForm | undefined>,
 ): Promise<boolean> {
+  const { collection, id, what } = name;
   for (;;) {
     const document = await documents.get(collection, id);
-    const before = document === undefined ? {} : parseForm(document.value, what);
+    const before = document === undefined ? {} : parseForm(document.value, what, name);
     const changed = await to(before);
     if (changed === undefined) return false;
-    const text = JSON.stringify({ ...before, ...changed, v: FORM_VERSION });
+    const text = JSON.stringify({ v: FORM_VERSION, ...before, ...changed });
     if (await documents.put(collection, id, text, document?.version ?? 0)) return true;
   }
+}
+
+/** What can be read of a collection, by id. `onFault` gets each of the others, which stops nothing. */
+export async function listDocuments<Read>(
+  documents: Pick<DocumentStore, 'list'>,
+  collection: string,
+  read: (id: string, value: string) => Read,
+  onFault: (id: string, fault: FormFault) => void = () => {},
+): Promise<ReadonlyMap<string, Read>> {
+  const found = new Map<string, Read>();
+  for (const { id, value } of await documents.list(collection)) {
+    try {
+      found.set(id, read(id, value));
+    } catch (error) {
+      if (!(error instanceof FormFault)) throw error;
+      onFault(id, error);
+    }
+  }
+  return found;
 }
 
 /** Idempotent. Throws StoreUnavailable. */

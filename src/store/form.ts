@@ -8,39 +8,47 @@ export const FORM_VERSION = 1;
 /** Its members, those that this version doesn't know among them: they are kept when it is written again. */
 export type StoredForm = Readonly<Record<string, unknown>>;
 
+/** Which document it is, and the newest form of such documents where that is another. */
+type Place = { readonly collection: string; readonly id: string; readonly newest?: number };
+
+/** One document can't be read. The request that needs it is answered with 503; a walk over all users goes on without it. */
+export class FormFault extends StoreUnavailable {}
+
 /**
  * Written in a form that only a newer version knows. As an outage it is answered with 503: to call it absent would be a guess,
  * and to write over it a loss.
  */
-export class NewerForm extends StoreUnavailable {
-  constructor(what: string, version: unknown) {
+export class NewerForm extends FormFault {
+  constructor(what: string, version: unknown, known = FORM_VERSION) {
     super();
     this.name = 'NewerForm';
-    this.message = `${what} in the store was written in form ${String(version)}, and this version of the service knows form ${FORM_VERSION}: a newer one runs, or ran, on the same store`;
+    this.message = `${what} in the store was written in form ${String(version)}, and this version of the service knows form ${known}: a newer one runs, or ran, on the same store`;
   }
 }
 
 /** Damaged, and not to be taken for absent: what it held (a person, whether they are disabled) must not be guessed. */
-class UnreadableForm extends StoreUnavailable {
-  constructor(what: string) {
+export class UnreadableForm extends FormFault {
+  readonly collection: string | undefined;
+  constructor(what: string, place?: Place, why = 'it is not a JSON object') {
     super();
     this.name = 'UnreadableForm';
-    this.message = `${what} in the store can't be read: it is not a JSON object`;
+    this.collection = place?.collection;
+    this.message = `${what} in the store can't be read: ${why}${place === undefined ? '' : ` (${place.id})`}`;
   }
 }
 
 /** `what` names it in the error: "a Session". Throws NewerForm, and UnreadableForm for what is damaged. */
-export function parseForm(text: string, what: string): StoredForm {
-  const form = readForm(text, what);
-  if (form === undefined) throw new UnreadableForm(what);
+export function parseForm(text: string, what: string, place?: Place): StoredForm {
+  const form = readForm(text, what, place?.newest);
+  if (form === undefined) throw new UnreadableForm(what, place);
   return form;
 }
 
 /** Undefined for what is damaged. Throws NewerForm. */
-export function readForm(text: string, what: string): StoredForm | undefined {
+export function readForm(text: string, what: string, newest = FORM_VERSION): StoredForm | undefined {
   const form = parseJsonObject(text);
   if (form === undefined) return undefined;
   const { v = FORM_VERSION } = form;
-  if (typeof v !== 'number' || v > FORM_VERSION) throw new NewerForm(what, v);
+  if (typeof v !== 'number' || v > newest) throw new NewerForm(what, v, newest);
   return form;
 }

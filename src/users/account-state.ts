@@ -1,11 +1,13 @@
 // What may change about a person while the service runs, for people of the file too: disabled or not, and what has ended
 // everything that was issued before. It is asked with each request, so a change counts on every node at once.
-import { changeDocument } from '../store/documents.ts';
-import { parseForm, type StoredForm } from '../store/form.ts';
+import { changeDocument, listDocuments } from '../store/documents.ts';
+import { FORM_VERSION, NewerForm, parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';
 import type { DocumentStore } from '../store/store.ts';
 
 const COLLECTION = 'account-state';
 const WHAT = 'the state of a person';
+/** Of a user with a second factor. Versions before it know no factors, or go by the file alone: they answer 503, not with a password alone. */
+const FORM_WITH_FACTORS = 2;
 
 export type AccountState = {
   readonly disabled: boolean;
@@ -20,6 +22,10 @@ export type AccountState = {
   readonly credential?: string | undefined;
   /** A file without the entry was applied: everything of the person ends when the entry returns. */
   readonly removed?: boolean | undefined;
+  /** Whether the user has a second factor: true before the first is there, and until the last is gone (factors.ts). */
+  readonly hasFactors?: true | undefined;
+  /** How often the first one was added. */
+  readonly enrolments?: number | undefined;
 };
 
 const INITIAL: AccountState = { disabled: false, validAfter: 0 };
@@ -37,34 +43,36 @@ export function createAccountStates(documents: DocumentStore) {
   return {
     async get(accountId: string): Promise<AccountState> {
       const document = await documents.get(COLLECTION, accountId);
-      return document === undefined ? INITIAL : parseState(document.value);
+      return document === undefined ? INITIAL : parseState(accountId, document.value);
     },
     /** Everybody of whom something is stored, by id. */
-    async list(): Promise<ReadonlyMap<string, AccountState>> {
-      const stored = await documents.list(COLLECTION);
-      return new Map(stored.map(({ id, value }) => [id, parseState(value)]));
-    },
+    list: (onFault?: Parameters<typeof listDocuments>[3]) =>
+      listDocuments(documents, COLLECTION, parseState, onFault),
     /** Resolves the state that it has then. A function is asked again where somebody else wrote meanwhile; undefined changes nothing. */
     async update(accountId: string, change: Partial<AccountState> | StateChange): Promise<AccountState> {
       let state = INITIAL;
-      await changeDocument(documents, { collection: COLLECTION, id: accountId, what: WHAT }, (form) => {
-        state = toState(form);
+      await changeDocument(documents, { ...placeOf(accountId), what: WHAT }, (form) => {
+        state = toState(accountId, form);
         const changed = typeof change === 'function' ? change(state) : change;
         if (changed === undefined) return undefined;
         state = { ...state, ...changed };
-        return { ...INITIAL, ...form, ...changed };
+        const v = state.hasFactors ? FORM_WITH_FACTORS : FORM_VERSION;
+        return { ...INITIAL, ...form, ...changed, v };
       });
       return state;
     },
   };
 }
 
-const parseState = (text: string) => toState(parseForm(text, WHAT));
+const placeOf = (id: string) => ({ collection: COLLECTION, id, newest: FORM_WITH_FACTORS });
+const parseState = (id: string, text: string) => toState(id, parseForm(text, WHAT, placeOf(id)));
 
-function toState(form: StoredForm): AccountState {
-  const { disabled, validAfter, attemptsSince, credential, removed } = {
-    ...INITIAL,
-    ...form,
-  } as AccountState;
-  return { disabled, validAfter, attemptsSince, credential, removed };
+function toState(id: string, form: StoredForm): AccountState {
+  const state = { ...INITIAL, ...form } as AccountState;
+  const { disabled, validAfter, attemptsSince, credential, removed, hasFactors, enrolments } = state;
+  if (typeof disabled !== 'boolean' || typeof validAfter !== 'number')
+    throw new UnreadableForm(WHAT, placeOf(id), 'a member is missing or of another type');
+  // Of a later version, which means something else by this form.
+  if (Number(form['v']) > FORM_VERSION && hasFactors !== true) throw new NewerForm(WHAT, form['v']);
+  return { disabled, validAfter, attemptsSince, credential, removed, hasFactors, enrolments };
 }

@@ -3,7 +3,7 @@
 import type { User } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
 import type { StoreClock } from '../store/store.ts';
-import type { AccountStates } from './account-state.ts';
+import type { AccountState, AccountStates } from './account-state.ts';
 import { costOf } from './passwords.ts';
 import type { People, Person } from './people.ts';
 
@@ -26,6 +26,8 @@ export type Issued = {
   readonly generation: string | undefined;
   /** Epoch seconds. */
   readonly at: number;
+  /** Of a session that proved no second factor. */
+  readonly isByPassword?: boolean | undefined;
 };
 
 /** Who was meant by a name, and what attempts with it are counted by. */
@@ -49,6 +51,8 @@ type AccountsParts = {
   readonly users: readonly User[];
   readonly states: AccountStates;
   readonly people: People;
+  /** The file says nothing of second factors: a password, or a session by one, isn't enough for users who have one. */
+  readonly factorsAreOff: boolean;
   /** The same, each read once a request. Signing in reads again: the password takes time to compare. */
   readonly remembered: {
     readonly states: Pick<AccountStates, 'get'>;
@@ -63,7 +67,8 @@ type Ends = readonly [number, number];
 /** Another one whenever everything of the person ends. */
 export const toGeneration = (ends: Ends) => ends.join('.');
 
-export function createAccounts({ users, states, people, remembered, clock }: AccountsParts) {
+export function createAccounts(parts: AccountsParts) {
+  const { users, states, people, remembered, clock, factorsAreOff } = parts;
   const byId = new Map(users.map((user) => [user.id, user]));
   const byUsername = new Map(users.map((user) => [canonicalUsername(user.username), user]));
   const decoys = decoysOf(users);
@@ -74,11 +79,14 @@ export function createAccounts({ users, states, people, remembered, clock }: Acc
     return issued.at + clock.ahead < Math.max(...ends);
   }
 
+  const isOut = ({ disabled, hasFactors }: AccountState, issued: Issued | undefined) =>
+    disabled || (factorsAreOff && hasFactors === true && issued?.isByPassword === true);
+
   async function findStored(id: string, issued: Issued | undefined): Promise<Account | undefined> {
     const [person, state] = await Promise.all([remembered.people.findById(id), remembered.states.get(id)]);
     // The file wins: who of the store has a login name of it is not here while it does.
     const isHidden = person === undefined || byUsername.has(canonicalUsername(person.username));
-    if (isHidden || state.disabled) return undefined;
+    if (isHidden || isOut(state, issued)) return undefined;
     if (isVoid(issued, [person.validAfter, state.validAfter])) return undefined;
     return toAccount(person);
   }
@@ -104,8 +112,8 @@ export function createAccounts({ users, states, people, remembered, clock }: Acc
       const user = byId.get(id);
       if (user === undefined) return findStored(id, issued);
       if (user.disabled) return undefined;
-      const { disabled, validAfter } = await remembered.states.get(id);
-      if (disabled || isVoid(issued, [0, validAfter])) return undefined;
+      const state = await remembered.states.get(id);
+      if (isOut(state, issued) || isVoid(issued, [0, state.validAfter])) return undefined;
       return toAccount(user);
     },
     /** The same store calls for every name. Throws StoreUnavailable. */
@@ -133,12 +141,13 @@ export function createAccounts({ users, states, people, remembered, clock }: Acc
       remembered.people.idOf(typed).catch(() => undefined);
     },
     /** Whether the person, whose password was right, may sign in now. False for an unknown name as well, at the same cost. */
-    async maySignIn({ user, source }: Found): Promise<boolean> {
+    async maySignIn({ user, source }: Found): Promise<boolean | 'factors_off'> {
       const id = user?.id ?? NOBODY;
       // The person is read again: the password may have been changed, or the person deleted, while it was compared.
-      const [person, { disabled }] = await Promise.all([people.findById(id), states.get(id)]);
+      const [person, { disabled, hasFactors }] = await Promise.all([people.findById(id), states.get(id)]);
       if (user === undefined || user.disabled || disabled) return false;
-      return source === 'file' || person?.passwordHash === user.passwordHash;
+      if (source !== 'file' && person?.passwordHash !== user.passwordHash) return false;
+      return factorsAreOff && hasFactors === true ? 'factors_off' : true;
     },
   };
 }

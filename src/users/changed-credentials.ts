@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { createAccessRules, type Grouped } from '../config/access-rules.ts';
 import type { Config, User } from '../config/config.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
+import { FormFault } from '../store/form.ts';
 import type { Clock } from '../store/store.ts';
 import { type AccountStates, nextValidAfter } from './account-state.ts';
 import type { People } from './people.ts';
@@ -25,6 +26,7 @@ export async function voidChangedCredentials(
   states: Pick<AccountStates, 'update'>,
   hash: KeyedHash,
   now: Clock,
+  onFault?: OnFault,
 ): Promise<readonly ChangedCredential[]> {
   const ended = new Map<string, string>();
   const wasThere = new Set(before.map(({ id }) => id));
@@ -41,7 +43,7 @@ export async function voidChangedCredentials(
     });
   }
 
-  await inBatches(users, compare);
+  await inBatches(users, compare, onFault);
   return Array.from(ended, ([id, credential]) => ({ id, credential }));
 }
 
@@ -61,10 +63,24 @@ export async function keepCredentials(
   await inBatches(changed, ({ id, credential }) => states.update(id, { credential }));
 }
 
-/** One after the other in batches: a start with thousands of people must not flood the store. */
-export async function inBatches<T>(all: readonly T[], act: (one: T) => Promise<unknown>): Promise<void> {
+export type OnFault = (fault: FormFault) => void;
+
+/**
+ * One after the other in batches: a start with thousands of people must not flood the store. A document that can't be read stops nothing:
+ * what needs it is refused anyway.
+ */
+export async function inBatches<T>(
+  all: readonly T[],
+  act: (one: T) => Promise<unknown>,
+  onFault: OnFault = () => {},
+): Promise<void> {
+  const actOrReport = async (one: T) =>
+    act(one).catch((error: unknown) => {
+      if (!(error instanceof FormFault)) throw error;
+      onFault(error);
+    });
   for (let start = 0; start < all.length; start += AT_ONCE) {
-    await Promise.all(all.slice(start, start + AT_ONCE).map(act));
+    await Promise.all(all.slice(start, start + AT_ONCE).map(actOrReport));
   }
 }
 

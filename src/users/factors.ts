@@ -2,10 +2,12 @@
 import type { Config, StoreConfig } from '../config/config.ts';
 import type { Level } from '../config/sign-in-levels.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
-import { changeDocument, removeDocument } from '../store/documents.ts';
-import { parseForm, type StoredForm } from '../store/form.ts';
+import { changeDocument, listDocuments, removeDocument } from '../store/documents.ts';
+import { FormFault, parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { DocumentStore } from '../store/store.ts';
+import { createAccountStates } from './account-state.ts';
+import { inBatches } from './changed-credentials.ts';
 
 const COLLECTION = 'factors';
 /** Whose handle and whose credential it is. */
@@ -14,6 +16,7 @@ const WHAT = "a person's second factors";
 /** More than there are kinds. */
 const MAX_NOTICES = 10;
 const NOTICE_SECONDS = 3 * 24 * 60 * 60;
+export const MAX_PASSKEYS = 20;
 
 export type Passkey = {
   /** Of the credential; base64url, as the COSE key. */
@@ -23,6 +26,8 @@ export type Passkey = {
   readonly transports: readonly string[];
   /** Backed up to other devices of the person. */
   readonly synced: boolean;
+  /** Whether it may ever be backed up: never changes (WebAuthn L3 §6.1.3). Undefined of one from before it was kept, until its next use. */
+  readonly backupEligible?: boolean | undefined;
   /** At its registration; each use says anew whether it did. */
   readonly verifiesUser: boolean;
   readonly aaguid: string;
@@ -155,25 +160,51 @@ export function createFactorStore(
     return (await documents.get(OWNERS, key))?.value === accountId;
   }
 
-  async function get(accountId: string): Promise<Factors> {
-    const document = await remembered.get(COLLECTION, accountId);
-    return document === undefined ? NO_FACTORS : toFactors(parseForm(document.value, WHAT));
+  const get = (accountId: string) => read(remembered, accountId);
+
+  const states = createAccountStates(documents);
+  /** Resolves whether the account state said something else. */
+  async function setMark(accountId: string, has: boolean): Promise<boolean> {
+    const { hasFactors = false } = await states.get(accountId);
+    if (hasFactors === has) return false;
+    const to = ({ enrolments = 0 }) =>
+      has ? { hasFactors: has, enrolments: enrolments + 1 } : { hasFactors: undefined };
+    await states.update(accountId, to);
+    return true;
   }
+  /** Makes the account state say what is stored here; what can't be read counts as a factor. */
+  async function mark(accountId: string): Promise<void> {
+    const isThere = () =>
+      read(documents, accountId).then(
+        hasSecondFactor,
+        (error: Error) => error instanceof FormFault || Promise.reject(error),
+      );
+    // Until nothing changed: another process may add or remove one meanwhile.
+    while (await setMark(accountId, await isThere()));
+  }
+
+  /** Everybody of whom something is stored, by id. */
+  const list = (onFault?: Parameters<typeof listDocuments>[3]) =>
+    listDocuments(documents, COLLECTION, parseFactors, onFault);
 
   return {
     get,
+    mark,
     /**
      * Resolves what the person has then, or undefined where the function wants no change. It is asked again where somebody else wrote
      * meanwhile.
      */
     async change(accountId: string, to: (before: Factors) => Partial<Factors> | undefined) {
       let next: Factors | undefined;
-      await changeDocument(documents, { collection: COLLECTION, id: accountId, what: WHAT }, (form) => {
-        const before = toFactors(form);
+      await changeDocument(documents, { ...placeOf(accountId), what: WHAT }, async (form) => {
+        const before = toFactors(accountId, form);
         const changed = to(before);
         next = changed && { ...before, ...changed };
+        // Before the first one is there: a process that is killed in between leaves nobody with a password alone.
+        if (next !== undefined && hasSecondFactor(next)) await setMark(accountId, true);
         return next;
       });
+      if (next !== undefined) await mark(accountId);
       return next;
     },
     /** The id of the person. */
@@ -186,28 +217,72 @@ export function createFactorStore(
       removeDocument(documents, OWNERS, credentialKey(credentialId)),
     /** Everything of the person. */
     async remove(accountId: string): Promise<void> {
-      const { handle, passkeys } = await get(accountId);
+      const { handle, passkeys } = (await get(accountId).catch(orDamaged)) ?? NO_FACTORS;
       // Its owners last: a crash in between leaves names that lead to nothing.
       await removeDocument(documents, COLLECTION, accountId);
       const keys = passkeys.map(({ id }) => credentialKey(id));
       if (handle !== undefined) keys.push(handleKey(handle));
       for (const key of keys) await removeDocument(documents, OWNERS, key);
+      await mark(accountId);
     },
-    /** Everybody of whom something is stored, by id. */
-    async list(): Promise<ReadonlyMap<string, Factors>> {
-      const stored = await documents.list(COLLECTION);
-      return new Map(stored.map(({ id, value }) => [id, toFactors(parseForm(value, WHAT))]));
-    },
+    list,
   };
 }
 
-/** For the command line. Rejects when the store can't be opened. */
-export async function listStoredFactors(store: StoreConfig): Promise<ReadonlyMap<string, Factors>> {
-  // Looking makes no store.
-  if (!isStoreMade(store)) return new Map();
-  return withStore(store, ({ documents }) => createFactorStore(documents, () => '').list());
+/** At a start: stores of earlier versions have no marks. */
+export async function markAll(
+  { list, mark }: Pick<FactorStore, 'list' | 'mark'>,
+  onFault: (fault: FormFault) => void,
+): Promise<void> {
+  const ids: string[] = [];
+  const all = await list((id, fault) => {
+    ids.push(id);
+    onFault(fault);
+  });
+  for (const [id, own] of all) if (hasSecondFactor(own)) ids.push(id);
+  await inBatches(ids, mark, onFault);
 }
 
-function toFactors({ v: _version, ...form }: StoredForm): Factors {
-  return { ...NO_FACTORS, ...form };
+/** For the command line. Rejects when the store can't be opened. */
+export async function listStoredFactors(
+  store: StoreConfig,
+  onFault?: (id: string) => void,
+): Promise<ReadonlyMap<string, Factors>> {
+  // Looking makes no store.
+  if (!isStoreMade(store)) return new Map();
+  return withStore(store, ({ documents }) => createFactorStore(documents, () => '').list(onFault));
+}
+
+async function read(from: Pick<DocumentStore, 'get'>, accountId: string): Promise<Factors> {
+  const document = await from.get(COLLECTION, accountId);
+  return document === undefined ? NO_FACTORS : parseFactors(accountId, document.value);
+}
+
+const placeOf = (id: string) => ({ collection: COLLECTION, id });
+const parseFactors = (id: string, text: string) => toFactors(id, parseForm(text, WHAT, placeOf(id)));
+
+function toFactors(id: string, { v: _version, ...form }: StoredForm): Factors {
+  const own = { ...NO_FACTORS, ...form };
+  if (!isWhole(own)) throw new UnreadableForm(WHAT, placeOf(id), 'a member is missing or of another type');
+  return own;
+}
+
+const isText = (one: unknown) => typeof one === 'string';
+
+/** Whether what is relied on is there. */
+function isWhole({ passkeys, oneTimeCode: codes, recoveryCodes, sessionsSince, notices }: Factors): boolean {
+  const isPasskey = (one: Partial<Passkey> | null) =>
+    isText(one?.id) && isText(one?.publicKey) && Number.isInteger(one?.counter);
+  return (
+    [passkeys, recoveryCodes, notices].every((list) => Array.isArray(list)) &&
+    passkeys.every(isPasskey) &&
+    recoveryCodes.every(isText) &&
+    (codes === undefined || (isText(codes?.sealed) && Number.isInteger(codes?.lastStep))) &&
+    Number.isInteger(sessionsSince)
+  );
+}
+
+/** Undefined for what is damaged; what only a newer version reads is not ours to remove. */
+export function orDamaged(error: unknown): undefined {
+  if (!(error instanceof UnreadableForm)) throw error;
 }

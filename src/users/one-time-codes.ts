@@ -1,5 +1,6 @@
 // One-time codes of an authenticator app (TOTP, RFC 6238): six digits of HMAC-SHA-1, every 30 seconds, as all apps have them.
 import { type Vault, VaultError } from '../keys/vault.ts';
+import { FormFault } from '../store/form.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import type { FactorStore, OneTimeCodes } from './factors.ts';
 
@@ -135,7 +136,7 @@ export async function rewrapOneTimeCodes(
 ): Promise<{ readonly count: number; readonly unreadable: readonly string[] }> {
   const unreadable: string[] = [];
   let count = 0;
-  for (const [id, { oneTimeCode: old }] of await factors.list()) {
+  for (const [id, { oneTimeCode: old }] of await factors.list((damaged) => unreadable.push(damaged))) {
     if (old === undefined || !vault.needsRewrap(old.sealed)) continue;
     try {
       const sealed = vault.rewrap(old.sealed, sealedFor(id));
@@ -144,7 +145,7 @@ export async function rewrapOneTimeCodes(
       );
       if (changed !== undefined) count += 1;
     } catch (error) {
-      if (!(error instanceof VaultError)) throw error;
+      if (!(error instanceof VaultError || error instanceof FormFault)) throw error;
       unreadable.push(id);
     }
   }

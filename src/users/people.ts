@@ -5,8 +5,8 @@
 // wins, and a crash leaves behind at most a person whom no name leads to. Deleting leaves a tombstone under the id.
 import type { StoreConfig, User } from '../config/config.ts';
 import { canonicalUsername } from '../config/username.ts';
-import { changeDocument } from '../store/documents.ts';
-import { FORM_VERSION, parseForm, type StoredForm } from '../store/form.ts';
+import { changeDocument, listDocuments } from '../store/documents.ts';
+import { FORM_VERSION, parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { DocumentStore } from '../store/store.ts';
 import { nextValidAfter } from './account-state.ts';
@@ -54,7 +54,7 @@ export async function listStoredPeople(store: StoreConfig): Promise<readonly Sto
 
 async function readPerson(documents: DocumentStore, id: string): Promise<StoredPerson | undefined> {
   const document = await documents.get(PEOPLE, id);
-  return document && toPerson(id, parseForm(document.value, WHAT));
+  return document && parsePerson(id, document.value);
 }
 
 /** A name that leads to no person, because a removal ended half way, is free: that person never comes back. */
@@ -96,11 +96,13 @@ export function createPeople(documents: DocumentStore) {
     findById,
     /** As it was typed. Makes the same store calls whether the name exists or not. */
     findByUsername: async (typed: string) => findById((await idOf(typed)) ?? NOBODY),
-    async list(): Promise<readonly StoredPerson[]> {
-      const [people, names] = await Promise.all([documents.list(PEOPLE), documents.list(NAMES)]);
+    async list(onFault?: Parameters<typeof listDocuments>[3]): Promise<readonly StoredPerson[]> {
+      const [people, names] = await Promise.all([
+        listDocuments(documents, PEOPLE, parsePerson, onFault),
+        documents.list(NAMES),
+      ]);
       const reachable = new Set(names.map(({ value }) => value));
-      return people
-        .map(({ id, value }) => toPerson(id, parseForm(value, WHAT)))
+      return [...people.values()]
         .filter((person) => person !== undefined)
         .filter(({ id }) => reachable.has(id));
     },
@@ -130,7 +132,7 @@ export function createPeople(documents: DocumentStore) {
       let person: StoredPerson | undefined;
       for (let isGone = false; !isGone;) {
         const document = await documents.get(PEOPLE, id);
-        person = document && toPerson(id, parseForm(document.value, WHAT));
+        person = document && parsePerson(id, document.value);
         if (document === undefined || person === undefined) return false;
         isGone = await documents.put(PEOPLE, id, TOMBSTONE, document.version);
       }
@@ -158,6 +160,9 @@ function toForm(person: Omit<StoredPerson, 'id' | 'disabled'>): PersonForm {
   };
 }
 
+const parsePerson = (id: string, text: string) =>
+  toPerson(id, parseForm(text, WHAT, { collection: PEOPLE, id }));
+
 /** Undefined for who was deleted, or never was. */
 function toPerson(id: string, form: StoredForm): StoredPerson | undefined {
   if (!('username' in form)) return undefined;
@@ -168,6 +173,8 @@ function toPerson(id: string, form: StoredForm): StoredPerson | undefined {
     claims,
     valid_after: validAfter,
   } = form as PersonForm;
+  if (typeof username !== 'string' || typeof validAfter !== 'number')
+    throw new UnreadableForm(WHAT, { collection: PEOPLE, id }, 'a member is missing or of another type');
   const named = withName(username, claims);
   return { id, username, passwordHash, disabled: false, groups, claims: named, validAfter };
 }

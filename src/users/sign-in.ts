@@ -48,7 +48,7 @@ export type HalfSignedIn = RightPassword & { readonly pending: SignInAttempt };
 /** For the audit trail alone: the page shows the same text for every reason. */
 export type Refused = {
   readonly user: undefined;
-  readonly reason: 'unknown' | 'wrong_password' | 'disabled';
+  readonly reason: 'unknown' | 'wrong_password' | 'disabled' | 'factors_off';
   /** Who was meant, where there is such a person. */
   readonly meant: Person | undefined;
   /** Failures in a row of unknown places, this one included; 0 for a failure that isn't part of that row. */
@@ -93,12 +93,14 @@ export function createSignIn(parts: SignInParts): SignIn {
     }
   }
 
-  /** Undefined: the password is all that the person has. */
+  /** Undefined: the password is all that the person has. `areOff`: they have factors, which the file says nothing of. */
   async function keepPending(
     right: RightPassword,
     attempt: BegunSignIn,
     pending: SignInAttempt,
-  ): Promise<HalfSignedIn | undefined> {
+    areOff: boolean,
+  ): Promise<HalfSignedIn | Refused | undefined> {
+    if (areOff) return { user: undefined, reason: 'factors_off', meant: right.user, failures: 0 };
     const own = await factors?.get(right.user.id);
     if (own === undefined || !hasSecondFactor(own)) return undefined;
     attempt.keepPending();
@@ -139,7 +141,8 @@ export function createSignIn(parts: SignInParts): SignIn {
     }
     if (found.source === 'store') await renewHash(user, password, share);
     const right = { user, at, generation: found.generation };
-    return (await keepPending(right, attempt, counted)) ?? finish(right, attempt, device);
+    const areOff = mayGoOn === 'factors_off';
+    return (await keepPending(right, attempt, counted, areOff)) ?? finish(right, attempt, device);
   }
 
   return async function signIn(credentials) {

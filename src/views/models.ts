@@ -78,7 +78,9 @@ const login = z.object({
   csrf: text,
   /** Prefilled: what was typed before, login_hint, or the person who has to confirm their password. */
   username: text,
-  error: z.enum(['invalid_credentials', 'too_many_attempts', 'busy', 'passkey_refused']).optional(),
+  error: z
+    .enum(['invalid_credentials', 'factors_off', 'too_many_attempts', 'busy', 'passkey_refused'])
+    .optional(),
   /** Form target of "cancel": the app gets access_denied. */
   cancelAction: url,
   /** Token of the cancel form. */

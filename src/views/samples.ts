@@ -124,12 +124,15 @@ export const PAGE_STATES: readonly PageState[] = [
   ...statesOf('login', {
     '': LOGIN,
     'with everything': { ...LOGIN, client: full, username: 'alice' },
-    ...each(['invalid_credentials', 'too_many_attempts', 'busy', 'passkey_refused'], (error) => ({
-      ...LOGIN,
-      client: full,
-      username: 'alice@example.com',
-      error,
-    })),
+    ...each(
+      ['invalid_credentials', 'factors_off', 'too_many_attempts', 'busy', 'passkey_refused'],
+      (error) => ({
+        ...LOGIN,
+        client: full,
+        username: 'alice@example.com',
+        error,
+      }),
+    ),
     'with passkey': { ...LOGIN, passkey: { action: `${INTERACTION}/passkey`, csrf, options: '{}' } },
     'with long words': { ...LOGIN, client: longClient, username: longWord },
     'with another account': { ...LOGIN, client: full, backUrl: INTERACTION },

@@ -9,9 +9,12 @@ import { introspect, revoke, userinfo } from '../world/presented-tokens.ts';
 import { post } from '../world/requests.ts';
 import { hashOf } from '../world/stored.ts';
 import { basic, redeem, refresh } from '../world/token-endpoint.ts';
-import { GENEROUS, type OpenWorld, PASSWORDS } from '../world/world.ts';
+import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE, worldClients } from '../world/world.ts';
 import { recordKey } from '../../src/oidc/record-key.ts';
-import { eachStore } from '../world/each-store.ts';
+import { anyStore, eachStore } from '../world/each-store.ts';
+import { runVerb } from '../world/command-line.ts';
+import { begin, signInAs } from '../world/person.ts';
+import { giveOneTimeCodes, setFactors } from '../world/second-factors.ts';
 
 const DAMAGES = [
   ['cut JSON', '{"v":1,"accountId":"usr_al'],
@@ -125,7 +128,113 @@ eachStore(
   { config: GENEROUS },
 );
 
-async function damagedSessions({ management }: OpenWorld): Promise<number> {
-  const text = await (await fetch(`${management}/metrics`)).text();
-  return Number(/^postern_damaged_records_total\{kind="Session"\} (\d+)$/m.exec(text)?.[1] ?? 0);
+async function damagedSessions(world: OpenWorld): Promise<number> {
+  return damagedOf(world, 'Session');
 }
+
+async function damagedOf({ management }: OpenWorld, kind: string): Promise<number> {
+  const text = await (await fetch(`${management}/metrics`)).text();
+  return Number(
+    new RegExp(`^postern_damaged_records_total\\{kind="${kind}"\\} (\\d+)$`, 'm').exec(text)?.[1] ?? 0,
+  );
+}
+
+const SIGN_IN = {
+  ...GENEROUS,
+  account: true,
+  sign_in: { one_time_codes: true },
+  // A reload ends sessions, by the lists of each user.
+  clients: worldClients({ web: { backchannel_logout_uri: 'https://app.example/logout' } }),
+};
+
+anyStore(
+  'what is stored of one user, damaged,',
+  (running) => {
+    const { alice: ALICE } = PEOPLE;
+    const put = async ({ openedStore: { documents } }: OpenWorld, collection: string, value: string) =>
+      documents.put(collection, ALICE, value, (await documents.get(collection, ALICE))?.version ?? 0);
+    const verb = async ({ configFile }: OpenWorld, ...args: string[]) => {
+      const { code, stdout, stderr } = await runVerb([...args, '--config', configFile]);
+      return { code, text: stdout + stderr };
+    };
+    async function statusOf(world: OpenWorld, person: 'alice' | 'bob') {
+      const { browser, page } = await begin(world, { scope: 'openid' });
+      return (await signInAs(browser, page, person)).status;
+    }
+
+    it('F1-16: as factors keeps that user out alone, is named, and can be removed', async () => {
+      const world = running();
+      await setFactors(world, 'alice');
+      await put(world, 'factors', '{"v":1,"oneTimeCode":{"sea');
+      await giveOneTimeCodes(world, 'bob');
+      const before = await damagedOf(world, 'factors');
+      expect(await statusOf(world, 'alice')).toBe(503);
+      expect(await damagedOf(world, 'factors')).toBe(before + 1);
+      expect(world.recorded.log.join('')).toContain(
+        `second factors in the store can't be read: it is not a JSON object (${ALICE})`,
+      );
+      expect(await statusOf(world, 'bob')).toBe(200);
+      for (const args of [
+        ['user', 'factors'],
+        ['user', 'factors', 'alice'],
+        ['user', 'list'],
+        ['keys', 'list'],
+      ]) {
+        const { code, text } = await verb(world, ...args);
+        expect([args, code]).toEqual([args, 0]);
+        if (args[0] === 'user') expect(text).toContain(ALICE);
+      }
+      const rewrap = await verb(world, 'keys', 'rewrap', '--json');
+      expect([rewrap.code, JSON.parse(rewrap.text)]).toEqual([
+        0,
+        expect.objectContaining({ unreadable: [ALICE] }),
+      ]);
+      expect((await verb(world, 'user', 'factors', 'alice', '--remove', 'one-time-codes')).text).toContain(
+        '--remove all',
+      );
+      // Nobody knows whether there was one: the password alone isn't enough without the feature, too.
+      await world.reload({ ...SIGN_IN, sign_in: undefined });
+      expect([await statusOf(world, 'alice'), await statusOf(world, 'bob')]).toEqual([403, 403]);
+      await world.reload(SIGN_IN);
+      const { code, text } = await verb(world, 'user', 'factors', 'alice', '--remove', 'all');
+      expect([code, text]).toEqual([0, `alice  ${ALICE}\n  nothing besides a password\n`]);
+      expect(await statusOf(world, 'alice')).toBe(200);
+      expect((await verb(world, 'user', 'factors')).text).toBe('');
+      await setFactors(world, 'bob');
+    });
+
+    it('F1-16: as factors is noticed whatever the damage is', async () => {
+      const world = running();
+      for (const value of [
+        '[]',
+        '{"v":1,"passkeys":[null]}',
+        '{"v":1,"passkeys":{}}',
+        '{"v":1,"oneTimeCode":null}',
+        '{"v":1,"oneTimeCode":{"sealed":7,"lastStep":1}}',
+        '{"v":1,"recoveryCodes":[1]}',
+        '{"v":1,"sessionsSince":"1"}',
+      ]) {
+        await put(world, 'factors', value);
+        expect([value, await statusOf(world, 'alice')]).toEqual([value, 503]);
+      }
+      await setFactors(world, 'alice');
+    });
+
+    it.each(['account-state', 'person-sessions', 'person-grants'])(
+      'F1-16: as %s stops neither a reload nor a list of users',
+      async (collection) => {
+        const world = running();
+        const kept = (await world.openedStore.documents.get(collection, ALICE))?.value ?? '{}';
+        for (const value of ['{"v":1,', '[]', '{"v":9}']) {
+          await put(world, collection, value);
+          await world.reload(SIGN_IN, { alice: { disabled: true } });
+          await world.reload(SIGN_IN, {});
+          expect((await verb(world, 'user', 'list')).code).toBe(0);
+          expect(await statusOf(world, 'bob')).toBe(200);
+        }
+        await put(world, collection, kept);
+      },
+    );
+  },
+  { config: SIGN_IN },
+);

@@ -80,6 +80,7 @@ function setUp({ ofFile = [], countAttempt = COUNTED, passwords = createPassword
       users,
       states,
       people,
+      factorsAreOff: false,
       remembered: { states, people },
       clock: store.clock,
     }),
