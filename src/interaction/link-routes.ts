@@ -138,7 +138,7 @@ function toPasswordFault(fault: LinkFault | undefined) {
 async function open({ links, accounts, secondFactors }: LinkParts, token: string): Promise<OpenLink | Dead> {
   const link = await links.find(token);
   if (link === undefined) return { reason: 'unknown' };
-  if (link.isUsed) return { reason: 'used', link };
+  if (link.isUsed || link.isOver) return { reason: link.isUsed ? 'used' : 'ended', link };
   const generation = toGeneration([link.passwordSince, link.stateSince]);
   const account = await accounts.findLive(link.accountId, { generation, at: 0 });
   if (account === undefined) return { reason: 'ended', link };

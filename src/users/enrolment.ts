@@ -4,7 +4,14 @@ import type { Config } from '../config/config.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock } from '../store/store.ts';
 import type { Proof } from './authentication-methods.ts';
-import { type Factors, type FactorStore, hasSecondFactor, type Method, withNotice } from './factors.ts';
+import {
+  type Factors,
+  type FactorStore,
+  hasSecondFactor,
+  MAX_PASSKEYS,
+  type Method,
+  withNotice,
+} from './factors.ts';
 import type { createOneTimeCodes, NewOneTimeCodes } from './one-time-codes.ts';
 import type { NewPasskeyFor, PasskeyRegistration } from './passkey-registration.ts';
 import { newRecoveryCode, recoveryCodeHash } from './recovery-codes.ts';
@@ -15,7 +22,7 @@ export type NewFactor = {
   readonly passkey?: { readonly options: string; readonly handle: string } | undefined;
 };
 
-/** not_first: somebody added one meanwhile, and this was for a person without any. */
+/** not_first: somebody added one meanwhile, and this was for a person without any; or it is one passkey too many. */
 export type EnrolmentFault = 'wrong_code' | 'passkey_refused' | 'not_first';
 export type Enrolled = { readonly method: Method; readonly proof: Proof; readonly factors: Factors };
 
@@ -51,6 +58,9 @@ export type EnrolmentFor = {
   readonly mustVerifyUser?: boolean | undefined;
 };
 
+const isRefused = ({ isFirst }: EnrolmentFor, before: Factors, { passkeys = [] }: Partial<Factors>) =>
+  (isFirst && hasSecondFactor(before)) || passkeys.length > MAX_PASSKEYS;
+
 type EnrolmentParts = {
   readonly signIn: NonNullable<Config['signIn']>;
   readonly factors: FactorStore;
@@ -72,14 +82,14 @@ export function createEnrolment(parts: EnrolmentParts) {
 
   /** The first factor ends the sessions of other browsers: they were without. So do new codes in the place of others. */
   async function add(
-    { id, isFirst }: EnrolmentFor,
+    of: EnrolmentFor,
     method: Method,
     to: (before: Factors) => Partial<Factors> | undefined,
   ): Promise<Factors | undefined> {
-    return factors.change(id, (before) => {
+    return factors.change(of.id, (before) => {
       const hadOne = hasSecondFactor(before);
       const added = to(before);
-      if (added === undefined || (isFirst && hadOne)) return undefined;
+      if (added === undefined || isRefused(of, before, added)) return undefined;
       const isFurther = hadOne && (added.oneTimeCode === undefined || before.oneTimeCode === undefined);
       return {
         ...added,

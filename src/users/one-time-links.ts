@@ -1,8 +1,9 @@
 // Links that an operator hands out: each is for one person and one purpose, and works once. The newest of a purpose is the
 // only one, and whatever ends everything of the person (a new password, disabling) ends their links.
+import { parseJsonObject } from '../config/parse-fields.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, RecordStore } from '../store/store.ts';
-import type { AccountStates } from './account-state.ts';
+import type { AccountState, AccountStates } from './account-state.ts';
 
 const KIND = 'OneTimeLink';
 
@@ -20,6 +21,8 @@ export type OneTimeLink = {
   readonly passwordSince: number;
   /** That of their state. */
   readonly stateSince: number;
+  /** The same: a link for the first factor is dead once there was one, also if it is gone again. */
+  readonly enrolments?: number | undefined;
 };
 
 export type OneTimeLinksParts = {
@@ -33,13 +36,17 @@ export type OneTimeLinksParts = {
 
 export type OneTimeLinks = ReturnType<typeof createOneTimeLinks>;
 
+const isCurrent = ({ purpose, stateSince, enrolments }: OneTimeLink, state: AccountState) =>
+  state.validAfter === stateSince && (purpose !== 'factors' || state.enrolments === enrolments);
+
 export function createOneTimeLinks({ records, states, hash, random, now }: OneTimeLinksParts) {
   const keyOf = (token: string) => hash(`link:${token}`);
   return {
     /** The token of a new link; an older one of the same purpose is gone. */
     async create(link: OneTimeLink, ttlSeconds: number): Promise<string> {
       const alias = hash(`link of:${link.purpose}:${link.accountId}`);
-      const payload = JSON.stringify(link);
+      const { enrolments } = await states.get(link.accountId);
+      const payload = JSON.stringify({ ...link, enrolments });
       for (;;) {
         const older = await records.findByAlias(KIND, alias);
         if (older !== undefined) await records.destroy(KIND, older.key);
@@ -52,18 +59,20 @@ export function createOneTimeLinks({ records, states, hash, random, now }: OneTi
       }
     },
     /** Undefined: made up, past its end, or there is a newer one. Uses nothing up. */
-    async find(token: string): Promise<(OneTimeLink & { readonly isUsed: boolean }) | undefined> {
+    async find(token: string) {
       const record = await records.find(KIND, keyOf(token));
-      if (record === undefined) return undefined;
-      return { ...(JSON.parse(record.payload) as OneTimeLink), isUsed: record.consumedAt !== undefined };
+      const link = record && (parseJsonObject(record.payload) as OneTimeLink | undefined);
+      if (typeof link?.accountId !== 'string') return undefined;
+      const isOver = !isCurrent(link, await states.get(link.accountId));
+      return { ...link, isUsed: record?.consumedAt !== undefined, isOver };
     },
     /** Uses the link up, and ends the failures in a row of unknown places. False: it was used up or has ended meanwhile. */
-    async use(token: string, { accountId, stateSince }: OneTimeLink): Promise<boolean> {
+    async use(token: string, link: OneTimeLink): Promise<boolean> {
       if ((await records.consume(KIND, keyOf(token))) !== 'consumed') return false;
-      const { validAfter } = await states.update(accountId, (before) =>
-        before.validAfter === stateSince ? { attemptsSince: now() } : undefined,
+      const state = await states.update(link.accountId, (before) =>
+        isCurrent(link, before) ? { attemptsSince: now() } : undefined,
       );
-      return validAfter === stateSince;
+      return isCurrent(link, state);
     },
   };
 }

@@ -33,13 +33,20 @@ type Answer = {
   readonly accountId?: string | undefined;
   readonly needed?: Level | undefined;
 };
-type Use = { readonly counter: number; readonly synced: boolean; readonly at: number };
+type Use = {
+  readonly counter: number;
+  readonly synced: boolean;
+  readonly backupEligible: boolean;
+  readonly at: number;
+};
 type Counted = { readonly to?: Partial<Factors>; readonly fault?: PasskeyFault };
 
 /** WebAuthn L3 §7.2: a counter that doesn't grow may be that of a copy; many passkeys always say 0. */
 function countUse({ passkeys, notices, ...own }: Factors, id: string, { at, ...use }: Use): Counted {
   const passkey = passkeys.find((one) => one.id === id);
   if (passkey === undefined || passkey.suspect === true) return { fault: 'unknown' };
+  const { synced, backupEligible = synced || use.backupEligible } = passkey;
+  if (use.backupEligible !== backupEligible) return { fault: 'wrong' };
   const replace = (changed: Partial<Passkey>) =>
     passkeys.map((one) => (one === passkey ? { ...one, ...changed } : one));
   if (passkey.counter > 0 && use.counter === passkey.counter) return { fault: 'used' };
@@ -86,6 +93,9 @@ export function createPasskeyAuthentication(parts: PasskeysParts) {
     const { userHandle } = response;
     const named = typeof userHandle === 'string' ? await factors.ownerOfHandle(userHandle) : undefined;
     const accountId = known ?? named;
+    // WebAuthn L3 §7.2: a security key may name nobody, where it is known whose it is.
+    if (named !== accountId && (userHandle ?? undefined) !== undefined)
+      return { accountId, passkey: undefined };
     const { passkeys = [] } = accountId === undefined ? {} : await factors.get(accountId);
     return { accountId, passkey: passkeys.find((one) => one.id === id && one.suspect !== true) };
   }
@@ -112,7 +122,8 @@ export function createPasskeyAuthentication(parts: PasskeysParts) {
       const used = await verify(passkey, response, { binding, mustVerifyUser: mustVerify(needed) });
       if (used === undefined) return { refused: 'wrong', accountId };
       const { newCounter: counter, userVerified: verifiedUser, credentialBackedUp: synced } = used;
-      const use = { counter, synced, at: Math.floor(now() / 1000) };
+      const backupEligible = used.credentialDeviceType === 'multiDevice';
+      const use = { counter, synced, backupEligible, at: Math.floor(now() / 1000) };
       let fault: PasskeyFault | undefined;
       // The write picks the winner of several at once.
       const changed = await factors.change(accountId, (before) => {

@@ -3,7 +3,7 @@ import type {
   PublicKeyCredentialCreationOptionsJSON,
   RegistrationResponseJSON,
 } from '@simplewebauthn/server';
-import type { Factors, Passkey } from './factors.ts';
+import { type Factors, MAX_PASSKEYS, type Passkey } from './factors.ts';
 import {
   CHALLENGE_MS,
   createChallenges,
@@ -17,6 +17,8 @@ import {
 } from './passkeys.ts';
 
 const HANDLE_BYTES = 32;
+/** WebAuthn L3 §7.1. */
+const MAX_ID_BYTES = 1023;
 /** ES256, RS256 and EdDSA. What a library adds of its own may be unknown to another process that runs on another Node. */
 const ALGORITHMS = [-7, -257, -8];
 
@@ -68,8 +70,9 @@ export function createPasskeyRegistration(parts: PasskeyRegistrationParts) {
   const challenges = createChallenges(parts);
 
   return {
-    /** `handle` goes back with the form. */
+    /** `handle` goes back with the form. Undefined for who has too many. */
     creationOptions(binding: string, { username, mustVerifyUser = false }: NewPasskeyFor, own: Factors) {
+      if (own.passkeys.length >= MAX_PASSKEYS) return undefined;
       const wish = mustVerifyUser ? 'required' : 'preferred';
       const handle = own.handle ?? random(HANDLE_BYTES).toString('base64url');
       const options: PublicKeyCredentialCreationOptionsJSON = {
@@ -101,6 +104,8 @@ export function createPasskeyRegistration(parts: PasskeyRegistrationParts) {
       }).catch(() => ({ verified: false as const, registrationInfo: undefined }));
       if (!verified || made === undefined) return { refused: 'wrong', accountId };
       const { credential } = made;
+      if (Buffer.from(credential.id, 'base64url').length > MAX_ID_BYTES)
+        return { refused: 'wrong', accountId };
       // WebAuthn L3 §7.1: a credential is one person's.
       const isFree = await factors.claimCredential(credential.id, accountId);
       if (!isFree || !(await factors.claimHandle(handle, accountId))) return { refused: 'taken', accountId };
@@ -110,6 +115,7 @@ export function createPasskeyRegistration(parts: PasskeyRegistrationParts) {
         counter: credential.counter,
         transports: transportsOf(credential.transports),
         synced: made.credentialBackedUp,
+        backupEligible: made.credentialDeviceType === 'multiDevice',
         verifiesUser: made.userVerified,
         aaguid: made.aaguid,
         name: '',

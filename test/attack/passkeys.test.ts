@@ -44,7 +44,7 @@ async function atFactors(world: OpenWorld) {
     const body = toQuery({ ...form.fields, response });
     return (await browser.request(form.action, { method: 'POST', headers: FORM, body })).status;
   }
-  return { page, handle: form.fields['handle'] ?? '', send };
+  return { browser, page, handle: form.fields['handle'] ?? '', send };
 }
 
 async function signInBy(world: OpenWorld, key: SoftwareKey, changes: Parameters<SoftwareKey['assert']>[2]) {
@@ -154,6 +154,81 @@ describe('a new passkey', () => {
     const { page: alices } = await atFactors(world);
     const less = { residentKey: 'preferred', userVerification: 'preferred' };
     expect(passkeyOptionsOf(alices)['authenticatorSelection']).toEqual(less);
+  });
+});
+
+describe('the passkeys of one person', () => {
+  const place = useWorld(OPTIONS);
+
+  it('F1-17: are twenty at most, also where several come at once, and one too many is nobody’s', async () => {
+    const world = place();
+    const { browser, page, send } = await atFactors(world);
+    expect(await send(new SoftwareKey().create(world, page))).toBe(303);
+    const store = await factorsOf(world);
+    await store.change(PEOPLE.alice, ({ passkeys }) => ({
+      passkeys: [...passkeys, ...Array.from({ length: 18 }, () => new SoftwareKey().factor)],
+    }));
+    const list = await browser.open(`${world.issuer}/factors`);
+    const form = formOf(list, '/add');
+    const keys = Array.from({ length: 4 }, () => new SoftwareKey());
+    const statuses = await Promise.all(
+      keys.map(async (key) => {
+        const body = toQuery({ ...form.fields, response: key.create(world, list) });
+        return (await browser.request(form.action, { method: 'POST', headers: FORM, body })).status;
+      }),
+    );
+    expect(statuses.toSorted((a, b) => a - b)).toEqual([303, 422, 422, 422]);
+    const { passkeys } = await ownOf(world);
+    expect(passkeys).toHaveLength(20);
+    const left = keys.filter(({ id }) => !passkeys.some((one) => one.id === id));
+    for (const { id } of left) expect(await store.claimCredential(id, PEOPLE.bob)).toBe(true);
+    expect((await browser.open(`${world.issuer}/factors`)).text).not.toContain('data-options');
+  });
+
+  it('F1-17: have names of 1,023 bytes, and none longer', async () => {
+    const world = place();
+    const key = new SoftwareKey();
+    for (const [bytes, status] of [
+      [1024, 422],
+      [1023, 303],
+    ] as const) {
+      const { page, send, handle } = await atFactors(world);
+      const id = Buffer.alloc(bytes, 7).toString('base64url');
+      expect(await send(key.create(world, page, { id }))).toBe(status);
+      const { browser, page: login } = await begin(world);
+      const sent = JSON.parse(key.assert(world, login, { userHandle: handle })) as object;
+      const response = JSON.stringify({ ...sent, id, rawId: id });
+      expect(isSignIn(await browser.submit(login, '/passkey', { response }))).toBe(status === 422);
+    }
+  });
+
+  it('F1-17: name their own person at the second step, or nobody', async () => {
+    const world = place();
+    const [key, bobs] = [await givePasskey(world), await givePasskey(world, 'bob')];
+    const second = async (userHandle: string | undefined) => {
+      const { browser, page } = await begin(world);
+      const step = await signInAs(browser, page, 'alice');
+      return (await browser.submit(step, '/passkey', { response: key.assert(world, step, { userHandle }) }))
+        .status;
+    };
+    expect([await second(bobs.handle), await second('AAAA'), await second('')]).toEqual([401, 401, 401]);
+    expect([await second(undefined), await second(key.handle)]).toEqual([200, 200]);
+  });
+
+  it('F1-17: are backup eligible for ever, or never', async () => {
+    const world = place();
+    for (const synced of [false, true]) {
+      const key = new SoftwareKey({ synced });
+      // One that an earlier version stored: its next use says it.
+      await givePasskey(world, 'alice', { key });
+      expect(isSignIn(await signInBy(world, key, {}))).toBe(false);
+      expect(isSignIn(await signInBy(world, key, { synced: !synced }))).toBe(true);
+      expect(isSignIn(await signInBy(world, key, {}))).toBe(false);
+      const { page, handle, send } = await atFactors(world);
+      expect(await send(key.create(world, page))).toBe(303);
+      expect((await ownOf(world)).passkeys[0]?.backupEligible).toBe(synced);
+      expect(isSignIn(await signInBy(world, key, { synced: !synced, userHandle: handle }))).toBe(true);
+    }
   });
 });
 

@@ -138,6 +138,21 @@ eachStore(
       expect(await open(short)).toBe(410);
     });
 
+    it('F1-17: that was never used stays dead after a factor was added in another way and removed', async () => {
+      const world = place();
+      const { create } = await linksOf(world);
+      await setFactors(world, 'alice');
+      const token = await create('factors', PEOPLE.alice);
+      const page = await newBrowser(world).open(urlOf(world, token));
+      await giveOneTimeCodes(world, 'alice');
+      await setFactors(world, 'alice');
+      expect((await newBrowser(world).open(urlOf(world, token))).status).toBe(410);
+      expect((await newBrowser(world).submit(page, token, appIn(page))).status).toBe(410);
+      expect((await (await factorsOf(world)).get(PEOPLE.alice)).oneTimeCode).toBeUndefined();
+      const fresh = await create('factors', PEOPLE.alice);
+      expect((await newBrowser(world).open(urlOf(world, fresh))).status).toBe(200);
+    });
+
     it('MF-26: leaves the session of its browser, which is asked for the code alone, and ends the others', async () => {
       const world = place();
       await setFactors(world, 'alice');

@@ -123,7 +123,9 @@ export type AssertChanges = {
   readonly verifiesUser?: boolean;
   /** Whether somebody touched it. */
   readonly isPresent?: boolean;
-  readonly userHandle?: string;
+  readonly userHandle?: string | undefined;
+  /** Backup eligible and backed up; as the key is, otherwise. */
+  readonly synced?: boolean;
   /** Further members of the client data. */
   readonly clientData?: Readonly<Record<string, unknown>>;
 };
@@ -276,7 +278,7 @@ export class SoftwareKey {
         ...changes.clientData,
       }),
     );
-    const { synced } = this.#settings;
+    const { synced } = { ...this.#settings, ...changes };
     const ofPerson = (isPresent ? FLAGS.present : 0) | (verifiesUser ? FLAGS.verified : 0);
     const flags = ofPerson | (synced ? FLAGS.eligible | FLAGS.backedUp : 0);
     const tail = Buffer.alloc(5);
@@ -295,7 +297,7 @@ export class SoftwareKey {
         clientDataJSON: base64url(clientData),
         authenticatorData: base64url(authenticatorData),
         signature: base64url(sign(isEd ? null : 'sha256', signed, this.#keys.privateKey)),
-        userHandle: changes.userHandle ?? this.handle,
+        userHandle: 'userHandle' in changes ? changes.userHandle : this.handle,
       },
     });
   }
