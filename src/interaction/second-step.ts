@@ -115,18 +115,8 @@ function createFail({ audit, tell }: Pick<SecondStepParts, 'audit' | 'tell'>) {
   };
 }
 
-export function createSecondStep(parts: SecondStepParts): SecondStep {
-  const { interactions, accounts, halves, factors, limits, passkeys, audit, tell } = parts;
-  const finish = createFinish(parts);
-  const record = createRecord(audit);
-  const fail = createFail(parts);
-
-  async function pendingOf({
-    uid,
-    prompt,
-    accountId,
-    issued,
-  }: OpenInteraction): Promise<Pending | undefined> {
+function createPendingOf({ accounts, halves, factors }: SecondStepParts): SecondStep['pendingOf'] {
+  return async function pendingOf({ uid, prompt, accountId, issued }) {
     const half = await halves.find(uid);
     const [id, since] =
       half === undefined && prompt === 'second_factor'
@@ -137,10 +127,17 @@ export function createSecondStep(parts: SecondStepParts): SecondStep {
     // Who has none any more signs in by the password.
     const isLeft = half === undefined || hasSecondFactor(own);
     return account && isLeft ? { account, factors: own, half } : undefined;
-  }
+  };
+}
+
+export function createSecondStep(parts: SecondStepParts): SecondStep {
+  const { interactions, halves, limits, passkeys, audit, tell } = parts;
+  const finish = createFinish(parts);
+  const record = createRecord(audit);
+  const fail = createFail(parts);
 
   return {
-    pendingOf,
+    pendingOf: createPendingOf(parts),
 
     async proveCode(ctx, interaction, pending, form) {
       const { uid } = interaction;
@@ -151,6 +148,10 @@ export function createSecondStep(parts: SecondStepParts): SecondStep {
       const trusted = parts.trustedBrowsers.find(parts.cookie.read(ctx), account.id);
       // Nobody guesses a recovery code: strangers elsewhere don't keep the person from using one.
       const device = isRecovery ? `recovery code\n${address}` : trusted;
+      if (pending.half === undefined && interaction.needed === 'passkey') {
+        record(ctx, interaction, pending, ['failure', method, 'passkey_required']);
+        return { refused: 'passkey_required' };
+      }
       try {
         const takeBack = await limits.takeCode({ accountId: account.id, address, device, interaction: uid });
         if (takeBack === undefined) {

@@ -14,6 +14,7 @@ const PASSWORD = 'pwd';
 const HARDWARE = 'hwk';
 const SOFTWARE = 'swk';
 const USER = 'user';
+const OF_KEYS: Amr = [HARDWARE, SOFTWARE, USER];
 const SEVERAL = 'mfa';
 const CODE = 'otp';
 
@@ -33,10 +34,12 @@ export function amrOf(proofs: readonly Proof[]): Amr {
   return [...methods, ...(proofs.length > 1 || methods.includes(USER) ? [SEVERAL] : [])];
 }
 
-/** Of a sign-in that was stepped up. A recovery code says nothing of the factors that it stands in for. */
+/** Of a sign-in that was stepped up. A passkey is as old as its own proof: a weaker one, which is newer, says nothing of it. */
 export function withProof(amr: Amr, proof: Proof): Amr {
   if (proof === 'recovery_code') return [...amr.filter((one) => one === PASSWORD), SEVERAL];
-  const methods = [...amr, ...amrOf([proof])].filter((one) => one !== SEVERAL);
+  const proved = amrOf([proof]);
+  const before = levelOf(proved) === 'passkey' ? amr : amr.filter((one) => !OF_KEYS.includes(one));
+  const methods = [...before, ...proved].filter((one) => one !== SEVERAL);
   return [...new Set(methods), SEVERAL];
 }
 

@@ -18,7 +18,14 @@ export const secondStep = z.object({
   recoveryCode: z.boolean(),
   passkey: PasskeyModel.optional(),
   error: z
-    .enum(['wrong_code', 'wrong_recovery_code', 'passkey_refused', 'too_many_attempts', 'codes_locked'])
+    .enum([
+      'wrong_code',
+      'wrong_recovery_code',
+      'passkey_refused',
+      'passkey_required',
+      'too_many_attempts',
+      'codes_locked',
+    ])
     .optional(),
   /** The sign-in for another person. */
   otherAccountUrl: url,

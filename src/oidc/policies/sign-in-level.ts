@@ -76,7 +76,9 @@ function createMissing({ config: { signIn }, levels, factors, loadClient, now }:
   function askedLevel({ oidc }: KoaContextWithOIDC, reached: Level, can: (level: Level) => boolean): Level {
     const { names, isEssential } = askedNames(oidc.params ?? {});
     const asked = names.map(levels.levelNamed).filter((level) => level !== undefined);
-    if (names.length === 0 || asked.some((level) => reaches(reached, level))) return 'password';
+    const met = asked.filter((level) => reaches(reached, level));
+    // Where it is too old, the same is asked for again.
+    if (names.length === 0 || met.length > 0) return met.find(can) ?? 'password';
     // OIDC Core §3.1.2.1: in the order of preference.
     const wanted = asked.find(can);
     if (wanted !== undefined) return wanted;
