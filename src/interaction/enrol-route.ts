@@ -9,6 +9,7 @@ import type { OpenInteraction } from '../oidc/open-interaction.ts';
 import { withProof } from '../users/authentication-methods.ts';
 import type { Enrolment } from '../users/enrolment.ts';
 import { canProve, hasSecondFactor } from '../users/factors.ts';
+import { isFresh } from '../users/recent-proof.ts';
 import type { EnrolmentModel } from '../views/models.ts';
 import { enrolmentAnswerOf, toEnrolmentModel } from './enrolment-form.ts';
 import { goOn } from './go-on.ts';
@@ -18,8 +19,6 @@ import type { Pending, SecondStep } from './second-step.ts';
 import { cancelBeside, createRender, otherAccountUrl, type Show } from './show.ts';
 import type { Tell } from './tell.ts';
 
-/** As for a change at the person's own page. */
-const FRESH_SECONDS = 300;
 const STEP = 'enrol';
 
 export type EnrolRouteParts = Pick<PagesParts, 'pages' | 'csrf' | 'audit' | 'now'> & {
@@ -52,11 +51,8 @@ export function addEnrolRoute(router: Router, parts: EnrolRouteParts) {
   const { signIn, enrolment, interactions, step, pages, csrf, audit, now, tell, open, show } = parts;
   const { html } = createRender(pages);
   const seconds = () => Math.floor(now() / 1000);
-
-  function isFresh({ issued, factorAt = 0 }: OpenInteraction, { factors }: Pending): boolean {
-    const provedAt = hasSecondFactor(factors) ? factorAt : (issued?.at ?? 0);
-    return seconds() - provedAt <= FRESH_SECONDS;
-  }
+  const mayAdd = (interaction: OpenInteraction, { factors }: Pending): boolean =>
+    isFresh(interaction, factors, seconds());
 
   async function showForm(
     ctx: Context,
@@ -84,7 +80,7 @@ export function addEnrolRoute(router: Router, parts: EnrolRouteParts) {
   router.post('/:uid/enrol', async (ctx) => {
     const { form, interaction } = await open.byForm(ctx, ['second_factor'], STEP);
     const pending = await step.pendingOf(interaction);
-    if (pending === undefined || !isOpen(signIn, interaction, pending) || !isFresh(interaction, pending)) {
+    if (pending === undefined || !isOpen(signIn, interaction, pending) || !mayAdd(interaction, pending)) {
       return goOn(ctx, interaction, interaction.pageUrl);
     }
     const { account, factors } = pending;
@@ -115,7 +111,7 @@ export function addEnrolRoute(router: Router, parts: EnrolRouteParts) {
     pending: Pending,
   ): Promise<boolean> {
     if (!isOpen(signIn, interaction, pending)) return false;
-    if (isFresh(interaction, pending)) await showForm(ctx, interaction, pending);
+    if (mayAdd(interaction, pending)) await showForm(ctx, interaction, pending);
     else show.login(ctx, interaction, { username: pending.account.username, isOnlyWay: true });
     return true;
   };

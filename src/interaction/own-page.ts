@@ -7,14 +7,12 @@ import { ownSignInUrl } from '../oidc/own-client.ts';
 import { levelOfPerson } from '../oidc/policies/sign-in-level.ts';
 import type { Account } from '../users/accounts.ts';
 import { levelOf } from '../users/authentication-methods.ts';
-import { type Factors, type FactorStore, hasSecondFactor, NO_FACTORS } from '../users/factors.ts';
+import { type Factors, type FactorStore, NO_FACTORS } from '../users/factors.ts';
+import { isFresh } from '../users/recent-proof.ts';
 import { Refusal } from '../views/refusal.ts';
 import { type Form, readFormBody } from './form.ts';
 import { seeOther } from './go-on.ts';
 import type { PagesParts } from './parts.ts';
-
-/** NIST SP 800-63B-4 §4.1.2, ASVS 7.5.1: for a change of how one signs in. */
-const FRESH_SECONDS = 300;
 
 export type OwnPageParts = PagesParts & {
   /** Undefined where the file says nothing of second factors. */
@@ -25,7 +23,7 @@ export type Visitor = {
   readonly session: BrowserSession;
   readonly account: Account;
   readonly own: Factors;
-  /** Whether they proved who they are a moment ago, with a second factor if they have one: enough for a change. */
+  /** Enough for a change (users/recent-proof.ts). */
   readonly isFresh: boolean;
 };
 
@@ -47,9 +45,7 @@ export function createOwnPage(parts: OwnPageParts, path: string) {
       if (factors !== undefined && session.sessionsSince !== own.sessionsSince) return undefined;
       const seconds = Math.floor(now() / 1000);
       if (!reaches(levelOf(session.amr), levelOfPerson(config.signIn, own, seconds))) return undefined;
-      const needsFactor = factors !== undefined && hasSecondFactor(own);
-      const provedAt = needsFactor ? (session.factorAt ?? 0) : session.issued.at;
-      return { session, account, own, isFresh: seconds - provedAt <= FRESH_SECONDS };
+      return { session, account, own, isFresh: isFresh(session, own, seconds) };
     },
     /** Where the person signs in to come back to this page; `again` where they are, though too long ago. */
     signInUrl: (again: boolean) => ownSignInUrl(config.issuer, callbackOf(path), again),

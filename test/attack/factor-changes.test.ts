@@ -45,6 +45,8 @@ type Owner = {
   readonly by: (key: SoftwareKey) => Prove;
 };
 
+const isList = ({ text, status }: Page) => status === 200 && text.includes('class="page-factors"');
+
 function useOwner() {
   const world = useWorld(OPTIONS);
   standingClock();
@@ -95,6 +97,39 @@ const handleOf = (page: Page) =>
   formOf(page, page.text.includes('/enrol"') ? '/enrol' : '/add').fields['handle'] ?? '';
 const uv = () => new SoftwareKey();
 const noUv = () => new SoftwareKey({ verifiesUser: false });
+
+describe('the page for factors', () => {
+  const { world, own, owner, pass, step, signedIn, open, factorsPage } = useOwner();
+  const isLogin = ({ text }: Page) => text.includes('name="password"');
+
+  it('F1-11: asks for both factors of the last five minutes; a passkey that verified its user is both', async () => {
+    const { code } = await owner();
+    const { browser } = await signedIn(code);
+    const list = await factorsPage(browser);
+    expect(isList(list)).toBe(true);
+    await pass(2 * HOUR);
+    const asked = await open(browser, { client_id: 'spa' });
+    expect(isSecondStep(asked)).toBe(true);
+    expect(codeOf(await finishPages(browser, await step(browser, asked, code), 'alice'))).toBeDefined();
+    expect(isLogin(await factorsPage(browser))).toBe(true);
+    const late = await browser.submit(list, '/recovery-codes');
+    expect([late.status, (await own()).recoveryCodes.length]).toEqual([403, 9]);
+    // Nor within a sign-in.
+    expect(isLogin(await open(browser, BANK))).toBe(true);
+
+    const key = uv();
+    const { by } = await owner(key);
+    const other = await signedIn(by(key));
+    await pass(2 * HOUR);
+    const again = await open(other.browser, { client_id: 'spa' });
+    await step(other.browser, again, by(key));
+    expect(isList(await factorsPage(other.browser))).toBe(true);
+    await pass(2 * HOUR);
+    await signInAs(other.browser, await factorsPage(other.browser), 'alice');
+    expect(isList(await factorsPage(other.browser))).toBe(false);
+    expect(await world().openedStore.documents.get('factors', PEOPLE.alice)).toBeDefined();
+  });
+});
 
 describe('require: passkey with max_age', () => {
   const { world, owner, pass, step, read, signedIn, open } = useOwner();
