@@ -57,7 +57,8 @@ const readFactors = (store: StoreConfig, hasSecrets: boolean): Promise<PlanSide[
       if (damaged.has(accountId)) return 'none';
       const own = everybody.get(accountId) ?? NO_FACTORS;
       if (!hasSecondFactor(own)) return 'password';
-      return (['passkey', 'second_factor'] as const).find((level) => canReach(signIn, own, level)) ?? 'none';
+      const levels = ['passkey', 'second_factor'] as const;
+      return levels.find((level) => canReach(signIn, own, level, Infinity)) ?? 'none';
     };
   });
 

@@ -82,7 +82,7 @@ async function withoutWayIn({
   const people = users.filter(({ passwordHash, disabled }) => passwordHash === undefined && !disabled);
   if (people.length === 0) return [];
   const factors = await reading(() => listStoredFactors(store));
-  const hasWay = ({ id }: User) => canReach(signIn, factors.get(id) ?? NO_FACTORS, 'passkey');
+  const hasWay = ({ id }: User) => canReach(signIn, factors.get(id) ?? NO_FACTORS, 'passkey', Infinity);
   return people.filter((person) => !hasWay(person)).map(({ username }) => username);
 }
 

@@ -6,10 +6,10 @@ import type { Config } from '../config/config.ts';
 import { originOf } from '../observability/audit.ts';
 import type { Interactions } from '../oidc/interactions.ts';
 import type { OpenInteraction } from '../oidc/open-interaction.ts';
-import { withProof } from '../users/authentication-methods.ts';
+import { isRecovered, withProof } from '../users/authentication-methods.ts';
 import type { Enrolment } from '../users/enrolment.ts';
 import { canProve, hasSecondFactor } from '../users/factors.ts';
-import { isFresh } from '../users/recent-proof.ts';
+import { isFresh, mayChangeFactors } from '../users/recent-proof.ts';
 import type { EnrolmentModel } from '../views/models.ts';
 import { enrolmentAnswerOf, toEnrolmentModel } from './enrolment-form.ts';
 import { goOn } from './go-on.ts';
@@ -40,9 +40,12 @@ function isOpen(
   signIn: EnrolRouteParts['signIn'],
   interaction: OpenInteraction,
   { half, factors }: Pending,
+  at: number,
 ): boolean {
   const needed = neededOf(interaction);
-  if (half !== undefined || canProve(signIn, factors, needed)) return false;
+  if (half !== undefined || canProve(signIn, factors, needed, at)) return false;
+  // A passkey that it adds doesn't count yet.
+  if (needed === 'passkey' && isRecovered(interaction.amr)) return false;
   const isOn = signIn.passkeys || (signIn.oneTimeCodes && needed !== 'passkey');
   return isOn && (signIn.enrolment === 'self' || hasSecondFactor(factors));
 }
@@ -52,7 +55,7 @@ export function addEnrolRoute(router: Router, parts: EnrolRouteParts) {
   const { html } = createRender(pages);
   const seconds = () => Math.floor(now() / 1000);
   const mayAdd = (interaction: OpenInteraction, { factors }: Pending): boolean =>
-    isFresh(interaction, factors, seconds());
+    isFresh(interaction, factors, seconds()) && mayChangeFactors(signIn, interaction, factors, seconds());
 
   async function showForm(
     ctx: Context,
@@ -80,13 +83,17 @@ export function addEnrolRoute(router: Router, parts: EnrolRouteParts) {
   router.post('/:uid/enrol', async (ctx) => {
     const { form, interaction } = await open.byForm(ctx, ['second_factor'], STEP);
     const pending = await step.pendingOf(interaction);
-    if (pending === undefined || !isOpen(signIn, interaction, pending) || !mayAdd(interaction, pending)) {
-      return goOn(ctx, interaction, interaction.pageUrl);
-    }
+    const isHere = pending !== undefined && isOpen(signIn, interaction, pending, seconds());
+    if (!isHere || !mayAdd(interaction, pending)) return goOn(ctx, interaction, interaction.pageUrl);
     const { account, factors } = pending;
     const mustVerifyUser = neededOf(interaction) === 'passkey';
-    const isFirst = !hasSecondFactor(factors);
-    const of = { id: account.id, binding: bindingOf(interaction), isFirst, mustVerifyUser };
+    const of = {
+      id: account.id,
+      binding: bindingOf(interaction),
+      isFirst: !hasSecondFactor(factors),
+      mustVerifyUser,
+      isRecovered: isRecovered(interaction.amr),
+    };
     const checked = await enrolment.check(of, enrolmentAnswerOf(form));
     const enrolled = typeof checked === 'string' ? checked : await checked();
     if (typeof enrolled === 'string') {
@@ -110,7 +117,7 @@ export function addEnrolRoute(router: Router, parts: EnrolRouteParts) {
     interaction: OpenInteraction,
     pending: Pending,
   ): Promise<boolean> {
-    if (!isOpen(signIn, interaction, pending)) return false;
+    if (!isOpen(signIn, interaction, pending, seconds())) return false;
     if (mayAdd(interaction, pending)) await showForm(ctx, interaction, pending);
     else show.login(ctx, interaction, { username: pending.account.username, isOnlyWay: true });
     return true;

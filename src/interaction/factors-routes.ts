@@ -2,13 +2,14 @@
 import type { Context, Middleware } from 'koa';
 import { createAccessRules } from '../config/access-rules.ts';
 import type { Config } from '../config/config.ts';
-import type { Level } from '../config/sign-in-levels.ts';
+import { type Level, reaches } from '../config/sign-in-levels.ts';
 import { originOf } from '../observability/audit.ts';
 import { pageContextOf, sendPage } from '../oidc/send-page.ts';
 import type { Account } from '../users/accounts.ts';
-import { isRecovered, withProof } from '../users/authentication-methods.ts';
+import { isRecovered, levelOf, withProof } from '../users/authentication-methods.ts';
 import type { Enrolment } from '../users/enrolment.ts';
 import { type Factors, type FactorStore, hasSecondFactor, noticesFor } from '../users/factors.ts';
+import { mayChangeFactors } from '../users/recent-proof.ts';
 import { ONE_TIME_CODES, removeFactor } from '../users/remove-factor.ts';
 import type { PageModels } from '../views/models.ts';
 import { Refusal } from '../views/refusal.ts';
@@ -42,14 +43,19 @@ export function factorsRoutes(parts: FactorsRoutesParts, path: string): Middlewa
   const own = createOwnPage(parts, path);
   const pageUrl = `${issuer}${path}`;
   const page = createFactorsPage(parts, own, pageUrl);
+  const mayChange = ({ session, own: factors }: Visitor) =>
+    mayChangeFactors(parts.signIn, session, factors, parts.now() / 1000);
   return ownPageRoutes(
     own,
     { issuer, path },
     {
       // Its forms are of no use to others.
-      show: (ctx, visitor) =>
-        visitor.isFresh ? page.list(ctx, visitor) : seeOther(ctx, own.signInUrl(true)),
+      show: (ctx, visitor) => {
+        if (!visitor.isFresh) return seeOther(ctx, own.signInUrl(true));
+        return mayChange(visitor) ? page.list(ctx, visitor) : page.stale(ctx, visitor);
+      },
       stale: page.stale,
+      mayChange,
       changes: createChanges(parts, page, pageUrl),
     },
   );
@@ -91,17 +97,19 @@ function createChanges(
         throw new Refusal(403, 'forbidden', 'the first factor needs a link of an operator');
       }
       const of = { id: account.id, binding: bindingOf(session), isFirst: !hasSecondFactor(own) };
-      const checked = await enrolment.check(of, enrolmentAnswerOf(form));
+      const ofSession = { ...of, isRecovered: isRecovered(session.amr) };
+      const checked = await enrolment.check(ofSession, enrolmentAnswerOf(form));
       const enrolled = typeof checked === 'string' ? checked : await checked();
       if (typeof enrolled === 'string') {
         const error = enrolled === 'not_first' ? 'expired' : enrolled;
         return page.list(ctx, person, { enrolment: error, sealed: form.field('sealed') });
       }
       await record(ctx, person, 'factor_added', enrolled.method);
-      // It was proved just now: the session is raised, or the next page would ask for it.
-      const amr = withProof(session.amr, enrolled.proof);
       const { sessionsSince } = enrolled.factors;
-      await sessions.update(ctx, { amr, factorAt: seconds(), sessionsSince });
+      const amr = withProof(session.amr, enrolled.proof);
+      // It was proved just now: where that raises the session, the next page would ask for it.
+      const isRaised = !reaches(levelOf(session.amr), levelOf(amr));
+      await sessions.update(ctx, { sessionsSince, ...(isRaised && { amr, factorAt: seconds() }) });
       return backToList(ctx);
     },
 
@@ -161,7 +169,10 @@ function createFactorsPage(
   });
 
   return {
-    stale: (ctx: Context) => show(ctx, { outcome: 'stale', signInUrl: url }, 403),
+    stale: (ctx: Context, visitor: Visitor | undefined) => {
+      const outcome = visitor?.isFresh === true ? 'passkey_needed' : 'stale';
+      show(ctx, { outcome, signInUrl: ownPage.signInUrl(visitor !== undefined) }, 403);
+    },
 
     codes: (ctx: Context, { username }: Account, codes: readonly string[]) =>
       show(ctx, { outcome: 'codes', username, codes, backUrl: url }),

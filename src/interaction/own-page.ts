@@ -62,8 +62,10 @@ export function createOwnPage(parts: OwnPageParts, path: string) {
 /** What one of the pages has of its own. */
 export type OwnPageRoutes = {
   readonly show: (ctx: Context, visitor: Visitor) => Promise<void> | void;
-  /** The form of somebody who isn't there, or proved who they are too long ago. */
+  /** The form of somebody who isn't there, or proved too little or too long ago. */
   readonly stale: (ctx: Context, visitor: Visitor | undefined) => void;
+  /** What a change asks for besides. */
+  readonly mayChange?: (visitor: Visitor) => boolean;
   /** By path below the page. */
   readonly changes: Readonly<Record<string, (ctx: Context, visitor: Visitor, form: Form) => Promise<void>>>;
 };
@@ -71,7 +73,7 @@ export type OwnPageRoutes = {
 export function ownPageRoutes(
   own: OwnPage,
   { issuer, path }: { readonly issuer: string; readonly path: string },
-  { show, stale, changes }: OwnPageRoutes,
+  { show, stale, mayChange = () => true, changes }: OwnPageRoutes,
 ): Middleware {
   const router = new Router({ prefix: path });
 
@@ -89,7 +91,7 @@ export function ownPageRoutes(
     router.post(`/${name}`, async (ctx) => {
       const form = await readFormBody(ctx, issuer);
       const visitor = await own.find(ctx);
-      if (!visitor?.isFresh) return stale(ctx, visitor);
+      if (!visitor?.isFresh || !mayChange(visitor)) return stale(ctx, visitor);
       own.checkToken(visitor, form);
       return change(ctx, visitor, form);
     });

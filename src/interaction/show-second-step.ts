@@ -4,7 +4,8 @@ import type { Config } from '../config/config.ts';
 import { FACTORS_PATH } from '../config/endpoints.ts';
 import type { Level } from '../config/sign-in-levels.ts';
 import type { OpenInteraction } from '../oidc/open-interaction.ts';
-import { canProve, type Factors, type Notice, type Passkey } from '../users/factors.ts';
+import type { Clock } from '../store/store.ts';
+import { canProve, canReach, type Factors, type Notice } from '../users/factors.ts';
 import type { PasskeyAuthentication } from '../users/passkey-authentication.ts';
 import type { PageModels } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
@@ -18,6 +19,7 @@ type ShowSecondStepParts = {
   readonly passkeys: PasskeyAuthentication | undefined;
   readonly pages: Pages;
   readonly csrf: Csrf;
+  readonly now: Clock;
 };
 
 export type ShowSecondStep = ReturnType<typeof createShowSecondStep>;
@@ -26,23 +28,22 @@ export type ShowSecondStep = ReturnType<typeof createShowSecondStep>;
 export const CODE_STEP = 'code';
 export const PASSKEY_STEP = 'passkey';
 
-const isUsable = ({ suspect }: Passkey) => suspect !== true;
-
 /** What the pending person can do. Before there is a session any factor of theirs will do. */
 const neededBy = ({ half }: Pending, { needed }: OpenInteraction): Level =>
   half === undefined ? (needed ?? 'second_factor') : 'second_factor';
 
-function waysOf(signIn: ShowSecondStepParts['signIn'], own: Factors, needed: Level) {
+function waysOf(signIn: ShowSecondStepParts['signIn'], own: Factors, needed: Level, at: number) {
   const isForPasskey = needed === 'passkey';
+  const keys = { ...own, oneTimeCode: undefined };
   return {
     oneTimeCode: signIn.oneTimeCodes && own.oneTimeCode !== undefined && !isForPasskey,
     recoveryCode: signIn.recoveryCodes > 0 && own.recoveryCodes.length > 0 && !isForPasskey,
-    hasPasskey: own.passkeys.some((one) => isUsable(one) && (one.verifiesUser || !isForPasskey)),
+    hasPasskey: canReach(signIn, keys, isForPasskey ? needed : 'second_factor', at),
   };
 }
 
 export function createShowSecondStep(parts: ShowSecondStepParts) {
-  const { issuer, signIn, passkeys, pages, csrf } = parts;
+  const { issuer, signIn, passkeys, pages, csrf, now } = parts;
   const { html, localeOf } = createRender(pages);
 
   function passkeyForm({ uid, pageUrl }: OpenInteraction, { factors }: Pending, needed: Level) {
@@ -59,7 +60,7 @@ export function createShowSecondStep(parts: ShowSecondStepParts) {
   ): void {
     const { uid, pageUrl, client } = interaction;
     const needed = neededBy(pending, interaction);
-    const { hasPasskey, ...codes } = waysOf(signIn, pending.factors, needed);
+    const { hasPasskey, ...codes } = waysOf(signIn, pending.factors, needed, now() / 1000);
     const model = {
       client,
       action: `${pageUrl}/${CODE_STEP}`,
@@ -82,7 +83,7 @@ export function createShowSecondStep(parts: ShowSecondStepParts) {
     /** The second step, or where the person has none that will do, whom to ask for one (status 403). */
     pending(ctx: Context, interaction: OpenInteraction, pending: Pending): void {
       const needed = neededBy(pending, interaction) === 'passkey' ? 'passkey' : 'second_factor';
-      if (canProve(signIn, pending.factors, needed)) return showStep(ctx, interaction, pending);
+      if (canProve(signIn, pending.factors, needed, now() / 1000)) return showStep(ctx, interaction, pending);
       const { client, pageUrl } = interaction;
       const { username } = pending.account;
       const others = { ...cancelForm(csrf, interaction), otherAccountUrl: otherAccountUrl(interaction) };

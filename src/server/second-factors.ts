@@ -61,7 +61,7 @@ export function secondFactorsOf(
     passkeys,
     proveCode: createProveCode({ factors, codes, hash, now, isOn }),
     signInByPasskey: createPasskeySignIn({ accounts, passkeys, limits, trustedBrowsers, now }),
-    showStep: createShowSecondStep({ issuer, signIn, passkeys, pages, csrf }),
+    showStep: createShowSecondStep({ issuer, signIn, passkeys, pages, csrf, now }),
     passkeyForm: passkeys && ((interaction: OpenInteraction) => toPasskeyForm(passkeys, csrf, interaction)),
     trustedBrowsers,
     now,

@@ -31,7 +31,8 @@ export function amrOf(proofs: readonly Proof[]): Amr {
     const { verifiedUser, synced } = proof.passkey;
     return [synced ? SOFTWARE : HARDWARE, ...(verifiedUser ? [USER] : [])];
   });
-  return [...methods, ...(proofs.length > 1 || methods.includes(USER) ? [SEVERAL] : [])];
+  const isSeveral = proofs.length > 1 || methods.includes(USER) || proofs.includes('recovery_code');
+  return isSeveral ? [...methods, SEVERAL] : methods;
 }
 
 /** Of a sign-in that was stepped up. A passkey is as old as its own proof: a weaker one, which is newer, says nothing of it. */
@@ -43,7 +44,8 @@ export function withProof(amr: Amr, proof: Proof): Amr {
   return [...new Set(methods), SEVERAL];
 }
 
-const hasKey = (amr: Amr) => amr.includes(HARDWARE) || amr.includes(SOFTWARE);
+/** Of a passkey or a security key. */
+export const hasKey = (amr: Amr) => amr.includes(HARDWARE) || amr.includes(SOFTWARE);
 
 /** A security key that doesn't verify its user is a second factor, as a code is. */
 export function levelOf(amr: Amr = []): Level {
@@ -51,7 +53,7 @@ export function levelOf(amr: Amr = []): Level {
   return amr.includes(SEVERAL) ? 'second_factor' : 'password';
 }
 
-/** Whether a recovery code stood in for the second factor. */
+/** Whether a recovery code, or a provisional factor (factors.ts), stood in for the second factor. */
 export function isRecovered(amr: Amr): boolean {
   return amr.includes(SEVERAL) && !amr.includes(CODE) && !hasKey(amr);
 }

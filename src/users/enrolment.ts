@@ -56,6 +56,8 @@ export type EnrolmentFor = {
   readonly isFirst: boolean;
   /** Nothing but a passkey that verifies its user will do: the person has no password, or an app wants no less. */
   readonly mustVerifyUser?: boolean | undefined;
+  /** The session is one of a recovery code: what it adds proves no more at first. */
+  readonly isRecovered?: boolean;
 };
 
 const isRefused = ({ isFirst }: EnrolmentFor, before: Factors, { passkeys = [] }: Partial<Factors>) =>
@@ -74,39 +76,45 @@ type EnrolmentParts = {
 
 type Checked = EnrolmentFault | (() => Promise<Enrolled | 'not_first'>);
 
-export type Enrolment = ReturnType<typeof createEnrolment>;
-
-export function createEnrolment(parts: EnrolmentParts) {
-  const { signIn, factors, codes, passkeys, hash, random, now } = parts;
-  const seconds = () => Math.floor(now() / 1000);
-
+function createAdd({ factors, now }: EnrolmentParts) {
   /** The first factor ends the sessions of other browsers: they were without. So do new codes in the place of others. */
-  async function add(
+  return async function add(
     of: EnrolmentFor,
-    method: Method,
-    to: (before: Factors) => Partial<Factors> | undefined,
-  ): Promise<Factors | undefined> {
-    return factors.change(of.id, (before) => {
+    { method, proof }: Omit<Enrolled, 'factors'>,
+    to: (before: Factors, mark: { readonly recovered?: true }) => Partial<Factors> | undefined,
+  ): Promise<Enrolled | undefined> {
+    let isRecovery = false;
+    const at = Math.floor(now() / 1000);
+    const changed = await factors.change(of.id, (before) => {
       const hadOne = hasSecondFactor(before);
-      const added = to(before);
+      // Who had factors once, and has none any more, lost them.
+      isRecovery = of.isRecovered === true || (!hadOne && before.sessionsSince > 0);
+      const added = to(before, isRecovery ? { recovered: true } : {});
       if (added === undefined || isRefused(of, before, added)) return undefined;
       const isFurther = hadOne && (added.oneTimeCode === undefined || before.oneTimeCode === undefined);
       return {
         ...added,
         sessionsSince: before.sessionsSince + (isFurther ? 0 : 1),
-        notices: withNotice(before.notices, { what: 'factor_added', at: seconds(), method }),
+        notices: withNotice(before.notices, { what: 'factor_added', at, method }),
       };
     });
-  }
+    return changed && { method, proof: isRecovery ? 'recovery_code' : proof, factors: changed };
+  };
+}
+
+export type Enrolment = ReturnType<typeof createEnrolment>;
+
+export function createEnrolment(parts: EnrolmentParts) {
+  const { signIn, factors, codes, passkeys, hash, random, now } = parts;
+  const add = createAdd(parts);
 
   async function checkCode(of: EnrolmentFor, { sealed, code }: EnrolmentAnswer) {
     const oneTimeCode = await codes.confirm(of.id, { sealed, typed: code, at: now() });
     if (oneTimeCode === undefined) return 'wrong_code';
     return async () => {
-      const added = await add(of, 'one_time_code', () => ({ oneTimeCode }));
-      return added === undefined
-        ? 'not_first'
-        : ({ method: 'one_time_code', proof: 'one_time_code', factors: added } as const);
+      const proved = { method: 'one_time_code', proof: 'one_time_code' } as const;
+      const added = await add(of, proved, (_, mark) => ({ oneTimeCode: { ...oneTimeCode, ...mark } }));
+      return added ?? 'not_first';
     };
   }
 
@@ -115,16 +123,20 @@ export function createEnrolment(parts: EnrolmentParts) {
     const made = await passkeys?.register({ accountId, binding, response, handle, mustVerifyUser });
     if (made === undefined || 'refused' in made) return 'passkey_refused';
     const passkey = { ...made.passkey, name: nameOf(name) };
+    const proof = { passkey: { verifiedUser: passkey.verifiesUser, synced: passkey.synced } };
     return async () => {
       let isOwn = false;
-      const added = await add(of, 'passkey', ({ handle: ownHandle = handle, passkeys: own }) => {
-        // The same form, sent twice.
-        isOwn = own.some(({ id }) => id === passkey.id);
-        return isOwn ? undefined : { handle: ownHandle, passkeys: [...own, passkey] };
-      });
+      const added = await add(
+        of,
+        { method: 'passkey', proof },
+        ({ handle: ownHandle = handle, passkeys: own }, mark) => {
+          // The same form, sent twice.
+          isOwn = own.some(({ id }) => id === passkey.id);
+          return isOwn ? undefined : { handle: ownHandle, passkeys: [...own, { ...passkey, ...mark }] };
+        },
+      );
       if (added === undefined && !isOwn) await factors.releaseCredential(passkey.id);
-      const proof = { passkey: { verifiedUser: passkey.verifiesUser, synced: passkey.synced } };
-      return added === undefined ? 'not_first' : ({ method: 'passkey', proof, factors: added } as const);
+      return added ?? 'not_first';
     };
   }
 
@@ -151,7 +163,7 @@ export function createEnrolment(parts: EnrolmentParts) {
       const recoveryCodes = made.map((code) => recoveryCodeHash(hash, accountId, code));
       await factors.change(accountId, ({ notices }) => ({
         recoveryCodes,
-        notices: withNotice(notices, { what: 'recovery_codes_made', at: seconds(), by }),
+        notices: withNotice(notices, { what: 'recovery_codes_made', at: Math.floor(now() / 1000), by }),
       }));
       return made;
     },

@@ -17,6 +17,8 @@ const WHAT = "a person's second factors";
 const MAX_NOTICES = 10;
 const NOTICE_SECONDS = 3 * 24 * 60 * 60;
 export const MAX_PASSKEYS = 20;
+/** The owner has this long to see that somebody else recovered their account. */
+const PROVISIONAL_SECONDS = 24 * 60 * 60;
 
 export type Passkey = {
   /** Of the credential; base64url, as the COSE key. */
@@ -35,6 +37,8 @@ export type Passkey = {
   readonly name: string;
   /** Epoch seconds, as all times here. */
   readonly createdAt: number;
+  /** Added after a recovery: by a recovery code, or in place of factors that an administrator removed. */
+  readonly recovered?: true | undefined;
   readonly usedAt?: number | undefined;
   /** Its counter went back: there may be a copy of it, and it is refused from then on (WebAuthn L3 §6.1.1). */
   readonly suspect?: true | undefined;
@@ -48,6 +52,8 @@ export type OneTimeCodes = {
   readonly createdAt: number;
   /** Wrong codes in a row. */
   readonly failures?: number | undefined;
+  /** As of a passkey. */
+  readonly recovered?: true | undefined;
 };
 
 /** Of a second factor. */
@@ -92,18 +98,22 @@ export const NO_FACTORS: Factors = { passkeys: [], recoveryCodes: [], sessionsSi
 export const hasSecondFactor = ({ oneTimeCode, passkeys }: Factors): boolean =>
   oneTimeCode !== undefined || passkeys.length > 0;
 
-/** Whether the person could reach this level now. */
-export function canReach(signIn: Config['signIn'], own: Factors, level: Level): boolean {
+/** Whether it proves no more than a recovery code does, at `at` (epoch seconds): it was added after a recovery, a short time ago. */
+export const isProvisional = ({ recovered, createdAt }: Passkey | OneTimeCodes, at: number): boolean =>
+  recovered === true && at - createdAt < PROVISIONAL_SECONDS;
+
+/** Whether the person could reach this level at `at` (epoch seconds); Infinity: once no factor is provisional any more. */
+export function canReach(signIn: Config['signIn'], own: Factors, level: Level, at: number): boolean {
   const { oneTimeCodes = false, passkeys = false } = signIn ?? {};
   const usable = passkeys ? own.passkeys.filter(({ suspect }) => suspect !== true) : [];
-  if (level === 'passkey') return usable.some(({ verifiesUser }) => verifiesUser);
+  if (level === 'passkey') return usable.some((one) => one.verifiesUser && !isProvisional(one, at));
   if (level === 'second_factor') return usable.length > 0 || (oneTimeCodes && own.oneTimeCode !== undefined);
   return true;
 }
 
 /** Whether the person can be asked for it: a recovery code stands in for a second factor that is lost, refused or off. */
-export function canProve(signIn: Config['signIn'], own: Factors, level: Level): boolean {
-  if (canReach(signIn, own, level)) return true;
+export function canProve(signIn: Config['signIn'], own: Factors, level: Level, at: number): boolean {
+  if (canReach(signIn, own, level, at)) return true;
   const hasCodes = (signIn?.recoveryCodes ?? 0) > 0 && own.recoveryCodes.length > 0;
   return level === 'second_factor' && hasSecondFactor(own) && hasCodes;
 }

@@ -5,7 +5,7 @@ import type {
 } from '@simplewebauthn/server';
 import type { Level } from '../config/sign-in-levels.ts';
 import type { Proof } from './authentication-methods.ts';
-import { type Factors, forgiven, type Passkey, withNotice } from './factors.ts';
+import { type Factors, forgiven, isProvisional, type Passkey, withNotice } from './factors.ts';
 import {
   CHALLENGE_MS,
   createChallenges,
@@ -118,12 +118,17 @@ export function createPasskeyAuthentication(parts: PasskeysParts) {
       const response = parseCredential(text) as AuthenticationResponseJSON | undefined;
       if (response === undefined) return { refused: 'malformed' };
       const { accountId, passkey } = await findPasskey(response, known);
-      if (accountId === undefined || passkey === undefined) return { refused: 'unknown', accountId };
+      const at = Math.floor(now() / 1000);
+      const isTooNew = passkey !== undefined && isProvisional(passkey, at);
+      // As the second step it would be asked for again.
+      if (accountId === undefined || passkey === undefined || (isTooNew && needed === 'passkey')) {
+        return { refused: 'unknown', accountId };
+      }
       const used = await verify(passkey, response, { binding, mustVerifyUser: mustVerify(needed) });
       if (used === undefined) return { refused: 'wrong', accountId };
       const { newCounter: counter, userVerified: verifiedUser, credentialBackedUp: synced } = used;
       const backupEligible = used.credentialDeviceType === 'multiDevice';
-      const use = { counter, synced, backupEligible, at: Math.floor(now() / 1000) };
+      const use = { counter, synced, backupEligible, at };
       let fault: PasskeyFault | undefined;
       // The write picks the winner of several at once.
       const changed = await factors.change(accountId, (before) => {
@@ -132,7 +137,8 @@ export function createPasskeyAuthentication(parts: PasskeysParts) {
         return counted.to;
       });
       if (fault !== undefined || changed === undefined) return { refused: fault ?? 'unknown', accountId };
-      return { accountId, proof: { passkey: { verifiedUser, synced } }, factors: changed };
+      const proof = isTooNew ? 'recovery_code' : { passkey: { verifiedUser, synced } };
+      return { accountId, proof, factors: changed };
     },
   };
 }

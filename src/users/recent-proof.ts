@@ -1,6 +1,7 @@
 // What a session has to have proved before its person's factors or password change (NIST SP 800-63B-4 §4.1.2, ASVS 7.5.1).
-import { type Amr, levelOf } from './authentication-methods.ts';
-import { type Factors, hasSecondFactor } from './factors.ts';
+import type { Config } from '../config/config.ts';
+import { type Amr, hasKey, isRecovered, levelOf } from './authentication-methods.ts';
+import { canReach, type Factors, hasSecondFactor, isProvisional } from './factors.ts';
 
 const FRESH_SECONDS = 300;
 
@@ -16,4 +17,14 @@ export function isFresh({ amr, issued, factorAt }: Proved, own: Factors, at: num
   const isLate = (time = 0) => at - time > FRESH_SECONDS;
   if (hasSecondFactor(own) && isLate(factorAt)) return false;
   return (hasSecondFactor(own) && levelOf(amr) === 'passkey') || !isLate(issued?.at);
+}
+
+/** A person who has a passkey changes their factors with it, or after a recovery. */
+export function mayChangeFactors(signIn: Config['signIn'], { amr }: Proved, own: Factors, at: number) {
+  if (isRecovered(amr)) return true;
+  // With a provisional one alone, the owner can still remove it by a code.
+  const passkeys = own.passkeys.filter((one) => !isProvisional(one, at));
+  const keys = { ...own, passkeys, oneTimeCode: undefined };
+  if (canReach(signIn, keys, 'passkey', at)) return levelOf(amr) === 'passkey';
+  return hasKey(amr) || !canReach(signIn, keys, 'second_factor', at);
 }

@@ -43,14 +43,16 @@ export async function removeFactor(
   signIn: Config['signIn'],
   { accountId, factorId, needed = [], at, by }: Removal,
 ): Promise<Removed | 'still_needed' | undefined> {
-  const reached = (own: Factors) => needed.filter((level) => canReach(signIn, own, level)).length;
+  const reached = (own: Factors, when: number) =>
+    needed.filter((level) => canReach(signIn, own, level, when)).length;
   let result: Method | 'still_needed' | undefined;
   const changed = await factors.change(accountId, (before) => {
     const left = without(before, factorId);
     result = left?.method;
     if (left === undefined) return undefined;
     const { method, ...rest } = left;
-    if (reached({ ...before, ...rest }) < reached(before)) {
+    // A provisional passkey takes nobody's place yet, and is all that some have.
+    if ([at, Infinity].some((when) => reached({ ...before, ...rest }, when) < reached(before, when))) {
       result = 'still_needed';
       return undefined;
     }

@@ -2,7 +2,7 @@
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock } from '../store/store.ts';
 import type { Proof } from './authentication-methods.ts';
-import { type Factors, type FactorStore, forgiven, withNotice } from './factors.ts';
+import { type Factors, type FactorStore, forgiven, isProvisional, withNotice } from './factors.ts';
 import type { createOneTimeCodes } from './one-time-codes.ts';
 import { recoveryCodeHash } from './recovery-codes.ts';
 
@@ -84,7 +84,9 @@ export function createProveCode({ factors, codes, hash, now, isOn }: SecondFacto
       const proved = await use(code);
       if (proved === undefined || 'failures' in proved) return proved;
       takeBack();
-      return { proof: code.method, factors: proved };
+      const { oneTimeCode } = proved;
+      const isTooNew = oneTimeCode !== undefined && isProvisional(oneTimeCode, now() / 1000);
+      return { proof: isTooNew ? 'recovery_code' : code.method, factors: proved };
     } catch (error) {
       takeBack();
       throw error;

@@ -120,7 +120,7 @@ const FactorModel = z.object({
   removeAction: url.optional(),
 });
 
-/** The person's own page for factors. stale: the sign-in is too long ago for a change; sent with status 403. */
+/** The person's own page for factors. stale: the sign-in is too long ago for a change; passkey_needed: it was by less. Status 403. */
 export const factors = z.discriminatedUnion('outcome', [
   z.object({
     outcome: z.literal('list'),
@@ -138,5 +138,5 @@ export const factors = z.discriminatedUnion('outcome', [
     error: z.enum(['still_needed', 'not_yours']).optional(),
   }),
   z.object({ outcome: z.literal('codes'), username: text, codes: z.array(text).readonly(), backUrl: url }),
-  z.object({ outcome: z.literal('stale'), signInUrl: url }),
+  z.object({ outcome: z.enum(['stale', 'passkey_needed']), signInUrl: url }),
 ]);

@@ -118,6 +118,6 @@ export const FACTOR_STATES: readonly PageState[] = [
     none: { ...LIST, factors: [], notices: [], recoveryCodes: undefined },
     ...each(['still_needed', 'not_yours'], (error) => ({ ...LIST, error })),
     codes: { outcome: 'codes', username: 'alice', codes: CODES, backUrl: FACTORS },
-    stale: { outcome: 'stale', signInUrl: FACTORS },
+    ...each(['stale', 'passkey_needed'], (outcome) => ({ outcome, signInUrl: FACTORS })),
   }),
 ];

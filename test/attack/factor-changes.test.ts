@@ -1,11 +1,17 @@
 // A stranger who knows alice's password and a code of hers, or a recovery code: what they can't open, add, remove and renew with them.
+import { randomBytes } from 'node:crypto';
+import { decodeJwt } from 'jose';
+import { Secret, TOTP } from 'otpauth';
 import { describe, expect, it } from 'vitest';
+import { createAccountStates } from '../../src/users/account-state.ts';
 import type { Factors } from '../../src/users/factors.ts';
+import { createOneTimeLinks, oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
+import { removeFactor } from '../../src/users/remove-factor.ts';
 import { type Browser, formOf, type Page } from '../world/browser.ts';
 import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { useWorld } from '../world/each-store.ts';
-import { begin, codeOf, finishPages, signInAs } from '../world/person.ts';
-import { type Parameters } from '../world/requests.ts';
+import { begin, codeOf, finishPages, newBrowser, signInAs, silently } from '../world/person.ts';
+import { type Parameters, toQuery } from '../world/requests.ts';
 import {
   factorsOf,
   giveOneTimeCodes,
@@ -16,6 +22,8 @@ import {
   setFactors,
   SoftwareKey,
 } from '../world/second-factors.ts';
+import { hashOf } from '../world/stored.ts';
+import { redeem, refresh } from '../world/token-endpoint.ts';
 import { createTurns } from '../world/turns.ts';
 import { GENEROUS, PEOPLE, worldClients } from '../world/world.ts';
 
@@ -36,6 +44,7 @@ const CONFIG = {
 const turns = createTurns();
 const OPTIONS = { issuer: 'https://id.example', config: CONFIG, rotationTimer: turns.timer };
 const BANK = { client_id: 'post', scope: 'openid' };
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 const essential = (value: string) => JSON.stringify({ id_token: { acr: { essential: true, value } } });
 
 type Prove = (page: Page) => readonly [action: string, fields: Parameters];
@@ -46,6 +55,11 @@ type Owner = {
 };
 
 const isList = ({ text, status }: Page) => status === 200 && text.includes('class="page-factors"');
+const isPasskeyNeeded = ({ text }: Page) => text.includes('<h1>Use your passkey</h1>');
+const codeFrom = ({ text }: Page) =>
+  new TOTP({ secret: Secret.fromBase32(/class="secret">([A-Z2-7]+)</.exec(text)?.[1] ?? '') }).generate({
+    timestamp: Date.now(),
+  });
 
 function useOwner() {
   const world = useWorld(OPTIONS);
@@ -97,6 +111,166 @@ const handleOf = (page: Page) =>
   formOf(page, page.text.includes('/enrol"') ? '/enrol' : '/add').fields['handle'] ?? '';
 const uv = () => new SoftwareKey();
 const noUv = () => new SoftwareKey({ verifiesUser: false });
+
+describe('whoever has a passkey', () => {
+  const { world, own, owner, read, signedIn, open, factorsPage, add } = useOwner();
+
+  it.each([
+    ['a passkey', uv],
+    ['a security key', noUv],
+  ])('F1-09: changes no factor by a code: %s', async (_what, make) => {
+    const key = make();
+    const { code, by } = await owner();
+    const { browser } = await signedIn(code);
+    const before = await factorsPage(browser);
+    expect(isList(before)).toBe(true);
+    // Added elsewhere meanwhile.
+    const { oneTimeCode, recoveryCodes } = await own();
+    await givePasskey(world(), 'alice', { key, oneTimeCode, recoveryCodes });
+    const stored = await own();
+    const response = uv().create(world(), before);
+    for (const [action, fields] of [
+      ['/add', { response, handle: handleOf(before) }],
+      ['/add', { code: codeFrom(before), replace: 'yes' }],
+      ['/remove', { id: key.id }],
+      ['/remove', { id: 'one-time-codes' }],
+      ['/recovery-codes', {}],
+    ] as const) {
+      const form = formOf(before, action === '/remove' ? '/remove' : action);
+      const body = toQuery({ ...form.fields, ...fields });
+      const answer = await browser.request(form.action, { method: 'POST', headers: FORM, body });
+      expect([action, answer.status, isPasskeyNeeded(answer)]).toEqual([action, 403, true]);
+    }
+    expect(await own()).toEqual(stored);
+    const page = await factorsPage(browser);
+    expect([page.status, isPasskeyNeeded(page)]).toEqual([403, true]);
+
+    const proved = await signedIn(by(key));
+    const list = await factorsPage(proved.browser);
+    expect(isList(await add(proved.browser, list, uv())), list.text).toBe(true);
+  });
+
+  it('F1-09: adds no passkey at an app that requires one by a code, beside a security key', async () => {
+    const key = noUv();
+    const { code, by } = await owner(key);
+    const attacker = await signedIn(code);
+    expect((await open(attacker.browser, BANK)).text).toContain('name="password"');
+    const { browser, page } = await signedIn(by(key), BANK);
+    const response = uv().create(world(), page);
+    const done = await read(
+      browser,
+      await browser.submit(page, '/enrol', { response, handle: handleOf(page) }),
+    );
+    expect(codeOf(await finishPages(browser, done, 'alice')), done.text).toBeDefined();
+  });
+});
+
+describe('a recovery', () => {
+  const { world, own, owner, pass, read, signedIn, open, factorsPage, add } = useOwner();
+
+  /** Its handle is the one that the page asked it for. */
+  const asAlone = async (key: SoftwareKey, page: Page) =>
+    key.assert(world(), page, { userHandle: (await own()).handle ?? '' });
+
+  /** Neither in an old session nor in a new one. */
+  async function expectShut(browser: Browser, key: SoftwareKey): Promise<void> {
+    const bank = await open(browser, BANK);
+    expect(codeOf(bank)).toBeUndefined();
+    if (isSecondStep(bank)) {
+      const refused = await browser.submit(bank, '/passkey', { response: key.assert(world(), bank) });
+      expect(refused.status).toBe(401);
+    }
+    const alone = await begin(world(), BANK);
+    const response = await asAlone(key, alone.page);
+    const next = await read(alone.browser, await alone.browser.submit(alone.page, '/passkey', { response }));
+    expect(codeOf(await finishPages(alone.browser, next, 'alice')), next.url).toBeUndefined();
+    expect(await silently(world(), alone.browser, BANK)).toBe('interaction_required');
+    const acr = { claims: essential(NAMES.passkey), prompt: 'none' };
+    expect(await silently(world(), alone.browser, acr)).not.toBe('signed in');
+  }
+
+  it('F1-09: a passkey that it adds opens nothing that requires one for 24 hours', async () => {
+    const [mine, theirs] = [uv(), uv()];
+    const { recovery } = await owner(mine);
+    const { browser } = await signedIn(recovery);
+    const list = await add(browser, await factorsPage(browser), theirs);
+    expect(isList(list), list.text).toBe(true);
+    expect((await own()).passkeys.map(({ recovered }) => recovered)).toEqual([undefined, true]);
+    // The owner's opens it as before, so it can't be removed meanwhile.
+    const kept = await browser.submit(list, '/remove', { id: mine.id });
+    expect([kept.status, (await own()).passkeys.length]).toEqual([422, 2]);
+    await expectShut(browser, theirs);
+
+    const request = { scope: 'openid offline_access', prompt: 'consent' };
+    const early = await begin(world(), request);
+    const response = await asAlone(theirs, early.page);
+    const consent = await early.browser.submit(early.page, '/passkey', { response });
+    const { body } = await redeem(world(), {
+      code: codeOf(await finishPages(early.browser, await read(early.browser, consent), 'alice')),
+    });
+    const { acr, amr } = decodeJwt(String(body['id_token']));
+    expect([acr, amr]).toEqual([NAMES.second_factor, ['mfa']]);
+    await pass(23 * HOUR);
+    await expectShut(browser, theirs);
+    await pass(2 * HOUR);
+    // What came of a sign-in before doesn't change.
+    expect(await silently(world(), early.browser, BANK)).toBe('interaction_required');
+    await world().reload({
+      ...CONFIG,
+      clients: worldClients({ ...CLIENTS, web: { sign_in: { require: 'passkey' } } }),
+    });
+    expect((await refresh(world(), String(body['refresh_token']))).body['error']).toBe('invalid_grant');
+    const late = await begin(world(), BANK);
+    const shown = { response: await asAlone(theirs, late.page) };
+    const opened = await late.browser.submit(late.page, '/passkey', shown);
+    expect(codeOf(await finishPages(late.browser, await read(late.browser, opened), 'alice'))).toBeDefined();
+  });
+
+  it('F1-09: adds no passkey within a sign-in at an app that requires one', async () => {
+    const { code, recovery } = await owner();
+    const honest = await signedIn(code, BANK);
+    expect(honest.page.text).toContain('/enrol"');
+    const { action, fields } = formOf(honest.page, '/enrol');
+    const { browser, page } = await signedIn(recovery, BANK);
+    expect([page.status, page.text.includes('/enrol"')]).toEqual([403, false]);
+    const uid = new URL(page.url).pathname.split('/')[2] ?? '';
+    const body = toQuery({ ...fields, response: uv().create(world(), honest.page) });
+    const forged = action.replace(/interaction\/[^/]*/, `interaction/${uid}`);
+    const answer = await browser.request(forged, { method: 'POST', headers: FORM, body });
+    expect([answer.status, (await own()).passkeys]).toEqual([403, []]);
+  });
+
+  it('F1-09: nor does one of a link count that came after the factors were removed; that of a new person does', async () => {
+    const { documents, records } = world().openedStore;
+    const [states, hash] = [createAccountStates(documents), await hashOf(world().openedStore)];
+    const links = createOneTimeLinks({ records, states, hash, random: randomBytes, now: () => Date.now() });
+    const follow = async (key: SoftwareKey) => {
+      const link = { purpose: 'factors', accountId: PEOPLE.alice, passwordSince: 0, stateSince: 0 } as const;
+      const browser = newBrowser(world());
+      const page = await browser.open(oneTimeLinkUrl(world().issuer, await links.create(link, 600)));
+      const { action, fields } = formOf(page, '');
+      const response = key.create(world(), page);
+      const handle = /name="handle" value="([^"]*)"/.exec(page.text)?.[1] ?? '';
+      const body = toQuery({ ...fields, response, handle });
+      const done = await browser.open(action, { method: 'POST', headers: FORM, body });
+      expect([done.status, (await own()).passkeys.length], done.text).toEqual([200, 1]);
+    };
+    const { by } = await owner();
+    await setFactors(world(), 'alice');
+    const first = uv();
+    await follow(first);
+    expect(codeOf((await signedIn(by(first), BANK)).page)).toBeDefined();
+    const removal = { accountId: PEOPLE.alice, factorId: first.id, at: Math.floor(Date.now() / 1000) };
+    await removeFactor(await factorsOf(world()), undefined, removal);
+    const second = uv();
+    await follow(second);
+    const { browser, page } = await signedIn(by(second), BANK);
+    expect(page.status, page.text).toBe(403);
+    await expectShut(browser, second);
+    await pass(25 * HOUR);
+    expect(codeOf((await signedIn(by(second), BANK)).page)).toBeDefined();
+  });
+});
 
 describe('the page for factors', () => {
   const { world, own, owner, pass, step, signedIn, open, factorsPage } = useOwner();

@@ -64,7 +64,7 @@ const TABLE: readonly Row[] = [
   ['nothing',                          {},                                   0, ['in',          'in',          'in',          'in',          'in']],
   ['nothing, later',                   {},                                OVER, ['in',          'in',          'in',          'in',          'in']],
   ['require: second_factor',           { client_id: 'web2' },                0, ['whom to ask', 'in',          'in',          'in',          'in']],
-  ['require: passkey',                 { client_id: 'post' },                0, ['whom to ask', 'adds one',    'in',          'adds one',    'adds one']],
+  ['require: passkey',                 { client_id: 'post' },                0, ['whom to ask', 'adds one',    'in',          'adds one',    'whom to ask']],
   ['max_age of the app',               { client_id: 'spa' },                 0, ['whom to ask', 'in',          'in',          'in',          'in']],
   ['max_age of the app, later',        { client_id: 'spa' },              OVER, ['whom to ask', 'second step', 'second step', 'second step', 'second step']],
   ['acr_values second_factor',         { acr_values: NAMES.second_factor },  0, ['in',          'in',          'in',          'in',          'in']],

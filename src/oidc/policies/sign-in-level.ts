@@ -96,7 +96,7 @@ function createMissing({ config: { signIn }, levels, factors, loadClient, now }:
     const settings = await loadClient(client?.clientId ?? '');
     const { require = 'password', maxAge = Infinity } = settings?.signIn ?? {};
     const reached = levelOf(session.amr);
-    const asked = askedLevel(ctx, reached, (level) => canReach(signIn, own, level));
+    const asked = askedLevel(ctx, reached, (level) => canReach(signIn, own, level, seconds()));
     const level = highest(levelOfPerson(signIn, own, seconds()), require, asked);
     if (!reaches(reached, level)) return { level, because: 'level' };
     return seconds() - provedAt(session) > maxAge ? { level, because: 'age' } : undefined;
