@@ -7,7 +7,7 @@ import { originOf } from '../observability/audit.ts';
 import { pageContextOf, sendPage } from '../oidc/send-page.ts';
 import type { Account } from '../users/accounts.ts';
 import { isRecovered, levelOf, withProof } from '../users/authentication-methods.ts';
-import type { Enrolment } from '../users/enrolment.ts';
+import type { Enrolled, Enrolment } from '../users/enrolment.ts';
 import { type Factors, type FactorStore, hasSecondFactor, noticesFor } from '../users/factors.ts';
 import { mayChangeFactors } from '../users/recent-proof.ts';
 import { ONE_TIME_CODES, removeFactor } from '../users/remove-factor.ts';
@@ -86,7 +86,7 @@ function createChanges(
     method: string,
   ): Promise<void> {
     const who = { ...originOf(ctx.state), account_id: account.id };
-    audit.record('factor_changed', 'success', { ...who, action: ACTIONS[what], method });
+    audit.record('factor_changed', 'success', { ...who, action: what.replace(/.*_/, ''), method });
     await tell?.(ctx, account.id, what);
   }
 
@@ -96,6 +96,10 @@ function createChanges(
       if (!mayAdd(signIn, own)) {
         throw new Refusal(403, 'forbidden', 'the first factor needs a link of an operator');
       }
+      const isCode = form.field('response') === '';
+      if (isCode && own.oneTimeCode !== undefined && form.field('replace') === '') {
+        return page.list(ctx, person, { enrolment: 'not_confirmed', sealed: form.field('sealed') });
+      }
       const of = { id: account.id, binding: bindingOf(session), isFirst: !hasSecondFactor(own) };
       const ofSession = { ...of, isRecovered: isRecovered(session.amr) };
       const checked = await enrolment.check(ofSession, enrolmentAnswerOf(form));
@@ -104,7 +108,7 @@ function createChanges(
         const error = enrolled === 'not_first' ? 'expired' : enrolled;
         return page.list(ctx, person, { enrolment: error, sealed: form.field('sealed') });
       }
-      await record(ctx, person, 'factor_added', enrolled.method);
+      await record(ctx, person, enrolled.what, enrolled.method);
       const { sessionsSince } = enrolled.factors;
       const amr = withProof(session.amr, enrolled.proof);
       // It was proved just now: where that raises the session, the next page would ask for it.
@@ -139,9 +143,7 @@ function createChanges(
 
 const bindingOf = ({ uid }: Visitor['session']) => `factors:${uid}`;
 
-/** In the audit trail. */
-const ACTIONS = { factor_added: 'added', factor_removed: 'removed', recovery_codes_made: 'made' } as const;
-type FactorEvent = keyof typeof ACTIONS;
+type FactorEvent = Enrolled['what'] | 'factor_removed' | 'recovery_codes_made';
 
 /** The first factor is an operator's to allow, unless the file leaves it to people; a further one is the person's own. */
 function mayAdd({ enrolment }: FactorsRoutesParts['signIn'], own: Factors): boolean {

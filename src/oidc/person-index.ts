@@ -29,6 +29,7 @@ export type SecurityEvent = {
     | 'signed_in'
     | 'password_changed'
     | 'factor_added'
+    | 'authenticator_replaced'
     | 'factor_removed'
     | 'authenticator_replaced'
     | 'recovery_code_used'

@@ -24,7 +24,12 @@ export type NewFactor = {
 
 /** not_first: somebody added one meanwhile, and this was for a person without any; or it is one passkey too many. */
 export type EnrolmentFault = 'wrong_code' | 'passkey_refused' | 'not_first';
-export type Enrolled = { readonly method: Method; readonly proof: Proof; readonly factors: Factors };
+export type Enrolled = {
+  readonly what: 'factor_added' | 'authenticator_replaced';
+  readonly method: Method;
+  readonly proof: Proof;
+  readonly factors: Factors;
+};
 
 /** What the form of a new factor sent; one of the two. */
 export type EnrolmentAnswer = {
@@ -80,10 +85,10 @@ function createAdd({ factors, now }: EnrolmentParts) {
   /** The first factor ends the sessions of other browsers: they were without. So do new codes in the place of others. */
   return async function add(
     of: EnrolmentFor,
-    { method, proof }: Omit<Enrolled, 'factors'>,
+    { method, proof }: Pick<Enrolled, 'method' | 'proof'>,
     to: (before: Factors, mark: { readonly recovered?: true }) => Partial<Factors> | undefined,
   ): Promise<Enrolled | undefined> {
-    let isRecovery = false;
+    let [isRecovery, what]: [boolean, Enrolled['what']] = [false, 'factor_added'];
     const at = Math.floor(now() / 1000);
     const changed = await factors.change(of.id, (before) => {
       const hadOne = hasSecondFactor(before);
@@ -91,14 +96,15 @@ function createAdd({ factors, now }: EnrolmentParts) {
       isRecovery = of.isRecovered === true || (!hadOne && before.sessionsSince > 0);
       const added = to(before, isRecovery ? { recovered: true } : {});
       if (added === undefined || isRefused(of, before, added)) return undefined;
-      const isFurther = hadOne && (added.oneTimeCode === undefined || before.oneTimeCode === undefined);
+      const isReplaced = added.oneTimeCode !== undefined && before.oneTimeCode !== undefined;
+      what = isReplaced ? 'authenticator_replaced' : 'factor_added';
       return {
         ...added,
-        sessionsSince: before.sessionsSince + (isFurther ? 0 : 1),
-        notices: withNotice(before.notices, { what: 'factor_added', at, method }),
+        sessionsSince: before.sessionsSince + (hadOne && !isReplaced ? 0 : 1),
+        notices: withNotice(before.notices, { what, at, method }),
       };
     });
-    return changed && { method, proof: isRecovery ? 'recovery_code' : proof, factors: changed };
+    return changed && { what, method, proof: isRecovery ? 'recovery_code' : proof, factors: changed };
   };
 }
 

@@ -31,6 +31,7 @@ export const EventModel = z.object({
     'signed_in',
     'password_changed',
     'factor_added',
+    'authenticator_replaced',
     'factor_removed',
     'authenticator_replaced',
     'recovery_code_used',

@@ -49,6 +49,7 @@ export const NoticeModel = z.object({
     'codes_failed',
     'passkey_refused',
     'factor_added',
+    'authenticator_replaced',
     'factor_removed',
     'authenticator_replaced',
     'recovery_codes_made',
@@ -89,7 +90,7 @@ export const EnrolmentModel = z.object({
     })
     .optional(),
   passkey: z.object({ action: url, options: text, /** Goes back with the form. */ handle: text }).optional(),
-  error: z.enum(['wrong_code', 'passkey_refused', 'expired']).optional(),
+  error: z.enum(['wrong_code', 'passkey_refused', 'expired', 'not_confirmed']).optional(),
 });
 export type EnrolmentModel = Readonly<z.infer<typeof EnrolmentModel>>;
 

@@ -50,6 +50,7 @@ const NOTICES: PageModels['notice']['notices'] = [
   { what: 'factor_added', at: AT, method: 'passkey' },
   { what: 'factor_removed', at: AT, method: 'passkey' },
   { what: 'factor_added', at: AT, method: 'one_time_code' },
+  { what: 'authenticator_replaced', at: AT, method: 'one_time_code' },
   { what: 'factor_removed', at: AT, method: 'one_time_code' },
 ];
 
@@ -97,7 +98,7 @@ export const FACTOR_STATES: readonly PageState[] = [
   ...statesOf('enrol', {
     second_factor: ENROL,
     passkey: { ...ENROL, needed: 'passkey', enrolment: { ...ENROLMENT_SAMPLE, oneTimeCode: undefined } },
-    ...each(['wrong_code', 'passkey_refused', 'expired'], (error) => ({
+    ...each(['wrong_code', 'passkey_refused', 'expired', 'not_confirmed'], (error) => ({
       ...ENROL,
       enrolment: { ...ENROLMENT_SAMPLE, error },
     })),

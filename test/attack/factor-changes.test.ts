@@ -166,7 +166,7 @@ describe('whoever has a passkey', () => {
 });
 
 describe('a recovery', () => {
-  const { world, own, owner, pass, read, signedIn, open, factorsPage, add } = useOwner();
+  const { world, own, owner, pass, step, read, signedIn, open, factorsPage, add } = useOwner();
 
   /** Its handle is the one that the page asked it for. */
   const asAlone = async (key: SoftwareKey, page: Page) =>
@@ -269,6 +269,48 @@ describe('a recovery', () => {
     await expectShut(browser, second);
     await pass(25 * HOUR);
     expect(codeOf((await signedIn(by(second), BANK)).page)).toBeDefined();
+  });
+
+  it('F1-10: lasts until a sign-in with an older factor: a replaced app makes no new recovery codes', async () => {
+    const key = uv();
+    const { recovery, by } = await owner(key);
+    const stored = await own();
+    const { browser } = await signedIn(recovery);
+    const list = await factorsPage(browser);
+    const typed = {
+      code: codeFrom(list),
+      sealed: /name="sealed" value="([^"]*)"/.exec(list.text)?.[1] ?? '',
+    };
+    const unconfirmed = await browser.submit(list, '/add', typed);
+    expect([unconfirmed.status, unconfirmed.text.includes('name="replace"')]).toEqual([422, true]);
+    expect((await own()).oneTimeCode).toEqual(stored.oneTimeCode);
+    const secret = /class="secret">([A-Z2-7]+)</.exec(unconfirmed.text)?.[1] ?? '';
+    const replaced = await browser.submit(unconfirmed, '/add', { ...typed, replace: 'yes' });
+    expect(isList(replaced), replaced.text).toBe(true);
+    expect((await own()).oneTimeCode?.sealed).not.toBe(stored.oneTimeCode?.sealed);
+    const what = { action: 'replaced', method: 'one_time_code' };
+    expect(world().recorded.audit('factor_changed').at(-1)).toMatchObject(what);
+    expect((await own()).notices.at(-1)).toMatchObject({ what: 'authenticator_replaced' });
+    const account = await browser.open(`${world().issuer}/account`);
+    expect(account.text).toContain('Your authenticator app was replaced.');
+
+    const { recoveryCodes } = await own();
+    expect((await browser.submit(replaced, '/recovery-codes')).status).toBe(422);
+    await pass();
+    const totp = new TOTP({ secret: Secret.fromBase32(secret) });
+    const again = await signedIn(() => ['/code', { code: totp.generate({ timestamp: Date.now() }) }]);
+    const next = await factorsPage(again.browser);
+    expect((await again.browser.submit(next, '/recovery-codes')).status).toBe(422);
+    expect((await own()).recoveryCodes).toEqual(recoveryCodes);
+    const theirs = uv();
+    expect(isList(await add(again.browser, next, theirs))).toBe(true);
+    await expectShut(again.browser, theirs);
+
+    // In the session of the recovery, too.
+    const bank = await open(browser, BANK);
+    expect(codeOf(await finishPages(browser, await step(browser, bank, by(key)), 'alice'))).toBeDefined();
+    const made = await browser.submit(await factorsPage(browser), '/recovery-codes');
+    expect([made.status, (await own()).recoveryCodes.length], made.text).toEqual([200, 10]);
   });
 });
 

@@ -543,7 +543,7 @@ describe('the page for factors', () => {
     moveClock(MINUTE);
     const { browser, page } = await list('alice', app.code());
     expect(await silently(world(), other.browser, REQUEST)).toBe('signed in');
-    const replaced = await browser.submit(page, '/add', { code: codeFrom(page) });
+    const replaced = await browser.submit(page, '/add', { code: codeFrom(page), replace: 'yes' });
     await expectNobody(world(), other.browser);
     const removed = await browser.submit(replaced, '/remove');
     expect(removed.status).toBe(200);
