@@ -13,6 +13,7 @@ import type { DeviceCookie } from './trusted-browser-cookie.ts';
 import type { Form } from './form.ts';
 import type { HalfSignIns } from './half-sign-ins.ts';
 import type { Show } from './show.ts';
+import type { Tell } from './tell.ts';
 
 /** What a person typed is shown again, within reason. */
 export const MAX_USERNAME_LENGTH = 256;
@@ -29,6 +30,8 @@ type AttemptParts = {
   readonly secondFactors:
     { readonly halves: HalfSignIns; readonly factors: Pick<FactorStore, 'get'> } | undefined;
   readonly audit: Audit;
+  /** Undefined where people can't look. */
+  readonly tell?: Tell | undefined;
 };
 
 export const usernameOf = (form: Form) => form.field('username').slice(0, MAX_USERNAME_LENGTH);
@@ -49,7 +52,7 @@ export function createAttempt(parts: AttemptParts) {
     });
     if (result.user === undefined) {
       record('failure', { account_id: result.meant?.id, reason: result.reason });
-      if ('failures' in result) recordLock(audit, ctx, result);
+      if ('failures' in result) await recordLock(parts, ctx, result);
       if ('cause' in result) return showLater(ctx, interaction, username, result);
       const [error, status] = refusalOf(result);
       show.login(ctx, interaction, { username, error });
@@ -111,7 +114,7 @@ const refusalOf = ({ reason }: Refused) =>
   reason === 'factors_off' ? ([reason, 403] as const) : (['invalid_credentials', 401] as const);
 
 /** Guessing at a person that makes unknown places wait. Paced as they are, these are at most some sixty records a row. */
-function recordLock(audit: Audit, ctx: Context, { meant, failures }: Refused): void {
+async function recordLock({ audit, tell }: AttemptParts, ctx: Context, { meant, failures }: Refused) {
   if (meant === undefined || failures < PACED_FROM) return;
   audit.record('account_lock', 'failure', {
     ...originOf(ctx.state),
@@ -119,4 +122,5 @@ function recordLock(audit: Audit, ctx: Context, { meant, failures }: Refused): v
     reason: failures < CAP ? 'paced' : 'locked',
     times: failures,
   });
+  if (failures >= CAP) await tell?.(ctx, meant.id, 'passwords_failed');
 }

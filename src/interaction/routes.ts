@@ -27,7 +27,8 @@ export function interactionRoutes(parts: InteractionParts): Middleware {
   const open = createOpen(parts);
   const cookie = createDeviceCookie(config.issuer);
   const { secondFactors } = parts;
-  const attempt = createAttempt({ interactions, signIn, show, audit, cookie, secondFactors });
+  const { tell } = parts.link;
+  const attempt = createAttempt({ interactions, signIn, show, audit, cookie, secondFactors, tell });
 
   /** Who the app means, or who is asked to prove that it is still them. */
   async function usernameFor(interaction: OpenInteraction): Promise<string> {

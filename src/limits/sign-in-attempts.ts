@@ -78,14 +78,16 @@ export const SIGN_IN_LIMITS: readonly string[] = [
 const of = (name: string, rate: Rate, subject: string): Quota => ({ name: `sign_in.${name}`, rate, subject });
 
 function quotasOf({ account, since, exists, address, device }: SignInAttempt, rates: SignInRates) {
-  const guessed = `${account}\n${since}`;
+  // A name that no person has may be spelled like the id of one. No id begins like this.
+  const counted = exists ? account : `\n${account}`;
+  const guessed = `${counted}\n${since}`;
   return {
     // Only the row of a real person outlives a day. Made-up names have the same counters, so that both cost the same.
     row: of('consecutive_failures', { limit: CAP, windowSeconds: exists ? YEAR : DAY }, guessed),
     /** The same row as far as it paces; ends a day after the last failure, for every name. */
     pace: of('paced_failures', { limit: CAP, windowSeconds: DAY }, guessed),
     turn: (seconds: number) => of('wait', { limit: 1, windowSeconds: seconds }, guessed),
-    knownAddress: of('known_address', KNOWN_ADDRESS, `${account}\n${address}`),
+    knownAddress: of('known_address', KNOWN_ADDRESS, `${counted}\n${address}`),
     known: of('known_failures', KNOWN, `${guessed}\n${device === undefined ? address : `device ${device}`}`),
     pair: of('account_failures', rates.accountFailures, `${guessed}\n${address}`),
     places: placesOf(address, rates),

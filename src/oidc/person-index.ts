@@ -34,6 +34,7 @@ export type SecurityEvent = {
     | 'authenticator_replaced'
     | 'recovery_code_used'
     | 'codes_failed'
+    | 'passwords_failed'
     | 'recovery_codes_made'
     | 'session_ended'
     | 'sessions_ended'

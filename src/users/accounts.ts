@@ -61,6 +61,8 @@ type AccountsParts = {
 };
 
 const NOBODY = 'nobody';
+/** Each costs every attempt one comparison. */
+const MAX_DECOYS = 3;
 
 /** The `validAfter` of the person, 0 for one of the file, and of their state. */
 type Ends = readonly [number, number];
@@ -97,8 +99,11 @@ export function createAccounts(parts: AccountsParts) {
      * which source. Only the person's own can match; an unknown name has none, nor has who was invited and has no password yet.
      */
     comparisons({ user, source }: Found): readonly Comparison[] {
-      const others = decoys.map((hash) => ({ hash, isOwn: false }));
       const hash = user?.passwordHash;
+      // A person of the store may have the cost of an earlier policy.
+      const isNew = hash !== undefined && !decoys.some((decoy) => costOf(decoy) === costOf(hash));
+      if (isNew && decoys.length < MAX_DECOYS) decoys.unshift(hash);
+      const others = decoys.map((decoy) => ({ hash: decoy, isOwn: false }));
       if (hash === undefined) return others;
       const ofItsCost = decoys.findIndex((decoy) => costOf(decoy) === costOf(hash));
       const place = source === 'file' ? 0 : decoys.length - 1;
@@ -156,15 +161,11 @@ function toAccount({ id, username, passwordHash, groups, claims }: Person): Acco
   return { id, username, hasPassword: passwordHash !== undefined, groups, claims };
 }
 
-/** One hash of the cost that most people of the file have, and one of the policy, as people of the store have it, where those differ. */
-function decoysOf(users: readonly User[]): readonly (string | undefined)[] {
-  const ofFile = commonestHash(users);
-  return costOf(ofFile) === costOf() ? [ofFile] : [ofFile, undefined];
-}
-
-function commonestHash(users: readonly User[]): string | undefined {
+/** One hash of each cost in the file, of the commonest if there are many, and one of the policy, as people of the store have it. */
+function decoysOf(users: readonly User[]): (string | undefined)[] {
   const hashes = users.flatMap(({ passwordHash }) => passwordHash ?? []);
-  const byCost = Map.groupBy(hashes, (hash) => costOf(hash));
-  const [commonest] = [...byCost.values()].toSorted((a, b) => b.length - a.length);
-  return commonest?.[0];
+  const others = hashes.filter((hash) => costOf(hash) !== costOf());
+  const byCost = [...Map.groupBy(others, (hash) => costOf(hash)).values()];
+  const commonest = byCost.toSorted((a, b) => b.length - a.length).slice(0, MAX_DECOYS - 1);
+  return [...commonest.map(([hash]) => hash), undefined];
 }

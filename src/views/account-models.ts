@@ -36,6 +36,7 @@ export const EventModel = z.object({
     'authenticator_replaced',
     'recovery_code_used',
     'codes_failed',
+    'passwords_failed',
     'recovery_codes_made',
     'session_ended',
     'sessions_ended',

@@ -1,5 +1,6 @@
 // Guessing passwords: how often, how fast, from where; and that it never keeps the right person out.
 import { describe, expect, it } from 'vitest';
+import { openAccount } from '../world/account-page.ts';
 import { authorizationUrl } from '../world/authorization-request.ts';
 import { type Browser, formOf, type Page } from '../world/browser.ts';
 import { newBrowser } from '../world/person.ts';
@@ -212,6 +213,29 @@ describe('LG-18, LG-23: the names of real people and made-up ones', () => {
     expect((await guess(world(), { username: 'nobody-at-all' })).status).toBe(401);
     const locked = await right(world());
     expect([locked.status, waitOf(locked)]).toEqual([429, DAY]);
+  });
+});
+
+describe('F1-18: eighty failures', () => {
+  const world = useWorld({ ...OPTIONS, config: { ...OPTIONS.config, account: true } });
+  standingClock();
+
+  it('are counted for longer than a day however the id was typed as a name, and the user is told', async () => {
+    const laptop = newBrowser(world());
+    expect(isIn(await right(world(), { browser: laptop, address: '198.51.100.1' }))).toBe(true);
+    const wide = PEOPLE.alice.replaceAll(/./g, (one) => String.fromCodePoint(one.charCodeAt(0) + 0xfee0));
+    for (const username of [PEOPLE.alice, PEOPLE.alice.toUpperCase(), ` ${PEOPLE.alice}`, wide])
+      expect((await guess(world(), { username })).status).toBe(401);
+    await failElsewhere(world(), UNKNOWN_MAY);
+    for (const username of [PEOPLE.alice, wide]) await guess(world(), { username });
+    moveClock(2 * DAY);
+    expect((await right(world())).status).toBe(429);
+    for (let count = 0; count < 9; count += 1)
+      expect((await guess(world(), { browser: laptop })).status).toBe(401);
+    expect(isIn(await right(world(), { browser: laptop }))).toBe(true);
+    const page = await openAccount(world(), laptop, { username: 'alice' });
+    expect(page.text).toContain('A wrong password was entered too many times.');
+    expect(isIn(await right(world()))).toBe(true);
   });
 });
 

@@ -133,8 +133,24 @@ describe('LG-19: what an attempt verifies', () => {
       hash('y', OTHER),
     ]);
     const attempt = setUp({ ofFile: [cheap, ...others] });
-    expect((await attempt('filed', 'wrong password 1')).costs).toEqual([costOf(cheap), POLICY]);
+    const { costs } = await attempt('filed', 'wrong password 1');
+    expect(costs).toEqual([costOf(others[0]), costOf(cheap), POLICY]);
+    for (const username of ['other1', 'stored', 'invited', 'nobody'])
+      expect((await attempt(username, 'wrong password 1')).costs, `F1-18: ${username}`).toEqual(costs);
     expect((await attempt('filed', FILE_PASSWORD)).result.user?.id).toBe(IDS.file);
+  });
+
+  it('F1-18: is three hashes at most, and has the cost of a person of the store', async () => {
+    const old = await hash(PASSWORD, OTHER);
+    const person = { id: 'usr_early0000000000000001', username: 'early', passwordHash: old, claims: {} };
+    await createPeople(store.documents).add({ ...person, groups: [] });
+    const attempt = setUp({});
+    for (const username of ['early', 'stored', 'nobody'])
+      expect((await attempt(username, 'wrong password 1')).costs, username).toEqual([costOf(old), POLICY]);
+    const four = [1024, 2048, 4096, 8192].map((memoryCost) => hash('x', { ...OTHER, memoryCost }));
+    const many = setUp({ ofFile: await Promise.all(four) });
+    for (const username of ['filed', 'other1', 'other2', 'other3', 'stored', 'nobody'])
+      expect((await many(username, 'wrong password 1')).costs, username).toHaveLength(3);
   });
 
   it('lets in by the own password alone, and never by the one of a decoy', async () => {
