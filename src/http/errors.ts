@@ -10,9 +10,10 @@ import { VaultError } from '../keys/vault.ts';
 import type { ClientModel } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
 import { StoreUnavailable } from '../store/store.ts';
+import { createFormRefused } from '../observability/audit.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import { UnreadableForm } from '../store/form.ts';
-import { Refusal } from '../views/refusal.ts';
+import { FormRefusal, Refusal } from '../views/refusal.ts';
 import { routeName } from './route-name.ts';
 
 const AWAY = {
@@ -33,9 +34,11 @@ type Answer = {
 /** `appOf`: the app that a browser was sent from last, for who has lost the way. */
 export function answerErrors(
   pages: Pages,
-  { log, metrics }: Pick<Telemetry, 'log' | 'metrics'>,
+  { log, audit, metrics }: Pick<Telemetry, 'log' | 'audit' | 'metrics'>,
   appOf: (ctx: Context) => ClientModel | undefined,
 ): Middleware {
+  const formRefused = createFormRefused(audit);
+
   function send(ctx: Context, answer: Answer): void {
     const { status, error, description, retryAfterSeconds } = answer;
     ctx.status = status;
@@ -65,6 +68,9 @@ export function answerErrors(
     } catch (error) {
       const answer = toAnswer(error, ctx);
       if (error instanceof UnreadableForm) metrics.recordDamaged(String(error.collection));
+      if (error instanceof FormRefusal) {
+        formRefused(ctx.state, routeName({ path: ctx.path, status: 403 }), error.reason);
+      }
       if (answer.status >= 500) {
         const route = routeName({ path: ctx.path, status: answer.status });
         const failure = { requestId: ctx.state['requestId'], route, err: error };

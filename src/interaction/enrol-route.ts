@@ -3,7 +3,6 @@
 import type { Context } from 'koa';
 import type Router from 'koa-router';
 import type { Config } from '../config/config.ts';
-import { originOf } from '../observability/audit.ts';
 import type { Interactions } from '../oidc/interactions.ts';
 import type { OpenInteraction } from '../oidc/open-interaction.ts';
 import { isRecovered, withProof } from '../users/authentication-methods.ts';
@@ -11,7 +10,7 @@ import type { Enrolment } from '../users/enrolment.ts';
 import { canProve, hasSecondFactor } from '../users/factors.ts';
 import { isFresh, mayChangeFactors } from '../users/recent-proof.ts';
 import type { EnrolmentModel } from '../views/models.ts';
-import { enrolmentAnswerOf, toEnrolmentModel } from './enrolment-form.ts';
+import { enrolmentAnswerOf, recordEnrolment, toEnrolmentModel } from './enrolment-form.ts';
 import { goOn } from './go-on.ts';
 import type { Open } from './open.ts';
 import type { PagesParts } from './parts.ts';
@@ -96,15 +95,14 @@ export function addEnrolRoute(router: Router, parts: EnrolRouteParts) {
     };
     const checked = await enrolment.check(of, enrolmentAnswerOf(form));
     const enrolled = typeof checked === 'string' ? checked : await checked();
+    const who = { client_id: interaction.settings.clientId, account_id: account.id };
+    recordEnrolment(audit, ctx, form, { ...who, enrolled });
     if (typeof enrolled === 'string') {
       if (enrolled === 'not_first') return goOn(ctx, interaction, interaction.pageUrl);
       await showForm(ctx, interaction, pending, { error: enrolled, sealed: form.field('sealed') });
       ctx.status = 422;
       return undefined;
     }
-    const who = { client_id: interaction.settings.clientId, account_id: account.id };
-    const what = { action: 'added', method: enrolled.method };
-    audit.record('factor_changed', 'success', { ...originOf(ctx.state), ...who, ...what });
     await tell?.(ctx, account.id, 'factor_added');
     const amr = withProof(interaction.amr, enrolled.proof);
     const proved = { amr, factorAt: seconds(), sessionsSince: enrolled.factors.sessionsSince };

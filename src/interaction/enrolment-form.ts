@@ -1,5 +1,7 @@
 // The forms that add a factor, on whichever page they stand, and what they send.
-import type { EnrolmentAnswer, NewFactor } from '../users/enrolment.ts';
+import type { Context } from 'koa';
+import { type Audit, type AuditFields, originOf } from '../observability/audit.ts';
+import type { Enrolled, EnrolmentAnswer, NewFactor } from '../users/enrolment.ts';
 import type { EnrolmentModel } from '../views/models.ts';
 import type { Form } from './form.ts';
 
@@ -15,6 +17,24 @@ export function toEnrolmentModel(
     passkey: passkey && { ...passkey, action },
     error,
   };
+}
+
+/** What came of the form; a string says why nothing did. */
+export function recordEnrolment(
+  audit: Audit,
+  { state }: Context,
+  form: Form,
+  { enrolled, ...who }: AuditFields & { readonly enrolled: Enrolled | string },
+): void {
+  const method = form.field('response') === '' ? 'one_time_code' : 'passkey';
+  const of = { ...originOf(state), ...who, method };
+  if (typeof enrolled === 'string') {
+    audit.record('factor_changed', 'failure', { ...of, action: 'added', reason: enrolled });
+  } else
+    audit.record('factor_changed', 'success', {
+      ...of,
+      action: enrolled.what.replace('factor_', '').replace('authenticator_', ''),
+    });
 }
 
 export function enrolmentAnswerOf(form: Form): EnrolmentAnswer {

@@ -3,17 +3,17 @@ import type { Context, Middleware } from 'koa';
 import { createAccessRules } from '../config/access-rules.ts';
 import type { Config } from '../config/config.ts';
 import { type Level, reaches } from '../config/sign-in-levels.ts';
-import { originOf } from '../observability/audit.ts';
+import { type AuditFields, originOf } from '../observability/audit.ts';
 import { pageContextOf, sendPage } from '../oidc/send-page.ts';
 import type { Account } from '../users/accounts.ts';
 import { isRecovered, levelOf, withProof } from '../users/authentication-methods.ts';
-import type { Enrolled, Enrolment } from '../users/enrolment.ts';
+import type { Enrolment } from '../users/enrolment.ts';
 import { type Factors, type FactorStore, hasSecondFactor, noticesFor } from '../users/factors.ts';
 import { mayChangeFactors } from '../users/recent-proof.ts';
 import { ONE_TIME_CODES, removeFactor } from '../users/remove-factor.ts';
 import type { PageModels } from '../views/models.ts';
 import { Refusal } from '../views/refusal.ts';
-import { enrolmentAnswerOf, toEnrolmentModel } from './enrolment-form.ts';
+import { enrolmentAnswerOf, recordEnrolment, toEnrolmentModel } from './enrolment-form.ts';
 import {
   createOwnPage,
   type OwnPage,
@@ -61,6 +61,20 @@ export function factorsRoutes(parts: FactorsRoutesParts, path: string): Middlewa
   );
 }
 
+function createRecord({ audit, tell }: Pick<FactorsRoutesParts, 'audit' | 'tell'>) {
+  return async function record(
+    ctx: Context,
+    { account }: Visitor,
+    what: FactorEvent,
+    of: Pick<AuditFields, 'method' | 'reason'>,
+  ): Promise<void> {
+    const who = { ...originOf(ctx.state), account_id: account.id };
+    const outcome = of.reason === undefined ? 'success' : 'failure';
+    audit.record('factor_changed', outcome, { ...who, action: ACTIONS[what], ...of });
+    if (outcome === 'success') await tell?.(ctx, account.id, what);
+  };
+}
+
 function createChanges(
   parts: FactorsRoutesParts,
   page: ReturnType<typeof createFactorsPage>,
@@ -68,6 +82,7 @@ function createChanges(
 ): OwnPageRoutes['changes'] {
   const { config, signIn, sessions, factors, enrolment, audit, now, tell } = parts;
   const rules = createAccessRules(config);
+  const record = createRecord(parts);
   const seconds = () => Math.floor(now() / 1000);
   const backToList = (ctx: Context) => seeOther(ctx, pageUrl);
 
@@ -79,21 +94,12 @@ function createChanges(
     return signIn.secondFactor === 'required' ? [...wanted, 'second_factor'] : wanted;
   }
 
-  async function record(
-    ctx: Context,
-    { account }: Visitor,
-    what: FactorEvent,
-    method: string,
-  ): Promise<void> {
-    const who = { ...originOf(ctx.state), account_id: account.id };
-    audit.record('factor_changed', 'success', { ...who, action: what.replace(/.*_/, ''), method });
-    await tell?.(ctx, account.id, what);
-  }
-
   return {
     async add(ctx, person, form) {
       const { session, account, own } = person;
+      const who = { account_id: account.id };
       if (!mayAdd(signIn, own)) {
+        recordEnrolment(audit, ctx, form, { ...who, enrolled: 'not_allowed' });
         throw new Refusal(403, 'forbidden', 'the first factor needs a link of an operator');
       }
       const isCode = form.field('response') === '';
@@ -104,11 +110,12 @@ function createChanges(
       const ofSession = { ...of, isRecovered: isRecovered(session.amr) };
       const checked = await enrolment.check(ofSession, enrolmentAnswerOf(form));
       const enrolled = typeof checked === 'string' ? checked : await checked();
+      recordEnrolment(audit, ctx, form, { ...who, enrolled });
       if (typeof enrolled === 'string') {
         const error = enrolled === 'not_first' ? 'expired' : enrolled;
         return page.list(ctx, person, { enrolment: error, sealed: form.field('sealed') });
       }
-      await record(ctx, person, enrolled.what, enrolled.method);
+      await tell?.(ctx, account.id, enrolled.what);
       const { sessionsSince } = enrolled.factors;
       const amr = withProof(session.amr, enrolled.proof);
       // It was proved just now: where that raises the session, the next page would ask for it.
@@ -121,9 +128,13 @@ function createChanges(
       const { account, session } = person;
       const removal = { accountId: account.id, factorId: form.field('id'), at: seconds(), by: session.uid };
       const removed = await removeFactor(factors, signIn, { ...removal, needed: neededOf(person) });
-      if (removed === 'still_needed') return page.list(ctx, person, { list: removed });
+      if (removed === 'still_needed') {
+        const method = removal.factorId === ONE_TIME_CODES ? 'one_time_code' : 'passkey';
+        await record(ctx, person, 'factor_removed', { method, reason: removed });
+        return page.list(ctx, person, { list: removed });
+      }
       if (removed !== undefined) {
-        await record(ctx, person, 'factor_removed', removed.method);
+        await record(ctx, person, 'factor_removed', { method: removed.method });
         await sessions.update(ctx, { sessionsSince: removed.factors.sessionsSince });
       }
       return backToList(ctx);
@@ -133,9 +144,13 @@ function createChanges(
       const { account, own, session } = person;
       if (signIn.recoveryCodes === 0 || !hasSecondFactor(own)) throw new Refusal(403, 'forbidden');
       // Who came by one of them could else make themselves at home.
-      if (isRecovered(session.amr)) return page.list(ctx, person, { list: 'not_yours' });
+      const method = 'recovery_codes';
+      if (isRecovered(session.amr)) {
+        await record(ctx, person, 'recovery_codes_made', { method, reason: 'not_yours' });
+        return page.list(ctx, person, { list: 'not_yours' });
+      }
       const codes = await enrolment.makeRecoveryCodes(account.id, session.uid);
-      await record(ctx, person, 'recovery_codes_made', 'recovery_codes');
+      await record(ctx, person, 'recovery_codes_made', { method });
       return page.codes(ctx, account, codes);
     },
   };
@@ -143,7 +158,9 @@ function createChanges(
 
 const bindingOf = ({ uid }: Visitor['session']) => `factors:${uid}`;
 
-type FactorEvent = Enrolled['what'] | 'factor_removed' | 'recovery_codes_made';
+/** In the audit trail. */
+const ACTIONS = { factor_removed: 'removed', recovery_codes_made: 'made' } as const;
+type FactorEvent = keyof typeof ACTIONS;
 
 /** The first factor is an operator's to allow, unless the file leaves it to people; a further one is the person's own. */
 function mayAdd({ enrolment }: FactorsRoutesParts['signIn'], own: Factors): boolean {

@@ -2,7 +2,6 @@
 import type { Context } from 'koa';
 import type { Config } from '../config/config.ts';
 import type { Limits } from '../limits/limits.ts';
-import { originOf } from '../observability/audit.ts';
 import type { PersonSessions } from '../oidc/person-sessions.ts';
 import type { Clock } from '../store/store.ts';
 import type { Account } from '../users/accounts.ts';
@@ -11,7 +10,7 @@ import { type FactorStore, hasSecondFactor } from '../users/factors.ts';
 import type { MakePassword } from '../users/new-passwords.ts';
 import { type OneTimeLink, oneTimeLinkUrl, type OneTimeLinks } from '../users/one-time-links.ts';
 import type { PasswordFault } from '../users/password-rules.ts';
-import { enrolmentAnswerOf } from './enrolment-form.ts';
+import { enrolmentAnswerOf, recordEnrolment } from './enrolment-form.ts';
 import type { Form } from './form.ts';
 import type { PagesParts } from './parts.ts';
 import type { Tell } from './tell.ts';
@@ -94,17 +93,12 @@ export function createFollowLink(parts: FollowLinkParts) {
     const { id, hasPassword } = account;
     const of = { id, binding: linkBinding(token), isFirst: true, mustVerifyUser: !hasPassword };
     const checked = await enrolment.check(of, enrolmentAnswerOf(form));
-    if (typeof checked === 'string') return { fault: checked };
-    if (!(await links.use(token, link))) return { dead: 'used' };
-    const enrolled = await checked();
+    if (typeof checked !== 'string' && !(await links.use(token, link))) return { dead: 'used' };
+    const enrolled = typeof checked === 'string' ? checked : await checked();
+    recordEnrolment(audit, ctx, form, { account_id: id, enrolled });
     if (enrolled === 'not_first') return { dead: 'ended' };
-    const { method, factors } = enrolled;
-    audit.record('factor_changed', 'success', {
-      ...originOf(ctx.state),
-      account_id: account.id,
-      action: 'added',
-      method,
-    });
+    if (typeof enrolled === 'string') return { fault: enrolled };
+    const { factors } = enrolled;
     await tell?.(ctx, account.id, 'factor_added');
     // The session of this browser goes on, as strong as it was; those of others end.
     const session = await sessions.find(ctx);

@@ -10,7 +10,7 @@ import { hasSecondFactor, NO_FACTORS } from '../users/factors.ts';
 import { LINK_PURPOSES, type OneTimeLink, oneTimeLinkUrl } from '../users/one-time-links.ts';
 import type { TrustedBrowsers } from '../users/trusted-browsers.ts';
 import type { PageModels } from '../views/models.ts';
-import { Refusal } from '../views/refusal.ts';
+import { FormRefusal } from '../views/refusal.ts';
 import { toEnrolmentModel } from './enrolment-form.ts';
 import {
   createFollowLink,
@@ -49,7 +49,7 @@ export function addLinkRoutes(router: Router, parts: LinkParts): void {
     const form = await readFormBody(ctx, config.issuer);
     const token = tokenOf(ctx);
     if (!csrf.matches(form.field('csrf'), token, STEP)) {
-      throw new Refusal(403, 'forbidden', 'the form is not from the page of this link');
+      throw new FormRefusal('csrf', 'the form is not from the page of this link');
     }
     const opened = await open(parts, token);
     if ('reason' in opened) return page.refuse(ctx, opened);

@@ -3,7 +3,7 @@
 import type { Context } from 'koa';
 import type { Interactions } from '../oidc/interactions.ts';
 import type { OpenInteraction, Prompt } from '../oidc/open-interaction.ts';
-import { Refusal } from '../views/refusal.ts';
+import { FormRefusal } from '../views/refusal.ts';
 import { expired } from './go-on.ts';
 import { readFormBody, type Form } from './form.ts';
 import { usernameOf } from './attempt.ts';
@@ -43,12 +43,8 @@ export function createOpen({ config, interactions, csrf, accounts }: OpenParts) 
       const own = steps.length === 0 ? [prompt] : steps;
       const step = own.find((one) => csrf.matches(form.field('csrf'), uid, one));
       if (step !== undefined) return { form, interaction, step };
-      throw new Refusal(
-        403,
-        'forbidden',
-        'the form is not from this sign-in, please go back and try again',
-        client,
-      );
+      const text = 'the form is not from this sign-in, please go back and try again';
+      throw new FormRefusal('csrf', text, client);
     },
   };
 }

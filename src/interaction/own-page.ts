@@ -9,7 +9,7 @@ import type { Account } from '../users/accounts.ts';
 import { levelOf } from '../users/authentication-methods.ts';
 import { type Factors, type FactorStore, NO_FACTORS } from '../users/factors.ts';
 import { isFresh } from '../users/recent-proof.ts';
-import { Refusal } from '../views/refusal.ts';
+import { FormRefusal } from '../views/refusal.ts';
 import { type Form, readFormBody } from './form.ts';
 import { seeOther } from './go-on.ts';
 import type { PagesParts } from './parts.ts';
@@ -54,7 +54,7 @@ export function createOwnPage(parts: OwnPageParts, path: string) {
     /** Throws Refusal for a form of another page. */
     checkToken(visitor: Visitor, form: Form): void {
       if (csrf.matches(form.field('csrf'), visitor.session.uid, stepOf(visitor))) return;
-      throw new Refusal(403, 'forbidden', 'the form is not from this page, please go back and try again');
+      throw new FormRefusal('csrf', 'the form is not from this page, please go back and try again');
     },
   };
 }

@@ -24,6 +24,7 @@ export const AUDIT_EVENTS = [
   'factor_changed',
   'client_document',
   'limit_reached',
+  'form_refused',
   'service_started',
   'service_stopped',
 ] as const;
@@ -76,6 +77,16 @@ export function createSparse(now: () => number) {
     const isDue = now() - at >= PAUSE_MS;
     said.set(what, isDue ? { at: now(), times: 0 } : { at, times: times + 1 });
     return isDue ? times + 1 : undefined;
+  };
+}
+
+/** A form that a page of ours didn't send; once in ten seconds for each endpoint and reason. */
+export function createFormRefused(audit: Audit) {
+  const timesToSay = createSparse(() => Date.now());
+  return (state: Readonly<Record<string, unknown>>, endpoint: string, reason: 'csrf' | 'origin'): void => {
+    const times = timesToSay(`${endpoint} ${reason}`);
+    if (times === undefined) return;
+    audit.record('form_refused', 'failure', { ...originOf(state), endpoint, reason, times });
   };
 }
 

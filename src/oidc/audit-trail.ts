@@ -4,7 +4,7 @@ import type { EventEmitter } from 'node:events';
 import type Provider from 'oidc-provider';
 import { errors } from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import { type Audit, originOf, type Outcome } from '../observability/audit.ts';
+import { type Audit, createFormRefused, originOf, type Outcome } from '../observability/audit.ts';
 import { clip } from '../observability/log.ts';
 import { isGrantType, tokenErrorOf } from './answers.ts';
 
@@ -95,6 +95,11 @@ export function recordEvents(
       account_id: ctx.oidc.session?.accountId ?? ctx.oidc.account?.accountId ?? revokedFrom(ctx),
       endpoint: ctx.oidc.route,
     });
+  });
+
+  const formRefused = createFormRefused(audit);
+  events.on('end_session_confirm.error', ({ state }: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
+    if (error.error_description === 'xsrf token invalid') formRefused(state, 'logout', 'csrf');
   });
 
   provider.on('end_session.success', (ctx: KoaContextWithOIDC) => {

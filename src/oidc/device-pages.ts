@@ -8,7 +8,7 @@ import { TooManyRequests } from '../limits/limits.ts';
 import type { Audit, Outcome } from '../observability/audit.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import type { Accounts } from '../users/accounts.ts';
-import { Refusal } from '../views/refusal.ts';
+import { FormRefusal, Refusal } from '../views/refusal.ts';
 import type { PageModels } from '../views/models.ts';
 import type { Pages } from '../views/pages.ts';
 import type { AdapterParts } from './adapter.ts';
@@ -99,7 +99,7 @@ function toThrown(error: CodeFault, description = ''): Error | undefined {
   // A browser that comes back twice at once is too late the second time; the engine has put that into the code, which the first time lets in.
   if (error.name === 'SessionNotFound') return new Refusal(400, 'expired', description);
   return description === FORGED
-    ? new Refusal(403, 'forbidden', 'the form was not sent from this browser, or is too old')
+    ? new FormRefusal('csrf', 'the form was not sent from this browser, or is too old')
     : undefined;
 }
 

@@ -1,7 +1,7 @@
 // Where a form comes from, as the browser itself says.
 import type { Context, Middleware } from 'koa';
 import { DEVICE_PATH, ENDPOINTS } from '../config/endpoints.ts';
-import { Refusal } from '../views/refusal.ts';
+import { FormRefusal } from '../views/refusal.ts';
 
 /** Of the engine's own pages. They have a secret of the session, and know no origin. */
 const ENGINE_FORMS = new Set<string>([DEVICE_PATH, `${ENDPOINTS.logout}/confirm`]);
@@ -11,7 +11,7 @@ export function refuseForeignForm(ctx: Context, issuer: string): void {
   const origin = ctx.get('Origin');
   const isForeign = origin !== '' && origin !== new URL(issuer).origin;
   if (isForeign || !['', 'same-origin', 'none'].includes(ctx.get('Sec-Fetch-Site'))) {
-    throw new Refusal(403, 'forbidden', 'the form was not sent from this site');
+    throw new FormRefusal('origin', 'the form was not sent from this site');
   }
 }
 

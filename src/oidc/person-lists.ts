@@ -1,5 +1,6 @@
 // Keeps the lists of a person's sessions and grants (person-index.ts) as the adapter saves these.
 import type { AdapterPayload } from 'oidc-provider';
+import type { Audit } from '../observability/audit.ts';
 import type { RecordStore } from '../store/store.ts';
 import { OWN_CLIENT_ID } from './own-client.ts';
 import type { PersonIndex } from './person-index.ts';
@@ -14,19 +15,21 @@ type PersonListsParts = Pick<RecordParts, 'clock' | 'tombstoneSeconds'> & {
   readonly sessions: Pick<PersonSessions, 'end'>;
   readonly records: Pick<RecordStore, 'revokeGrant'>;
   readonly sessionSeconds: number;
+  readonly audit?: Audit | undefined;
 };
 
 export type PersonLists = ReturnType<typeof createPersonLists>;
 
 export function createPersonLists(parts: PersonListsParts) {
-  const { index, sessions, records, clock, sessionSeconds, tombstoneSeconds } = parts;
+  const { index, sessions, records, clock, sessionSeconds, tombstoneSeconds, audit } = parts;
   return {
     // First the list, then the record: what was never saved is in no page, and what no list has couldn't be ended.
     async addSession({ accountId, uid, loginTs, place }: Session): Promise<void> {
       if (accountId === undefined || uid === undefined || loginTs === undefined) return;
       const entry = { uid, ends: loginTs + clock.ahead + sessionSeconds };
       for (const lost of await index.addSession(accountId, entry, place)) {
-        await sessions.end(accountId, lost.uid);
+        if (!(await sessions.end(accountId, lost.uid))) continue;
+        audit?.record('sign_out', 'success', { account_id: accountId, reason: 'too_many_sessions' });
       }
     },
     /** `key`: of the record. */
@@ -35,6 +38,8 @@ export function createPersonLists(parts: PersonListsParts) {
       const entry = { key, clientId, ends: Math.floor(clock.now() / 1000) + ttlSeconds };
       for (const lost of await index.addGrant(accountId, entry)) {
         await records.revokeGrant(lost.key, tombstoneSeconds);
+        const of = { account_id: accountId, client_id: lost.clientId, reason: 'too_many_grants' };
+        audit?.record('grant_ended', 'success', of);
       }
     },
   };

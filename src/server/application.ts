@@ -86,7 +86,7 @@ export async function createApplication(
   const { accounts, people, trustedBrowsers, signIn } = usersOf(config, shared, { records, limits });
 
   const plain = adapterOf(config, shared, { records, accounts });
-  const lists = personListsOf(config, store, plain);
+  const lists = personListsOf(config, store, { ...plain, audit: telemetry.audit });
   const adapter = { ...plain, lists: lists?.lists };
   const endVoid: Application['endVoid'] = async (id) => lists?.sessions.endVoid(id);
   const engine = await createEngine({

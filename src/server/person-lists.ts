@@ -6,6 +6,7 @@ import { createLogoutJobs } from '../oidc/logout-jobs.ts';
 import { createPersonIndex, type SessionEntry } from '../oidc/person-index.ts';
 import { createPersonLists } from '../oidc/person-lists.ts';
 import { createPersonSessions, SESSION } from '../oidc/person-sessions.ts';
+import type { Audit } from '../observability/audit.ts';
 import { GRANT, type Store } from '../store/store.ts';
 import { createAccountStates } from '../users/account-state.ts';
 import { type Accounts, createAccounts } from '../users/accounts.ts';
@@ -13,13 +14,14 @@ import { createPeople } from '../users/people.ts';
 
 type ListsParts = Pick<AdapterParts, 'hash' | 'clock' | 'tombstoneSeconds' | 'onDamaged'> & {
   readonly accounts: Pick<AdapterParts['accounts'], 'findLive'>;
+  readonly audit?: Audit;
 };
 
 /** Undefined where nobody asks for them: no account page, and no app that is notified when a session ends. */
 export function personListsOf(config: Config, store: Store, adapter: ListsParts) {
   const logoutClients = logoutClientsOf(config);
   if (!config.account && logoutClients.size === 0) return undefined;
-  const { hash, clock, tombstoneSeconds, onDamaged, accounts } = adapter;
+  const { hash, clock, tombstoneSeconds, onDamaged, accounts, audit } = adapter;
   // The store itself: looking something up by its second name ends the unit of work of a request.
   const { records, documents } = store;
   const index = createPersonIndex({
@@ -42,7 +44,7 @@ export function personListsOf(config: Config, store: Store, adapter: ListsParts)
     logoutClients,
   });
   const parts = { ...found, sessions };
-  const lists = createPersonLists({ ...parts, sessionSeconds: config.lifetimes.sessionAbsolute });
+  const lists = createPersonLists({ ...parts, audit, sessionSeconds: config.lifetimes.sessionAbsolute });
   return { index, sessions, lists, parts };
 }
 

@@ -20,3 +20,13 @@ export class Refusal extends Error {
     this.client = client;
   }
 }
+
+/** A form that a page of ours didn't send to this browser. */
+export class FormRefusal extends Refusal {
+  readonly reason: 'csrf' | 'origin';
+
+  constructor(reason: 'csrf' | 'origin', description: string, client?: ClientModel) {
+    super(403, 'forbidden', description, client);
+    this.reason = reason;
+  }
+}

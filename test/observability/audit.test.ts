@@ -5,11 +5,13 @@ import * as oidc from 'openid-client';
 import { AUDIT_EVENTS } from '../../src/observability/audit.ts';
 import { createLog } from '../../src/observability/log.ts';
 import { authorize, connect, machineToken, signIn } from '../world/app.ts';
-import { formOf } from '../world/browser.ts';
+import { formOf, type Page } from '../world/browser.ts';
+import { moveClock, standingClock } from '../world/clock.ts';
 import { begin, newBrowser, signInAs } from '../world/person.ts';
 import { post } from '../world/requests.ts';
 import { basic, refresh } from '../world/token-endpoint.ts';
-import { PASSWORDS, PEOPLE, SECRETS } from '../world/world.ts';
+import { giveOneTimeCodes, newRecoveryCodes } from '../world/second-factors.ts';
+import { GENEROUS, PASSWORDS, PEOPLE, SECRETS, worldClients } from '../world/world.ts';
 import { useWorld } from '../world/each-store.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
 import { listen, assertNoSecrets, type AuditRecord } from '../world/recorded-telemetry.ts';
@@ -226,6 +228,72 @@ describe('CF-15: the audit trail', () => {
   it('is described in docs/observability.md, event by event', () => {
     const page = readFileSync('docs/observability.md', 'utf8');
     for (const event of AUDIT_EVENTS) expect(page).toContain(`| \`${event}\``);
+  });
+});
+
+describe('F1-24: the audit trail', () => {
+  const place = useWorld({
+    config: {
+      ...GENEROUS,
+      account: true,
+      sign_in: { one_time_codes: true, recovery_codes: 3, enrolment: 'self' },
+      clients: worldClients({ web2: { sign_in: { require: 'second_factor' } } }),
+    },
+  });
+  standingClock();
+
+  it('has forms that our pages didn’t send, once in ten seconds however many there are', async () => {
+    const { issuer, recorded } = place();
+    const browser = newBrowser(place());
+    const forge = async (page: Page, action: string, token: string) => {
+      await browser.submit(page, action, { [token]: 'forged' });
+      for (let turn = 0; turn < 20; turn += 1)
+        await browser.submit(page, action, {}, { origin: 'https://evil.example' });
+    };
+    const { page } = await begin(place(), {}, { browser });
+    for (let turn = 0; turn < 2; turn += 1) {
+      await forge(page, '/login', 'csrf');
+      moveClock(11);
+    }
+    await signInAs(browser, page, 'alice');
+    await forge(await browser.open(`${issuer}/oauth/logout`), '/confirm', 'xsrf');
+    await forge(await browser.open(`${issuer}/account/factors`), '/add', 'csrf');
+    const records = recorded.audit('form_refused');
+    expect(records.map(({ endpoint, reason, times }) => [endpoint, reason, times])).toEqual([
+      ['interaction', 'csrf', 1],
+      ['interaction', 'origin', 1],
+      ['interaction', 'csrf', 1],
+      ['interaction', 'origin', 20],
+      ['logout', 'csrf', 1],
+      ['logout', 'origin', 1],
+      ['factors', 'csrf', 1],
+      ['factors', 'origin', 1],
+    ]);
+    expect(records[0]).toMatchObject({ outcome: 'failure', address: '127.0.0.1' });
+  });
+
+  it('has factors that were not added or removed, and codes that were not made', async () => {
+    const { codes, recoveryCodes } = await newRecoveryCodes(place());
+    const app = await giveOneTimeCodes(place(), 'alice', { recoveryCodes });
+    const open = async (fields: Record<string, string>) => {
+      const browser = newBrowser(place());
+      const login = await browser.open(`${place().issuer}/account/factors`);
+      const step = await signInAs(browser, login, 'alice');
+      const next = await browser.submit(step, '/code', fields);
+      return { browser, page: next.text.includes('/notice"') ? await browser.submit(next, '/notice') : next };
+    };
+    const { browser, page } = await open({ code: app.code() });
+    await browser.submit(page, '/add', { code: '000000' });
+    await browser.submit(page, '/remove', { id: 'one-time-codes' });
+    const recovered = await open({ recovery_code: codes[0] ?? '' });
+    await recovered.browser.submit(recovered.page, '/recovery-codes');
+    const records = place().recorded.audit('factor_changed');
+    const who = { outcome: 'failure', account_id: PEOPLE.alice, address: '127.0.0.1' };
+    expect(records).toMatchObject([
+      { ...who, action: 'added', method: 'one_time_code', reason: 'wrong_code' },
+      { ...who, action: 'removed', method: 'one_time_code', reason: 'still_needed' },
+      { ...who, action: 'made', method: 'recovery_codes', reason: 'not_yours' },
+    ]);
   });
 });
 

@@ -37,7 +37,7 @@ describe('of one person', () => {
     config: { ...GENEROUS, account: true, clients: [...worldClients(), ...apps] },
   });
 
-  it('sessions are no more than a hundred: the oldest end, and the page ends the rest', async () => {
+  it('F1-24: sessions are no more than a hundred: the oldest end, with a record, and the page ends the rest', async () => {
     const world = place();
     const asked = { client_id: 'first-party' };
     const { browser: oldest } = await complete(world, 'alice', asked);
@@ -48,6 +48,8 @@ describe('of one person', () => {
     const [alices, ...others] = await listsOf(world, 'person-sessions');
     expect([alices?.sessions.length, alices?.events.length, others.length]).toEqual([MOST, 10, 1]);
     expect(await silently(world, oldest, asked)).toBe('login_required');
+    const ended = { account_id: PEOPLE.alice, outcome: 'success', reason: 'too_many_sessions' };
+    expect(world.recorded.audit('sign_out')).toMatchObject([ended]);
     expect(await silently(world, kept, asked)).toBe('signed in');
 
     const browser = newBrowser(world);

@@ -77,6 +77,12 @@ describe('where the first factor is left to people', () => {
       true,
       undefined,
     ]);
+    expect(world.recorded.audit('factor_changed').at(-1)).toMatchObject({
+      outcome: 'failure',
+      account_id: PEOPLE.alice,
+      action: 'added',
+      reason: 'wrong_code',
+    });
     const added = await addApp(browser, page);
     expect(added.text).toContain('An authenticator app was added');
     expect(isConsent(await readOn(browser, added))).toBe(true);

@@ -93,6 +93,8 @@ eachStore(
       const browser = newBrowser(world);
       const page = await browser.open(urlOf(world, token));
       expect((await browser.submit(page, token, appIn(page, '000000'))).status).toBe(422);
+      const refused = { outcome: 'failure', action: 'added', method: 'one_time_code', reason: 'wrong_code' };
+      expect(world.recorded.audit('factor_changed').at(-1)).toMatchObject(refused);
       const fields = { csrf: field(page, 'csrf'), ...appIn(page) };
       const answers = await Promise.all(
         Array.from({ length: 4 }, async () =>
