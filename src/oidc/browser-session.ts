@@ -36,6 +36,8 @@ export function createBrowserSessions({ provider, signIn }: Engine) {
       // Anyone else who knew the session's cookie doesn't go on with what it is now.
       session.resetIdentifier();
       await session.persist();
+      // For unit-of-work.ts; the engine has its own in its context.
+      ctx.state['session'] = session;
       const expires = new Date(session.exp * 1000);
       const options = { httpOnly: true, sameSite: 'lax', signed: true, expires } as const;
       ctx.cookies.set(provider.cookieName('session'), session.jti, options);

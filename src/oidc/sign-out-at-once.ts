@@ -11,7 +11,7 @@ import type { Logouts } from './logouts.ts';
 const POLICY = 'Content-Security-Policy';
 
 /** Where a person comes back from the pages of a sign-in. */
-const RESUMED = new Set(['resume', 'device_resume']);
+export const RESUMED = new Set(['resume', 'device_resume']);
 
 type SessionState = { readonly postLogoutRedirectUri?: string } | undefined;
 

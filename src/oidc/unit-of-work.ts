@@ -1,21 +1,43 @@
 // Makes each request one unit of work of the store: what was saved is durable before the answer goes out, and an answer that
 // can't be kept isn't given.
 import type { Middleware, ParameterizedContext } from 'koa';
-import { errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { errors, type KoaContextWithOIDC, type Session } from 'oidc-provider';
 import type { UnitOfWork } from '../store/unit-of-work.ts';
+import type { FactorStore } from '../users/factors.ts';
 import { Refusal } from '../views/refusal.ts';
 import { cookieNames } from './cookie-names.ts';
 import { createStepReadAhead, type ReadAheadParts } from './read-ahead.ts';
+import { sessionsSinceOf } from './seam/session-sign-in.ts';
+import { RESUMED } from './sign-out-at-once.ts';
+import { issuedBySession } from './signed-in-at.ts';
 
 /** How the engine takes a cookie away. */
 const ENDS = /expires=Thu, 01 Jan 1970/;
 
 export function unitOfWork(
-  parts: ReadAheadParts & { readonly records: UnitOfWork },
+  parts: ReadAheadParts & {
+    readonly records: UnitOfWork;
+    /** Undefined where the file says nothing of them. */
+    readonly factors?: Pick<FactorStore, 'get'> | undefined;
+  },
   issuer: string,
 ): Middleware {
   const readStep = createStepReadAhead(parts, issuer);
   const isSession = new RegExp(`^${cookieNames(issuer).session}(?:\\.sig)?=`);
+
+  /**
+   * Whether the person's state or factors ended the session of this answer, asked of the store anew. An answer that is ready isn't
+   * held back where that can't be read: it has no cookie then.
+   */
+  async function isOver(ctx: Partial<KoaContextWithOIDC>): Promise<boolean> {
+    const session = sessionOf(ctx);
+    if (session?.accountId === undefined) return false;
+    const [live, own] = await Promise.all([
+      parts.accounts.findLive(session.accountId, issuedBySession(session)),
+      parts.factors?.get(session.accountId),
+    ]).catch(() => []);
+    return live === undefined || (own !== undefined && own.sessionsSince !== sessionsSinceOf(session));
+  }
 
   return async function flushBeforeAnswer(ctx, next) {
     const before = cookiesOf(ctx);
@@ -24,7 +46,7 @@ export function unitOfWork(
         readStep(ctx);
         await next();
       });
-      if (saved.has('Session')) return;
+      if (saved.has('Session') && !(await isOver(ctx))) return;
       // The engine names the session in every answer; one that ended meanwhile would take the place of what followed it.
       setCookies(
         ctx,
@@ -38,6 +60,13 @@ export function unitOfWork(
       answerUsed(ctx, error);
     }
   };
+}
+
+/** The engine has it, or browser-session.ts. */
+function sessionOf({ oidc, state }: Partial<KoaContextWithOIDC>): Session | undefined {
+  if (oidc === undefined) return state?.['session'] as Session | undefined;
+  // The person wasn't there to begin with: the engine asks for another sign-in, which needs the cookie.
+  return RESUMED.has(oidc.route) && oidc.account === undefined ? undefined : oidc.session;
 }
 
 function cookiesOf({ response }: ParameterizedContext): readonly string[] {

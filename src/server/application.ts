@@ -89,12 +89,13 @@ export async function createApplication(
   const lists = personListsOf(config, store, { ...plain, audit: telemetry.audit });
   const adapter = { ...plain, lists: lists?.lists };
   const endVoid: Application['endVoid'] = async (id) => lists?.sessions.endVoid(id);
+  const factors = createFactorStore(store.documents, hash, records.documents);
   const engine = await createEngine({
     config: withOwnClient(config),
     keySet,
     adapter,
     accounts,
-    factors: createFactorStore(store.documents, hash, records.documents),
+    factors,
     pages,
     now,
     revoked: createRevokedTokens(records, hash, now),
@@ -125,7 +126,7 @@ export async function createApplication(
   const app = createApp({
     config,
     engine,
-    unitOfWork: unitOfWork(adapter, config.issuer),
+    unitOfWork: unitOfWork({ ...adapter, factors: config.signIn && factors }, config.issuer),
     interactions,
     ownPages: ownPages({
       config,

@@ -1,5 +1,5 @@
 // The page where people help themselves, as an enemy meets it: from outside, with a copy of a session's cookie, and in races.
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { ACCOUNT_PATH } from '../../src/config/endpoints.ts';
 import { addCarol, CAROL, idsOf, isAccountPage, isLoginPage, openAccount } from '../world/account-page.ts';
 import { signIn } from '../world/app.ts';
@@ -10,7 +10,14 @@ import { eachStore, useWorld } from '../world/each-store.ts';
 import { begin, newBrowser, signInAs, silently } from '../world/person.ts';
 import { postern, useEnvironment } from '../world/terminal.ts';
 import { get, post } from '../world/requests.ts';
-import { CODE_PERIOD, giveOneTimeCodes, isSecondStep, setFactors } from '../world/second-factors.ts';
+import {
+  CODE_PERIOD,
+  factorsOf,
+  giveOneTimeCodes,
+  isSecondStep,
+  setFactors,
+} from '../world/second-factors.ts';
+import { changeAccount } from '../world/store-access.ts';
 import { refresh } from '../world/token-endpoint.ts';
 import { NEVER } from '../world/turns.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -25,6 +32,11 @@ const newPassword = (password: string) => ({ password, again: password });
 standingClock();
 useEnvironment(() => WORLD_ENV);
 
+const postOf = (fields: Readonly<Record<string, string>>) => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  body: new URLSearchParams(fields).toString(),
+});
 const sessionOf = ({ cookies }: Browser) => cookies.find(({ name }) => name.endsWith('session'))?.value ?? '';
 
 /** Who has copied all that this browser has. */
@@ -324,6 +336,77 @@ eachStore(
     });
   },
   { rotationTimer: NEVER, config: { ...CONFIG, lifetimes: { consent: '30d' } } },
+);
+
+eachStore(
+  'an answer whose session ended meanwhile',
+  (place) => {
+    let [password, made]: [string, number] = [CAROL.password, 0];
+    beforeAll(() => addCarol(place()));
+
+    const silent = () => authorizationUrl(place(), { client_id: 'first-party', prompt: 'none' });
+    const consentOf = async (browser: Browser) =>
+      (await begin(place(), { scope: 'openid', prompt: 'consent' }, { browser })).page;
+    /** What is asked while the session ends: with its id, with a new one, and by a page of our own. */
+    const requests: Readonly<Record<string, (browser: Browser) => Promise<() => Promise<Page>>>> = {
+      'an app’s silent request': async (browser) => () => browser.request(silent()),
+      'a consent': async (browser) => {
+        const consent = formOf(await consentOf(browser), '/consent');
+        const answer = await browser.request(consent.action, postOf(consent.fields));
+        return () => browser.request(answer.headers.get('location') ?? '');
+      },
+      'a new password': async (browser) => {
+        const { action, fields } = formOf(await openAccount(place(), browser, { password }), '/password');
+        const form = { ...fields, current: password, ...newPassword(`umbrella of number ${(made += 1)}`) };
+        password = form.password;
+        return () => browser.request(action, postOf(form));
+      },
+      'the page of a sign-out': async (browser) => () => browser.request(`${place().issuer}/oauth/logout`),
+    };
+    const ends: Readonly<Record<string, (browser: Browser) => Promise<unknown>>> = {
+      'a sign-out in another tab': async (browser) => {
+        const tab = thiefOf(place(), browser);
+        await tab.submit(await tab.open(`${place().issuer}/oauth/logout`), '/confirm', { logout: 'yes' });
+      },
+      'an administrator signs the person out': () =>
+        changeAccount(place(), CAROL.id, { validAfter: (made += 1) }),
+      'an administrator disables the person': () =>
+        changeAccount(place(), CAROL.id, { disabled: true, validAfter: (made += 1) }),
+      'other factors in another browser': async () =>
+        (await factorsOf(place())).change(CAROL.id, () => ({ sessionsSince: (made += 1) })),
+    };
+    const pairs = Object.keys(requests).flatMap((what) =>
+      Object.keys(ends).map((end) => [what, end] as const),
+    );
+
+    it.each(pairs)('F1-04: to %s sets no cookie of it: %s', async (what, end) => {
+      const world = place();
+      const browser = newBrowser(world);
+      await openAccount(world, browser, { password });
+      const ask = await requests[what]?.(browser);
+      const { records } = world.openedStore;
+      const save = records.save.bind(records);
+      let ended: Promise<unknown> | undefined;
+      const endNow = async () => {
+        // What is saved together with it waits, too.
+        await Promise.resolve();
+        records.save = save;
+        return ends[end]?.(browser);
+      };
+      records.save = async (record) => {
+        if (record.kind === 'Session') await (ended ??= endNow());
+        return save(record);
+      };
+      const answer = await ask?.();
+      expect(ended).toBeDefined();
+      const cookies = answer?.headers.getSetCookie().filter((one) => one.startsWith('postern_session'));
+      expect([answer?.status, cookies]).toEqual([expect.any(Number), []]);
+      expect(answer?.status).toBeLessThan(500);
+      await changeAccount(world, CAROL.id, { disabled: false });
+      expect(await silently(world, browser, { client_id: 'first-party' })).toBe('login_required');
+    });
+  },
+  { rotationTimer: NEVER, config: { ...CONFIG, sign_in: { one_time_codes: true } } },
 );
 
 describe('an app that comes back without asking', () => {
