@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { Option, type Command } from 'commander';
 import { hashPassword } from '../users/passwords.ts';
 import { commandName } from '../config/command-name.ts';
-import { labelFault } from '../config/text.ts';
+import { usernameFault } from '../config/text.ts';
 import { issuerFault } from '../config/uri.ts';
 import { checked, jsonOption } from './configuration.ts';
 import { CommandError, printJson, type CliIo } from './io.ts';
@@ -33,7 +33,9 @@ export function registerInit(program: Command, io: CliIo): void {
         .argParser(checked(issuerFault)),
     )
     .addOption(
-      new Option('-u, --username <name>', 'the first person').default('alice').argParser(checked(labelFault)),
+      new Option('-u, --username <name>', 'the first person')
+        .default('alice')
+        .argParser(checked(usernameFault)),
     )
     .option('--ask-password', 'take the password from the terminal or stdin instead of making one')
     .addOption(jsonOption())

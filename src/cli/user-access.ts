@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { type AccessRules, createAccessRules, type Grouped } from '../config/access-rules.ts';
 import type { Config, Resource } from '../config/config.ts';
-import { parseClaims, STANDARD_CLAIMS } from '../config/schema-user.ts';
+import { claimsFault, parseClaims, STANDARD_CLAIMS } from '../config/schema-user.ts';
 import { didYouMean } from '../config/wording.ts';
 import { addVerb, type VerbOptions } from './configuration.ts';
 import { CommandError, print, printDone } from './io.ts';
@@ -68,7 +68,13 @@ export function checkGranted(
       .map((name) => `--group ${name}: the file defines no such group${didYouMean(name, defined)}`),
   ];
   if ('faults' in parsed || faults.length > 0) throw new CommandError(faults.join('\n'));
-  return { claims: parsed.claims, groups: toGroups(group) };
+  return { claims: assertFits(parsed.claims), groups: toGroups(group) };
+}
+
+function assertFits(claims: Claims): Claims {
+  const fault = claimsFault(claims);
+  if (fault !== undefined) throw new CommandError(fault);
+  return claims;
 }
 
 const toGroups = (names: readonly string[]) => [...new Set(names)].toSorted();
@@ -80,8 +86,10 @@ const setGranted: PersonVerb<SetOptions> = async (context, typed, { options, io 
   const { removeClaim, removeGroup } = options;
   const changed = await context.people.setGranted(id, ({ groups, claims }) => ({
     groups: toGroups([...groups, ...added.groups]).filter((name) => !removeGroup.includes(name)),
-    claims: Object.fromEntries(
-      Object.entries({ ...claims, ...added.claims }).filter(([name]) => !removeClaim.includes(name)),
+    claims: assertFits(
+      Object.fromEntries(
+        Object.entries({ ...claims, ...added.claims }).filter(([name]) => !removeClaim.includes(name)),
+      ),
     ),
   }));
   if (changed === undefined) throw new CommandError(`${username} was deleted meanwhile`);

@@ -2,7 +2,7 @@
 // one-time link, `enable` on request.
 import { type Command, InvalidArgumentError } from 'commander';
 import { DAY, formatDuration, MINUTE, parseDuration } from '../config/notation.ts';
-import { labelFault } from '../config/text.ts';
+import { usernameFault } from '../config/text.ts';
 import { forgiven, hasSecondFactor } from '../users/factors.ts';
 import { withName } from '../users/people.ts';
 import { type LinkPurpose, oneTimeLinkUrl } from '../users/one-time-links.ts';
@@ -30,7 +30,7 @@ type EnableOptions = LinkOptions & { readonly link?: boolean };
 
 export function registerUserLinks(user: Command, run: RunVerb): void {
   const invited = addVerb(user, 'invite', 'add a person who chooses a password, and print a link for that');
-  invited.argument('<username>', 'what the person types to sign in', checked(labelFault));
+  invited.argument('<username>', 'what the person types to sign in', checked(usernameFault));
   addExpires(addGrantedOptions(invited)).action(run(invite));
   addExpires(
     addVerb(user, 'reset', 'print a link by which a person of the store chooses a new password').argument(

@@ -1,6 +1,6 @@
 // `postern user …`. What may change about a person while the service runs applies from the next request on, in every process.
 import type { Command } from 'commander';
-import { labelFault } from '../config/text.ts';
+import { usernameFault } from '../config/text.ts';
 import { type AccountState, nextValidAfter } from '../users/account-state.ts';
 import { withName } from '../users/people.ts';
 import { hashPassword } from '../users/passwords.ts';
@@ -37,7 +37,7 @@ export function registerUser(program: Command, io: CliIo): void {
   const added = addVerb(user, 'add', 'add a person to the store (password typed, or from stdin)').argument(
     '<username>',
     'what the person types to sign in',
-    checked(labelFault),
+    checked(usernameFault),
   );
   addGrantedOptions(added).action(run(add));
   registerUserAccess(user, run);

@@ -1,7 +1,7 @@
 // The rules between people, and the demo password.
 import { DEMO_PASSWORD_HASH } from './demo.ts';
 import { earlier, type Entry } from './rules.ts';
-import type { UserForm } from './schema-user.ts';
+import { claimsFault, STANDARD_CLAIMS, type UserForm } from './schema-user.ts';
 import { canonicalUsername } from './username.ts';
 
 /** Reports every id and username that two people have, and who couldn't sign in: with `passkeys`, a password may be missing. */
@@ -14,6 +14,7 @@ export function checkUsers(
   for (const user of users) {
     const { id, username, password_hash: hash } = user.value;
     const report = (key: keyof UserForm, message: string) => user.report([key], message);
+    checkClaims(user);
     const sameId = id === undefined ? undefined : earlier(ids, id, user);
     if (sameId !== undefined) report('id', `${id} is already used at ${sameId.place}`);
     const name = username === undefined ? undefined : canonicalUsername(username);
@@ -29,4 +30,10 @@ export function checkUsers(
       );
     }
   }
+}
+
+function checkClaims({ value, report }: Entry<UserForm>): void {
+  const standard = Object.entries(value).filter(([name]) => STANDARD_CLAIMS.includes(name));
+  const fault = claimsFault({ ...value.claims, ...Object.fromEntries(standard) });
+  if (fault !== undefined) report(['claims'], fault);
 }

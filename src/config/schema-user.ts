@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { group } from './camel-keys.ts';
 import { phcFault } from './secret-strength.ts';
 import { customClaimsSchema } from './schema-access.ts';
-import { labelFault, matching, text } from './text.ts';
+import { labelFault, matching, text, usernameFault } from './text.ts';
 import { webUriFault } from './uri.ts';
 
 function passwordHashFault(value: string): string | undefined {
@@ -29,7 +29,9 @@ const claim = (description: string) => text(labelFault).optional().describe(desc
 /** One person; the claims have their OIDC Core §5.1 names. */
 export const userSchema = z.strictObject({
   id: text(userIdFault).describe('The sub of this person, for ever. Never give it to somebody else.'),
-  username: text(labelFault).describe('What the person types to sign in. Upper and lower case are the same.'),
+  username: text(usernameFault).describe(
+    'What the person types to sign in. Upper and lower case are the same.',
+  ),
   password_hash: text(passwordHashFault)
     .optional()
     .describe(
@@ -93,6 +95,14 @@ const claimsSchema = userSchema.omit({
 
 /** The claims of OpenID Connect Core §5.1 that a person can have. */
 export const STANDARD_CLAIMS: readonly string[] = Object.keys(claimsSchema.shape);
+
+const MAX_CLAIMS_BYTES = 64 * 1024;
+
+/** They are read with each sign-in, and sent with each userinfo answer. */
+export function claimsFault(claims: object): string | undefined {
+  const isTooLong = Buffer.byteLength(JSON.stringify(claims)) > MAX_CLAIMS_BYTES;
+  return isTooLong ? 'the claims of one person must be at most 64 KB of JSON' : undefined;
+}
 
 /** The claims of one person, `custom` ones among them, or what is wrong with them. */
 export function parseClaims(

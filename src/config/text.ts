@@ -28,6 +28,13 @@ export function labelFault(value: string): string | undefined {
   return value.length > 200 ? 'must be at most 200 characters' : undefined;
 }
 
+// With one of these a name is another one that looks the same. The last ones are blank, and have no property that says so.
+const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}\u2800\u{16fe4}\u{1d159}]/u;
+
+/** For the names that people sign in with. */
+export const usernameFault: Fault = (value) =>
+  labelFault(value) ?? (INVISIBLE.test(value) ? 'must not contain invisible characters' : undefined);
+
 /** For keys that only have to hold something. */
 export const emptyFault = matching(/\S/, 'must not be empty');
 

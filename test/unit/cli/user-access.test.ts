@@ -129,6 +129,17 @@ describe('the groups and claims of a person of the store', () => {
     expect(await shown('alice')).toMatchObject({ groups: ['managers', 'staff'], claims: { quota: 7 } });
   });
 
+  it('F1-23: are at most 64 KB of claims, and no name has invisible characters', async () => {
+    const half = (name: string) => ['--claim', `${name}=${'x'.repeat(40_000)}`];
+    expect((await user('add', 'big', ...half('room'))).code).toBe(0);
+    const refused = { code: 1, stderr: expect.stringContaining('at most 64 KB') };
+    expect(await user('set', 'big', ...half('quota'))).toMatchObject(refused);
+    expect(await user('add', 'bigger', ...half('room'), ...half('quota'))).toMatchObject(refused);
+    expect((await shown('big'))['claims']).toEqual({ room: 'x'.repeat(40_000) });
+    for (const verb of ['add', 'invite'])
+      expect((await user(verb, 'b\u3164ig')).stderr).toContain('must not contain invisible characters');
+  });
+
   it('are changed in the file for people of the file', async () => {
     const { code, stderr } = await user('set', 'bob', '--group', 'staff');
     expect(code).toBe(1);

@@ -69,6 +69,28 @@ describe('people', () => {
     [{ password: 'x' }, 'unknown key "password"'],
   ];
 
+  it('F1-23: have no login name with a character that renders as nothing', async () => {
+    for (const code of [
+      0xad, 0x61c, 0x115f, 0x1160, 0x17b4, 0x180e, 0x200b, 0x2800, 0x3164, 0xfe0f, 0xffa0, 0xe0061,
+    ]) {
+      const username = JSON.stringify(`al${String.fromCodePoint(code)}ice`);
+      const problems = await userProblems(user({ username }));
+      expect(problems, code.toString(16)).toEqual([expect.stringContaining('invisible characters')]);
+    }
+    expect(await usersOf(user({ username: '"Žofie Ελένη 안나"' }))).toHaveLength(1);
+  });
+
+  it('F1-23: have at most 64 KB of claims, standard and custom ones together', async () => {
+    const head = `${PUBLIC}scopes: { more: { claims: [quota] } }\n`;
+    const email = (length: number) => ({ email: `${'x'.repeat(length)}@example.com` });
+    const quota = { claims: `{ quota: "${'ä'.repeat(16_384)}" }` };
+    for (const keys of [email(65_536), { ...email(32_768), ...quota }]) {
+      const problems = await userProblems(user(keys), head);
+      expect(problems).toEqual([expect.stringMatching(/claims: .*at most 64 KB/)]);
+    }
+    expect(await usersOf(user({ ...email(30_000), ...quota }), head)).toHaveLength(1);
+  });
+
   it.each(cases)('%o are refused', async (keys, words) => {
     const problems = await userProblems(user(keys));
     expect(problems).toEqual([expect.stringContaining(words)]);
