@@ -10,12 +10,11 @@ import { type FormFault, UnreadableForm } from '../store/form.ts';
 import type { Store } from '../store/store.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import {
-  endAll,
   findRemoved,
   findShutOut,
   inBatches,
   keepCredentials,
-  noteRemoved,
+  laterThan,
   voidChangedCredentials,
 } from '../users/changed-credentials.ts';
 import { ONCE_IMPLICIT } from '../oidc/policies/existing-grant.ts';
@@ -152,9 +151,11 @@ async function applyUsers(
   const shadowed = await warnOfShadowed(users, people, telemetry.log);
   // A person of the file who has the id of one of the store goes on as that one.
   const hidden = shadowed.filter(({ fileId, storeId }) => fileId !== storeId).map(({ storeId }) => storeId);
-  await inBatches(hidden, async (id) => endAll(id, states, now), onFault);
+  const endAll = (id: string) =>
+    states.update(id, ({ validAfter }) => ({ validAfter: laterThan(validAfter, now) }));
+  await inBatches(hidden, endAll, onFault);
   // Also those who left the file while nothing ran.
-  const removed = await findRemoved(users, states);
+  const removed = await findRemoved(users, store.documents, states, onFault);
   if (apps.areUsed) {
     const ended = [...changed.map(({ id }) => id), ...hidden];
     await inBatches(ended, endVoid, onFault);
@@ -164,7 +165,8 @@ async function applyUsers(
   }
   // Only now: a process that is killed before, or loses the store, begins anew the next time.
   await keepCredentials(changed, states);
-  await noteRemoved(removed, states);
+  // It ends nothing: the file may be an older one, or half of one.
+  await inBatches(removed, (id) => states.update(id, { removed: true }));
   for (const { clientId, consent } of config.clients) {
     const isNoted = consent !== 'implicit' || (await store.documents.get(ONCE_IMPLICIT, clientId));
     if (!isNoted) await store.documents.put(ONCE_IMPLICIT, clientId, '{}', 0);

@@ -4,13 +4,15 @@ import { isDeepStrictEqual } from 'node:util';
 import { createAccessRules, type Grouped } from '../config/access-rules.ts';
 import type { Config, User } from '../config/config.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
+import { changeDocument } from '../store/documents.ts';
 import { FormFault } from '../store/form.ts';
-import type { Clock } from '../store/store.ts';
+import type { Clock, DocumentStore } from '../store/store.ts';
 import { type AccountStates, nextValidAfter } from './account-state.ts';
 import type { People } from './people.ts';
 
 /** People looked up, or written, at one time; a first start writes for everybody. */
 const AT_ONCE = 50;
+const FILE_PEOPLE = { collection: 'file-people', id: 'all', what: 'the people of the file' };
 
 /** Of a person whose sessions and tokens have ended; to be kept once their apps will hear of it. */
 export type ChangedCredential = { readonly id: string; readonly credential: string };
@@ -48,13 +50,8 @@ export async function voidChangedCredentials(
 }
 
 /** What is of an earlier version goes by whole seconds: what was issued in this one is void, too. */
-const laterThan = (validAfter: number, now: Clock) =>
+export const laterThan = (validAfter: number, now: Clock) =>
   nextValidAfter(validAfter, Math.floor(now() / 1000) + 1);
-
-/** Ends every session and token of the person. */
-export async function endAll(id: string, states: Pick<AccountStates, 'update'>, now: Clock): Promise<void> {
-  await states.update(id, ({ validAfter }) => ({ validAfter: laterThan(validAfter, now) }));
-}
 
 export async function keepCredentials(
   changed: readonly ChangedCredential[],
@@ -84,24 +81,29 @@ export async function inBatches<T>(
   }
 }
 
-/** Who was of the file once, as far as the store knows, and isn't noted as removed. */
+/** Who was of a file once, isn't of this one, and isn't noted. One document has all of them: the store may know of many more. */
 export async function findRemoved(
   users: readonly User[],
-  states: Pick<AccountStates, 'list'>,
+  documents: DocumentStore,
+  states: Pick<AccountStates, 'get'>,
+  onFault: OnFault,
 ): Promise<readonly string[]> {
-  const ids = new Set(users.map(({ id }) => id));
-  const known = [...(await states.list())].filter(
-    ([, { credential, removed }]) => credential !== undefined && removed !== true,
+  const ids = users.map(({ id }) => id);
+  let known: readonly string[] = [];
+  await changeDocument(documents, FILE_PEOPLE, (form) => {
+    known = (form['ids'] ?? []) as readonly string[];
+    const all = new Set([...known, ...ids]);
+    return all.size > known.length ? { ids: [...all] } : undefined;
+  });
+  const here = new Set(ids);
+  const gone: string[] = [];
+  const look = async (id: string) => (await states.get(id)).removed || gone.push(id);
+  await inBatches(
+    known.filter((id) => !here.has(id)),
+    look,
+    onFault,
   );
-  return known.map(([id]) => id).filter((id) => !ids.has(id));
-}
-
-/** Ends nothing: the file may be an older one, or half of one. */
-export async function noteRemoved(
-  removed: readonly string[],
-  states: Pick<AccountStates, 'update'>,
-): Promise<void> {
-  await inBatches(removed, (id) => states.update(id, { removed: true }));
+  return gone;
 }
 
 export type ShutOut = { readonly id: string; readonly clientId: string };
