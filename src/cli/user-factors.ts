@@ -68,7 +68,7 @@ async function remove(context: UserContext, id: string, what: string): Promise<v
   const { changed, now, account, factors } = context;
   const own = await factors.get(id).catch(orDamaged);
   if (own === undefined) {
-    if (what !== ALL) throw new CommandError(`what is stored of ${id} can't be read: --remove ${ALL}`);
+    if (what !== ALL) throw new CommandError(`what is stored of ${id} can't be read: --remove all`);
     await removeDamaged(context, id);
     return changed('factors', id);
   }
