@@ -392,15 +392,18 @@ describe('a session of less than the person has', () => {
     expect(claims.sub).toBe(PEOPLE.bob);
   });
 
-  it('is nothing where the file says nothing of second factors, whatever is left of them', async () => {
+  it('F1-14: is refused where the file says nothing of second factors, too, and nothing that is to be said is lost', async () => {
     const { sign_in: _none, ...without } = CONFIG;
     await fresh({ ...without, acr: {} });
+    const { browser } = await byPassword();
+    expect(await silently(world(), browser, REQUEST)).toBe('signed in');
     const app = await giveOneTimeCodes(world(), 'alice', {
       sessionsSince: 3,
       notices: [{ what: 'factor_added', at: 0 }],
     });
-    const { browser } = await byPassword();
-    expect(await silently(world(), browser, REQUEST)).toBe('signed in');
+    expect(await silently(world(), browser, REQUEST)).toBe('login_required');
+    const { page } = await half(world(), newBrowser(world()));
+    expect(page.status).toBe(403);
     await world().reload(CONFIG);
     await expectNobody(world(), browser);
     // What there is to say is said now.
