@@ -206,15 +206,17 @@ export function createFactorStore(
      */
     async change(accountId: string, to: (before: Factors) => Partial<Factors> | undefined) {
       let next: Factors | undefined;
+      let had = false;
       await changeDocument(documents, { ...placeOf(accountId), what: WHAT }, async (form) => {
         const before = toFactors(accountId, form);
         const changed = to(before);
         next = changed && { ...before, ...changed };
+        had = hasSecondFactor(before);
         // Before the first one is there: a process that is killed in between leaves nobody with a password alone.
         if (next !== undefined && hasSecondFactor(next)) await setMark(accountId, true);
         return next;
       });
-      if (next !== undefined) await mark(accountId);
+      if (next !== undefined && had !== hasSecondFactor(next)) await mark(accountId);
       return next;
     },
     /** The id of the person. */
