@@ -131,14 +131,9 @@ export const noticesFor = (notices: readonly Notice[], session: string | undefin
   notices.filter((one) => isLive(one, now) && one.readBy?.includes(session ?? '') !== true);
 
 /** `session` has read those up to `until`; `provedAt`: when it last proved who is there. */
-export const afterReading = (
-  notices: readonly Notice[],
-  {
-    session,
-    provedAt,
-    until,
-  }: { readonly session: string; readonly provedAt: number; readonly until: number },
-): readonly Notice[] =>
+type Reading = { readonly session: string; readonly provedAt: number; readonly until: number };
+
+export const afterReading = (notices: readonly Notice[], { session, provedAt, until }: Reading) =>
   notices
     .filter(({ at, by }) => at > until || provedAt >= at || by === session)
     .map((one) => (one.at > until ? one : { ...one, readBy: [...(one.readBy ?? []), session].slice(-20) }));
