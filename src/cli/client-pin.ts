@@ -10,6 +10,7 @@ import { type ClientDocument, vetClientDocument, type VettedDocument } from '../
 import { clientIdUrlFault } from '../config/client-id-url.ts';
 import type { Config } from '../config/config.ts';
 import { parseJsonObject } from '../config/parse-fields.ts';
+import { readInTime, statRegular } from '../config/regular-file.ts';
 import { scopeFault, splitScope } from '../config/text.ts';
 import { outgoingOf } from '../outgoing/guard.ts';
 import { addVerb, checked, readConfig, type VerbOptions } from './configuration.ts';
@@ -76,7 +77,8 @@ async function vetPublished(url: string, config: Config, vet: Vet) {
 }
 
 async function vetFile(file: string, vet: Vet) {
-  const body = await readFile(file);
+  await statRegular(file);
+  const body = await readInTime(file);
   const clientId = parseJsonObject(body.toString())?.['client_id'];
   const fault = typeof clientId === 'string' ? clientIdUrlFault(clientId) : 'is missing';
   if (typeof clientId !== 'string' || fault !== undefined)

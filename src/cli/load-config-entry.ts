@@ -1,10 +1,12 @@
 // The thread in which a changed configuration is loaded.
 import { parentPort, workerData } from 'node:worker_threads';
 import { ConfigError } from '../config/config.ts';
-import type { LoadOutcome } from '../config/load-in-thread.ts';
+import type { LoadJob, LoadOutcome } from '../config/load-in-thread.ts';
+import { avoid } from '../config/regular-file.ts';
 import { readLoaded } from './configuration.ts';
 
-async function load(file: string): Promise<LoadOutcome> {
+async function load({ file, hung }: LoadJob): Promise<LoadOutcome> {
+  avoid(hung);
   try {
     return { loaded: await readLoaded(file) };
   } catch (error) {
@@ -14,4 +16,4 @@ async function load(file: string): Promise<LoadOutcome> {
 }
 
 // Absent where this module is imported outside of a thread.
-if (parentPort !== null) parentPort.postMessage(await load(String(workerData)));
+if (parentPort !== null) parentPort.postMessage(await load(workerData as LoadJob));

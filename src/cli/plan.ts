@@ -41,8 +41,8 @@ export function registerPlan(program: Command, io: CliIo): void {
 }
 
 async function readSide(file: string, readSecrets: boolean): Promise<PlanSide> {
-  const { config, generatedKeys } = await readLoaded(file, { writeKeys: false, readSecrets });
-  return { config, generatedKeys, folder: dirname(resolve(file)) };
+  const loaded = await readLoaded(file, { writeKeys: false, readSecrets });
+  return { ...loaded, folder: dirname(resolve(file)) };
 }
 
 /** Those of the store, or why they couldn't be read. */

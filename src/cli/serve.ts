@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { extname } from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
+import { emptiedWarning } from '../config/emptied.ts';
 import { DEMO_CLIENT_SECRET } from '../config/demo.ts';
 import { secretWarnings } from '../config/secret-expiry.ts';
 import { loadInThread } from '../config/load-in-thread.ts';
@@ -128,13 +129,17 @@ type KeepServingParts = Started & {
 /** Reloads the configuration of a started server when its files change, and stops the server gracefully. */
 async function keepServing(parts: KeepServingParts): Promise<void> {
   const { file, loaded, server, telemetry, onUp, onTaken, stopped } = parts;
-  exitOnCrash(telemetry.log, () => server.abandon().finally(() => telemetry.close()));
+  exitOnCrash(telemetry.log, async () => {
+    await server.abandon();
+    await telemetry.close();
+  });
   const watch = await watchConfig({
     file,
     current: loaded,
     load: (changed) => loadInThread(LOAD_ENTRY, changed),
-    async onConfig(changed) {
+    async onConfig(changed, previous) {
       await server.replace({ config: changed.config, hash: changed.hash });
+      server.warn(emptiedWarning(previous, changed));
       onTaken?.(changed);
     },
     onBroken: (error) => server.refuse(error),
@@ -162,7 +167,7 @@ async function serveWithWorkers(loaded: LoadedConfig, onUp: (log: Log) => void):
   const primary = new Primary(loaded, telemetry);
   await primary.start();
   // Its workers drain by themselves.
-  exitOnCrash(telemetry.log, () => telemetry.close());
+  exitOnCrash(telemetry.log, async () => void (await telemetry.close()));
   const stopped = untilStopped();
   const reload = () => {
     telemetry.reopen();

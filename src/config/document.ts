@@ -1,6 +1,5 @@
 // Reads one YAML or JSON file into plain data (maps with text keys, lists and scalars), with the position of each value. JSON is
 // read by the YAML parser too, for positions. There are no aliases, so that a small file can't stand for a large one (CWE-776).
-import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import {
   type Document,
@@ -14,6 +13,7 @@ import {
   type YAMLMap,
 } from 'yaml';
 import type { Located, Path, Position, ProblemList } from './problems.ts';
+import { readInTime, statRegular, Unreadable } from './regular-file.ts';
 
 // 10,000 people with 20 groups each take 4.4 MB.
 const LARGEST_BYTES = 8 * 1024 * 1024;
@@ -26,6 +26,8 @@ export type SourceDocument = Located & {
   readonly content: unknown;
   /** Whether the file holds nothing at all, not even a comment. */
   readonly isBlank: boolean;
+  /** Whether its content is `null` in so many letters, not the lack of any. */
+  readonly saysNull: boolean;
 };
 
 /** The document in `file`, or undefined after its problems were noted. */
@@ -41,12 +43,12 @@ export async function readDocument(
 async function readSource(file: string, report: (message: string) => void): Promise<string | undefined> {
   try {
     // Checked before reading, so that a file of any size is refused at once.
-    const { size } = await stat(file);
+    const { size } = await statRegular(file);
     if (size > LARGEST_BYTES) {
       report(`is too large: at most ${LARGEST_BYTES / 1024 / 1024} MiB are read`);
       return undefined;
     }
-    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(file));
+    return new TextDecoder('utf-8', { fatal: true }).decode(await readInTime(file));
   } catch (error) {
     report(readFault(error));
     return undefined;
@@ -55,10 +57,10 @@ async function readSource(file: string, report: (message: string) => void): Prom
 
 /** Why a file can't be read, in plain words. */
 export function readFault(error: unknown): string {
+  if (error instanceof Unreadable) return error.words;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ENOENT') return 'does not exist';
   if (code === 'EACCES' || code === 'EPERM') return 'may not be read by this user';
-  if (code === 'EISDIR') return 'is a folder, not a file';
   return code === 'ERR_ENCODING_INVALID_ENCODED_DATA'
     ? 'is not UTF-8 text'
     : `can't be read (${String(code)})`;
@@ -76,7 +78,8 @@ function parseSource(file: string, source: string, problems: ProblemList): Sourc
   }
   if (faults.length > 0) return undefined;
   const isBlank = source.trim() === '';
-  return { file, folder: dirname(resolve(file)), content, isBlank, locate: locator(source) };
+  const saysNull = isScalar(yaml.contents) && yaml.contents.source !== '';
+  return { file, folder: dirname(resolve(file)), content, isBlank, saysNull, locate: locator(source) };
 }
 
 /**

@@ -1,7 +1,7 @@
 // Watches the configuration files and views of a running service: notices a change, waits until it is complete, and has
 // the files read again. By looking alone: network drives and many mounts of containers report no events.
-import { readFile, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { readInTime, statInTime, statRegular, Unreadable } from './regular-file.ts';
 
 /** changed: the new content runs now. unchanged: it equals what runs already. broken: nothing was changed. */
 export type ReloadOutcome = 'changed' | 'unchanged' | 'broken';
@@ -140,8 +140,10 @@ type Snapshot = ReadonlyMap<string, Mark>;
 
 async function markOf(file: string): Promise<Mark> {
   // Follows links: when a mounted folder is swapped, its names lead to other files.
-  const found = await stat(file).catch(() => undefined);
-  if (found === undefined) return { identity: 'absent', state: '', changedAt: 0 };
+  const found = await statInTime(file).catch((error: unknown) =>
+    error instanceof Unreadable ? 'late' : 'absent',
+  );
+  if (typeof found === 'string') return { identity: found, state: '', changedAt: 0 };
   const { dev, ino, birthtimeMs, size, mtimeMs, ctimeMs } = found;
   return {
     identity: `${dev} ${ino} ${birthtimeMs}`,
@@ -161,6 +163,7 @@ function isSame(before: Snapshot, after: Snapshot, mayBeReplaced = false): boole
 /** Whether a document stops in the middle of a line. Few finished ones do, and many that are being written. */
 async function endsAbruptly(file: string): Promise<boolean> {
   if (!/\.(ya?ml|json)$/.test(file)) return false;
-  const text = await readFile(file, 'latin1').catch(() => '\n');
+  const read = statRegular(file).then(() => readInTime(file));
+  const text = await read.then(String, () => '\n');
   return !['\n', '}', ']'].includes(text.at(-1) ?? '');
 }

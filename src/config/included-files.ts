@@ -3,12 +3,17 @@ import { glob } from 'node:fs/promises';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import * as z from 'zod';
 import { readDocument, type SourceDocument } from './document.ts';
+import { statInTime, Unreadable } from './regular-file.ts';
 import { isRecord, parseFields } from './parse-fields.ts';
 import type { Path, ProblemList, Report } from './problems.ts';
 import type { Entry } from './rules.ts';
 
 /** What a configuration is read from, for watch.ts: files that were read or looked for, and patterns. All absolute. */
-export type SourceList = { readonly files: Set<string>; readonly patterns: Set<string> };
+export type SourceList = {
+  readonly files: Set<string>;
+  readonly patterns: Set<string>;
+  readonly matched: Map<string, number>;
+};
 
 /** Some objects of one kind in one document. */
 export type Listing = {
@@ -28,7 +33,9 @@ export async function findFiles(
     const path = isAbsolute(pattern) ? pattern : join(dirname(configFile), pattern);
     const isPattern = /[*?[{]/.test(pattern);
     if (isPattern) sources.patterns.add(resolve(path));
-    for (const file of isPattern ? await matchesOf(path) : [path]) {
+    const found = isPattern ? await matchesOf(path) : [path];
+    if (isPattern) sources.matched.set(pattern, found.length);
+    for (const file of found) {
       if (!files.has(file)) files.set(file, index);
       sources.files.add(resolve(file));
     }
@@ -38,6 +45,10 @@ export async function findFiles(
 
 /** The files that match, in order. */
 export async function matchesOf(pattern: string): Promise<string[]> {
+  const folder = dirname(pattern.replace(/[*?[{].*/s, '_'));
+  await statInTime(join(folder, 'any')).catch((error: unknown) => {
+    if (error instanceof Unreadable) throw error;
+  });
   const matches: string[] = [];
   for await (const match of glob(pattern)) matches.push(match);
   return matches.toSorted();
@@ -63,7 +74,7 @@ export async function readListing(
     return undefined;
   }
   // Only comments: a list with nothing in it yet.
-  if (content === null) return { document, path: [key], items: [] };
+  if (content === null && !document.saysNull) return { document, path: [key], items: [] };
   if (!isRecord(content)) {
     report([], `must be a list, or ${key}: and a list`);
     return undefined;

@@ -22,6 +22,7 @@ import {
 import { isRecord, parseFields } from './parse-fields.ts';
 import { type Path, ProblemList } from './problems.ts';
 import { type Sources, toConfig } from './resolve.ts';
+import { Unreadable } from './regular-file.ts';
 import type { Entry } from './rules.ts';
 import { type ClientForm, clientSchema, resourceSchema } from './schema-client.ts';
 import { userSchema } from './schema-user.ts';
@@ -81,13 +82,14 @@ export async function loadConfig(file: string, options: LoadOptions = {}): Promi
 
 /** The same, with what a watcher and a comparison need. The ConfigError it throws knows its sources too. */
 export async function loadConfigWithSources(file: string, options: LoadOptions = {}): Promise<LoadedConfig> {
-  const sources: SourceList = { files: new Set(), patterns: new Set() };
-  const list = () => ({ files: [...sources.files], patterns: [...sources.patterns] });
+  const sources: SourceList = { files: new Set(), patterns: new Set(), matched: new Map() };
+  const list = () => ({ ...sources, files: [...sources.files], patterns: [...sources.patterns] });
   const readAt = Date.now();
   try {
     const loaded = await load(file, options, sources);
     return { ...loaded, hash: hashConfig(loaded.config), sources: list(), readAt };
   } catch (error) {
+    if (error instanceof Unreadable) throw new ConfigError([{ file, message: error.message }], list());
     throw error instanceof ConfigError ? new ConfigError(error.problems, list()) : error;
   }
 }

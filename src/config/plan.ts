@@ -4,6 +4,7 @@ import { relative } from 'node:path';
 import type { ClientSecret, Rate, StoreConfig, User } from './config.ts';
 import { type Difference, differences } from './diff.ts';
 import type { LoadedConfig } from './load.ts';
+import { emptiedWarning } from './emptied.ts';
 import { planFilePeople, planStorePeople } from './plan-people.ts';
 import { planSignIns, type ReachedBy } from './plan-sign-ins.ts';
 import type { PlanContext, PlanItem, Severity } from './plan-rule.ts';
@@ -20,20 +21,23 @@ export type Plan = {
 };
 
 /** One of the two configurations that are compared. */
-export type PlanSide = Pick<LoadedConfig, 'config' | 'generatedKeys'> & {
-  /** The folder of its file: relative paths that are the same on both sides are no difference. */
-  readonly folder: string;
-  /** Of the current side. Undefined where no rule changes; a reason where they couldn't be asked. */
-  readonly storePeople?: readonly Omit<User, 'passwordHash'>[] | { readonly unknown: string } | undefined;
-  /** The same: what the people of the file can do, undefined where sign-ins stay as they are. */
-  readonly reachedBy?: ReachedBy | { readonly unknown: string } | undefined;
-};
+export type PlanSide = Pick<LoadedConfig, 'config' | 'generatedKeys'> &
+  Partial<Pick<LoadedConfig, 'sources'>> & {
+    /** The folder of its file: relative paths that are the same on both sides are no difference. */
+    readonly folder: string;
+    /** Of the current side. Undefined where no rule changes; a reason where they couldn't be asked. */
+    readonly storePeople?: readonly Omit<User, 'passwordHash'>[] | { readonly unknown: string } | undefined;
+    /** The same: what the people of the file can do, undefined where sign-ins stay as they are. */
+    readonly reachedBy?: ReachedBy | { readonly unknown: string } | undefined;
+  };
 
 /** What would happen if `next` took the place of `current` at `now`, in epoch seconds. */
 export function toPlan(current: PlanSide, next: PlanSide, now: number): Plan {
+  const emptied = emptiedWarning(current, next);
   const context = { current: current.config, next: next.config, now };
   const items = [
     ...differences(comparable(current), comparable(next)).map((difference) => explain(difference, context)),
+    ...(emptied === undefined ? [] : [item('breaking', 'users, clients_from', emptied)]),
     ...planFilePeople(current.config, next.config),
     ...planStored(current, next),
     ...planLockedOut(current, next),

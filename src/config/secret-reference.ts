@@ -1,9 +1,9 @@
 // Reads what a secret reference points to: `env:NAME` or `file:PATH`. No message here ever holds a secret.
 import { createHash } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Config } from './config.ts';
 import { readFault } from './document.ts';
+import { readInTime, statRegular } from './regular-file.ts';
 
 const LARGEST_SECRET_BYTES = 65_536;
 
@@ -79,14 +79,12 @@ async function fromFile(
   const file = resolve(folder, path);
   noteFile?.(file);
   try {
-    const found = await stat(file);
-    const { size, mode } = found;
-    if (found.isDirectory()) return fault(`file:${path} is a folder, not a file`);
+    const { size, mode } = await statRegular(file);
     if (size > LARGEST_SECRET_BYTES) return fault(`file:${path} is too large for a secret`);
     const open = secretFiles === 'private' ? openFileFault(file, mode) : undefined;
     if (open !== undefined) return fault(open);
     // Editors and `echo` end a file with a newline that isn't part of the secret.
-    const value = (await readFile(file, 'utf8')).replace(/\r?\n$/, '');
+    const value = (await readInTime(file)).toString().replace(/\r?\n$/, '');
     return value === '' ? fault(`file:${path} is empty`) : { kind: 'value', value, isPlain: false };
   } catch (error) {
     return fault(`file:${path} ${readFault(error)}`);

@@ -2,8 +2,9 @@
 // the data folder.
 import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, open, readFile, stat, unlink } from 'node:fs/promises';
+import { link, mkdir, open, unlink } from 'node:fs/promises';
 import type { StoreConfig } from './config.ts';
+import { readInTime, statRegular } from './regular-file.ts';
 import type { Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
 import {
@@ -100,9 +101,10 @@ function newKey(): string {
 
 async function readKey(file: string, secretFiles: SecretFiles): Promise<string | undefined> {
   try {
-    const fault = secretFiles === 'private' ? openFileFault(file, (await stat(file)).mode) : undefined;
+    const { mode } = await statRegular(file);
+    const fault = secretFiles === 'private' ? openFileFault(file, mode) : undefined;
     if (fault !== undefined) throw new Error(fault);
-    const value = (await readFile(file, 'utf8')).trim();
+    const value = (await readInTime(file)).toString().trim();
     // Never replaced: what this key encrypted would be lost.
     if (!KEY.test(value)) throw new Error(`${file} does not hold a key; restore it from a backup`);
     return value;

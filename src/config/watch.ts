@@ -54,7 +54,8 @@ export function watchConfig(parts: ConfigWatchParts): Promise<FileWatch> {
 }
 
 async function listOf({ files, patterns }: ConfigSources): Promise<readonly string[]> {
-  const matches = await Promise.all(patterns.map(matchesOf));
+  // A folder that hangs is a problem of the load, and of no later look.
+  const matches = await Promise.all(patterns.map((pattern) => matchesOf(pattern).catch(() => [])));
   return [...new Set([...files, ...matches.flat()])];
 }
 

@@ -10,6 +10,8 @@ export type ConfigStatus = {
   /** The same on every node that runs the same configuration. */
   readonly hash: string;
   readonly problem: string | undefined;
+  /** What it has lost. */
+  readonly warning?: string | undefined;
   /** Absent when nothing is pending. */
   readonly pending?: readonly PendingSetting[] | undefined;
 };

@@ -183,6 +183,7 @@ export function combineStatus(workers: readonly WorkerStatus[], hash: string): S
     problems,
     configuration: {
       hash,
+      warning: configurations.find(({ warning }) => warning !== undefined)?.warning,
       problem: refusals.length === 0 ? undefined : refusals.join('\n'),
       ...(pending.size > 0 && { pending: [...pending.values()] }),
       workers: workers.map(({ worker, pid, status }) => ({ worker, pid, hash: status?.configuration.hash })),

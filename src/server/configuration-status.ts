@@ -17,6 +17,7 @@ export type ConfigurationStatus = {
   readonly refuse: (error: unknown) => void;
   /** The files match the running configuration again. */
   readonly confirm: () => void;
+  readonly warn: (message: string | undefined) => void;
   readonly read: () => Promise<ConfigStatus>;
 };
 
@@ -26,10 +27,11 @@ export function createConfigurationStatus(
 ): ConfigurationStatus {
   let { running, wanted, hash } = first;
   let problem: string | undefined;
+  let warning: string | undefined;
 
   async function read(): Promise<ConfigStatus> {
     const pending = await pendingSettings(running, wanted, store);
-    return { hash, problem, ...(pending.length > 0 && { pending }) };
+    return { hash, problem, warning, ...(pending.length > 0 && { pending }) };
   }
 
   return {
@@ -64,6 +66,10 @@ export function createConfigurationStatus(
     confirm() {
       if (problem !== undefined) log.info('the configuration is in order again');
       problem = undefined;
+    },
+    warn(message) {
+      warning = message;
+      if (message !== undefined) log.warn(message);
     },
     read,
   };

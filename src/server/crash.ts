@@ -4,7 +4,7 @@ import type { Log } from '../observability/log.ts';
 const DRAIN_WITHIN_MS = 2000;
 
 /** From now on. `drain` lets go what is finished, and saves nothing more. */
-export function exitOnCrash(log: Log, drain: () => Promise<unknown>): void {
+export function exitOnCrash(log: Log, drain: () => Promise<void>): void {
   let isEnding = false;
   function crash(error: unknown): void {
     // What fails now is a consequence.

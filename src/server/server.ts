@@ -53,12 +53,14 @@ export interface Server {
   readonly refuse: ConfigurationStatus['refuse'];
   /** The files match the running configuration; an earlier refusal is cleared. */
   readonly confirm: ConfigurationStatus['confirm'];
+  /** Of the configuration that runs, until the next one. */
+  readonly warn: ConfigurationStatus['warn'];
   /** What /readyz says. */
   status(): Promise<Status>;
   /** Lets requests in flight end, 8 s at most, then closes everything. */
   stop(): Promise<void>;
   /** Lets requests in flight end without the store: what isn't saved yet is not saved, and is answered with 503. */
-  abandon(): Promise<unknown>;
+  abandon(): Promise<void>;
 }
 
 /** About one second of work on two cores; further sign-ins are answered with 503 and Retry-After. */
@@ -148,11 +150,11 @@ async function compose(config: Config, { config: wanted, hash = '' }: First, par
     }),
   );
   await rotation.start();
-  const listeners = hasManagement ? [listen, management] : [listen];
 
   return {
     ...createLifecycle({
-      listeners,
+      listeners: hasManagement ? [listen, management] : [listen],
+      cutStore: parts.cutStore,
       closing: [
         () => viewsWatch.stop(),
         () => rotation.stop(),
@@ -164,13 +166,10 @@ async function compose(config: Config, { config: wanted, hash = '' }: First, par
       telemetry,
       hash,
     }),
-    abandon() {
-      parts.cutStore();
-      return Promise.all(listeners.map((listener) => listener.stop()));
-    },
     replace,
     refuse: configuration.refuse,
     confirm: configuration.confirm,
+    warn: configuration.warn,
     status,
   };
 }
@@ -189,19 +188,24 @@ function managementOf(
 
 type LifecycleParts = {
   readonly listeners: readonly Listener[];
+  readonly cutStore: () => void;
   /** In this order, once no request is in flight. */
   readonly closing: readonly (() => Promise<void>)[];
   readonly telemetry: Telemetry;
   readonly hash: string;
 };
 
-function createLifecycle(parts: LifecycleParts): Pick<Server, 'start' | 'stop'> {
-  const { listeners, closing, telemetry, hash } = parts;
+function createLifecycle(parts: LifecycleParts): Pick<Server, 'start' | 'stop' | 'abandon'> {
+  const { listeners, cutStore, closing, telemetry, hash } = parts;
   let hasStarted = false;
 
-  async function stop(): Promise<void> {
+  async function close(): Promise<void> {
     await Promise.all(listeners.map((listener) => listener.stop()));
-    for (const close of closing) await close();
+  }
+
+  async function stop(): Promise<void> {
+    await close();
+    for (const end of closing) await end();
     if (hasStarted) telemetry.audit.record('service_stopped', 'success', {});
   }
 
@@ -217,6 +221,10 @@ function createLifecycle(parts: LifecycleParts): Pick<Server, 'start' | 'stop'> 
       }
     },
     stop,
+    abandon() {
+      cutStore();
+      return close();
+    },
   };
 }
 

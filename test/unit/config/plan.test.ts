@@ -237,6 +237,7 @@ describe('a plan', () => {
     expect(lines(toPlan(disabled, before, NOW))).toEqual(['change users[alice].disabled: may sign in again']);
     expect(lines(toPlan(before, await side(PUBLIC, '[]'), NOW))).toEqual([
       expect.stringMatching(/^breaking users\[alice\]: is removed/),
+      'breaking users, clients_from: the configuration has lost all users (1)',
     ]);
     expect(lines(toPlan(before, await side(PUBLIC, USER('  email: a@example.com\n')), NOW))).toEqual([
       'change users[alice].claims.email: has another value',

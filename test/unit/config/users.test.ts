@@ -47,6 +47,9 @@ describe('people', () => {
     expect(await usersOf(user({ disabled: 'true' }))).toMatchObject([{ disabled: true }]);
     expect(await usersOf('# nobody yet\n')).toEqual([]);
     await expect(usersOf('')).rejects.toThrow('is empty: write []');
+    for (const nothing of ['null', '~', '# nobody\n--- null'])
+      await expect(usersOf(nothing)).rejects.toThrow('must be a list');
+    expect(await usersOf('# nobody yet\n')).toEqual([]);
     expect((await load(PUBLIC)).users).toEqual([]);
   });
 

@@ -1,0 +1,149 @@
+// Files of the configuration that aren't files: what reads them never waits, and a change that can't be read holds up no later one.
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runVerb } from '../world/command-line.ts';
+import { COMPILED, MAIN, runProgram, type ServiceProcess, startProcess } from '../world/process.ts';
+import { freePort } from '../world/servers.ts';
+import { writeWorldConfig } from '../world/world.ts';
+
+const PATIENCE = { timeout: 20_000, interval: 100 };
+/** A mount that answers nothing, for as long as the program behind it lives; only root may have one. */
+const HANGING = ['unshare', '-m', 'sh', '-c'];
+const mountAt = (folder: string) =>
+  `exec 9<>/dev/fuse; mount -i -t fuse -o fd=9,rootmode=40000,user_id=0,group_id=0 none ${folder}; exec "$@"`;
+
+const folder = mkdtempSync(path.join(tmpdir(), 'postern-files-'));
+const at = (name: string) => path.join(folder, name);
+const hang = at('hang');
+mkdirSync(hang);
+const canHang = spawnSync(HANGING[0] ?? '', [...HANGING.slice(1), mountAt(hang), 'sh', 'true']).status === 0;
+if (!canHang && process.env['CI'] !== undefined) throw new Error('this machine has no /dev/fuse, or no root');
+
+let configFile: string;
+let management: string;
+let original: Readonly<Record<string, unknown>>;
+const socket = createServer();
+const write = (changes: object, file = configFile) => {
+  writeFileSync(`${file}.new`, JSON.stringify({ ...original, ...changes }));
+  renameSync(`${file}.new`, file);
+};
+
+beforeAll(async () => {
+  const ports = [await freePort(), await freePort()] as const;
+  ({ configFile } = await writeWorldConfig(folder, {}, ports));
+  management = `http://127.0.0.1:${ports[1]}`;
+  original = JSON.parse(readFileSync(configFile, 'utf8')) as typeof original;
+  execFileSync('mkfifo', [at('pipe')]);
+  symlinkSync('/dev/zero', at('device'));
+  await new Promise<void>((resolve) => socket.listen(at('socket'), resolve));
+  mkdirSync(at('clients.d'));
+});
+afterAll(() => {
+  socket.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe.each(['pipe', 'device', 'socket'])('F1-28: a %s is refused by name', (kind) => {
+  const says = (name: string) =>
+    expect.stringMatching(new RegExp(`${name}.* is a pipe, a device or a socket`));
+
+  it.each([
+    ['users', { users_from: kind }],
+    ['clients', { clients_from: [kind] }],
+    ['a key', { cookie_keys: [`file:${kind}`] }],
+    ['a store', { store: `file:${kind}` }],
+  ])('as %s', async (_, changes) => {
+    write(changes, at('odd.json'));
+    expect(await runVerb(['check', '-c', at('odd.json')])).toMatchObject({ code: 1, stderr: says(kind) });
+  });
+
+  it('as the configuration, and as what is imported or pinned', async () => {
+    for (const args of [
+      ['check', '-c', at(kind)],
+      ['client', 'import', '--from', 'dex', at(kind)],
+      ['client', 'pin', '--scope', 'openid', at(kind), '-c', at('postern.json')],
+    ])
+      expect(await runVerb(args), args.join(' ')).toMatchObject({ code: 1, stderr: says(kind) });
+  });
+});
+
+describe('a service', () => {
+  type Configuration = { readonly hash: string; readonly problem?: string; readonly warning?: string };
+  let service: ServiceProcess;
+  beforeAll(async () => {
+    writeFileSync(at('clients.d/one.json'), '[]\n');
+    write({ clients_from: ['clients.d/*.json'] });
+    const command = canHang ? [...HANGING, mountAt(hang), 'sh', process.execPath, MAIN] : undefined;
+    service = await startProcess(configFile, command);
+  });
+  afterAll(() => service.end('SIGKILL'));
+
+  async function configuration(): Promise<Configuration> {
+    const answer = await fetch(`${management}/readyz`);
+    return ((await answer.json()) as { readonly configuration: Configuration }).configuration;
+  }
+
+  it.skipIf(!canHang).each([
+    ['users', { users_from: 'hang/users.json' }],
+    ['clients', { clients_from: ['hang/*.json'] }],
+    ['a key', { cookie_keys: ['file:hang/key'] }],
+  ])('F1-28: says at /readyz that a mount hangs, and takes the next change: %s', async (what, changes) => {
+    const { hash } = await configuration();
+    write(changes);
+    const late = expect.stringMatching(/hang.* did not answer within a second/);
+    await expect.poll(configuration, PATIENCE).toMatchObject({ hash, problem: late });
+    write({ clients_from: ['clients.d/*.json'], branding: { name: `After ${what}` } });
+    await expect.poll(async () => (await configuration()).hash !== hash, PATIENCE).toBe(true);
+    expect((await configuration()).problem).toBeUndefined();
+  });
+
+  it.skipIf(!canHang)('F1-28: a command says that a mount hangs, and ends', async () => {
+    const command = [
+      ...HANGING,
+      mountAt(hang),
+      'sh',
+      process.execPath,
+      MAIN,
+      'check',
+      '-c',
+      `${hang}/x.json`,
+    ];
+    const { stderr } = await runProgram(command, { env: COMPILED });
+    expect(stderr).toMatch(/hang\/x\.json did not answer within a second/);
+  });
+
+  it('F1-28: says once what a reload has emptied, and takes it over', async () => {
+    write({ clients_from: ['clients.d/*.json'] });
+    write({ clients_from: ['clients.d/*.json'] }, at('before.json'));
+    await expect.poll(async () => (await configuration()).warning, PATIENCE).toBeUndefined();
+    const { hash } = await configuration();
+    writeFileSync(at('empty.json'), '[]\n');
+    rmSync(at('clients.d/one.json'));
+    write({ clients_from: ['clients.d/*.json'], users_from: 'empty.json' });
+    const warning = 'the configuration has lost all users (2) and all files of clients.d/*.json (1)';
+    await expect.poll(configuration, PATIENCE).toMatchObject({ warning });
+    expect((await configuration()).hash).not.toBe(hash);
+    expect(service.stderr().split(warning)).toHaveLength(2);
+    const plan = await runVerb(['plan', configFile, '-c', at('before.json')]);
+    expect(plan.stdout).toContain('the configuration has lost all users (2)');
+  });
+
+  it.skipIf(!canHang)('F1-28: ends in order while a mount hangs', async () => {
+    write({ users_from: 'hang/users.json' });
+    await expect.poll(async () => (await configuration()).problem, PATIENCE).toContain('hang');
+    await service.end('SIGTERM');
+    expect(service.stderr()).not.toContain('"level":60');
+  });
+});
