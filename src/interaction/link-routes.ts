@@ -5,6 +5,7 @@ import type Router from 'koa-router';
 import { FACTORS_PATH } from '../config/endpoints.ts';
 import { createSparse, originOf } from '../observability/audit.ts';
 import { pageContextOf, sendPage } from '../oidc/send-page.ts';
+import { StoreUnavailable } from '../store/store.ts';
 import { toGeneration } from '../users/accounts.ts';
 import { hasSecondFactor, NO_FACTORS } from '../users/factors.ts';
 import { LINK_PURPOSES, type OneTimeLink, oneTimeLinkUrl } from '../users/one-time-links.ts';
@@ -32,7 +33,10 @@ const STEP = 'link';
 const tokenOf = (ctx: Context) => String(ctx['params'].token);
 
 /** Why a link doesn't work; for the audit trail alone. */
-type Dead = { readonly reason: 'unknown' | 'used' | 'ended'; readonly link?: OneTimeLink | undefined };
+type Dead = {
+  readonly reason: 'unknown' | 'used' | 'ended' | 'unconfirmed';
+  readonly link?: OneTimeLink | undefined;
+};
 
 /** Adds the routes below the prefix of `router`. */
 export function addLinkRoutes(router: Router, parts: LinkParts): void {
@@ -53,7 +57,14 @@ export function addLinkRoutes(router: Router, parts: LinkParts): void {
     }
     const opened = await open(parts, token);
     if ('reason' in opened) return page.refuse(ctx, opened);
-    const followed = await followLink(ctx, opened, form);
+    const followed = await followLink(ctx, opened, form).catch((error: unknown) => {
+      if (error instanceof StoreUnavailable && error.mayBeDone) return error;
+      throw error;
+    });
+    if (followed instanceof Error) {
+      ctx.set('Retry-After', String(followed.retryAfterSeconds));
+      return page.refuse(ctx, { reason: 'unconfirmed', link: opened.link });
+    }
     if ('fault' in followed) {
       return page.ask(ctx, opened, { fault: followed.fault, sealed: form.field('sealed') });
     }
@@ -90,13 +101,15 @@ function createLinkPages({ config, csrf, pages, audit, secondFactors, limits, no
 
   return {
     show,
-    /** One page for every reason. Anybody can open such a link again and again. */
+    /** One page for every reason but that nobody knows. Anybody can open a dead link again and again. */
     async refuse(ctx: Context, { reason, link }: Dead): Promise<void> {
-      await limits.takeDeadLink(String(ctx.state['clientAddress']));
       const of = { account_id: link?.accountId, action: link?.purpose, reason };
+      const isUnknown = reason === 'unconfirmed';
+      if (!isUnknown) await limits.takeDeadLink(String(ctx.state['clientAddress']));
       const times = timesToSay(JSON.stringify(of));
       if (times !== undefined) audit.record('link_used', 'failure', { ...originOf(ctx.state), ...of, times });
-      show(ctx, { outcome: 'expired' }, 410);
+      if (isUnknown) show(ctx, { outcome: 'maybe_used' }, 503);
+      else show(ctx, { outcome: 'expired' }, 410);
     },
     async ask(
       ctx: Context,

@@ -39,7 +39,7 @@ export function addSecondStepRoutes(router: Router, parts: RoutesParts): ShowPen
     show.refused(ctx, interaction, pending, refused);
     if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
     const status = refused === 'codes_locked' ? 403 : 401;
-    ctx.status = retryAfterSeconds === undefined ? status : 429;
+    ctx.status = refused === 'maybe_used' ? 503 : retryAfterSeconds === undefined ? status : 429;
   }
 
   async function prove(

@@ -4,6 +4,8 @@ import type { Interactions, Proved } from '../oidc/interactions.ts';
 import type { OpenInteraction } from '../oidc/open-interaction.ts';
 import { type Limits, TooManyRequests } from '../limits/limits.ts';
 import { type Audit, originOf, type Outcome } from '../observability/audit.ts';
+import { untilUnchanged } from '../store/documents.ts';
+import { type CollectionWrite, StoreUnavailable } from '../store/store.ts';
 import type { Account } from '../users/accounts.ts';
 import { amrOf, type Proof, withProof } from '../users/authentication-methods.ts';
 import { type Factors, type FactorStore, hasSecondFactor } from '../users/factors.ts';
@@ -15,6 +17,7 @@ import type { Form } from './form.ts';
 import type { PagesParts } from './parts.ts';
 import type { HalfSignIn, HalfSignIns } from './half-sign-ins.ts';
 import type { Tell } from './tell.ts';
+import { tidyUp } from './tidy-up.ts';
 import type { DeviceCookie } from './trusted-browser-cookie.ts';
 
 export type SecondStepError = NonNullable<PageModels['second-step']['error']>;
@@ -57,24 +60,41 @@ const TOO_MANY = 'too many wrong codes';
 /** What the challenge of a second step is bound to. */
 export const secondStepBinding = (uid: string) => `second step:${uid}`;
 
+type Proven = {
+  readonly proof: Proof;
+  /** As it was typed; a passkey has none. */
+  readonly method?: TypedCode['method'];
+  readonly factors: Factors;
+  readonly spends?: CollectionWrite | undefined;
+};
+
 function createFinish(parts: SecondStepParts) {
   const { interactions, halves, limits, trustedBrowsers, cookie, audit } = parts;
+  const record = createRecord(audit);
 
   return async function finish(
     ctx: Context,
     interaction: OpenInteraction,
-    { account, half }: Pending,
-    { proof, factors: own }: { readonly proof: Proof; readonly factors: Factors },
+    pending: Pending,
+    { proof, method, factors: own, spends }: Proven,
   ): Promise<Stepped> {
+    const { account, half } = pending;
     const amr = half === undefined ? withProof(interaction.amr, proof) : amrOf(['password', proof]);
     const factorAt = Math.floor(parts.now() / 1000);
     const proved: Proved = { amr, factorAt, sessionsSince: own.sessionsSince };
-    if (half === undefined) return { destination: await interactions.finishStepUp(ctx, interaction, proved) };
+    const destination =
+      half === undefined
+        ? await interactions.finishStepUp(ctx, interaction, proved, spends)
+        : await interactions.finishLogin(
+            ctx,
+            interaction,
+            { accountId: account.id, ...half.issued, proved },
+            spends,
+          );
+    record(ctx, interaction, pending, ['success', method ?? 'passkey']);
+    if (destination === undefined || half === undefined) return { destination };
     cookie.write(ctx, trustedBrowsers.renew(cookie.read(ctx), account.id));
-    const login = { accountId: account.id, ...half.issued, proved };
-    const destination = await interactions.finishLogin(ctx, interaction, login);
-    if (destination === undefined) return { destination };
-    await Promise.all([limits.finishSignIn(half.attempt), halves.end(interaction.uid)]);
+    await tidyUp(limits.finishSignIn(half.attempt), halves.end(interaction.uid));
     audit.record('sign_in', 'success', {
       ...originOf(ctx.state),
       client_id: interaction.settings.clientId,
@@ -130,50 +150,70 @@ function createPendingOf({ accounts, halves, factors }: SecondStepParts): Second
   };
 }
 
-export function createSecondStep(parts: SecondStepParts): SecondStep {
-  const { interactions, halves, limits, passkeys, audit, tell } = parts;
+function createProveCodeStep(parts: SecondStepParts): SecondStep['proveCode'] {
+  const { interactions, halves, limits, trustedBrowsers, cookie, audit, tell } = parts;
   const finish = createFinish(parts);
   const record = createRecord(audit);
   const fail = createFail(parts);
 
+  return async function proveCode(ctx, interaction, pending, form) {
+    const { uid } = interaction;
+    const { account } = pending;
+    const isRecovery = form.field('recovery_code') !== '';
+    const method = isRecovery ? 'recovery_code' : 'one_time_code';
+    const address = String(ctx.state['clientAddress']);
+    const trusted = trustedBrowsers.find(cookie.read(ctx), account.id);
+    // Nobody guesses a recovery code: strangers elsewhere don't keep the person from using one.
+    const device = isRecovery ? `recovery code\n${address}` : trusted;
+    if (pending.half === undefined && interaction.needed === 'passkey') {
+      record(ctx, interaction, pending, ['failure', method, 'passkey_required']);
+      return { refused: 'passkey_required' };
+    }
+    try {
+      const takeBack = await limits.takeCode({ accountId: account.id, address, device, interaction: uid });
+      if (takeBack === undefined) {
+        record(ctx, interaction, pending, ['failure', method, 'too_many_attempts']);
+        await halves.end(uid);
+        return { destination: await interactions.deny(ctx, interaction, TOO_MANY) };
+      }
+      const typed = form.field(isRecovery ? 'recovery_code' : 'code');
+      const code = { accountId: account.id, method, typed, isTrusted: trusted !== undefined } as const;
+      const stepped = await untilUnchanged(async () => {
+        const proved = await parts.proveCode(code);
+        return proved !== undefined && 'proof' in proved
+          ? finish(ctx, interaction, pending, { ...proved, method })
+          : { failed: proved };
+      }).catch((error: unknown) => {
+        takeBack();
+        throw error;
+      });
+      if ('failed' in stepped) {
+        return { refused: await fail(ctx, interaction, pending, [method, stepped.failed]) };
+      }
+      takeBack();
+      if (isRecovery) await tell?.(ctx, account.id, 'recovery_code_used');
+      return stepped;
+    } catch (error) {
+      if (error instanceof StoreUnavailable && error.mayBeDone) {
+        record(ctx, interaction, pending, ['failure', method, 'unconfirmed']);
+        return { refused: 'maybe_used', retryAfterSeconds: error.retryAfterSeconds };
+      }
+      if (!(error instanceof TooManyRequests)) throw error;
+      record(ctx, interaction, pending, ['failure', method, 'too_many_attempts']);
+      return { refused: 'too_many_attempts', retryAfterSeconds: error.retryAfterSeconds };
+    }
+  };
+}
+
+export function createSecondStep(parts: SecondStepParts): SecondStep {
+  const { passkeys, audit } = parts;
+  const finish = createFinish(parts);
+  const record = createRecord(audit);
+
   return {
     pendingOf: createPendingOf(parts),
 
-    async proveCode(ctx, interaction, pending, form) {
-      const { uid } = interaction;
-      const { account } = pending;
-      const isRecovery = form.field('recovery_code') !== '';
-      const method = isRecovery ? 'recovery_code' : 'one_time_code';
-      const address = String(ctx.state['clientAddress']);
-      const trusted = parts.trustedBrowsers.find(parts.cookie.read(ctx), account.id);
-      // Nobody guesses a recovery code: strangers elsewhere don't keep the person from using one.
-      const device = isRecovery ? `recovery code\n${address}` : trusted;
-      if (pending.half === undefined && interaction.needed === 'passkey') {
-        record(ctx, interaction, pending, ['failure', method, 'passkey_required']);
-        return { refused: 'passkey_required' };
-      }
-      try {
-        const takeBack = await limits.takeCode({ accountId: account.id, address, device, interaction: uid });
-        if (takeBack === undefined) {
-          record(ctx, interaction, pending, ['failure', method, 'too_many_attempts']);
-          await halves.end(uid);
-          return { destination: await interactions.deny(ctx, interaction, TOO_MANY) };
-        }
-        const typed = form.field(isRecovery ? 'recovery_code' : 'code');
-        const code = { accountId: account.id, method, typed, isTrusted: trusted !== undefined } as const;
-        const proved = await parts.proveCode(code, takeBack);
-        if (proved !== undefined && 'proof' in proved) {
-          record(ctx, interaction, pending, ['success', method]);
-          if (isRecovery) await tell?.(ctx, account.id, 'recovery_code_used');
-          return await finish(ctx, interaction, pending, proved);
-        }
-        return { refused: await fail(ctx, interaction, pending, [method, proved]) };
-      } catch (error) {
-        if (!(error instanceof TooManyRequests)) throw error;
-        record(ctx, interaction, pending, ['failure', method, 'too_many_attempts']);
-        return { refused: 'too_many_attempts', retryAfterSeconds: error.retryAfterSeconds };
-      }
-    },
+    proveCode: createProveCodeStep(parts),
 
     async provePasskey(ctx, interaction, pending, form) {
       const { account } = pending;
@@ -187,7 +227,6 @@ export function createSecondStep(parts: SecondStepParts): SecondStep {
         record(ctx, interaction, pending, ['failure', 'passkey', result?.refused]);
         return { refused: 'passkey_refused' };
       }
-      record(ctx, interaction, pending, ['success', 'passkey']);
       return finish(ctx, interaction, pending, result);
     },
   };

@@ -6,7 +6,9 @@ import type { Issued } from '../users/accounts.ts';
 import { type Amr, levelOf } from '../users/authentication-methods.ts';
 import type { ClientModel } from '../views/models.ts';
 import { type Audit, type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
-import { type AdapterParts } from './adapter.ts';
+import { DocumentChanged } from '../store/documents.ts';
+import { type CollectionWrite, failingAs } from '../store/store.ts';
+import { type AdapterParts, interactionGone } from './adapter.ts';
 import { recordKey } from './record-key.ts';
 import { toPeoplesClient } from './client-model.ts';
 import { consentOf, findGrant, newGrant } from './policies/existing-grant.ts';
@@ -50,8 +52,8 @@ export function createInteractions(
     return engine.browsers.isOf(ctx, details) ? details : undefined;
   }
 
-  const finish = (ctx: Context, uid: string, result: GivenResult) =>
-    orGone(finishOnce({ engine, adapter }, ctx, uid, result));
+  const finish = (ctx: Context, uid: string, result: GivenResult, spends?: CollectionWrite) =>
+    orGone(finishOnce({ engine, adapter }, ctx, uid, { result, spends }));
   const deny = (ctx: Context, { uid }: OpenInteraction, description: string) =>
     finish(ctx, uid, { error: 'access_denied', error_description: description });
 
@@ -73,18 +75,20 @@ export function createInteractions(
       return toPeoplesClient(findClient(recentApps.find(ctx, uid) ?? ''), provider.issuer);
     },
 
-    finishLogin: (ctx: Context, { uid, prompt }: OpenInteraction, login: Login) =>
-      finish(ctx, uid, {
-        login: toLogin(ctx, login),
-        // A person who signs in has chosen their account.
-        ...(prompt === 'select_account' && { select_account: {} }),
-      }),
+    /** `spends`: written together with it; throws DocumentChanged where that is of an older version. */
+    finishLogin(ctx: Context, { uid, prompt }: OpenInteraction, login: Login, spends?: CollectionWrite) {
+      // A person who signs in has chosen their account.
+      const chosen = prompt === 'select_account' && { select_account: {} };
+      return finish(ctx, uid, { login: toLogin(ctx, login), ...chosen }, spends);
+    },
 
     /** The signed-in person proved more. The session goes on, and ends when it would have. */
-    async finishStepUp(ctx: Context, { uid, accountId, issued }: OpenInteraction, proved: Proved) {
+    async finishStepUp(ctx: Context, interaction: OpenInteraction, proved: Proved, spends?: CollectionWrite) {
+      const { uid, accountId, issued } = interaction;
       if (accountId === undefined || issued === undefined) return undefined;
       // Without `login` the engine leaves the session as it is, and asks again.
-      return finish(ctx, uid, { second_factor: {}, login: toLogin(ctx, { accountId, ...issued, proved }) });
+      const login = toLogin(ctx, { accountId, ...issued, proved });
+      return finish(ctx, uid, { second_factor: {}, login }, spends);
     },
 
     /** The person has read it. */
@@ -171,17 +175,22 @@ async function finishOnce(
   { engine, adapter: { records, hash } }: { readonly engine: Engine; readonly adapter: AdapterParts },
   ctx: Context,
   uid: string,
-  result: GivenResult,
+  { result, spends }: { readonly result: GivenResult; readonly spends?: CollectionWrite | undefined },
 ): Promise<string> {
-  await records.use('Interaction', recordKey(hash, 'Interaction', uid), finishedBefore);
-  const made = typeof result === 'function' ? await result() : result;
-  const merge = { mergeWithLastSubmission: true };
-  const destination = await engine.provider.interactionResult(ctx.req, ctx.res, made, merge);
-  await records.flush();
-  return destination;
+  const key = recordKey(hash, 'Interaction', uid);
+  const used = await records.use('Interaction', key, lose, { document: spends, isLock: true });
+  async function save(): Promise<string> {
+    const made = typeof result === 'function' ? await result() : result;
+    const merge = { mergeWithLastSubmission: true };
+    const destination = await engine.provider.interactionResult(ctx.req, ctx.res, made, merge);
+    await records.flush();
+    return destination;
+  }
+  return spends !== undefined && used === 'done' ? failingAs(true, save()) : save();
 }
 
-const finishedBefore = () => Promise.reject(new errors.SessionNotFound('interaction session not found'));
+const lose = (result: string) =>
+  result === 'changed' ? Promise.reject(new DocumentChanged()) : interactionGone();
 
 /** Undefined where the interaction is not there any more, or its session is another one. */
 async function orGone<T>(asked: Promise<T>): Promise<T | undefined> {

@@ -2,6 +2,7 @@
 // can't be kept isn't given.
 import type { Middleware, ParameterizedContext } from 'koa';
 import { errors, type KoaContextWithOIDC, type Session } from 'oidc-provider';
+import { StoreUnavailable } from '../store/store.ts';
 import type { UnitOfWork } from '../store/unit-of-work.ts';
 import type { FactorStore } from '../users/factors.ts';
 import { Refusal } from '../views/refusal.ts';
@@ -56,6 +57,10 @@ export function unitOfWork(
       // They name what isn't stored: a code, a session.
       ctx.remove('Location');
       setCookies(ctx, before);
+      const { oidc }: Partial<KoaContextWithOIDC> = ctx;
+      // In the audit trail: what the client sent may be used up, and nothing came of it.
+      if (error instanceof StoreUnavailable && error.mayBeDone && oidc?.route === 'token')
+        oidc.provider.emit('grant.error', ctx as unknown as KoaContextWithOIDC, error);
       if (!(error instanceof errors.InvalidGrant) && !(error instanceof errors.SessionNotFound)) throw error;
       answerUsed(ctx, error);
     }

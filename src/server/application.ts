@@ -189,8 +189,10 @@ function linksOf(
   { records, limits }: { readonly records: UnitOfWork; readonly limits: Limits },
 ) {
   const { now } = store.clock;
-  const links = createOneTimeLinks({ records, states, hash, random: randomBytes, now });
-  return { links, limits, makePassword: createMakePassword(config, limits), storeNow: now };
+  // Of the store itself: whether a link was saved is known before it is handed out.
+  const links = createOneTimeLinks({ records: store.records, states, hash, random: randomBytes, now });
+  const makePassword = createMakePassword(config, limits);
+  return { links, limits, makePassword, storeNow: now, flush: () => records.flush() };
 }
 
 /** Undefined where none are fetched. The store itself: what is fetched belongs to no request. */

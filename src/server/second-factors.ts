@@ -49,7 +49,8 @@ export function secondFactorsOf(
     serviceName: branding.name,
     random: randomBytes,
   });
-  const made = { signIn, factors, codes, hash, random: randomBytes, now };
+  const { timeOfDay } = store;
+  const made = { signIn, factors, codes, hash, random: randomBytes, now: timeOfDay };
   return {
     signIn,
     pages,
@@ -59,7 +60,7 @@ export function secondFactorsOf(
     halves: createHalfSignIns(records, hash),
     limits,
     passkeys,
-    proveCode: createProveCode({ factors, codes, hash, now, isOn }),
+    proveCode: createProveCode({ factors, codes, hash, now: timeOfDay, isOn }),
     signInByPasskey: createPasskeySignIn({ accounts, passkeys, limits, trustedBrowsers, now }),
     showStep: createShowSecondStep({ issuer, signIn, passkeys, pages, csrf, now }),
     passkeyForm: passkeys && ((interaction: OpenInteraction) => toPasskeyForm(passkeys, csrf, interaction)),

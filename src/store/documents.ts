@@ -2,6 +2,20 @@
 import { FORM_VERSION, FormFault, parseForm, type StoredForm } from './form.ts';
 import type { DocumentStore } from './store.ts';
 
+/** Somebody else wrote meanwhile. */
+export class DocumentChanged extends Error {}
+
+/** Runs `work` again where somebody else wrote the document that it is about to write. */
+export async function untilUnchanged<T>(work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof DocumentChanged)) throw error;
+    }
+  }
+}
+
 type DocumentName = {
   readonly collection: string;
   readonly id: string;

@@ -47,7 +47,7 @@ export function measured(store: Store, onOperation: OnOperation, isCut: () => bo
     }
   }
 
-  const { clock, records, documents, counters } = store;
+  const { clock, timeOfDay, records, documents, counters } = store;
   const { exchange } = records;
   const measuredRecords: RecordStore = {
     save: (record) => run('records.save', () => records.save(record)),
@@ -55,7 +55,7 @@ export function measured(store: Store, onOperation: OnOperation, isCut: () => bo
     findByAlias: (kind, alias) => run('records.find_by_alias', () => records.findByAlias(kind, alias)),
     consume: (kind, key, found) => run('records.consume', () => records.consume(kind, key, found)),
     ...(exchange && {
-      exchange: (kind, key, saved) => run('records.exchange', () => exchange(kind, key, saved)),
+      exchange: (...use: Parameters<typeof exchange>) => run('records.exchange', () => exchange(...use)),
     }),
     destroy: (kind, key) => run('records.destroy', () => records.destroy(kind, key)),
     revokeGrant: (grant, ttlSeconds) =>
@@ -79,6 +79,7 @@ export function measured(store: Store, onOperation: OnOperation, isCut: () => bo
   };
   return {
     clock,
+    timeOfDay,
     records: measuredRecords,
     documents: measuredDocuments,
     counters: measuredCounters,

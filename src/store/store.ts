@@ -47,8 +47,17 @@ export type OnFound = (record: StoredRecord) => void;
 
 export type SaveResult = 'saved' | 'grant_revoked' | 'ended';
 
-/** `consumed`: this caller won. `already_consumed`: another caller was first. `gone`: absent, expired or its grant is revoked. */
-export type ConsumeResult = 'consumed' | 'already_consumed' | 'gone';
+/**
+ * `consumed`: this caller won. `already_consumed`: another caller was first. `gone`: absent, expired or its grant is revoked.
+ * `changed`: the document of an exchange has another version by now.
+ */
+export type ConsumeResult = 'consumed' | 'already_consumed' | 'gone' | 'changed';
+
+/** `document` is written as well. With `destroys` the record is destroyed instead of marked. */
+export type UseOptions = {
+  readonly document?: CollectionWrite | undefined;
+  readonly destroys?: boolean;
+};
 
 export type ExchangeResult = readonly SaveResult[] | Exclude<ConsumeResult, 'consumed'>;
 
@@ -71,7 +80,12 @@ export interface RecordStore {
    * Only where the store has transactions: as `consume`, and where this caller won, as `save` of each of `records`, with what that
    * says. All of it happens or nothing.
    */
-  readonly exchange?: (kind: string, key: string, records: readonly NewRecord[]) => Promise<ExchangeResult>;
+  readonly exchange?: (
+    kind: string,
+    key: string,
+    records: readonly NewRecord[],
+    more?: UseOptions,
+  ) => Promise<ExchangeResult>;
   /**
    * Idempotent. Also forgets the alias (if it still points here) and the grant's index entry. `destroyed` for one of several
    * who destroy the same record at once, `gone` for the others and where there was none.
@@ -92,6 +106,8 @@ export type StoredDocument = {
 };
 
 export type DocumentWrite = { readonly id: string; readonly value: string; readonly expectedVersion: number };
+
+export type CollectionWrite = DocumentWrite & { readonly collection: string };
 
 /** Small named values without a time to live: the key set, accounts, the pepper. Every write is a compare-and-set. */
 export interface DocumentStore {
@@ -132,6 +148,8 @@ export interface StoreClock {
 
 export interface Store {
   readonly clock: StoreClock;
+  /** Of all machines on the store, or of this one where it is alone. Set back, it goes back: authenticator apps go by it. */
+  readonly timeOfDay: Clock;
   readonly records: RecordStore;
   readonly documents: DocumentStore;
   readonly counters: CounterStore;
@@ -154,11 +172,22 @@ export type Clock = () => number;
 /** The store can't be asked: the caller must answer 503 with Retry-After, never guess. The message says why, for operators. */
 export class StoreUnavailable extends Error {
   readonly retryAfterSeconds = 2;
+  /** Of a confirmed write: it was sent and its answer was lost. Otherwise it wasn't done. */
+  mayBeDone = false;
 
   constructor(options?: ErrorOptions) {
     const reason = options?.cause instanceof Error ? `: ${options.cause.message}` : '';
     super(`can't reach the store${reason}`, options);
     this.name = 'StoreUnavailable';
+  }
+}
+
+/** `work`, whose failure says whether it may have been done. */
+export async function failingAs<T>(mayBeDone: boolean, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw error instanceof StoreUnavailable ? Object.assign(error, { mayBeDone }) : error;
   }
 }
 

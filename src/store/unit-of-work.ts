@@ -1,17 +1,19 @@
 // The store as one request sees it: what was read is remembered, and what is saved goes out together before the answer.
-// Consume, destroy and revoke are locks and go out at once. Outside of a request it is the store itself.
+// Consume, destroy and revoke are locks and go out at once; `use` is one that goes out last. Outside of a request it is the store itself.
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type {
-  Clock,
-  ConsumeResult,
-  DocumentStore,
-  NewRecord,
-  OnFound,
-  RecordStore,
-  SaveResult,
-  Store,
-  StoredDocument,
-  StoredRecord,
+import {
+  type Clock,
+  type ConsumeResult,
+  type DocumentStore,
+  failingAs,
+  type NewRecord,
+  type OnFound,
+  type RecordStore,
+  type SaveResult,
+  type Store,
+  type StoredDocument,
+  type StoredRecord,
+  type UseOptions,
 } from './store.ts';
 
 export interface UnitOfWork extends RecordStore {
@@ -24,17 +26,20 @@ export interface UnitOfWork extends RecordStore {
    */
   run(work: () => Promise<unknown>): Promise<ReadonlySet<string>>;
   /**
-   * Consumes a code, a token or an interaction. A store with transactions does it with what the request saves, at its end; any
-   * other at once. `lose` is called, and throws, when another request was first.
+   * Consumes a code, a token or an interaction at the end of the request: in one transaction with what the request saves, or after it
+   * where the store has none, so that nothing is used up in vain. `lose` is called, and throws, when another request was first.
+   * Resolves 'done' where it was done at once: with `isLock` by a store without transactions.
    */
-  use(kind: string, key: string, lose: Lose): Promise<void>;
+  use(kind: string, key: string, lose: Lose, options?: LockOptions): Promise<'done' | 'pending'>;
   /** What was saved so far is durable when this resolves. */
   flush(): Promise<void>;
   /** Runs `action` when everything is durable; at once outside of a request. */
   readonly afterwards: (action: () => void) => void;
 }
 
-type Lose = (result: 'already_consumed' | 'gone') => Promise<never>;
+type Lose = (result: Exclude<ConsumeResult, 'consumed'>) => Promise<never>;
+/** `isLock`: what the request saves is the winner's alone. */
+type LockOptions = UseOptions & { readonly isLock?: boolean };
 
 export function createUnitOfWork(
   { records, documents }: Pick<Store, 'records' | 'documents'>,
@@ -63,7 +68,7 @@ export function createUnitOfWork(
       },
     },
     async run(work) {
-      const unit = new Unit(records, now);
+      const unit = new Unit({ records, documents }, now);
       try {
         await units.run(unit, work);
         await unit.flush();
@@ -73,9 +78,9 @@ export function createUnitOfWork(
       for (const action of unit.afterwards) action();
       return unit.saved;
     },
-    use(kind, key, lose) {
-      const use = { kind, key, lose };
-      return current()?.use(use) ?? useAtOnce(records, use);
+    use(kind, key, lose, options) {
+      const use = { ...options, kind, key, lose };
+      return current()?.use(use) ?? useAtOnce({ records, documents }, use);
     },
     flush: async () => current()?.flush(),
     afterwards(action) {
@@ -87,7 +92,7 @@ export function createUnitOfWork(
 }
 
 type Found = Promise<StoredRecord | undefined>;
-type Use = { readonly kind: string; readonly key: string; readonly lose: Lose };
+type Use = LockOptions & { readonly kind: string; readonly key: string; readonly lose: Lose };
 
 /** One request. */
 class Unit implements RecordStore {
@@ -95,6 +100,7 @@ class Unit implements RecordStore {
   readonly saved = new Set<string>();
   readonly afterwards: (() => void)[] = [];
   readonly #store: RecordStore;
+  readonly #stored: Pick<DocumentStore, 'put'>;
   readonly #now: Clock;
   /** What the store has, and on top of it what is still to be saved. */
   readonly #found = new Map<string, Found>();
@@ -103,11 +109,12 @@ class Unit implements RecordStore {
   readonly #ended = new Set<string>();
   readonly #revoked = new Map<string, Promise<void>>();
   readonly #documents = new Map<string, Promise<StoredDocument | undefined>>();
-  /** Goes out in one transaction with what is saved. */
+  /** Goes out with what is saved. */
   #use: Use | undefined;
 
-  constructor(store: RecordStore, now: Clock) {
-    this.#store = store;
+  constructor({ records, documents }: Pick<Store, 'records' | 'documents'>, now: Clock) {
+    this.#store = records;
+    this.#stored = documents;
     this.#now = now;
   }
 
@@ -143,13 +150,17 @@ class Unit implements RecordStore {
     return this.#store.findByAlias(kind, alias);
   }
 
-  async use(use: Use): Promise<void> {
-    if (this.#store.exchange === undefined || this.#use !== undefined) return useAtOnce(this, use);
-    // The caller has read it; whether another request was first since then is decided by the transaction.
+  async use(use: Use): Promise<'done' | 'pending'> {
+    const isAtOnce = use.isLock === true && this.#store.exchange === undefined;
+    if (isAtOnce || this.#use !== undefined)
+      return useAtOnce({ records: this, documents: this.#stored }, use);
+    // The caller has read it; whether another request was first since then is decided by the store.
     this.#use = use;
     const id = idOf(use.kind, use.key);
     const found = await this.#found.get(id);
-    if (found !== undefined) this.#setConsumed(id, found);
+    if (use.destroys) this.#forget(id);
+    else if (found !== undefined) this.#setConsumed(id, found);
+    return 'pending';
   }
 
   async consume(kind: string, key: string): Promise<ConsumeResult> {
@@ -163,10 +174,7 @@ class Unit implements RecordStore {
   }
 
   async destroy(kind: string, key: string): Promise<'destroyed' | 'gone'> {
-    const id = idOf(kind, key);
-    this.#ended.add(id);
-    this.#unsaved.delete(id);
-    this.#found.delete(id);
+    this.#forget(idOf(kind, key));
     return this.#store.destroy(kind, key);
   }
 
@@ -182,12 +190,20 @@ class Unit implements RecordStore {
 
   async flush(): Promise<void> {
     const use = this.#use;
-    if (use === undefined || this.#store.exchange === undefined) return this.#saveAll();
+    if (use === undefined) return this.#saveAll();
     this.#use = undefined;
+    const { kind, key, lose } = use;
+    const found = await this.#found.get(idOf(kind, key));
+    if (this.#store.exchange === undefined) await failingAs(false, this.#saveAll());
     const unsaved = this.#takeUnsaved();
-    const results = await this.#store.exchange(use.kind, use.key, unsaved);
-    if (typeof results === 'string') return use.lose(results);
-    unsaved.forEach((record, index) => this.#note(record, results[index]));
+    const result =
+      (await this.#store.exchange?.(kind, key, unsaved, use)) ??
+      (await this.#store.consume(kind, key, found));
+    if (typeof result !== 'string')
+      return unsaved.forEach((record, index) => this.#note(record, result[index]));
+    if (result === 'consumed') return undefined;
+    this.#found.delete(idOf(kind, key));
+    return lose(result);
   }
 
   async #saveAll(): Promise<void> {
@@ -213,6 +229,12 @@ class Unit implements RecordStore {
     return [...unsaved.filter((one) => !one.isConsumed), ...unsaved.filter((one) => one.isConsumed)];
   }
 
+  #forget(id: string): void {
+    this.#ended.add(id);
+    this.#unsaved.delete(id);
+    this.#found.delete(id);
+  }
+
   #setConsumed(id: string, found: StoredRecord): void {
     this.#found.set(id, Promise.resolve({ ...found, consumedAt: this.#second() }));
   }
@@ -228,9 +250,18 @@ class Unit implements RecordStore {
   }
 }
 
-async function useAtOnce(records: RecordStore, { kind, key, lose }: Use): Promise<void> {
-  const result = await records.consume(kind, key);
-  return result === 'consumed' ? undefined : lose(result);
+/** The document first: what it says is used up is so from then on, whatever becomes of the rest. */
+async function useAtOnce(
+  { records, documents }: { readonly records: RecordStore; readonly documents: Pick<DocumentStore, 'put'> },
+  { kind, key, lose, document, destroys = false }: Use,
+): Promise<'done'> {
+  if (document !== undefined) {
+    const { collection, id, value, expectedVersion } = document;
+    if (!(await documents.put(collection, id, value, expectedVersion))) return lose('changed');
+  }
+  const work = destroys ? records.destroy(kind, key) : records.consume(kind, key);
+  const result = await (document === undefined ? work : failingAs(true, work));
+  return result === 'consumed' || result === 'destroyed' ? 'done' : lose(result);
 }
 
 function idOf(kind: string, key: string): string {

@@ -5,7 +5,7 @@ import type { KeyedHash } from '../store/keyed-hash.ts';
 import { changeDocument, listDocuments, removeDocument } from '../store/documents.ts';
 import { FormFault, parseForm, type StoredForm, UnreadableForm } from '../store/form.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
-import type { DocumentStore } from '../store/store.ts';
+import type { CollectionWrite, DocumentStore } from '../store/store.ts';
 import { createAccountStates } from './account-state.ts';
 import { inBatches } from './changed-credentials.ts';
 
@@ -47,8 +47,10 @@ export type Passkey = {
 export type OneTimeCodes = {
   /** The secret, by the vault. */
   readonly sealed: string;
-  /** Of the newest code that was accepted (RFC 6238 §5.2). */
+  /** Of the code that was accepted last (RFC 6238 §5.2). */
   readonly lastStep: number;
+  /** Of those before it, so that none works again after a clock was ahead and is right. */
+  readonly usedSteps?: readonly number[] | undefined;
   readonly createdAt: number;
   /** Wrong codes in a row. */
   readonly failures?: number | undefined;
@@ -146,6 +148,28 @@ export function withNotice(notices: readonly Notice[], notice: Notice): readonly
   return all.length > MAX_NOTICES ? all.filter((one) => one !== most?.[1]) : all;
 }
 
+type Change = (before: Factors) => Partial<Factors> | undefined;
+
+/** What the person has once `spends` is written. */
+export type PreparedFactors = { readonly factors: Factors; readonly spends: CollectionWrite };
+
+async function change(
+  documents: Pick<DocumentStore, 'get' | 'put'>,
+  accountId: string,
+  to: Change,
+  beforeWrite: (before: Factors, after: Factors) => Promise<void> = async () => {},
+): Promise<Factors | undefined> {
+  let next: Factors | undefined;
+  await changeDocument(documents, { ...placeOf(accountId), what: WHAT }, async (form) => {
+    const before = toFactors(accountId, form);
+    const changed = to(before);
+    next = changed && { ...before, ...changed };
+    if (next !== undefined) await beforeWrite(before, next);
+    return next;
+  });
+  return next;
+}
+
 export type FactorStore = ReturnType<typeof createFactorStore>;
 
 /**
@@ -199,20 +223,25 @@ export function createFactorStore(
      * Resolves what the person has then, or undefined where the function wants no change. It is asked again where somebody else wrote
      * meanwhile.
      */
-    async change(accountId: string, to: (before: Factors) => Partial<Factors> | undefined) {
-      let next: Factors | undefined;
+    async change(accountId: string, to: Change) {
       let had = false;
-      await changeDocument(documents, { ...placeOf(accountId), what: WHAT }, async (form) => {
-        const before = toFactors(accountId, form);
-        const changed = to(before);
-        next = changed && { ...before, ...changed };
+      const next = await change(documents, accountId, to, async (before, after) => {
         had = hasSecondFactor(before);
         // Before the first one is there: a process that is killed in between leaves nobody with a password alone.
-        if (next !== undefined && hasSecondFactor(next)) await setMark(accountId, true);
-        return next;
+        if (hasSecondFactor(after)) await setMark(accountId, true);
       });
       if (next !== undefined && had !== hasSecondFactor(next)) await mark(accountId);
       return next;
+    },
+    /** As `change` of what leaves the factors as many as they are, and leaves the write to the caller. */
+    async prepare(accountId: string, to: Change): Promise<PreparedFactors | undefined> {
+      let spends: CollectionWrite | undefined;
+      const put = async (collection: string, id: string, value: string, expectedVersion: number) => {
+        spends = { collection, id, value, expectedVersion };
+        return true;
+      };
+      const factors = await change({ ...documents, put }, accountId, to);
+      return factors && spends && { factors, spends };
     },
     /** The id of the person. */
     ownerOfHandle: async (handle: string) => (await documents.get(OWNERS, handleKey(handle)))?.value,

@@ -21,6 +21,22 @@ export type NewOneTimeCodes = {
   readonly sealed: string;
 };
 
+/** More than a person accepts while a clock is ahead. */
+const KEPT_STEPS = 50;
+
+/**
+ * Once the code of `step` was accepted at `at`. Undefined: it was used before, or a newer one was (RFC 6238 §5.2). What was accepted ahead
+ * of now, by a clock that was ahead, only counts as used.
+ */
+export function withStep(codes: OneTimeCodes, step: number, at: number): OneTimeCodes | undefined {
+  const used = [...(codes.usedSteps ?? []), codes.lastStep];
+  const newest = stepAt(at) + DRIFT;
+  if (used.some((one) => one === step || (one > step && one <= newest))) return undefined;
+  return { ...codes, lastStep: step, usedSteps: used.slice(-KEPT_STEPS) };
+}
+
+const stepAt = (at: number) => Math.floor(at / 1000 / PERIOD_SECONDS);
+
 export type OneTimeCodesParts = {
   readonly vault: Pick<Vault, 'seal' | 'open'>;
   readonly random: (bytes: number) => Buffer;
@@ -49,7 +65,7 @@ async function stepOf(secret: Buffer, typed: string, at: number): Promise<number
     period: PERIOD_SECONDS,
   });
   const delta = totp.validate({ token, timestamp: at, window: DRIFT });
-  return delta === null ? undefined : Math.floor(at / 1000 / PERIOD_SECONDS) + delta;
+  return delta === null ? undefined : stepAt(at) + delta;
 }
 
 /** Answered with 503: no code is wrong while the secret can't be read, and none is right. */
@@ -106,15 +122,12 @@ export function createOneTimeCodes({ vault, random, issuer }: OneTimeCodesParts)
       return { sealed: vault.seal(secret, sealedFor(accountId)), lastStep, createdAt: Math.floor(at / 1000) };
     },
 
-    /** The step of a right code that is newer than every one before it (RFC 6238 §5.2). */
-    async newStep(
+    /** The step of a right code. Whether it may be used: `withStep`. */
+    stepOf: async (
       accountId: string,
-      { sealed, lastStep }: OneTimeCodes,
+      { sealed }: OneTimeCodes,
       { typed, at }: { readonly typed: string; readonly at: number },
-    ): Promise<number | undefined> {
-      const step = await stepOf(open(vault, sealed, sealedFor(accountId)), typed, at);
-      return step !== undefined && step > lastStep ? step : undefined;
-    },
+    ) => stepOf(open(vault, sealed, sealedFor(accountId)), typed, at),
   };
 }
 

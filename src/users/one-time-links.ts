@@ -2,7 +2,7 @@
 // only one, and whatever ends everything of the person (a new password, disabling) ends their links.
 import { parseJsonObject } from '../config/parse-fields.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
-import type { Clock, RecordStore } from '../store/store.ts';
+import { type Clock, failingAs, type RecordStore } from '../store/store.ts';
 import type { AccountState, AccountStates } from './account-state.ts';
 
 const KIND = 'OneTimeLink';
@@ -66,13 +66,14 @@ export function createOneTimeLinks({ records, states, hash, random, now }: OneTi
       const isOver = !isCurrent(link, await states.get(link.accountId));
       return { ...link, isUsed: record?.consumedAt !== undefined, isOver };
     },
-    /** Uses the link up, and ends the failures in a row of unknown places. False: it was used up or has ended meanwhile. */
-    async use(token: string, link: OneTimeLink): Promise<boolean> {
-      if ((await records.consume(KIND, keyOf(token))) !== 'consumed') return false;
-      const state = await states.update(link.accountId, (before) =>
+    /** Ends the failures in a row of unknown places, before the link is used. False: it has ended meanwhile. */
+    async accept(link: OneTimeLink): Promise<boolean> {
+      const accepting = states.update(link.accountId, (before) =>
         isCurrent(link, before) ? { attemptsSince: now() } : undefined,
       );
-      return isCurrent(link, state);
+      return isCurrent(link, await failingAs(false, accepting));
     },
+    /** False: it was used up meanwhile. */
+    use: async (token: string) => (await records.consume(KIND, keyOf(token))) === 'consumed',
   };
 }

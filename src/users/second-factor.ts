@@ -1,9 +1,15 @@
-// Whether a code proves the second factor of a person: counted before it is looked at, and used up by being right.
+// Whether a code proves the second factor of a person: counted before it is looked at. What uses it up is written with what it is for.
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock } from '../store/store.ts';
 import type { Proof } from './authentication-methods.ts';
-import { type Factors, type FactorStore, forgiven, isProvisional, withNotice } from './factors.ts';
-import type { createOneTimeCodes } from './one-time-codes.ts';
+import {
+  type Factors,
+  type FactorStore,
+  forgiven,
+  isProvisional,
+  type PreparedFactors,
+  withNotice,
+} from './factors.ts';
 import { recoveryCodeHash } from './recovery-codes.ts';
 
 /** What was typed, into one of two fields. */
@@ -15,7 +21,7 @@ export type TypedCode = {
   readonly isTrusted?: boolean | undefined;
 };
 
-export type ProvedCode = { readonly proof: Proof; readonly factors: Factors };
+export type ProvedCode = PreparedFactors & { readonly proof: Proof };
 /** Wrong codes in a row. `isLocked`: no more are looked at. `isNews`: the person hears of it now. */
 export type FailedCodes = { readonly failures: number; readonly isLocked: boolean; readonly isNews: boolean };
 
@@ -26,7 +32,7 @@ const TOLD_AT = [5, 25, CAPS.unknown, CAPS.trusted];
 
 export type SecondFactorParts = {
   readonly factors: FactorStore;
-  readonly codes: Pick<ReturnType<typeof createOneTimeCodes>, 'newStep'>;
+  readonly codes: Pick<ReturnType<typeof createOneTimeCodes>, 'stepOf'>;
   readonly hash: KeyedHash;
   readonly now: Clock;
   /** The methods that are on. */
@@ -34,43 +40,44 @@ export type SecondFactorParts = {
 };
 
 /**
- * Undefined or FailedCodes: the code is wrong, or was used before. `takeBack` undoes the count of a right one, and of one that couldn't be
- * looked at. Throws StoreUnavailable, also where the secret can't be opened.
+/**
+ * Undefined or FailedCodes: the code is wrong, or was used before. A wrong one is counted; a right one is used up by the caller's write.
+ * Throws StoreUnavailable, also where the secret can't be opened.
  */
-export type ProveCode = (
-  code: TypedCode,
-  takeBack: () => void,
-) => Promise<ProvedCode | FailedCodes | undefined>;
+export type ProveCode = (code: TypedCode) => Promise<ProvedCode | FailedCodes | undefined>;
 
 export function createProveCode({ factors, codes, hash, now, isOn }: SecondFactorParts): ProveCode {
   async function useOneTimeCode({ accountId, typed, isTrusted = false }: TypedCode) {
     const { oneTimeCode } = await factors.get(accountId);
     if (!isOn.oneTimeCodes || oneTimeCode === undefined) return undefined;
-    const step = await codes.newStep(accountId, oneTimeCode, { typed, at: now() });
+    const at = now();
+    const step = await codes.stepOf(accountId, oneTimeCode, { typed, at });
     const cap = isTrusted ? CAPS.trusted : CAPS.unknown;
     let failures = cap;
-    // The write decides, and nothing is said of the code before: the step only grows, over all processes (RFC 6238 §5.2).
-    const changed = await factors.change(accountId, ({ oneTimeCode: before, notices }) => {
+    function count({ oneTimeCode: before, notices }: Factors): Partial<Factors> | undefined {
       failures = before?.failures ?? 0;
       if (before === undefined || failures >= cap) return undefined;
       if (step !== undefined) {
-        const isNewer = before.sealed === oneTimeCode.sealed && before.lastStep < step;
-        return isNewer ? { oneTimeCode: { ...before, lastStep: step, failures: undefined } } : undefined;
+        const used = before.sealed === oneTimeCode?.sealed ? withStep(before, step, at) : undefined;
+        return used && { oneTimeCode: { ...used, failures: undefined } };
       }
       failures += 1;
-      const notice = { what: 'codes_failed', at: Math.floor(now() / 1000) } as const;
+      const notice = { what: 'codes_failed', at: Math.floor(at / 1000) } as const;
       const told = TOLD_AT.indexOf(failures) > 0 && { notices: withNotice(notices, notice) };
       return { oneTimeCode: { ...before, failures }, ...told };
-    });
-    if (step !== undefined && changed !== undefined) return changed;
-    const isNews = changed !== undefined && TOLD_AT.includes(failures);
+    }
+    // The write decides, over all processes, and nothing is said of the code before (RFC 6238 §5.2).
+    const proved = step === undefined ? undefined : await factors.prepare(accountId, count);
+    if (proved !== undefined) return proved;
+    const counted = step === undefined ? await factors.change(accountId, count) : undefined;
+    const isNews = counted !== undefined && TOLD_AT.includes(failures);
     return isNews || failures >= cap ? { failures, isLocked: failures >= cap, isNews } : undefined;
   }
 
-  async function useRecoveryCode({ accountId, typed }: TypedCode): Promise<Factors | undefined> {
+  async function useRecoveryCode({ accountId, typed }: TypedCode): Promise<PreparedFactors | undefined> {
     if (!isOn.recoveryCodes) return undefined;
     const hashed = recoveryCodeHash(hash, accountId, typed);
-    return factors.change(accountId, ({ recoveryCodes, notices, ...own }) => {
+    return factors.prepare(accountId, ({ recoveryCodes, notices, ...own }) => {
       if (!recoveryCodes.includes(hashed)) return undefined;
       const left = recoveryCodes.filter((one) => one !== hashed);
       const notice = { what: 'recovery_code_used', at: Math.floor(now() / 1000), left: left.length } as const;
@@ -78,18 +85,12 @@ export function createProveCode({ factors, codes, hash, now, isOn }: SecondFacto
     });
   }
 
-  return async function proveCode(code, takeBack) {
+  return async function proveCode(code) {
     const use = code.method === 'one_time_code' ? useOneTimeCode : useRecoveryCode;
-    try {
-      const proved = await use(code);
-      if (proved === undefined || 'failures' in proved) return proved;
-      takeBack();
-      const { oneTimeCode } = proved;
-      const isTooNew = oneTimeCode !== undefined && isProvisional(oneTimeCode, now() / 1000);
-      return { proof: isTooNew ? 'recovery_code' : code.method, factors: proved };
-    } catch (error) {
-      takeBack();
-      throw error;
-    }
+    const proved = await use(code);
+    if (proved === undefined || 'failures' in proved) return proved;
+    const { oneTimeCode } = proved.factors;
+    const isTooNew = oneTimeCode !== undefined && isProvisional(oneTimeCode, now() / 1000);
+    return { ...proved, proof: isTooNew ? 'recovery_code' : code.method };
   };
 }

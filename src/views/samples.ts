@@ -200,6 +200,7 @@ export const PAGE_STATES: readonly PageState[] = [
       factorsUrl: 'https://id.example/factors',
     },
     expired: { outcome: 'expired' },
+    'maybe used': { outcome: 'maybe_used' },
   }),
   ...FACTOR_STATES,
   ...ACCOUNT_STATES,

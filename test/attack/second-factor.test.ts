@@ -739,7 +739,8 @@ async function failing<T>(what: typeof away, act: () => Promise<T>): Promise<T> 
 }
 
 function withoutFactors(store: Store): Store {
-  const { documents } = store;
+  const { documents, records } = store;
+  const { exchange: use } = records;
   const refuse = (collection: string, kind: typeof away) => {
     if (collection === 'factors' && (away === kind || away === 'reading')) throw new StoreUnavailable();
   };
@@ -755,6 +756,15 @@ function withoutFactors(store: Store): Store {
         refuse(collection, 'writing');
         return documents.put(collection, ...rest);
       },
+    },
+    records: {
+      ...records,
+      ...(use && {
+        async exchange(kind, key, saved, more) {
+          refuse(more?.document?.collection ?? '', 'writing');
+          return use(kind, key, saved, more);
+        },
+      }),
     },
     ping: () => store.ping(),
     close: () => store.close(),

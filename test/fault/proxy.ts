@@ -10,7 +10,7 @@ export type FaultProxy = {
   lose(share: number, ms: number): void;
   /** All answers but so many more are lost. */
   swallowAnswers(after: number): void;
-  /** Cuts every connection as soon as so many more requests have passed. */
+  /** Cuts every connection as soon as so many more requests have passed, before the last one is answered. */
   cutAfter(requests: number): void;
   /** No connection passes, and none comes through, until `heal`. */
   isolate(): void;
@@ -75,7 +75,7 @@ export async function startProxy(serverPort: number): Promise<FaultProxy> {
     });
     far.setNoDelay(true).on('data', (data) => {
       answersLeft -= 1;
-      if (answersLeft >= 0) toClient(data);
+      if (answersLeft >= 0 && requestsLeft >= 0) toClient(data);
     });
     for (const socket of pair) {
       socket.on('error', () => undefined);

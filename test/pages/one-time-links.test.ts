@@ -392,11 +392,11 @@ anyStore(
     rotationTimer: NEVER,
     handStore: (store) => ({
       ...store,
-      records: {
-        ...store.records,
-        async consume(kind, ...rest) {
-          if (kind === 'OneTimeLink') await meanwhile();
-          return store.records.consume(kind, ...rest);
+      documents: {
+        ...store.documents,
+        async put(collection, ...rest) {
+          if (collection === 'account-state') await meanwhile();
+          return store.documents.put(collection, ...rest);
         },
       },
     }),

@@ -4,17 +4,8 @@ import type { DocumentRow, LmdbTables } from './tables.ts';
 import type { DocumentStore, DocumentWrite } from '../store.ts';
 
 export function createLmdbDocuments(tables: LmdbTables): DocumentStore {
-  async function putAll(collection: string, writes: readonly DocumentWrite[]): Promise<boolean> {
-    const keyOf = (id: string): [string, string] => [toKeyName(collection), toKeyName(id)];
-    const versionOf = (id: string) => tables.documents.get(keyOf(id))?.version ?? 0;
-    return tables.write(() => {
-      if (writes.some(({ id, expectedVersion }) => versionOf(id) !== expectedVersion)) return false;
-      for (const { id, value, expectedVersion } of writes) {
-        void tables.documents.put(keyOf(id), { id, value, version: expectedVersion + 1 });
-      }
-      return true;
-    });
-  }
+  const putAll = async (collection: string, writes: readonly DocumentWrite[]) =>
+    tables.write(() => putDocuments(tables, collection, writes));
 
   return {
     async get(collection, id) {
@@ -42,6 +33,21 @@ export function createLmdbDocuments(tables: LmdbTables): DocumentStore {
       });
     },
   };
+}
+
+/** Inside a transaction only. False: one has another version. */
+export function putDocuments(
+  tables: LmdbTables,
+  collection: string,
+  writes: readonly DocumentWrite[],
+): boolean {
+  const keyOf = (id: string): [string, string] => [toKeyName(collection), toKeyName(id)];
+  const versionOf = (id: string) => tables.documents.get(keyOf(id))?.version ?? 0;
+  if (writes.some(({ id, expectedVersion }) => versionOf(id) !== expectedVersion)) return false;
+  for (const { id, value, expectedVersion } of writes) {
+    void tables.documents.put(keyOf(id), { id, value, version: expectedVersion + 1 });
+  }
+  return true;
 }
 
 function byId(a: DocumentRow, b: DocumentRow): number {

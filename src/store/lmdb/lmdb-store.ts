@@ -35,6 +35,7 @@ export async function openLmdb(options: LmdbOptions): Promise<Store> {
   let probedAt = -Infinity;
   return {
     clock,
+    timeOfDay: options.now,
     records: createLmdbRecords(tables, now),
     documents: createLmdbDocuments(tables),
     counters,

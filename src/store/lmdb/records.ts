@@ -1,9 +1,18 @@
 // Records in lmdb: one transaction an operation, so that a record, its alias, its place in the grant and its end are
 // never apart. Doesn't sweep: what has expired is invisible here and deleted by lmdb-sweep.ts.
+import { putDocuments } from './documents.ts';
 import { toRecordId, toKeyName } from '../key-name.ts';
 import { readClock, toLifeMs } from '../lifetime.ts';
 import type { LmdbTables, RecordRow } from './tables.ts';
-import type { Clock, ConsumeResult, NewRecord, RecordStore, SaveResult, StoredRecord } from '../store.ts';
+import type {
+  Clock,
+  ConsumeResult,
+  NewRecord,
+  RecordStore,
+  SaveResult,
+  StoredRecord,
+  UseOptions,
+} from '../store.ts';
 
 type Claim = { readonly id: string; readonly follows: string | undefined; readonly at: number };
 
@@ -32,12 +41,12 @@ export function createLmdbRecords(tables: LmdbTables, now: Clock): RecordStore {
       return tables.write(() => use(tables, id, readClock(now)));
     },
 
-    async exchange(kind, key, records) {
+    async exchange(kind, key, records, options) {
       const id = toRecordId(kind, key);
       const puts = records.map((record) => prepare(tables, record));
       return tables.write(() => {
         const at = readClock(now);
-        const result = use(tables, id, at);
+        const result = use(tables, id, at, options);
         return result === 'consumed' ? puts.map((put) => put(at)) : result;
       });
     },
@@ -95,11 +104,18 @@ function prepare(tables: LmdbTables, record: NewRecord): (at: number) => SaveRes
 }
 
 /** Inside a transaction only. */
-function use(tables: LmdbTables, id: string, at: number): ConsumeResult {
+function use(
+  tables: LmdbTables,
+  id: string,
+  at: number,
+  { document, destroys = false }: UseOptions = {},
+): ConsumeResult {
   const row = findRow(tables, id, at);
   if (row === undefined) return 'gone';
-  if (row.consumedAt !== undefined) return 'already_consumed';
-  void tables.records.put(id, { ...row, consumedAt: Math.floor(at / 1000) });
+  if (row.consumedAt !== undefined && !destroys) return 'already_consumed';
+  if (document && !putDocuments(tables, document.collection, [document])) return 'changed';
+  if (destroys) dropRecord(tables, id, row);
+  else void tables.records.put(id, { ...row, consumedAt: Math.floor(at / 1000) });
   return 'consumed';
 }
 

@@ -1,7 +1,8 @@
 // Writes that all replicas of a master must have before they are answered. They have connections of their own, because WAIT holds
 // up whatever follows it.
 import { codeOf, type Master, type RedisClient } from './client.ts';
-import { COMMAND_MS, inTime, Late } from './deadline.ts';
+import { COMMAND_MS, inTime, Late, AnswerLost } from './deadline.ts';
+import { REPLY_ERROR } from './replies.ts';
 import { SCRIPTS, type ScriptName } from './scripts.ts';
 import type { Watch } from './watch.ts';
 import { StoreTakesNoWrites } from '../store.ts';
@@ -54,7 +55,7 @@ export function createConfirm(client: RedisClient, watch: Watch): Confirm {
       return await send(master, batch, replicas);
     } catch (error) {
       if (error instanceof Late) client.drop(master);
-      return fail(error instanceof Error ? error : new Error(String(error)));
+      return fail(new AnswerLost(error));
     }
   }
 
@@ -114,6 +115,7 @@ async function send(
   const isConfirmed = typeof confirmed === 'number' && confirmed >= replicas;
   return (index) => {
     const [error, reply] = results[places[index] ?? -1] ?? [new Error('no answer')];
-    return { reply, error, isConfirmed };
+    const isAnswer = error === null || error.name === REPLY_ERROR;
+    return { reply, error: isAnswer ? error : new AnswerLost(error), isConfirmed };
   };
 }

@@ -5,14 +5,14 @@ import type { Redis } from 'ioredis';
 import { parseRedisUrl, type RedisPlace } from '../../config/redis-url.ts';
 import { codeOf, createRedisClient, DISCONNECTED, type Master, type RedisClient } from './client.ts';
 import { createConfirm, type Write } from './confirm.ts';
-import { COMMAND_MS, inTime, Late } from './deadline.ts';
+import { COMMAND_MS, inTime, Late, AnswerLost } from './deadline.ts';
 import { findObstacle } from './diagnosis.ts';
 import { judgeServer, parseInfo, type Finding, type InfoFields } from './info.ts';
 import { REPLY_ERROR } from './replies.ts';
 import type { ScriptName } from './scripts.ts';
 import { judgeSentinels } from './sentinels.ts';
 import { createWatch, type Watch } from './watch.ts';
-import { StoreRefused, StoreTakesNoWrites, StoreUnavailable, StoreUnfit } from '../store.ts';
+import { failingAs, StoreRefused, StoreTakesNoWrites, StoreUnavailable, StoreUnfit } from '../store.ts';
 
 export type ServerReport = {
   readonly name: string;
@@ -90,19 +90,24 @@ function toConnection(place: RedisPlace): Opening {
     return master;
   }
 
-  async function ask<T>(key: string, command: (commands: Redis) => Promise<T>): Promise<T> {
+  async function ask<T>(
+    key: string,
+    command: (commands: Redis) => Promise<T>,
+    toFailure = (error: unknown) => error,
+  ): Promise<T> {
     let master: Master | undefined;
     try {
       master = masterOf(key);
       return await inTime(command(client.commands), ASK_MS);
     } catch (error) {
-      if (master !== undefined) learn({ client, watch }, master, error);
-      throw toUnavailable(error, client);
+      if (master === undefined) throw toUnavailable(error, client);
+      learn({ client, watch }, master, error);
+      throw toUnavailable(toFailure(error), client);
     }
   }
 
   const run: RedisConnection['run'] = (script, keys, args) =>
-    ask(keys[0] ?? '', (commands) => toScripted(commands)[script](...keys, ...args));
+    ask(keys[0] ?? '', toCommand({ script, keys, args }));
 
   return {
     label: place.label,
@@ -116,10 +121,11 @@ function toConnection(place: RedisPlace): Opening {
       await watch.start();
     },
     async confirm(write, hasWritten = () => true) {
-      if (!isConfirmed) return run(write.script, write.keys, write.args);
+      if (!isConfirmed) return ask(write.keys[0] ?? '', toCommand(write), toAnswerLost);
       const outcome = await translate(writer, () => confirmWrite(write));
       if (outcome.isConfirmed || !hasWritten(outcome.reply)) return outcome.reply;
-      throw new StoreTakesNoWrites('not every replica confirmed the write');
+      const error = new StoreTakesNoWrites('not every replica confirmed the write');
+      throw Object.assign(error, { mayBeDone: true });
     },
     inspect: () => inspect(client, place.leastReplicas),
     async check() {
@@ -198,8 +204,20 @@ async function isLoading(redis: Redis): Promise<boolean> {
 }
 
 /** ioredis adds a method for each script, which its types can't know. */
-function toScripted(commands: Redis) {
-  return commands as unknown as Record<ScriptName, (...args: unknown[]) => Promise<unknown>>;
+const toCommand =
+  ({ script, keys, args }: Write) =>
+  (commands: Redis) =>
+    (commands as unknown as Record<ScriptName, (...given: unknown[]) => Promise<unknown>>)[script](
+      ...keys,
+      ...args,
+    );
+
+/**
+ * Before a write that can't be taken back: rejects where the replicas don't confirm one that changes nothing, of a `field` at `key`.
+ */
+export async function probe(connection: RedisConnection, key: string, field: string): Promise<void> {
+  if (!connection.isConfirmed) return;
+  await failingAs(false, connection.confirm({ script: 'touch', keys: [key], args: [field] }));
 }
 
 async function translate<T>(client: RedisClient, action: () => Promise<T>): Promise<T> {
@@ -210,10 +228,17 @@ async function translate<T>(client: RedisClient, action: () => Promise<T>): Prom
   }
 }
 
+const isReply = (error: unknown) => error instanceof Error && error.name === REPLY_ERROR;
+
+const toAnswerLost = (error: unknown) => (isReply(error) ? error : new AnswerLost(error));
+
 function toUnavailable(error: unknown, client: RedisClient): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error;
+  if (error instanceof AnswerLost) {
+    return Object.assign(toUnavailable(error.cause, client), { mayBeDone: true });
+  }
   // Of a cut connection a command only knows that it was cut; the client knows why.
-  const isAnswer = error instanceof Late || (error instanceof Error && error.name === REPLY_ERROR);
+  const isAnswer = error instanceof Late || isReply(error);
   const cause = toCause(isAnswer ? error : client.obstacle());
   return cause.name === REPLY_ERROR ? new StoreRefused(cause) : new StoreUnavailable({ cause });
 }

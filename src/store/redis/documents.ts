@@ -1,5 +1,5 @@
 // Documents in Redis: one hash a collection, so that compare-and-set is one command in one slot. The only keys that never end.
-import type { RedisConnection } from './connection.ts';
+import { probe, type RedisConnection } from './connection.ts';
 import { documentsKey } from './keys.ts';
 import { toBoolean } from './replies.ts';
 import type { DocumentStore, DocumentWrite, StoredDocument } from '../store.ts';
@@ -9,6 +9,7 @@ const PAGE = 500;
 
 export function createRedisDocuments(connection: RedisConnection): DocumentStore {
   async function putAll(collection: string, writes: readonly DocumentWrite[]): Promise<boolean> {
+    await probe(connection, documentsKey(collection), writes[0]?.id ?? '');
     const args = writes.flatMap(({ id, value, expectedVersion }) => [id, value, expectedVersion]);
     return toBoolean(
       await connection.confirm({ script: 'putDocuments', keys: [documentsKey(collection)], args }, toBoolean),

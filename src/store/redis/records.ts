@@ -3,7 +3,7 @@
 // some of them arrive, a record outside the index is dead with its grant all the same, and ends by its time to live.
 import { toRecordId } from '../key-name.ts';
 import { readClock, toLifeMs } from '../lifetime.ts';
-import type { RedisConnection } from './connection.ts';
+import { probe, type RedisConnection } from './connection.ts';
 import { aliasKey, grantDeadKey, grantIndexKey, redisRecordKey } from './keys.ts';
 import { toBoolean, toNumber, toTexts } from './replies.ts';
 import {
@@ -48,6 +48,7 @@ export function createRedisRecords(connection: RedisConnection, now: Clock): Rec
       // Asked before the mark is set, never after it: who comes second revokes the grant, and the first has won.
       const grant = found === undefined ? await liveGrantOf(connection, id, at) : (found.grant ?? '');
       if (grant === undefined) return 'gone';
+      await probe(connection, id, 'u');
       const claim = {
         script: 'consumeRecord',
         keys: [id],
@@ -198,7 +199,7 @@ async function liveGrantOf(connection: RedisConnection, id: string, at: number):
  * rejects. Else the repeat of a revocation that was answered with 503 would find nothing to do and say that it is done.
  */
 async function settleRecord(connection: RedisConnection, id: string): Promise<void> {
-  await connection.confirm({ script: 'touchRecord', keys: [id], args: [] });
+  await connection.confirm({ script: 'touch', keys: [id], args: ['u'] });
   await connection.run('settleRecord', [id], []);
 }
 

@@ -76,6 +76,7 @@ export async function openRedis(options: RedisStoreOptions): Promise<Store> {
   }
   return {
     clock,
+    timeOfDay: clock.now,
     records,
     documents: createRedisDocuments(connection),
     counters: createRedisCounters(connection, clock.now),

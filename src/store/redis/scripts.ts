@@ -44,10 +44,10 @@ else
 end
 return row`;
 
-/** Writes the mark once more, so that a replica can be waited for. */
-const touchRecord = `
-local pending = redis.call('HGET', KEYS[1], 'u')
-if pending then redis.call('HSET', KEYS[1], 'u', pending) end
+/** Writes a field once more as it is, so that the replicas can be waited for. */
+const touch = `
+local value = redis.call('HGET', KEYS[1], ARGV[1])
+if value then redis.call('HSET', KEYS[1], ARGV[1], value) end
 return 1`;
 
 /** A replica has it. */
@@ -150,7 +150,7 @@ export const SCRIPTS = {
   saveRecord: { lua: saveRecord, numberOfKeys: 1 },
   consumeRecord: { lua: consumeRecord, numberOfKeys: 1 },
   dropRecord: { lua: dropRecord, numberOfKeys: 1 },
-  touchRecord: { lua: touchRecord, numberOfKeys: 1 },
+  touch: { lua: touch, numberOfKeys: 1 },
   settleRecord: { lua: settleRecord, numberOfKeys: 1 },
   takeAlias: { lua: takeAlias, numberOfKeys: 1 },
   dropAlias: { lua: dropAlias, numberOfKeys: 1 },

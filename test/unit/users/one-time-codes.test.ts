@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { Vault } from '../../../src/keys/vault.ts';
 import type { OneTimeCodes } from '../../../src/users/factors.ts';
-import { createOneTimeCodes, sealedFor } from '../../../src/users/one-time-codes.ts';
+import { createOneTimeCodes, sealedFor, withStep } from '../../../src/users/one-time-codes.ts';
 import { newRecoveryCode, recoveryCodeHash } from '../../../src/users/recovery-codes.ts';
 import { requireServer } from '../../world/servers.ts';
 
@@ -30,8 +30,10 @@ const seeded = (lastStep = 0, secret = SEED): OneTimeCodes => ({
   lastStep,
   createdAt: 0,
 });
-const isRight = async (typed: string, at = NOW, own = seeded()) =>
-  (await codes.newStep(ALICE, own, { typed, at })) !== undefined;
+async function isRight(typed: string, at = NOW, own = seeded()): Promise<boolean> {
+  const step = await codes.stepOf(ALICE, own, { typed, at });
+  return step !== undefined && withStep(own, step, at) !== undefined;
+}
 
 /** Of oathtool, at epoch milliseconds. */
 const foreignCode = (secret: string, at: number) =>
@@ -43,14 +45,14 @@ const foreignCode = (secret: string, at: number) =>
 
 describe('a one-time code', () => {
   it.each(VECTORS)('MF-20: is that of RFC 6238 at %i', async (seconds, code) => {
-    const step = await codes.newStep(ALICE, seeded(), { typed: code, at: seconds * 1000 });
+    const step = await codes.stepOf(ALICE, seeded(), { typed: code, at: seconds * 1000 });
     expect(step).toBe(Math.floor(seconds / 30));
   });
 
   it('MF-20: is taken a step early and a step late, and no more', async () => {
     const accepted: number[] = [];
     for (const drift of [-2, -1, 0, 1, 2]) {
-      const step = await codes.newStep(ALICE, seeded(), { typed: CODE, at: NOW - drift * PERIOD_MS });
+      const step = await codes.stepOf(ALICE, seeded(), { typed: CODE, at: NOW - drift * PERIOD_MS });
       if (step === undefined) continue;
       accepted.push(drift);
       // That of the code, whenever it comes.
@@ -84,15 +86,15 @@ describe('a one-time code', () => {
 
   it('opens for its person alone, and is neither right nor wrong without its encryption key', async () => {
     const typed = { typed: CODE, at: NOW };
-    await expect(codes.newStep('usr_bob', seeded(), typed)).rejects.toThrow('altered or belongs elsewhere');
+    await expect(codes.stepOf('usr_bob', seeded(), typed)).rejects.toThrow('altered or belongs elsewhere');
     const others = createOneTimeCodes({
       vault: new Vault([randomBytes(32)]),
       random: randomBytes,
       issuer: 'x',
     });
-    const refused = expect(others.newStep(ALICE, seeded(), typed)).rejects;
+    const refused = expect(others.stepOf(ALICE, seeded(), typed)).rejects;
     await refused.toMatchObject({ name: 'UnreadableSecret', retryAfterSeconds: expect.any(Number) });
-    await expect(others.newStep(ALICE, seeded(), typed)).rejects.toThrow(
+    await expect(others.stepOf(ALICE, seeded(), typed)).rejects.toThrow(
       `needs the encryption key ${vault.kekId}, which is not configured`,
     );
   });
