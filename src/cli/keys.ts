@@ -19,7 +19,7 @@ import { isStoreMade, withStore } from '../store/open.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
 import { createFactorStore } from '../users/factors.ts';
 import { oneTimeCodesNeedRewrap, rewrapOneTimeCodes } from '../users/one-time-codes.ts';
-import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
+import { addVerb, readService, type VerbOptions } from './configuration.ts';
 import { type CliIo, CommandError, counted, print } from './io.ts';
 
 /** What a verb found or did, for programs and for people. */
@@ -205,7 +205,7 @@ export async function withKeys(
   use: (context: KeysContext) => Promise<void>,
   { anyIssuer = false } = {},
 ): Promise<void> {
-  const config = await readConfig(file);
+  const config = await readService(file, process);
   if (!isStoreMade(config.store)) throw new CommandError(NO_KEYS);
   await withStore(config.store, async (store) => {
     const { documents } = store;

@@ -6,7 +6,7 @@ import { resolveArgument } from '../config/secret-reference.ts';
 import { hasPassword } from '../config/store-location.ts';
 import { countOne, type ServerFindings, type StoreStats } from '../store/administration.ts';
 import { importDocuments, withAdministration } from '../store/open.ts';
-import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
+import { addVerb, readService, type VerbOptions } from './configuration.ts';
 import { CommandError, Ended, EXIT, print, printDone, type CliIo } from './io.ts';
 import { withKeys } from './keys.ts';
 
@@ -35,7 +35,7 @@ export function registerStore(program: Command, io: CliIo): void {
 }
 
 async function check(options: VerbOptions, io: CliIo): Promise<void> {
-  const { store: location } = await readConfig(options.config);
+  const { store: location } = await readService(options.config, io);
   const servers = await withAdministration(location, (administration) => administration.findings());
   const ok = servers.every(({ faults }) => faults.length === 0);
   print(io, options, { value: { ok, servers }, text: toLines(servers) });
@@ -52,7 +52,7 @@ function toLines(servers: readonly ServerFindings[]): string {
 }
 
 async function stats(options: VerbOptions, io: CliIo): Promise<void> {
-  const { store: location } = await readConfig(options.config);
+  const { store: location } = await readService(options.config, io);
   const { counts, bytes } = await withAdministration(location, (administration) => administration.stats());
   print(io, options, { value: { counts, bytes }, text: toTable({ counts, bytes }) });
 }
@@ -64,7 +64,7 @@ function toTable({ counts, bytes }: StoreStats): string {
 }
 
 async function backup(folder: string, options: VerbOptions, io: CliIo): Promise<void> {
-  const { store: from } = await readConfig(options.config);
+  const { store: from } = await readService(options.config, io);
   try {
     await withAdministration(from, async (administration) => {
       if (administration.backup === undefined)
@@ -90,7 +90,7 @@ const STAYS = [
 /** Signing keys, the pepper, what changed about people. The old store stays as it is. */
 async function migrate(options: VerbOptions & { readonly to: string }, io: CliIo): Promise<void> {
   const to = await resolveTarget(options.to);
-  const { store: from } = await readConfig(options.config);
+  const { store: from } = await readService(options.config, io);
   const documents = await withAdministration(from, (source) => source.exportDocuments());
   if (documents.length === 0)
     throw new CommandError('there is nothing to move: the service has not been started yet');

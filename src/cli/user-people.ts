@@ -16,7 +16,7 @@ import { createKeyedHash, type KeyedHash } from '../store/keyed-hash.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Clock, Store } from '../store/store.ts';
 import { openTelemetry } from '../observability/telemetry.ts';
-import { readConfig, type VerbOptions } from './configuration.ts';
+import { readService, type VerbOptions } from './configuration.ts';
 import { CommandError, type CliIo } from './io.ts';
 import { removePersonLists } from '../oidc/person-index.ts';
 import { openPersonAccount, type PersonAccount } from './person-account.ts';
@@ -63,7 +63,7 @@ export async function withPeople(
   use: (context: UserContext) => Promise<void>,
   { mustExist = false } = {},
 ): Promise<void> {
-  const config = await readConfig(file);
+  const config = await readService(file, process);
   if (mustExist && !isStoreMade(config.store)) {
     throw new CommandError('there is no store yet: the first start of the service makes it');
   }

@@ -45,6 +45,8 @@ export type LoadOptions = {
   readonly writeKeys?: boolean;
   /** false where the secrets aren't, as in CI: references aren't followed. The result is good for looking at only. */
   readonly readSecrets?: boolean;
+  /** true for commands of an emergency: no clients and APIs, and of the users those without a fault. */
+  readonly serviceOnly?: boolean;
   /** Instead of what the file says, for a caller that judges the modes of secret files itself. */
   readonly secretFiles?: SecretFiles;
 };
@@ -65,6 +67,14 @@ export type LoadedConfig = {
 const CLIENTS_AT_ONCE = 64;
 
 const ANY_MODE = 'secret_files is any_mode: the permissions of files with keys and secrets are not checked.';
+
+/** What names clients and APIs. */
+const NO_CLIENTS = {
+  clients: undefined,
+  clients_from: undefined,
+  resources: undefined,
+  client_documents: undefined,
+};
 
 /** Only 0s was ever accepted. */
 const RETIRED = 'refresh_token_grace';
@@ -104,7 +114,7 @@ async function load(
   sources.files.add(resolve(file));
   const document = await readDocument(file, problems);
   if (document === undefined) throw new ConfigError(problems.list());
-  const parts = await readParts(document, problems, sources);
+  const parts = await readParts(document, problems, sources, options.serviceOnly);
   checkParts(parts);
   const noteFile = (secret: string): void => void sources.files.add(secret);
   const secretFiles = options.secretFiles ?? parts.service.value.secret_files ?? 'private';
@@ -145,10 +155,12 @@ async function readParts(
   document: SourceDocument,
   problems: ProblemList,
   sources: SourceList,
+  serviceOnly = false,
 ): Promise<Parts> {
   const { file, folder } = document;
   const report = problems.reporter(document);
-  const { content, notices } = withoutRetired(document);
+  const { content: whole, notices } = withoutRetired(document);
+  const content = serviceOnly && isRecord(whole) ? { ...whole, ...NO_CLIENTS } : whole;
   const { value, broken } = parseFields(topSchema, content ?? {}, report);
   const listing = (key: 'clients' | 'resources'): Listing => ({
     document,
@@ -161,20 +173,36 @@ async function readParts(
     const at = (message: string): void => report(['clients_from', index], message);
     listings.push(await readListing(name, 'clients', problems, at));
   }
-  const usersFrom = value.users_from === undefined ? [] : [value.users_from];
-  const [usersFile] = (await findFiles(usersFrom, file, sources)).keys();
-  const at = (message: string): void => report(['users_from'], message);
-  const people = usersFile === undefined ? undefined : await readListing(usersFile, 'users', problems, at);
   const { clients: _clients, resources: _resources, ...fields } = value;
   return {
     service: { value: fields, broken, node: content, report, place: `${file}:1`, folder },
     clients: entriesOf(clientSchema, listings, { problems, labelKey: 'client_id' }),
     resources: toEntries(resourceSchema, listing('resources'), { problems }),
-    users: entriesOf(userSchema, [people], { problems, labelKey: 'username' }),
+    users: await readUsers(document, value.users_from, { problems, sources, serviceOnly }),
     clientsAreKnown: !listings.includes(undefined) && !broken.has('clients') && !broken.has('clients_from'),
     issuerIsLoopback: looksLoopback(isRecord(content) ? content['issuer'] : undefined),
     notices: [...notices, ...addressNotices(value)],
   };
+}
+
+type UsersParts = {
+  readonly problems: ProblemList;
+  readonly sources: SourceList;
+  readonly serviceOnly: boolean;
+};
+
+async function readUsers(
+  document: SourceDocument,
+  usersFrom: string | undefined,
+  { problems, sources, serviceOnly }: UsersParts,
+): Promise<Parts['users']> {
+  const heard = serviceOnly ? new ProblemList() : problems;
+  const patterns = usersFrom === undefined ? [] : [usersFrom];
+  const [file] = (await findFiles(patterns, document.file, sources)).keys();
+  const at = (message: string): void => heard.reporter(document)(['users_from'], message);
+  const people = file === undefined ? undefined : await readListing(file, 'users', heard, at);
+  const all = entriesOf(userSchema, [people], { problems: heard, labelKey: 'username' });
+  return serviceOnly ? all.filter(({ broken }) => broken.size === 0) : all;
 }
 
 /** A key that an older version had doesn't keep the service from starting. */
