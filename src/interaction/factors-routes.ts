@@ -75,24 +75,27 @@ function createRecord({ audit, tell }: Pick<FactorsRoutesParts, 'audit' | 'tell'
   };
 }
 
+/** What the person can't be without: where they may sign in, and everywhere. */
+function createNeededOf({ config, signIn }: Pick<FactorsRoutesParts, 'config' | 'signIn'>) {
+  const rules = createAccessRules(config);
+  return function neededOf({ account }: Visitor): readonly Level[] {
+    const clients = config.clients.filter(({ clientId }) => rules.mayUseClient(account, { clientId }));
+    const wanted = clients.map((client) => client.signIn?.require).filter((level) => level !== undefined);
+    if (!account.hasPassword) wanted.push('passkey');
+    return signIn.secondFactor === 'required' ? [...wanted, 'second_factor'] : wanted;
+  };
+}
+
 function createChanges(
   parts: FactorsRoutesParts,
   page: ReturnType<typeof createFactorsPage>,
   pageUrl: string,
 ): OwnPageRoutes['changes'] {
-  const { config, signIn, sessions, factors, enrolment, audit, now, tell } = parts;
-  const rules = createAccessRules(config);
+  const { signIn, sessions, factors, enrolment, audit, now, tell } = parts;
+  const neededOf = createNeededOf(parts);
   const record = createRecord(parts);
   const seconds = () => Math.floor(now() / 1000);
   const backToList = (ctx: Context) => seeOther(ctx, pageUrl);
-
-  /** What the person can't be without: where they may sign in, and everywhere. */
-  function neededOf({ account }: Visitor): readonly Level[] {
-    const clients = config.clients.filter(({ clientId }) => rules.mayUseClient(account, { clientId }));
-    const wanted = clients.map((client) => client.signIn?.require).filter((level) => level !== undefined);
-    if (!account.hasPassword) wanted.push('passkey');
-    return signIn.secondFactor === 'required' ? [...wanted, 'second_factor'] : wanted;
-  }
 
   return {
     async add(ctx, person, form) {
@@ -167,6 +170,8 @@ function mayAdd({ enrolment }: FactorsRoutesParts['signIn'], own: Factors): bool
   return enrolment === 'self' || hasSecondFactor(own);
 }
 
+type Shown = Pick<Factors['passkeys'][number], 'id' | 'name' | 'createdAt' | 'usedAt' | 'suspect'>;
+
 function createFactorsPage(
   { signIn, enrolment, pages, now }: FactorsRoutesParts,
   ownPage: OwnPage,
@@ -177,7 +182,6 @@ function createFactorsPage(
     sendPage(ctx, pages.render('factors', model, pageContextOf(ctx)));
   }
 
-  type Shown = Pick<Factors['passkeys'][number], 'id' | 'name' | 'createdAt' | 'usedAt' | 'suspect'>;
   const toModel = ({ id, name, createdAt, usedAt, suspect }: Shown, locale: string) => ({
     id,
     name: name === '' ? undefined : name,
@@ -218,6 +222,7 @@ function createFactorsPage(
           )
         : undefined;
       const codes = own.oneTimeCode && { ...own.oneTimeCode, id: ONE_TIME_CODES, name: '' };
+      const unread = noticesFor(own.notices, undefined, Math.floor(now() / 1000));
       const model: PageModels['factors'] = {
         outcome: 'list',
         username: account.username,
@@ -227,16 +232,14 @@ function createFactorsPage(
           ...(codes ? [{ method: 'one_time_code' as const, ...toModel(codes, locale) }] : []),
         ],
         recoveryCodes:
-          signIn.recoveryCodes > 0
-            ? {
+          signIn.recoveryCodes === 0
+            ? undefined
+            : {
                 left: own.recoveryCodes.length,
                 action: hasSecondFactor(own) ? `${url}/recovery-codes` : undefined,
-              }
-            : undefined,
+              },
         enrolment: begun && toEnrolmentModel(begun, target, error.enrolment),
-        notices: noticesFor(own.notices, undefined, Math.floor(now() / 1000)).map((one) =>
-          toNoticeModel(one, locale),
-        ),
+        notices: unread.map((one) => toNoticeModel(one, locale)),
         error: error.list,
       };
       show(ctx, model, error.list === undefined && error.enrolment === undefined ? 200 : 422);

@@ -88,7 +88,7 @@ async function keepSession(
 }
 
 export function createFollowLink(parts: FollowLinkParts) {
-  const { config, links, people, makePassword, storeNow, secondFactors, audit, tell } = parts;
+  const { links, people, makePassword, storeNow, secondFactors, audit, tell } = parts;
   const done = createDone(parts);
   const goOn = createGoOn(parts);
 

@@ -150,6 +150,13 @@ function createPendingOf({ accounts, halves, factors }: SecondStepParts): Second
   };
 }
 
+function codeIn(form: Form): Pick<TypedCode, 'method' | 'typed'> {
+  const recovery = form.field('recovery_code');
+  return recovery === ''
+    ? { method: 'one_time_code', typed: form.field('code') }
+    : { method: 'recovery_code', typed: recovery };
+}
+
 function createProveCodeStep(parts: SecondStepParts): SecondStep['proveCode'] {
   const { interactions, halves, limits, trustedBrowsers, cookie, audit, tell } = parts;
   const finish = createFinish(parts);
@@ -159,8 +166,8 @@ function createProveCodeStep(parts: SecondStepParts): SecondStep['proveCode'] {
   return async function proveCode(ctx, interaction, pending, form) {
     const { uid } = interaction;
     const { account } = pending;
-    const isRecovery = form.field('recovery_code') !== '';
-    const method = isRecovery ? 'recovery_code' : 'one_time_code';
+    const { method, typed } = codeIn(form);
+    const isRecovery = method === 'recovery_code';
     const address = String(ctx.state['clientAddress']);
     const trusted = trustedBrowsers.find(cookie.read(ctx), account.id);
     // Nobody guesses a recovery code: strangers elsewhere don't keep the person from using one.
@@ -176,7 +183,6 @@ function createProveCodeStep(parts: SecondStepParts): SecondStep['proveCode'] {
         await halves.end(uid);
         return { destination: await interactions.deny(ctx, interaction, TOO_MANY) };
       }
-      const typed = form.field(isRecovery ? 'recovery_code' : 'code');
       const code = { accountId: account.id, method, typed, isTrusted: trusted !== undefined } as const;
       const stepped = await untilUnchanged(async () => {
         const proved = await parts.proveCode(code);
@@ -194,15 +200,18 @@ function createProveCodeStep(parts: SecondStepParts): SecondStep['proveCode'] {
       if (isRecovery) await tell?.(ctx, account.id, 'recovery_code_used');
       return stepped;
     } catch (error) {
-      if (error instanceof StoreUnavailable && error.mayBeDone) {
-        record(ctx, interaction, pending, ['failure', method, 'unconfirmed']);
-        return { refused: 'maybe_used', retryAfterSeconds: error.retryAfterSeconds };
-      }
-      if (!(error instanceof TooManyRequests)) throw error;
-      record(ctx, interaction, pending, ['failure', method, 'too_many_attempts']);
-      return { refused: 'too_many_attempts', retryAfterSeconds: error.retryAfterSeconds };
+      const refused = refusedBy(error);
+      const reason = refused === 'maybe_used' ? 'unconfirmed' : refused;
+      record(ctx, interaction, pending, ['failure', method, reason]);
+      return { refused, retryAfterSeconds: (error as TooManyRequests | StoreUnavailable).retryAfterSeconds };
     }
   };
+}
+
+function refusedBy(error: unknown): 'maybe_used' | 'too_many_attempts' {
+  if (error instanceof StoreUnavailable && error.mayBeDone) return 'maybe_used';
+  if (error instanceof TooManyRequests) return 'too_many_attempts';
+  throw error;
 }
 
 export function createSecondStep(parts: SecondStepParts): SecondStep {

@@ -31,7 +31,6 @@ export type SecurityEvent = {
     | 'factor_added'
     | 'authenticator_replaced'
     | 'factor_removed'
-    | 'authenticator_replaced'
     | 'recovery_code_used'
     | 'codes_failed'
     | 'passwords_failed'

@@ -60,7 +60,7 @@ export function unitOfWork(
       const { oidc }: Partial<KoaContextWithOIDC> = ctx;
       // In the audit trail: what the client sent may be used up, and nothing came of it.
       if (error instanceof StoreUnavailable && error.mayBeDone && oidc?.route === 'token')
-        oidc.provider.emit('grant.error', ctx as unknown as KoaContextWithOIDC, error);
+        oidc.provider.emit('grant.error', ctx, error);
       if (!(error instanceof errors.InvalidGrant) && !(error instanceof errors.SessionNotFound)) throw error;
       answerUsed(ctx, error);
     }

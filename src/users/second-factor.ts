@@ -10,6 +10,7 @@ import {
   type PreparedFactors,
   withNotice,
 } from './factors.ts';
+import { type createOneTimeCodes, withStep } from './one-time-codes.ts';
 import { recoveryCodeHash } from './recovery-codes.ts';
 
 /** What was typed, into one of two fields. */
