@@ -53,10 +53,9 @@ export type SaveResult = 'saved' | 'grant_revoked' | 'ended';
  */
 export type ConsumeResult = 'consumed' | 'already_consumed' | 'gone' | 'changed';
 
-/** `document` is written as well. With `destroys` the record is destroyed instead of marked. */
+/** `document` is written as well. */
 export type UseOptions = {
   readonly document?: CollectionWrite | undefined;
-  readonly destroys?: boolean;
 };
 
 export type ExchangeResult = readonly SaveResult[] | Exclude<ConsumeResult, 'consumed'>;

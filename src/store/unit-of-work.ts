@@ -158,8 +158,7 @@ class Unit implements RecordStore {
     this.#use = use;
     const id = idOf(use.kind, use.key);
     const found = await this.#found.get(id);
-    if (use.destroys) this.#forget(id);
-    else if (found !== undefined) this.#setConsumed(id, found);
+    if (found !== undefined) this.#setConsumed(id, found);
     return 'pending';
   }
 
@@ -174,7 +173,10 @@ class Unit implements RecordStore {
   }
 
   async destroy(kind: string, key: string): Promise<'destroyed' | 'gone'> {
-    this.#forget(idOf(kind, key));
+    const id = idOf(kind, key);
+    this.#ended.add(id);
+    this.#unsaved.delete(id);
+    this.#found.delete(id);
     return this.#store.destroy(kind, key);
   }
 
@@ -229,12 +231,6 @@ class Unit implements RecordStore {
     return [...unsaved.filter((one) => !one.isConsumed), ...unsaved.filter((one) => one.isConsumed)];
   }
 
-  #forget(id: string): void {
-    this.#ended.add(id);
-    this.#unsaved.delete(id);
-    this.#found.delete(id);
-  }
-
   #setConsumed(id: string, found: StoredRecord): void {
     this.#found.set(id, Promise.resolve({ ...found, consumedAt: this.#second() }));
   }
@@ -253,15 +249,15 @@ class Unit implements RecordStore {
 /** The document first: what it says is used up is so from then on, whatever becomes of the rest. */
 async function useAtOnce(
   { records, documents }: { readonly records: RecordStore; readonly documents: Pick<DocumentStore, 'put'> },
-  { kind, key, lose, document, destroys = false }: Use,
+  { kind, key, lose, document }: Use,
 ): Promise<'done'> {
   if (document !== undefined) {
     const { collection, id, value, expectedVersion } = document;
     if (!(await documents.put(collection, id, value, expectedVersion))) return lose('changed');
   }
-  const work = destroys ? records.destroy(kind, key) : records.consume(kind, key);
+  const work = records.consume(kind, key);
   const result = await (document === undefined ? work : failingAs(true, work));
-  return result === 'consumed' || result === 'destroyed' ? 'done' : lose(result);
+  return result === 'consumed' ? 'done' : lose(result);
 }
 
 function idOf(kind: string, key: string): string {
