@@ -15,7 +15,6 @@ import { assertPortsFree } from '../http/server.ts';
 import { demoPersonOf, findDemo, tryUrlOf } from '../http/try-out.ts';
 import { exitOnCrash } from '../server/crash.ts';
 import type { Server } from '../server/server.ts';
-import { giveBackStartMemory } from '../server/start-memory.ts';
 import { isMistake, type Log } from '../observability/log.ts';
 import { auditFileOf, openTelemetry, type OpenTelemetry } from '../observability/telemetry.ts';
 import {
@@ -152,7 +151,6 @@ async function keepServing(parts: KeepServingParts): Promise<void> {
   };
   process.on('SIGHUP', reload);
   onUp();
-  giveBackStartMemory();
   await stopped;
   process.off('SIGHUP', reload);
   await watch.stop();

@@ -70,16 +70,6 @@ describe('the service as a process', () => {
     ]);
   });
 
-  it('gives back the memory of its start once it is idle, and goes on', async () => {
-    const here = await world();
-    service = await startProcess(here.configFile, [process.execPath, '--trace-gc', MAIN]);
-    // V8 calls it so, unlike what it collects by itself, when it needs room.
-    await expect
-      .poll(() => service?.stdout(), { timeout: 60_000 })
-      .toMatch(/Mark-Compact \(reduce\).* testing;/);
-    expect(await machineToken(here, 'reports.read')).toMatch(/^ey/);
-  });
-
   it('keeps the audit trail out of a terminal, in the data folder', async () => {
     const here = await world();
     const command = `echo "pid $$"; exec ${process.execPath} dist/main.js serve --config ${here.configFile}`;
