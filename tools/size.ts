@@ -1,7 +1,7 @@
 // `npm run size`: how much code ships, and how much of it an administrator meets. CI fails when a figure is above size.json, which goes
 // down with the commit that deletes (`--write`), and up only on purpose.
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { createProgram } from '../src/cli/program.ts';
 import { toJsonSchema } from '../src/config/schema-documents.ts';
@@ -11,7 +11,7 @@ const SHIPPED = ['src', 'tools', '.ci', 'bench/*.sh', 'deploy/*.sh', '*.config.t
 
 function measure(paths: readonly string[]) {
   const listed = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '--deduplicate', ...paths]);
-  const files = listed.toString().split('\n').filter(Boolean);
+  const files = listed.toString().split('\n').filter(existsSync);
   const texts = files.map((file) => readFileSync(file));
   return {
     lines: texts.reduce((sum, text) => sum + text.toString().split('\n').length - 1, 0),

@@ -3,23 +3,20 @@
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { GRANT, type StoredRecord } from '../store/store.ts';
 import type { UnitOfWork } from '../store/unit-of-work.ts';
+import type { Accounts } from '../users/accounts.ts';
 import type { PersonLists } from './person-lists.ts';
-import { createReadAhead, type ReadAheadParts } from './read-ahead.ts';
 import { recordKey } from './record-key.ts';
 import { createRecordPayload, type RecordParts } from './record-payload.ts';
 import { createSessionRecords } from './session-records.ts';
 
 /** Models whose records belong to a grant and die with it. */
 const GRANTABLE = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken']);
-/** Models whose records say what will be asked for next. */
-const LEADING = new Set([...GRANTABLE, 'Interaction']);
-
-export type AdapterParts = ReadAheadParts &
-  Pick<RecordParts, 'tombstoneSeconds'> & {
-    readonly records: UnitOfWork;
-    /** Undefined where nobody asks for what a person has. */
-    readonly lists?: PersonLists | undefined;
-  };
+export type AdapterParts = Pick<RecordParts, 'hash' | 'clock' | 'onDamaged' | 'tombstoneSeconds'> & {
+  readonly records: UnitOfWork;
+  readonly accounts: Pick<Accounts, 'findLive'>;
+  /** Undefined where nobody asks for what a person has. */
+  readonly lists?: PersonLists | undefined;
+};
 
 /** Another one finished it, or went on with its result. */
 export const interactionGone = () =>
@@ -32,7 +29,6 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
   const sessions = createSessionRecords(parts, toText);
   const keyOf = (id: string) => recordKey(hash, model, id);
   const grantKeyOf = (grantId: string) => recordKey(hash, GRANT, grantId);
-  const readAhead = LEADING.has(model) ? createReadAhead(model, parts) : () => undefined;
 
   function grantOf(id: string, { grantId }: AdapterPayload): string | undefined {
     if (model === GRANT) return keyOf(id);
@@ -72,7 +68,7 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
     },
 
     async find(id) {
-      const record = await records.find(model, keyOf(id), readAhead(id));
+      const record = await records.find(model, keyOf(id));
       return record && !isEndedSession(record) ? payloadOf(record, id) : undefined;
     },
 

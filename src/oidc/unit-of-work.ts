@@ -3,11 +3,11 @@
 import type { Middleware, ParameterizedContext } from 'koa';
 import { errors, type KoaContextWithOIDC, type Session } from 'oidc-provider';
 import { StoreUnavailable } from '../store/store.ts';
-import type { UnitOfWork } from '../store/unit-of-work.ts';
 import type { FactorStore } from '../users/factors.ts';
 import { Refusal } from '../views/refusal.ts';
+import type { AdapterParts } from './adapter.ts';
 import { cookieNames } from './cookie-names.ts';
-import { createStepReadAhead, type ReadAheadParts } from './read-ahead.ts';
+import { recordKey } from './record-key.ts';
 import { sessionsSinceOf } from './seam/session-sign-in.ts';
 import { RESUMED } from './sign-out-at-once.ts';
 import { issuedBySession } from './signed-in-at.ts';
@@ -15,16 +15,24 @@ import { issuedBySession } from './signed-in-at.ts';
 /** How the engine takes a cookie away. */
 const ENDS = /expires=Thu, 01 Jan 1970/;
 
+type UnitOfWorkParts = Pick<AdapterParts, 'records' | 'hash' | 'accounts'> & {
+  /** Undefined where the file says nothing of them. */
+  readonly factors?: Pick<FactorStore, 'get'> | undefined;
+};
+
 export function unitOfWork(
-  parts: ReadAheadParts & {
-    readonly records: UnitOfWork;
-    /** Undefined where the file says nothing of them. */
-    readonly factors?: Pick<FactorStore, 'get'> | undefined;
-  },
+  { records, hash, accounts, factors }: UnitOfWorkParts,
   issuer: string,
 ): Middleware {
-  const readStep = createStepReadAhead(parts, issuer);
-  const isSession = new RegExp(`^${cookieNames(issuer).session}(?:\\.sig)?=`);
+  const { session: sessionCookie } = cookieNames(issuer);
+  const isSession = new RegExp(`^${sessionCookie}(?:\\.sig)?=`);
+
+  /** Found by its cookie, a session is remembered. The engine looks for it by its alias, which saves what is unsaved first. */
+  async function readSession({ cookies }: Pick<ParameterizedContext, 'cookies'>): Promise<void> {
+    // The engine checks the signature before it believes the cookie.
+    const id = cookies.get(sessionCookie, { signed: false });
+    if (id !== undefined) await records.find('Session', recordKey(hash, 'Session', id));
+  }
 
   /**
    * Whether the person's state or factors ended the session of this answer, asked of the store anew. An answer that is ready isn't
@@ -34,8 +42,8 @@ export function unitOfWork(
     const session = sessionOf(ctx);
     if (session?.accountId === undefined) return false;
     const [live, own] = await Promise.all([
-      parts.accounts.findLive(session.accountId, issuedBySession(session)),
-      parts.factors?.get(session.accountId),
+      accounts.findLive(session.accountId, issuedBySession(session)),
+      factors?.get(session.accountId),
     ]).catch(() => []);
     return live === undefined || (own !== undefined && own.sessionsSince !== sessionsSinceOf(session));
   }
@@ -43,8 +51,8 @@ export function unitOfWork(
   return async function flushBeforeAnswer(ctx, next) {
     const before = cookiesOf(ctx);
     try {
-      const saved = await parts.records.run(async () => {
-        readStep(ctx);
+      const saved = await records.run(async () => {
+        if (ctx.path.startsWith('/interaction/')) await readSession(ctx);
         await next();
       });
       if (saved.has('Session') && !(await isOver(ctx))) return;

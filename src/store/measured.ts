@@ -51,7 +51,7 @@ export function measured(store: Store, onOperation: OnOperation, isCut: () => bo
   const { exchange } = records;
   const measuredRecords: RecordStore = {
     save: (record) => run('records.save', () => records.save(record)),
-    find: (kind, key, onFound) => run('records.find', () => records.find(kind, key, onFound)),
+    find: (kind, key) => run('records.find', () => records.find(kind, key)),
     findByAlias: (kind, alias) => run('records.find_by_alias', () => records.findByAlias(kind, alias)),
     consume: (kind, key, found) => run('records.consume', () => records.consume(kind, key, found)),
     ...(exchange && {

@@ -39,12 +39,6 @@ export type StoredRecord = {
 /** The kind of a grant's own record: its key is the name of the grant. */
 export const GRANT = 'Grant';
 
-/**
- * Called by a store over the network with a record as soon as it is there, before its grant was looked up: for reads that can
- * start meanwhile. The record may turn out to be dead.
- */
-export type OnFound = (record: StoredRecord) => void;
-
 export type SaveResult = 'saved' | 'grant_revoked' | 'ended';
 
 /**
@@ -68,7 +62,7 @@ export interface RecordStore {
    */
   save(record: NewRecord): Promise<SaveResult>;
   /** The live record, or undefined when absent, expired or when its grant is revoked. */
-  find(kind: string, key: string, onFound?: OnFound): Promise<StoredRecord | undefined>;
+  find(kind: string, key: string): Promise<StoredRecord | undefined>;
   findByAlias(kind: string, alias: string): Promise<StoredRecord | undefined>;
   /**
    * The only lock of the whole service: a compare-and-set that keeps the time to live and never recreates a key.

@@ -7,7 +7,6 @@ import {
   type DocumentStore,
   failingAs,
   type NewRecord,
-  type OnFound,
   type RecordStore,
   type SaveResult,
   type Store,
@@ -55,7 +54,7 @@ export function createUnitOfWork(
 
   return {
     save: (record) => store().save(record),
-    find: (kind, key, onFound) => store().find(kind, key, onFound),
+    find: (kind, key) => store().find(kind, key),
     findByAlias: (kind, alias) => store().findByAlias(kind, alias),
     consume: (kind, key) => store().consume(kind, key),
     destroy: (kind, key) => store().destroy(kind, key),
@@ -132,12 +131,12 @@ class Unit implements RecordStore {
     return 'saved';
   }
 
-  async find(kind: string, key: string, onFound?: OnFound): Found {
+  async find(kind: string, key: string): Found {
     const id = idOf(kind, key);
     const isUnread = !this.#found.has(id);
     // The store knows whether a record that wasn't read has been consumed.
     if (isUnread && this.#unsaved.has(id)) await this.flush();
-    return remember(this.#found, id, () => this.#store.find(kind, key, onFound));
+    return remember(this.#found, id, () => this.#store.find(kind, key));
   }
 
   async findByAlias(kind: string, alias: string): Found {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DocumentStore, RecordStore, Store } from '../../src/store/store.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import { authorize, exchange } from '../world/app.ts';
-import { Browser, type Page } from '../world/browser.ts';
+import type { Browser, Page } from '../world/browser.ts';
 import { begin, codeOf, finishPages, signInAs } from '../world/person.ts';
 import { introspect, userinfo } from '../world/presented-tokens.ts';
 import { giveOneTimeCodes, givePasskey } from '../world/second-factors.ts';
@@ -202,51 +202,5 @@ describe('of second factors', () => {
     );
     // A request reads the document once, and once more where it writes it or names a session; a passkey also who it belongs to.
     expectAtMost({ byCode, byPasskey }, { byCode: 8, byPasskey: 5 });
-  });
-});
-
-describe('the form of the sign-in page', () => {
-  let world: OpenWorld;
-  let nameAsked = Promise.withResolvers<void>();
-  let isHeld = false;
-
-  /** While it is held, an interaction is found only once a login name was looked up. */
-  const handStore = (store: Store): Store => ({
-    ...store,
-    records: {
-      ...store.records,
-      async find(kind, key, onFound) {
-        if (isHeld && kind === 'Interaction') await nameAsked.promise;
-        return store.records.find(kind, key, onFound);
-      },
-    },
-    documents: {
-      ...store.documents,
-      get(collection, id) {
-        if (collection === 'usernames') nameAsked.resolve();
-        return store.documents.get(collection, id);
-      },
-    },
-    ping: () => store.ping(),
-    close: () => store.close(),
-  });
-
-  class HoldingBrowser extends Browser {
-    override request(url: string, init?: RequestInit): Promise<Page> {
-      if (url.endsWith('/login')) [isHeld, nameAsked] = [true, Promise.withResolvers<void>()];
-      return super.request(url, init);
-    }
-  }
-
-  beforeAll(async () => {
-    world = await startWorld({ handStore });
-  });
-  afterAll(() => world.stop());
-
-  it('has its name looked up while its interaction is still on the way', async () => {
-    const browser = new HoldingBrowser(world.issuer, world.base);
-    const { callback } = await authorize(world, { browser });
-    expect(isHeld).toBe(true);
-    expect(callback.searchParams.has('code')).toBe(true);
   });
 });

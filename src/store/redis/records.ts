@@ -11,7 +11,6 @@ import {
   type ConsumeResult,
   GRANT,
   type NewRecord,
-  type OnFound,
   type RecordStore,
   type SaveResult,
   type StoredRecord,
@@ -31,7 +30,7 @@ export function createRedisRecords(connection: RedisConnection, now: Clock): Rec
       return save(connection, record, { at: readClock(now), lifeMs: toLifeMs(record.ttlSeconds) });
     },
 
-    find: (kind, key, onFound) => findRecord(connection, { kind, key }, readClock(now), onFound),
+    find: (kind, key) => findRecord(connection, { kind, key }, readClock(now)),
 
     async findByAlias(kind, alias) {
       const pointer = aliasKey(kind, alias);
@@ -155,7 +154,6 @@ async function findRecord(
   connection: RedisConnection,
   { kind, key }: Name,
   at: number,
-  onFound?: OnFound,
 ): Promise<StoredRecord | undefined> {
   const id = redisRecordKey(toRecordId(kind, key));
   // A grant's own record says beforehand which tombstone to look for.
@@ -165,7 +163,6 @@ async function findRecord(
   const fields = await connection.ask(id, (redis) => redis.hmget(id, 'p', 'e', 'c', 'g', 'a', 'u'));
   if (fields[5]) await settleRecord(connection, id);
   const record = toLiveRecord(key, fields, at);
-  if (record !== undefined) onFound?.(record);
   if (record?.grant === undefined) return record;
   // A record that was written while its grant was being revoked is still there, and dead.
   const isDead = record.grant === key && ahead ? ahead : isRevoked(connection, record.grant, at);

@@ -16,9 +16,9 @@ export function countCalls(real: RecordStore): CountingRecords {
         calls.push(`${record.kind}.save`);
         return real.save(record);
       },
-      find(kind, key, onFound) {
+      find(kind, key) {
         calls.push(`${kind}.find`);
-        return real.find(kind, key, onFound);
+        return real.find(kind, key);
       },
       findByAlias(kind, alias) {
         calls.push(`${kind}.findByAlias`);
