@@ -3,15 +3,13 @@
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { listedNames } from '../config/wording.ts';
-import { isReference, resolveArgument } from '../config/secret-reference.ts';
 import type { Algorithm } from '../config/signing-algorithms.ts';
 import { familiesIn, familyOf, nextFamilyStep } from '../keys/families.ts';
-import { importKey, type KeyMaterial } from '../keys/generate-key.ts';
 import { pepperNeedsRewrap, rewrapPepper } from '../keys/installation.ts';
 import type { KeyStore } from '../keys/key-store.ts';
 import { keyStoreFor } from '../keys/open-keys.ts';
 import { activeKey, type Ring, scheduledKeys } from '../keys/ring.ts';
-import { compromiseKey, importNextKey, rewrapRing, rotateByHand, runDueSteps } from '../keys/ring-actions.ts';
+import { compromiseKey, rewrapRing, rotateByHand, runDueSteps } from '../keys/ring-actions.ts';
 import { KEYS_COLLECTION, PEPPER_ID, RING_ID } from '../keys/ring-document.ts';
 import { type KeySchedule, scheduleOf } from '../keys/schedule.ts';
 import { Vault } from '../keys/vault.ts';
@@ -52,17 +50,6 @@ export function registerKeys(program: Command, io: CliIo): void {
   addVerb(keys, 'rewrap', 'seal everything with the first encryption key').action((options: VerbOptions) =>
     run(options, rewrap),
   );
-  // By reference, because other users of the machine can read a command line.
-  addVerb(keys, 'import', 'make an existing private key the next to sign')
-    .argument('<reference>', 'file:PATH or env:NAME of an RSA private key, as PEM or as JWK')
-    .action(async (reference: string, options: VerbOptions) => {
-      // Not repeated in the message: what isn't a reference may be the key itself.
-      if (!isReference(reference)) keys.error('error: the key must be given as file:PATH or env:NAME');
-      const resolved = await resolveArgument(reference);
-      if (resolved.kind === 'fault') throw new CommandError(resolved.message);
-      const material = await importKey(resolved.value);
-      await run(options, (context) => importNext(context, material));
-    });
 }
 
 async function list({ keyStore, now, vault, documents }: KeysContext): Promise<Outcome> {
@@ -177,17 +164,6 @@ async function rewrap({ documents, keyStore, vault }: KeysContext): Promise<Outc
 
 /** Nothing of them is looked up by its hash here. */
 const factorsIn = (documents: DocumentStore) => createFactorStore(documents, () => 'none');
-
-async function importNext({ keyStore, now }: KeysContext, material: KeyMaterial): Promise<Outcome> {
-  const { kid } = material;
-  const ring = await importNextKey(keyStore, material, now);
-  const keys = reportKeys(ring, now(), keyStore);
-  const next = keys.find((key) => key.kid === kid)?.next;
-  return {
-    value: { kid, generation: ring.generation, keys },
-    text: `${kid} is published, and signs from ${next?.at ?? 'the next rotation'} on.\n`,
-  };
-}
 
 type KeysContext = {
   readonly config: Config;

@@ -1,5 +1,5 @@
 // What can be done to the stored ring, each as one compare-and-set: the step that is due, a rotation by hand, an emergency,
-// an import, a rewrap. For the rotation job and the command line.
+// a rewrap. For the rotation job and the command line.
 import type { Clock } from '../store/store.ts';
 import type { Algorithm } from '../config/signing-algorithms.ts';
 import { compromise } from './emergency.ts';
@@ -14,11 +14,10 @@ import {
   stepNeedsKey,
   takeFamilyStep,
 } from './families.ts';
-import type { KeyMaterial } from './generate-key.ts';
 import { rewrapKey } from './key-set.ts';
 import type { KeyStore } from './key-store.ts';
-import { assertNew, canSign, type NewKey, reserveKeys, type Ring, scheduledKeys } from './ring.ts';
-import { importNext, needsKey, rotateNow } from './schedule.ts';
+import { canSign, type NewKey, reserveKeys, type Ring, scheduledKeys } from './ring.ts';
+import { needsKey, rotateNow } from './schedule.ts';
 import type { Vault } from './vault.ts';
 
 /** A ring has few keys with few steps each; more than this at once is a bug, not work. */
@@ -94,15 +93,6 @@ export function compromiseKey(keyStore: KeyStore, kid: string, now: Clock): Prom
     const isWanted = keyStore.algorithms.includes(alg);
     const newKey = isWanted ? await keyFor(keyStore, familyOf(ring, alg), alg) : undefined;
     return changeFamily(ring, alg, (family) => compromise(family, kid, now(), keyStore.timing, newKey));
-  });
-}
-
-/** Publishes an existing key as the next one. Throws KeyringError `duplicate_key`. */
-export function importNextKey(keyStore: KeyStore, material: KeyMaterial, now: Clock): Promise<Ring> {
-  const newKey = keyStore.seal(material);
-  return keyStore.update((ring) => {
-    assertNew(ring, newKey);
-    return changeFamily(ring, newKey.alg, (family) => importNext(family, newKey, now(), keyStore.timing));
   });
 }
 

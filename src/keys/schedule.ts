@@ -88,22 +88,6 @@ export function rotateNow(ring: Ring, now: number, timing: Timing, newKey?: NewK
   return at >= planned ? ring : withAppointment(ring, scheduled.kid, { at, instead: planned, timing });
 }
 
-/**
- * Publishes an existing key as the next one to sign. It takes over an appointment that leaves it enough time to become known;
- * otherwise it is first in reserve. Throws KeyringError for a kid or key that was here before.
- */
-export function importNext(ring: Ring, newKey: NewKey, now: number, timing: Timing): Ring {
-  assertNew(ring, newKey);
-  const key: RingKey = { ...newKey, publishedAt: now };
-  const planned = scheduledKeys(ring, now).at(-1);
-  const at = planned?.activateAt;
-  if (planned === undefined || at === undefined || at < earliestActivation(key, now, timing)) {
-    return { ...ring, keys: [key, ...ring.keys] };
-  }
-  const { keys } = edit(ring, planned.kid, () => ({ activateAt: undefined }));
-  return { ...ring, keys: [{ ...key, activateAt: at }, ...keys] };
-}
-
 /** The ring, with `newKey` published when it has no reserve. Throws KeyringError `key_needed` or `duplicate_key`. */
 export function withReserve(ring: Ring, now: number, newKey: NewKey | undefined): Ring {
   if (reserveKeys(ring).length > 0) return ring;

@@ -1,9 +1,7 @@
 // `postern keys`, as an operator runs it, beside a running service on the embedded store.
-import { generateKeyPairSync } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { calculateJwkThumbprint } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KeyReport } from '../../src/cli/keys.ts';
 import { freePort } from '../world/servers.ts';
@@ -43,12 +41,6 @@ describe('postern keys', () => {
     const { code, stdout, stderr } = await keys(...args, '--json');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     return JSON.parse(stdout) as { readonly generation: number; readonly keys: readonly KeyReport[] };
-  }
-
-  /** Writes a file and refers to it. */
-  async function write(name: string, text: string): Promise<string> {
-    await writeFile(path.join(folder, name), text);
-    return `file:${path.join(folder, name)}`;
   }
 
   it('refuse before the first start, which alone makes keys', async () => {
@@ -99,39 +91,6 @@ describe('postern keys', () => {
     await expect.poll(() => publishedKids({ base }), POLL).toHaveLength(3);
   });
 
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  const jwk = privateKey.export({ format: 'jwk' });
-
-  it('import: publishes an existing JWK under its own kid, as the next to sign', async () => {
-    const file = path.join(folder, 'old-issuer.jwk');
-    await writeFile(file, JSON.stringify({ ...jwk, kid: 'legacy-2021', alg: 'RS256', use: 'sig' }));
-    const { code, stdout } = await keys('import', `file:${file}`);
-    expect(code).toBe(0);
-    expect(stdout).toMatch(/^legacy-2021 is published, and signs from \d{4}-.*Z on\.\n$/);
-    await expect.poll(() => publishedKids({ base }), POLL).toContain('legacy-2021');
-    const again = await keys('import', `file:${file}`);
-    expect(again).toMatchObject({ code: 1, stdout: '' });
-    expect(again.stderr).toBe('the kid legacy-2021 has been used: a kid never returns\n');
-  });
-
-  it('import: refuses the same key under another kid, weak and public keys, and what is no reference', async () => {
-    const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
-    expect((await keys('import', await write('same.pem', pem))).stderr).toBe(
-      `the key ${await calculateJwkThumbprint(jwk)} has been used under another kid\n`,
-    );
-    const weak = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey;
-    const weakPem = weak.export({ format: 'pem', type: 'pkcs8' }).toString();
-    expect(await keys('import', await write('weak.pem', weakPem))).toMatchObject({ code: 1, stdout: '' });
-    const publicJwk = JSON.stringify({ kty: 'RSA', n: jwk.n, e: jwk.e });
-    expect((await keys('import', await write('public.jwk', publicJwk))).stderr).toContain('public key');
-    expect((await keys('import', 'env:POSTERN_NO_SUCH_KEY')).stderr).toBe(
-      'env:POSTERN_NO_SUCH_KEY is not set in the environment\n',
-    );
-    const plain = await keys('import', JSON.stringify(jwk));
-    expect(plain.code).toBe(2);
-    expect(plain.stderr).toContain('file:PATH or env:NAME');
-  });
-
   it('compromise: takes a key out of the running service, and says what is left to wait for', async () => {
     const [leaked = ''] = await publishedKids({ base });
     const { code, stdout } = await keys('compromise', leaked);
@@ -164,9 +123,7 @@ describe('postern keys', () => {
 
   it('KY-18: print no part of a private key and no encryption key', () => {
     expect(output.length).toBeGreaterThan(1000);
-    for (const secret of [jwk.d, jwk.p, jwk.q, jwk.dp, jwk.dq, jwk.qi, WORLD_ENV.TEST_ENCRYPTION_KEY]) {
-      expect(output).not.toContain(secret);
-    }
-    expect(output).not.toContain('PRIVATE KEY');
+    expect(output).not.toContain(WORLD_ENV.TEST_ENCRYPTION_KEY);
+    expect(output).not.toMatch(/PRIVATE KEY|"(d|p|q|dp|dq|qi|sealed)"/);
   });
 });

@@ -15,8 +15,8 @@ import {
   type Ring,
   type RingKey,
 } from '../../../src/keys/ring.ts';
-import { compromiseKey, importNextKey, rotateByHand, runDueSteps } from '../../../src/keys/ring-actions.ts';
-import { createWorld, namedKey, SECOND, TIMING, type World } from './keys.fixture.ts';
+import { compromiseKey, rotateByHand, runDueSteps } from '../../../src/keys/ring-actions.ts';
+import { createWorld, SECOND, TIMING, type World } from './keys.fixture.ts';
 import { type Moment, withMoments } from './moments.fixture.ts';
 
 const LEASE = 600 * SECOND;
@@ -91,7 +91,6 @@ export class Cluster {
   /** Kids that sign without having been published for long: the first key, and heirs of a compromised one. */
   readonly #exempt = new Set<string>();
   readonly #compromised = new Map<string, number>();
-  #imports = 0;
   #generation = 0;
   rotations = 0;
 
@@ -153,18 +152,6 @@ export class Cluster {
   async name(algorithms: readonly Algorithm[]): Promise<void> {
     this.algorithms = algorithms;
     for (const { keyStore } of this.nodes) keyStore.change({ algorithms });
-    await this.#pollAll(false);
-  }
-
-  async importKey(index: number): Promise<void> {
-    const node = this.#node(index);
-    if (node.isCut) return;
-    this.#imports += 1;
-    const material = namedKey(`imported${this.#imports}`);
-    await node.attempt(async () => {
-      node.ring = await importNextKey(node.keyStore, material, node.now);
-    });
-    this.#observe();
     await this.#pollAll(false);
   }
 

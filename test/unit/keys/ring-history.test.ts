@@ -23,7 +23,6 @@ const event = fc.oneof(
   { weight: 5, arbitrary: pass },
   { weight: 2, arbitrary: fc.record({ type: fc.constant('rotate'), node }) },
   { weight: 2, arbitrary: fc.record({ type: fc.constant('compromise'), node, which: fc.nat(12) }) },
-  { weight: 1, arbitrary: fc.record({ type: fc.constant('import'), node }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('cut'), node }) },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('mend'), node }) },
   { weight: 2, arbitrary: fc.record({ type: fc.constant('kill'), node, moment }) },
@@ -41,9 +40,6 @@ async function apply(cluster: Cluster, each: Event): Promise<void> {
       break;
     case 'compromise':
       await cluster.compromise(each.node, each.which);
-      break;
-    case 'import':
-      await cluster.importKey(each.node);
       break;
     case 'cut':
       cluster.cut(each.node);

@@ -9,7 +9,7 @@ import {
   type NewKey,
   type Ring,
 } from '../../../src/keys/ring.ts';
-import { importNext, rotateNow, scheduleOf } from '../../../src/keys/schedule.ts';
+import { rotateNow, scheduleOf, withReserve } from '../../../src/keys/schedule.ts';
 import { toTiming } from '../../../src/keys/timing.ts';
 import { DAY, MINUTE, SECOND, START, TIMES, TIMING } from './keys.fixture.ts';
 
@@ -200,30 +200,14 @@ describe('a compromised key', () => {
   });
 });
 
-describe('an imported key', () => {
+it('KY-02: a key is refused when its kid or the key itself has been here', () => {
+  const duplicate = expect.objectContaining({ code: 'duplicate_key' });
   const now = START + 10 * DAY;
-
-  it('is the next one to sign', () => {
-    const ring = importNext(first, newKey('mine'), now, TIMING);
-    expect(signs(ring, now)).toBe('k1');
-    const rotated = rotateNow(ring, now + MINUTE, TIMING);
-    expect(signs(rotated, now + 3735 * SECOND)).toBe('mine');
-    expect(reserveKeys(rotated).map((key) => key.kid)).toEqual(['k2']);
-  });
-
-  it('takes over a planned change that leaves it the time to become known', () => {
-    const planned = step(first, START + 29 * DAY, TIMING, newKey('k3'));
-    const at = planned.keys[1]?.activateAt ?? 0;
-    expect(signs(importNext(planned, newKey('mine'), at - DAY / 2, TIMING), at)).toBe('mine');
-    expect(signs(importNext(planned, newKey('mine'), at - MINUTE, TIMING), at)).toBe('k2');
-  });
-
-  it('KY-02: is refused when its kid or the key itself has been here', () => {
-    const duplicate = expect.objectContaining({ code: 'duplicate_key' });
-    expect(() => importNext(first, newKey('k2', 'another'), now, TIMING)).toThrow(duplicate);
-    expect(() => importNext(first, newKey('another', 'k2'), now, TIMING)).toThrow(duplicate);
-    const later = live(compromise(first, 'k1', now, TIMING, newKey('k3')), now, now + DAY);
-    expect(() => importNext(later, newKey('k1', 'another'), now, TIMING)).toThrow(duplicate);
-    expect(() => importNext(later, newKey('another', 'k1'), now, TIMING)).toThrow(duplicate);
-  });
+  const without = { ...first, keys: first.keys.slice(0, 1) };
+  const ofGone = live(compromise(first, 'k1', now, TIMING, newKey('k3')), now, now + DAY);
+  const goneAlone = { ...ofGone, keys: ofGone.keys.slice(0, 1) };
+  for (const ring of [without, goneAlone]) {
+    expect(() => withReserve(ring, now, newKey('k1', 'another'))).toThrow(duplicate);
+    expect(() => withReserve(ring, now, newKey('another', 'k1'))).toThrow(duplicate);
+  }
 });
