@@ -138,22 +138,6 @@ export class KeyStore {
     throw new KeyStoreError('busy', 'the key ring changed too often while it should be changed');
   }
 
-  /**
-   * After the store lost its newest writes (a failover), the ring or the pepper: puts back the newest ring that this process
-   * has read, one generation on, at once with the pepper if that is gone. Throws KeyStoreError when this process knows none that
-   * is newer, or another process has made a pepper meanwhile.
-   */
-  async restore(): Promise<Ring> {
-    const { decoded, version, sealedPepper } = await this.#find();
-    const stored = decoded?.ring;
-    const lostPepper = sealedPepper === undefined ? this.#pepper : undefined;
-    const isNewest = stored !== undefined && stored.generation >= (this.#newest?.generation ?? 0);
-    const newest = isNewest ? stored : this.#newest;
-    if (newest === undefined || (isNewest && lostPepper === undefined)) return await this.load();
-    const ring = { ...newest, generation: newest.generation + 1 };
-    return (await this.#write(ring, version, lostPepper)) ? ring : await this.load();
-  }
-
   /** A new key, sealed, not yet in any ring. */
   async newKey(alg: Algorithm = 'RS256'): Promise<NewKey> {
     return this.seal(await this.#options.generateKey(alg));

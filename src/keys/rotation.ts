@@ -112,7 +112,7 @@ export class Rotation {
       // A process that slept during the read doesn't know how old the answer is: it reads again.
       do {
         const at = now();
-        this.#ring = await this.#loadOrRestore();
+        this.#ring = await keyStore.load();
         this.#readAt = at;
       } while (now() - this.#readAt > LEASE_MS);
       this.#problem = undefined;
@@ -141,18 +141,6 @@ export class Rotation {
       }
       this.#options.onError(error);
       return false;
-    }
-  }
-
-  async #loadOrRestore(): Promise<Ring> {
-    const { keyStore, onError } = this.#options;
-    try {
-      return await keyStore.load();
-    } catch (error) {
-      const isLoss = error instanceof KeyStoreError && ['rolled_back', 'missing'].includes(error.code);
-      if (!isLoss) throw error;
-      onError(error);
-      return await keyStore.restore();
     }
   }
 

@@ -155,25 +155,6 @@ describe('the rotation job', () => {
     await job.turn();
     expect(world.documents.reads).toBe(before + 2);
   });
-
-  it('puts back what the store lost in a failover', async () => {
-    const world = createWorld();
-    const job = createJob(world);
-    await job.start();
-    const old = world.documents.peek('keys', 'ring');
-    await compromiseKey(world.process(), 'k1', world.now);
-    await job.turn();
-    world.documents.force('keys', 'ring', old?.value ?? '', old?.version ?? 0);
-    await job.turn();
-    expect(job.errors).toMatchObject([{ code: 'rolled_back' }]);
-    const ring = await world.process().load();
-    expect(ring.keys.map((key) => [key.kid, key.compromisedAt !== undefined])).toEqual([
-      ['k1', true],
-      ['k2', false],
-      ['k3', false],
-    ]);
-    expect(job.current().generation).toBe(3);
-  });
 });
 
 describe('the lease on signing', () => {
