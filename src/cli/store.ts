@@ -4,21 +4,16 @@ import type { Command } from 'commander';
 import { parseRedisUrl, RedisUrlError } from '../config/redis-url.ts';
 import { resolveArgument } from '../config/secret-reference.ts';
 import { hasPassword } from '../config/store-location.ts';
-import { countOne, type ServerFindings, type StoreStats } from '../store/administration.ts';
+import type { ServerFindings } from '../store/administration.ts';
 import { importDocuments, withAdministration } from '../store/open.ts';
 import { addVerb, readService, type VerbOptions } from './configuration.ts';
 import { CommandError, Ended, EXIT, print, printDone, type CliIo } from './io.ts';
 import { withKeys } from './keys.ts';
 
-const MEGABYTE = 1024 * 1024;
-
 export function registerStore(program: Command, io: CliIo): void {
   const store = program.command('store').description('where data is kept');
   addVerb(store, 'check', 'say what is wrong with the settings of the store').action((options: VerbOptions) =>
     check(options, io),
-  );
-  addVerb(store, 'stats', 'count what the store holds, by kind').action((options: VerbOptions) =>
-    stats(options, io),
   );
   addVerb(store, 'backup', 'copy the embedded store while the service runs')
     .argument('<folder>', 'where to; must not exist yet')
@@ -49,18 +44,6 @@ function toLines(servers: readonly ServerFindings[]): string {
     ...(faults.length + warnings.length === 0 ? [`${server}: all is well`] : []),
   ]);
   return `${lines.join('\n')}\n`;
-}
-
-async function stats(options: VerbOptions, io: CliIo): Promise<void> {
-  const { store: location } = await readService(options.config, io);
-  const { counts, bytes } = await withAdministration(location, (administration) => administration.stats());
-  print(io, options, { value: { counts, bytes }, text: toTable({ counts, bytes }) });
-}
-
-function toTable({ counts, bytes }: StoreStats): string {
-  const rows = Object.entries(counts).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const lines = [...rows, ['megabytes', (bytes / MEGABYTE).toFixed(1)] as const];
-  return lines.map(([kind, count]) => `${kind.padEnd(24)}${count}\n`).join('');
 }
 
 async function backup(folder: string, options: VerbOptions, io: CliIo): Promise<void> {
@@ -98,7 +81,7 @@ async function migrate(options: VerbOptions & { readonly to: string }, io: CliIo
     throw new CommandError('the new store holds documents already: nothing is ever put over them');
   }
   const moved: Record<string, number> = {};
-  for (const { collection } of documents) countOne(moved, collection);
+  for (const { collection } of documents) moved[collection] = (moved[collection] ?? 0) + 1;
   print(io, options, { value: { moved, stays: STAYS }, text: toSummary(moved) });
 }
 

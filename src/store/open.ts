@@ -25,7 +25,7 @@ export async function openStore(
 }
 
 /** The same for what an operator asks. Rejects with one line, without a password. */
-export async function openAdministration(config: StoreConfig): Promise<StoreAdministration> {
+async function openAdministration(config: StoreConfig): Promise<StoreAdministration> {
   if (config.engine === 'lmdb') {
     const { administerLmdb } = await import('./lmdb/administration.ts');
     return administerLmdb(config.folder);

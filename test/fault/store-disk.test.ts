@@ -186,7 +186,7 @@ describe('a store whose files are not those that the service has open', () => {
     for (const verb of [
       ['user', 'list'],
       ['keys', 'list'],
-      ['store', 'stats'],
+      ['store', 'check'],
       ['client', 'list'],
     ]) {
       codes.push((await postern([...verb, '--config', world.configFile])).code);
@@ -238,7 +238,7 @@ describe('a lock file that the service may not open', () => {
     await rm(at('data'), { recursive: true });
     await cp(at('copy'), at('data'), { recursive: true });
     await giveToNobody(world.folder);
-    expect((await postern(['store', 'stats', '--config', world.configFile])).code).toBe(0);
+    expect((await postern(['store', 'check', '--config', world.configFile])).code).toBe(0);
     expect((await stat(at('data', 'lock.mdb'))).uid).toBe(NOBODY);
     await start([...asNobody, process.execPath, MAIN]);
     expect(await readiness()).toEqual(READY);

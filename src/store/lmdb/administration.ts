@@ -1,7 +1,7 @@
 // What an operator asks of lmdb: its tables read as a whole.
 import { chmod, mkdir, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { countOne, type StoreAdministration } from '../administration.ts';
+import type { StoreAdministration } from '../administration.ts';
 import { DATA_FILE } from './files.ts';
 import { openFolder } from './lmdb-store.ts';
 
@@ -13,16 +13,6 @@ export async function administerLmdb(folder: string): Promise<StoreAdministratio
   const tables = await openFolder(folder);
   return {
     findings: () => Promise.resolve([{ server: `lmdb:${folder}`, faults: [], warnings: [] }]),
-    async stats() {
-      const counts: Record<string, number> = {};
-      tables.read(() => {
-        for (const id of tables.records.getKeys()) countOne(counts, id.slice(0, id.indexOf(':')));
-        counts['tombstone'] = tables.tombstones.getKeysCount();
-        counts['documents'] = tables.documents.getKeysCount();
-        counts['counter'] = tables.counters.getKeysCount();
-      });
-      return { counts, bytes: (await stat(join(folder, DATA_FILE))).size };
-    },
     exportDocuments: () =>
       Promise.resolve(
         tables.read(() =>

@@ -1,6 +1,6 @@
 // Redis as an operator looks at it: what every master says of itself, what is kept there, documents as a whole. The only
 // walk over all keys is here; the service itself never makes one.
-import { countOne, type PlacedDocument, type StoreAdministration } from '../administration.ts';
+import type { PlacedDocument, StoreAdministration } from '../administration.ts';
 import { connectRedis, type RedisConnection } from './connection.ts';
 import { readCollection } from './documents.ts';
 import type { Finding } from './info.ts';
@@ -25,16 +25,6 @@ export async function administerRedis(url: string): Promise<StoreAdministration>
           warnings: messagesOf('warning'),
         };
       });
-    },
-    async stats() {
-      const counts: Record<string, number> = {};
-      await walk(connection, 'postern:*', (key) => {
-        if (!key.startsWith(DOCUMENTS_PREFIX)) countOne(counts, kindOf(key));
-      });
-      counts['documents'] = (await exportDocuments(connection)).length;
-      const reports = await connection.inspect();
-      const bytes = reports.reduce((sum, { info }) => sum + Number(info.get('used_memory') ?? 0), 0);
-      return { counts, bytes };
     },
     exportDocuments: () => exportDocuments(connection),
     close: () => connection.close(),
@@ -83,12 +73,4 @@ async function walk(
     for await (const keys of pages) keys.forEach((key) => seen.add(key));
     seen.forEach((key) => visit(key.slice(prefix.length)));
   }
-}
-
-/** `postern:record:Session:…` is a Session; `postern:{grant:…}:dead` a tombstone. */
-function kindOf(key: string): string {
-  if (key.endsWith('}:index')) return 'grant index';
-  if (key.endsWith('}:dead')) return 'tombstone';
-  const [, what = '', kind = ''] = key.split(':');
-  return what === 'record' ? kind : what;
 }
