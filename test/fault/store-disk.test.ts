@@ -1,7 +1,7 @@
 // The embedded store on a disk that takes no more, and with files that are not those it has open: the real process, and what
 // its management port says. A file-size limit stands for the full disk, because every user may set one on their own process.
 import { execFileSync } from 'node:child_process';
-import { chmod, chown, cp, mkdtemp, readdir, rename, rm, stat, truncate } from 'node:fs/promises';
+import { chmod, chown, cp, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -171,14 +171,6 @@ describe('a store whose files are not those that the service has open', () => {
     expect(await readiness()).toEqual(READY);
   });
 
-  it('is not ready when an older copy is written over its file', async () => {
-    await postern(['store', 'backup', at('copy'), '--config', world.configFile]);
-    await signIn(world);
-    expect(await readiness()).toEqual(READY);
-    await cp(at('copy', 'data.mdb'), at('data', 'data.mdb'));
-    expect(await readiness()).toEqual(notReady(REPLACED));
-  });
-
   it('is not ready when its folder is removed, and a verb that only reads makes no other', async () => {
     await rm(at('data'), { recursive: true });
     expect(await readiness()).toEqual(notReady("the store's file is gone: restore a backup, then restart"));
@@ -194,16 +186,6 @@ describe('a store whose files are not those that the service has open', () => {
     expect(codes).toEqual([1, 1, 1, 0]);
     await expect(rename(at('data'), at('made'))).rejects.toThrow('ENOENT');
   });
-});
-
-it('a file that is cut off is one line at the start, instead of SIGBUS', async () => {
-  const cut = 4096 * 5;
-  await truncate(at('data', 'data.mdb'), cut);
-  await expect(start()).rejects.toThrow(
-    new RegExp(
-      `^ended with 1: the store folder ${at('data')} can't be opened: data.mdb is cut off: it has ${cut} of \\d+ bytes; restore a backup\n$`,
-    ),
-  );
 });
 
 describe('a lock file that the service may not open', () => {

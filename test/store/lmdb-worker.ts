@@ -1,13 +1,10 @@
 // One more process on a store's folder, for tests of several processes. `consume` claims every key and prints what
-// it won; `write` saves for ever and prints each key once it is acknowledged; `churn` saves and sweeps for ever; `fill` saves
-// more than fits.
+// it won; `write` saves for ever and prints each key once it is acknowledged; `fill` saves more than fits.
 import { writeSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import { openLmdb } from '../../src/store/lmdb/lmdb-store.ts';
 
 const [folder = '', task = '', ...rest] = process.argv.slice(2);
-let ahead = 0;
-const store = await openLmdb({ folder, now: () => Date.now() + ahead, sweepEveryMs: 5 });
+const store = await openLmdb({ folder, now: Date.now, sweepEveryMs: 5 });
 
 if (task === 'consume') {
   writeSync(1, 'ready\n');
@@ -29,23 +26,6 @@ if (task === 'consume') {
   await store.records.destroy('AccessToken', 'k0');
   await store.close();
   writeSync(1, JSON.stringify({ names: [...names], readable: first?.payload.length }));
-} else if (task === 'churn') {
-  const save = (round: number, index: number) =>
-    store.records.save({
-      kind: 'Session',
-      key: `${process.pid}-${round}-${index}`,
-      payload: 'p'.repeat(300 + ((index * 37) % 1200)),
-      ttlSeconds: 10,
-      grant: `g${index % 50}`,
-      alias: `${process.pid}-${index}`,
-    });
-  for (let round = 0; ; round += 1) {
-    await Promise.all(Array.from({ length: 400 }, (_, index) => save(round, index)));
-    ahead += 11_000;
-    // The sweep deletes them.
-    await delay(50);
-    writeSync(1, '.');
-  }
 } else {
   const write = async (lane: number) => {
     for (let index = 0; ; index++) {

@@ -280,43 +280,6 @@ describe('processes that share the folder of an lmdb store', () => {
   });
 });
 
-// LMDB doesn't write the pages that a transaction takes at the end of the file and frees again, as a sweep does: the file
-// is shorter than it says, and was taken for another, or for one that is cut off.
-describe('a data file that ends before its last pages, which are free', () => {
-  const row = (index: number) => ({ key: `k${index}`, payload: 'p'.repeat(1500), expiresAt: 0 });
-  const indexes = Array.from({ length: 500 }, (_, index) => index);
-
-  it('is the same store, and can be opened', async () => {
-    const folder = newFolder();
-    const store = await openLmdb({ folder, now: Date.now });
-    const beside = openTables(folder);
-    await beside.write(() => {
-      for (const index of indexes) void beside.records.put(`k${index}`, row(index));
-      for (const index of indexes) void beside.records.remove(`k${index}`);
-    });
-    await store.ping();
-    await store.close();
-    await beside.close();
-    const again = await openLmdb({ folder, now: Date.now });
-    await again.ping();
-    await again.close();
-  });
-
-  it('is the same store while two processes save and sweep in it', async () => {
-    const folder = newFolder();
-    const store = await openLmdb({ folder, now: Date.now });
-    const writers = [0, 1].map(() => startWorker([folder, 'churn']));
-    await Promise.all(writers.map((writer) => new Promise((resolve) => writer.stdout.once('data', resolve))));
-    for (let looks = 0; looks < rounds(1000, 300); looks += 5) {
-      await Promise.all(Array.from({ length: 5 }, () => store.ping()));
-    }
-    for (const writer of writers) writer.kill('SIGKILL');
-    await Promise.all(writers.map(exitOf));
-    await (await openLmdb({ folder, now: Date.now })).close();
-    await store.close();
-  });
-});
-
 describe('a full disk', () => {
   // A failed commit used to reject a promise inside lmdb that nobody handles, which ended the process.
   it('makes saves unavailable and ends neither the process nor what was stored', async () => {

@@ -1,22 +1,17 @@
 // Checks of the two files of an LMDB folder that LMDB leaves out. lmdb 3.5.6 doesn't fail on a lock file that it can't
-// open, or on a data file that is something else or cut off: it ends the process with a segmentation fault or SIGBUS.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+// open, or on a data file that is something else: it ends the process with a segmentation fault.
 import { constants, existsSync } from 'node:fs';
-import { access, chown, type FileHandle, mkdir, open, rm, stat } from 'node:fs/promises';
-import { extname, join } from 'node:path';
+import { access, chown, mkdir, open, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { StoreReplaced, StoreTakesNoWrites } from '../store.ts';
 
 export const DATA_FILE = 'data.mdb';
 const LOCK_FILE = 'lock.mdb';
-const READ_ALL_ENTRY = new URL(`./read-all-entry${extname(import.meta.url)}`, import.meta.url);
 /** More than one request stores. Pages that LMDB has free inside its file say nothing of the disk. */
 const ROOM_BYTES = 65_536;
-/** Where LMDB 1.0, as in lmdb 3.5, keeps the fields of a meta page; there are two, one page apart. */
-const META = { magic: 24, pageSize: 48, lastPage: 144, transaction: 152, bytes: 160 };
-const MAGIC = 0xbeefc0de;
+/** In the first page, behind its header. */
+const MAGIC = { at: 24, value: 0xbeefc0de };
 
 /** Makes what is missing. Rejects, with a line for the operator, where LMDB would end the process. */
 export async function prepareFiles(folder: string): Promise<void> {
@@ -24,22 +19,7 @@ export async function prepareFiles(folder: string): Promise<void> {
   await assertMine(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   for (const name of [DATA_FILE, LOCK_FILE]) await prepareFile(folder, name);
   // Another process may be making the store right now.
-  const { data } = await readAgain(() => readState(folder));
-  if (data === undefined || data.size >= data.fullSize || (await canReadAll(folder))) return;
-  throw new Error(`data.mdb is cut off: it has ${data.size} of ${data.fullSize} bytes; restore a backup`);
-}
-
-/**
- * LMDB doesn't write pages that a transaction takes at the end and frees again, so a sound file may be shorter than it says.
- * Reading a row that is cut off ends a process: it has to be another one.
- */
-async function canReadAll(folder: string): Promise<boolean> {
-  const child = spawn(process.execPath, [fileURLToPath(READ_ALL_ENTRY), folder], {
-    stdio: 'ignore',
-    env: {},
-  });
-  const [, signal] = (await once(child, 'exit')) as [code: number | null, signal: NodeJS.Signals | null];
-  return signal !== 'SIGBUS';
+  await readAgain(() => readState(folder));
 }
 
 async function prepareFile(folder: string, name: string): Promise<void> {
@@ -103,22 +83,17 @@ export function toReason(error: unknown): string {
  * what this process has open.
  */
 export async function watchDataFiles(folder: string): Promise<() => Promise<void>> {
-  const { inodes, data } = await readAgain(() => readState(folder));
-  let size = data?.size ?? 0;
-  let transaction = data?.transaction ?? 0n;
+  const { inodes, size: first } = await readAgain(() => readState(folder));
+  let size = first;
 
   async function look(): Promise<void> {
-    // Taken before the file is read: both only grow, also while this process or another commits.
-    const before = { size, transaction };
+    // Taken before the file is read: it only grows, also while this process or another commits.
+    const before = size;
     const found = await readState(folder).catch((cause: unknown) => {
       throw new StoreReplaced(toProblem(cause), { cause });
     });
-    // A file that is written over in place keeps its inode: it counts fewer transactions, or it is shorter.
-    const isSame = found.inodes === inodes && found.data !== undefined;
-    if (!isSame || found.data.size < before.size || found.data.transaction < before.transaction) {
-      throw new StoreReplaced(REPLACED);
-    }
-    ({ size, transaction } = found.data);
+    if (found.inodes !== inodes || found.size < before) throw new StoreReplaced(REPLACED);
+    size = found.size;
   }
 
   return () => readAgain(look);
@@ -148,47 +123,19 @@ function toProblem(cause: unknown): string {
     : `the store's file can't be read: ${toReason(cause)}`;
 }
 
-type DataState = {
-  readonly size: number;
-  /** With every page that the newest transaction has taken, written or not. */
-  readonly fullSize: number;
-  readonly transaction: bigint;
-};
-type State = {
-  readonly inodes: string;
-  /** Undefined while the file is empty. */
-  readonly data: DataState | undefined;
-};
+type State = { readonly inodes: string; readonly size: number };
 
+/** Rejects where there is something else than a store; an empty file is one that is being made. */
 async function readState(folder: string): Promise<State> {
   const lock = await stat(join(folder, LOCK_FILE)).catch(() => undefined);
   const file = await open(join(folder, DATA_FILE), 'r');
   try {
-    const { dev, ino } = await file.stat();
-    const data = await readData(file);
-    return { inodes: `${dev}:${ino} ${lock?.dev}:${lock?.ino}`, data };
+    const { dev, ino, size } = await file.stat();
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(4), 0, 4, MAGIC.at);
+    if (size > 0 && (bytesRead < 4 || buffer.readUInt32LE() !== MAGIC.value))
+      throw new Error('data.mdb is not a store');
+    return { inodes: `${dev}:${ino} ${lock?.dev}:${lock?.ino}`, size };
   } finally {
     await file.close();
   }
-}
-
-async function readData(file: FileHandle): Promise<DataState | undefined> {
-  const first = await readMeta(file, 0);
-  // A writer makes the file longer before it says so.
-  const second = first && (await readMeta(file, first.pageSize));
-  const { size } = await file.stat();
-  if (size === 0) return undefined;
-  if (first === undefined || second === undefined) throw new Error('data.mdb is not a store');
-  const { lastPage, transaction } = first.transaction > second.transaction ? first : second;
-  return { size, fullSize: (lastPage + 1) * first.pageSize, transaction };
-}
-
-async function readMeta(file: FileHandle, position: number) {
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(META.bytes), 0, META.bytes, position);
-  if (bytesRead < META.bytes || buffer.readUInt32LE(META.magic) !== MAGIC) return undefined;
-  return {
-    pageSize: buffer.readUInt32LE(META.pageSize),
-    lastPage: Number(buffer.readBigUInt64LE(META.lastPage)),
-    transaction: buffer.readBigUInt64LE(META.transaction),
-  };
 }
