@@ -2,7 +2,6 @@
 // keeps the one before. pages.ts renders the result.
 import { existsSync, readFileSync } from 'node:fs';
 import { COLORS_CSS } from './assets.ts';
-import { formFaults } from './browser-faults.ts';
 import { type BrandingModel, PAGE_NAMES, type PageModels, type PageName } from './models.ts';
 import { PAGE_STATES } from './samples.ts';
 import { compileTemplates, type Template, type TemplateSet, type TemplateSource } from './templates.ts';
@@ -86,9 +85,7 @@ function tryOut(read: LoadedViews, { builtIn, report, render, previous }: Loadin
   for (const page of PAGE_NAMES) {
     try {
       for (const { name, model } of PAGE_STATES) {
-        if (name !== page) continue;
-        const [fault] = formFaults(render(read, whole, page, model), model);
-        if (fault !== undefined) throw new Error(fault);
+        if (name === page) render(read, whole, page, model);
       }
       sets.set(page, whole);
     } catch (cause) {

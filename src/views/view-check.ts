@@ -5,7 +5,6 @@ import path from 'node:path';
 import type { Branding } from '../config/config.ts';
 import { didYouMean, suggest } from '../config/wording.ts';
 import { COLORS_CSS, isAssetName } from './assets.ts';
-import { cssFaults, formFaults, policyFaults } from './browser-faults.ts';
 import { fieldsOf, PAGE_MODELS } from './models.ts';
 import { createPages } from './pages.ts';
 import { PAGE_STATES } from './samples.ts';
@@ -35,7 +34,6 @@ export function checkViews(options: ViewCheckOptions): readonly ViewFault[] {
     ...unknownFiles(files),
     ...[...files].flatMap(([name, file]) => (name.endsWith('.ejs') ? rawOutput(name, file) : [])),
     ...localeFaults(files),
-    ...stylesheetFaults(files),
     ...renderFaults(options, files),
     ...outdated(options.overrideFolder),
   ];
@@ -55,14 +53,11 @@ function error(file: string, message: string, line?: number): ViewFault {
 /** A file that nothing reads is a slip in its name. */
 function unknownFiles(files: Files): ViewFault[] {
   const builtIn = [...listViewFiles(BUILT_IN_FOLDER).keys()];
-  const included = new Set(
-    [...files].flatMap(([name, file]) => (name.endsWith('.ejs') ? includesOf(name, file) : [])),
-  );
   const known = [...builtIn, 'assets/branding.css'];
   return [...files.keys()].flatMap((name) => {
     const isUsed =
       known.includes(name) ||
-      included.has(name) ||
+      /^partials\/.+\.ejs$/.test(name) ||
       /^locales\/[A-Za-z-]+\.json$/.test(name) ||
       (/^assets\/[^/]+$/.test(name) && isAssetName(name)) ||
       /^(readme|license)/i.test(path.posix.basename(name));
@@ -75,29 +70,10 @@ function unknownFiles(files: Files): ViewFault[] {
   });
 }
 
-const INCLUDE = /\binclude\(\s*['"`]([^'"`$]+)['"`]/g;
-
-/** Both readings of each include: from the file's folder, and from the top. */
-function includesOf(name: string, file: string): string[] {
-  return [...readFileSync(file, 'utf8').matchAll(INCLUDE)].flatMap(([, target = '']) => {
-    const full = path.posix.extname(target) === '' ? `${target}.ejs` : target;
-    return [path.posix.join(path.posix.dirname(name), full), path.posix.normalize(full).replace(/^\/+/, '')];
-  });
-}
-
 /** Names in `assets/` of either folder. */
 function assetsOf(files: Files): ReadonlySet<string> {
   const names = [...listViewFiles(BUILT_IN_FOLDER).keys(), ...files.keys()];
   return new Set(names.flatMap((name) => /^assets\/(.+)$/.exec(name)?.[1] ?? []));
-}
-
-function stylesheetFaults(files: Files): ViewFault[] {
-  const assets = assetsOf(files);
-  return [...files].flatMap(([name, file]) =>
-    /^assets\/[^/]+\.css$/.test(name)
-      ? cssFaults(readFileSync(file, 'utf8'), assets).map(({ line, message }) => error(name, message, line))
-      : [],
-  );
 }
 
 function rawOutput(name: string, file: string): ViewFault[] {
@@ -160,18 +136,25 @@ function renderFaults(options: ViewCheckOptions, files: Files): ViewFault[] {
       faults.push(error(name, lastLine(message), line === undefined ? undefined : Number(line)));
     },
   });
+  const read = new Set<string>();
   const locales = [...files.keys()].flatMap((name) => /^locales\/(.+)\.json$/.exec(name)?.[1] ?? []);
   for (const locale of new Set(['en', ...locales])) {
-    for (const { name, title, model } of PAGE_STATES) {
+    for (const { name, model } of PAGE_STATES) {
       const onUnknown = (field: string, known: readonly string[]) => {
         const hint = didYouMean(field.split('.').at(-1) ?? '', known);
         faults.push(error(`${name}.ejs`, `${field} is no field${hint}`));
       };
-      const strict = toStrictModel(model, PAGE_MODELS[name], 'model', onUnknown) as typeof model;
-      const html = pages.render(name, strict, { locale, languageUrl: (tag) => `?lang=${tag}` });
-      for (const message of [...policyFaults(html), ...formFaults(html, model)])
-        faults.push(error(`${name}.ejs`, `${message} (as in "${title}")`));
+      const strict = toStrictModel(model, PAGE_MODELS[name], 'model', {
+        onRead: (field) => read.add(`${name} ${field}`),
+        onUnknown,
+      }) as typeof model;
+      pages.render(name, strict, { locale, languageUrl: (tag) => `?lang=${tag}` });
     }
+  }
+  for (const { name, model } of PAGE_STATES) {
+    const token = TOKENS.find((field) => JSON.stringify(model).includes(`"${field}":`));
+    if (token !== undefined && !read.has(`${name} ${token}`))
+      faults.push(error(`${name}.ejs`, `never prints ${token}: its forms would be refused`));
   }
   return faults;
 }
@@ -191,28 +174,31 @@ function outdated(overrideFolder: string): ViewFault[] {
     }));
 }
 
+/** Fields that a form must send with it. */
+const TOKENS = ['csrf', 'xsrf'];
+
 /** Asked for by JavaScript itself, or of any object and text. */
 const ALWAYS = new Set(['toJSON', 'then', 'constructor', 'toString', 'valueOf', 'hasOwnProperty']);
 
-/**
- * A model that notices when a template asks for a field that pages never get: a typo that would print nothing. `onUnknown` gets the
- * path, as `model.client.nmae`, and the fields that there are.
- */
-function toStrictModel(
-  value: unknown,
-  schema: unknown,
-  place: string,
-  onUnknown: (place: string, known: readonly string[]) => void,
-): unknown {
+type Watch = {
+  /** Gets the name of each field that a template asks for. */
+  readonly onRead: (field: string) => void;
+  /** Gets the path, as `model.client.nmae`, and the fields that there are. */
+  readonly onUnknown: (place: string, known: readonly string[]) => void;
+};
+
+/** A model that notices what a template asks for: a field that pages never get is a typo that would print nothing. */
+function toStrictModel(value: unknown, schema: unknown, place: string, watch: Watch): unknown {
   const fields = fieldsOf(schema);
   if (fields === undefined || typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map((entry) => toStrictModel(entry, schema, place, onUnknown));
+  if (Array.isArray(value)) return value.map((entry) => toStrictModel(entry, schema, place, watch));
   return new Proxy(value, {
     get(target, key, receiver) {
       const found: unknown = Reflect.get(target, key, receiver);
       if (typeof key === 'symbol' || ALWAYS.has(key)) return found;
-      if (Object.hasOwn(fields, key)) return toStrictModel(found, fields[key], `${place}.${key}`, onUnknown);
-      onUnknown(`${place}.${key}`, Object.keys(fields));
+      watch.onRead(key);
+      if (Object.hasOwn(fields, key)) return toStrictModel(found, fields[key], `${place}.${key}`, watch);
+      watch.onUnknown(`${place}.${key}`, Object.keys(fields));
       return undefined;
     },
   });

@@ -72,12 +72,7 @@ describe('a folder of views, while the service runs', () => {
       '<h1>Ours</h1><%- include("partials/sentence", { key: "login.lead", values: { client: "x" } }) %>',
     );
     expect(titleOf(await until(openLogin, (page) => titleOf(page) === 'Ours'))).toBe('Ours');
-    for (const broken of [
-      '<% if (',
-      '<%= nope %>',
-      '<%- include("nothing") %>',
-      '<h1>No token</h1><form method="post" action="<%= model.action %>"></form>',
-    ]) {
+    for (const broken of ['<% if (', '<%= nope %>', '<%- include("nothing") %>']) {
       world.recorded.log.length = 0;
       put('login.ejs', broken);
       await until(
@@ -278,30 +273,6 @@ describe('postern views', () => {
     ['a file in the wrong folder', 'branding.css', '', 'did you mean assets/branding.css?'],
     ['an asset that is not served', 'assets/notes.txt', '', 'is not served'],
     ['a broken template', 'login.ejs', '\n<% if ( %>', 'login.ejs:2 a { or ( is not closed'],
-    [
-      'a stylesheet of another site',
-      'assets/branding.css',
-      '/* @import "x" */\n@import url("https://fonts.example/inter.css");',
-      'branding.css:2 the content security policy stops stylesheets from https://fonts.example/inter.css',
-    ],
-    [
-      'a font of another site',
-      'assets/branding.css',
-      '@font-face { font-family: x; src: url(//fonts.example/x.woff2) }',
-      'stops fonts from //fonts.example/x.woff2',
-    ],
-    [
-      'an image without https',
-      'assets/branding.css',
-      'a { background: url(http://x.example/a.png) }',
-      'stops images',
-    ],
-    [
-      'an image that is not there',
-      'assets/branding.css',
-      'a { background: url(nope.png) }',
-      'branding.css:1 There is no asset nope.png',
-    ],
     ['an unknown name', 'partials/foot.ejs', '<%= modle.x %>', 'modle is not defined'],
     [
       'an unknown field',
@@ -323,11 +294,8 @@ describe('postern views', () => {
       'a form without its token',
       'login.ejs',
       '<form method="post" action="x"></form>',
-      'lacks the hidden field csrf',
+      'never prints csrf: its forms would be refused',
     ],
-    ['an inline script', 'login.ejs', '<script>1</script>', 'stops scripts'],
-    ['an inline style', 'login.ejs', '<p style="color: red">', 'stops styles'],
-    ['a handler', 'login.ejs', '<p onclick="x()">', 'stops onclick'],
     ['a locale that is none', 'locales/de.json', '[]', 'must be one object'],
     ['an unknown text', 'locales/de.json', '{"login.titel": "x"}', 'did you mean login.title?'],
     ['an unknown value', 'locales/de.json', '{"login.lead": "{{app}}"}', 'it gets client'],

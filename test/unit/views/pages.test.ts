@@ -290,30 +290,6 @@ describe('a broken template of an operator', () => {
     expect(problems.map(({ message }) => message)).toEqual([`${file}:${line}\n\n${cause}`]);
   });
 
-  it('whose form would be refused keeps the last good page; a form to somewhere else may be as it likes', () => {
-    const search = '<form action="https://acme.example/search"><input name="q"></form>';
-    const good = override({ 'login.ejs': `Ours ${search}` });
-    let pages = pagesWith(good);
-    expect(problems).toEqual([]);
-    for (const form of [
-      '<form method="post" action="<%= model.action %>">',
-      '<form action="<%= model.action %>">',
-    ]) {
-      problems = [];
-      write('override', { 'login.ejs': `${form}</form>` });
-      pages = pages.reloaded({ ...good, branding: { name: 'Acme ID' } });
-      expect(pages.render('login', LOGIN, context)).toMatch(/^Ours/);
-      expect(problems).toMatchObject([{ file: 'login.ejs', message: expect.stringContaining(LOGIN.action) }]);
-    }
-  });
-
-  it('whose form lacks the token of a part of the model falls back too', () => {
-    pagesWith(
-      override({ 'enrol.ejs': '<form method="post" action="<%= model.enrolment.passkey.action %>"></form>' }),
-    );
-    expect(problems).toMatchObject([{ file: 'enrol.ejs', message: expect.stringContaining('csrf') }]);
-  });
-
   it('that is a partial: each page falls back whole', () => {
     const pages = pagesWith(override({ 'partials/head.ejs': '<%= nope.nope %>' }));
     const builtIn = pagesWith();
