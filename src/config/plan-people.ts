@@ -2,7 +2,7 @@
 import { createAccessRules, type Grouped } from './access-rules.ts';
 import type { Config, User } from './config.ts';
 import { listedNames } from './wording.ts';
-import type { PlanItem } from './plan-rule.ts';
+import type { PlanItem } from './plan-severity.ts';
 
 type Ruled = Pick<Config, 'groups' | 'clients' | 'resources'>;
 type Named = Grouped & Pick<User, 'id' | 'username'>;

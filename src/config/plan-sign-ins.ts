@@ -3,7 +3,7 @@ import { createAccessRules } from './access-rules.ts';
 import type { Client, Config, User } from './config.ts';
 import { formatDuration } from './notation.ts';
 import { listedNames } from './wording.ts';
-import type { PlanItem } from './plan-rule.ts';
+import type { PlanItem } from './plan-severity.ts';
 import { type Level, reaches } from './sign-in-levels.ts';
 
 type Side = Pick<Config, 'signIn' | 'clients' | 'resources' | 'groups' | 'users'>;

@@ -1,19 +1,16 @@
-// What another configuration would change, and what that means for the people and apps that use the service. Both sides are
-// loaded already; the sentences are in plan-rules.ts.
+// What another configuration would change, and who loses or gains something by it. Both sides are loaded already.
 import { relative } from 'node:path';
 import type { ClientSecret, Rate, StoreConfig, User } from './config.ts';
-import { type Difference, differences } from './diff.ts';
+import { differences } from './diff.ts';
 import type { LoadedConfig } from './load.ts';
 import { emptiedWarning } from './emptied.ts';
 import { planFilePeople, planStorePeople } from './plan-people.ts';
 import { planSignIns, type ReachedBy } from './plan-sign-ins.ts';
-import type { PlanContext, PlanItem, Severity } from './plan-rule.ts';
-import { planRuleFor } from './plan-rules.ts';
+import { type PlanItem, toItem } from './plan-severity.ts';
 import { formatRate } from './notation.ts';
 import { secretWarnings } from './secret-expiry.ts';
 import { secretId } from './secret-strength.ts';
 import { withoutCredentials } from './redis-url.ts';
-import { KEY_NAMES, type KeyName } from './service-keys.ts';
 
 export type Plan = {
   readonly result: 'nothing' | 'changes' | 'breaking';
@@ -33,15 +30,16 @@ export type PlanSide = Pick<LoadedConfig, 'config' | 'generatedKeys'> &
 
 /** What would happen if `next` took the place of `current` at `now`, in epoch seconds. */
 export function toPlan(current: PlanSide, next: PlanSide, now: number): Plan {
+  const context = { next: next.config, now };
   const emptied = emptiedWarning(current, next);
-  const context = { current: current.config, next: next.config, now };
-  const items = [
-    ...differences(comparable(current), comparable(next)).map((difference) => explain(difference, context)),
-    ...(emptied === undefined ? [] : [item('breaking', 'users, clients_from', emptied)]),
+  const items: PlanItem[] = [
+    ...differences(comparable(current), comparable(next)).map((difference) => toItem(difference, context)),
+    ...(emptied === undefined
+      ? []
+      : [{ severity: 'breaking' as const, path: 'users, clients_from', message: emptied }]),
     ...planFilePeople(current.config, next.config),
     ...planStored(current, next),
     ...planLockedOut(current, next),
-    ...planServiceKeys(current, next),
     ...secretWarnings(next.config.clients, now).map(({ clientId, message }) => ({
       severity: 'info' as const,
       path: `clients[${clientId}].client_secrets`,
@@ -53,16 +51,21 @@ export function toPlan(current: PlanSide, next: PlanSide, now: number): Plan {
 
 function planStored({ config, storePeople = [] }: PlanSide, next: PlanSide): PlanItem[] {
   if (!('unknown' in storePeople)) return planStorePeople(config, next.config, storePeople);
-  const message = `who of its people loses or gains something is not known: ${storePeople.unknown}`;
-  return [item('info', 'store', message)];
+  return [unknown('who of its people loses or gains something', storePeople.unknown)];
 }
 
 function planLockedOut({ config, reachedBy, storePeople = [] }: PlanSide, next: PlanSide): PlanItem[] {
   if (reachedBy === undefined) return [];
   return 'unknown' in reachedBy
-    ? [item('info', 'store', `whom a change of sign-ins locks out is not known: ${reachedBy.unknown}`)]
+    ? [unknown('whom a change of sign-ins locks out', reachedBy.unknown)]
     : planSignIns(config, next.config, reachedBy, 'unknown' in storePeople ? [] : storePeople);
 }
+
+const unknown = (what: string, reason: string): PlanItem => ({
+  severity: 'info',
+  path: 'store',
+  message: `${what} is not known: ${reason}`,
+});
 
 function resultOf(items: readonly PlanItem[]): Plan['result'] {
   if (items.some(({ severity }) => severity === 'breaking')) return 'breaking';
@@ -70,12 +73,13 @@ function resultOf(items: readonly PlanItem[]): Plan['result'] {
 }
 
 /** A configuration under the names of its file, without secrets and without what depends on the place of the file. */
-function comparable({ config, folder }: PlanSide): Readonly<Record<string, unknown>> {
+function comparable({ config, generatedKeys, folder }: PlanSide): Readonly<Record<string, unknown>> {
   const { store, audit, viewsFolder, rateLimits } = config;
   return {
     ...config,
-    encryptionKeys: undefined,
-    cookieKeys: undefined,
+    // Generated keys belong to the data folder, which isn't part of the file.
+    encryptionKeys: generatedKeys.includes('encryption_keys') ? undefined : config.encryptionKeys,
+    cookieKeys: generatedKeys.includes('cookie_keys') ? undefined : config.cookieKeys,
     notices: undefined,
     usersFrom: undefined,
     viewsFolder: undefined,
@@ -112,11 +116,6 @@ function inNotation(limits: object): object {
   );
 }
 
-function explain(difference: Difference, context: PlanContext): PlanItem {
-  const [severity, message] = planRuleFor(difference.rule)(difference, context);
-  return { severity, path: difference.path, message };
-}
-
 /** Compared, never shown: a URL may hold a password. */
 function locationOf(store: StoreConfig, folder: string): string {
   return JSON.stringify(
@@ -124,44 +123,4 @@ function locationOf(store: StoreConfig, folder: string): string {
       ? { ...store, folder: relative(folder, store.folder) }
       : withoutCredentials(store.url),
   );
-}
-
-function item(severity: Severity, path: string, message: string): PlanItem {
-  return { severity, path, message };
-}
-
-const LOSSES: Readonly<Record<KeyName, string>> = {
-  encryption_keys: "what it encrypted can't be read any more",
-  cookie_keys: 'sessions and sign-ins that it signed end',
-};
-
-function planServiceKeys(current: PlanSide, next: PlanSide): PlanItem[] {
-  // Generated keys belong to the data folder, which isn't part of the file.
-  return KEY_NAMES.filter(
-    (name) => !current.generatedKeys.includes(name) || !next.generatedKeys.includes(name),
-  ).flatMap((name) => planKeyList(name, keysOf(current, name), keysOf(next, name)));
-}
-
-function keysOf({ config }: PlanSide, name: KeyName): readonly string[] {
-  return name === 'cookie_keys'
-    ? config.cookieKeys
-    : config.encryptionKeys.map((key) => key.toString('base64url'));
-}
-
-/** Never names a key, only its place. */
-function planKeyList(name: KeyName, current: readonly string[], next: readonly string[]): PlanItem[] {
-  const loss = LOSSES[name];
-  if (!current.some((key) => next.includes(key))) {
-    return [item('breaking', name, `every key is replaced: ${loss}`)];
-  }
-  const isFirst = current[0] === next[0] || !current.includes(next[0] ?? '');
-  return [
-    ...current.flatMap((key, index) =>
-      next.includes(key) ? [] : item('breaking', `${name}[${index}]`, `is dropped: ${loss}`),
-    ),
-    ...next.flatMap((key, index) =>
-      current.includes(key) ? [] : item('change', `${name}[${index}]`, 'is new'),
-    ),
-    ...(isFirst ? [] : [item('change', name, 'another key comes first')]),
-  ];
 }

@@ -63,45 +63,38 @@ describe('a plan', () => {
     expect(await planOf(LOCAL, LOCAL)).toEqual({ result: 'nothing', items: [] });
   });
 
-  it('says which clients come and go, and that tokens end with them', async () => {
+  it('says which clients come and go', async () => {
     const plan = await planOf(withWeb(), `${BASE}clients:\n${machine()}`);
     expect(plan.result).toBe('breaking');
-    expect(lines(plan)).toEqual([
-      expect.stringMatching(/^breaking clients\[web\]: is removed: its tokens, .* end at once/),
-      'change clients[svc]: is new',
-    ]);
+    expect(lines(plan)).toEqual(['breaking clients[web]: is removed', 'change clients[svc]: is new']);
   });
 
   it.each<[what: string, keys: Record<string, string>, line: RegExp]>([
     [
       'a redirect URI',
       { redirect_uris: '[https://app.example/callback]' },
-      /^breaking .*redirect_uris: https:\/\/app\.example\/other is dropped/,
+      /^breaking .*redirect_uris: https:\/\/app\.example\/other is removed$/,
     ],
     [
       'a sign-out URI',
       { post_logout_redirect_uris: '[]' },
-      /^breaking .*post_logout_redirect_uris: .* is dropped/,
+      /^breaking .*post_logout_redirect_uris: .* is removed$/,
     ],
-    [
-      'a scope',
-      { scope: 'openid offline_access reports.read' },
-      /^breaking .*\.scope: email is dropped: .*refresh tokens/,
-    ],
+    ['a scope', { scope: 'openid offline_access reports.read' }, /^breaking .*\.scope: email is removed$/],
     [
       'a grant',
       { grant_types: '[authorization_code]', scope: 'openid email reports.read' },
-      /^breaking .*grant_types: refresh_token is dropped: its refresh tokens are refused at once/,
+      /^breaking .*grant_types: refresh_token is removed$/,
     ],
     [
       'an origin',
       { allowed_cors_origins: '[]' },
-      /^breaking .*allowed_cors_origins: https:\/\/app\.example is dropped/,
+      /^breaking .*allowed_cors_origins: https:\/\/app\.example is removed$/,
     ],
     [
       'the way to authenticate',
       { token_endpoint_auth_method: 'client_secret_post' },
-      /^breaking .*auth_method: client_secret_basic becomes client_secret_post: .*401/,
+      /^breaking .*auth_method: client_secret_basic becomes client_secret_post$/,
     ],
   ])('calls it breaking when %s is dropped or another', async (_what, keys, line) => {
     const plan = await planOf(withWeb(), withWeb(keys));
@@ -121,23 +114,19 @@ describe('a plan', () => {
     const listing = (hosts: string, scope = 'openid reports.read') =>
       `${BASE}client_documents: { hosts: [${hosts}], scope: ${scope} }\n`;
     const two = listing('docs.example, other.example');
-    expect(lines(await planOf(BASE, two))).toEqual([
-      expect.stringContaining('change client_documents: is new'),
+    expect((await planOf(BASE, two)).result).toBe('changes');
+    expect(lines(await planOf(two, listing('docs.example')))).toEqual([
+      'breaking client_documents.hosts: other.example is removed',
     ]);
-    const ends =
-      /^breaking client_documents\S*: .* is dropped: tokens, codes and open sign-ins .* end at once/;
-    expect(lines(await planOf(two, listing('docs.example')))).toEqual([expect.stringMatching(ends)]);
-    expect(lines(await planOf(two, BASE))).toEqual([
-      expect.stringMatching(/^breaking client_documents: is removed: tokens, codes .* end at once/),
-    ]);
+    expect((await planOf(two, BASE)).result).toBe('breaking');
     expect(lines(await planOf(two, listing('docs.example, other.example', 'openid')))).toEqual([
-      expect.stringMatching(/^breaking client_documents\.scope: reports\.read is dropped: /),
+      'breaking client_documents.scope: reports.read is removed',
     ]);
     expect(lines(await planOf(`${two}clients:\n${pinned}`, two))).toEqual([
-      expect.stringMatching(/^change clients\[https:\S*\]: is pinned no more/),
+      'change clients[https://docs.example/client.json]: is removed',
     ]);
     expect(lines(await planOf(`${BASE}clients:\n${pinned}`, BASE))).toEqual([
-      expect.stringMatching(/^breaking clients\[https:\S*\]: is removed/),
+      'breaking clients[https://docs.example/client.json]: is removed',
     ]);
   });
 
@@ -145,56 +134,47 @@ describe('a plan', () => {
     const head = BASE.replace('issuer:', 'features: { pkce: per_client }\nissuer:');
     const plain = `${head}clients:\n${client({ require_pkce: 'false', consent: 'implicit' })}`;
     expect(lines(await planOf(plain, `${head}clients:\n${client()}`))).toEqual([
-      expect.stringMatching(/^breaking clients\[web\]\.require_pkce: is required now/),
-      expect.stringMatching(/^change clients\[web\]\.consent: implicit becomes explicit: people are asked/),
+      'breaking clients[web].require_pkce: false becomes true',
+      'change clients[web].consent: implicit becomes explicit',
     ]);
   });
 
-  it('says how long tokens outlive a shorter lifetime, and what a longer one does to the keys', async () => {
+  it('writes durations as the file does, and calls none breaking', async () => {
     const plan = await planOf(
       `${PUBLIC}lifetimes: { access_token: 30m, refresh_token: 14d }\n`,
       `${PUBLIC}lifetimes: { access_token: 10m, refresh_token: 1d, refresh_token_absolute: 30d }\n`,
     );
     expect(plan.result).toBe('changes');
     expect(lines(plan)).toEqual([
-      'change lifetimes.access_token: 30m becomes 10m: tokens that were issued before keep their longer life',
-      expect.stringMatching(/^change lifetimes\.refresh_token: 14d becomes 1d: .* keep their later end/),
-      expect.stringMatching(
-        /^change lifetimes\.refresh_token_absolute: 90d becomes 30d: chains .* end at their next use/,
-      ),
+      'change lifetimes.access_token: 30m becomes 10m',
+      'change lifetimes.refresh_token: 14d becomes 1d',
+      'change lifetimes.refresh_token_absolute: 90d becomes 30d',
     ]);
-    const longer = await planOf(PUBLIC, `${PUBLIC}lifetimes: { access_token: 2h }\n`);
-    expect(lines(longer)).toEqual([expect.stringMatching(/10m becomes 2h: .*kept for 2h/)]);
   });
 
-  it('sees a renamed audience, a scope that moves and an introspection client that is dropped', async () => {
+  it('sees a renamed audience, a scope that moves and an introspection client that is removed', async () => {
     expect(lines(await planOf(named('urn:old'), named('urn:new')))).toEqual([
-      expect.stringMatching(/^breaking resources\[urn:old\]: is renamed: the audience .* becomes urn:new/),
+      'breaking resources[urn:old]: is removed',
       'change resources[urn:new]: is new',
     ]);
     const moved = `${PUBLIC}resources:\n  - { resource: urn:old, scopes: [reports.read] }\n  - { resource: urn:new, scopes: [reports.write] }\n`;
-    expect(lines(await planOf(named('urn:old'), moved))).toContainEqual(
-      expect.stringMatching(/^breaking resources\[urn:old\]\.scopes: reports\.write moves to urn:new/),
+    expect(lines(await planOf(named('urn:old'), moved))).toContain(
+      'breaking resources[urn:old].scopes: reports.write is removed',
     );
     const api = `clients:\n${client()}`;
-    expect(
-      lines(
-        await planOf(
-          `${named('urn:old', ', introspection_clients: [web]')}${api}`,
-          `${named('urn:old')}${api}`,
-        ),
-      ),
-    ).toEqual([expect.stringMatching(/^breaking .*introspection_clients: web is dropped: .*inactive/)]);
+    const introspected = `${named('urn:old', ', introspection_clients: [web]')}${api}`;
+    expect(lines(await planOf(introspected, `${named('urn:old')}${api}`))).toEqual([
+      'breaking resources[urn:old].introspection_clients: web is removed',
+    ]);
     const bare = (clients: string) =>
       `${PUBLIC}resources: [{ resource: urn:old, clients: [${clients}] }]\n${api}`;
     expect(lines(await planOf(bare('web'), bare('')))).toEqual([
-      expect.stringMatching(
-        /^breaking resources\[urn:old\]\.clients: web is dropped: it gets no more tokens/,
-      ),
+      'breaking resources[urn:old].clients: web is removed',
     ]);
-    expect(
-      lines(await planOf(named('urn:old', ', access_token: 30m'), named('urn:old', ', access_token: 5m'))),
-    ).toEqual([expect.stringMatching(/^change resources\[urn:old\]\.access_token: 30m becomes 5m/)]);
+    const lived = (time: string) => named('urn:old', `, access_token: ${time}`);
+    expect(lines(await planOf(lived('30m'), lived('5m')))).toEqual([
+      'change resources[urn:old].access_token: 30m becomes 5m',
+    ]);
   });
 
   it('knows what a change of address, keys or store costs', async () => {
@@ -203,12 +183,11 @@ describe('a plan', () => {
       `issuer: https://login.example\nencryption_keys: [env:ENCRYPTION_KEY]\ncookie_keys: [env:WEB_SECRET]\nstore: redis://redis.example\nlisten: { port: 4000 }\n`,
     );
     expect(lines(plan)).toEqual([
-      expect.stringMatching(
-        /^breaking issuer: https:\/\/id\.example becomes https:\/\/login\.example: .*next start/,
-      ),
-      'change listen.port: 3000 becomes 4000: takes effect at the next start',
-      expect.stringMatching(/^breaking store: is another one: .*signing keys/),
-      'breaking cookie_keys: every key is replaced: sessions and sign-ins that it signed end',
+      'breaking issuer: https://id.example becomes https://login.example; takes effect at the next start',
+      'change listen.port: 3000 becomes 4000; takes effect at the next start',
+      'breaking store: changes; takes effect at the next start',
+      'breaking cookie_keys: one is removed',
+      'change cookie_keys: one is new',
     ]);
     const { config } = await side(PUBLIC);
     expect(settingsForRestart(config, { ...config, listen: { host: '::', port: 1 }, clients: [] })).toEqual([
@@ -223,24 +202,26 @@ describe('a plan', () => {
 
   it('lets cookie keys overlap', async () => {
     const rotated = PUBLIC.replace('[env:COOKIE_KEY]', '[env:WEB_SECRET, env:COOKIE_KEY]');
-    expect(lines(await planOf(PUBLIC, rotated))).toEqual(['change cookie_keys[0]: is new']);
+    expect(lines(await planOf(PUBLIC, rotated))).toEqual(['change cookie_keys: one is new']);
     expect(lines(await planOf(rotated, rotated.replace(', env:COOKIE_KEY', '')))).toEqual([
-      'breaking cookie_keys[1]: is dropped: sessions and sign-ins that it signed end',
+      'breaking cookie_keys: one is removed',
     ]);
   });
 
   it('names people who are removed, disabled or renamed', async () => {
     const [before, disabled] = [await side(PUBLIC, USER()), await side(PUBLIC, USER('  disabled: true\n'))];
     expect(lines(toPlan(before, disabled, NOW))).toEqual([
-      expect.stringMatching(/^breaking users\[alice\]\.disabled: is disabled: every session/),
+      'breaking users[alice].disabled: false becomes true',
     ]);
-    expect(lines(toPlan(disabled, before, NOW))).toEqual(['change users[alice].disabled: may sign in again']);
+    expect(lines(toPlan(disabled, before, NOW))).toEqual([
+      'change users[alice].disabled: true becomes false',
+    ]);
     expect(lines(toPlan(before, await side(PUBLIC, '[]'), NOW))).toEqual([
-      expect.stringMatching(/^breaking users\[alice\]: is removed/),
+      'breaking users[alice]: is removed',
       'breaking users, clients_from: the configuration has lost all users (1)',
     ]);
     expect(lines(toPlan(before, await side(PUBLIC, USER('  email: a@example.com\n')), NOW))).toEqual([
-      'change users[alice].claims.email: has another value',
+      'change users[alice].claims.email: changes',
     ]);
   });
 
@@ -249,11 +230,9 @@ describe('a plan', () => {
       `${PUBLIC}signing_keys: { algorithms: [${algorithms}] }\nclients:\n${client({ id_token_signed_response_alg: alg })}`;
     const [old, changed] = [signed('RS256, ES256', 'ES256'), signed('EdDSA, RS256', 'EdDSA')];
     expect(lines(await planOf(old, changed))).toEqual([
-      expect.stringMatching(/^change signing_keys\.algorithms: ES256 is dropped: its keys verify/),
-      expect.stringMatching(/^change signing_keys\.algorithms: EdDSA is new: .* signs at once$/),
-      expect.stringMatching(
-        /^breaking clients\[web\]\.id_token_signed_response_alg: ES256 becomes EdDSA: .*refuses its ID tokens$/,
-      ),
+      'change signing_keys.algorithms: ES256 is removed',
+      'change signing_keys.algorithms: EdDSA is new',
+      'breaking clients[web].id_token_signed_response_alg: ES256 becomes EdDSA',
     ]);
     expect(
       (await planOf(signed('RS256, ES256', 'ES256'), signed('ES256, RS256, ES256', 'ES256'))).result,
@@ -279,7 +258,7 @@ describe('a plan', () => {
       expect(toPlan(after, before, NOW).items, yaml).toHaveLength(1);
     }
     expect(lines(await planOf(PUBLIC, `${PUBLIC}audit: file:audit.jsonl\n`))).toEqual([
-      'change audit: auto becomes file:audit.jsonl: takes effect at the next start',
+      'change audit: auto becomes file:audit.jsonl; takes effect at the next start',
     ]);
     const logo = client({ logo_uri: 'https://app.example/l.svg' });
     expect(lines(await planOf(`${PUBLIC}clients:\n${client()}`, `${PUBLIC}clients:\n${logo}`))).toEqual([
@@ -300,9 +279,7 @@ describe('TK-10: a plan for secrets', () => {
     const begun = await planOf(withSecrets(OLD), withSecrets(OLD, NEW));
     expect(lines(begun)).toEqual(['change clients[web].client_secrets[new]: is new']);
     const ended = await planOf(withSecrets(OLD, NEW), withSecrets(NEW));
-    expect(lines(ended)).toEqual([
-      'breaking clients[web].client_secrets[old]: is removed: clients that still use it get 401',
-    ]);
+    expect(lines(ended)).toEqual(['breaking clients[web].client_secrets[old]: is removed']);
     expect([begun.result, ended.result]).toEqual(['changes', 'breaking']);
   });
 
@@ -332,7 +309,7 @@ describe('TK-10: a plan for secrets', () => {
     const cut = OLD.replace(' }', ', expires_at: 2025-12-31 }');
     const plan = await planOf(withSecrets(OLD, NEW), withSecrets(cut, NEW));
     expect(lines(plan)).toEqual([
-      expect.stringMatching(/^breaking .*client_secrets\[old\]\.expires_at: ends with this/),
+      'breaking clients[web].client_secrets[old].expires_at: no limit becomes 2025-12-31',
     ]);
   });
 
@@ -371,18 +348,18 @@ ${client({ client_id: 'wiki', ...(access !== '' && { access }) })}`;
       expect.arrayContaining([
         'breaking clients[wiki].access: 3 people of the file lose wiki (bob, carol, dan)',
         'change resources[urn:reports].scope_groups.reports.write: alice gains reports.write',
-        'change users[bob].groups: staff is dropped',
+        'change users[bob].groups: staff is removed',
       ]),
     );
     expect(lines(plan).join('\n')).not.toMatch(/eve.*(loses|gains)/);
     expect(plan.result).toBe('breaking');
   });
 
-  it('cuts long lists, and says what the rule becomes', async () => {
+  it('cuts long lists', async () => {
     const many = Array.from({ length: 47 }, (_, index) => person(`p${index}`, '')).join('');
     const plan = toPlan(await side(file('', 'staff'), many), await side(file(STAFF, 'staff'), many), NOW);
     expect(lines(plan)).toEqual([
-      'change clients[wiki].access: is for staff now, not for everybody',
+      'change clients[wiki].access: nothing becomes {"groups":["staff"]}',
       'breaking clients[wiki].access: 47 people of the file lose wiki (p0, p1, p2, p3, p4, p5, p6, p7, p8, p9, and 37 more)',
     ]);
   });
@@ -400,7 +377,7 @@ ${client({ client_id: 'wiki', ...(access !== '' && { access }) })}`;
     const storePeople = [stored('usr_1', 'zoe', ['managers', 'gone']), stored('usr_2', 'yan', ['staff'])];
     expect(lines(toPlan({ ...current, storePeople }, next, NOW))).toEqual([
       'change resources[urn:reports].scope_groups.reports.write: managers is new',
-      'change clients[wiki].access: is for staff now, not for everybody',
+      'change clients[wiki].access: nothing becomes {"groups":["staff"]}',
       'breaking clients[wiki].access: zoe of the store loses wiki',
       'change resources[urn:reports].scope_groups.reports.write: zoe of the store gains reports.write',
     ]);
@@ -415,8 +392,8 @@ ${client({ client_id: 'wiki', ...(access !== '' && { access }) })}`;
       `${PUBLIC}groups: { ${name}: Employees }\nscopes: { Disk: { claims: [quotaMb] } }\n`;
     const plan = toPlan(await side(groups('StaffEU')), await side(groups('StaffUS')), NOW);
     expect(lines(plan)).toEqual([
-      'change groups.StaffEU: is dropped: people of the store who are in it get nothing by it',
-      'change groups.StaffUS: is Employees',
+      'change groups.StaffEU: Employees becomes nothing',
+      'change groups.StaffUS: nothing becomes Employees',
     ]);
     const keys = ['groups', 'scopes', 'resources[a].access', 'clients[a].default_scope', 'users[a].groups'];
     expect(keys.filter(needsRestart)).toEqual([]);
@@ -427,9 +404,7 @@ ${client({ client_id: 'wiki', ...(access !== '' && { access }) })}`;
       withWeb({ default_scope: 'openid email' }),
       withWeb({ default_scope: 'openid' }),
     );
-    expect(lines(plan)).toEqual([
-      'breaking clients[web].default_scope: email is dropped: requests without scope go without it',
-    ]);
+    expect(lines(plan)).toEqual(['breaking clients[web].default_scope: email is removed']);
   });
 });
 
@@ -454,37 +429,31 @@ describe('a plan of sign-ins', () => {
     lines(toPlan({ ...(await side(before, users)), reachedBy }, await side(after, users), NOW));
 
   it('says what methods that come and go do, and names who can sign in no more', async () => {
-    expect(await linesOf(file(''), file(BOTH))).toEqual([
-      'change sign_in: is new: people can have more than a password',
-    ]);
+    expect(await linesOf(file(''), file(BOTH))).toEqual([expect.stringMatching(/^change sign_in: nothing /)]);
     expect(await linesOf(file(BOTH), file(CODES))).toEqual([
-      expect.stringMatching(/^breaking sign_in\.passkeys: is off now: /),
+      'breaking sign_in.passkeys: true becomes false',
       "breaking sign_in: bob can't sign in any more: the factors that they have are switched off",
     ]);
     expect(await linesOf(file(BOTH), file(''))).toEqual([
-      'breaking sign_in: is removed: a password is all that anybody is asked for',
+      expect.stringMatching(/^breaking sign_in: .* nothing$/),
     ]);
     expect(await linesOf(file(BOTH), file(`${BOTH}, recovery_codes: 5, grace: 7d`))).toEqual([
-      'change sign_in.recovery_codes: 0 becomes 5: for sets that are made from now on',
+      'change sign_in.recovery_codes: 0 becomes 5',
       'change sign_in.grace: 14d becomes 7d',
     ]);
     expect(await linesOf(file(`${BOTH}, recovery_codes: 5`), file(BOTH))).toEqual([
-      expect.stringMatching(/^breaking sign_in\.recovery_codes: are off now/),
+      'breaking sign_in.recovery_codes: 5 becomes 0',
     ]);
   });
 
   it('names who lacks what an app requires, and what they have to do', async () => {
     const [passkey, second] = ['require: passkey', 'require: second_factor, max_age: 12h'];
     expect(await linesOf(file(BOTH), file(BOTH, second))).toEqual([
-      expect.stringMatching(
-        /^breaking clients\[web\]\.sign_in: needs a second factor, at most 12h old: refresh/,
-      ),
+      expect.stringMatching(/^breaking clients\[web\]\.sign_in: nothing becomes .*second_factor/),
       'breaking clients[web].sign_in: carol can\'t sign in to web before they follow a link of "postern user enrol"',
     ]);
     expect(await linesOf(file(BOTH, second), file(BOTH, passkey))).toEqual([
-      expect.stringMatching(
-        /^breaking clients\[web\]\.sign_in\.require: second_factor becomes passkey: refresh/,
-      ),
+      'breaking clients[web].sign_in.require: second_factor becomes passkey',
       'change clients[web].sign_in.max_age: 12h becomes nothing',
       // Carol couldn't before.
       'change clients[web].sign_in: alice must add a passkey at the next sign-in to web',
@@ -494,7 +463,7 @@ describe('a plan of sign-ins', () => {
       'change clients[web].sign_in: carol must add a second factor at the next sign-in to web',
     );
     expect(await linesOf(file(BOTH, passkey), file(BOTH))).toEqual([
-      'change clients[web].sign_in: is removed: a password is enough for this app',
+      expect.stringMatching(/^change clients\[web\]\.sign_in: .* becomes nothing$/),
     ]);
   });
 
@@ -509,28 +478,15 @@ describe('a plan of sign-ins', () => {
     );
   });
 
-  it('knows what names, a host name and a password mean for sign-ins', async () => {
-    expect(await linesOf(file(BOTH), file(BOTH, '', 'acr: { passkey: urn:a }\n'))).toEqual([
-      'change acr: is new',
-    ]);
-    expect(
-      await linesOf(file(BOTH, '', 'acr: { passkey: urn:a }\n'), file(BOTH, '', 'acr: { passkey: urn:b }\n')),
-    ).toEqual([expect.stringMatching(/^breaking acr\.passkey: urn:a becomes urn:b: apps that ask/)]);
-    const moved = file(BOTH).replace('https://id.example', 'https://login.example');
-    expect(await linesOf(file(BOTH), moved)).toEqual([expect.stringContaining('every passkey is useless')]);
-    expect(await linesOf(file(CODES), moved.replace('passkeys: true, ', ''))).toEqual([
-      expect.not.stringContaining('passkey'),
+  it('calls another name of a level and a password that goes breaking', async () => {
+    const named = (urn: string) => file(BOTH, '', `acr: { passkey: ${urn} }\n`);
+    expect((await linesOf(file(BOTH), named('urn:a')))[0]).toMatch(/^change acr: /);
+    expect(await linesOf(named('urn:a'), named('urn:b'))).toEqual([
+      'breaking acr.passkey: urn:a becomes urn:b',
     ]);
     const without = person('alice').replace(`, password_hash: "${HASH}"`, '');
-    expect(
-      lines(toPlan(await side(file(BOTH), person('alice')), await side(file(BOTH), without), NOW)),
-    ).toEqual([
-      expect.stringMatching(/^breaking users\[alice\]\.password_hash: is removed: without a passkey/),
-    ]);
-    const claims = 'features: { claims_parameter: true }\n';
-    expect(await linesOf(file(BOTH), file(BOTH, '', claims))).toEqual([
-      'change features.claims_parameter: is on now: apps may ask for single claims',
-    ]);
+    const [before, after] = [await side(file(BOTH), person('alice')), await side(file(BOTH), without)];
+    expect(lines(toPlan(before, after, NOW))).toEqual(['breaking users[alice].password_hash: changes']);
   });
 
   it('says why it could not look', async () => {
