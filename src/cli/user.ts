@@ -74,7 +74,9 @@ const add: PersonVerb<AddOptions> = async (context, username, { options, io }) =
   if (findInFile(config, username) !== undefined || (await people.findByUsername(username)) !== undefined) {
     throw isTaken(username);
   }
-  const passwordHash = await hashPassword(await readPassword(io, passwordContext(config, username)));
+  const passwordHash = await hashPassword(
+    await readPassword(io, passwordContext(config, { username, claims })),
+  );
   const id = newPersonId();
   if (!(await people.add({ id, username, passwordHash, groups, claims }))) throw isTaken(username);
   await context.changed('add', id);
@@ -85,8 +87,9 @@ const add: PersonVerb<AddOptions> = async (context, username, { options, io }) =
 };
 
 const setPassword: PersonVerb<VerbOptions> = async (context, typed, { options, io }) => {
-  const { id, username } = await findStoredPerson(context, typed);
-  const password = await readPassword(io, passwordContext(context.config, username));
+  const person = await findStoredPerson(context, typed);
+  const { id, username } = person;
+  const password = await readPassword(io, passwordContext(context.config, person));
   const passwordHash = await hashPassword(password);
   const changed = await context.people.setPassword(id, passwordHash, context.nextSecond());
   if (changed === undefined) throw isGone(username);
@@ -117,7 +120,7 @@ async function hash({ username, config: file, json = false }: HashOptions, io: C
   const context =
     file === undefined
       ? usualPasswordContext(username)
-      : passwordContext(await readConfig(file, { readSecrets: false, writeKeys: false }), username);
+      : passwordContext(await readConfig(file, { readSecrets: false, writeKeys: false }), { username });
   const passwordHash = await hashPassword(await readPassword(io, context));
   const id = newPersonId();
   const name = JSON.stringify(username);

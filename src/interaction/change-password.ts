@@ -67,9 +67,9 @@ export function createChangePassword(parts: ChangePasswordParts) {
     if (password !== form.field('again')) return 'different';
     const wrong = await isRight(ctx, visitor, form.field('current'));
     if (wrong !== undefined) return wrong;
-    const { id: by, username } = account;
+    const { id: by } = account;
     const address = String(ctx.state['clientAddress']);
-    const made = await makePassword({ password, username, by, address }).catch((error: unknown) => {
+    const made = await makePassword({ password, owner: account, by, address }).catch((error: unknown) => {
       if (error instanceof PasswordQueueFull) return { fault: 'busy' } as const;
       throw error;
     });

