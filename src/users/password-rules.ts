@@ -40,8 +40,9 @@ export function passwordContext(
   { passwords, branding, issuer }: Pick<Config, 'passwords' | 'branding' | 'issuer'>,
   { username, claims }: PasswordOwner,
 ): PasswordContext {
-  const names = [username, String(claims?.['email'] ?? ''), branding.name, new URL(issuer).hostname];
-  return { ...passwords, names };
+  const email = claims?.['email'];
+  const names = [username, branding.name, new URL(issuer).hostname];
+  return { ...passwords, names: typeof email === 'string' ? [...names, email] : names };
 }
 
 export const PASSWORD_FAULTS = ['too_short', 'too_long', 'guessable'] as const;

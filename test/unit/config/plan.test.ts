@@ -479,9 +479,9 @@ describe('a plan of sign-ins', () => {
   });
 
   it('calls another name of a level and a password that goes breaking', async () => {
-    const named = (urn: string) => file(BOTH, '', `acr: { passkey: ${urn} }\n`);
-    expect((await linesOf(file(BOTH), named('urn:a')))[0]).toMatch(/^change acr: /);
-    expect(await linesOf(named('urn:a'), named('urn:b'))).toEqual([
+    const withName = (urn: string) => file(BOTH, '', `acr: { passkey: ${urn} }\n`);
+    expect((await linesOf(file(BOTH), withName('urn:a')))[0]).toMatch(/^change acr: /);
+    expect(await linesOf(withName('urn:a'), withName('urn:b'))).toEqual([
       'breaking acr.passkey: urn:a becomes urn:b',
     ]);
     const without = person('alice').replace(`, password_hash: "${HASH}"`, '');
