@@ -145,7 +145,8 @@ async function applyUsers(
     telemetry.log.error({ err: fault }, 'a user was skipped, who is refused until this is repaired');
     if (fault instanceof UnreadableForm) telemetry.metrics.recordDamaged(String(fault.collection));
   };
-  await markAll(createFactorStore(store.documents, hash), onFault);
+  const isNeeded = config.signIn === undefined && (before === config || before.signIn !== undefined);
+  await markAll(store.documents, createFactorStore(store.documents, hash), { isNeeded, onFault });
   const served = before === config ? [] : before.users;
   const changed = await voidChangedCredentials({ before: served, users }, states, hash, now, onFault);
   const shadowed = await warnOfShadowed(users, people, telemetry.log);

@@ -265,11 +265,17 @@ export function createFactorStore(
   };
 }
 
-/** At a start: stores of earlier versions have no marks. */
+/** Of a store whose users were all marked. */
+const MARKED = { collection: 'factors-marked', id: 'all' };
+
+/** Once for a store of an earlier version, which has no marks; and where they are needed from now on, because `sign_in` is absent. */
 export async function markAll(
+  documents: Pick<DocumentStore, 'get' | 'put'>,
   { list, mark }: Pick<FactorStore, 'list' | 'mark'>,
-  onFault: (fault: FormFault) => void,
+  { isNeeded, onFault }: { readonly isNeeded: boolean; readonly onFault: (fault: FormFault) => void },
 ): Promise<void> {
+  const isMarked = (await documents.get(MARKED.collection, MARKED.id)) !== undefined;
+  if (isMarked && !isNeeded) return;
   const ids: string[] = [];
   const all = await list((id, fault) => {
     ids.push(id);
@@ -277,6 +283,7 @@ export async function markAll(
   });
   for (const [id, own] of all) if (hasSecondFactor(own)) ids.push(id);
   await inBatches(ids, mark, onFault);
+  if (!isMarked) await documents.put(MARKED.collection, MARKED.id, '{}', 0);
 }
 
 /** For the command line. Rejects when the store can't be opened. */
