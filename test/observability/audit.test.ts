@@ -283,7 +283,7 @@ describe('F1-24: the audit trail', () => {
       return { browser, page: next.text.includes('/notice"') ? await browser.submit(next, '/notice') : next };
     };
     const { browser, page } = await open({ code: app.code() });
-    await browser.submit(page, '/add', { code: '000000' });
+    await browser.submit(page, '/add', { code: '000000', replace: 'on' });
     await browser.submit(page, '/remove', { id: 'one-time-codes' });
     const recovered = await open({ recovery_code: codes[0] ?? '' });
     await recovered.browser.submit(recovered.page, '/recovery-codes');

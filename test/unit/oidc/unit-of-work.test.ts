@@ -44,7 +44,7 @@ eachStore('an answer that uses something up and signs somebody in', (running) =>
       .toSorted(([one], [other]) => one - other);
   }
   const use = (records: UnitOfWork, key: string, error: Error = new errors.SessionNotFound('used')) =>
-    records.use(ONCE.kind, key, () => Promise.reject(error));
+    records.use(ONCE.kind, key, () => Promise.reject(error), { isLock: true });
 
   it('F1-05: sets the cookie of the session that it made', async () => {
     await running().openedStore.records.save({ ...ONCE, key: 'made' });
