@@ -104,14 +104,14 @@ function toSentence(ring: Ring, context: KeysContext): string {
 
 function toFamilySentence(ring: Ring, alg: Algorithm, { keyStore, now }: KeysContext): string {
   const next = scheduledKeys(ring, now())[0];
-  if (next?.activateAt === undefined) {
+  const active = activeKey(ring, now());
+  if (next?.activateAt === undefined || next === active) {
     const wanted = keyStore.algorithms.filter((one) => one === alg);
     const step = nextFamilyStep(ring, wanted, now(), keyStore.timing);
     return step === undefined
       ? 'Nothing is planned.'
       : `The next step, ${step.kind}, is due ${toIso(step.at)}.`;
   }
-  const active = activeKey(ring, now());
   const until = active?.removeAt === undefined ? '' : `, and verifies until ${toIso(active.removeAt)}`;
   return `${next.kid} signs from ${toIso(next.activateAt)}. Until then ${active?.kid ?? 'no key'} signs${until}.`;
 }

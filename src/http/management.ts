@@ -27,6 +27,8 @@ export type PendingSetting = {
 export type Status = {
   /** Why the service isn't ready, one line each; empty when it is. */
   readonly problems: readonly string[];
+  /** What doesn't keep it from being ready. */
+  readonly warning?: string | undefined;
   readonly configuration: ConfigStatus & { readonly workers?: readonly WorkerConfig[] };
 };
 
@@ -67,11 +69,11 @@ export function createManagementApp({ address, status, metrics, tryOut }: Manage
       return;
     }
     if (ctx.path === '/readyz') {
-      const { problems, configuration } = await status();
+      const { problems, warning, configuration } = await status();
       const isReady = problems.length === 0;
       ctx.status = isReady ? 200 : 503;
       // A broken file on disk does not make a running node unready; it is here to be seen.
-      sendJson(ctx, { status: isReady ? 'ready' : 'not ready', problems, configuration });
+      sendJson(ctx, { status: isReady ? 'ready' : 'not ready', problems, warning, configuration });
       return;
     }
     if (ctx.path === '/metrics') {

@@ -1,6 +1,6 @@
 // A leaked signing key: out of the ring at once, and the reserve signs. Pure, as schedule.ts.
 import { ALGORITHMS } from '../config/signing-algorithms.ts';
-import { canSign, KeyringError, ms, type NewKey, type Ring, type RingKey } from './ring.ts';
+import { activeKey, canSign, KeyringError, ms, type NewKey, type Ring, type RingKey } from './ring.ts';
 import { withReserve } from './schedule.ts';
 import type { Timing } from './timing.ts';
 
@@ -19,9 +19,8 @@ export function compromise(ring: Ring, kid: string, now: number, timing: Timing,
   const marked = ring.keys.map((key) =>
     key === leaked ? { ...key, compromisedAt: now, sealed: undefined } : key,
   );
-  const keys = maySign(leaked, now, timing)
-    ? withSuccessor(marked, now, timing)
-    : withoutAppointmentOf(leaked, marked, now);
+  const signs = maySign(leaked, now, timing) || leaked === activeKey(ring, now);
+  const keys = signs ? withSuccessor(marked, now, timing) : withoutAppointmentOf(leaked, marked, now);
   const left = { ...ring, keys };
   // Of another algorithm than RS256 there may be no key left: it begins anew, or was being dropped.
   const isKept = leaked.alg === ALGORITHMS[0] || (newKey !== undefined && canSign(left, now));
@@ -39,7 +38,7 @@ function withSuccessor(keys: readonly RingKey[], now: number, timing: Timing): r
   // Dated back by the skew: every node that reads this ring obeys at once, whatever its clock.
   const at = now - ms(timing.skew);
   const isAhead = (key: RingKey): boolean => key.activateAt === undefined || key.activateAt > reach;
-  const live = keys.filter((key) => key.compromisedAt === undefined);
+  const live = keys.filter(({ sealed }) => sealed !== undefined);
   // On some clock this key signs already.
   const started = live.findLast(
     (key) => !isAhead(key) && (key.retireAt === undefined || key.retireAt > reach),

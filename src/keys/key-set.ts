@@ -6,6 +6,7 @@ import { familyOf } from './families.ts';
 import type { KeyMaterial } from './generate-key.ts';
 import {
   activeKey,
+  isSealed,
   lastCompromiseAt,
   publishedKeys,
   reserveKeys,
@@ -13,6 +14,7 @@ import {
   type NewKey,
   type PublicJwk,
   type Ring,
+  type SealedKey,
 } from './ring.ts';
 import { KeyStoreError, opening } from './ring-document.ts';
 import type { Vault } from './vault.ts';
@@ -48,15 +50,13 @@ export function toKeySet(ring: Ring, now: number, vault: Vault): KeySet {
       ? new KeyStoreError('clock', 'no key signs yet: is the clock of this machine behind?')
       : new KeyStoreError('empty', 'no key in the store can sign');
   }
-  const reserve = [...scheduled, ...reserveKeys(own)].filter(({ sealed }) => sealed !== undefined);
+  const reserve = [...scheduled, ...reserveKeys(own)].filter(isSealed);
   return {
     generation: ring.generation,
     active: openKey(active, vault),
     others: families
       .map((family) => activeKey(family, now))
       .filter((key) => key !== undefined)
-      // One that was dropped a moment ago, as this clock sees it.
-      .filter(({ sealed }) => sealed !== undefined)
       .map((key) => ({ ...openKey(key, vault), alg: key.alg })),
     reserve: reserve.map((key) => openKey(key, vault)),
     published: publishedKeys(ring, now).map((key) => toPublicJwk(key.public)),
@@ -81,11 +81,8 @@ export function rewrapKey<Key extends NewKey>(key: Key, vault: Vault): Key {
   return { ...key, sealed: vault.rewrap(sealed, sealName(key)) };
 }
 
-function openKey(key: NewKey, vault: Vault): PrivateKey {
+function openKey(key: SealedKey, vault: Vault): PrivateKey {
   const { kid, sealed } = key;
-  if (sealed === undefined) {
-    throw new KeyStoreError('clock', `the key ${kid} has retired: is the clock of this machine behind?`);
-  }
   const plaintext = opening(
     () => `the private part of key ${kid}`,
     () => vault.open(sealed, sealName(key)),

@@ -43,6 +43,9 @@ export type RingKey = NewKey & {
   readonly compromisedAt?: number | undefined;
 };
 
+/** A key with its private part. */
+export type SealedKey = RingKey & { readonly sealed: string };
+
 /** What is left of a key that is gone, so that neither its kid nor the key itself can come back. */
 type Tombstone = {
   readonly kid: string;
@@ -86,11 +89,33 @@ export function stateOf(key: RingKey, now: number): KeyState {
   return isPast(key.activateAt, now) ? 'active' : 'published';
 }
 
-/** The key that signs at `now`: the latest appointment that has come. Undefined only on a clock far behind the ring's. */
-export function activeKey(ring: Ring, now: number): RingKey | undefined {
-  const active = ring.keys.filter((key) => stateOf(key, now) === 'active');
+/** A clock further behind the ring than this is wrong itself. */
+const MOST_EARLY_MS = 30 * 86_400_000;
+
+/**
+ * The key that signs at `now`: the latest appointment that has come. Where no key could sign, because a clock was ahead when the ring was
+ * changed, the key that signed by that clock, whose appointment lies ahead. Undefined only on a clock far behind the ring's.
+ */
+export function activeKey(ring: Ring, now: number): SealedKey | undefined {
+  const due = appointedAt(ring, now);
+  if (due !== undefined) return due;
+  const early = appointedAt(ring, latestMoment(ring));
+  const ahead = (early?.activateAt ?? 0) - now;
+  return early && ahead > 0 && ahead < Math.max(MOST_EARLY_MS, now - early.publishedAt) ? early : undefined;
+}
+
+function appointedAt(ring: Ring, at: number): SealedKey | undefined {
+  const active = ring.keys.filter(isSealed).filter((key) => stateOf(key, at) === 'active');
   return active.toSorted((a, b) => (b.activateAt ?? 0) - (a.activateAt ?? 0))[0];
 }
+
+/** What a clock showed at the latest, as the changes of the ring tell. A planned private part goes after its key has retired. */
+function latestMoment({ keys, gone }: Ring): number {
+  const ends = keys.map((key) => key.compromisedAt ?? ((!isSealed(key) && key.retireAt) || 0));
+  return Math.max(...ends, ...keys.map(({ publishedAt }) => publishedAt), ...gone.map(({ at }) => at));
+}
+
+export const isSealed = (key: RingKey): key is SealedKey => key.sealed !== undefined;
 
 /** The keys of a JWKS at `now`, by algorithm: active first, then those that will sign, then those that only verify. */
 export function publishedKeys(ring: Ring, now: number): readonly RingKey[] {

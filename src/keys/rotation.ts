@@ -2,9 +2,10 @@
 // clock calls for one. It also knows whether this node is up to date and may sign.
 import type { Algorithm } from '../config/signing-algorithms.ts';
 import type { Clock } from '../store/store.ts';
+import { familiesIn, familyOf } from './families.ts';
 import type { KeySet } from './key-set.ts';
 import type { KeyStore } from './key-store.ts';
-import { stateOf, type Ring } from './ring.ts';
+import { activeKey, stateOf, type Ring } from './ring.ts';
 import { beginFamilies, runDueSteps } from './ring-actions.ts';
 import { KeyStoreError } from './ring-document.ts';
 import { PROPAGATION_SECONDS, SKEW_SECONDS } from './timing.ts';
@@ -103,6 +104,16 @@ export class Rotation {
     }
     if (!this.signingAllowed()) problems.push('this node signs nothing until its keys are confirmed again');
     return problems;
+  }
+
+  /** Which key signs before its time, because a clock was ahead. */
+  warning(): string | undefined {
+    const [ring, now] = [this.ring(), this.#options.now()];
+    const keys = familiesIn(ring).map((alg) => activeKey(familyOf(ring, alg), now));
+    const early = keys.find((key) => key !== undefined && stateOf(key, now) === 'published');
+    if (early?.activateAt === undefined) return undefined;
+    const planned = new Date(early.activateAt).toISOString();
+    return `the key ${early.kid} signs before its time, ${planned}: the clock was ahead when that was set, or is behind now`;
   }
 
   async #turn(): Promise<void> {

@@ -181,6 +181,7 @@ export function combineStatus(workers: readonly WorkerStatus[], hash: string): S
   }
   return {
     problems,
+    warning: workers.find(({ status }) => status?.warning !== undefined)?.status?.warning,
     configuration: {
       hash,
       warning: configurations.find(({ warning }) => warning !== undefined)?.warning,

@@ -29,7 +29,7 @@ import { createViewsWatch } from '../views/watch-views.ts';
 import type { ApplicationParts, SharedServices } from './application.ts';
 import { type ConfigurationStatus, createConfigurationStatus } from './configuration-status.ts';
 import { createReplacing, type Replacing, viewsOf } from './replace.ts';
-import { lossDetector, problemsOf, snapshotOf, type WatchedStore, watchStore } from './status.ts';
+import { lossDetector, readinessOf, snapshotOf, type WatchedStore, watchStore } from './status.ts';
 
 export type ServerOptions = {
   readonly telemetry?: Telemetry;
@@ -137,7 +137,7 @@ async function compose(config: Config, { config: wanted, hash = '' }: First, par
 
   // What operators see.
   async function status(): Promise<Status> {
-    return { problems: await problemsOf(parts, rotation), configuration: await configuration.read() };
+    return { ...(await readinessOf(parts, rotation)), configuration: await configuration.read() };
   }
 
   metrics.describe(async () =>

@@ -14,14 +14,13 @@ import type { Snapshot } from '../observability/instruments.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import type { Views } from '../views/views.ts';
 
-/** Why the service isn't ready, one line each; empty when it is. */
-export async function problemsOf(
+export async function readinessOf(
   { storeProblem }: Pick<WatchedStore, 'storeProblem'>,
   rotation: Rotation,
-): Promise<readonly string[]> {
-  const problems = rotation.problems();
+): Promise<Omit<Status, 'configuration'>> {
+  const [problems, warning] = [rotation.problems(), rotation.warning()];
   const problem = await storeProblem();
-  return problem === undefined ? problems : [problem, ...problems];
+  return { problems: problem === undefined ? problems : [problem, ...problems], warning };
 }
 
 export type WatchedStore = {

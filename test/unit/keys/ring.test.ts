@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { compromise } from '../../../src/keys/emergency.ts';
-import { nextFamilyStep, takeFamilyStep } from '../../../src/keys/families.ts';
+import { drop, nextFamilyStep, takeFamilyStep } from '../../../src/keys/families.ts';
 import {
   activeKey,
   createRing,
@@ -11,7 +11,7 @@ import {
 } from '../../../src/keys/ring.ts';
 import { rotateNow, scheduleOf, withReserve } from '../../../src/keys/schedule.ts';
 import { toTiming } from '../../../src/keys/timing.ts';
-import { DAY, MINUTE, SECOND, START, TIMES, TIMING } from './keys.fixture.ts';
+import { DAY, HOUR, MINUTE, SECOND, START, TIMES, TIMING } from './keys.fixture.ts';
 
 function newKey(kid: string, thumbprint = kid): NewKey {
   const jwk = { kty: 'RSA', use: 'sig', kid, alg: 'RS256', n: 'n', e: 'AQAB' } as const;
@@ -197,6 +197,44 @@ describe('a compromised key', () => {
     expect(() => compromise(first, 'k7', now, TIMING)).toThrow(
       expect.objectContaining({ code: 'unknown_kid' }),
     );
+  });
+});
+
+describe('a ring that a clock was ahead at, which is right again', () => {
+  const due = START - TIMING.skew * SECOND + 30 * DAY;
+  const early = START - 5 * HOUR;
+
+  it('F1-07: signs with its first key before its time, until that comes', () => {
+    for (const now of [START - 29 * DAY, early, START - 3 * MINUTE, START])
+      expect(signs(first, now)).toBe('k1');
+    expect(states(first, early)).toEqual({ k1: 'published', k2: 'published' });
+    expect(step(first, early, TIMING, newKey('k3'))).toBe(first);
+    expect(rotateNow(first, early, TIMING, newKey('k3'))).toBe(first);
+    expect(signs(first, START - 31 * DAY)).toBeUndefined();
+  });
+
+  it('F1-07: signs with the key that a rotation has activated, also once the one before it is removed', () => {
+    const [planned, retired, removed] = [due - 1, due + 3 * MINUTE, due + DAY].map((at) =>
+      live(first, START, at),
+    );
+    if (!planned || !retired || !removed) throw new Error('no ring');
+    for (const now of [due - 5 * HOUR, due - 1]) {
+      expect([planned, retired, removed].map((ring) => signs(ring, now))).toEqual(['k1', 'k2', 'k2']);
+    }
+  });
+
+  it('F1-07: never signs with a compromised key, but with the next one', () => {
+    const during = compromise(first, 'k1', START + HOUR, TIMING, newKey('k3'));
+    expect(signs(during, early)).toBe('k2');
+    const after = compromise(first, 'k1', early, TIMING, newKey('k3'));
+    expect([signs(after, early), signs(after, START + DAY)]).toEqual(['k2', 'k2']);
+    const rotated = live(first, START, due + 3 * MINUTE);
+    expect(signs(compromise(rotated, 'k2', due - HOUR, TIMING, newKey('k9')), due - HOUR)).toBe('new2');
+  });
+
+  it('F1-07: signs with no key that has retired, or has no appointment', () => {
+    expect(signs(drop(first, START + DAY, TIMING), START + 2 * DAY)).toBeUndefined();
+    expect(signs({ ...first, keys: first.keys.slice(1) }, early)).toBeUndefined();
   });
 });
 
