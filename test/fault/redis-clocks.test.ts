@@ -11,11 +11,13 @@ import { describeHistory } from '../chaos/rolling.ts';
 import { publishedKids } from '../keys/nodes.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import { DEFAULT_SCOPE } from '../world/authorization-request.ts';
-import { complete } from '../world/person.ts';
+import { begin, codeOf, complete, finishPages, newBrowser, signInAs } from '../world/person.ts';
 import { userinfo } from '../world/presented-tokens.ts';
 import type { Answer } from '../world/requests.ts';
 import { clientCredentials, redeem } from '../world/token-endpoint.ts';
 import type { World } from '../world/world.ts';
+import { giveOneTimeCodes } from '../world/second-factors.ts';
+import { openStore } from '../../src/store/open.ts';
 import { MACHINE_MS } from '../world/clock.ts';
 import { runCli } from '../world/process.ts';
 
@@ -42,7 +44,9 @@ let server: RedisServer;
 let fleet: Fleet;
 beforeAll(async () => {
   server = await startRedis();
-  fleet = await startFleet(server.url, (index) => withClock(AHEAD[index] ?? 0));
+  fleet = await startFleet(server.url, (index) => withClock(AHEAD[index] ?? 0), {
+    sign_in: { one_time_codes: true },
+  });
 });
 afterAll(async () => {
   await fleet.stop();
@@ -93,6 +97,26 @@ describe('nodes whose clocks are four minutes apart', () => {
     const [fresh = ''] = await signers();
     expect(await signers()).toEqual([fresh, fresh, fresh]);
     for (const world of fleet.worlds) expect((await publishedKids(world))[0]).toBe(fresh);
+  });
+
+  it('F1-07: take a one-time code by the clock of Redis, once in all', async () => {
+    const openedStore = await openStore({ engine: 'redis', url: server.url });
+    const app = await giveOneTimeCodes({ openedStore, issuer: fleet.issuer }, 'bob');
+    await openedStore.close();
+    const opens = async (index: number, code: string) => {
+      const world = fleet.worlds[index];
+      if (world === undefined) throw new Error('there is no such node');
+      const browser = newBrowser(world);
+      const { page } = await begin(world, {}, { browser });
+      const done = await browser.submit(await signInAs(browser, page, 'bob'), '/code', { code });
+      return codeOf(await finishPages(browser, done, 'bob')) !== undefined;
+    };
+    // What an app shows by each node's own clock, two minutes away.
+    for (const [index, periods] of [4, -4].entries())
+      expect(await opens(index, app.code(periods))).toBe(false);
+    const code = app.code();
+    expect([await opens(0, code), await opens(1, code), await opens(2, code)]).toEqual([true, false, false]);
+    expect(await opens(1, app.code(1))).toBe(true);
   });
 
   it('RD-28: each of them says by how much it is off', () => {
