@@ -110,7 +110,7 @@ function createChanges(
         return page.list(ctx, person, { enrolment: 'not_confirmed', sealed: form.field('sealed') });
       }
       const of = { id: account.id, binding: bindingOf(session), isFirst: !hasSecondFactor(own) };
-      const ofSession = { ...of, isRecovered: isRecovered(session.amr) };
+      const ofSession = { ...of, isRecovered: isRecovered(session.amr), by: session.uid };
       const checked = await enrolment.check(ofSession, enrolmentAnswerOf(form));
       const enrolled = typeof checked === 'string' ? checked : await checked();
       recordEnrolment(audit, ctx, form, { ...who, enrolled });

@@ -63,6 +63,8 @@ export type EnrolmentFor = {
   readonly mustVerifyUser?: boolean | undefined;
   /** The session is one of a recovery code: what it adds proves no more at first. */
   readonly isRecovered?: boolean;
+  /** The session, where it goes on as it was. */
+  readonly by?: string | undefined;
 };
 
 const isRefused = ({ isFirst }: EnrolmentFor, before: Factors, { passkeys = [] }: Partial<Factors>) =>
@@ -101,7 +103,7 @@ function createAdd({ factors, now }: EnrolmentParts) {
       return {
         ...added,
         sessionsSince: before.sessionsSince + (hadOne && !isReplaced ? 0 : 1),
-        notices: withNotice(before.notices, { what, at, method }),
+        notices: withNotice(before.notices, { what, at, method, by: of.by }),
       };
     });
     return changed && { what, method, proof: isRecovery ? 'recovery_code' : proof, factors: changed };

@@ -226,6 +226,17 @@ describe('a recovery', () => {
     expect(codeOf(await finishPages(late.browser, await read(late.browser, opened), 'alice'))).toBeDefined();
   });
 
+  it('F1-12: its session takes no notice of what it adds from the owner', async () => {
+    const { recovery } = await owner(uv());
+    const { browser } = await signedIn(recovery);
+    await pass();
+    expect(isList(await add(browser, await factorsPage(browser), uv()))).toBe(true);
+    const told = await begin(world(), {}, { browser });
+    expect(told.page.text).toContain('A passkey was added');
+    await read(browser, told.page);
+    expect((await own()).notices.map(({ what }) => what)).toContain('factor_added');
+  });
+
   it('F1-09: adds no passkey within a sign-in at an app that requires one', async () => {
     const { code, recovery } = await owner();
     const honest = await signedIn(code, BANK);
