@@ -41,7 +41,6 @@ export type SecondFactorParts = {
 };
 
 /**
-/**
  * Undefined or FailedCodes: the code is wrong, or was used before. A wrong one is counted; a right one is used up by the caller's write.
  * Throws StoreUnavailable, also where the secret can't be opened.
  */

@@ -33,7 +33,6 @@ export const EventModel = z.object({
     'factor_added',
     'authenticator_replaced',
     'factor_removed',
-    'authenticator_replaced',
     'recovery_code_used',
     'codes_failed',
     'passwords_failed',

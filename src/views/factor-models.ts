@@ -52,7 +52,6 @@ export const NoticeModel = z.object({
     'factor_added',
     'authenticator_replaced',
     'factor_removed',
-    'authenticator_replaced',
     'recovery_codes_made',
   ]),
   method: z.enum(['passkey', 'one_time_code']).optional(),

@@ -44,7 +44,6 @@ const ENROL: PageModels['enrol'] = {
 const NOTICES: PageModels['notice']['notices'] = [
   { what: 'recovery_code_used', at: AT, left: 9 },
   { what: 'codes_failed', at: AT },
-  { what: 'authenticator_replaced', at: AT },
   { what: 'passkey_refused', at: AT },
   { what: 'recovery_codes_made', at: AT },
   { what: 'factor_added', at: AT, method: 'passkey' },
