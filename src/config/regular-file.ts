@@ -19,10 +19,10 @@ export class Unreadable extends Error {
 /** Of files that don't answer. What else is in there isn't asked: each question holds a thread of Node's pool until the answer. */
 const hung = new Set<string>();
 let last: Promise<unknown> = Promise.resolve();
-let hasHung = false;
+let hanging = 0;
 
-/** Whether a thread of the pool may still wait. Nothing calls it back, and Node would wait for it at its end. */
-export const mayHang = (): boolean => hasHung;
+/** Whether a thread of the pool still waits. Nothing calls it back, and Node would wait for it at its end. */
+export const mayHang = (): boolean => hanging > 0;
 
 export const hungFolders = (): readonly string[] => [...hung];
 
@@ -69,7 +69,9 @@ async function inTime<T>(file: string, work: Promise<T>): Promise<T> {
   // An answer that came while this thread was busy counts first.
   const timer = setTimeout(() => setImmediate(fail), WITHIN_MS);
   function fail(): void {
-    hasHung = true;
+    hanging += 1;
+    const back = () => (hanging -= 1);
+    work.then(back, back);
     late.reject(new Unreadable(file, LATE));
   }
   return Promise.race([work, late.promise]).finally(() => clearTimeout(timer));
