@@ -48,14 +48,14 @@ export function createConfirm(client: RedisClient, watch: Watch): Confirm {
 
   async function exchange(name: string, batch: readonly Waiting[]): Promise<(index: number) => Outcome> {
     const master = client.masterAt(name);
-    if (master === undefined) return fail(client.obstacle());
+    if (master === undefined) return fail(client.obstacle);
     const replicas = watch.replicasOf(name);
-    if (replicas === undefined) return fail(MISSED);
+    if (replicas === undefined) return fail(missed);
     try {
       return await send(master, batch, replicas);
     } catch (error) {
       if (error instanceof Late) client.drop(master);
-      return fail(new AnswerLost(error));
+      return fail(() => new AnswerLost(error));
     }
   }
 
@@ -73,7 +73,7 @@ export function createConfirm(client: RedisClient, watch: Watch): Confirm {
   const areAllWhole = () => client.masters().every(({ name }) => watch.replicasOf(name) !== undefined);
 
   return async function confirm(write) {
-    if (write.script === 'consumeRecord' && !areAllWhole()) throw MISSED;
+    if (write.script === 'consumeRecord' && !areAllWhole()) throw missed();
     let master = client.masterOf(write.keys[0] ?? '');
     let isAsking = false;
     for (let left = REDIRECTIONS; master !== undefined; left -= 1) {
@@ -92,10 +92,11 @@ export function createConfirm(client: RedisClient, watch: Watch): Confirm {
   };
 }
 
-const fail = (error: Error) => () => ({ reply: undefined, isConfirmed: false, error });
+/** Each caller gets an error of its own, to say in it what that means. */
+const fail = (toError: () => Error) => () => ({ reply: undefined, isConfirmed: false, error: toError() });
 
 /** What is used up and then not confirmed is lost to its owner: so nothing is sent while a replica is known to be missed. */
-const MISSED = new StoreTakesNoWrites('one of its replicas is missing');
+const missed = () => new StoreTakesNoWrites('one of its replicas is missing');
 
 /** The scripts go as text: another connection's scripts are no matter here. */
 async function send(
