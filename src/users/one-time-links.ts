@@ -36,8 +36,11 @@ export type OneTimeLinksParts = {
 
 export type OneTimeLinks = ReturnType<typeof createOneTimeLinks>;
 
+/** These give the first factor. */
+const ENROLLING: readonly LinkPurpose[] = ['factors', 'invite'];
+
 const isCurrent = ({ purpose, stateSince, enrolments }: OneTimeLink, state: AccountState) =>
-  state.validAfter === stateSince && (purpose !== 'factors' || state.enrolments === enrolments);
+  state.validAfter === stateSince && (!ENROLLING.includes(purpose) || state.enrolments === enrolments);
 
 export function createOneTimeLinks({ records, states, hash, random, now }: OneTimeLinksParts) {
   const keyOf = (token: string) => hash(`link:${token}`);

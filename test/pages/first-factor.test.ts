@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { Secret, TOTP } from 'otpauth';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { StoreUnavailable } from '../../src/store/store.ts';
 import { createAccountStates } from '../../src/users/account-state.ts';
 import { createOneTimeLinks, type LinkPurpose, oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
 import { createPeople } from '../../src/users/people.ts';
@@ -226,6 +227,18 @@ describe('an invitation', () => {
       : signedIn;
     expect(codeOf(await finishPages(browser, afterNotice, 'alice')), afterNotice.text).toBeDefined();
     expect((await (await factorsOf(world)).get(id)).passkeys).toHaveLength(1);
+  });
+
+  it('F1-06: makes no password after a passkey, also where its use could not be written', async () => {
+    const world = place();
+    const { token } = await invite(world);
+    const page = await newBrowser(world).open(urlOf(world, token));
+    const consume = vi.spyOn(world.openedStore.records, 'consume').mockRejectedValue(new StoreUnavailable());
+    const done = await newBrowser(world).submit(page, token, keyIn(world, page, new SoftwareKey()));
+    expect([done.status, consume.mock.calls.length], done.text).toEqual([200, 1]);
+    consume.mockRestore();
+    const password = 'river otter jazz 47';
+    expect((await newBrowser(world).submit(page, token, { password, again: password })).status).toBe(410);
   });
 
   it('by a password leads on to a second factor', async () => {
