@@ -20,7 +20,7 @@ import {
   toEntries,
 } from './included-files.ts';
 import { isRecord, parseFields } from './parse-fields.ts';
-import { type Path, ProblemList } from './problems.ts';
+import { type Path, ProblemList, type Report } from './problems.ts';
 import { type Sources, toConfig } from './resolve.ts';
 import { Unreadable } from './regular-file.ts';
 import type { Entry } from './rules.ts';
@@ -45,7 +45,7 @@ export type LoadOptions = {
   readonly writeKeys?: boolean;
   /** false where the secrets aren't, as in CI: references aren't followed. The result is good for looking at only. */
   readonly readSecrets?: boolean;
-  /** true for commands of an emergency: no clients and APIs, and of the users those without a fault. */
+  /** true for commands of an emergency: no clients and APIs, and of all else but the issuer, the store and the keys what has no fault. */
   readonly serviceOnly?: boolean;
   /** Instead of what the file says, for a caller that judges the modes of secret files itself. */
   readonly secretFiles?: SecretFiles;
@@ -69,12 +69,9 @@ const CLIENTS_AT_ONCE = 64;
 const ANY_MODE = 'secret_files is any_mode: the permissions of files with keys and secrets are not checked.';
 
 /** What names clients and APIs. */
-const NO_CLIENTS = {
-  clients: undefined,
-  clients_from: undefined,
-  resources: undefined,
-  client_documents: undefined,
-};
+const OF_CLIENTS = ['clients', 'clients_from', 'resources', 'client_documents'];
+/** What no command can do without. */
+const NEEDED = ['issuer', 'store', 'encryption_keys', 'cookie_keys', 'signing_keys', 'secret_files'];
 
 /** Only 0s was ever accepted. */
 const RETIRED = 'refresh_token_grace';
@@ -158,9 +155,12 @@ async function readParts(
   serviceOnly = false,
 ): Promise<Parts> {
   const { file, folder } = document;
-  const report = problems.reporter(document);
+  const reportAny = problems.reporter(document);
+  const report: Report = (path, ...problem) => {
+    if (!serviceOnly || NEEDED.includes(String(path[0]))) reportAny(path, ...problem);
+  };
   const { content: whole, notices } = withoutRetired(document);
-  const content = serviceOnly && isRecord(whole) ? { ...whole, ...NO_CLIENTS } : whole;
+  const content = serviceOnly && isRecord(whole) ? withoutFaults(whole) : whole;
   const { value, broken } = parseFields(topSchema, content ?? {}, report);
   const listing = (key: 'clients' | 'resources'): Listing => ({
     document,
@@ -183,6 +183,12 @@ async function readParts(
     issuerIsLoopback: looksLoopback(isRecord(content) ? content['issuer'] : undefined),
     notices: [...notices, ...addressNotices(value)],
   };
+}
+
+function withoutFaults(content: Readonly<Record<string, unknown>>) {
+  const { broken } = parseFields(topSchema, content, () => undefined);
+  const isKept = (key: string) => NEEDED.includes(key) || !(broken.has(key) || OF_CLIENTS.includes(key));
+  return Object.fromEntries(Object.entries(content).filter(([key]) => isKept(key)));
 }
 
 type UsersParts = {

@@ -52,7 +52,7 @@ export type UseOptions = {
   readonly document?: CollectionWrite | undefined;
 };
 
-export type ExchangeResult = readonly SaveResult[] | Exclude<ConsumeResult, 'consumed'>;
+type ExchangeResult = readonly SaveResult[] | Exclude<ConsumeResult, 'consumed'>;
 
 export interface RecordStore {
   /**

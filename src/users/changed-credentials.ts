@@ -60,7 +60,7 @@ export async function keepCredentials(
   await inBatches(changed, ({ id, credential }) => states.update(id, { credential }));
 }
 
-export type OnFault = (fault: FormFault) => void;
+type OnFault = (fault: FormFault) => void;
 
 /**
  * One after the other in batches: a start with thousands of people must not flood the store. A document that can't be read stops nothing:

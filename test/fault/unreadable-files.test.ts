@@ -148,7 +148,7 @@ describe('a service', () => {
   });
 });
 
-it('F1-26: a broken client, API or user is a warning to the commands of an emergency, and what is not broken is found', async () => {
+it('F1-26: a broken client, API, user or feature is a warning to the commands of an emergency, and what is not broken is found', async () => {
   const own = mkdtempSync(path.join(folder, 'emergency-'));
   const written = await writeWorldConfig(own, {}, [await freePort(), await freePort()]);
   await seedStore(written.configFile);
@@ -160,6 +160,10 @@ it('F1-26: a broken client, API or user is a warning to the commands of an emerg
     clients: [{ client_id: 'web', nonsense: 1 }],
     resources: [7],
     clients_from: ['no.yaml'],
+    branding: { nam: 1 },
+    sign_in: 7,
+    acr: { second_factor: 'urn:example:2f' },
+    rate_limit: {},
   };
   writeFileSync(written.configFile, JSON.stringify(broken));
   for (const verb of [
@@ -171,7 +175,7 @@ it('F1-26: a broken client, API or user is a warning to the commands of an emerg
   ]) {
     const { code, stderr } = await runCli([...verb.split(' '), '-c', written.configFile]);
     expect([verb, code], stderr).toEqual([verb, 0]);
-    for (const words of ['nonsense', 'resources', 'no.yaml', 'carol'])
+    for (const words of ['nonsense', 'resources', 'no.yaml', 'carol', 'nam', 'sign_in', 'rate_limit'])
       expect(stderr).toMatch(new RegExp(`warning: .*${words}`));
   }
   expect(await runCli(['check', '-c', written.configFile])).toMatchObject({ code: 1 });
