@@ -90,7 +90,8 @@ describe('a running node', () => {
     await node.turn();
     expect(await count()).toBe(1);
     expect(lines()).toHaveLength(1);
-    expect((await readiness(node)).status).toBe(200);
+    const gone = "the stored keys can't be used: the key ring is gone from the store";
+    expect(await readiness(node)).toEqual({ status: 503, problems: [gone] });
   });
 
   it('says nothing of an outage and a restart that lost nothing', async () => {
