@@ -95,9 +95,10 @@ export function createAdapter(model: string, parts: AdapterParts): Adapter {
       // Only a revocation destroys one of these, and it ends the grant: the tombstone first, so that an outage in between
       // leaves nothing of the family alive that a repeat would no longer find.
       if (GRANTABLE.has(model)) await revokeGrantOf(id);
-      const destroyed = await records.destroy(model, keyOf(id));
-      // The engine ends an interaction to go on with its result: a second one at the same time would get a code too.
-      if (model === 'Interaction' && destroyed === 'gone') return interactionGone();
+      if (model !== 'Interaction') return void (await records.destroy(model, keyOf(id)));
+      // The engine ends an interaction to go on with its result: a second one at the same time would get a code too. Where what comes
+      // of it can't be saved, the browser goes on with the same address.
+      await records.use(model, keyOf(id), interactionGone, { destroys: true, isLock: true });
       return undefined;
     },
 

@@ -35,17 +35,19 @@ export function unitOfWork(
   }
 
   /**
-   * Whether the person's state or factors ended the session of this answer, asked of the store anew. An answer that is ready isn't
-   * held back where that can't be read: it has no cookie then.
+   * Whether another tab, or the person's state or factors, ended the session of this answer, asked of the store anew. An answer that is
+   * ready isn't held back where that can't be read: it has no cookie then.
    */
   async function isOver(ctx: Partial<KoaContextWithOIDC>): Promise<boolean> {
     const session = sessionOf(ctx);
     if (session?.accountId === undefined) return false;
-    const [live, own] = await Promise.all([
+    const [live, own, kept] = await Promise.all([
       accounts.findLive(session.accountId, issuedBySession(session)),
       factors?.get(session.accountId),
+      records.find('Session', recordKey(hash, 'Session', session.jti)),
     ]).catch(() => []);
-    return live === undefined || (own !== undefined && own.sessionsSince !== sessionsSinceOf(session));
+    const hasOthers = own !== undefined && own.sessionsSince !== sessionsSinceOf(session);
+    return live === undefined || kept === undefined || kept.consumedAt !== undefined || hasOthers;
   }
 
   return async function flushBeforeAnswer(ctx, next) {

@@ -47,9 +47,10 @@ export type SaveResult = 'saved' | 'grant_revoked' | 'ended';
  */
 export type ConsumeResult = 'consumed' | 'already_consumed' | 'gone' | 'changed';
 
-/** `document` is written as well. */
+/** `document` is written as well. With `destroys` the record is destroyed instead of marked. */
 export type UseOptions = {
   readonly document?: CollectionWrite | undefined;
+  readonly destroys?: boolean;
 };
 
 type ExchangeResult = readonly SaveResult[] | Exclude<ConsumeResult, 'consumed'>;

@@ -157,7 +157,8 @@ class Unit implements RecordStore {
     this.#use = use;
     const id = idOf(use.kind, use.key);
     const found = await this.#found.get(id);
-    if (found !== undefined) this.#setConsumed(id, found);
+    if (use.destroys) this.#forget(id);
+    else if (found !== undefined) this.#setConsumed(id, found);
     return 'pending';
   }
 
@@ -172,10 +173,7 @@ class Unit implements RecordStore {
   }
 
   async destroy(kind: string, key: string): Promise<'destroyed' | 'gone'> {
-    const id = idOf(kind, key);
-    this.#ended.add(id);
-    this.#unsaved.delete(id);
-    this.#found.delete(id);
+    this.#forget(idOf(kind, key));
     return this.#store.destroy(kind, key);
   }
 
@@ -230,6 +228,12 @@ class Unit implements RecordStore {
     return [...unsaved.filter((one) => !one.isConsumed), ...unsaved.filter((one) => one.isConsumed)];
   }
 
+  #forget(id: string): void {
+    this.#ended.add(id);
+    this.#unsaved.delete(id);
+    this.#found.delete(id);
+  }
+
   #setConsumed(id: string, found: StoredRecord): void {
     this.#found.set(id, Promise.resolve({ ...found, consumedAt: this.#second() }));
   }
@@ -248,15 +252,17 @@ class Unit implements RecordStore {
 /** The document first: what it says is used up is so from then on, whatever becomes of the rest. */
 async function useAtOnce(
   { records, documents }: { readonly records: RecordStore; readonly documents: Pick<DocumentStore, 'put'> },
-  { kind, key, lose, document }: Use,
+  { kind, key, lose, document, destroys = false }: Use,
 ): Promise<'done'> {
   if (document !== undefined) {
     const { collection, id, value, expectedVersion } = document;
     if (!(await documents.put(collection, id, value, expectedVersion))) return lose('changed');
   }
-  const work = records.consume(kind, key);
+  const consuming = records.consume(kind, key);
+  // Consuming fails where the store takes no confirmed writes: then the record is still there.
+  const work = destroys ? consuming.then(() => records.destroy(kind, key)) : consuming;
   const result = await (document === undefined ? work : failingAs(true, work));
-  return result === 'consumed' ? 'done' : lose(result);
+  return result === 'consumed' || result === 'destroyed' ? 'done' : lose(result);
 }
 
 function idOf(kind: string, key: string): string {

@@ -20,7 +20,7 @@ import {
 import { changeAccount } from '../world/store-access.ts';
 import { refresh } from '../world/token-endpoint.ts';
 import { NEVER } from '../world/turns.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { NewRecord, Store } from '../../src/store/store.ts';
 import { userinfo } from '../world/presented-tokens.ts';
 import { GENEROUS, type OpenWorld, PASSWORDS, WORLD_ENV, worldClients } from '../world/world.ts';
 
@@ -338,6 +338,16 @@ eachStore(
   { rotationTimer: NEVER, config: { ...CONFIG, lifetimes: { consent: '30d' } } },
 );
 
+let beforeExchange: (saved: readonly NewRecord[]) => Promise<unknown> = async () => {};
+function hooked(store: Store): Store {
+  const { exchange } = store.records;
+  const hook: typeof exchange = async (kind, key, saved, options) => {
+    await beforeExchange(saved);
+    return exchange?.(kind, key, saved, options) ?? 'gone';
+  };
+  return Object.assign(store, { records: { ...store.records, ...(exchange && { exchange: hook }) } });
+}
+
 eachStore(
   'an answer whose session ended meanwhile',
   (place) => {
@@ -391,11 +401,15 @@ eachStore(
         // What is saved together with it waits, too.
         await Promise.resolve();
         records.save = save;
+        beforeExchange = async () => {};
         return ends[end]?.(browser);
       };
       records.save = async (record) => {
         if (record.kind === 'Session') await (ended ??= endNow());
         return save(record);
+      };
+      beforeExchange = async (saved) => {
+        if (saved.some(({ kind }) => kind === 'Session')) await (ended ??= endNow());
       };
       const answer = await ask?.();
       expect(ended).toBeDefined();
@@ -406,7 +420,7 @@ eachStore(
       expect(await silently(world, browser, { client_id: 'first-party' })).toBe('login_required');
     });
   },
-  { rotationTimer: NEVER, config: { ...CONFIG, sign_in: { one_time_codes: true } } },
+  { rotationTimer: NEVER, config: { ...CONFIG, sign_in: { one_time_codes: true } }, handStore: hooked },
 );
 
 describe('an app that comes back without asking', () => {

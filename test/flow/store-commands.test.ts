@@ -86,7 +86,7 @@ describe('on Redis, commands', () => {
     expectAtMost(await countAll(world, count), {
       'machine token': 0,
       'introspection, machine': 2,
-      'code flow with sign-in and consent': 60,
+      'code flow with sign-in and consent': 61,
       'introspection, person': 5,
       userinfo: 5,
       refresh: 10,
@@ -151,7 +151,7 @@ describe('on lmdb', () => {
     expectAtMost(await countAll(world, count), {
       'machine token': 0,
       'introspection, machine': 1,
-      'code flow with sign-in and consent': 28,
+      'code flow with sign-in and consent': 30,
       'introspection, person': 3,
       userinfo: 3,
       refresh: 3,

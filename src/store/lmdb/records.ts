@@ -104,12 +104,18 @@ function prepare(tables: LmdbTables, record: NewRecord): (at: number) => SaveRes
 }
 
 /** Inside a transaction only. */
-function use(tables: LmdbTables, id: string, at: number, { document }: UseOptions = {}): ConsumeResult {
+function use(
+  tables: LmdbTables,
+  id: string,
+  at: number,
+  { document, destroys = false }: UseOptions = {},
+): ConsumeResult {
   const row = findRow(tables, id, at);
   if (row === undefined) return 'gone';
-  if (row.consumedAt !== undefined) return 'already_consumed';
+  if (row.consumedAt !== undefined && !destroys) return 'already_consumed';
   if (document && !putDocuments(tables, document.collection, [document])) return 'changed';
-  void tables.records.put(id, { ...row, consumedAt: Math.floor(at / 1000) });
+  if (destroys) dropRecord(tables, id, row);
+  else void tables.records.put(id, { ...row, consumedAt: Math.floor(at / 1000) });
   return 'consumed';
 }
 
