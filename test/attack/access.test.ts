@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { decodeJwt } from 'jose';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { createPeople } from '../../src/users/people.ts';
 import { authorize, signIn } from '../world/app.ts';
 import { authorizationUrl } from '../world/authorization-request.ts';
@@ -23,6 +23,7 @@ import {
   worldClients,
 } from '../world/world.ts';
 import { eachStore } from '../world/each-store.ts';
+import { watchSaving } from '../world/saving.ts';
 
 const WIKI = { client_id: 'web2', redirect_uri: 'https://app2.example/cb' };
 const OWN = { client_id: 'first-party', redirect_uri: 'https://own.example/cb' };
@@ -62,15 +63,15 @@ function answerOf({ url }: Page): Readonly<Record<string, string>> {
 
 type Saved = { readonly kind: string; readonly payload: string };
 
-/** What the store was given while `action` ran; lmdb gets what goes with the use of a page in another way, Redis all of it so. */
-async function savedWhile(world: OpenWorld, action: () => Promise<unknown>): Promise<readonly Saved[]> {
-  const save = vi.spyOn(world.openedStore.records, 'save');
-  try {
-    await action();
-    return save.mock.calls.map(([record]) => record);
-  } finally {
-    save.mockRestore();
-  }
+const saving = watchSaving();
+
+/** What the store was given while `action` ran. */
+async function savedWhile(action: () => Promise<unknown>): Promise<readonly Saved[]> {
+  const saved: Saved[] = [];
+  saving.set((records) => saved.push(...records));
+  await action();
+  saving.set(undefined);
+  return saved;
 }
 
 /** Carol, of the store, with Alice's password. */
@@ -112,7 +113,7 @@ eachStore(
       expect(first.text).not.toMatch(/staff|Employees/);
       const before = world().recorded.audit('access_denied').length;
       const pages: Page[] = [];
-      const saved = await savedWhile(world(), async () => {
+      const saved = await savedWhile(async () => {
         const page = await signInAs(browser, first, 'bob');
         pages.push(page, await browser.submit(page, '/cancel'));
       });
@@ -136,7 +137,7 @@ eachStore(
       const { browser } = await complete(world(), 'bob');
       expect(await silently(world(), newBrowser(world()), WIKI)).toBe('login_required');
       const pages: Page[] = [];
-      const saved = await savedWhile(world(), async () => {
+      const saved = await savedWhile(async () => {
         pages.push(await browser.open(authorizationUrl(world(), { ...WIKI, prompt: 'none' })));
       });
       expect(pages.map(answerOf)).toMatchObject([denied(WIKI.redirect_uri)]);
@@ -145,7 +146,7 @@ eachStore(
 
     it('AC-22: a closed app stays closed to a person who is signed in, through every other door', async () => {
       const { browser } = await complete(world(), 'bob');
-      const saved = await savedWhile(world(), async () => {
+      const saved = await savedWhile(async () => {
         const { page } = await begin(world(), WIKI, { browser });
         expect(titleOf(page)).toBe(NO_ACCESS);
 
@@ -177,7 +178,7 @@ eachStore(
       const { browser, page } = await openAs(world(), 'alice', { ...WIKI, prompt: 'consent' });
       expect(page.text).toContain('/consent"');
       await change({});
-      const saved = await savedWhile(world(), async () => {
+      const saved = await savedWhile(async () => {
         expect(titleOf(await browser.submit(page, '/consent'))).toBe(NO_ACCESS);
       });
       await restore();
@@ -190,7 +191,7 @@ eachStore(
     ])('AC-13: an API for some people, asked for %s, is refused before consent', async (_how, request) => {
       const { browser, page } = await begin(world(), request);
       const pages: Page[] = [];
-      const saved = await savedWhile(world(), async () => {
+      const saved = await savedWhile(async () => {
         pages.push(await signInAs(browser, page, 'bob'));
         pages.push(await browser.open(authorizationUrl(world(), { ...request, prompt: 'none' })));
       });
@@ -346,5 +347,5 @@ eachStore(
       expect(await introspect(world(), String(answer.body['access_token']))).toMatchObject({ active: true });
     });
   },
-  { config: CONFIG, people: PEOPLE_OF_FILE },
+  { config: CONFIG, people: PEOPLE_OF_FILE, handStore: saving.handStore },
 );

@@ -20,7 +20,8 @@ import {
 import { changeAccount } from '../world/store-access.ts';
 import { refresh } from '../world/token-endpoint.ts';
 import { NEVER } from '../world/turns.ts';
-import type { NewRecord, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { watchSaving } from '../world/saving.ts';
 import { userinfo } from '../world/presented-tokens.ts';
 import { GENEROUS, type OpenWorld, PASSWORDS, WORLD_ENV, worldClients } from '../world/world.ts';
 
@@ -338,15 +339,7 @@ eachStore(
   { rotationTimer: NEVER, config: { ...CONFIG, lifetimes: { consent: '30d' } } },
 );
 
-let beforeExchange: (saved: readonly NewRecord[]) => Promise<unknown> = async () => {};
-function hooked(store: Store): Store {
-  const { exchange } = store.records;
-  const hook: typeof exchange = async (kind, key, saved, options) => {
-    await beforeExchange(saved);
-    return exchange?.(kind, key, saved, options) ?? 'gone';
-  };
-  return Object.assign(store, { records: { ...store.records, ...(exchange && { exchange: hook }) } });
-}
+const saving = watchSaving();
 
 eachStore(
   'an answer whose session ended meanwhile',
@@ -394,23 +387,14 @@ eachStore(
       const browser = newBrowser(world);
       await openAccount(world, browser, { password });
       const ask = await requests[what]?.(browser);
-      const { records } = world.openedStore;
-      const save = records.save.bind(records);
       let ended: Promise<unknown> | undefined;
       const endNow = async () => {
         // What is saved together with it waits, too.
         await Promise.resolve();
-        records.save = save;
-        beforeExchange = async () => {};
+        saving.set(undefined);
         return ends[end]?.(browser);
       };
-      records.save = async (record) => {
-        if (record.kind === 'Session') await (ended ??= endNow());
-        return save(record);
-      };
-      beforeExchange = async (saved) => {
-        if (saved.some(({ kind }) => kind === 'Session')) await (ended ??= endNow());
-      };
+      saving.set((saved) => saved.some(({ kind }) => kind === 'Session') && (ended ??= endNow()));
       const answer = await ask?.();
       expect(ended).toBeDefined();
       const cookies = answer?.headers.getSetCookie().filter((one) => one.startsWith('postern_session'));
@@ -420,7 +404,11 @@ eachStore(
       expect(await silently(world, browser, { client_id: 'first-party' })).toBe('login_required');
     });
   },
-  { rotationTimer: NEVER, config: { ...CONFIG, sign_in: { one_time_codes: true } }, handStore: hooked },
+  {
+    rotationTimer: NEVER,
+    config: { ...CONFIG, sign_in: { one_time_codes: true } },
+    handStore: saving.handStore,
+  },
 );
 
 describe('an app that comes back without asking', () => {

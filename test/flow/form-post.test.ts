@@ -8,6 +8,7 @@ import { anyStore, useWorld } from '../world/each-store.ts';
 import { ask, begin, complete, finishPages, newBrowser, redirectOf, silently } from '../world/person.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { get } from '../world/requests.ts';
+import { watchSaving } from '../world/saving.ts';
 import { CALLBACK, GENEROUS, type OpenWorld, worldClients } from '../world/world.ts';
 
 const BOTH = ['query', 'form_post'];
@@ -21,6 +22,7 @@ const CONFIG = {
   }),
 };
 const FORM_POST = { response_mode: 'form_post' };
+const saving = watchSaving();
 
 /** A sign-in that ends on the page with the form. */
 async function posted(world: OpenWorld, changes: Readonly<Record<string, string>> = {}) {
@@ -69,18 +71,19 @@ anyStore(
 
     it('PR-01: no code leaves where it could not be stored', async () => {
       const { browser, page } = await begin(world(), FORM_POST);
-      const { records } = world().openedStore;
-      const save = records.save.bind(records);
-      records.save = (record) =>
-        record.kind === 'AuthorizationCode' ? Promise.reject(new StoreUnavailable()) : save(record);
+      saving.set((saved) =>
+        saved.some(({ kind }) => kind === 'AuthorizationCode')
+          ? Promise.reject(new StoreUnavailable())
+          : undefined,
+      );
       const last = await finishPages(browser, page, 'alice');
-      records.save = save;
+      saving.set(undefined);
       expect([last.status, last.headers.get('retry-after')]).toEqual([503, '2']);
       expect(last.text).not.toContain('<form');
       expect(last.text).not.toContain('name="code"');
     });
   },
-  { config: CONFIG },
+  { config: CONFIG, handStore: saving.handStore },
 );
 
 describe('what the form says', () => {
