@@ -4,7 +4,7 @@ import type Router from 'koa-router';
 import type { Interactions } from '../oidc/interactions.ts';
 import { type OpenInteraction, PROMPTS } from '../oidc/open-interaction.ts';
 import type { SignInByPasskey } from '../users/passkey-sign-in.ts';
-import { afterReading, noticesFor } from '../users/factors.ts';
+import { afterReading, noticesFor } from '../users/notices.ts';
 import { addEnrolRoute, type EnrolRouteParts } from './enrol-route.ts';
 import { expired, goOn } from './go-on.ts';
 import type { Opened } from './open.ts';

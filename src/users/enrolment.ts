@@ -4,14 +4,8 @@ import type { Config } from '../config/config.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock } from '../store/store.ts';
 import type { Proof } from './authentication-methods.ts';
-import {
-  type Factors,
-  type FactorStore,
-  hasSecondFactor,
-  MAX_PASSKEYS,
-  type Method,
-  withNotice,
-} from './factors.ts';
+import { type Factors, type FactorStore, hasSecondFactor, MAX_PASSKEYS, type Method } from './factors.ts';
+import { withNotice } from './notices.ts';
 import type { createOneTimeCodes, NewOneTimeCodes } from './one-time-codes.ts';
 import type { NewPasskeyFor, PasskeyRegistration } from './passkey-registration.ts';
 import { newRecoveryCode, recoveryCodeHash } from './recovery-codes.ts';

@@ -5,7 +5,8 @@ import type {
 } from '@simplewebauthn/server';
 import type { Level } from '../config/sign-in-levels.ts';
 import type { Proof } from './authentication-methods.ts';
-import { type Factors, forgiven, isProvisional, type Passkey, withNotice } from './factors.ts';
+import { type Factors, forgiven, isProvisional, type Passkey } from './factors.ts';
+import { withNotice } from './notices.ts';
 import {
   CHALLENGE_MS,
   createChallenges,

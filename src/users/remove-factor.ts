@@ -1,14 +1,8 @@
 // Taking a factor from a person, by their own wish or an operator's.
 import type { Config } from '../config/config.ts';
 import type { Level } from '../config/sign-in-levels.ts';
-import {
-  canReach,
-  type Factors,
-  type FactorStore,
-  hasSecondFactor,
-  type Method,
-  withNotice,
-} from './factors.ts';
+import { canReach, type Factors, type FactorStore, hasSecondFactor, type Method } from './factors.ts';
+import { withNotice } from './notices.ts';
 
 /** The one-time codes of a person, among their factors. */
 export const ONE_TIME_CODES = 'one-time-codes';

@@ -2,14 +2,8 @@
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock } from '../store/store.ts';
 import type { Proof } from './authentication-methods.ts';
-import {
-  type Factors,
-  type FactorStore,
-  forgiven,
-  isProvisional,
-  type PreparedFactors,
-  withNotice,
-} from './factors.ts';
+import { type Factors, type FactorStore, forgiven, isProvisional, type PreparedFactors } from './factors.ts';
+import { withNotice } from './notices.ts';
 import { type createOneTimeCodes, withStep } from './one-time-codes.ts';
 import { recoveryCodeHash } from './recovery-codes.ts';
 

@@ -4,7 +4,7 @@ import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
 import { Vault } from '../../src/keys/vault.ts';
 import { type Store, StoreUnavailable } from '../../src/store/store.ts';
-import { type Notice, withNotice } from '../../src/users/factors.ts';
+import { type Notice, withNotice } from '../../src/users/notices.ts';
 import { sealedFor } from '../../src/users/one-time-codes.ts';
 import { createAccountStates } from '../../src/users/account-state.ts';
 import { authorizationUrl } from '../world/authorization-request.ts';

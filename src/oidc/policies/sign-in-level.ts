@@ -5,13 +5,8 @@ import type { Client, Config } from '../../config/config.ts';
 import { type Level, LEVELS, type Levels, reaches } from '../../config/sign-in-levels.ts';
 import type { Clock } from '../../store/store.ts';
 import { type Amr, BY_PASSWORD, levelOf } from '../../users/authentication-methods.ts';
-import {
-  canReach,
-  type Factors,
-  type FactorStore,
-  hasSecondFactor,
-  noticesFor,
-} from '../../users/factors.ts';
+import { canReach, type Factors, type FactorStore, hasSecondFactor } from '../../users/factors.ts';
+import { noticesFor } from '../../users/notices.ts';
 import type { LoadClient } from '../clients.ts';
 import { parseAskedClaims } from './asked-claims.ts';
 import { factorAtOf, sessionsSinceOf } from '../seam/session-sign-in.ts';

@@ -1,0 +1,48 @@
+// What a person reads of their factors on the next page, and who may take it away by reading it.
+
+/** More than there are kinds. */
+const MAX_NOTICES = 10;
+const NOTICE_SECONDS = 3 * 24 * 60 * 60;
+
+/** What the person reads on the next page. */
+export type Notice = {
+  readonly what:
+    | 'recovery_code_used'
+    | 'codes_failed'
+    | 'passkey_refused'
+    | 'factor_added'
+    | 'factor_removed'
+    | 'authenticator_replaced'
+    | 'recovery_codes_made';
+  readonly at: number;
+  /** Of the factor. */
+  readonly method?: 'passkey' | 'one_time_code' | undefined;
+  /** Recovery codes. */
+  readonly left?: number | undefined;
+  /** The session that did it, and those that have read it. */
+  readonly by?: string | undefined;
+  readonly readBy?: readonly string[] | undefined;
+};
+
+/** Until a session from before it reads it; where others did, for three days: who has just signed in takes none from the person. */
+const isLive = ({ at, readBy }: Notice, now: number) => readBy === undefined || now < at + NOTICE_SECONDS;
+
+/** What the session has still to show, or any, at `now` (epoch seconds). */
+export const noticesFor = (notices: readonly Notice[], session: string | undefined, now: number) =>
+  notices.filter((one) => isLive(one, now) && one.readBy?.includes(session ?? '') !== true);
+
+/** `session` has read those up to `until`; `provedAt`: when it last proved who is there. */
+type Reading = { readonly session: string; readonly provedAt: number; readonly until: number };
+
+export const afterReading = (notices: readonly Notice[], { session, provedAt, until }: Reading) =>
+  notices
+    .filter(({ at, by }) => at > until || provedAt >= at || by === session)
+    .map((one) => (one.at > until ? one : { ...one, readBy: [...(one.readBy ?? []), session].slice(-20) }));
+
+/** Of too many, one of those that there are most of goes, and never the first of its kind: nobody pushes out another one. */
+export function withNotice(notices: readonly Notice[], notice: Notice): readonly Notice[] {
+  const all = [...notices.filter((one) => isLive(one, notice.at)), notice];
+  const kinds = [...Map.groupBy(all, ({ what, method }) => `${what} ${method}`).values()];
+  const [most] = kinds.toSorted((a, b) => b.length - a.length);
+  return all.length > MAX_NOTICES ? all.filter((one) => one !== most?.[1]) : all;
+}
