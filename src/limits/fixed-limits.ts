@@ -20,7 +20,7 @@ const RATES = {
   // One-time links that don't work can't be guessed. Each is looked up, and recorded in the audit trail.
   'links.address': { limit: 60, windowSeconds: 10 * 60 },
   'links.network': { limit: 600, windowSeconds: 10 * 60 },
-  // Checking one can take a second, and is done one at a time.
+  // Hashing one is slow, and is done one at a time.
   new_passwords: { limit: 10, windowSeconds: 60 * 60 },
   // Documents of clients that nobody uses yet. Anybody can name one; the apps that people sign in with are few, and each is fetched once.
   'documents.address': { limit: 5, windowSeconds: 60 },
