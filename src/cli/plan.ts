@@ -4,7 +4,6 @@ import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { StoreConfig } from '../config/config.ts';
 import { rulesDiffer } from '../config/plan-people.ts';
-import { signInsDiffer } from '../config/plan-sign-ins.ts';
 import { needsRestart } from '../config/restart.ts';
 import { toPlan, type Plan, type PlanSide } from '../config/plan.ts';
 import { canReach, hasSecondFactor, listStoredFactors, NO_FACTORS } from '../users/factors.ts';
@@ -26,14 +25,10 @@ export function registerPlan(program: Command, io: CliIo): void {
     .action(async (file: string, { config, json, secrets }: SecretsOptions) => {
       const current = await readSide(config, secrets);
       const next = await readSide(file, secrets);
-      const reachedBy = signInsDiffer(current.config, next.config)
-        ? await readFactors(current.config.store, secrets)
+      const stored = rulesDiffer(current.config, next.config)
+        ? await readStored(current.config.store, secrets)
         : undefined;
-      const storePeople =
-        rulesDiffer(current.config, next.config) || typeof reachedBy === 'function'
-          ? await readPeople(current.config.store, secrets)
-          : undefined;
-      const plan = toPlan({ ...current, storePeople, reachedBy }, next, Math.floor(Date.now() / 1000));
+      const plan = toPlan({ ...current, stored }, next, Math.floor(Date.now() / 1000));
       const restart = [...new Set(plan.items.map(({ path }) => path).filter(needsRestart))];
       print(io, { json }, { value: { ok: true, ...plan, restart }, text: toText(plan) });
       if (plan.result !== 'nothing') throw new Ended(EXIT_CODES[plan.result]);
@@ -45,36 +40,27 @@ async function readSide(file: string, readSecrets: boolean): Promise<PlanSide> {
   return { ...loaded, folder: dirname(resolve(file)) };
 }
 
-/** Those of the store, or why they couldn't be read. */
-const readPeople = (store: StoreConfig, hasSecrets: boolean): Promise<PlanSide['storePeople']> =>
-  reading(hasSecrets, () => listStoredPeople(store));
-
-const readFactors = (store: StoreConfig, hasSecrets: boolean): Promise<PlanSide['reachedBy']> =>
-  reading(hasSecrets, async () => {
-    const damaged = new Set<string>();
-    const everybody = await listStoredFactors(store, (id) => damaged.add(id));
-    return (signIn, accountId) => {
-      if (damaged.has(accountId)) return 'none';
-      const own = everybody.get(accountId) ?? NO_FACTORS;
-      if (!hasSecondFactor(own)) return 'password';
-      const levels = ['passkey', 'second_factor'] as const;
-      return levels.find((level) => canReach(signIn, own, level, Infinity)) ?? 'none';
-    };
-  });
-
-async function reading<T>(
-  hasSecrets: boolean,
-  read: () => Promise<T>,
-): Promise<T | { readonly unknown: string }> {
+/** The users of the store and the factors of all, or why they couldn't be read. */
+async function readStored(store: StoreConfig, hasSecrets: boolean): Promise<PlanSide['stored']> {
   if (!hasSecrets) return { unknown: 'it is not opened with --no-secrets' };
   try {
-    return await read();
+    const damaged = new Set<string>();
+    const factors = await listStoredFactors(store, (id) => damaged.add(id));
+    return {
+      people: await listStoredPeople(store),
+      reachedBy: (signIn, accountId) => {
+        if (damaged.has(accountId)) return 'none';
+        const own = factors.get(accountId) ?? NO_FACTORS;
+        if (!hasSecondFactor(own)) return 'password';
+        const levels = ['passkey', 'second_factor'] as const;
+        return levels.find((level) => canReach(signIn, own, level, Infinity)) ?? 'none';
+      },
+    };
   } catch (error) {
     return { unknown: error instanceof Error ? error.message : String(error) };
   }
 }
 
-const MARKS = { info: 'info', change: 'change', breaking: 'BREAKING' } as const;
 const SUMMARY: Readonly<Record<Plan['result'], string>> = {
   nothing: 'nothing changes',
   changes: 'nothing that works now stops working',
@@ -86,7 +72,10 @@ function toText({ items, result }: Plan): string {
   const lines = (['breaking', 'change', 'info'] as const).flatMap((severity) =>
     items
       .filter((item) => item.severity === severity)
-      .map(({ path, message }) => `${MARKS[severity].padEnd(8)}  ${path}: ${message}\n`),
+      .map(
+        ({ path, message }) =>
+          `${(severity === 'breaking' ? 'BREAKING' : severity).padEnd(8)}  ${path}: ${message}\n`,
+      ),
   );
   return `${lines.join('')}${lines.length > 0 ? '\n' : ''}${SUMMARY[result]}\n`;
 }

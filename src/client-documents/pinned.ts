@@ -64,10 +64,9 @@ function comparable(client: Client): Readonly<Record<string, unknown>> {
   };
 }
 
-function explain({ kind, path, from, to }: Difference): string {
-  if (kind === 'added') return `${path}: ${String(to)} is published, but not pinned`;
-  if (kind === 'removed') return `${path}: ${String(from)} is pinned, but not published`;
-  return `${path}: ${quote(from)} is pinned, ${quote(to)} is published`;
+function explain({ path, from, to }: Difference): string {
+  const [pinned, published] = [from, to].map((value) =>
+    value === undefined ? 'nothing' : JSON.stringify(value),
+  );
+  return `${path}: ${pinned} is pinned, ${published} is published`;
 }
-
-const quote = (value: unknown): string => JSON.stringify(value) ?? 'nothing';

@@ -1,103 +1,103 @@
-// Who loses and who gains an app, an API or a scope when another configuration takes over: people and things that are in both.
-import { createAccessRules, type Grouped } from './access-rules.ts';
+// Which users lose and which gain something when another configuration takes over: users and things that are in both.
+import { isDeepStrictEqual } from 'node:util';
+import { createAccessRules } from './access-rules.ts';
 import type { Config, User } from './config.ts';
+import { type Level, reaches } from './sign-in-levels.ts';
 import { listedNames } from './wording.ts';
-import type { PlanItem } from './plan-severity.ts';
 
-type Ruled = Pick<Config, 'groups' | 'clients' | 'resources'>;
-type Named = Grouped & Pick<User, 'id' | 'username'>;
-type Thing = { readonly path: string; readonly name: string; readonly isFor: (person: Grouped) => boolean };
+export type PlanItem = {
+  /** info: worth knowing, nothing changes. change: something changes. breaking: something that works now stops working. */
+  readonly severity: 'info' | 'change' | 'breaking';
+  /** Where, as `clients[web].redirect_uris`. */
+  readonly path: string;
+  /** What changes. Never a secret. */
+  readonly message: string;
+};
 
-const OF_FILE = 'of the file';
+type Person = Omit<User, 'passwordHash'>;
+type Side = Pick<Config, 'signIn' | 'groups' | 'clients' | 'resources' | 'users'>;
 
-/** People of the file, with their groups of each side. */
-export function planFilePeople(
-  current: Ruled & Pick<Config, 'users'>,
-  next: Ruled & Pick<Config, 'users'>,
-): PlanItem[] {
-  const later = new Map(next.users.map((user) => [user.id, user]));
-  const pairs = current.users.flatMap((before) => {
-    const after = later.get(before.id);
-    return after === undefined || before.disabled || after.disabled ? [] : [[before, after] as const];
+/** What the store says: its own users, and the strongest sign-in of each user by the methods that are on. `none`: no factor of theirs is on. */
+export type StoredPeople = {
+  readonly people: readonly Person[];
+  readonly reachedBy: (signIn: Config['signIn'], accountId: string) => Level | 'none';
+};
+
+/** Whether the two may let other users in, so that those of the store have to be looked at. */
+export function rulesDiffer(current: Side, next: Side): boolean {
+  const rulesOf = ({ signIn, groups, clients, resources }: Side) => [
+    signIn,
+    Object.keys(groups).toSorted(),
+    clients.map(({ clientId, access, signIn: own }) => [clientId, access, own]),
+    resources.map(({ resource, access, scopeGroups }) => [resource, access, scopeGroups]),
+  ];
+  return !isDeepStrictEqual(rulesOf(current), rulesOf(next));
+}
+
+/** `stored` is undefined where the store wasn't asked: then nothing is said of its users and of factors. */
+export function planPeople(current: Side, next: Side, stored?: StoredPeople): PlanItem[] {
+  const [before, after] = [peopleOf(current, stored), peopleOf(next, stored)];
+  const pairs = [...before.values()].flatMap((was) => {
+    const is = after.get(was.id);
+    return is === undefined || was.disabled || is.disabled ? [] : [[was, is] as const];
   });
-  return compare([current, next], pairs, OF_FILE);
-}
-
-/** People of the store, but for those whose place the file has taken: their groups stay. */
-export function planStorePeople(
-  current: Ruled & Pick<Config, 'users'>,
-  next: Ruled,
-  people: readonly Named[],
-): PlanItem[] {
-  const ofFile = new Set(current.users.map(({ id }) => id));
-  const pairs = people.filter(({ id }) => !ofFile.has(id)).map((person) => [person, person] as const);
-  return compare([current, next], pairs, 'of the store');
-}
-
-/** Whether the two let anybody else in, so that people of the store have to be looked at. */
-export function rulesDiffer(current: Ruled, next: Ruled): boolean {
-  const rulesOf = ({ groups, clients, resources }: Ruled) =>
-    JSON.stringify([
-      Object.keys(groups).toSorted(),
-      clients.map(({ clientId, access }) => [clientId, access]),
-      resources.map(({ resource, access, scopeGroups }) => [resource, access, scopeGroups]),
-    ]);
-  return rulesOf(current) !== rulesOf(next);
-}
-
-function compare(
-  [current, next]: readonly [Ruled, Ruled],
-  people: readonly (readonly [before: Named, after: Named])[],
-  where: string,
-): PlanItem[] {
-  const later = thingsOf(next);
-  return [...thingsOf(current)].flatMap(([key, before]) => {
-    const after = later.get(key);
-    if (after === undefined) return [];
-    const changed = people.map(([was, is]) => [is.username, before.isFor(was), after.isFor(is)] as const);
-    const lose = changed.filter(([, had, has]) => had && !has).map(([name]) => name);
-    const gain = changed.filter(([, had, has]) => !had && has).map(([name]) => name);
+  const later = thingsOf(next, stored?.reachedBy);
+  return [...thingsOf(current, stored?.reachedBy)].flatMap(([path, wasFor]) => {
+    const isFor = later.get(path);
+    if (isFor === undefined) return [];
+    const changed = pairs.filter(([was, is]) => wasFor(was) !== isFor(is));
+    const [lost, gained] = [true, false].map((had) => changed.filter(([was]) => wasFor(was) === had));
     return [
-      ...say('breaking', after, lose, ['loses', 'lose'], where),
-      ...say('change', after, gain, ['gains', 'gain'], where),
+      ...say(
+        'breaking',
+        path,
+        path === SIGN_IN ? "can't sign in without another factor" : 'lose access',
+        lost,
+      ),
+      ...say('change', path, path === SIGN_IN ? 'can sign in' : 'gain access', gained),
     ];
   });
 }
 
-/** Everything that a rule can keep from a person. */
-function thingsOf(config: Ruled): ReadonlyMap<string, Thing> {
-  const rules = createAccessRules(config);
-  const things = new Map<string, Thing>();
-  const add = (thing: Thing) => things.set(thing.path, thing);
-  for (const client of config.clients) {
-    const isFor = (person: Grouped) => rules.mayUseClient(person, client);
-    add({ path: `clients[${client.clientId}].access`, name: client.clientId, isFor });
-  }
-  for (const resource of config.resources) {
-    const path = `resources[${resource.resource}]`;
-    const isFor = (person: Grouped) => rules.mayUseResource(person, resource);
-    add({ path: `${path}.access`, name: resource.resource, isFor });
-    for (const name of resource.scopes) {
-      const hasScope = (person: Grouped) => rules.scopesLeft(person, resource, [name]).length > 0;
-      add({ path: `${path}.scope_groups.${name}`, name, isFor: hasScope });
-    }
-  }
-  return things;
-}
+/** With the same id, the file comes first. */
+const peopleOf = ({ users }: Side, stored?: StoredPeople): ReadonlyMap<string, Person> =>
+  new Map([...(stored?.people ?? []), ...users].map((person) => [person.id, person]));
+
+const SIGN_IN = 'sign_in';
 
 function say(
   severity: PlanItem['severity'],
-  { path, name }: Thing,
-  names: readonly string[],
-  [one, many]: readonly [string, string],
-  where: string,
+  path: string,
+  what: string,
+  people: readonly (readonly Person[])[] = [],
 ): PlanItem[] {
-  const [first, another] = names;
-  if (first === undefined) return [];
-  const who = where === OF_FILE ? first : `${first} ${where}`;
-  const message =
-    another === undefined
-      ? `${who} ${one} ${name}`
-      : `${names.length} people ${where} ${many} ${name} (${listedNames(names)})`;
-  return [{ severity, path, message }];
+  const names = people.map(([person]) => person?.username ?? '');
+  return names.length === 0 ? [] : [{ severity, path, message: `users who ${what}: ${listedNames(names)}` }];
+}
+
+/** Everything that a rule can keep from a user, by its place in the file. */
+function thingsOf(side: Side, reachedBy: StoredPeople['reachedBy'] = () => 'passkey') {
+  const rules = createAccessRules(side);
+  const levelOf = ({ id }: Person) => reachedBy(side.signIn, id);
+  const things = new Map<string, (person: Person) => boolean>();
+  things.set(SIGN_IN, (person) => {
+    const level = levelOf(person);
+    return level !== 'none' && (level !== 'password' || side.signIn?.secondFactor !== 'required');
+  });
+  for (const client of side.clients) {
+    const { clientId, signIn } = client;
+    things.set(`clients[${clientId}]`, (person) => {
+      const level = levelOf(person);
+      // A user who can't sign in at all is named for that alone.
+      const isStrong = signIn === undefined || level === 'none' || reaches(level, signIn.require);
+      return isStrong && rules.mayUseClient(person, client);
+    });
+  }
+  for (const resource of side.resources) {
+    const path = `resources[${resource.resource}]`;
+    things.set(path, (person) => rules.mayUseResource(person, resource));
+    for (const name of resource.scopes)
+      things.set(`${path}.scopes.${name}`, (person) => rules.scopesLeft(person, resource, [name]).length > 0);
+  }
+  return things;
 }

@@ -1,16 +1,17 @@
-// What another configuration would change, and who loses or gains something by it. Both sides are loaded already.
+// What another configuration would change, and which users lose or gain something by it. Both sides are loaded already.
 import { relative } from 'node:path';
-import type { ClientSecret, Rate, StoreConfig, User } from './config.ts';
-import { differences } from './diff.ts';
-import type { LoadedConfig } from './load.ts';
+import { isListedDocument } from './client-id-url.ts';
+import type { ClientSecret, StoreConfig } from './config.ts';
+import { type Difference, differences } from './diff.ts';
 import { emptiedWarning } from './emptied.ts';
-import { planFilePeople, planStorePeople } from './plan-people.ts';
-import { planSignIns, type ReachedBy } from './plan-sign-ins.ts';
-import { type PlanItem, toItem } from './plan-severity.ts';
-import { formatRate } from './notation.ts';
+import type { LoadedConfig } from './load.ts';
+import { formatInstant } from './notation.ts';
+import { isRecord } from './parse-fields.ts';
+import { type PlanItem, planPeople, type StoredPeople } from './plan-people.ts';
+import { withoutCredentials } from './redis-url.ts';
+import { needsRestart } from './restart.ts';
 import { secretWarnings } from './secret-expiry.ts';
 import { secretId } from './secret-strength.ts';
-import { withoutCredentials } from './redis-url.ts';
 
 export type Plan = {
   readonly result: 'nothing' | 'changes' | 'breaking';
@@ -22,98 +23,111 @@ export type PlanSide = Pick<LoadedConfig, 'config' | 'generatedKeys'> &
   Partial<Pick<LoadedConfig, 'sources'>> & {
     /** The folder of its file: relative paths that are the same on both sides are no difference. */
     readonly folder: string;
-    /** Of the current side. Undefined where no rule changes; a reason where they couldn't be asked. */
-    readonly storePeople?: readonly Omit<User, 'passwordHash'>[] | { readonly unknown: string } | undefined;
-    /** The same: what the people of the file can do, undefined where sign-ins stay as they are. */
-    readonly reachedBy?: ReachedBy | { readonly unknown: string } | undefined;
+    /** Of the current side. Undefined where nothing changes for users; a reason where the store couldn't be asked. */
+    readonly stored?: StoredPeople | { readonly unknown: string } | undefined;
   };
 
 /** What would happen if `next` took the place of `current` at `now`, in epoch seconds. */
 export function toPlan(current: PlanSide, next: PlanSide, now: number): Plan {
-  const context = { next: next.config, now };
   const emptied = emptiedWarning(current, next);
+  const { stored } = current;
+  const isUnknown = stored !== undefined && 'unknown' in stored;
   const items: PlanItem[] = [
-    ...differences(comparable(current), comparable(next)).map((difference) => toItem(difference, context)),
-    ...(emptied === undefined
-      ? []
-      : [{ severity: 'breaking' as const, path: 'users, clients_from', message: emptied }]),
-    ...planFilePeople(current.config, next.config),
-    ...planStored(current, next),
-    ...planLockedOut(current, next),
-    ...secretWarnings(next.config.clients, now).map(({ clientId, message }) => ({
-      severity: 'info' as const,
-      path: `clients[${clientId}].client_secrets`,
-      message,
-    })),
+    ...differences(comparable(current, now), comparable(next, now)).map((one) => toItem(one, next)),
+    ...(emptied === undefined ? [] : [item('breaking', 'users, clients_from', emptied)]),
+    ...planPeople(current.config, next.config, isUnknown ? undefined : stored),
+    ...(isUnknown
+      ? [item('info', 'store', `which of its users lose something is not known: ${stored.unknown}`)]
+      : []),
+    ...secretWarnings(next.config.clients, now).map(({ clientId, message }) =>
+      item('info', `clients[${clientId}].client_secrets`, message),
+    ),
   ];
-  return { result: resultOf(items), items };
+  const has = (severity: PlanItem['severity']) => items.some((one) => one.severity === severity);
+  return { result: has('breaking') ? 'breaking' : has('change') ? 'changes' : 'nothing', items };
 }
 
-function planStored({ config, storePeople = [] }: PlanSide, next: PlanSide): PlanItem[] {
-  if (!('unknown' in storePeople)) return planStorePeople(config, next.config, storePeople);
-  return [unknown('who of its people loses or gains something', storePeople.unknown)];
-}
-
-function planLockedOut({ config, reachedBy, storePeople = [] }: PlanSide, next: PlanSide): PlanItem[] {
-  if (reachedBy === undefined) return [];
-  return 'unknown' in reachedBy
-    ? [unknown('whom a change of sign-ins locks out', reachedBy.unknown)]
-    : planSignIns(config, next.config, reachedBy, 'unknown' in storePeople ? [] : storePeople);
-}
-
-const unknown = (what: string, reason: string): PlanItem => ({
-  severity: 'info',
-  path: 'store',
-  message: `${what} is not known: ${reason}`,
+const item = (severity: PlanItem['severity'], path: string, message: string): PlanItem => ({
+  severity,
+  path,
+  message,
 });
 
-function resultOf(items: readonly PlanItem[]): Plan['result'] {
-  if (items.some(({ severity }) => severity === 'breaking')) return 'breaking';
-  return items.some(({ severity }) => severity === 'change') ? 'changes' : 'nothing';
+/** Any change of these stops something that works. */
+const ALWAYS =
+  /^(issuer|store|acr\.\w+|users\[\]\.id|clients\[\]\.(token_endpoint_auth_method|id_token_signed_response_alg))$/;
+/** These do where they are switched on, or become stricter. */
+const STRICTER = /^(users\[\]\.disabled|clients\[\]\.(require_pkce|sign_in(\.require)?))$/;
+/** And these where they are removed or switched off. */
+const NEEDED =
+  /^(encryption_keys|cookie_keys|trusted_proxies|(cors|features|outgoing|client_documents|sign_in)\b.*|(clients|resources|users|clients\[\]\.client_secrets)\[\]|users\[\]\.password_hash|resources\[\]\.(scopes|default_scopes|clients|introspection_clients)|clients\[\]\.(redirect_uris|post_logout_redirect_uris|grant_types|response_modes|scope|default_scope|allowed_cors_origins))$/;
+
+function isBreaking({ path, rule, to }: Difference, { config }: PlanSide): boolean {
+  if (ALWAYS.test(rule)) return true;
+  if (STRICTER.test(rule)) return ![undefined, false, 'second_factor'].some((lax) => lax === to);
+  const isRemoved = [undefined, false, 0].some((nothing) => nothing === to);
+  // A client that was pinned goes on as its document says.
+  const [, client = ''] = /^clients\[(.*)\]$/.exec(path) ?? [];
+  return isRemoved && NEEDED.test(rule) && !isListedDocument(client, config.clientDocuments?.hosts ?? []);
 }
 
+/** Secret or private: neither value is shown. */
+const HIDDEN = /^(store|encryption_keys|cookie_keys|users\[\]\.(password_hash|claims).*)$/;
+
+function toItem(difference: Difference, next: PlanSide): PlanItem {
+  const { path } = difference;
+  const when = needsRestart(path) ? '; takes effect at the next start' : '';
+  return item(isBreaking(difference, next) ? 'breaking' : 'change', path, `${describe(difference)}${when}`);
+}
+
+function describe({ rule, from, to }: Difference): string {
+  const [old, now] = [from, to].map((value) => (HIDDEN.test(rule) ? 'one' : shown(value, rule)));
+  if (from === undefined) return `${now} is new`.trim();
+  if (to === undefined) return `${old} is removed`.trim();
+  return HIDDEN.test(rule) ? 'changes' : `${old} becomes ${now}`;
+}
+
+/** Not of an entry with a name: its path has that. */
+const shown = (value: unknown, rule: string): string | undefined =>
+  typeof value === 'string' ? value : rule.endsWith('[]') && isRecord(value) ? '' : JSON.stringify(value);
+
 /** A configuration under the names of its file, without secrets and without what depends on the place of the file. */
-function comparable({ config, generatedKeys, folder }: PlanSide): Readonly<Record<string, unknown>> {
-  const { store, audit, viewsFolder, rateLimits } = config;
+function comparable({ config, generatedKeys, folder }: PlanSide, now: number) {
+  const { store, audit, viewsFolder } = config;
   return {
     ...config,
     // Generated keys belong to the data folder, which isn't part of the file.
-    encryptionKeys: generatedKeys.includes('encryption_keys') ? undefined : config.encryptionKeys,
-    cookieKeys: generatedKeys.includes('cookie_keys') ? undefined : config.cookieKeys,
+    encryptionKeys: generatedKeys.includes('encryption_keys') ? [] : config.encryptionKeys,
+    cookieKeys: generatedKeys.includes('cookie_keys') ? [] : config.cookieKeys,
     notices: undefined,
     usersFrom: undefined,
     viewsFolder: undefined,
     views: viewsFolder === undefined ? undefined : relative(folder, viewsFolder),
     store: locationOf(store, folder),
     audit: audit.to === 'file' ? `file:${relative(folder, audit.file)}` : audit.to,
-    rateLimits: inNotation(rateLimits),
-    clients: config.clients.map((client) => ({
-      ...client,
-      scopes: undefined,
-      scope: client.scopes,
-      defaultScopes: undefined,
-      defaultScope: client.defaultScopes,
-      secrets: undefined,
-      clientSecrets: client.secrets.map(comparableSecret),
-      rateLimits: inNotation(client.rateLimits),
-    })),
+    resources: byName(config.resources, ({ resource }) => resource),
+    users: byName(config.users, ({ username }) => username),
+    clients: byName(
+      config.clients.map(({ scopes, defaultScopes, secrets, ...client }) => ({
+        ...client,
+        scope: scopes,
+        defaultScope: defaultScopes,
+        clientSecrets: Object.fromEntries(
+          secrets.filter(({ expiresAt = Infinity }) => expiresAt > now).map(describeSecret),
+        ),
+      })),
+      ({ clientId }) => clientId,
+    ),
   };
 }
 
-function comparableSecret(secret: ClientSecret) {
-  const { name, notBefore = 0, expiresAt = Infinity } = secret;
-  const id = secretId(secret);
-  return { id, label: name ?? id, notBefore, expiresAt };
-}
+const byName = <T>(list: readonly T[], nameOf: (one: T) => string): Readonly<Record<string, T>> =>
+  Object.fromEntries(list.map((one) => [nameOf(one), one]));
 
-/** Rates as the file writes them, `6000/1m`. */
-function inNotation(limits: object): object {
-  return Object.fromEntries(
-    Object.entries(limits).map(([name, value]: [string, unknown]) => {
-      if (typeof value !== 'object' || value === null) return [name, value];
-      return [name, 'windowSeconds' in value ? formatRate(value as Rate) : inNotation(value)];
-    }),
-  );
+function describeSecret(secret: ClientSecret): [name: string, window: string] {
+  const { name, notBefore, expiresAt } = secret;
+  const [from, to] = [notBefore, expiresAt].map((time) => (time === undefined ? '…' : formatInstant(time)));
+  return [`${name === undefined ? '' : `${name} `}${secretId(secret)}`, `valid ${from} to ${to}`];
 }
 
 /** Compared, never shown: a URL may hold a password. */

@@ -107,8 +107,8 @@ describe('MC-32: a pinned document', () => {
       code: 1,
       lines: [
         'client_name: "Example editor" is pinned, "Other" is published',
-        'redirect_uris: https://evil.example/cb is published, but not pinned',
-        'grant_types: refresh_token is pinned, but not published',
+        'redirect_uris: nothing is pinned, "https://evil.example/cb" is published',
+        'grant_types: "refresh_token" is pinned, nothing is published',
       ],
     });
     expect(readFileSync(world.configFile, 'utf8')).toBe(file);

@@ -35,7 +35,7 @@ describe('postern plan', () => {
     const { code, stdout } = await planOf(file('change.yaml', MAIN.replace('30m', '10m')));
     expect(code).toBe(10);
     expect(stdout).toMatch(
-      /^change {4}lifetimes\.access_token: 30m becomes 10m\n\nnothing that works now stops/,
+      /^change {4}lifetimes\.access_token: 1800 becomes 600\n\nnothing that works now stops/,
     );
   });
 
