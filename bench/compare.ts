@@ -28,7 +28,7 @@ const EVERYTHING = {
   account: true,
   sign_in: { passkeys: true, one_time_codes: true, recovery_codes: 10 },
   signing_keys: { algorithms: ['RS256', 'ES256', 'EdDSA'] },
-  features: { claims_parameter: true, device_flow: true, response_modes: ['query', 'form_post'] },
+  features: { device_flow: true, response_modes: ['query', 'form_post'] },
   client_documents: { hosts: ['app.example'], scope: 'openid' },
 };
 

@@ -23,6 +23,7 @@ import { isRecord, parseFields } from './parse-fields.ts';
 import { type Path, ProblemList, type Report } from './problems.ts';
 import { type Sources, toConfig } from './resolve.ts';
 import { Unreadable } from './regular-file.ts';
+import { withoutRetired } from './retired-keys.ts';
 import type { Entry } from './rules.ts';
 import { type ClientForm, clientSchema, resourceSchema } from './schema-client.ts';
 import { userSchema } from './schema-user.ts';
@@ -72,9 +73,6 @@ const ANY_MODE = 'secret_files is any_mode: the permissions of files with keys a
 const OF_CLIENTS = ['clients', 'clients_from', 'resources', 'client_documents'];
 /** What no command can do without. */
 const NEEDED = ['issuer', 'store', 'encryption_keys', 'cookie_keys', 'signing_keys', 'secret_files'];
-
-/** Only 0s was ever accepted. */
-const RETIRED = 'refresh_token_grace';
 
 // Lists are taken apart first, so that one bad client doesn't hide the others.
 const topSchema = configSchema.extend({
@@ -209,15 +207,6 @@ async function readUsers(
   const people = file === undefined ? undefined : await readListing(file, 'users', heard, at);
   const all = entriesOf(userSchema, [people], { problems: heard, labelKey: 'username' });
   return serviceOnly ? all.filter(({ broken }) => broken.size === 0) : all;
-}
-
-/** A key that an older version had doesn't keep the service from starting. */
-function withoutRetired(document: SourceDocument) {
-  const { content, file } = document;
-  if (!isRecord(content) || !(RETIRED in content)) return { content, notices: [] };
-  const { [RETIRED]: _, ...rest } = content;
-  const place = `${file}:${document.locate([RETIRED], 'key').line}`;
-  return { content: rest, notices: [`${place} ${RETIRED} has no effect any more: remove it.`] };
 }
 
 /** Also of an issuer with faults; where it isn't known, nothing is refused that depends on it. */

@@ -134,12 +134,6 @@ export const configSchema = z.strictObject({
       .enum(['required', 'per_client'])
       .default('required')
       .describe('per_client lets a confidential client say require_pkce: false.'),
-    claims_parameter: z
-      .boolean()
-      .default(false)
-      .describe(
-        'Whether apps may ask for single claims, and for an essential acr (OIDC Core §5.5): claims of scopes that they may ask for.',
-      ),
     device_flow: z
       .boolean()
       .default(false)

@@ -42,8 +42,6 @@ export type AuditFields = Origin & {
   readonly account_id?: string | undefined;
   readonly grant_type?: string | undefined;
   readonly scope?: string | undefined;
-  /** Names, of the claims parameter. */
-  readonly claims?: string | undefined;
   /** The access token's jti, which is no credential. */
   readonly token_id?: string | undefined;
   readonly reason?: string | undefined;

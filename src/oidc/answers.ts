@@ -27,7 +27,6 @@ export function adjustAnswers(
   const { responseModes: modes } = config.features;
   // draft-ietf-oauth-client-id-metadata-document-02 §6: its own feature would fetch, and remember, by itself.
   const documents = config.clientDocuments && { client_id_metadata_document_supported: true };
-  const claims = config.features.claimsParameter && { claims_parameter_supported: true };
   return async function adjustAnswer(ctx, next) {
     await next();
     const fault: unknown = ctx.state['fault'];
@@ -37,7 +36,7 @@ export function adjustAnswers(
     const route = engineCtx['_matchedRouteName'] as string | undefined;
     if (route === undefined) return;
     if (route === 'discovery' && ctx.status === 200) {
-      ctx.body = { ...toDiscovery(ctx.body as Metadata, scopes, modes), ...claims, ...documents };
+      ctx.body = { ...toDiscovery(ctx.body as Metadata, scopes, modes), ...documents };
     }
     if (callerOf(route) === 'client') {
       if (isUnauthenticated(engineCtx)) answerUnauthenticated(engineCtx);

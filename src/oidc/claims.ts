@@ -11,7 +11,7 @@ const GROUPS = 'groups';
 type Values = Readonly<Record<string, unknown>>;
 
 type ClaimsParts = {
-  readonly config: Pick<Config, 'features' | 'groups' | 'scopes'>;
+  readonly config: Pick<Config, 'groups' | 'scopes'>;
   readonly audiences: Pick<AudienceRules, 'findResource'>;
   readonly rules: Pick<AccessRules, 'groupsFor'>;
 };
@@ -48,15 +48,9 @@ export function createClaims({ config, audiences, rules }: ClaimsParts) {
   return {
     byScope,
     forClient,
-    /** What a client may name in the claims parameter; nothing where that is off. */
-    mayName: ({ scopes }: Pick<Client, 'scopes'>): ReadonlySet<string> =>
-      given(config.features.claimsParameter ? scopes : []),
-    /**
-     * What of them an ID token has by `scope`, and by name: without the groups where it would be too long with them; userinfo has them
-     * then.
-     */
-    inIdToken(all: Values, scope: string, named: readonly string[] = []): Values {
-      const names = new Set([...given(scope.split(' ')), ...named]);
+    /** What of them an ID token has by `scope`: without the groups where it would be too long with them; userinfo has them then. */
+    inIdToken(all: Values, scope: string): Values {
+      const names = given(scope.split(' '));
       const inside = Object.fromEntries(Object.entries(all).filter(([name]) => names.has(name)));
       return names.has(GROUPS) && isTooLong(inside) ? { ...inside, [GROUPS]: undefined } : inside;
     },

@@ -113,7 +113,8 @@ export function createInteractions(
         await consents.add(app, { ...missing, lasting: lastingOf(asked) }, issued);
         return { consent };
       });
-      if (destination !== undefined) recordConsent(audit, ctx, interaction, 'success', namesOf(missing));
+      if (destination !== undefined)
+        recordConsent(audit, ctx, interaction, 'success', { scope: scopeOf(missing) });
       return destination;
     },
 
@@ -203,8 +204,7 @@ async function orGone<T>(asked: Promise<T>): Promise<T | undefined> {
 }
 
 /** For the audit trail. */
-function namesOf({ scopes, claims, resourceScopes }: OpenInteraction['missing']) {
+function scopeOf({ scopes, resourceScopes }: OpenInteraction['missing']): string {
   const all = new Set([...scopes, ...Object.values(resourceScopes).flat()]);
-  const scope = [...all].filter((one) => one !== WHOLE_API).join(' ');
-  return { scope, claims: claims.join(' ') || undefined };
+  return [...all].filter((one) => one !== WHOLE_API).join(' ');
 }

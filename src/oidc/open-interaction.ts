@@ -5,7 +5,6 @@ import type { Level } from '../config/sign-in-levels.ts';
 import { BY_PASSWORD } from '../users/authentication-methods.ts';
 import type { Client } from '../config/config.ts';
 import { toClientModel } from './client-model.ts';
-import { namedClaims } from './policies/asked-claims.ts';
 import { type AskedFor, WHOLE_API } from './policies/asked-for.ts';
 import type { Engine } from './provider.ts';
 import { scopesIn } from './policies/scopes.ts';
@@ -42,9 +41,8 @@ function interactionOf(details: Details, settings: Client, issuer: string, sessi
   const { name, reasons, details: prompted } = details.prompt;
   const prompt = PROMPTS.find((one) => one === name);
   if (prompt === undefined) return undefined;
-  const { missingOIDCScope, missingOIDCClaims, missingResourceScopes, missingApis, level } = prompted as {
+  const { missingOIDCScope, missingResourceScopes, missingApis, level } = prompted as {
     readonly missingOIDCScope?: readonly string[];
-    readonly missingOIDCClaims?: readonly string[];
     readonly missingResourceScopes?: AskedFor['resourceScopes'];
     readonly missingApis?: readonly string[];
     readonly level?: Level;
@@ -53,7 +51,6 @@ function interactionOf(details: Details, settings: Client, issuer: string, sessi
   const asksAgain = reasons.some((reason) => ASKS_AGAIN.has(reason));
   const missing: AskedFor = {
     scopes: asksAgain ? scopes : (missingOIDCScope ?? []),
-    claims: asksAgain ? namedClaims(details.params['claims']) : (missingOIDCClaims ?? []),
     resourceScopes: {
       ...missingResourceScopes,
       ...Object.fromEntries((missingApis ?? []).map((resource) => [resource, [WHOLE_API]])),

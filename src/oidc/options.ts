@@ -19,7 +19,6 @@ import { createDeviceCodeAdapter } from './device-codes.ts';
 import type { DevicePages } from './device-pages.ts';
 import type { EnginePages } from './engine-pages.ts';
 import type { AccessPolicy } from './policies/access.ts';
-import { checkAskedAcr, narrowClaims, parseAskedClaims } from './policies/asked-claims.ts';
 import { createLoadExistingGrant, endImplicitGrants } from './policies/existing-grant.ts';
 import { createInteractionPolicy } from './policies/interaction-policy.ts';
 import { createLifetimes } from './lifetimes.ts';
@@ -27,7 +26,7 @@ import type { ClientLimits } from './limit-clients.ts';
 import { narrowScopes, type StillAllowed } from './policies/narrowed-scope.ts';
 import type { SignInPolicy } from './policies/sign-in-level.ts';
 import { createRefreshCheck } from './policies/refreshed-scope.ts';
-import { createOfflineAccess, type OfflineAccess, refreshesUnasked } from './policies/offline-access.ts';
+import { createOfflineAccess, refreshesUnasked } from './policies/offline-access.ts';
 import type { RememberedConsents } from './policies/remembered-consents.ts';
 import { createResourceHooks, knownScopes, type ResourceHookParts } from './policies/scopes.ts';
 import { issuedBySession, issuedByToken } from './signed-in-at.ts';
@@ -79,7 +78,7 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
           ? createDeviceCodeAdapter({ ...adapter, limits })
           : createAdapter(model, adapter);
       const granted = endImplicitGrants(model, stored, { loadClient, ...adapter.records });
-      const narrowed = narrowScopes(model, granted, parts);
+      const narrowed = narrowScopes(model, granted, parts.stillAllowed);
       return withDocumentClients(model, narrowed, loadClient);
     },
     clients: config.clients.map(toClientMetadata),
@@ -131,7 +130,13 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
         })
       : authenticationClaims,
     renderError: enginePages.renderError,
-    features: featuresOf(parts, { ...scopePolicy, restoreScope: restoreScope({ ...parts, offlineAccess }) }),
+    features: featuresOf(parts, {
+      ...scopePolicy,
+      restoreScope(ctx, client) {
+        access?.restore(ctx);
+        offlineAccess.restore(ctx, client);
+      },
+    }),
   };
 }
 
@@ -159,14 +164,14 @@ function createFindAccount({
     if (token !== undefined && (await access?.admit(ctx, account, token)) === false) return undefined;
     if (token !== undefined && (await signIn?.admit(ctx, token)) === false) return undefined;
     const all = () => claims.forClient(account, ctx.oidc.client?.clientId);
-    const ofIdToken = (scope: string, named: readonly string[]) =>
-      claims.inIdToken(all(), wantsFullIdToken(ctx, findClient) ? scope : '', named);
+    const ofIdToken = (scope: string) =>
+      claims.inIdToken(all(), wantsFullIdToken(ctx, findClient) ? scope : '');
     return {
       accountId: id,
       groups: account.groups,
-      claims: (use, scope, named) => ({
+      claims: (use, scope) => ({
         sub: id,
-        ...(use === 'id_token' ? ofIdToken(scope, Object.keys(named)) : all()),
+        ...(use === 'id_token' ? ofIdToken(scope) : all()),
       }),
     };
   };
@@ -190,26 +195,6 @@ function wantsFullIdToken({ oidc }: KoaContextWithOIDC, findClient: FindClient):
   return settings?.idTokenClaims === 'full' || oidc.entities.AccessToken?.aud !== undefined;
 }
 
-function restoreScope({
-  offlineAccess,
-  access,
-  claims,
-  signIn,
-}: Pick<ConfigurationParts, 'access' | 'claims' | 'signIn'> & {
-  readonly offlineAccess: OfflineAccess;
-}): ResourceHookParts['restoreScope'] {
-  return (ctx, client) => {
-    access?.restore(ctx);
-    offlineAccess.restore(ctx, client);
-    const { params = {} } = ctx.oidc;
-    if (typeof params['claims'] !== 'string') return;
-    // Also on the way back from a page: the file may have changed since.
-    const left = narrowClaims(parseAskedClaims(params['claims']), claims.mayName(client));
-    checkAskedAcr(left, signIn !== undefined);
-    params['claims'] = JSON.stringify(left);
-  };
-}
-
 /** What is offered besides the core; everything that is not named is off. */
 function featuresOf(
   parts: ConfigurationParts,
@@ -218,7 +203,6 @@ function featuresOf(
   const { config, adapter, disclose, consents, enginePages, devicePages, takeBeforeUse, telemetry } = parts;
   return {
     devInteractions: { enabled: false },
-    claimsParameter: { enabled: config.features.claimsParameter },
     backchannelLogout: { enabled: logoutClientsOf(config).size > 0 },
     dPoP: { enabled: false },
     pushedAuthorizationRequests: { enabled: false },

@@ -1,11 +1,9 @@
-// Scopes and single claims in plain words for the consent page, sorted by whom they belong to. A text of the page's language wins
-// (`scope.NAME`, `claim.NAME`), then the words of the configuration, then the name itself.
-import { claimsOfScopes } from '../config/claims-of-scopes.ts';
+// Scopes in plain words for the consent page, sorted by whom they belong to. A text of the page's language wins
+// (`scope.NAME`), then the words of the configuration, then the name itself.
 import { type Config, SPECIFICATION_SCOPES } from '../config/config.ts';
 import { refreshesUnasked } from './policies/offline-access.ts';
 import type { AllowedApp } from './person-grants.ts';
 import type { ApiModel, PageModels, ScopeModel } from '../views/models.ts';
-import { fill } from '../views/texts.ts';
 
 type Requested = Pick<PageModels['consent'], 'scopes' | 'resources'>;
 
@@ -14,7 +12,7 @@ type WordsConfig = Pick<Config, 'groups' | 'resources' | 'scopes'>;
 /** Of an open interaction (interactions.ts). */
 type AskedNow = {
   readonly asked: { readonly scopes: readonly string[]; readonly resource?: string | undefined };
-  readonly missing: { readonly scopes: readonly string[]; readonly claims: readonly string[] };
+  readonly missing: { readonly scopes: readonly string[] };
   readonly settings: Parameters<typeof refreshesUnasked>[0];
 };
 
@@ -46,13 +44,6 @@ export function toScopeModels(
 ): Requested {
   const { resources } = config;
   const { describeOwn, describeApi } = createDescribe(config, findText);
-  const describeClaim = (name: string): ScopeModel => ({
-    name,
-    description: findText(`claim.${name}`) ?? fill(findText('consent.claim') ?? name, { claim: name }),
-  });
-  const byScope = claimsOfScopes(config);
-  const isListed = (claim: string) =>
-    missing.scopes.some((scope) => byScope[scope]?.includes(claim) === true);
   const ownScopes = [
     ...missing.scopes,
     ...(refreshesUnasked(settings, asked.scopes) ? ['offline_access'] : []),
@@ -63,10 +54,7 @@ export function toScopeModels(
       : resource === asked.resource,
   );
   return {
-    scopes: [
-      ...ownScopes.map(describeOwn),
-      ...missing.claims.filter((claim) => !isListed(claim)).map(describeClaim),
-    ],
+    scopes: ownScopes.map(describeOwn),
     resources: apis.map((api) => describeApi(api, asked.scopes)),
   };
 }

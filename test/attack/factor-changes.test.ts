@@ -36,7 +36,6 @@ const CLIENTS = {
 const CONFIG = {
   ...GENEROUS,
   account: true,
-  features: { claims_parameter: true },
   sign_in: { passkeys: true, one_time_codes: true, recovery_codes: 10 },
   acr: NAMES,
   clients: worldClients(CLIENTS),
@@ -45,7 +44,6 @@ const turns = createTurns();
 const OPTIONS = { issuer: 'https://id.example', config: CONFIG, rotationTimer: turns.timer };
 const BANK = { client_id: 'post', scope: 'openid' };
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
-const essential = (value: string) => JSON.stringify({ id_token: { acr: { essential: true, value } } });
 
 /** A key has the handle of the form that added it; where it is known whose it is, it may send none. */
 const NAMES_NOBODY = { userHandle: undefined };
@@ -189,8 +187,6 @@ describe('a recovery', () => {
     const next = await read(alone.browser, await alone.browser.submit(alone.page, '/passkey', { response }));
     expect(codeOf(await finishPages(alone.browser, next, 'alice')), next.url).toBeUndefined();
     expect(await silently(world(), alone.browser, BANK)).toBe('interaction_required');
-    const acr = { claims: essential(NAMES.passkey), prompt: 'none' };
-    expect(await silently(world(), alone.browser, acr)).not.toBe('signed in');
   }
 
   it('F1-09: a passkey that it adds opens nothing that requires one for 24 hours', async () => {
@@ -366,7 +362,6 @@ describe('require: passkey with max_age', () => {
   const { world, owner, pass, step, read, signedIn, open } = useOwner();
   const AGED = { client_id: 'first-party', scope: 'openid' };
   const WISH = { acr_values: NAMES.passkey, client_id: 'spa' };
-  const CONDITION = { claims: essential(NAMES.passkey), client_id: 'spa' };
   const isPasskeyStep = (page: Page) => isSecondStep(page) && !page.text.includes('name="code"');
 
   it.each([
@@ -385,7 +380,7 @@ describe('require: passkey with max_age', () => {
     const prove = way === 'weak' ? made.by(weak) : made[way];
     const done = await finishPages(browser, await step(browser, asked, prove), 'alice');
     expect(codeOf(done), done.text).toBeDefined();
-    for (const request of [AGED, BANK, WISH, CONDITION]) {
+    for (const request of [AGED, BANK, WISH]) {
       expect([request, isPasskeyStep(await open(browser, request))]).toEqual([request, true]);
     }
     await pass();
@@ -396,7 +391,6 @@ describe('require: passkey with max_age', () => {
   it.each([
     ['the app', AGED],
     ['a wish', WISH],
-    ['a condition', CONDITION],
   ])(
     'F1-08: %s asks for the passkey alone, and takes no code from a form of another account',
     async (_what, request) => {

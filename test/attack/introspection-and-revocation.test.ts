@@ -316,7 +316,7 @@ describe('userinfo', () => {
     expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_request']);
   });
 
-  it('IS-27: a claims parameter is not offered and gets nothing out', async () => {
+  it('IS-27, PR-43: a claims parameter is not offered and gets nothing out', async () => {
     const claims = JSON.stringify({ userinfo: { email: null }, id_token: { email: { essential: true } } });
     const answer = await redeem(world, await takeCode(world, { scope: 'openid', parameters: { claims } }));
     expect((await userinfo(world, textOf(answer, 'access_token'))).body).toEqual({ sub: PEOPLE.alice });

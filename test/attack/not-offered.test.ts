@@ -22,7 +22,7 @@ const world = useWorld({
     account: true,
     sign_in: { passkeys: true, one_time_codes: true },
     signing_keys: { algorithms: ['RS256', 'PS256', 'ES256', 'EdDSA'] },
-    features: { device_flow: true, claims_parameter: true, response_modes: ['query', 'form_post'] },
+    features: { device_flow: true, response_modes: ['query', 'form_post'] },
   },
 });
 

@@ -35,7 +35,7 @@ describe(DOCUMENT, () => {
     const redirect = () => ({ redirect_uris: ['https://app.example/cb'], scope: 'openid' });
     const own = clients.map((client) => ({ ...client, ...redirect(), token_endpoint_auth_method: 'none' }));
     const file = path.join(path.dirname(world.configFile), 'of-the-document.yaml');
-    const rest = { issuer: 'http://localhost:3000', clients: own, features: { claims_parameter: true } };
+    const rest = { issuer: 'http://localhost:3000', clients: own };
     await writeFile(file, stringify({ ...rest, ...signIn, ...acr }));
     const config = await loadConfig(file);
     expect(config.clients.map((client) => client.signIn?.require)).toEqual(['second_factor', 'passkey']);

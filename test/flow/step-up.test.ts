@@ -28,7 +28,6 @@ const CLIENTS = {
 };
 const CONFIG = {
   ...GENEROUS,
-  features: { claims_parameter: true },
   sign_in: { passkeys: true, one_time_codes: true, recovery_codes: 10 },
   acr: NAMES,
   clients: worldClients(CLIENTS),
@@ -43,11 +42,9 @@ type Answer =
   | 'whom to ask'
   | 'login_required'
   | 'interaction_required'
-  | 'unmet_authentication_requirements'
   | 'invalid_grant'
   | 'access_denied';
 
-const essential = (value: string) => JSON.stringify({ id_token: { acr: { essential: true, value } } });
 const OVER = 2 * HOUR;
 
 /** What is asked, of a session that is so old in seconds; then the answers by how the person signed in. */
@@ -56,7 +53,6 @@ type Row = readonly [what: string, request: Parameters, age: number, answers: re
 const WAYS = ['password', 'code', 'passkey', 'security key', 'recovery code'] as const;
 type Way = (typeof WAYS)[number];
 
-const UNMET = 'unmet_authentication_requirements';
 const NONE = { prompt: 'none' };
 // prettier-ignore
 const TABLE: readonly Row[] = [
@@ -70,9 +66,6 @@ const TABLE: readonly Row[] = [
   ['acr_values second_factor',         { acr_values: NAMES.second_factor },  0, ['in',          'in',          'in',          'in',          'in']],
   ['acr_values passkey',               { acr_values: NAMES.passkey },        0, ['in',          'in',          'in',          'in',          'in']],
   ['acr_values unknown',               { acr_values: 'urn:example:gold' },   0, ['in',          'in',          'in',          'in',          'in']],
-  ['essential second_factor',          { claims: essential(NAMES.second_factor) }, 0, [UNMET,   'in',          'in',          'in',          'in']],
-  ['essential passkey',                { claims: essential(NAMES.passkey) }, 0, [UNMET,         UNMET,         'in',          UNMET,         UNMET]],
-  ['essential unknown',                { claims: essential('urn:example:gold') }, 0, [UNMET,    UNMET,         UNMET,         UNMET,         UNMET]],
   ['max_age',                          { max_age: '60' },                 OVER, ['password',    'password',    'password',    'password',    'password']],
   ['none',                             NONE,                                 0, ['in',          'in',          'in',          'in',          'in']],
   ['none, require: second_factor',     { ...NONE, client_id: 'web2' },       0, ['interaction_required', 'in', 'in',          'in',          'in']],

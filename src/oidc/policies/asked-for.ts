@@ -1,6 +1,5 @@
 // What an app asks a person for, and what a person allowed it.
 import type { Grant, KoaContextWithOIDC } from 'oidc-provider';
-import { namedClaims } from './asked-claims.ts';
 
 /** In a grant: the person allowed an API that has no scopes. No scope can have quotes (RFC 6749 §3.3), so none is granted by it. */
 export const WHOLE_API = '"whole"';
@@ -8,8 +7,6 @@ export const WHOLE_API = '"whole"';
 export type AskedFor = {
   /** Those of APIs, too. */
   readonly scopes: readonly string[];
-  /** By name, whatever the scopes give. */
-  readonly claims: readonly string[];
   readonly resourceScopes: Readonly<Record<string, readonly string[]>>;
 };
 
@@ -21,14 +18,12 @@ export function askedFor({ oidc }: KoaContextWithOIDC): AskedFor {
   ]);
   return {
     scopes: [...oidc.requestParamOIDCScopes],
-    claims: namedClaims(oidc.params?.['claims']),
     resourceScopes: Object.fromEntries(ofResource),
   };
 }
 
-export function addToGrant(grant: Grant, { scopes, claims, resourceScopes }: AskedFor): void {
+export function addToGrant(grant: Grant, { scopes, resourceScopes }: AskedFor): void {
   if (scopes.length > 0) grant.addOIDCScope(scopes.join(' '));
-  if (claims.length > 0) grant.addOIDCClaims([...claims]);
   for (const [resource, owned] of Object.entries(resourceScopes)) {
     if (owned.length > 0) grant.addResourceScope(resource, owned.join(' '));
   }

@@ -115,7 +115,6 @@ function covers(grant: Grant | undefined, consent: AskedFor): boolean {
   const resources = Object.keys(consent.resourceScopes);
   const granted = grant && {
     scopes: grant.getOIDCScopeEncountered().split(' '),
-    claims: grant.getOIDCClaimsEncountered(),
     resourceScopes: Object.fromEntries(
       resources.map((one) => [one, grant.getResourceScopeEncountered(one).split(' ')]),
     ),

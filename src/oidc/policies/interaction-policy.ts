@@ -118,8 +118,8 @@ function documentCheck(consents: Pick<RememberedConsents, 'find'>): interactionP
     'consent_required',
     isMissing,
     (ctx: KoaContextWithOIDC) => {
-      const { scopes, claims, resourceScopes } = askedFor(ctx);
-      return { missingOIDCScope: scopes, missingOIDCClaims: claims, missingResourceScopes: resourceScopes };
+      const { scopes, resourceScopes } = askedFor(ctx);
+      return { missingOIDCScope: scopes, missingResourceScopes: resourceScopes };
     },
   );
 }

@@ -97,20 +97,16 @@ export function createRememberedConsents(parts: ConsentParts) {
   };
 }
 
-const NOTHING: Consent = { scopes: [], claims: [], resourceScopes: {} };
+const NOTHING: Consent = { scopes: [], resourceScopes: {} };
 
 const includes = (allowed: readonly string[] = [], asked: readonly string[]) =>
   asked.every((one) => allowed.includes(one));
 
 /** Whether all that is asked for was allowed. */
-export function allowsAll(
-  consent: Consent | undefined,
-  { scopes, claims, resourceScopes }: AskedFor,
-): boolean {
+export function allowsAll(consent: Consent | undefined, { scopes, resourceScopes }: AskedFor): boolean {
   return (
     consent !== undefined &&
     includes(consent.scopes, scopes) &&
-    includes(consent.claims, claims) &&
     Object.entries(resourceScopes).every(([resource, asked]) =>
       includes(consent.resourceScopes[resource], asked),
     )
@@ -120,7 +116,6 @@ export function allowsAll(
 function merge(before: Consent | undefined, added: Consent): Consent {
   return {
     scopes: union(before?.scopes, added.scopes),
-    claims: union(before?.claims, added.claims),
     resourceScopes: unionByResource(before?.resourceScopes, added.resourceScopes),
     lasting: unionByResource(before?.lasting, added.lasting),
   };

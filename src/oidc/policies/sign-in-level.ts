@@ -8,7 +8,7 @@ import { type Amr, BY_PASSWORD, levelOf } from '../../users/authentication-metho
 import { canReach, type Factors, type FactorStore, hasSecondFactor } from '../../users/factors.ts';
 import { noticesFor } from '../../users/notices.ts';
 import type { LoadClient } from '../clients.ts';
-import { parseAskedClaims } from './asked-claims.ts';
+import { scopesIn } from './scopes.ts';
 import { factorAtOf, sessionsSinceOf } from '../seam/session-sign-in.ts';
 
 /** Why the person is asked for more. age: what they proved is too long ago for the app. */
@@ -67,23 +67,18 @@ function createMissing({ config: { signIn }, levels, factors, loadClient, now }:
     return changed ?? found;
   }
 
-  /** The level that the request asks for itself; where it is only a wish, as far as the person can. */
+  /** The level that the request wishes for, as far as the person can. */
   function askedLevel({ oidc }: KoaContextWithOIDC, reached: Level, can: (level: Level) => boolean): Level {
-    const { names, isEssential } = askedNames(oidc.params ?? {});
+    const names = scopesIn(oidc.params?.['acr_values']);
     const asked = names.map(levels.levelNamed).filter((level) => level !== undefined);
     const met = asked.filter((level) => reaches(reached, level));
     // Where it is too old, the same is asked for again.
     if (names.length === 0 || met.length > 0) return met.find(can) ?? 'password';
     // OIDC Core §3.1.2.1: in the order of preference.
-    const wanted = asked.find(can);
-    if (wanted !== undefined) return wanted;
-    if (isEssential) {
-      throw new errors.UnmetAuthenticationRequirements('the person has no such way to sign in');
-    }
-    return 'password';
+    return asked.find(can) ?? 'password';
   }
 
-  /** Undefined: the session of an authorization request is enough. Throws the error that the app gets where an essential acr is out of reach. */
+  /** Undefined: the session of an authorization request is enough. */
   return async function missing(ctx: KoaContextWithOIDC): Promise<Missing | undefined> {
     const { session, account, client } = ctx.oidc;
     if (session === undefined || account === undefined) return undefined;
@@ -146,25 +141,3 @@ export function createSignInPolicy(parts: SignInPolicyParts) {
     },
   };
 }
-
-type Asked = { readonly names: readonly string[]; readonly isEssential: boolean };
-
-/** OIDC Core §5.5.1.1: an essential claim binds, acr_values is a wish. */
-function askedNames({ claims, acr_values: wished }: Readonly<Record<string, unknown>>): Asked {
-  // Where both are there, the engine goes by acr_values alone.
-  const asked = typeof claims === 'string' ? parseAskedClaims(claims) : {};
-  const {
-    essential: isEssential = false,
-    value,
-    values = [],
-  } = (asked.id_token?.['acr'] ?? {}) as AcrRequest;
-  const claimed = value === undefined ? values : [value];
-  if (isEssential && claimed.length > 0) return { names: claimed, isEssential };
-  return { names: typeof wished === 'string' ? wished.split(' ') : claimed, isEssential: false };
-}
-
-type AcrRequest = {
-  readonly essential?: boolean;
-  readonly value?: string;
-  readonly values?: readonly string[];
-};

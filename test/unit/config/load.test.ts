@@ -62,10 +62,15 @@ describe('a configuration file', () => {
     expect(viewsFolder).toBe(join(dirname(file), '../custom'));
   });
 
-  it('may still have refresh_token_grace, which is said and has no effect', async () => {
-    const file = write(`${LOCAL}refresh_token_grace: 10s\n`);
+  it('may still have keys of older versions, which is said and has no effect', async () => {
+    const file = write(
+      `${LOCAL}refresh_token_grace: 10s\nfeatures:\n  claims_parameter: true\n  device_flow: true\n`,
+    );
     const { notices } = await loadConfig(file, { env: ENV, writeKeys: false });
-    expect(notices).toEqual([`${file}:2 refresh_token_grace has no effect any more: remove it.`]);
+    expect(notices).toEqual([
+      `${file}:2 refresh_token_grace has no effect any more: remove it.`,
+      `${file}:4 features.claims_parameter has no effect any more: remove it.`,
+    ]);
   });
 
   it.each([

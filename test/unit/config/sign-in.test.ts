@@ -8,8 +8,8 @@ const requires = (what: string) => client({ sign_in: `{ ${what} }` });
 
 describe('sign_in', () => {
   it('is off without a word of it, and has careful defaults', async () => {
-    const { signIn, acr, features } = await load(PUBLIC);
-    expect([signIn, acr, features.claimsParameter]).toEqual([undefined, undefined, false]);
+    const { signIn, acr } = await load(PUBLIC);
+    expect([signIn, acr]).toEqual([undefined, undefined]);
     expect((await load(withSignIn('passkeys: true'))).signIn).toEqual({
       passkeys: true,
       oneTimeCodes: false,
