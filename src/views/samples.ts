@@ -1,263 +1,156 @@
-// Every page in every state that its model allows, with sample data: operators' templates are tried out with it before a
-// request meets them.
-import { ACCOUNT_STATES } from './account-samples.ts';
-import { ENROLMENT_SAMPLE, FACTOR_STATES } from './factor-samples.ts';
-import type { PageModels } from './models.ts';
-import { each, full, INTERACTION, longWord, type PageState, plain, statesOf } from './page-states.ts';
+// Sample data of every page, made from the schema of its model: full, minimal, with each enum value and each branch, with long words.
+// Templates are rendered with all of them before a request meets them.
+import * as z from 'zod';
+import { NoticeModel, PAGE_MODELS, PAGE_NAMES, type PageModels, type PageName } from './models.ts';
+import { Url } from './shared-models.ts';
 
-const csrf = 'csrf-token';
-const longClient = { ...full, name: longWord };
-const cancelAction = `${INTERACTION}/cancel`;
-const otherAccountUrl = `${INTERACTION}?account=other`;
+export type PageState = { [N in PageName]: { title: string; name: N; model: PageModels[N] } }[PageName];
 
-export const LOGIN: PageModels['login'] = {
-  client: plain,
-  action: `${INTERACTION}/login`,
-  cancelAction,
-  csrf,
-  cancelCsrf: csrf,
-  username: '',
+// Square, small, and inside the CSP's `img-src data:`.
+const picture = (size: number, shapes: string) =>
+  `data:image/svg+xml,${encodeURIComponent(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${size} ${size}">${shapes}</svg>`)}`;
+const QR = picture(
+  37,
+  '<path fill="white" d="M0,0h37v37h-37z"/><path d="M4,4h7v7h-7zM26,4h7v7h-7zM4,26h7v7h-7z"/>',
+);
+const LOGO = picture(
+  56,
+  '<path fill="#0b6e4f" d="M0,0h56v56h-56z"/><circle cx="28" cy="28" r="14" fill="white"/>',
+);
+const AT = '23 November 2026 at 02:55 UTC';
+const LONG_WORD = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft';
+const LONG =
+  /^(?:name|username|displayName|description|destination|requestId|email|title|text|browser|resource)$/;
+
+/** By field, or by page and field: the first is the usual one. Other texts are the name of their field, other URLs end with it. */
+const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
+  name: ['Example web app'],
+  logoUri: [LOGO],
+  username: ['alice'],
+  'login.username': ['alice', ''],
+  displayName: ['Alice Example'],
+  email: ['alice@example.com'],
+  description: ['See your email address'],
+  options: ['{}'],
+  secret: ['JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'],
+  qr: [QR],
+  codes: Array.from({ length: 10 }, () => '7K2M-9XQT-0ABC-DEFG-HJKM-NPQR'),
+  userCode: ['WDJB-MJHT'],
+  browser: ['Firefox, Linux', ''],
+  network: ['203.0.113.0/24'],
+  groups: ['staff', 'wiki-editors'],
+  day: ['23 November 2026'],
+  createdAt: [AT],
+  usedAt: [AT],
+  at: [AT],
+  destination: ['localhost:51004'],
+  requestId: ['01JCZW7P4Q8RM0V3X5T9'],
+  'error.error':
+    'server_error not_found expired no_cookies forbidden temporarily_unavailable access_denied'.split(' '),
 };
 
-const SELECT_ACCOUNT: PageModels['select-account'] = {
-  client: plain,
-  action: `${INTERACTION}/continue`,
-  cancelAction,
-  csrf,
-  username: 'alice',
-  otherAccountUrl,
-};
+/** Fields that stand in the place of others: each of their values is a state of its own. */
+const APART = new Set(['error', 'done', 'signInUrl', 'backUrl', 'document', 'link.factorsUrl']);
 
-const CONSENT_SAMPLE: PageModels['consent'] = {
-  client: plain,
-  action: `${INTERACTION}/consent`,
-  cancelAction,
-  csrf,
-  username: 'alice',
-  otherAccountUrl,
-  scopes: [
-    { name: 'openid', description: 'Know who you are' },
-    { name: 'profile', description: 'See your name and picture' },
-    { name: 'email', description: 'See your email address' },
+/** Where not each value goes with each other. */
+const WHOLE = new Map<unknown, readonly unknown[]>([
+  [
+    NoticeModel,
+    [
+      ...NoticeModel.shape.what.options
+        .filter((what) => !what.startsWith('factor_') && what !== 'authenticator_replaced')
+        .map((what) => ({ what, at: AT, left: 9 })),
+      { what: 'authenticator_replaced', at: AT, method: 'one_time_code' },
+      ...['factor_added', 'factor_removed'].flatMap((what) =>
+        ['passkey', 'one_time_code'].map((method) => ({ what, at: AT, method })),
+      ),
+    ],
   ],
-  resources: [],
-};
+]);
 
-const reports = {
-  resource: 'https://api.example.com/reports',
-  name: 'Reports',
-  scopes: [
-    { name: 'reports.read', description: 'Read your reports' },
-    { name: 'reports.write', description: 'Change your reports' },
-  ],
-};
+type Sample = readonly [label: string, value: unknown];
 
-const longApi = {
-  resource: `https://${longWord}.example/${longWord}`,
-  name: `https://${longWord}.example/${longWord}`,
-  scopes: [{ name: longWord, description: longWord }],
-};
-
-type Leads = NonNullable<PageModels['consent']['document']>['leads'];
-const ofDocument = (destination: string, leads: Leads, name = 'Assistant'): PageModels['consent'] => ({
-  ...CONSENT_SAMPLE,
-  client: { id: 'https://app.example/client.json', name: 'app.example' },
-  document: { name, destination, leads },
-});
-
-const NO_ACCESS: PageModels['no-access'] = {
-  client: plain,
-  cancelAction,
-  csrf,
-  username: 'bob',
-  otherAccountUrl,
-};
-
-const FORM_POST: PageModels['form-post'] = {
-  client: plain,
-  action: 'https://app.example/callback',
-  fields: [
-    { name: 'code', value: 'abc' },
-    { name: 'state', value: 'xyz' },
-    { name: 'iss', value: 'https://id.example' },
-  ],
-};
-
-export const LOGOUT: PageModels['logout'] = { action: 'https://id.example/oauth/logout/confirm', xsrf: 'xs' };
-
-const PASSWORD_LINK = {
-  outcome: 'password',
-  purpose: 'invite',
-  action: 'https://id.example/interaction/link/abc',
-  csrf,
-  username: 'alice',
-  minLength: 15,
-} as const;
-
-const DEVICE = { action: 'https://id.example/device', xsrf: 'xsrf-token' };
-const TELEVISION = { id: 'tv', name: 'Living room television' };
-const CONFIRM_DEVICE: Extract<PageModels['device'], { outcome: 'confirm' }> = {
-  ...DEVICE,
-  outcome: 'confirm',
-  client: TELEVISION,
-  userCode: 'WDJB-MJHT',
-  browser: 'Firefox, Linux',
-  network: '203.0.113.0/24',
-  scopes: [{ name: 'openid', description: 'Know who you are' }],
-  resources: [],
-};
-
-export const ERROR: PageModels['error'] = {
-  status: 500,
-  error: 'server_error',
-  requestId: '01JCZW7P4Q8RM0V3X5T9',
-};
-
-const LOCAL = {
-  issuer: 'http://localhost:3000',
-  discoveryUrl: 'http://localhost:3000/.well-known/openid-configuration',
-};
-
-const startUrl = '/try/start';
-
-export const PAGE_STATES: readonly PageState[] = [
-  ...statesOf('login', {
-    '': LOGIN,
-    'with everything': { ...LOGIN, client: full, username: 'alice' },
-    ...each(
-      ['invalid_credentials', 'factors_off', 'too_many_attempts', 'busy', 'passkey_refused'],
-      (error) => ({
-        ...LOGIN,
-        client: full,
-        username: 'alice@example.com',
-        error,
-      }),
-    ),
-    'with passkey': { ...LOGIN, passkey: { action: `${INTERACTION}/passkey`, csrf, options: '{}' } },
-    'with long words': { ...LOGIN, client: longClient, username: longWord },
-    'with another account': { ...LOGIN, client: full, backUrl: INTERACTION },
-  }),
-  ...statesOf('select-account', {
-    '': SELECT_ACCOUNT,
-    'with everything': { ...SELECT_ACCOUNT, client: full, displayName: 'Alice Example' },
-    'with long words': { ...SELECT_ACCOUNT, client: longClient, username: longWord, displayName: longWord },
-  }),
-  ...statesOf('consent', {
-    '': CONSENT_SAMPLE,
-    'with resources': { ...CONSENT_SAMPLE, client: full, resources: [reports] },
-    'for an API without scopes': {
-      ...CONSENT_SAMPLE,
-      client: full,
-      scopes: [],
-      resources: [{ ...reports, scopes: [] }],
-    },
-    'for resources alone with long words': {
-      ...CONSENT_SAMPLE,
-      client: longClient,
-      username: longWord,
-      scopes: [],
-      resources: [reports, longApi],
-    },
-    'of a document': ofDocument('app.example', 'back'),
-    'of a document, device': ofDocument('localhost:51004', 'device'),
-    'of a document, long': ofDocument(longWord, 'elsewhere', longWord),
-  }),
-  ...statesOf('no-access', {
-    '': NO_ACCESS,
-    'with long words': { ...NO_ACCESS, client: longClient, username: longWord },
-  }),
-  ...statesOf('form-post', {
-    '': FORM_POST,
-    'with long words': { ...FORM_POST, client: longClient },
-  }),
-  ...statesOf('logout', { '': LOGOUT, 'from an app': { ...LOGOUT, client: full } }),
-  ...statesOf('logged-out', {
-    '': { outcome: 'signed_out' },
-    'from an app without a link': { outcome: 'signed_out', client: plain },
-    'from an app': { outcome: 'signed_out', client: full },
-    'stayed, no app': { outcome: 'stayed' },
-    stayed: { outcome: 'stayed', client: full },
-    nobody: { outcome: 'nobody' },
-  }),
-  ...statesOf('link', {
-    '': { outcome: 'ask', action: PASSWORD_LINK.action, csrf },
-    invite: PASSWORD_LINK,
-    reset: { ...PASSWORD_LINK, purpose: 'reset' },
-    ...each(['too_short', 'too_long', 'guessable', 'different', 'passkey_refused'], (error) => ({
-      ...PASSWORD_LINK,
-      error,
-    })),
-    'with long words': { ...PASSWORD_LINK, username: 'a'.repeat(64) },
-    'invite with passkey': { ...PASSWORD_LINK, passkey: { options: '{}', handle: 'handle' } },
-    factors: { outcome: 'factors', username: 'alice', enrolment: ENROLMENT_SAMPLE },
-    'done trust': { outcome: 'done', purpose: 'trust' },
-    'done invite': { outcome: 'done', purpose: 'invite' },
-    'done reset': { outcome: 'done', purpose: 'reset' },
-    'done factors': { outcome: 'done', purpose: 'factors' },
-    'done factors, recovery codes': {
-      outcome: 'done',
-      purpose: 'factors',
-      factorsUrl: 'https://id.example/factors',
-    },
-    expired: { outcome: 'expired' },
-    'maybe used': { outcome: 'maybe_used' },
-  }),
-  ...FACTOR_STATES,
-  ...ACCOUNT_STATES,
-  ...statesOf('device', {
-    '': { ...DEVICE, outcome: 'input', userCode: '' },
-    wrong: { ...DEVICE, outcome: 'input', userCode: 'wdjb mjht', error: 'wrong' },
-    confirm: CONFIRM_DEVICE,
-    'confirm, signed in': { ...CONFIRM_DEVICE, username: 'alice' },
-    'confirm, unknown program and an API': {
-      ...CONFIRM_DEVICE,
-      browser: '',
-      scopes: [],
-      resources: [{ ...reports, scopes: reports.scopes.slice(0, 1) }],
-    },
-    done: { outcome: 'done', client: TELEVISION },
-    cancelled: { outcome: 'cancelled' },
-  }),
-  ...statesOf('error', {
-    '': ERROR,
-    ...each(
-      [
-        'not_found',
-        'expired',
-        'no_cookies',
-        'forbidden',
-        'temporarily_unavailable',
-        'access_denied',
-        'invalid_request',
-      ],
-      (error) => ({
-        ...ERROR,
-        error,
-        description: 'redirect_uri did not match any of the client’s registered redirect_uris',
-        client: full,
-      }),
-    ),
-    'from an app without a link': { ...ERROR, client: plain },
-    'with long words': { ...ERROR, description: longWord, requestId: longWord, client: longClient },
-  }),
-  ...statesOf('home', {
-    '': {},
-    'on this machine': { start: { ...LOCAL, tryUrl: 'http://localhost:3001/try' } },
-    'on this machine, no demo': { start: LOCAL },
-  }),
-  ...statesOf('try', {
-    '': { startUrl, outcome: 'ready', person: { username: 'demo', password: 'postern-demo' } },
-    'without the demo person': { startUrl, outcome: 'ready' },
-    stale: { startUrl, outcome: 'stale' },
-    refused: { startUrl, outcome: 'refused', error: 'access_denied' },
-    'signed in': {
-      startUrl,
-      outcome: 'signed_in',
-      sections: [{ title: 'ID token, verified', text: `{\n  "sub": "${longWord}"\n}` }],
-      settings: [
-        { name: 'issuer', text: 'http://localhost:3000' },
-        { name: 'client_secret', text: longWord },
-      ],
-    },
-  }),
+const either = (usual: unknown, label: string, other: unknown): readonly Sample[] => [
+  ['', usual],
+  [label, other],
 ];
+
+function samplesOf(schema: unknown, page: string, key: string): readonly Sample[] {
+  const whole = WHOLE.get(schema);
+  if (whole !== undefined) return whole.map((value) => ['', value]);
+  if (schema instanceof z.ZodReadonly || schema instanceof z.ZodOptional)
+    return samplesOf(schema.unwrap(), page, key);
+  if (schema instanceof z.ZodObject) return samplesOfObject(schema, page);
+  if (schema instanceof z.ZodArray) {
+    return either(
+      samplesOf(schema.unwrap(), page, key).map(([, value]) => value),
+      `no ${key}`,
+      [],
+    );
+  }
+  if (schema instanceof z.ZodEnum) return schema.options.map((option) => [String(option), option]);
+  if (schema instanceof z.ZodLiteral) return [['', schema.value]];
+  if (schema instanceof z.ZodNumber) return [['', 9]];
+  if (schema instanceof z.ZodBoolean) return either(true, `${key} false`, false);
+  return textsOf(schema, page, key);
+}
+
+function textsOf(schema: unknown, page: string, key: string): readonly Sample[] {
+  const usual = schema === Url ? `https://id.example/${key}` : key;
+  const examples = EXAMPLES[`${page}.${key}`] ?? EXAMPLES[key] ?? [usual];
+  return examples.map((text, index) => [index === 0 ? '' : text || `no ${key}`, text]);
+}
+
+/** Full, minimal, and full with each other value of each field. */
+function samplesOfObject({ shape }: z.ZodObject, page: string): readonly Sample[] {
+  const fields = Object.entries(shape).map(([key, schema]) => {
+    const samples = samplesOf(schema, page, key);
+    const least = samples.find(([label]) => label === 'minimal' || label === `no ${key}`) ?? samples[0];
+    const isOptional = schema instanceof z.ZodOptional;
+    return {
+      key,
+      samples,
+      least,
+      isOptional,
+      isApart: isOptional && [key, `${page}.${key}`].some((one) => APART.has(one)),
+    };
+  });
+  const entry = (key: string, sample: Sample | undefined) => [key, sample?.[1]] as const;
+  const full = Object.fromEntries(
+    fields.flatMap(({ key, samples, isApart }) => (isApart ? [] : [entry(key, samples[0])])),
+  );
+  const minimal = Object.fromEntries(
+    fields.flatMap(({ key, least, isOptional }) => (isOptional ? [] : [entry(key, least)])),
+  );
+  const others = fields.flatMap(({ key, samples, isApart }) =>
+    samples
+      .slice(isApart ? 0 : 1)
+      .map(([label, value]): Sample => [
+        label === '' || label === 'minimal' ? `${key} ${label}`.trim() : label,
+        { ...full, [key]: value },
+      ]),
+  );
+  const isMore = JSON.stringify(full) !== JSON.stringify(minimal);
+  return [['', full], ...(isMore ? [['minimal', minimal] as const] : []), ...others];
+}
+
+function statesOf(name: PageName): readonly PageState[] {
+  const schema = PAGE_MODELS[name];
+  const branches = schema instanceof z.ZodUnion ? schema.options : [schema];
+  return branches.flatMap((branch) => {
+    const samples = samplesOfObject(branch, name);
+    const text = JSON.stringify(samples[0]?.[1]);
+    const long: unknown = JSON.parse(text, (key, value: unknown) =>
+      LONG.test(key) && typeof value === 'string' ? LONG_WORD : value,
+    );
+    const all: readonly Sample[] =
+      JSON.stringify(long) === text ? samples : [...samples, ['long words', long]];
+    return all.map(([label, model]) => {
+      const outcome = typeof model === 'object' && model && 'outcome' in model ? model.outcome : '';
+      const title = [...new Set([name, outcome, label])].join(' ').trim().replace('  ', ' ');
+      return { title, name, model } as PageState;
+    });
+  });
+}
+
+export const PAGE_STATES: readonly PageState[] = PAGE_NAMES.flatMap(statesOf);

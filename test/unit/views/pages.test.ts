@@ -7,15 +7,23 @@ import { createPages } from '../../../src/views/pages.ts';
 import type { Pages, PagesOptions, ViewProblem } from '../../../src/views/pages.ts';
 import { PAGE_NAMES } from '../../../src/views/models.ts';
 import { htmlProblems } from './html-problems.ts';
-import { LOGIN, PAGE_STATES } from '../../../src/views/samples.ts';
+import { PAGE_STATES, type PageState } from '../../../src/views/samples.ts';
 import { parseLocaleFile, placeholdersOf } from '../../../src/views/texts.ts';
-import type { PageState } from '../../../src/views/page-states.ts';
 
 const builtInFolder = path.resolve(import.meta.dirname, '../../../views');
 const context = { locale: 'en' };
 /** The scripts that there are. */
 const SCRIPTS = /<script src="\/id\/assets\/(?:page|passkey|form-post)\.js" defer><\/script>/g;
 const ATTACK = `"><script>alert('1')</script>`;
+
+const LOGIN = {
+  client: { id: 'web', name: 'Example web app' },
+  action: '/login',
+  csrf: 'csrf',
+  cancelAction: '/cancel',
+  cancelCsrf: 'csrf',
+  username: '',
+};
 
 let folder: string;
 let problems: ViewProblem[];
