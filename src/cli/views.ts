@@ -1,4 +1,4 @@
-// `postern views list|eject|check`: for designers who change the pages. The checks themselves are in
+// `postern views eject|check`: for designers who change the pages. The checks themselves are in
 // views/view-check.ts.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
 import { didYouMean } from '../config/wording.ts';
 import { checkViews, type ViewFault } from '../views/view-check.ts';
-import { BUILT_IN_FOLDER, listViewFiles, listViews, toEjected } from '../views/view-files.ts';
+import { BUILT_IN_FOLDER, listViewFiles } from '../views/view-files.ts';
 import { addVerb, readConfig, type VerbOptions } from './configuration.ts';
 import { type CliIo, CommandError, Ended, EXIT, print, printDone } from './io.ts';
 
@@ -14,11 +14,6 @@ type EjectOptions = VerbOptions & { readonly stdout?: boolean; readonly force?: 
 
 export function registerViews(program: Command, io: CliIo): void {
   const views = program.command('views').description('the pages, and your own in place of them');
-  addVerb(
-    views,
-    'list',
-    'every view: built-in, overridden, outdated (made from an older one), or added',
-  ).action(async (options: VerbOptions) => list(await readViews(options), options, io));
   addVerb(views, 'eject', 'copy a built-in view into your views folder, to change it there')
     .argument('<name>', 'such as login, partials/head or assets/style.css')
     .option('--stdout', 'print it instead')
@@ -38,13 +33,6 @@ async function readViews({ config: file }: VerbOptions): Promise<Config> {
   return readConfig(file, { writeKeys: false, readSecrets: false });
 }
 
-function list({ viewsFolder }: Config, options: VerbOptions, io: CliIo): void {
-  const views = listViews(viewsFolder);
-  const width = Math.max(...views.map(({ name }) => name.length));
-  const lines = views.map(({ name, state }) => `${name.padEnd(width)}  ${state}\n`);
-  print(io, options, { value: views, text: lines.join('') });
-}
-
 function eject(
   typed: string,
   { viewsFolder }: Config,
@@ -58,11 +46,11 @@ function eject(
     const hint = didYouMean(typed, [...names, ...names.map((one) => one.replace(/\.ejs$/, ''))]);
     throw new CommandError(`there is no view ${JSON.stringify(typed)}${hint}`);
   }
-  const text = toEjected(name, readFileSync(file, 'utf8'));
-  if (text === undefined)
+  if (name.endsWith('.json'))
     throw new CommandError(
       `${name} is merged key by key: write a file of that name with only the keys that you change`,
     );
+  const text = readFileSync(file, 'utf8');
   if (options.stdout === true) {
     io.stdout.write(text);
     return;
@@ -81,7 +69,7 @@ function eject(
 
 function check({ viewsFolder, branding }: Config, options: VerbOptions, io: CliIo): void {
   const faults = viewsFolder === undefined ? [] : checkViews({ overrideFolder: viewsFolder, branding });
-  const ok = !faults.some(({ severity }) => severity === 'error');
+  const ok = faults.length === 0;
   if (options.json !== true)
     for (const fault of faults) io.stderr.write(`${format(fault, viewsFolder ?? '')}\n`);
   const built = 'no folder for views is configured: the built-in ones are in use\n';
@@ -91,8 +79,7 @@ function check({ viewsFolder, branding }: Config, options: VerbOptions, io: CliI
 }
 
 /** The form that editors turn into a link. */
-function format({ file, line, message, severity }: ViewFault, folder: string): string {
+function format({ file, line, message }: ViewFault, folder: string): string {
   const place = path.isAbsolute(file) ? file : path.join(folder, file);
-  const prefix = severity === 'warning' ? 'warning: ' : '';
-  return `${prefix}${place}${line === undefined ? '' : `:${line}`} ${message}`;
+  return `${place}${line === undefined ? '' : `:${line}`} ${message}`;
 }

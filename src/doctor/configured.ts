@@ -96,12 +96,12 @@ async function reading<T>(read: () => Promise<T>): Promise<T> {
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
-/** The result of `postern views check`. The service goes on with the last good form of what is broken, so nobody else says it. */
+/** The result of `postern views check`. The service goes on with the built-in form of what is broken. */
 async function checkOwnViews({ viewsFolder, branding }: Config, report: ReportFault) {
   if (viewsFolder === undefined) return undefined;
-  for (const { file, line, message, severity } of checkViews({ overrideFolder: viewsFolder, branding })) {
+  for (const { file, line, message } of checkViews({ overrideFolder: viewsFolder, branding })) {
     const place = line === undefined ? file : `${file}:${line}`;
-    report('views-broken', `${place}: ${message}`, severity === 'error' ? 'problem' : 'warning');
+    report('views-broken', `${place}: ${message}`);
   }
   return `${viewsFolder} is in order`;
 }

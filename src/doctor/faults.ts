@@ -20,7 +20,7 @@ export const FAULTS = {
     'Define it in groups, or take it from them: postern user set NAME --remove-group.',
   ),
   'no-way-in': warning('Print a link for each of them: postern user enrol NAME.'),
-  'views-broken': problem('Repair it: pages are shown in their last good form. See postern views check.'),
+  'views-broken': problem('Repair it: users see the built-in pages. See postern views check.'),
   'client-document-differs': problem(
     'Review what is published, then: postern client pin URL --out FILE --yes.',
   ),

@@ -39,7 +39,7 @@ export function setLanguage(pages: Pages, issuer: string): Middleware {
       chosen: choose(ctx) ?? ctx.cookies.get(fresh, options),
       uiLocales: queryOf(ctx, 'ui_locales'),
       remembered: ctx.cookies.get(remembered, options),
-      acceptLanguage: ctx.get('Accept-Language'),
+      acceptLanguage: ctx.acceptsLanguages(),
     };
     ctx.state['language'] = wishes;
     ctx.state['page'] = { locale: pages.localeFor(wishes), languageUrl: linkTo(ctx) } satisfies RenderContext;

@@ -40,7 +40,7 @@ export function createTryOut({ config, pages }: { config: Config; pages: Pages }
     });
     ctx.type = 'html';
     ctx.body = pages.render('try', model, {
-      locale: pages.localeFor({ acceptLanguage: ctx.get('Accept-Language') }),
+      locale: pages.localeFor({ acceptLanguage: ctx.acceptsLanguages() }),
     });
   }
 

@@ -89,7 +89,7 @@ export type Snapshot = {
   readonly nextKeyStepAt?: number | undefined;
   readonly secretExpiries?: readonly SecretTime[];
   readonly secretUses?: readonly SecretTime[];
-  /** Faults of the operator's views; pages are shown in their last good form. */
+  /** Faults of the operator's views; users see the built-in pages. */
   readonly viewFaults?: number;
   /** Names of what is less safe at the store than it could be. */
   readonly storeWarnings?: readonly string[];
@@ -115,10 +115,7 @@ export function createSnapshotGauges(registers: Registry[]) {
   );
   const expiries = gauge('client_secret_expiry_timestamp_seconds', 'When a client secret ends.', SECRET);
   const uses = gauge('client_secret_last_use_timestamp_seconds', 'When a secret was last right.', SECRET);
-  const views = gauge(
-    'view_faults',
-    "Faults of the operator's views. Pages are shown in their last good form.",
-  );
+  const views = gauge('view_faults', "Faults of the operator's views. Users see the built-in pages.");
   const clock = gauge('clock_timestamp_seconds', "This machine's clock at the scrape.");
   const warnings = gauge(
     'store_warning',

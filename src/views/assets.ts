@@ -19,8 +19,7 @@ export interface Assets {
   has(name: string): boolean;
   /** `assets/…`, with or without hash; the plain name is what a stylesheet's own `url(…)` asks for. */
   find(path: string): Asset | undefined;
-  /** The assets as the files are now; those of before are still found under names with a hash. Throws when one can't be read. */
-  reloaded(settings: ViewsSettings): Assets;
+  readonly files: ReadonlyMap<string, Asset>;
 }
 
 /** The operator's colour, made from `branding.color`. */
@@ -46,50 +45,45 @@ export function isAssetName(name: string): boolean {
   return TYPES.has(path.posix.extname(name).toLowerCase());
 }
 
-type Files = { readonly urls: ReadonlyMap<string, string>; readonly found: ReadonlyMap<string, Asset> };
-
-/** Reads all assets now. A path is only ever looked up among them, so none leads to another file. */
-export function createAssets(settings: ViewsSettings, previous?: Files): Assets {
-  const current = loadAssets(settings);
-
+/**
+ * Reads all assets now; throws when one can't be read. A path is only ever looked up among them, so none leads to another file. Those of
+ * `previous` are still found under names with a hash: pages that were opened before a reload ask for them.
+ */
+export function createAssets(settings: ViewsSettings, previous?: Pick<Assets, 'files'>): Assets {
+  const former = previous?.files;
+  const urls = new Map<string, string>();
+  const files = new Map<string, Asset>();
+  for (const [name, body] of bodiesOf(settings)) {
+    const type = TYPES.get(path.posix.extname(name).toLowerCase()) ?? '';
+    const url = `assets/${withHash(name, body)}`;
+    urls.set(name, url);
+    files.set(url, { body, type, immutable: true });
+    files.set(`assets/${name}`, { body, type, immutable: false });
+  }
   return {
+    files,
     url(name) {
-      const url = current.urls.get(name);
+      const url = urls.get(name);
       if (url === undefined) throw new Error(`There is no asset ${name}`);
       return url;
     },
-    has: (name) => current.urls.has(name),
+    has: (name) => urls.has(name),
     find(assetPath) {
-      const asset = current.found.get(assetPath);
-      if (asset !== undefined) return asset;
-      // A page that was opened before a reload still asks for the names of its time.
-      const former = previous?.found.get(assetPath);
-      return former?.immutable === true ? former : undefined;
+      const old = former?.get(assetPath);
+      return files.get(assetPath) ?? (old?.immutable === true ? old : undefined);
     },
-    reloaded: (changed) => createAssets(changed, current),
   };
 }
 
-function loadAssets({ overrideFolder, branding }: ViewsSettings): Files {
+function bodiesOf({ overrideFolder, branding }: ViewsSettings): ReadonlyMap<string, Buffer> {
   const bodies = new Map<string, Buffer>();
-  if (branding.color !== undefined) bodies.set(COLORS_CSS, Buffer.from(brandingCss(branding)));
+  if (branding.color !== undefined) bodies.set(COLORS_CSS, Buffer.from(brandingCss(branding.color)));
   for (const folder of [BUILT_IN_FOLDER, overrideFolder]) {
     if (folder === undefined) continue;
     for (const [name, file] of listViewFiles(path.join(folder, 'assets')))
       if (isAssetName(name)) bodies.set(name, readFileSync(file));
   }
-
-  const urls = new Map<string, string>();
-  const found = new Map<string, Asset>();
-  for (const [name, body] of bodies) {
-    const type = TYPES.get(path.posix.extname(name).toLowerCase());
-    if (type === undefined) continue;
-    const url = `assets/${withHash(name, body)}`;
-    urls.set(name, url);
-    found.set(url, { body, type, immutable: true });
-    found.set(`assets/${name}`, { body, type, immutable: false });
-  }
-  return { urls, found };
+  return bodies;
 }
 
 function withHash(name: string, body: Buffer): string {

@@ -1,11 +1,9 @@
-// Reads the built-in views, and the operator's over them. Each file stays in its last good form; a page that can't be rendered
-// keeps the one before. pages.ts renders the result.
+// Reads the built-in views, and the operator's over them, file by file. pages.ts renders the result.
 import { existsSync, readFileSync } from 'node:fs';
 import { COLORS_CSS } from './assets.ts';
-import { type BrandingModel, PAGE_NAMES, type PageModels, type PageName } from './models.ts';
-import { PAGE_STATES } from './samples.ts';
-import { compileTemplates, type Template, type TemplateSet, type TemplateSource } from './templates.ts';
-import { createTexts, loadLocaleFiles, type LocaleFiles, type Texts } from './texts.ts';
+import { type BrandingModel, PAGE_NAMES } from './models.ts';
+import { compileTemplate, type Template, type TemplateSet } from './templates.ts';
+import { createTexts, loadLocaleFiles, type Texts } from './texts.ts';
 import { listViewFiles, type ViewsSettings, BUILT_IN_FOLDER } from './view-files.ts';
 
 export type ViewsOptions = ViewsSettings & {
@@ -20,120 +18,43 @@ export type Report = (file: string, cause: unknown) => void;
 
 /** Everything that was read from files at one time. */
 export type LoadedViews = {
+  readonly builtIn: TemplateSet;
+  /** The operator's. */
+  readonly custom: TemplateSet;
   readonly texts: Texts;
-  readonly customTexts: LocaleFiles;
   readonly branding: BrandingModel;
   readonly stylesheets: readonly string[];
-  /** The operator's templates by name, each in its last good form. */
-  readonly custom: ReadonlyMap<string, Template>;
 };
-
-export type Generation = LoadedViews & {
-  /** What each page is rendered with; the built-in set where the operator's failed. */
-  readonly sets: ReadonlyMap<PageName, TemplateSet>;
-};
-
-export type BuiltIn = { readonly templates: TemplateSet; readonly texts: LocaleFiles };
-
-/** Renders one page with sample data, to see whether it can be. */
-type TryRender = <N extends PageName>(
-  views: LoadedViews,
-  set: TemplateSet,
-  page: N,
-  model: PageModels[N],
-) => string;
 
 function refuse(file: string, cause: unknown): never {
   throw new Error(`A built-in view is broken: ${file}`, { cause });
 }
 
-export function loadBuiltIn(folder = BUILT_IN_FOLDER): BuiltIn {
-  const templates = loadTemplates(folder, refuse);
-  const missing = PAGE_NAMES.filter((name) => !templates.has(`${name}.ejs`));
-  if (missing.length > 0) throw new Error(`${folder} lacks the views ${missing.join(', ')}`);
-  return { templates, texts: loadLocaleFiles(folder, refuse) };
-}
-
-type Loading = {
-  readonly builtIn: BuiltIn;
-  readonly report: Report;
-  readonly render: TryRender;
-  readonly previous?: Generation | undefined;
-};
-
-/** The one step that reads the operator's files. */
-export function loadGeneration(options: ViewsOptions, loading: Loading): Generation {
-  const { builtIn, report, previous } = loading;
-  const { overrideFolder: folder } = options;
+/** What is broken of the operator's is reported and left out. Throws when the built-in views aren't whole. */
+export function loadViews(options: ViewsOptions, report: Report): LoadedViews {
+  const { overrideFolder: folder, builtInFolder = BUILT_IN_FOLDER } = options;
+  const builtIn = loadTemplates(builtInFolder, refuse);
+  const missing = PAGE_NAMES.filter((name) => !builtIn.has(`${name}.ejs`));
+  if (missing.length > 0) throw new Error(`${builtInFolder} lacks the views ${missing.join(', ')}`);
   if (folder !== undefined && !existsSync(folder)) report(folder, 'The folder of your views does not exist');
-  const custom = new Map(folder === undefined ? [] : loadTemplates(folder, report, previous?.custom));
-  const customTexts = folder === undefined ? new Map() : loadTexts(folder, report, previous?.customTexts);
-  const read = {
-    custom,
-    customTexts,
-    texts: createTexts(builtIn.texts, customTexts),
+  const texts = folder && attempt(folder, () => loadLocaleFiles(folder, report), report);
+  return {
+    builtIn,
+    custom: folder === undefined ? new Map() : loadTemplates(folder, report),
+    texts: createTexts(loadLocaleFiles(builtInFolder, refuse), texts || new Map()),
     branding: resolveBranding(options, report),
     stylesheets: stylesheetsOf(options),
   };
-  return { ...read, sets: custom.size === 0 ? new Map() : tryOut(read, loading) };
 }
 
-/** Renders each page in every state with sample data: what fails is found now, and not when a person comes. */
-function tryOut(read: LoadedViews, { builtIn, report, render, previous }: Loading): Generation['sets'] {
-  const whole = new Map([...builtIn.templates, ...read.custom]);
-  const sets = new Map<PageName, TemplateSet>();
-  for (const page of PAGE_NAMES) {
-    try {
-      for (const { name, model } of PAGE_STATES) {
-        if (name === page) render(read, whole, page, model);
-      }
-      sets.set(page, whole);
-    } catch (cause) {
-      report(`${page}.ejs`, cause);
-      sets.set(page, previous?.sets.get(page) ?? builtIn.templates);
-    }
-  }
-  return sets;
-}
-
-function loadTemplates(
-  folder: string,
-  onBroken: Report,
-  lastGood: ReadonlyMap<string, Template> = new Map(),
-): TemplateSet {
-  const sources: TemplateSource[] = [];
-  const names: string[] = [];
+function loadTemplates(folder: string, onBroken: Report): TemplateSet {
+  const templates = new Map<string, Template>();
   for (const [name, file] of attempt(folder, () => listViewFiles(folder), onBroken) ?? []) {
     if (!name.endsWith('.ejs')) continue;
-    names.push(name);
-    const text = attempt(file, () => readFileSync(file, 'utf8'), onBroken);
-    if (text !== undefined) sources.push({ name, file, text: text.replace(/^\uFEFF/, '') });
+    const template = attempt(file, () => compileTemplate(readFileSync(file, 'utf8'), file), onBroken);
+    if (template !== undefined) templates.set(name, template);
   }
-  const compiled = compileTemplates(sources, onBroken);
-  return new Map(
-    names.flatMap((name) => {
-      const template = compiled.get(name) ?? lastGood.get(name);
-      return template === undefined ? [] : [[name, template] as const];
-    }),
-  );
-}
-
-function loadTexts(folder: string, report: Report, lastGood: LocaleFiles = new Map()): LocaleFiles {
-  const broken = new Map<string, string>();
-  const files = attempt(
-    folder,
-    () =>
-      loadLocaleFiles(folder, (file, cause) => {
-        broken.set(/([^/\\]+)\.json$/.exec(file)?.[1] ?? '', file);
-        report(file, cause);
-      }),
-    report,
-  );
-  const kept = [...broken.keys()].flatMap((locale) => {
-    const good = lastGood.get(locale);
-    return good === undefined ? [] : [[locale, good] as const];
-  });
-  return new Map([...(files ?? []), ...kept]);
+  return templates;
 }
 
 function attempt<T>(file: string, read: () => T, onBroken: Report): T | undefined {

@@ -10,13 +10,13 @@ export type LanguageWishes = {
   readonly uiLocales?: string | undefined;
   /** Chosen on a page of ours some time ago. */
   readonly remembered?: string | undefined;
-  /** RFC 9110 §12.5.4. */
-  readonly acceptLanguage?: string | undefined;
+  /** The ranges of Accept-Language, the dearest first. */
+  readonly acceptLanguage?: readonly string[] | undefined;
 };
 
 /** Nobody speaks more; the rest of a longer list is not read. */
 const MAX_LENGTH = 300;
-const MAX_RANGES = 20;
+const MAX_RANGES = 60;
 const RTL = new Set(['ar', 'arc', 'ckb', 'dv', 'fa', 'he', 'ks', 'ps', 'sd', 'syr', 'ug', 'ur', 'yi']);
 
 /** One of `available`. */
@@ -25,9 +25,9 @@ export function chooseLocale(wishes: LanguageWishes, available: readonly string[
     wishes.chosen ?? '',
     ...(wishes.uiLocales ?? '').slice(0, MAX_LENGTH).split(' '),
     wishes.remembered ?? '',
-    ...parseAcceptLanguage(wishes.acceptLanguage ?? ''),
+    ...(wishes.acceptLanguage ?? []),
   ];
-  for (const range of ranges.slice(0, 3 * MAX_RANGES)) {
+  for (const range of ranges.slice(0, MAX_RANGES)) {
     const found = lookUp(range, available);
     if (found !== undefined) return found;
   }
@@ -48,17 +48,4 @@ function lookUp(range: string, available: readonly string[]): string | undefined
 
 export function directionOf(locale: string): 'ltr' | 'rtl' {
   return RTL.has(locale.toLowerCase().split('-')[0] ?? '') ? 'rtl' : 'ltr';
-}
-
-function parseAcceptLanguage(header: string): readonly string[] {
-  const ranges = header.slice(0, MAX_LENGTH).split(',').slice(0, MAX_RANGES);
-  return ranges
-    .map((range) => {
-      const [tag = '', ...parameters] = range.split(';').map((part) => part.trim());
-      const weight = parameters.find((one) => one.startsWith('q='))?.slice(2) ?? '1';
-      return { tag, weight: Number(weight) || 0 };
-    })
-    .filter(({ tag, weight }) => tag !== '' && tag !== '*' && weight > 0)
-    .toSorted((left, right) => right.weight - left.weight)
-    .map(({ tag }) => tag);
 }

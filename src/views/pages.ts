@@ -1,14 +1,12 @@
-// Renders a page from its typed model. A template of the operator's that fails is replaced by its last good form, then by the
-// built-in page.
-import { loadBuiltIn, loadGeneration } from './load-views.ts';
-import type { BuiltIn, Generation, LoadedViews, Report, ViewsOptions } from './load-views.ts';
+// Renders a page from its typed model. Where a template of the operator's fails, it is the built-in page.
+import { type LoadedViews, loadViews, type Report, type ViewsOptions } from './load-views.ts';
 import { chooseLocale, DEFAULT_LOCALE, directionOf, type LanguageWishes } from './locale.ts';
-import type { PageContext, PageModels, PageName } from './models.ts';
+import { type PageContext, type PageModels, type PageName, PAGE_NAMES } from './models.ts';
+import { PAGE_STATES } from './samples.ts';
 import { renderTemplate, type TemplateLocals, type TemplateSet } from './templates.ts';
 import { fill, toParts, type Texts } from './texts.ts';
-import type { ViewsSettings } from './view-files.ts';
 
-/** Something is wrong with a view; people are served its last good form or the built-in page instead. */
+/** Something is wrong with a view; people are served the built-in page instead. */
 export type ViewProblem = {
   /** The file that can't be read or compiled, the page that can't be rendered, or the folder that isn't there. */
   readonly file: string;
@@ -17,7 +15,7 @@ export type ViewProblem = {
 };
 
 export type PagesOptions = ViewsOptions & {
-  /** Called once for each different problem, and again after a reload that didn't repair it. */
+  /** Called once for each different problem. */
   readonly onProblem: (problem: ViewProblem) => void;
 };
 
@@ -32,8 +30,6 @@ export interface Pages {
   localeFor(wishes: LanguageWishes): string;
   /** A text as the templates get it; undefined for a key that no language has. */
   text(locale: string, key: string): string | undefined;
-  /** The pages as the operator's files are now. What is broken keeps its last good form, and is reported. */
-  reloaded(changed: ViewsSettings & Partial<Pick<ViewsOptions, 'assetUrl' | 'hasAsset'>>): Pages;
 }
 
 // A message can hold what a person typed; this bounds the memory that messages cost, and how often they are logged.
@@ -41,54 +37,53 @@ const MAX_REPORTED = 100;
 const MAX_MESSAGE_LENGTH = 2000;
 
 /** Reads and compiles all templates now; rendering touches no file. Throws when the built-in views aren't whole. */
-export function createPages(
-  options: PagesOptions,
-  builtIn: BuiltIn = loadBuiltIn(options.builtInFolder),
-  previous?: Generation,
-): Pages {
-  const { assetUrl } = options;
+export function createPages(options: PagesOptions): Pages {
   const report = reportOnce(options.onProblem);
+  const views = loadViews(options, report);
+  const { builtIn, custom, texts } = views;
+  const whole = new Map([...builtIn, ...custom]);
 
   function render(
-    views: LoadedViews,
     set: TemplateSet,
     page: PageName,
     model: PageModels[PageName],
-    { locale, languageUrl }: RenderContext = { locale: DEFAULT_LOCALE, languageUrl: () => '' },
+    { locale, languageUrl }: RenderContext,
   ): string {
-    const known = views.texts.locales.includes(locale) ? locale : DEFAULT_LOCALE;
+    const known = texts.locales.includes(locale) ? locale : DEFAULT_LOCALE;
     return renderTemplate(set, `${page}.ejs`, {
       ...localsOf(views, known, report),
       page,
       model,
-      languages: toLanguages(views.texts, known, languageUrl),
-      asset: assetUrl,
+      languages: toLanguages(texts, known, languageUrl),
+      asset: options.assetUrl,
     });
   }
 
-  const current = loadGeneration(options, { builtIn, report, render, previous });
+  /** Undefined where the operator's templates fail. */
+  function renderCustom(...[page, ...of]: Parameters<Pages['render']>): string | undefined {
+    try {
+      return render(whole, page, ...of);
+    } catch (cause) {
+      report(`${page}.ejs`, cause);
+      return undefined;
+    }
+  }
+
+  /** In every state with sample data: what fails is found now, and not when a person comes. */
+  function isSound(page: PageName): boolean {
+    const context = { locale: DEFAULT_LOCALE, languageUrl: () => '' };
+    const states = PAGE_STATES.filter(({ name }) => name === page);
+    return states.every(({ name, model }) => renderCustom(name, model, context) !== undefined);
+  }
+
+  const isCustom = new Set(custom.size === 0 ? [] : PAGE_NAMES.filter(isSound));
 
   return {
-    render(name, model, context) {
-      const set = current.sets.get(name) ?? builtIn.templates;
-      if (set !== builtIn.templates) {
-        try {
-          return render(current, set, name, model, context);
-        } catch (cause) {
-          report(`${name}.ejs`, cause);
-        }
-      }
-      if (name !== 'error') return render(current, builtIn.templates, name, model, context);
-      try {
-        return render(current, builtIn.templates, name, model, context);
-      } catch (cause) {
-        report(`${name}.ejs`, cause);
-        return lastResortPage('requestId' in model ? String(model.requestId) : '');
-      }
-    },
-    localeFor: (wishes) => chooseLocale(wishes, current.texts.locales),
-    text: (locale, key) => current.texts.find(locale, key),
-    reloaded: (changed) => createPages({ ...options, ...changed }, builtIn, current),
+    render: (name, model, context) =>
+      (isCustom.has(name) ? renderCustom(name, model, context) : undefined) ??
+      render(builtIn, name, model, context),
+    localeFor: (wishes) => chooseLocale(wishes, texts.locales),
+    text: (locale, key) => texts.find(locale, key),
   };
 }
 
@@ -136,29 +131,4 @@ function toLanguages(
     current: locale === current,
     href: url(locale),
   }));
-}
-
-/** For when even the built-in error page can't be rendered: needs no template, stylesheet or branding. */
-function lastResortPage(requestId: string): string {
-  return `<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8">
-    <meta name="viewport" content="width=device-width, initial-scale=1">
-    <meta name="color-scheme" content="light dark">
-    <title>Something went wrong</title>
-  </head>
-  <body>
-    <main>
-      <h1>Something went wrong</h1>
-      <p>Please go back to the app and try again.</p>
-      <p>Reference: <code>${escapeHtml(requestId)}</code></p>
-    </main>
-  </body>
-</html>
-`;
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -1,16 +1,8 @@
 // Compiles a set of EJS templates that include each other: the EJS options, and what a template can see.
 import path from 'node:path';
-import { Script } from 'node:vm';
 import ejs from 'ejs';
 import type { PageContext, PageModels, PageName } from './models.ts';
 import type { TextPart, TextValues } from './texts.ts';
-
-export type TemplateSource = {
-  /** Relative to its views folder, `partials/head.ejs`. */
-  readonly name: string;
-  readonly file: string;
-  readonly text: string;
-};
 
 /** Everything that a template sees, always under these names: no key of a model becomes a variable or an option. */
 export type TemplateLocals = PageContext & {
@@ -52,59 +44,14 @@ const OPTIONS = {
   destructuredLocals: [...LOCAL_NAMES, 'include'],
 } as const;
 
-/** A template that doesn't compile is reported to `onBroken` and isn't in the set. */
-export function compileTemplates(
-  sources: readonly TemplateSource[],
-  onBroken: (file: string, cause: unknown) => void,
-): TemplateSet {
-  const templates = new Map<string, Template>();
-  for (const { name, file, text } of sources) {
-    try {
-      templates.set(name, ejs.compile(text, { ...OPTIONS, filename: file }));
-    } catch (cause) {
-      onBroken(file, syntaxErrorOf(file, text) ?? cause);
-    }
-  }
-  return templates;
-}
-
-const TAG = /<%(?!%)([#=-]?)((?:(?!<%(?!%)|%>)[^])*)(%>)?/g;
-
-/** What is wrong with a template, and where: EJS names no line, and ends its message with advice. */
-function syntaxErrorOf(file: string, text: string): Error | undefined {
-  const open = [...text.matchAll(TAG)].find(({ 3: closing }) => closing === undefined);
-  if (open !== undefined) {
-    return new SyntaxError(`${file}:${lineAt(text, open.index)}\n\n<% without its %>`);
-  }
+export function compileTemplate(text: string, filename: string): Template {
   try {
-    // Compiled, and never run.
-    void new Script(`"use strict"; (() => {${codeOf(text)}\n})`, { filename: file });
-    return undefined;
+    return ejs.compile(text, { ...OPTIONS, filename });
   } catch (cause) {
-    if (!(cause instanceof SyntaxError)) return undefined;
-    const line = Number(/:(\d+)\n/.exec(cause.stack ?? '')?.[1] ?? 1);
-    const last = lineAt(text, text.length);
-    const reason = line > last ? 'a { or ( is not closed' : cause.message;
-    return new SyntaxError(`${file}:${Math.min(line, last)}\n\n${reason}`, { cause });
+    // What follows is advice on other tools.
+    throw new SyntaxError(String(cause).split('\n')[0], { cause });
   }
 }
-
-/** The code of a template, each piece on its own line. */
-function codeOf(text: string): string {
-  let code = '';
-  let end = 0;
-  for (const { 0: tag, 1: kind = '', 2: inner = '', index } of text.matchAll(TAG)) {
-    const piece = inner.replace(/^_/, '').replace(/[-_]$/, '');
-    code += newlinesOf(text.slice(end, index));
-    if (kind === '#') code += newlinesOf(piece);
-    else code += kind === '' ? piece : `;(${piece});`;
-    end = index + tag.length;
-  }
-  return code + newlinesOf(text.slice(end));
-}
-
-const lineAt = (text: string, index: number): number => text.slice(0, index).split('\n').length;
-const newlinesOf = (text: string): string => text.replaceAll(/[^\n]/g, '');
 
 /** Throws what the template throws. */
 export function renderTemplate(

@@ -1,7 +1,7 @@
 // The texts of the pages, by language: the operator's file of that language wins, then the built-in one, the operator's
 // English, the built-in English. Placeholders are `{{name}}`; there is no other notation.
 import { readFileSync } from 'node:fs';
-import { isRecord } from '../config/parse-fields.ts';
+import * as z from 'zod';
 import { DEFAULT_LOCALE } from './locale.ts';
 import { listViewFiles } from './view-files.ts';
 
@@ -45,13 +45,9 @@ export function loadLocaleFiles(
 
 /** Throws for anything but one object of texts. */
 export function parseLocaleFile(text: string): LocaleFile {
-  const content: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
-  if (!isRecord(content)) throw new TypeError('must be one object: key -> text');
-  const entries = Object.entries(content).map(([key, value]) => {
-    if (typeof value !== 'string') throw new TypeError(`${key} must be a text`);
-    return [key, value] as const;
-  });
-  return new Map(entries);
+  const found = z.record(z.string(), z.string()).safeParse(JSON.parse(text.replace(/^\uFEFF/, '')));
+  if (!found.success) throw new TypeError('must be one object: key -> text');
+  return new Map(Object.entries(found.data));
 }
 
 /** `custom` wins key by key; it may add languages. */

@@ -14,53 +14,26 @@ export type Views = {
   readonly readAt: number;
   readonly pages: Pages;
   readonly assets: Assets;
-  /** How many faults of the operator's files were found since they were last read. */
+  /** How many faults of the operator's files were found. */
   readonly faultCount: () => number;
-  /** The views as the files are now. What is broken keeps its last good form, and is reported. */
+  /** The views as the files are now. Throws when an asset can't be read. */
   readonly reloaded: (settings: ViewsSettings) => Views;
 };
 
 /** Reads everything now. Throws when the built-in views aren't whole. */
-export function createViews({ issuer, onProblem, ...options }: ViewsParts): Views {
-  let faultCount = 0;
-  function report(problem: ViewProblem): void {
-    faultCount += 1;
-    onProblem(problem);
-  }
-
-  function assetsFor(assets: Assets) {
-    return {
-      assetUrl: (name: string) => `${issuer}/${assets.url(name)}`,
-      hasAsset: (name: string) => assets.has(name),
-    };
-  }
-
-  function viewsOf(readAt: number, pages: Pages, assets: Assets): Views {
-    return {
-      readAt,
-      pages,
-      assets,
-      faultCount: () => faultCount,
-      reloaded(settings) {
-        const now = Date.now();
-        faultCount = 0;
-        const next = reloadAssets(assets, settings);
-        return viewsOf(now, pages.reloaded({ ...settings, ...assetsFor(next) }), next);
-      },
-    };
-  }
-
-  function reloadAssets(assets: Assets, settings: ViewsSettings): Assets {
-    try {
-      return assets.reloaded(settings);
-    } catch (cause) {
-      const message = cause instanceof Error ? cause.message : String(cause);
-      report({ file: settings.overrideFolder ?? '', message, cause });
-      return assets;
-    }
-  }
-
+export function createViews({ issuer, onProblem, ...settings }: ViewsParts, previous?: Assets): Views {
   const readAt = Date.now();
-  const assets = createAssets(options);
-  return viewsOf(readAt, createPages({ ...options, ...assetsFor(assets), onProblem: report }), assets);
+  let faultCount = 0;
+  const assets = createAssets(settings, previous);
+  const pages = createPages({
+    ...settings,
+    assetUrl: (name) => `${issuer}/${assets.url(name)}`,
+    hasAsset: (name) => assets.has(name),
+    onProblem(problem) {
+      faultCount += 1;
+      onProblem(problem);
+    },
+  });
+  const reloaded = (changed: ViewsSettings) => createViews({ ...changed, issuer, onProblem }, assets);
+  return { readAt, pages, assets, faultCount: () => faultCount, reloaded };
 }

@@ -61,7 +61,7 @@ describe('createAssets', () => {
     const first = before.url('style.css');
     put('style.css', 'second');
     expect(before.find(before.url('style.css'))?.body.toString()).toBe('first');
-    const assets = before.reloaded({ overrideFolder, branding });
+    const assets = createAssets({ overrideFolder, branding }, before);
     expect(assets.find(assets.url('style.css'))?.body.toString()).toBe('second');
     expect(assets.find(first)?.body.toString()).toBe('first');
     expect(assets.find('assets/style.css')?.body.toString()).toBe('second');
