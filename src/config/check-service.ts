@@ -1,11 +1,7 @@
 // The rules between top-level keys. Whether the signing keys' times are safe is said by keys/timing.ts.
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
-import type { Config } from './config.ts';
-import { listedNames } from './wording.ts';
-import { localUrl } from './listen-addresses.ts';
 import { applyRules, type Entry, ruleFor } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
-import { isLoopbackUrl } from './uri.ts';
 
 const rule = ruleFor<ServiceForm, undefined>();
 
@@ -44,45 +40,6 @@ export function checkService(service: Entry<ServiceForm>): void {
     const fault = proxyFault(proxy);
     if (fault !== undefined) service.report(['trusted_proxies', index], fault);
   }
-}
-
-/** Of sign-ins: what the file means, and its author may not. */
-export function signInWarnings({
-  issuer,
-  signIn,
-  clients,
-}: Pick<Config, 'issuer' | 'signIn' | 'clients'>): string[] {
-  const { hostname } = new URL(issuer);
-  const isAddress = isIPv4(hostname) || hostname.startsWith('[');
-  const requires = clients.filter((client) => client.signIn !== undefined).map(({ clientId }) => clientId);
-  if (signIn?.secondFactor === 'required') requires.unshift('second_factor: required');
-  const warnings: string[] = [];
-  if (signIn?.passkeys === true && isAddress) {
-    warnings.push(
-      `no browser makes a passkey for ${hostname}: the issuer needs a host name for them (WebAuthn)`,
-    );
-  }
-  if (signIn?.enrolment === 'self' && requires.length > 0) {
-    warnings.push(
-      `enrolment is self: with a stolen password alone, a stranger can add the factor that is required (${listedNames(requires)}) for everybody who has none`,
-    );
-  }
-  return warnings;
-}
-
-/** What browsers on this machine can't reach, when only one of issuer and listen was changed. */
-export function addressNotices({
-  issuer,
-  listen,
-}: Pick<Partial<ServiceForm>, 'issuer' | 'listen'>): string[] {
-  if (issuer === undefined || listen === undefined || listen.port === 0) return [];
-  const { protocol, port } = new URL(issuer);
-  // https needs a proxy in any case, which may be anywhere.
-  if (protocol !== 'http:') return [];
-  if (isLoopbackUrl(localUrl(listen)) && Number(port || 80) === listen.port) return [];
-  return [
-    `the issuer is ${issuer}, but the service listens on ${listen.host}, port ${listen.port}: let the two agree, unless a proxy or a port mapping is in between.`,
-  ];
 }
 
 function proxyFault(proxy: string): string | undefined {

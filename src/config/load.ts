@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { checkAccess, claimedPersonScopes, type Entries } from './check-access.ts';
 import { checkClients, foreignScopesFault } from './check-clients.ts';
 import { checkResources, ownersOf } from './check-resources.ts';
-import { addressNotices, checkService } from './check-service.ts';
+import { checkService } from './check-service.ts';
 import { checkUsers } from './check-users.ts';
 import { resolveClientSecrets } from './client-secrets.ts';
 import { type ClientSecret, type Config, ConfigError, type ConfigSources } from './config.ts';
@@ -179,7 +179,7 @@ async function readParts(
     users: await readUsers(document, value.users_from, { problems, sources, serviceOnly }),
     clientsAreKnown: !listings.includes(undefined) && !broken.has('clients') && !broken.has('clients_from'),
     issuerIsLoopback: looksLoopback(isRecord(content) ? content['issuer'] : undefined),
-    notices: [...notices, ...addressNotices(value)],
+    notices,
   };
 }
 

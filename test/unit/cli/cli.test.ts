@@ -99,15 +99,6 @@ describe('postern check', () => {
     expect(stderr).toMatch(/:2:15 signing_keys: publish_ahead is 600s/);
   });
 
-  it('warns of a port that the issuer does not have', async () => {
-    const config = file('port.yaml', 'issuer: http://localhost:3000\nlisten: { port: 8080 }\n');
-    const { code, stderr } = await postern(['check', '-c', config]);
-    expect(code).toBe(0);
-    expect(stderr).toMatch(
-      /^warning: the issuer is http:\/\/localhost:3000, but the service listens on .*8080/,
-    );
-  });
-
   it('leaves the disk alone', async () => {
     const config = file('local.yaml', 'issuer: http://localhost:3000\nstore: lmdb:data\n');
     expect((await postern(['check', '-c', config])).code).toBe(0);

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { accessWarnings } from '../../../src/config/access-warnings.ts';
 import { client, load, LOCAL, machine, problemsOf } from './config-files.ts';
 
 const HASH =
@@ -282,49 +281,4 @@ it('a file of people may have 5 MB, which 10,000 with 20 groups each need', asyn
   const { 'users.yaml': one } = people('groups: [staff]');
   const config = await load(withPeople(GROUPS), { 'users.yaml': `# ${'x'.repeat(5_000_000)}\n${one}` });
   expect(config.users.map(({ groups }) => groups)).toEqual([['staff']]);
-});
-
-describe('warnings', () => {
-  const warningsOf = async (main: string, files: Record<string, string>) =>
-    accessWarnings(await load(withPeople(main), files));
-
-  it('name a claim that no app gets', async () => {
-    const scopes =
-      'scopes: { storage: { claims: [quota] }, disk: { claims: [quota] }, team: { claims: [department] } }\n';
-    const users = people('claims: { quota: 1, departement: R }', 'claims: { departement: R, shoe: 44 }');
-    expect(await warningsOf(scopes + app({ scope: 'openid team' }), users)).toEqual([
-      'no app gets the claim quota: no client has the scope storage or disk',
-      'no scope gives the claim departement, which 2 people have: did you mean department?',
-      'no scope gives the claim shoe, which 1 person has',
-    ]);
-    expect(
-      await warningsOf(scopes + app({ scope: 'openid team disk' }), people('claims: { quota: 1 }')),
-    ).toEqual([]);
-    const documents = 'client_documents: { hosts: [docs.example], scope: openid disk }\n';
-    expect(await warningsOf(scopes + documents + app({ scope: 'openid team' }), people('name: A'))).toEqual(
-      [],
-    );
-  });
-
-  it('AC-29: name people whose ID token has no room for their groups', async () => {
-    const names = Array.from({ length: 200 }, (_, index) => `group-${String(index).padStart(34, '0')}`);
-    const groups = `groups: { ${names.map((name) => `${name}: G`).join(', ')} }\n`;
-    const some = (count: number) => `groups: [${names.slice(0, count).join(', ')}]`;
-    const users = people(some(200), some(100), ...Array.from({ length: 11 }, () => some(150)));
-    const full = app({ scope: 'openid groups', id_token_claims: 'full' });
-    const warnings = await warningsOf(groups + full, users);
-    expect(warnings).toHaveLength(11);
-    expect(warnings[0]).toBe(
-      'the ID token of person0 for web would be above 8 KB, so it has no groups; userinfo has them',
-    );
-    expect(warnings.join('\n')).not.toContain('person1 ');
-    expect(warnings[10]).toBe('the ID tokens of 2 more people would be above 8 KB, too');
-    const few =
-      groups + app({ scope: 'openid groups', id_token_claims: 'full', groups_claim: `[${names[0]}]` });
-    expect(await warningsOf(few, users)).toEqual([]);
-    expect(await warningsOf(groups + app({ scope: 'openid groups' }), users)).toEqual([]);
-    expect(await warningsOf(groups + api('') + app({ scope: 'openid groups a.read' }), users)).toHaveLength(
-      11,
-    );
-  });
 });

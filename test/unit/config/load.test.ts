@@ -73,22 +73,6 @@ describe('a configuration file', () => {
     ]);
   });
 
-  it.each([
-    ['http://localhost:3000', 'port: 8080', '127.0.0.1, port 8080'],
-    ['http://127.0.0.1:3000', 'host: 192.168.1.5', '192.168.1.5, port 3000'],
-    ['http://localhost:3000', 'host: "::"', undefined],
-    ['http://localhost', 'port: 80', undefined],
-    ['http://localhost:3000', 'port: 0', undefined],
-    ['https://localhost', 'port: 8080', undefined],
-  ])('with issuer %s and listen %s is warned of as it has to be', async (issuer, listen, place) => {
-    const { notices } = await load(`issuer: ${issuer}\nlisten: { ${listen} }\n`, {}, { writeKeys: false });
-    expect(notices).toEqual(
-      place === undefined
-        ? []
-        : [expect.stringContaining(`the issuer is ${issuer}, but the service listens on ${place}`)],
-    );
-  });
-
   it('that is not there is a problem, not a crash', async () => {
     await expect(loadConfig('/nowhere/postern.yaml')).rejects.toMatchObject({
       problems: [{ file: '/nowhere/postern.yaml', message: 'does not exist' }],

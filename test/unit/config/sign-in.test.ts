@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { signInWarnings } from '../../../src/config/check-service.ts';
 import { levelsOf } from '../../../src/config/sign-in-levels.ts';
 import { client, clientProblems, load, loadClient, machine, problemsOf, PUBLIC } from './config-files.ts';
 
@@ -80,28 +79,6 @@ describe('sign_in of a client', () => {
     expect(await loadClient(pinned, withSignIn('passkeys: true'))).toMatchObject({
       signIn: { require: 'passkey' },
     });
-  });
-});
-
-describe('warnings of sign_in', () => {
-  const warningsOf = async (keys: string, more = '') =>
-    signInWarnings(await load(`${withSignIn(keys)}${more}`));
-
-  it('name what requires a factor that a stolen password could add', async () => {
-    const required = `clients:\n${requires('require: second_factor')}`;
-    const self = 'passkeys: true, enrolment: self';
-    expect(await warningsOf(self)).toEqual([]);
-    expect(await warningsOf('passkeys: true', required)).toEqual([]);
-    expect(await warningsOf(self, required)).toEqual([expect.stringMatching(/stolen password .* \(web\)/)]);
-    expect(await warningsOf(`${self}, second_factor: required`)).toEqual([
-      expect.stringContaining('(second_factor: required)'),
-    ]);
-  });
-
-  it.each(['http://127.0.0.1:3000', 'http://[::1]:3000'])('say that %s has no passkeys', async (issuer) => {
-    const config = await load(`issuer: ${issuer}\nsign_in: { passkeys: true }\n`);
-    expect(signInWarnings(config)).toEqual([expect.stringContaining('the issuer needs a host name')]);
-    expect(signInWarnings({ ...config, issuer: 'http://localhost:3000' })).toEqual([]);
   });
 });
 
