@@ -28,10 +28,18 @@ export class RedisUrlError extends Error {
   override readonly name = 'RedisUrlError';
 }
 
-const SHAPE = /^(rediss?)(\+sentinel|\+cluster)?:\/\/(?:([^/?#]*)@)?([^/?#@]+)(\/[^?#]*)?(?:\?([^#]*))?$/;
-const PARAMETERS = ['wait', 'prefix', 'sentinel_user', 'sentinel_password'];
-/** Nothing that a pattern of SCAN or a hash tag would take for its own. */
-const PREFIX = /^[\w.:-]{0,40}$/;
+const SHAPE =
+  /^(rediss?)(\+sentinel|\+cluster)?:\/\/(?:([^/?#]*)@)?([^/?#@]+)(\/[^/?#]*(?:\/\d*)?)?(\?[^#]*)?$/;
+const KINDS = { '': 'single', '+sentinel': 'sentinel', '+cluster': 'cluster' } as const;
+/** Of the prefix, nothing that a pattern of SCAN or a hash tag would take for its own. */
+const PARAMETERS: Readonly<Record<string, RegExp>> = {
+  wait: /^\d$/,
+  prefix: /^[\w.:-]{0,40}$/,
+  sentinel_user: /^/,
+  sentinel_password: /^/,
+};
+const NOTATION =
+  'must be lmdb:FOLDER, redis://HOST:PORT/DATABASE, redis+sentinel://HOST:PORT,HOST:PORT/NAME/DATABASE or redis+cluster://HOST:PORT,HOST:PORT (rediss for TLS)';
 
 /** What makes it this store and no other: all but who asks. Throws RedisUrlError. */
 export function withoutCredentials(url: string): object {
@@ -43,17 +51,14 @@ export function withoutCredentials(url: string): object {
 export function parseRedisUrl(url: string): RedisPlace {
   const { scheme, mode, credentials, hosts, path, query } = split(url);
   const kind = KINDS[mode];
-  const nodes = hosts.split(',').map((host) => toNode(host, kind === 'sentinel' ? 26_379 : 6379));
-  if (kind === 'single' && nodes.length > 1) {
-    throw new RedisUrlError('names several hosts: say redis+sentinel:// or redis+cluster://');
-  }
   const parameters = toParameters(query);
+  const [username = '', ...password] = credentials.split(':').map(decode);
   return {
     kind,
-    nodes,
-    ...toPath(kind, path),
+    ...toPlace(kind, hosts, path),
     isTls: scheme === 'rediss',
-    ...toCredentials(credentials),
+    username: username === '' ? undefined : username,
+    password: password.length === 0 ? undefined : password.join(':'),
     sentinelUsername: parameters.get('sentinel_user') ?? undefined,
     sentinelPassword: parameters.get('sentinel_password') ?? undefined,
     leastReplicas: Number(parameters.get('wait') ?? (kind === 'single' ? 0 : 1)),
@@ -62,60 +67,33 @@ export function parseRedisUrl(url: string): RedisPlace {
   };
 }
 
-const KINDS = { '': 'single', '+sentinel': 'sentinel', '+cluster': 'cluster' } as const;
-
 function split(url: string) {
   const parts = SHAPE.exec(url);
-  if (parts === null) {
-    throw new RedisUrlError(
-      'must be lmdb:FOLDER, redis://HOST, redis+sentinel://HOST,HOST/NAME or redis+cluster://HOST,HOST (rediss for TLS)',
-    );
-  }
-  const [, scheme = '', mode = '', credentials, hosts = '', path = '', query = ''] = parts;
+  if (parts === null) throw new RedisUrlError(NOTATION);
+  const [, scheme = '', mode = '', credentials = '', hosts = '', path = '', query = ''] = parts;
   return { scheme, mode: mode as keyof typeof KINDS, credentials, hosts, path, query };
 }
 
+function toPlace(kind: RedisPlace['kind'], hosts: string, path: string) {
+  const nodes = hosts.split(',').map((host) => toNode(host, kind === 'sentinel' ? 26_379 : 6379));
+  const [masterName = '', db = ''] = kind === 'sentinel' ? path.slice(1).split('/') : ['', path.slice(1)];
+  const isWhole = { single: nodes.length === 1, sentinel: masterName !== '', cluster: db === '' }[kind];
+  if (!isWhole || !/^\d{0,4}$/.test(db)) throw new RedisUrlError(NOTATION);
+  return { nodes, masterName: decode(masterName), db: Number(db) };
+}
+
 function toNode(text: string, defaultPort: number): RedisNode {
-  const [, bracketed, plain, port] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]+))(?::(\d+))?$/.exec(text) ?? [];
-  const host = bracketed ?? plain;
-  const number = port === undefined ? defaultPort : Number(port);
-  if (host === undefined || number < 1 || number > 65_535) {
-    throw new RedisUrlError('must name its hosts as HOST or HOST:PORT, separated by commas');
-  }
-  return { host, port: number };
-}
-
-function toPath(kind: RedisPlace['kind'], path: string): Pick<RedisPlace, 'masterName' | 'db'> {
-  const [masterName = '', db = '', ...rest] =
-    kind === 'sentinel' ? path.slice(1).split('/') : ['', ...path.slice(1).split('/')];
-  if (kind === 'sentinel' && masterName === '') {
-    throw new RedisUrlError('must end with the name that the Sentinels give the master: …/NAME');
-  }
-  if (kind === 'cluster' && db !== '') throw new RedisUrlError('must not name a database: a Cluster has one');
-  if (!/^\d{0,4}$/.test(db) || rest.length > 0) throw new RedisUrlError('must name its database as /NUMBER');
-  return { masterName: decode(masterName), db: Number(db) };
-}
-
-function toCredentials(text: string | undefined): Pick<RedisPlace, 'username' | 'password'> {
-  if (text === undefined) return { username: undefined, password: undefined };
-  const colon = text.indexOf(':');
-  const user = colon === -1 ? text : text.slice(0, colon);
-  return {
-    username: user === '' ? undefined : decode(user),
-    password: colon === -1 ? undefined : decode(text.slice(colon + 1)),
-  };
+  const url = URL.parse(`redis://${text}`);
+  if (url === null || url.port === '0') throw new RedisUrlError(NOTATION);
+  return { host: url.hostname.replaceAll(/[[\]]/g, ''), port: Number(url.port || defaultPort) };
 }
 
 function toParameters(query: string): URLSearchParams {
   const parameters = new URLSearchParams(query);
-  const unknown = [...parameters.keys()].find((name) => !PARAMETERS.includes(name));
-  if (unknown !== undefined) throw new RedisUrlError(`must have no parameters but ${PARAMETERS.join(', ')}`);
-  if (!/^\d$/.test(parameters.get('wait') ?? '0')) {
-    throw new RedisUrlError('must say wait=0, or how many replicas to wait for at least: wait=1');
-  }
-  if (!PREFIX.test(parameters.get('prefix') ?? '')) {
-    throw new RedisUrlError('must have as prefix up to 40 letters, digits and ._:-');
-  }
+  if (![...parameters].every(([name, value]) => PARAMETERS[name]?.test(value)))
+    throw new RedisUrlError(
+      'must have no parameters but wait (0 to 9), prefix (up to 40 letters, digits and ._:-), sentinel_user and sentinel_password',
+    );
   return parameters;
 }
 

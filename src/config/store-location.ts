@@ -35,8 +35,6 @@ export async function resolveStore(
 }
 
 function storeFault(location: string): string | undefined {
-  if (/^lmdb:[a-z]:[\\/]/i.test(location) && process.platform !== 'win32')
-    return 'has a Windows path: on this machine, lmdb: needs a folder such as /var/lib/postern';
   if (location.startsWith('lmdb:'))
     return location === 'lmdb:' ? 'lmdb: must be followed by a folder' : undefined;
   try {

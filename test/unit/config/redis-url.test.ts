@@ -1,6 +1,6 @@
 // The notation of a Redis store, and that what is wrong with it is said without repeating it.
 import { describe, expect, it } from 'vitest';
-import { parseRedisUrl } from '../../../src/config/redis-url.ts';
+import { parseRedisUrl, RedisUrlError } from '../../../src/config/redis-url.ts';
 
 describe('the URL of a Redis store', () => {
   it('names one server', () => {
@@ -59,21 +59,21 @@ describe('the URL of a Redis store', () => {
   });
 
   it.each([
-    ['http://user:s3cret@host', 'must be lmdb:FOLDER'],
-    ['redis://', 'must be lmdb:FOLDER'],
-    ['redis://:s3cret@h1,h2', 'names several hosts'],
-    ['redis://:s3cret@h:99999', 'must name its hosts'],
-    ['redis://:s3cret@h/x', 'must name its database'],
-    ['redis://:s3cret@h?commandTimeout=1', 'must have no parameters but'],
-    ['redis://:s3cret@h?prefix={x}', 'must have as prefix'],
-    ['redis://:s3cret@h?prefix=a*', 'must have as prefix'],
-    ['redis://:s3cret@h?wait=yes', 'must say wait=0, or how many'],
-    ['redis://:s3cret%@h', 'percent-encoded'],
-    ['redis+sentinel://:s3cret@h1,h2', 'must end with the name'],
-    ['redis+cluster://:s3cret@h1/2', 'must not name a database'],
-  ])('says what is wrong with %s and repeats nothing of it', (url, message) => {
+    'http://user:s3cret@host',
+    'redis://',
+    'redis://:s3cret@h1,h2',
+    'redis://:s3cret@h:99999',
+    'redis://:s3cret@h/x',
+    'redis://:s3cret@h/1/2',
+    'redis://:s3cret@h?commandTimeout=1',
+    'redis://:s3cret@h?prefix={x}',
+    'redis://:s3cret@h?wait=yes',
+    'redis://:s3cret%@h',
+    'redis+sentinel://:s3cret@h1,h2',
+    'redis+cluster://:s3cret@h1/2',
+  ])('is not %s, of which no message repeats anything', (url) => {
     const failing = () => parseRedisUrl(url);
-    expect(failing).toThrow(message);
+    expect(failing).toThrow(RedisUrlError);
     expect(failing).not.toThrow(/s3cret/);
   });
 });
