@@ -26,8 +26,6 @@ export type SourceDocument = Located & {
   readonly content: unknown;
   /** Whether the file holds nothing at all, not even a comment. */
   readonly isBlank: boolean;
-  /** Whether its content is `null` in so many letters, not the lack of any. */
-  readonly saysNull: boolean;
 };
 
 /** The document in `file`, or undefined after its problems were noted. */
@@ -68,18 +66,13 @@ export function readFault(error: unknown): string {
 
 function parseSource(file: string, source: string, problems: ProblemList): SourceDocument | undefined {
   const { yaml, toPosition } = parseTree(source);
-  const faults: SyntaxFault[] = yamlFaults(yaml);
+  const faults = yamlFaults(yaml);
   const content = faults.length === 0 ? toPlain(yaml.contents, faults) : undefined;
-  const lines = source.split('\n');
-  if (typeof content === 'string' && NO_SPACE.test(lines[0] ?? '')) faults.push({ offset: 0, message: '' });
-  for (const { offset, message } of faults.slice(0, MOST_SYNTAX_PROBLEMS)) {
-    const position = toPosition(offset);
-    problems.add({ file, ...position, message: layoutFault(lines, position.line - 1) ?? message });
-  }
+  for (const { offset, message } of faults.slice(0, MOST_SYNTAX_PROBLEMS))
+    problems.add({ file, ...toPosition(offset), message });
   if (faults.length > 0) return undefined;
   const isBlank = source.trim() === '';
-  const saysNull = isScalar(yaml.contents) && yaml.contents.source !== '';
-  return { file, folder: dirname(resolve(file)), content, isBlank, saysNull, locate: locator(source) };
+  return { file, folder: dirname(resolve(file)), content, isBlank, locate: locator(source) };
 }
 
 /**
@@ -110,58 +103,21 @@ function parseTree(source: string): Tree {
   };
 }
 
-const SYNTAX: Readonly<Record<string, string>> = {
-  BAD_ALIAS: 'has an alias without a name',
-  BAD_DIRECTIVE: 'has a % directive that YAML does not know',
-  BAD_DQ_ESCAPE: 'has a backslash escape that YAML does not know, inside double quotes: use single ones',
-  BAD_INDENT: 'is indented wrongly, or a [ or { is not closed',
-  BAD_SCALAR_START: 'has text that begins with a character that YAML reserves: put it in quotes',
-  BLOCK_AS_IMPLICIT_KEY:
-    'has a value in the wrong place: is the next line indented too far, or a colon too many? Text with ": " needs quotes',
-  KEY_OVER_1024_CHARS: 'has a key that is too long',
-  MISSING_CHAR: 'misses a character: a closing quote or bracket, a comma, or the space after a colon',
-  MULTIPLE_DOCS: 'has more than one document: remove the --- line',
-  MULTILINE_IMPLICIT_KEY: 'has a key that goes over several lines: is a colon missing?',
-  RESOURCE_EXHAUSTION: 'is nested too deeply',
-  TAB_AS_INDENT: 'is indented with a tab: YAML wants spaces',
-  TAG_RESOLVE_FAILED: 'has a YAML tag (!…), which is not supported',
-};
-
-const NO_SPACE = /^ *(- +)?[a-z_]+:[^ \r]/;
-
-/** What a line with an error says better than the parser, which takes a wrong layout for keys and values in odd places. */
-function layoutFault(lines: readonly string[], index: number): string | undefined {
-  const line = lines[index] ?? '';
-  if (NO_SPACE.test(line)) return 'misses the space after the colon';
-  const indent = itemIndent(line);
-  const others = indent === undefined ? [] : openLists(lines.slice(0, index));
-  const [nearest] = others.toSorted((a, b) => Math.abs(a - (indent ?? 0)) - Math.abs(b - (indent ?? 0)));
-  if (nearest === undefined || nearest === indent) return undefined;
-  return `this item is indented by ${indent}, the others by ${nearest}`;
-}
-
-/** How far the items of each list are indented that hasn't ended after `lines`. */
-function openLists(lines: readonly string[]): number[] {
-  const indents: number[] = [];
-  let limit = Infinity;
-  for (const line of lines.toReversed()) {
-    const indent = line.search(/[^ ]/);
-    if (indent === -1 || indent >= limit || line[indent] === '#') continue;
-    limit = indent;
-    if (itemIndent(line) !== undefined) indents.push(indent);
-  }
-  return indents;
-}
-
-function itemIndent(line: string): number | undefined {
-  return /^( *)- /.exec(line)?.[1]?.length;
-}
+/** Their messages repeat nothing of the file, which may hold a secret. */
+const DISCREET = [
+  'BAD_INDENT',
+  'BLOCK_AS_IMPLICIT_KEY',
+  'BLOCK_IN_FLOW',
+  'MISSING_CHAR',
+  'MULTILINE_IMPLICIT_KEY',
+  'TAB_AS_INDENT',
+];
 
 function yamlFaults(yaml: Document): SyntaxFault[] {
-  return [...yaml.errors, ...yaml.warnings].map(({ code, pos }) => ({
-    offset: pos[0],
-    message: SYNTAX[code] ?? `is not valid YAML (${code.toLowerCase().replaceAll('_', ' ')})`,
-  }));
+  return [...yaml.errors, ...yaml.warnings].map(({ code, pos, message }) => {
+    const words = DISCREET.includes(code) ? message : code.toLowerCase().replaceAll('_', ' ');
+    return { offset: pos[0], message: `is not valid YAML: ${words}` };
+  });
 }
 
 function findOffset(yaml: Document, path: Path, target: 'key' | 'value'): number {

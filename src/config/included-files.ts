@@ -74,7 +74,7 @@ export async function readListing(
     return undefined;
   }
   // Only comments: a list with nothing in it yet.
-  if (content === null && !document.saysNull) return { document, path: [key], items: [] };
+  if (content === null) return { document, path: [key], items: [] };
   if (!isRecord(content)) {
     report([], `must be a list, or ${key}: and a list`);
     return undefined;

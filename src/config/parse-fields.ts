@@ -59,13 +59,10 @@ type Known = { readonly known: readonly string[]; readonly path: Path; readonly 
 
 function reportUnknown(keys: readonly string[], { known, path, report }: Known): void {
   for (const key of keys.slice(0, MOST_UNKNOWN_KEYS)) {
-    const [name = ''] = key.split(':', 1);
-    // What follows the colon is a value, so it isn't repeated.
-    if (name !== key && known.includes(name)) {
-      report([...path, name], 'misses the space after the colon');
-      continue;
-    }
-    report([...path, key], `unknown key ${quoted(key)}${didYouMean(key, known)}`, 'key');
+    // After a colon without a space comes a value, which may be a secret.
+    const [name = '', ...value] = key.split(':');
+    const shown = value.length > 0 ? `${name}:…` : key;
+    report([...path, shown], `unknown key ${quoted(shown)}${didYouMean(name, known)}`, 'key');
   }
   if (keys.length > MOST_UNKNOWN_KEYS)
     report(path, `has ${keys.length - MOST_UNKNOWN_KEYS} more unknown keys`);
