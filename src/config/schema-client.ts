@@ -155,7 +155,7 @@ export const clientSchema = z.strictObject({
   client_uri: text(webUriFault).optional().describe('Home page of the client.'),
   initiate_login_uri: text(webUriFault)
     .optional()
-    .describe('Where the client begins a sign-in; people are led there from a page that has expired.'),
+    .describe('Where the client begins a sign-in; error pages and the account page lead there.'),
   policy_uri: text(webUriFault).optional().describe('Privacy policy of the client.'),
   tos_uri: text(webUriFault).optional().describe('Terms of service of the client.'),
 });

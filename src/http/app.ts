@@ -1,8 +1,7 @@
 // THE MIDDLEWARE LIST: what happens to a request, from top to bottom.
-import Koa, { type Context, type Middleware } from 'koa';
+import Koa, { type Middleware } from 'koa';
 import type { Config } from '../config/config.ts';
 import { ACCOUNT_PATH, FACTORS_PATH } from '../config/endpoints.ts';
-import { toPeoplesClient } from '../oidc/client-model.ts';
 import { createCookieKeys } from '../oidc/cookie-keys.ts';
 import type { Engine } from '../oidc/provider.ts';
 import type { Limits } from '../limits/limits.ts';
@@ -58,8 +57,7 @@ export function createApp(parts: AppParts): App {
   app.use(observeRequests(telemetry));
   app.use(setSecurityHeaders(config));
   app.use(setLanguage(pages, issuer));
-  const lastApp = (ctx: Context) => toPeoplesClient(findClient(engine.recentApps.find(ctx) ?? ''), issuer);
-  app.use(answerErrors(pages, telemetry, lastApp));
+  app.use(answerErrors(pages, telemetry));
   app.use(admitRequests(issuer, clientAddress));
   app.use(sendPagesToOwnHost(issuer));
   app.use(allowOrigins(config, findClient));

@@ -31,11 +31,9 @@ type Answer = {
   readonly client?: ClientModel | undefined;
 };
 
-/** `appOf`: the app that a browser was sent from last, for who has lost the way. */
 export function answerErrors(
   pages: Pages,
   { log, audit, metrics }: Pick<Telemetry, 'log' | 'audit' | 'metrics'>,
-  appOf: (ctx: Context) => ClientModel | undefined,
 ): Middleware {
   const formRefused = createFormRefused(audit);
 
@@ -50,8 +48,7 @@ export function answerErrors(
       if (status < 500) {
         log.info({ requestId, route: routeName(ctx), status, error }, 'page refused');
       }
-      const client = answer.client ?? (error === 'not_found' ? appOf(ctx) : undefined);
-      const model = { status, error, description, requestId, client };
+      const model = { status, error, description, requestId, client: answer.client };
       sendPage(ctx, pages.render('error', model, pageContextOf(ctx)));
       return;
     }

@@ -25,7 +25,7 @@ export function createOpen({ config, interactions, csrf, accounts }: OpenParts) 
     ctx.set('Cache-Control', 'no-store');
     const uid = String(ctx['params'].uid);
     const interaction = await interactions.find(ctx, uid);
-    if (interaction === undefined) throw expired(ctx, interactions.appOf(ctx, uid));
+    if (interaction === undefined) throw expired(ctx);
     return interaction;
   }
 

@@ -12,7 +12,6 @@ export function cookieNames(issuer: string) {
     interaction: `${secure}postern_interaction${own}`,
     resume: `${secure}postern_resume${own}`,
     browser: `${host}postern_browser${own}`,
-    apps: `${host}postern_apps${own}`,
     device: `${host}postern_device${own}`,
     deviceForm: `${host}postern_device_form${own}`,
     language: `${host}postern_language${own}`,

@@ -10,7 +10,6 @@ import { clip } from '../observability/log.ts';
 import type { FindClient } from './clients.ts';
 import { toClientModel, toPeoplesClient } from './client-model.ts';
 import type { Answer } from './seam/provider.ts';
-import type { RecentApps } from './recent-apps.ts';
 import { pageContextOf, sendPage } from './send-page.ts';
 
 /** Errors of an authorization request that is answered nowhere else, because its client or redirect URI is unknown. */
@@ -23,16 +22,13 @@ type EnginePagesParts = {
   readonly pages: Pages;
   readonly issuer: string;
   readonly findClient: FindClient;
-  readonly recentApps: RecentApps;
 };
 
-export function createEnginePages({ pages, issuer, findClient, recentApps }: EnginePagesParts) {
+export function createEnginePages({ pages, issuer, findClient }: EnginePagesParts) {
   const clientModel = (clientId: string | undefined) => toPeoplesClient(findClient(clientId ?? ''), issuer);
 
   function showLoggedOut(ctx: KoaContextWithOIDC, outcome: PageModels['logged-out']['outcome']): void {
-    // Only the app that asked is named to a person who stays signed in.
-    const recent = outcome === 'stayed' ? undefined : recentApps.find(ctx);
-    const model = { client: clientModel(ctx.oidc.client?.clientId ?? recent), outcome };
+    const model = { client: clientModel(ctx.oidc.client?.clientId), outcome };
     sendPage(ctx, pages.render('logged-out', model, pageContextOf(ctx)));
   }
 
@@ -91,15 +87,13 @@ export function createEnginePages({ pages, issuer, findClient, recentApps }: Eng
       }
       const { error, error_description: description } = out;
       if (cause instanceof StoreUnavailable) return; // http/errors.ts answers 503
-      const uid = ctx.oidc.route === 'resume' ? ctx.path.split('/').at(-1) : undefined;
-      const clientId = uid === undefined ? ctx.oidc.client?.clientId : recentApps.find(ctx, uid);
       const model = {
         status: ctx.status,
         // A sign-in that is over, as http/errors.ts calls it too.
         error: cause.name === 'SessionNotFound' ? 'expired' : error,
         description,
         requestId: String(ctx.state['requestId'] ?? ''),
-        client: clientModel(clientId),
+        client: clientModel(ctx.oidc.client?.clientId),
       };
       const shown = UNMATCHED.has(cause.name) ? { ...model, ...unmatched(ctx, description) } : model;
       sendPage(ctx, pages.render('error', shown, pageContextOf(ctx)));

@@ -4,13 +4,11 @@ import type Provider from 'oidc-provider';
 import { errors } from 'oidc-provider';
 import type { Issued } from '../users/accounts.ts';
 import { type Amr, levelOf } from '../users/authentication-methods.ts';
-import type { ClientModel } from '../views/models.ts';
 import { type Audit, type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
 import { DocumentChanged } from '../store/documents.ts';
 import { type CollectionWrite, failingAs } from '../store/store.ts';
 import { type AdapterParts, interactionGone } from './adapter.ts';
 import { recordKey } from './record-key.ts';
-import { toPeoplesClient } from './client-model.ts';
 import { consentOf, findGrant, newGrant } from './policies/existing-grant.ts';
 import { addToGrant, WHOLE_API } from './policies/asked-for.ts';
 import { NO_ACCESS } from './policies/interaction-policy.ts';
@@ -64,15 +62,7 @@ export function createInteractions(
     /** Undefined when it isn't this browser's, has expired, was finished, or its session changed. */
     async find(ctx: Context, uid: string): Promise<OpenInteraction | undefined> {
       const details = await detailsOf(ctx, uid);
-      const found = details && (await toOpenInteraction(engine, details));
-      if (found !== undefined) engine.recentApps.remember(ctx, uid, found.settings.clientId);
-      return found;
-    },
-
-    /** The app that an interaction was for, also when it is gone; as this browser remembers. */
-    appOf(ctx: Context, uid: string): ClientModel | undefined {
-      const { findClient, recentApps, provider } = engine;
-      return toPeoplesClient(findClient(recentApps.find(ctx, uid) ?? ''), provider.issuer);
+      return details && toOpenInteraction(engine, details);
     },
 
     /** `spends`: written together with it; throws DocumentChanged where that is of an older version. */

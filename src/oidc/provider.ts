@@ -42,7 +42,6 @@ import { createEnginePages } from './engine-pages.ts';
 import { type ClientLimits, createClientLimits } from './limit-clients.ts';
 import { createAccessPolicy } from './policies/access.ts';
 import { createStillAllowed } from './policies/narrowed-scope.ts';
-import { createRecentApps } from './recent-apps.ts';
 import { createRememberedConsents } from './policies/remembered-consents.ts';
 import { createMachineTokenFinder } from './machine-tokens.ts';
 import { createSignInPolicy, type SignInPolicy } from './policies/sign-in-level.ts';
@@ -97,8 +96,7 @@ export async function createEngine(parts: EngineParts) {
     lifetimeSeconds: config.lifetimes.consent,
   });
   const browsers = createBrowserBinding(issuer, adapter.hash, parts.now);
-  const recentApps = createRecentApps(issuer);
-  const enginePages = createEnginePages({ pages, issuer, findClient, recentApps });
+  const enginePages = createEnginePages({ pages, issuer, findClient });
 
   const clientLimits = createClientLimits(limits);
   const clients = { findClient, loadClient, stillAllowed };
@@ -144,7 +142,6 @@ export async function createEngine(parts: EngineParts) {
     consents,
     access: ofPeople.access,
     signIn,
-    recentApps,
     logouts,
     /** What http/fast-path.ts sends without the engine, by path below the issuer. */
     fastAnswers: createFastAnswers({ ...parts, ...made, ...ofFastPath }),

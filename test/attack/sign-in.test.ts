@@ -414,7 +414,6 @@ describe('cookies', () => {
       const ours = [page, inGerman, signedIn].flatMap(({ headers }) => headers.getSetCookie());
       expect([...new Set(ours.map((cookie) => cookie.split('=')[0] ?? ''))]).toEqual(
         expect.arrayContaining([
-          '__Host-postern_apps',
           '__Host-postern_device',
           '__Host-postern_language',
           '__Host-postern_language_now',
