@@ -1,8 +1,7 @@
 // `postern client …`: clients and their secrets. A secret that is made here is shown once and kept nowhere.
 import { randomBytes } from 'node:crypto';
 import { Option, type Command } from 'commander';
-import { readSeenClients, type SeenClient } from '../client-documents/seen-clients.ts';
-import { isDocumentClient, isListedDocument } from '../config/client-id-url.ts';
+import { isDocumentClient } from '../config/client-id-url.ts';
 import type { Client, StoreConfig } from '../config/config.ts';
 import { formatInstant, instantFault } from '../config/notation.ts';
 import { secretState } from '../config/secret-expiry.ts';
@@ -80,34 +79,15 @@ function toYaml(hash: string, { name, notBefore, expires }: SecretOptions): stri
 
 async function list({ config: file, json, secrets }: SecretsOptions, io: CliIo): Promise<void> {
   const config = await readConfig(file, { writeKeys: false, readSecrets: secrets });
-  const { lastUses, seen } = await readStored(config.store);
+  const lastUses = await readStored(config.store);
   const now = Math.floor(Date.now() / 1000);
   const rows = config.clients.map((one) => toRow(one, lastUses, now));
-  const hosts = config.clientDocuments?.hosts ?? [];
-  const fetched = seen
-    .filter(
-      ({ clientId }) => isListedDocument(clientId, hosts) && !rows.some((row) => row.client_id === clientId),
-    )
-    .map(({ clientId, firstSeen }) => ({
-      client_id: clientId,
-      document: 'fetched' as const,
-      first_seen: formatInstant(firstSeen),
-    }));
-  const texts = [
-    ...rows.map(toText),
-    ...fetched.map((row) => `${row.client_id}  fetched document  first seen ${row.first_seen}\n`),
-  ];
-  print(io, { json }, { value: [...rows, ...fetched], text: texts.join('\n') });
+  print(io, { json }, { value: rows, text: rows.map(toText).join('\n') });
 }
 
-type Stored = { readonly lastUses: LastUses; readonly seen: readonly SeenClient[] };
-
-async function readStored(location: StoreConfig): Promise<Stored> {
-  if (!isStoreMade(location)) return { lastUses: () => undefined, seen: [] };
-  return withStore(location, async ({ documents }) => ({
-    lastUses: await readSecretUses(documents),
-    seen: await readSeenClients(documents),
-  }));
+async function readStored(location: StoreConfig): Promise<LastUses> {
+  if (!isStoreMade(location)) return () => undefined;
+  return withStore(location, ({ documents }) => readSecretUses(documents));
 }
 
 function toRow(client: Client, lastUses: LastUses, now: number) {

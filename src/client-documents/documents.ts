@@ -6,9 +6,7 @@ import { Remembered } from '../limits/bounded-map.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Audit } from '../observability/audit.ts';
 import type { Log } from '../observability/log.ts';
-import type { DocumentStore } from '../store/store.ts';
 import { fetchDocument, type FetchDocumentParts } from './fetch-document.ts';
-import { noteSeenClient } from './seen-clients.ts';
 import {
   createKeptDocuments,
   GRACE_MS,
@@ -46,7 +44,6 @@ type ClientDocumentsParts = KeptDocumentsParts &
   Pick<FetchDocumentParts, 'outgoing'> & {
     /** `client_documents.hosts` */
     readonly hosts: readonly string[];
-    readonly documents: DocumentStore;
     readonly limits: Pick<Limits, 'takeDocument' | 'takeRenewal'>;
     readonly audit: Audit;
     readonly log: Log;
@@ -87,7 +84,6 @@ export function createClientDocuments(parts: ClientDocumentsParts) {
     async keep(clientId: string): Promise<void> {
       const known = await kept.find(clientId);
       if (known === undefined || known.isUsed) return;
-      await noteSeenClient(parts.documents, clientId, Math.floor(clock.now() / 1000));
       await kept.save({ ...known, isUsed: true });
     },
   };

@@ -206,7 +206,6 @@ function documentsOf(config: Config, shared: SharedServices, limits: Limits): Cl
     vet: (document) => vetClientDocument(document, scope),
     outgoing: shared.outgoingOf(config),
     records: store.records,
-    documents: store.documents,
     clock: store.clock,
     hash,
     limits,

@@ -1,6 +1,5 @@
 import { decodeJwt } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { readSeenClients } from '../../src/client-documents/seen-clients.ts';
 import { AUTHORIZATION_REQUEST, VERIFIER } from '../world/authorization-request.ts';
 import { finishPages, newBrowser } from '../world/person.ts';
 import { introspect, introspection, userinfo } from '../world/presented-tokens.ts';
@@ -91,10 +90,6 @@ anyStore(
       const consent = await browser.submit(first, '/login', { username: 'alice', password: PASSWORDS.alice });
       expect(consent.text).toContain('Keep this access when you’re not using the app');
       const tokens = await tokensFor(world(), client);
-      expect(await readSeenClients(world().openedStore.documents)).toContainEqual({
-        clientId: client,
-        firstSeen: expect.any(Number),
-      });
       expect(tokens).toMatchObject({ scope: 'reports.read', refresh_token: expect.any(String) });
       expect(tokens['id_token']).toBeUndefined();
       expect(decodeJwt(tokens['access_token'] ?? '')).toMatchObject({ aud: API, client_id: client });

@@ -2,7 +2,6 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { noteSeenClient, readSeenClients } from '../../../src/client-documents/seen-clients.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { createSecretUses } from '../../../src/oidc/secret-uses.ts';
 import { withStore } from '../../../src/store/open.ts';
@@ -110,55 +109,6 @@ describe('postern client list', () => {
     });
     const { stdout } = await postern(['client', 'list', '-c', config]);
     expect(stdout.match(/last used 2026-05-01/g)).toHaveLength(3);
-  });
-
-  it('shows clients by document, pinned and fetched, while their host is listed', async () => {
-    const pinned = `  - { client_id: "https://docs.example/pinned", scope: openid, token_endpoint_auth_method: none, redirect_uris: [https://docs.example/cb] }\n`;
-    const list = async (hosts: string, ...args: string[]) => {
-      const documents = `client_documents: { hosts: [${hosts}], scope: openid }\n`;
-      const config = file(`store: lmdb:documents\n${documents}${HEAD}${SECRETS}${pinned}`);
-      const { store } = await loadConfig(config, { writeKeys: false });
-      await withStore(store, async (opened) => {
-        await noteSeenClient(opened.documents, 'https://docs.example/pinned', Date.UTC(2026, 3, 1) / 1000);
-        await noteSeenClient(opened.documents, 'https://docs.example/later', Date.UTC(2026, 5, 1) / 1000);
-        await noteSeenClient(opened.documents, 'https://docs.example/first', Date.UTC(2026, 4, 1) / 1000);
-        // Once is enough.
-        await noteSeenClient(opened.documents, 'https://docs.example/first', Date.UTC(2026, 6, 1) / 1000);
-      });
-      return (await postern(['client', 'list', '-c', config, ...args])).stdout;
-    };
-    const lines = (await list('docs.example')).split('\n').filter((line) => line.startsWith('https:'));
-    expect(lines).toEqual([
-      'https://docs.example/pinned  authorization_code  none  pinned document',
-      'https://docs.example/first  fetched document  first seen 2026-05-01',
-      'https://docs.example/later  fetched document  first seen 2026-06-01',
-    ]);
-    const rows = JSON.parse(await list('docs.example', '--json')) as unknown[];
-    expect(rows.slice(2)).toMatchObject([
-      { client_id: 'https://docs.example/pinned', document: 'pinned' },
-      { client_id: 'https://docs.example/first', document: 'fetched', first_seen: '2026-05-01' },
-      { document: 'fetched' },
-    ]);
-    expect(await list('other.example')).not.toContain('fetched');
-  });
-
-  it('keeps the last thousand clients by document in mind', async () => {
-    const { store } = await loadConfig(file(`store: lmdb:many\n${HEAD}${SECRETS}`), { writeKeys: false });
-    await withStore(store, async ({ documents }) => {
-      const thousand = Array.from({ length: 1000 }, (_, index) => ({
-        id: `https://docs.example/${index}`,
-        value: JSON.stringify({ v: 1, at: 1000 + index }),
-        expectedVersion: 0,
-      }));
-      await documents.putAll('document-clients', thousand);
-      await noteSeenClient(documents, 'https://docs.example/new', 5000);
-      const seen = await readSeenClients(documents);
-      expect({ count: seen.length, first: seen[0], last: seen.at(-1) }).toEqual({
-        count: 1000,
-        first: { clientId: 'https://docs.example/1', firstSeen: 1001 },
-        last: { clientId: 'https://docs.example/new', firstSeen: 5000 },
-      });
-    });
   });
 });
 
