@@ -14,7 +14,6 @@ import { addToGrant, WHOLE_API } from './policies/asked-for.ts';
 import { NO_ACCESS } from './policies/interaction-policy.ts';
 import { type Details, type OpenInteraction, toOpenInteraction } from './open-interaction.ts';
 import type { Engine } from './provider.ts';
-import { lastingOf } from './policies/offline-access.ts';
 import type { Place } from './seam/session-sign-in.ts';
 
 const DECLINED = 'the person declined the request';
@@ -88,7 +87,7 @@ export function createInteractions(
     finishSelection: (ctx: Context, { uid }: OpenInteraction) => finish(ctx, uid, { select_account: {} }),
 
     async finishConsent(ctx: Context, interaction: OpenInteraction) {
-      const { uid, accountId, issued, grantId, settings, redirectUri, asked, missing } = interaction;
+      const { uid, accountId, issued, grantId, settings, redirectUri, missing } = interaction;
       if (accountId === undefined || issued === undefined) return undefined;
       if (await hasLostAccess(engine, adapter, interaction)) return finish(ctx, uid, { access: {} });
       const { provider, consents } = engine;
@@ -100,7 +99,7 @@ export function createInteractions(
       const destination = await finish(ctx, uid, async () => {
         const consent = { grantId: await grant.save() };
         const app = { accountId, clientId: settings.clientId, redirectUri };
-        await consents.add(app, { ...missing, lasting: lastingOf(asked) }, issued);
+        await consents.add(app, missing, issued);
         return { consent };
       });
       if (destination !== undefined)

@@ -26,7 +26,7 @@ import type { ClientLimits } from './limit-clients.ts';
 import { narrowScopes, type StillAllowed } from './policies/narrowed-scope.ts';
 import type { SignInPolicy } from './policies/sign-in-level.ts';
 import { createRefreshCheck } from './policies/refreshed-scope.ts';
-import { createOfflineAccess, refreshesUnasked } from './policies/offline-access.ts';
+import { createRestoreOfflineAccess, refreshesUnasked } from './policies/offline-access.ts';
 import type { RememberedConsents } from './policies/remembered-consents.ts';
 import { createResourceHooks, knownScopes, type ResourceHookParts } from './policies/scopes.ts';
 import { issuedBySession, issuedByToken } from './signed-in-at.ts';
@@ -68,7 +68,7 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
   const { findClient, loadClient, browsers, access, signIn, limits } = parts;
   const { issuer } = config;
   const scopePolicy = { config, audiences, findClient };
-  const offlineAccess = createOfflineAccess(parts.telemetry.log);
+  const restoreOfflineAccess = createRestoreOfflineAccess(parts.telemetry.log);
   const checkRefresh = createRefreshCheck(scopePolicy);
 
   return {
@@ -122,7 +122,7 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
       policy: createInteractionPolicy({ access, signIn, consents }),
     },
     findAccount: createFindAccount(parts),
-    loadExistingGrant: createLoadExistingGrant({ findClient, consents, offlineAccess, access }),
+    loadExistingGrant: createLoadExistingGrant({ findClient, consents, access }),
     extraTokenClaims: config.resources.some(({ accessTokenClaims }) => accessTokenClaims.length > 0)
       ? async (ctx, token) => ({
           ...authenticationClaims(ctx, token),
@@ -134,7 +134,7 @@ export function createConfiguration(parts: ConfigurationParts): Configuration {
       ...scopePolicy,
       restoreScope(ctx, client) {
         access?.restore(ctx);
-        offlineAccess.restore(ctx, client);
+        restoreOfflineAccess(ctx, client);
       },
     }),
   };

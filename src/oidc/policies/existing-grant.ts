@@ -8,14 +8,12 @@ import { type DocumentStore, GRANT } from '../../store/store.ts';
 import { addToGrant, type AskedFor, askedFor } from './asked-for.ts';
 import type { FindClient, LoadClient } from '../clients.ts';
 import type { AccessPolicy } from './access.ts';
-import type { OfflineAccess } from './offline-access.ts';
 import { allowsAll, type RememberedConsents } from './remembered-consents.ts';
 import { generationOf } from '../seam/session-sign-in.ts';
 
 export type ExistingGrantParts = {
   readonly findClient: FindClient;
   readonly consents: RememberedConsents;
-  readonly offlineAccess: Pick<OfflineAccess, 'decide'>;
   /** Undefined where the file has no such rules. */
   readonly access: Pick<AccessPolicy, 'narrow'> | undefined;
 };
@@ -73,7 +71,7 @@ export function endImplicitGrants(
 }
 
 export function createLoadExistingGrant(parts: ExistingGrantParts) {
-  const { findClient, consents, offlineAccess, access } = parts;
+  const { findClient, consents, access } = parts;
   async function load(ctx: KoaContextWithOIDC): Promise<Grant | undefined> {
     const { client, session, account, result, params, provider } = ctx.oidc;
     if (client === undefined || session === undefined || account === undefined) return undefined;
@@ -85,13 +83,9 @@ export function createLoadExistingGrant(parts: ExistingGrantParts) {
     const { consent } = settings;
     const of = { accountId, clientId, generation: generationOf(session), consent };
     const existing = await findGrant(provider, grantId, of);
-    if (consent === 'implicit') {
-      offlineAccess.decide(ctx, settings, undefined);
-      return extend(provider, existing, askedFor(ctx), of);
-    }
+    if (consent === 'implicit') return extend(provider, existing, askedFor(ctx), of);
     const redirectUri = String(params?.['redirect_uri']);
     const remembered = await consents.find({ accountId, clientId, redirectUri });
-    offlineAccess.decide(ctx, settings, remembered);
     return remembered === undefined ? existing : extend(provider, existing, remembered, of);
   }
 

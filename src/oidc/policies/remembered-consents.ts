@@ -18,19 +18,12 @@ export function consentKey(hash: KeyedHash, accountId: string, clientId: string)
   return hash(`consent:${accountId}\n${clientId}`);
 }
 
-export type Consent = AskedFor & {
-  /** Which of all these scopes were allowed together with offline_access, by the `resource` of the request; '' without one. */
-  readonly lasting?: ScopesByResource | undefined;
-};
-
-type ScopesByResource = AskedFor['resourceScopes'];
-
 type ConsentForm = StoredForm &
-  Consent & {
+  AskedFor & {
     readonly at: number;
     readonly generation?: string;
     /** Of a client by document. */
-    readonly byRedirectUri?: Readonly<Record<string, Consent>>;
+    readonly byRedirectUri?: Readonly<Record<string, AskedFor>>;
   };
 
 /** Who allowed which app. */
@@ -65,14 +58,14 @@ export function createRememberedConsents(parts: ConsentParts) {
 
   return {
     /** Undefined also when everything of the person has ended since. */
-    async find(of: ConsentOf): Promise<Consent | undefined> {
+    async find(of: ConsentOf): Promise<AskedFor | undefined> {
       const form = await findForm(of.accountId, of.clientId);
       return isDocumentClient(of.clientId) ? form?.byRedirectUri?.[of.redirectUri] : form;
     },
     /** Adds to what is remembered, and begins its time anew. `issued`: the sign-in that it was given in. */
     async add(
       { accountId, clientId, redirectUri }: ConsentOf,
-      consent: Consent,
+      consent: AskedFor,
       issued: Issued,
     ): Promise<void> {
       const { generation, at } = issued;
@@ -97,13 +90,13 @@ export function createRememberedConsents(parts: ConsentParts) {
   };
 }
 
-const NOTHING: Consent = { scopes: [], resourceScopes: {} };
+const NOTHING: AskedFor = { scopes: [], resourceScopes: {} };
 
 const includes = (allowed: readonly string[] = [], asked: readonly string[]) =>
   asked.every((one) => allowed.includes(one));
 
 /** Whether all that is asked for was allowed. */
-export function allowsAll(consent: Consent | undefined, { scopes, resourceScopes }: AskedFor): boolean {
+export function allowsAll(consent: AskedFor | undefined, { scopes, resourceScopes }: AskedFor): boolean {
   return (
     consent !== undefined &&
     includes(consent.scopes, scopes) &&
@@ -113,15 +106,17 @@ export function allowsAll(consent: Consent | undefined, { scopes, resourceScopes
   );
 }
 
-function merge(before: Consent | undefined, added: Consent): Consent {
+function merge(before: AskedFor | undefined, added: AskedFor): AskedFor {
   return {
     scopes: union(before?.scopes, added.scopes),
     resourceScopes: unionByResource(before?.resourceScopes, added.resourceScopes),
-    lasting: unionByResource(before?.lasting, added.lasting),
   };
 }
 
-function unionByResource(left: ScopesByResource = {}, right: ScopesByResource = {}): ScopesByResource {
+function unionByResource(
+  left: AskedFor['resourceScopes'] = {},
+  right: AskedFor['resourceScopes'] = {},
+): AskedFor['resourceScopes'] {
   const resources = Object.keys({ ...left, ...right });
   return Object.fromEntries(resources.map((one) => [one, union(left[one], right[one])]));
 }
