@@ -53,8 +53,6 @@ const SOURCES = [
 /** No operator can bring them about, or they are said in other words. */
 const MISTAKES_OF_OURS = new Set([
   'the store is closed',
-  // Redis says it itself, and it stands among its words.
-  'LOADING Redis is loading the dataset in memory',
   'the keys have not been opened',
   'the rotation job has not started',
   'not a sealed value',

@@ -63,10 +63,7 @@ function opened<T>(value: T | undefined): T {
 }
 
 /** What the log says in this test of whether the store can be used, oldest first. */
-export function storeLines({
-  world,
-  logged,
-}: Pick<OutagePlace & Begun, 'world' | 'logged'>): readonly string[] {
+function storeLines({ world, logged }: Pick<OutagePlace & Begun, 'world' | 'logged'>): readonly string[] {
   const lines = world.recorded.log
     .slice(logged)
     .map((line) => (JSON.parse(line) as { readonly msg?: string }).msg ?? '');

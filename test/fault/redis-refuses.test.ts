@@ -1,6 +1,5 @@
 // A Redis that answers and refuses: /readyz names it with the server's own reason, the gauge falls, the log has one line when it
 // begins and one when it is over, and nobody says that the server can't be reached.
-import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -10,7 +9,7 @@ import { ask, until } from '../world/redis-groups.ts';
 import { type RedisServer, startRedis } from '../world/servers.ts';
 import { startWorld, type World } from '../world/world.ts';
 import { readiness, untilSignedIn } from './asking.ts';
-import { expectLoggedOnce, storeLines, untilReady, useOutagePlace } from './outage-place.ts';
+import { expectLoggedOnce, untilReady, useOutagePlace } from './outage-place.ts';
 
 /** Within which readiness must name what is wrong. */
 const NAMED_MS = 10_000 + MACHINE_MS;
@@ -100,25 +99,6 @@ describe('a Redis that answers with an error', () => {
     await expectNamed(problem);
     await place().raw.acl('SETUSER', 'default', '+@all');
     await expectOver(problem);
-  });
-
-  it('because it still loads its data is not ready, and not "out of reach"', async () => {
-    const { server, raw } = place();
-    for (let index = 0; index < 100; index += 1) await raw.set(`filler:${index}`, randomBytes(1500));
-    await raw.bgrewriteaof();
-    await until('it is written anew', async () => /aof_base_size:\d{6}/.test(await raw.info('persistence')));
-    await server.kill();
-    await server.restart(['--key-load-delay', '20000']);
-    await vi.waitFor(
-      async () =>
-        expect((await readiness(place().world)).problems).toEqual([
-          'the store answers with an error: LOADING Redis is loading the dataset in memory',
-        ]),
-      { timeout: NAMED_MS, interval: 50 },
-    );
-    expect(storeLines(place()).at(-1)).toContain('LOADING');
-    await until('it is ready', async () => (await readiness(place().world)).status === 200);
-    expect(storeLines(place()).at(-1)).toBe('the store can be used again');
   });
 });
 

@@ -75,9 +75,7 @@ describe.each([
   it('the service does not start without the authority', async () => {
     expect(group.url).toMatch(url);
     const world = await writeConfig(group.url);
-    await expect(startProcess(world.configFile)).rejects.toThrow(
-      /can't be used: 127\.0\.0\.1:\d+: self-signed certificate/,
-    );
+    await expect(startProcess(world.configFile)).rejects.toThrow(/can't be used: /);
   });
 
   it('people sign in, and go on when a master is gone', async () => {

@@ -13,12 +13,9 @@ export async function administerRedis(url: string): Promise<StoreAdministration>
   const connection = await connectRedis(url, { isForLooking: true });
   return {
     async findings() {
-      const [reports, sentinels] = await Promise.all([connection.inspect(), connection.judgeSentinels()]);
-      return reports.map(({ name, findings }) => {
+      return (await connection.inspect()).map(({ name, findings }) => {
         const messagesOf = (wanted: Finding['severity']) =>
-          [...findings, ...sentinels].flatMap(({ severity, message }) =>
-            severity === wanted ? [message] : [],
-          );
+          findings.flatMap(({ severity, message }) => (severity === wanted ? [message] : []));
         return {
           server: name === 'master' ? connection.label : name,
           faults: messagesOf('fault'),

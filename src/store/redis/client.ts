@@ -160,7 +160,7 @@ function dropSilent(redis: Redis, drop: () => void): void {
 }
 
 /** The connection ended, and no attempt to come back has failed yet. */
-export const DISCONNECTED = new Error('its master is not connected');
+const DISCONNECTED = new Error('its master is not connected');
 
 function toSentinelOptions(place: RedisPlace) {
   return {

@@ -1,16 +1,13 @@
 // The way to Redis: every question has a deadline, every failure becomes StoreUnavailable, and what may not be lost in a
 // failover is confirmed by its replicas.
-import { once } from 'node:events';
 import type { Redis } from 'ioredis';
 import { parseRedisUrl, type RedisPlace } from '../../config/redis-url.ts';
-import { codeOf, createRedisClient, DISCONNECTED, type Master, type RedisClient } from './client.ts';
+import { codeOf, createRedisClient, type Master, type RedisClient } from './client.ts';
 import { createConfirm, type Write } from './confirm.ts';
 import { COMMAND_MS, inTime, Late, AnswerLost } from './deadline.ts';
-import { findObstacle } from './diagnosis.ts';
 import { judgeServer, parseInfo, type Finding, type InfoFields } from './info.ts';
 import { REPLY_ERROR } from './replies.ts';
 import type { ScriptName } from './scripts.ts';
-import { judgeSentinels } from './sentinels.ts';
 import { createWatch, type Watch } from './watch.ts';
 import { failingAs, StoreRefused, StoreTakesNoWrites, StoreUnavailable, StoreUnfit } from '../store.ts';
 
@@ -30,10 +27,6 @@ export interface RedisConnection {
   inspect(): Promise<readonly ServerReport[]>;
   /** As `inspect`. Rejects with StoreUnfit when a server loses tokens. */
   check(): Promise<readonly ServerReport[]>;
-  /** Rejects with StoreTakesNoWrites when a master refuses every write. */
-  checkWrites(): Promise<void>;
-  /** What is wrong with the Sentinels, where there are any. Never rejects. */
-  judgeSentinels(): Promise<readonly Finding[]>;
   /** Every master, to look at all keys. */
   masters(): readonly Redis[];
   readonly label: string;
@@ -44,10 +37,6 @@ export interface RedisConnection {
   close(): Promise<void>;
 }
 
-const LOADING = Object.assign(new Error('LOADING Redis is loading the dataset in memory'), {
-  name: REPLY_ERROR,
-});
-
 /** Longer than one command takes, because it may wait for the batch before it. */
 const ASK_MS = COMMAND_MS + 100;
 
@@ -56,10 +45,6 @@ export async function connectRedis(url: string, { isForLooking = false } = {}): 
   const place = toPlace(url);
   const refuse = (reason: string, cause?: unknown) =>
     new Error(`the store at ${place.label} can't be used: ${reason}`, { cause });
-  const isGroup = place.kind !== 'single';
-  // A TLS connection that is refused can fail twice, and ioredis listens for one error: the second would end the process.
-  const refused = isGroup && place.isTls ? await findObstacle(place) : undefined;
-  if (refused !== undefined) throw refuse(refused);
   const connection = toConnection(place);
   try {
     await connection.open();
@@ -67,7 +52,7 @@ export async function connectRedis(url: string, { isForLooking = false } = {}): 
     return connection;
   } catch (error) {
     await connection.close();
-    throw refuse((isGroup ? await findObstacle(place) : undefined) ?? reasonOf(error), error);
+    throw refuse(reasonOf(error), error);
   }
 }
 
@@ -133,8 +118,6 @@ function toConnection(place: RedisPlace): Opening {
       refuseFaults(reports);
       return reports;
     },
-    checkWrites: () => checkWrites(client),
-    judgeSentinels: () => (place.kind === 'sentinel' ? judgeSentinels(place) : Promise.resolve([])),
     masters: () => client.masters().map(({ redis }) => redis),
     async close() {
       watch.close();
@@ -158,49 +141,21 @@ function refuseFaults(reports: readonly ServerReport[]): void {
   if (fault !== undefined) throw new StoreUnfit(fault.message);
 }
 
-/** A script that may write needs no key to be refused: by a full memory, a failed disk or missing replicas. */
-async function checkWrites(client: RedisClient): Promise<void> {
-  try {
-    const tries = client.masters().map(({ redis }) => redis.eval('#!lua\nreturn 1', 0));
-    await inTime(Promise.all(tries), COMMAND_MS);
-  } catch (error) {
-    const unavailable = toUnavailable(error, client);
-    throw unavailable instanceof StoreRefused ? new StoreTakesNoWrites(unavailable.reason) : unavailable;
-  }
-}
-
 async function inspect(client: RedisClient, leastReplicas: number): Promise<readonly ServerReport[]> {
   const masters = client.masters();
   if (masters.length === 0) throw new StoreUnavailable({ cause: new Error('no master is known') });
   return Promise.all(
     masters.map(async ({ name, redis }) => {
-      // INFO passes before the connection is ready, and while the server still loads its data; nothing else does.
+      // INFO passes before the connection is ready; nothing else does.
       if (redis.status === 'wait') redis.connect().catch(() => undefined);
       if (redis.status !== 'ready') {
         client.refresh();
-        throw toUnavailable((await isLoading(redis)) ? LOADING : await obstacleOf(redis, client), client);
+        throw toUnavailable(client.obstacle(), client);
       }
       const info = parseInfo(await translate(client, () => inTime(redis.info(), COMMAND_MS)));
       return { name, info, findings: judgeServer(info, leastReplicas) };
     }),
   );
-}
-
-/** Why a server isn't connected: where that isn't known yet, what the first attempt to come back to it says. */
-async function obstacleOf(redis: Redis, client: RedisClient): Promise<Error> {
-  if (client.obstacle() === DISCONNECTED) {
-    const waiting = new AbortController();
-    await inTime(once(redis, 'error', { signal: waiting.signal }), COMMAND_MS).catch(() => undefined);
-    waiting.abort();
-  }
-  return client.obstacle();
-}
-
-/** ioredis doesn't call a connection ready before the server has loaded its data; INFO is answered meanwhile. */
-async function isLoading(redis: Redis): Promise<boolean> {
-  if (redis.status !== 'connect') return false;
-  const info = await inTime(redis.info('persistence'), COMMAND_MS).catch(() => '');
-  return parseInfo(info).get('loading') === '1';
 }
 
 /** ioredis adds a method for each script, which its types can't know. */

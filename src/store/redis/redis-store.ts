@@ -5,7 +5,6 @@ import { createServerClock, type ServerClock } from './clock.ts';
 import { createRedisCounters } from './counters.ts';
 import { createRedisDocuments } from './documents.ts';
 import { createRedisRecords } from './records.ts';
-import type { Finding } from './info.ts';
 import { type Clock, type RecordStore, type Store, StoreRefused, StoreTakesNoWrites } from '../store.ts';
 
 type RedisStoreOptions = {
@@ -39,20 +38,9 @@ export async function openRedis(options: RedisStoreOptions): Promise<Store> {
   const records = createRedisRecords(connection, clock.now);
   const warn = (message: string) => onWarning?.(`the store at ${connection.label}: ${message}`);
   const warnings = new Map<string, string>();
-  let sentinels: readonly Finding[] = [];
-  let judging: Promise<void> | undefined;
-
-  /** One that is silent takes longer than readiness may. */
-  function judgeSentinels(): Promise<void> {
-    judging ??= connection
-      .judgeSentinels()
-      .then((findings) => void (sentinels = findings))
-      .finally(() => (judging = undefined));
-    return judging;
-  }
 
   /** One line for each that is new, and for each that is over. */
-  function reportWarnings(findings: readonly Finding[]): void {
+  function reportWarnings(findings: ServerReport['findings']): void {
     const found = new Map(findings.map(({ name, message }) => [name, message]));
     for (const [name, message] of found) if (!warnings.has(name)) warn(message);
     for (const [name, message] of warnings) if (!found.has(name)) warn(`no more: ${message}`);
@@ -64,11 +52,10 @@ export async function openRedis(options: RedisStoreOptions): Promise<Store> {
     const askedAt = now();
     const reports = await ask();
     if (followsServer && clock.follow(reports, askedAt)) warn(toWarning(clock));
-    reportWarnings([...reports.flatMap(({ findings }) => findings), ...sentinels]);
+    reportWarnings(reports.flatMap(({ findings }) => findings));
   }
 
   try {
-    await judgeSentinels();
     await look(() => connection.inspect());
   } catch (error) {
     await connection.close();
@@ -82,9 +69,7 @@ export async function openRedis(options: RedisStoreOptions): Promise<Store> {
     counters: createRedisCounters(connection, clock.now),
     warnings: () => [...warnings.keys()],
     async ping() {
-      void judgeSentinels();
       await look(() => connection.check());
-      await connection.checkWrites();
       await tryRecords(records, warnings.get('replicas'));
     },
     async takeCredentials(next) {
