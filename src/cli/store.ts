@@ -4,21 +4,17 @@ import type { Command } from 'commander';
 import { parseRedisUrl, RedisUrlError } from '../config/redis-url.ts';
 import { resolveArgument } from '../config/secret-reference.ts';
 import { hasPassword } from '../config/store-location.ts';
-import type { ServerFindings } from '../store/administration.ts';
-import { importDocuments, withAdministration } from '../store/open.ts';
+import { backupFolder, moveToRedis } from '../store/open.ts';
 import { addVerb, readService, type VerbOptions } from './configuration.ts';
-import { CommandError, Ended, EXIT, print, printDone, type CliIo } from './io.ts';
+import { CommandError, print, printDone, type CliIo } from './io.ts';
 import { withKeys } from './keys.ts';
 
 export function registerStore(program: Command, io: CliIo): void {
   const store = program.command('store').description('where data is kept');
-  addVerb(store, 'check', 'say what is wrong with the settings of the store').action((options: VerbOptions) =>
-    check(options, io),
-  );
   addVerb(store, 'backup', 'copy the embedded store while the service runs')
     .argument('<folder>', 'where to; must not exist yet')
     .action((folder: string, options: VerbOptions) => backup(path.resolve(folder), options, io));
-  addVerb(store, 'migrate', 'take the documents of the store to a Redis that has none')
+  addVerb(store, 'migrate', 'take the documents of the embedded store to a Redis that has none')
     .requiredOption(
       '--to <url>',
       'where to: a redis URL without a password, or env:NAME or file:PATH of one with it',
@@ -29,37 +25,14 @@ export function registerStore(program: Command, io: CliIo): void {
   );
 }
 
-async function check(options: VerbOptions, io: CliIo): Promise<void> {
-  const { store: location } = await readService(options.config, io);
-  const servers = await withAdministration(location, (administration) => administration.findings());
-  const ok = servers.every(({ faults }) => faults.length === 0);
-  print(io, options, { value: { ok, servers }, text: toLines(servers) });
-  if (!ok) throw new Ended(EXIT.refused);
-}
-
-function toLines(servers: readonly ServerFindings[]): string {
-  const lines = servers.flatMap(({ server, faults, warnings }) => [
-    ...faults.map((message) => `${server}: wrong: ${message}`),
-    ...warnings.map((message) => `${server}: better: ${message}`),
-    ...(faults.length + warnings.length === 0 ? [`${server}: all is well`] : []),
-  ]);
-  return `${lines.join('\n')}\n`;
-}
-
 async function backup(folder: string, options: VerbOptions, io: CliIo): Promise<void> {
-  const { store: from } = await readService(options.config, io);
-  try {
-    await withAdministration(from, async (administration) => {
-      if (administration.backup === undefined)
-        throw new CommandError('Redis has its own backup: copy its RDB or AOF file, see docs/backup.md');
-      await administration.backup(folder);
-    });
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') {
-      throw new CommandError(`${folder} exists already: nothing is ever put over it`, { cause: error });
-    }
-    throw error;
-  }
+  const { store } = await readService(options.config, io);
+  if (store.engine !== 'lmdb')
+    throw new CommandError('Redis has its own backup: copy its RDB or AOF file, see docs/backup.md');
+  await backupFolder(store.folder, folder).catch((error: unknown) => {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    throw new CommandError(`${folder} exists already: nothing is ever put over it`, { cause: error });
+  });
   printDone(io, options, { value: { folder }, text: `copied to ${folder}` });
 }
 
@@ -73,15 +46,14 @@ const STAYS = [
 /** Signing keys, the pepper, what changed about people. The old store stays as it is. */
 async function migrate(options: VerbOptions & { readonly to: string }, io: CliIo): Promise<void> {
   const to = await resolveTarget(options.to);
-  const { store: from } = await readService(options.config, io);
-  const documents = await withAdministration(from, (source) => source.exportDocuments());
-  if (documents.length === 0)
-    throw new CommandError('there is nothing to move: the service has not been started yet');
-  if (!(await importDocuments(to, documents))) {
+  const { store } = await readService(options.config, io);
+  if (store.engine !== 'lmdb')
+    throw new CommandError(
+      'only the embedded store is moved: copy Redis by its own means, see docs/backup.md',
+    );
+  const moved = await moveToRedis(store.folder, to);
+  if (moved === undefined)
     throw new CommandError('the new store holds documents already: nothing is ever put over them');
-  }
-  const moved: Record<string, number> = {};
-  for (const { collection } of documents) moved[collection] = (moved[collection] ?? 0) + 1;
   print(io, options, { value: { moved, stays: STAYS }, text: toSummary(moved) });
 }
 

@@ -4,7 +4,7 @@ import type { Config, User } from '../config/config.ts';
 import { listedNames } from '../config/wording.ts';
 import { judgeStoredKeys } from '../keys/open-keys.ts';
 import { outgoingOf } from '../outgoing/guard.ts';
-import { withAdministration } from '../store/open.ts';
+import { inspectServers } from '../store/open.ts';
 import { canReach, listStoredFactors, NO_FACTORS } from '../users/factors.ts';
 import { listStoredPeople } from '../users/people.ts';
 import { checkViews } from '../views/view-check.ts';
@@ -20,25 +20,15 @@ export async function checkConfigured(config: Config, hasSecrets: boolean): Prom
   return results;
 }
 
-/** The result of `postern store check`; a folder of lmdb has no settings. */
+/** The settings of Redis; a folder of lmdb has none. */
 export async function checkStore({ store }: Pick<Config, 'store'>, report: ReportFault) {
   if (store.engine === 'lmdb') return undefined;
-  const servers = await readFindings(store);
+  const servers = await inspectServers(store.url).catch(messageOf);
   if (typeof servers === 'string') return report('store-unreachable', servers);
-  for (const { server, faults, warnings } of servers) {
-    for (const message of faults) report('store-settings', `${server}: ${message}`);
-    for (const message of warnings) report('store-settings', `${server}: ${message}`, 'warning');
-  }
+  for (const { server, findings } of servers)
+    for (const { severity, message } of findings)
+      report('store-settings', `${server}: ${message}`, severity === 'fault' ? 'problem' : 'warning');
   return 'its settings are right';
-}
-
-/** Or why there are none. */
-async function readFindings(store: Config['store']) {
-  try {
-    return await withAdministration(store, (administration) => administration.findings());
-  } catch (error) {
-    return messageOf(error);
-  }
 }
 
 /** Whether a start could read the keys in the store. */

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { StoreConfig } from '../config/config.ts';
-import type { PlacedDocument, StoreAdministration } from './administration.ts';
+import type { Finding } from './redis/info.ts';
 import type { Clock, Store } from './store.ts';
 
 /**
@@ -24,34 +24,16 @@ export async function openStore(
   return openRedis({ url: config.url, now: now ?? Date.now, followsServer: now === undefined, onWarning });
 }
 
-/** The same for what an operator asks. Rejects with one line, without a password. */
-async function openAdministration(config: StoreConfig): Promise<StoreAdministration> {
-  if (config.engine === 'lmdb') {
-    const { administerLmdb } = await import('./lmdb/administration.ts');
-    return administerLmdb(config.folder);
-  }
-  const { administerRedis } = await import('./redis/administration.ts');
-  return administerRedis(config.url);
-}
-
 /** Opens the store for one piece of work. */
-export const withStore = <Result>(config: StoreConfig, use: (store: Store) => Promise<Result>) =>
-  useOnce(openStore(config), use);
-
-export const withAdministration = <Result>(
+export async function withStore<Result>(
   config: StoreConfig,
-  use: (administration: StoreAdministration) => Promise<Result>,
-) => useOnce(openAdministration(config), use);
-
-async function useOnce<Opened extends { close(): Promise<void> }, Result>(
-  opening: Promise<Opened>,
-  use: (opened: Opened) => Promise<Result>,
+  use: (store: Store) => Promise<Result>,
 ): Promise<Result> {
-  const opened = await opening;
+  const store = await openStore(config);
   try {
-    return await use(opened);
+    return await use(store);
   } finally {
-    await opened.close();
+    await store.close();
   }
 }
 
@@ -60,11 +42,33 @@ export function isStoreMade(config: StoreConfig): boolean {
   return config.engine !== 'lmdb' || existsSync(path.join(config.folder, 'data.mdb'));
 }
 
+export type ServerFindings = { readonly server: string; readonly findings: readonly Finding[] };
+
+/** What is wrong with the servers of a Redis. Rejects with one line, without a password. */
+export async function inspectServers(url: string): Promise<readonly ServerFindings[]> {
+  const { inspectRedis } = await import('./redis/administration.ts');
+  return inspectRedis(url);
+}
+
+/** See lmdb/administration.ts. */
+export async function backupFolder(folder: string, to: string): Promise<void> {
+  const { backup } = await import('./lmdb/administration.ts');
+  await backup(folder, to);
+}
+
 /**
- * Puts documents into a Redis that has none, with the versions that they had. False: it has some already. The service must not
- * run on it meanwhile.
+ * Puts the documents of a folder into a Redis that has none, with the versions that they had; the service must not run on either
+ * meanwhile. Resolves with how many there are of each collection; undefined where the Redis has some already.
  */
-export async function importDocuments(url: string, documents: readonly PlacedDocument[]): Promise<boolean> {
+export async function moveToRedis(
+  folder: string,
+  url: string,
+): Promise<Readonly<Record<string, number>> | undefined> {
+  const { exportDocuments } = await import('./lmdb/administration.ts');
   const { importIntoRedis } = await import('./redis/administration.ts');
-  return importIntoRedis(url, documents);
+  const documents = await exportDocuments(folder);
+  if (!(await importIntoRedis(url, documents))) return undefined;
+  const moved: Record<string, number> = {};
+  for (const { collection } of documents) moved[collection] = (moved[collection] ?? 0) + 1;
+  return moved;
 }

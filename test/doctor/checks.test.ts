@@ -117,7 +117,7 @@ describe('cookies', () => {
 });
 
 describe('the store', () => {
-  it('is judged as by `postern store check`', async () => {
+  it('is judged by what its server says of itself', async () => {
     const redis = await startRedis({ settings: ['--maxmemory-policy', 'allkeys-lru'] });
     const look = () =>
       runCheck('store', (report) => checkStore({ store: { engine: 'redis', url: redis.url } }, report));

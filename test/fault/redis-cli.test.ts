@@ -1,14 +1,14 @@
-// `postern store …` as an operator runs it, on real stores: what is wrong, what is there, and moving from lmdb to Redis.
+// `postern store migrate` as an operator runs it, on real stores.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
+import { type RedisServer, startRedis } from '../world/servers.ts';
 import { signIn } from '../world/app.ts';
 import { introspect } from '../world/presented-tokens.ts';
 import { get } from '../world/requests.ts';
 import { refresh } from '../world/token-endpoint.ts';
-import { startWorld, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
+import { startWorld, WORLD_ENV } from '../world/world.ts';
 import { postern as runHere, useEnvironment } from '../world/terminal.ts';
 
 const PASSWORD = 'the-store-password';
@@ -32,50 +32,6 @@ async function postern(...args: readonly string[]) {
   expect(ended.stdout + ended.stderr).not.toContain(PASSWORD);
   return ended;
 }
-
-async function config(store: string): Promise<string> {
-  return (await writeWorldConfig(folder, { store }, [await freePort(), await freePort()])).configFile;
-}
-
-describe('postern store check', () => {
-  it('names every setting to change, and ends with 0 as long as nothing is lost by it', async () => {
-    const file = await config('env:TEST_STORE');
-    const { code, stdout } = await postern('store', 'check', '--config', file);
-    expect([code, stdout]).toEqual([
-      0,
-      `redis://127.0.0.1:${server.port}: better: appendonly is no: a restart loses signing keys and sessions; set it to yes\n`,
-    ]);
-  });
-
-  it('ends with 1 at a server that throws keys away, whose service would not start', async () => {
-    await server.stop();
-    server = await startRedis({
-      password: PASSWORD,
-      port: server.port,
-      settings: ['--maxmemory-policy', 'allkeys-lru'],
-    });
-    const file = await config('env:TEST_STORE');
-    const { code, stdout } = await postern('store', 'check', '--config', file, '--json');
-    expect(code).toBe(1);
-    expect(JSON.parse(stdout)).toMatchObject({
-      ok: false,
-      servers: [{ faults: [expect.stringContaining('maxmemory-policy is allkeys-lru')] }],
-    });
-  });
-
-  it('RD-26: ends with 1 and one line when the store is not there', async () => {
-    await server.kill();
-    const { code, stderr } = await postern('store', 'check', '--config', await config('env:TEST_STORE'));
-    expect([code, stderr]).toEqual([
-      1,
-      `the store at redis://127.0.0.1:${server.port} can't be used: connect ECONNREFUSED 127.0.0.1:${server.port}\n`,
-    ]);
-  });
-
-  it('ends with 2 when it is misused', async () => {
-    expect((await postern('store', 'check', '--what')).code).toBe(2);
-  });
-});
 
 describe('postern store migrate', () => {
   it('takes the keys from lmdb to Redis, so that old tokens verify, and says what stays behind', async () => {

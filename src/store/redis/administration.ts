@@ -1,38 +1,31 @@
-// Redis as an operator looks at it: what every master says of itself, what is kept there, documents as a whole. The only
-// walk over all keys is here; the service itself never makes one.
-import type { PlacedDocument, StoreAdministration } from '../administration.ts';
-import { connectRedis, type RedisConnection } from './connection.ts';
-import { readCollection } from './documents.ts';
-import type { Finding } from './info.ts';
-import { documentsKey, DOCUMENTS_PREFIX } from './keys.ts';
+// Redis as an operator looks at it: what every master says of itself, and the documents of another store put in.
+import type { ServerFindings } from '../open.ts';
+import type { StoredDocument } from '../store.ts';
+import { connectRedis } from './connection.ts';
+import { documentsKey } from './keys.ts';
 import { toBoolean } from './replies.ts';
 
-const BATCH = 500;
-
-export async function administerRedis(url: string): Promise<StoreAdministration> {
+export async function inspectRedis(url: string): Promise<readonly ServerFindings[]> {
   const connection = await connectRedis(url, { isForLooking: true });
-  return {
-    async findings() {
-      return (await connection.inspect()).map(({ name, findings }) => {
-        const messagesOf = (wanted: Finding['severity']) =>
-          findings.flatMap(({ severity, message }) => (severity === wanted ? [message] : []));
-        return {
-          server: name === 'master' ? connection.label : name,
-          faults: messagesOf('fault'),
-          warnings: messagesOf('warning'),
-        };
-      });
-    },
-    exportDocuments: () => exportDocuments(connection),
-    close: () => connection.close(),
-  };
+  try {
+    return (await connection.inspect()).map(({ name, findings }) => ({
+      server: name === 'master' ? connection.label : name,
+      findings,
+    }));
+  } finally {
+    await connection.close();
+  }
 }
 
 /** For `importDocuments`. */
-export async function importIntoRedis(url: string, documents: readonly PlacedDocument[]): Promise<boolean> {
+export async function importIntoRedis(
+  url: string,
+  documents: readonly (StoredDocument & { readonly collection: string })[],
+): Promise<boolean> {
   const connection = await connectRedis(url);
   try {
-    if ((await exportDocuments(connection)).length > 0) return false;
+    for (const key of new Set(documents.map(({ collection }) => documentsKey(collection))))
+      if ((await connection.ask(key, (redis) => redis.hlen(key))) > 0) return false;
     for (const { collection, id, value, version } of documents) {
       const write = {
         script: 'importDocument',
@@ -44,30 +37,5 @@ export async function importIntoRedis(url: string, documents: readonly PlacedDoc
     return true;
   } finally {
     await connection.close();
-  }
-}
-
-async function exportDocuments(connection: RedisConnection): Promise<readonly PlacedDocument[]> {
-  const keys: string[] = [];
-  await walk(connection, `${DOCUMENTS_PREFIX}*`, (key) => keys.push(key));
-  const found = keys.toSorted().map(async (key) => {
-    const collection = key.slice(DOCUMENTS_PREFIX.length);
-    return (await readCollection(connection, key)).map((document) => ({ collection, ...document }));
-  });
-  return (await Promise.all(found)).flat();
-}
-
-async function walk(
-  connection: RedisConnection,
-  match: string,
-  visit: (key: string) => unknown,
-): Promise<void> {
-  const { prefix } = connection;
-  for (const master of connection.masters()) {
-    // SCAN knows no prefix, and may name a key twice while the table of keys grows.
-    const seen = new Set<string>();
-    const pages = master.scanStream({ match: `${prefix}${match}`, count: BATCH }) as AsyncIterable<string[]>;
-    for await (const keys of pages) keys.forEach((key) => seen.add(key));
-    seen.forEach((key) => visit(key.slice(prefix.length)));
   }
 }

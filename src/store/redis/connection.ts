@@ -27,11 +27,7 @@ export interface RedisConnection {
   inspect(): Promise<readonly ServerReport[]>;
   /** As `inspect`. Rejects with StoreUnfit when a server loses tokens. */
   check(): Promise<readonly ServerReport[]>;
-  /** Every master, to look at all keys. */
-  masters(): readonly Redis[];
   readonly label: string;
-  /** Goes before each key by itself; see RedisPlace. */
-  readonly prefix: string;
   /** A replica must have what may not be lost; else `confirm` is `run`. */
   readonly isConfirmed: boolean;
   close(): Promise<void>;
@@ -96,7 +92,6 @@ function toConnection(place: RedisPlace): Opening {
 
   return {
     label: place.label,
-    prefix: place.prefix,
     isConfirmed,
     ask,
     run,
@@ -118,7 +113,6 @@ function toConnection(place: RedisPlace): Opening {
       refuseFaults(reports);
       return reports;
     },
-    masters: () => client.masters().map(({ redis }) => redis),
     async close() {
       watch.close();
       await Promise.all([client.close(), writer === client || writer.close()]);

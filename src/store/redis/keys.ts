@@ -12,9 +12,7 @@ export const grantIndexKey = (grant: string) => `postern:{grant:${toKeyName(gran
 /** The tombstone: in the same slot as the index. */
 export const grantDeadKey = (grant: string) => `postern:{grant:${toKeyName(grant)}}:dead`;
 
-export const DOCUMENTS_PREFIX = 'postern:documents:';
-
 /** The only keys without a time to live. */
-export const documentsKey = (collection: string) => `${DOCUMENTS_PREFIX}${toKeyName(collection)}`;
+export const documentsKey = (collection: string) => `postern:documents:${toKeyName(collection)}`;
 
 export const counterKey = (key: string) => `postern:counter:${toKeyName(key)}`;
