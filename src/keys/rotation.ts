@@ -24,8 +24,6 @@ type RotationOptions = {
   /** Called, one at a time, with each new picture of the ring; the swap counts once it resolves. Rejecting keeps the old set. */
   readonly onKeySet: (keySet: KeySet) => Promise<void> | void;
   readonly onError: (error: unknown) => void;
-  /** Awaited at the start, and before each turn. */
-  readonly beforeTurn?: (() => Promise<void>) | undefined;
   readonly timer?: Timer | undefined;
 };
 
@@ -55,7 +53,6 @@ export class Rotation {
 
   /** Hands out the first key set and begins to poll. Rejects when the keys can't be used. */
   async start(): Promise<void> {
-    await this.#options.beforeTurn?.();
     const at = this.#options.now();
     this.#ring = await this.#options.keyStore.load();
     this.#readAt = at;
@@ -117,8 +114,7 @@ export class Rotation {
   }
 
   async #turn(): Promise<void> {
-    const { keyStore, now, beforeTurn } = this.#options;
-    await this.#attempt(async () => beforeTurn?.());
+    const { keyStore, now } = this.#options;
     const isRead = await this.#attempt(async () => {
       // A process that slept during the read doesn't know how old the answer is: it reads again.
       do {

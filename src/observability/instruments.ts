@@ -47,10 +47,6 @@ export function createInstruments(registers: Registry[]) {
     ),
     store: histogram('store_operation_duration_seconds', 'Operations of the store.', ['operation']),
     storeErrors: counter('store_errors_total', 'Operations of the store that failed.', ['operation']),
-    rollbacks: counter(
-      'store_rollbacks_total',
-      'How often the store was found in an earlier state than it had been left in.',
-    ),
     damaged: counter('damaged_records_total', 'Stored records that could not be read.', ['kind']),
     signatures: histogram(
       'signature_duration_seconds',

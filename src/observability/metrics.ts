@@ -63,7 +63,6 @@ export function createMetrics() {
       of.store.observe({ operation }, seconds);
       if (failed) of.storeErrors.inc({ operation });
     },
-    storeRolledBack: () => of.rollbacks.inc(),
     recordDamaged: (kind: string) => of.damaged.inc({ kind }),
     signed: (seconds: number) => of.signatures.observe(seconds),
     reload: (outcome: 'taken' | 'refused') => of.reloads.inc({ outcome }),

@@ -49,8 +49,7 @@ export function secondFactorsOf(
     serviceName: branding.name,
     random: randomBytes,
   });
-  const { timeOfDay } = store;
-  const made = { signIn, factors, codes, hash, random: randomBytes, now: timeOfDay };
+  const made = { signIn, factors, codes, hash, random: randomBytes, now: store.clock.now };
   return {
     signIn,
     pages,
@@ -60,7 +59,7 @@ export function secondFactorsOf(
     halves: createHalfSignIns(records, hash),
     limits,
     passkeys,
-    proveCode: createProveCode({ factors, codes, hash, now: timeOfDay, isOn }),
+    proveCode: createProveCode({ factors, codes, hash, now: store.clock.now, isOn }),
     signInByPasskey: createPasskeySignIn({ accounts, passkeys, limits, trustedBrowsers, now }),
     showStep: createShowSecondStep({ issuer, signIn, passkeys, pages, csrf, now }),
     passkeyForm: passkeys && ((interaction: OpenInteraction) => toPasskeyForm(passkeys, csrf, interaction)),

@@ -29,7 +29,7 @@ import { createViewsWatch } from '../views/watch-views.ts';
 import type { ApplicationParts, SharedServices } from './application.ts';
 import { type ConfigurationStatus, createConfigurationStatus } from './configuration-status.ts';
 import { createReplacing, type Replacing, viewsOf } from './replace.ts';
-import { lossDetector, readinessOf, snapshotOf, type WatchedStore, watchStore } from './status.ts';
+import { readinessOf, snapshotOf, type WatchedStore, watchStore } from './status.ts';
 
 export type ServerOptions = {
   readonly telemetry?: Telemetry;
@@ -130,8 +130,6 @@ async function compose(config: Config, { config: wanted, hash = '' }: First, par
     now: store.clock.now,
     onKeySet: (keySet) => replace({ keySet }),
     onError: (error) => log.error({ err: error }, 'the key ring could not be read or turned'),
-    // A folder of lmdb that is restored under a running service is noticed by its files.
-    beforeTurn: config.store.engine === 'redis' ? lossDetector(store, telemetry) : undefined,
     timer: parts.rotationTimer,
   });
 

@@ -7,7 +7,6 @@ import { stateOf } from '../keys/ring.ts';
 import type { Rotation } from '../keys/rotation.ts';
 import { nextFamilyStep } from '../keys/families.ts';
 import type { Timing } from '../keys/timing.ts';
-import { createLossDetector } from '../store/lost-writes.ts';
 import { type Store, StoreUnavailable, StoreUnfit } from '../store/store.ts';
 import { measured, type OnOperation } from '../store/measured.ts';
 import type { Snapshot } from '../observability/instruments.ts';
@@ -102,21 +101,6 @@ export function watchStore(given: Store, { log, metrics }: Pick<Telemetry, 'log'
 function toProblem(error: unknown): string {
   if (error instanceof StoreUnfit) return `the store is not safe: ${error.message}`;
   return error instanceof StoreUnavailable ? error.message : "can't reach the store";
-}
-
-/** Reports when the store went back to an earlier state; to be called every few seconds. */
-export function lossDetector({ records, clock }: Store, { log, metrics }: Telemetry): () => Promise<void> {
-  return createLossDetector({
-    records,
-    now: clock.now,
-    onLoss(since) {
-      metrics.storeRolledBack();
-      log.error(
-        { since: since === undefined ? 'unknown' : new Date(since).toISOString() },
-        'the store went back to an earlier state: revocations, sign-outs and used tokens since then are undone, see docs/backup.md',
-      );
-    },
-  });
 }
 
 type SnapshotParts = {

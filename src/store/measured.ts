@@ -1,12 +1,6 @@
 // The store with a measure on each operation: how long it took, whether it failed, and a span when a trace is on.
 import { inSpan } from '../observability/trace.ts';
-import {
-  type CounterStore,
-  type DocumentStore,
-  type RecordStore,
-  type Store,
-  StoreUnavailable,
-} from './store.ts';
+import { type Store, StoreUnavailable } from './store.ts';
 
 /** As metrics and spans call them. */
 export const STORE_OPERATIONS = [
@@ -20,6 +14,7 @@ export const STORE_OPERATIONS = [
   'documents.get',
   'documents.list',
   'documents.put',
+  'documents.put_all',
   'documents.remove',
   'counters.increment',
   'counters.read',
@@ -28,13 +23,11 @@ export const STORE_OPERATIONS = [
   'ping',
 ] as const;
 
-type StoreOperation = (typeof STORE_OPERATIONS)[number];
-
 /** Called after each operation. */
-export type OnOperation = (operation: StoreOperation, seconds: number, failed: boolean) => void;
+export type OnOperation = (operation: string, seconds: number, failed: boolean) => void;
 
 export function measured(store: Store, onOperation: OnOperation, isCut: () => boolean): Store {
-  async function run<T>(operation: StoreOperation, work: () => Promise<T>): Promise<T> {
+  async function run<T>(operation: string, work: () => Promise<T>): Promise<T> {
     if (isCut()) throw new StoreUnavailable();
     const startedAt = performance.now();
     let failed = true;
@@ -47,45 +40,22 @@ export function measured(store: Store, onOperation: OnOperation, isCut: () => bo
     }
   }
 
-  const { clock, timeOfDay, records, documents, counters } = store;
-  const { exchange } = records;
-  const measuredRecords: RecordStore = {
-    save: (record) => run('records.save', () => records.save(record)),
-    find: (kind, key) => run('records.find', () => records.find(kind, key)),
-    findByAlias: (kind, alias) => run('records.find_by_alias', () => records.findByAlias(kind, alias)),
-    consume: (kind, key, found) => run('records.consume', () => records.consume(kind, key, found)),
-    ...(exchange && {
-      exchange: (...use: Parameters<typeof exchange>) => run('records.exchange', () => exchange(...use)),
-    }),
-    destroy: (kind, key) => run('records.destroy', () => records.destroy(kind, key)),
-    revokeGrant: (grant, ttlSeconds) =>
-      run('records.revoke_grant', () => records.revokeGrant(grant, ttlSeconds)),
-  };
-  const measuredDocuments: DocumentStore = {
-    get: (collection, id) => run('documents.get', () => documents.get(collection, id)),
-    list: (collection) => run('documents.list', () => documents.list(collection)),
-    put: (collection, id, value, version) =>
-      run('documents.put', () => documents.put(collection, id, value, version)),
-    putAll: (collection, writes) => run('documents.put', () => documents.putAll(collection, writes)),
-    remove: (collection, id, version) =>
-      run('documents.remove', () => documents.remove(collection, id, version)),
-  };
-  const measuredCounters: CounterStore = {
-    increment: (key, by, windowMs, renew) =>
-      run('counters.increment', () => counters.increment(key, by, windowMs, renew)),
-    read: (key) => run('counters.read', () => counters.read(key)),
-    set: (key, count, windowMs) => run('counters.set', () => counters.set(key, count, windowMs)),
-    remove: (key) => run('counters.remove', () => counters.remove(key)),
-  };
+  /** Each method of `part`. */
+  function each<Part extends object>(name: string, part: Part): Part {
+    const methods: [string, (...given: unknown[]) => Promise<unknown>][] = Object.entries(part);
+    return Object.fromEntries(
+      methods.map(([method, ask]) => {
+        const operation = `${name}.${method.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`;
+        return [method, (...given: unknown[]) => run(operation, () => ask(...given))];
+      }),
+    ) as Part;
+  }
+
   return {
-    clock,
-    timeOfDay,
-    records: measuredRecords,
-    documents: measuredDocuments,
-    counters: measuredCounters,
+    ...store,
+    records: each('records', store.records),
+    documents: each('documents', store.documents),
+    counters: each('counters', store.counters),
     ping: () => run('ping', () => store.ping()),
-    takeCredentials: async (url) => store.takeCredentials?.(url),
-    warnings: () => store.warnings?.() ?? [],
-    close: () => store.close(),
   };
 }

@@ -15,13 +15,17 @@ export async function openStore(
   now?: Clock,
   log?: { readonly warn: (message: string) => void },
 ): Promise<Store> {
-  const onWarning = (message: string) => log?.warn(message);
   if (config.engine === 'lmdb') {
     const { openLmdb } = await import('./lmdb/lmdb-store.ts');
-    return openLmdb({ folder: config.folder, now: now ?? Date.now, onWarning });
+    return openLmdb({ folder: config.folder, now: now ?? Date.now });
   }
   const { openRedis } = await import('./redis/redis-store.ts');
-  return openRedis({ url: config.url, now: now ?? Date.now, followsServer: now === undefined, onWarning });
+  return openRedis({
+    url: config.url,
+    now: now ?? Date.now,
+    followsServer: now === undefined,
+    onWarning: (message) => log?.warn(message),
+  });
 }
 
 /** Opens the store for one piece of work. */

@@ -142,8 +142,6 @@ export interface StoreClock {
 
 export interface Store {
   readonly clock: StoreClock;
-  /** Of all machines on the store, or of this one where it is alone. Set back, it goes back: authenticator apps go by it. */
-  readonly timeOfDay: Clock;
   readonly records: RecordStore;
   readonly documents: DocumentStore;
   readonly counters: CounterStore;

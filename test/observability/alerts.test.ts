@@ -37,7 +37,6 @@ const CALM: Series = {
   [`${BUCKET}{route="token",le="+Inf"}`]: '0+6000x60',
   // One late answer of the store.
   'postern_store_errors_total{operation="records.find"}': '0x30 2x30',
-  postern_store_rollbacks_total: '0x60',
   'postern_store_warning{warning="min_replicas"}': '1x60',
   // Due in a day, and a secret that ends in a year.
   postern_signing_key_next_step_timestamp_seconds: '86400x60',
@@ -80,7 +79,6 @@ const FAULTS: Readonly<Record<string, readonly Series[]>> = {
   PosternCrash: [{ postern_crashes_total: '0x30 1x30' }],
   PosternFileDescriptors: [{ process_open_fds: '100x30 900x30' }],
   PosternStoreErrors: [{ 'postern_store_errors_total{operation="ping"}': '0x30 20+20x30' }],
-  PosternStoreWentBack: [{ postern_store_rollbacks_total: '0x30 1x30' }],
   PosternStoreWarning: [{ 'postern_store_warning{warning="disk"}': '_x30 1x30' }],
   PosternSigningKeyOverdue: [{ postern_signing_key_next_step_timestamp_seconds: '1800x60' }],
   PosternSlowTokens: [{ [`${BUCKET}{route="token",le="0.5"}`]: '0+5000x60' }],

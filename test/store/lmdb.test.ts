@@ -108,28 +108,6 @@ describe('a closed lmdb store', () => {
   });
 });
 
-describe('the clock of the lmdb store', () => {
-  it('says when it is set back by more than two minutes, and when it is right again', async () => {
-    const clock = createClock();
-    const warnings: string[] = [];
-    const onWarning = (message: string) => warnings.push(message);
-    const store = await openLmdb({ folder: newFolder(), now: clock.now, onWarning });
-    const before = store.clock.now();
-    clock.forward(-60_000);
-    expect(store.clock.now()).toBe(before - 60_000);
-    clock.forward(-3_600_000);
-    expect(store.clock.now()).toBeGreaterThanOrEqual(before - 61_000);
-    await store.ping();
-    clock.forward(3_600_000);
-    expect(store.clock.ahead).toBe(0);
-    expect(warnings).toEqual([
-      "this machine's clock was set back by 3600 s: what is stored ends by the time before; set it right, or restart if it is",
-      "this machine's clock is right again",
-    ]);
-    await store.close();
-  });
-});
-
 describe('a look at the lmdb store', () => {
   it('writes once a second, however many ask', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });

@@ -20,9 +20,9 @@ async function useFolder<T>(folder: string, use: (tables: LmdbTables) => T | Pro
 
 /** All of them, each with its collection. */
 export const exportDocuments = (folder: string) =>
-  useFolder(folder, ({ documents, read }) =>
-    read(() =>
-      Array.from(documents.getRange({}), ({ key: [collection], value }) => ({ collection, ...value })),
+  useFolder(folder, (tables) =>
+    tables.read(() =>
+      Array.from(tables.documents.getRange({}), ({ key: [collection], value }) => ({ collection, ...value })),
     ),
   );
 

@@ -1,6 +1,5 @@
 // The embedded store: one folder on a local disk, shared by every process of one machine. Never a network disk, where lmdb's
 // locks and memory map mean nothing.
-import { createSteadyClock } from './clock.ts';
 import { createLmdbCounters } from './counters.ts';
 import { createLmdbDocuments } from './documents.ts';
 import { assertRoom, prepareFiles, watchDataFiles } from './files.ts';
@@ -19,23 +18,17 @@ type LmdbOptions = {
   readonly folder: string;
   readonly now: Clock;
   readonly sweepEveryMs?: number | undefined;
-  /** Called with what is wrong with this machine, one line each. */
-  readonly onWarning?: ((message: string) => void) | undefined;
 };
 
 /** Rejects with one line that names the folder when it can't be used. */
-export async function openLmdb(options: LmdbOptions): Promise<Store> {
-  const { folder, sweepEveryMs = SWEEP_EVERY_MS, onWarning = () => undefined } = options;
-  const clock = createSteadyClock(options.now, onWarning);
-  const { now } = clock;
+export async function openLmdb({ folder, now, sweepEveryMs = SWEEP_EVERY_MS }: LmdbOptions): Promise<Store> {
   const tables = await openFolder(folder);
   const assertSame = await watchDataFiles(folder);
   const stopSweep = startSweep(tables, { now, everyMs: sweepEveryMs });
   const counters = createLmdbCounters(tables, now);
   let probedAt = -Infinity;
   return {
-    clock,
-    timeOfDay: options.now,
+    clock: { now, ahead: 0 },
     records: createLmdbRecords(tables, now),
     documents: createLmdbDocuments(tables),
     counters,

@@ -63,7 +63,6 @@ export async function openRedis(options: RedisStoreOptions): Promise<Store> {
   }
   return {
     clock,
-    timeOfDay: clock.now,
     records,
     documents: createRedisDocuments(connection),
     counters: createRedisCounters(connection, clock.now),
