@@ -3,7 +3,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { StoreConfig } from '../config/config.ts';
-import type { Finding } from './redis/info.ts';
 import type { Clock, Store } from './store.ts';
 
 /**
@@ -46,10 +45,8 @@ export function isStoreMade(config: StoreConfig): boolean {
   return config.engine !== 'lmdb' || existsSync(path.join(config.folder, 'data.mdb'));
 }
 
-export type ServerFindings = { readonly server: string; readonly findings: readonly Finding[] };
-
 /** What is wrong with the servers of a Redis. Rejects with one line, without a password. */
-export async function inspectServers(url: string): Promise<readonly ServerFindings[]> {
+export async function inspectServers(url: string) {
   const { inspectRedis } = await import('./redis/administration.ts');
   return inspectRedis(url);
 }

@@ -1,9 +1,11 @@
 // Redis as an operator looks at it: what every master says of itself, and the documents of another store put in.
-import type { ServerFindings } from '../open.ts';
 import type { StoredDocument } from '../store.ts';
 import { connectRedis } from './connection.ts';
+import type { Finding } from './info.ts';
 import { documentsKey } from './keys.ts';
 import { toBoolean } from './replies.ts';
+
+type ServerFindings = { readonly server: string; readonly findings: readonly Finding[] };
 
 export async function inspectRedis(url: string): Promise<readonly ServerFindings[]> {
   const connection = await connectRedis(url, { isForLooking: true });
