@@ -16,7 +16,7 @@ const NOWHERE = { browser: '', network: '' };
 /** Undefined while nobody asks for the lists. */
 export function openPersonAccount(config: Config, store: Store, hash: KeyedHash) {
   const { clock, records } = store;
-  const accounts = accountsOf(config, store);
+  const accounts = accountsOf(config, store, hash);
   const tombstoneSeconds = createTombstoneSeconds()(config);
   const lists = personListsOf(config, store, { hash, clock, tombstoneSeconds, onDamaged: ignore, accounts });
   if (lists === undefined) return undefined;

@@ -79,11 +79,7 @@ async function remove(context: UserContext, id: string, what: string): Promise<v
   if (what !== ALL && another !== undefined)
     throw new CommandError(`more than one passkey begins with ${what}`);
   const endsCodes = what === RECOVERY_CODES && own.recoveryCodes.length > 0;
-  if (only === undefined && !endsCodes) {
-    // A command that was killed may have left it behind.
-    await factors.mark(id);
-    throw new CommandError(`there is nothing to remove: ${what}`);
-  }
+  if (only === undefined && !endsCodes) throw new CommandError(`there is nothing to remove: ${what}`);
   const at = Math.floor(now() / 1000);
   for (const factorId of chosen) await removeFactor(factors, undefined, { accountId: id, factorId, at });
   if (endsCodes) await factors.change(id, () => ({ recoveryCodes: [] }));

@@ -72,6 +72,7 @@ export async function withPeople(
     const { now } = clock;
     const states = createAccountStates(documents);
     const hash = await hashOf(config, store);
+    const factors = createFactorStore(documents, hash ?? nameless);
     await use({
       config,
       states,
@@ -80,12 +81,12 @@ export async function withPeople(
       nextSecond: () => Math.floor(now() / 1000) + 1,
       links() {
         if (hash !== undefined)
-          return createOneTimeLinks({ records, states, hash, random: randomBytes, now });
+          return createOneTimeLinks({ records, states, factors, hash, random: randomBytes, now });
         throw new CommandError(
           'a link needs a service that has been started once: start it, then repeat this',
         );
       },
-      factors: createFactorStore(documents, hash ?? nameless),
+      factors,
       account: hash && openPersonAccount(config, store, hash),
       forget: (accountId) => removePersonLists(documents, accountId),
       changed: (action, accountId) => recordChange(config.audit, action, accountId),

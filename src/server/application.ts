@@ -174,11 +174,12 @@ function usersOf(
     states: createAccountStates(records.documents),
     people: createPeople(records.documents),
   };
-  const factorsAreOff = settings === undefined;
-  const accounts = createAccounts({ users, states, people, factorsAreOff, remembered, clock: store.clock });
+  const stored = createFactorStore(store.documents, hash, records.documents);
+  const factorsWhileOff = settings === undefined ? stored : undefined;
+  const accounts = createAccounts({ users, states, people, factorsWhileOff, remembered, clock: store.clock });
   const trustedBrowsers = createTrustedBrowsers(hash, now, randomBytes);
   const countAttempt: CountAttempt = (attempt) => limits.takeSignInAttempt(attempt);
-  const factors = settings && createFactorStore(store.documents, hash, records.documents);
+  const factors = settings && stored;
   const signIn = createSignIn({ accounts, people, passwords, trustedBrowsers, countAttempt, factors, now });
   return { accounts, people, trustedBrowsers, signIn };
 }
@@ -190,7 +191,15 @@ function linksOf(
 ) {
   const { now } = store.clock;
   // Of the store itself: whether a link was saved is known before it is handed out.
-  const links = createOneTimeLinks({ records: store.records, states, hash, random: randomBytes, now });
+  const factors = createFactorStore(store.documents, hash);
+  const links = createOneTimeLinks({
+    records: store.records,
+    states,
+    factors,
+    hash,
+    random: randomBytes,
+    now,
+  });
   const makePassword = createMakePassword(config, limits);
   return { links, limits, makePassword, storeNow: now, flush: () => records.flush() };
 }

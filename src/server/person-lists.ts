@@ -7,9 +7,11 @@ import { createPersonIndex, type SessionEntry } from '../oidc/person-index.ts';
 import { createPersonLists } from '../oidc/person-lists.ts';
 import { createPersonSessions, SESSION } from '../oidc/person-sessions.ts';
 import type { Audit } from '../observability/audit.ts';
+import type { KeyedHash } from '../store/keyed-hash.ts';
 import { GRANT, type Store } from '../store/store.ts';
 import { createAccountStates } from '../users/account-state.ts';
 import { type Accounts, createAccounts } from '../users/accounts.ts';
+import { createFactorStore } from '../users/factors.ts';
 import { createPeople } from '../users/people.ts';
 
 type ListsParts = Pick<AdapterParts, 'hash' | 'clock' | 'tombstoneSeconds' | 'onDamaged'> & {
@@ -35,7 +37,7 @@ export function personListsOf(config: Config, store: Store, adapter: ListsParts)
     },
   });
   const findLive: AdapterParts['accounts']['findLive'] = (id, issued) => accounts.findLive(id, issued);
-  const now = accountsOf(config, store);
+  const now = accountsOf(config, store, hash);
   const found = { index, records, hash, clock, onDamaged, findLive, tombstoneSeconds };
   const sessions = createPersonSessions({
     ...found,
@@ -49,11 +51,15 @@ export function personListsOf(config: Config, store: Store, adapter: ListsParts)
 }
 
 /** As they are in the store now. */
-export function accountsOf({ users, signIn }: Config, { documents, clock }: Store): Accounts {
+export function accountsOf(
+  { users, signIn }: Config,
+  { documents, clock }: Store,
+  hash: KeyedHash,
+): Accounts {
   const states = createAccountStates(documents);
   const people = createPeople(documents);
-  const factorsAreOff = signIn === undefined;
-  return createAccounts({ users, states, people, factorsAreOff, remembered: { states, people }, clock });
+  const factorsWhileOff = signIn === undefined ? createFactorStore(documents, hash) : undefined;
+  return createAccounts({ users, states, people, factorsWhileOff, remembered: { states, people }, clock });
 }
 
 const isSession = (entry: object): entry is SessionEntry => 'uid' in entry;

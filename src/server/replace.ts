@@ -18,7 +18,6 @@ import {
   voidChangedCredentials,
 } from '../users/changed-credentials.ts';
 import { ONCE_IMPLICIT } from '../oidc/policies/existing-grant.ts';
-import { createFactorStore, markAll } from '../users/factors.ts';
 import { createPeople } from '../users/people.ts';
 import { warnOfShadowed, warnOfWeakHashes } from '../users/warnings.ts';
 import type { ViewsSettings } from '../views/view-files.ts';
@@ -145,8 +144,6 @@ async function applyUsers(
     telemetry.log.error({ err: fault }, 'a user was skipped, who is refused until this is repaired');
     if (fault instanceof UnreadableForm) telemetry.metrics.recordDamaged(String(fault.collection));
   };
-  const isNeeded = config.signIn === undefined && (before === config || before.signIn !== undefined);
-  await markAll(store.documents, createFactorStore(store.documents, hash), { isNeeded, onFault });
   const served = before === config ? [] : before.users;
   const changed = await voidChangedCredentials({ before: served, users }, states, hash, now, onFault);
   const shadowed = await warnOfShadowed(users, people, telemetry.log);

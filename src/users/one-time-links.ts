@@ -4,6 +4,7 @@ import { parseJsonObject } from '../config/parse-fields.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import { type Clock, failingAs, type RecordStore } from '../store/store.ts';
 import type { AccountState, AccountStates } from './account-state.ts';
+import type { FactorStore } from './factors.ts';
 
 const KIND = 'OneTimeLink';
 
@@ -21,13 +22,14 @@ export type OneTimeLink = {
   readonly passwordSince: number;
   /** That of their state. */
   readonly stateSince: number;
-  /** The same: a link for the first factor is dead once there was one, also if it is gone again. */
-  readonly enrolments?: number | undefined;
+  /** That of their factors: a link for the first factor is dead once there was one, also if it is gone again. */
+  readonly sessionsSince?: number | undefined;
 };
 
 export type OneTimeLinksParts = {
   readonly records: RecordStore;
   readonly states: AccountStates;
+  readonly factors: Pick<FactorStore, 'get'>;
   readonly hash: KeyedHash;
   readonly random: (bytes: number) => Buffer;
   /** Of the store, as for all that ends failures. */
@@ -39,17 +41,17 @@ export type OneTimeLinks = ReturnType<typeof createOneTimeLinks>;
 /** These give the first factor. */
 const ENROLLING: readonly LinkPurpose[] = ['factors', 'invite'];
 
-const isCurrent = ({ purpose, stateSince, enrolments }: OneTimeLink, state: AccountState) =>
-  state.validAfter === stateSince && (!ENROLLING.includes(purpose) || state.enrolments === enrolments);
+const isCurrent = ({ stateSince }: OneTimeLink, { validAfter }: AccountState) => validAfter === stateSince;
 
-export function createOneTimeLinks({ records, states, hash, random, now }: OneTimeLinksParts) {
+export function createOneTimeLinks({ records, states, factors, hash, random, now }: OneTimeLinksParts) {
   const keyOf = (token: string) => hash(`link:${token}`);
+  const sinceOf = async ({ purpose, accountId }: OneTimeLink) =>
+    ENROLLING.includes(purpose) ? (await factors.get(accountId)).sessionsSince : 0;
   return {
     /** The token of a new link; an older one of the same purpose is gone. */
     async create(link: OneTimeLink, ttlSeconds: number): Promise<string> {
       const alias = hash(`link of:${link.purpose}:${link.accountId}`);
-      const { enrolments } = await states.get(link.accountId);
-      const payload = JSON.stringify({ ...link, enrolments });
+      const payload = JSON.stringify({ ...link, sessionsSince: await sinceOf(link) });
       for (;;) {
         const older = await records.findByAlias(KIND, alias);
         if (older !== undefined) await records.destroy(KIND, older.key);
@@ -66,7 +68,8 @@ export function createOneTimeLinks({ records, states, hash, random, now }: OneTi
       const record = await records.find(KIND, keyOf(token));
       const link = record && (parseJsonObject(record.payload) as OneTimeLink | undefined);
       if (typeof link?.accountId !== 'string') return undefined;
-      const isOver = !isCurrent(link, await states.get(link.accountId));
+      const [state, since] = await Promise.all([states.get(link.accountId), sinceOf(link)]);
+      const isOver = since !== (link.sessionsSince ?? 0) || !isCurrent(link, state);
       return { ...link, isUsed: record?.consumedAt !== undefined, isOver };
     },
     /** Ends the failures in a row of unknown places, before the link is used. False: it has ended meanwhile. */

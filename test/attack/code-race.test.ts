@@ -1,10 +1,8 @@
 // The same proof at once at four processes on one store: one of them wins.
-import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
-import { createAccountStates } from '../../src/users/account-state.ts';
-import { createOneTimeLinks, oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
+import { oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
 import type { Page } from '../world/browser.ts';
 import { begin, idOf, newBrowser, type Person, signInAs, silently } from '../world/person.ts';
 import { rounds } from '../world/rounds.ts';
@@ -17,9 +15,9 @@ import {
   setFactors,
   SoftwareKey,
 } from '../world/second-factors.ts';
-import { hashOf } from '../world/stored.ts';
 import { startTwoProcesses, type TwoProcesses } from '../world/two-processes.ts';
 import type { StoreName, World } from '../world/world.ts';
+import { newLink } from '../world/one-time-link.ts';
 
 const ROUNDS = rounds(50, 3);
 const REQUEST = { scope: 'openid' };
@@ -105,13 +103,7 @@ describe.each<StoreName>(['lmdb', 'redis'])('four processes on %s', (storeName) 
   it('MF-41: a link for the first factor is followed once, at whichever process', async () => {
     const place = { openedStore: store, issuer: four.nodes[0].issuer };
     await setFactors(place, 'alice');
-    const hash = await hashOf(store);
-    const states = createAccountStates(store.documents);
-    const now = () => Date.now();
-    const links = createOneTimeLinks({ records: store.records, states, hash, random: randomBytes, now });
-    const accountId = idOf('alice');
-    const ends = { passwordSince: 0, stateSince: 0 };
-    const token = await links.create({ purpose: 'factors', accountId, ...ends }, 600);
+    const token = await newLink(place, 'factors', idOf('alice'));
     const opened = await Promise.all(
       four.nodes.map(async (node) => {
         const browser = newBrowser(node);
@@ -126,6 +118,6 @@ describe.each<StoreName>(['lmdb', 'redis'])('four processes on %s', (storeName) 
     );
     const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
     expect(statuses).toEqual([200, 410, 410, 410]);
-    expect((await (await factorsOf(place)).get(accountId)).passkeys).toHaveLength(1);
+    expect((await (await factorsOf(place)).get(idOf('alice'))).passkeys).toHaveLength(1);
   });
 });

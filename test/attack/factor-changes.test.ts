@@ -1,11 +1,9 @@
 // A stranger who knows alice's password and a code of hers, or a recovery code: what they can't open, add, remove and renew with them.
-import { randomBytes } from 'node:crypto';
 import { decodeJwt } from 'jose';
 import { Secret, TOTP } from 'otpauth';
 import { describe, expect, it } from 'vitest';
-import { createAccountStates } from '../../src/users/account-state.ts';
 import type { Factors } from '../../src/users/factors.ts';
-import { createOneTimeLinks, oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
+import { oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
 import { removeFactor } from '../../src/users/remove-factor.ts';
 import { type Browser, formOf, type Page } from '../world/browser.ts';
 import { DAY, HOUR, MINUTE, moveClock, standingClock } from '../world/clock.ts';
@@ -22,10 +20,10 @@ import {
   setFactors,
   SoftwareKey,
 } from '../world/second-factors.ts';
-import { hashOf } from '../world/stored.ts';
 import { redeem, refresh } from '../world/token-endpoint.ts';
 import { createTurns } from '../world/turns.ts';
 import { GENEROUS, PEOPLE, worldClients } from '../world/world.ts';
+import { newLink } from '../world/one-time-link.ts';
 
 const NAMES = { password: 'urn:example:pwd', second_factor: 'urn:example:2f', passkey: 'urn:example:phr' };
 const CLIENTS = {
@@ -252,13 +250,11 @@ describe('a recovery', () => {
   });
 
   it('F1-09: nor does one of a link count that came after the factors were removed; that of a new person does', async () => {
-    const { documents, records } = world().openedStore;
-    const [states, hash] = [createAccountStates(documents), await hashOf(world().openedStore)];
-    const links = createOneTimeLinks({ records, states, hash, random: randomBytes, now: () => Date.now() });
     const follow = async (key: SoftwareKey) => {
-      const link = { purpose: 'factors', accountId: PEOPLE.alice, passwordSince: 0, stateSince: 0 } as const;
       const browser = newBrowser(world());
-      const page = await browser.open(oneTimeLinkUrl(world().issuer, await links.create(link, 600)));
+      const page = await browser.open(
+        oneTimeLinkUrl(world().issuer, await newLink(world(), 'factors', PEOPLE.alice)),
+      );
       const { action, fields } = formOf(page, '');
       const response = key.create(world(), page);
       const handle = /name="handle" value="([^"]*)"/.exec(page.text)?.[1] ?? '';

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { ENDPOINT_TABLE, PARTS } from '../../src/config/endpoints.ts';
 import { PROMPTS } from '../../src/oidc/open-interaction.ts';
 import { createAccountStates } from '../../src/users/account-state.ts';
-import { createOneTimeLinks, LINK_PURPOSES, oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
+import { LINK_PURPOSES, oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
 import { hashPassword } from '../../src/users/passwords.ts';
 import { createPeople } from '../../src/users/people.ts';
 import { AUTHORIZATION_REQUEST } from '../world/authorization-request.ts';
@@ -22,9 +22,9 @@ import {
   newAuthenticatorApp,
   setFactors,
 } from '../world/second-factors.ts';
-import { hashOf } from '../world/stored.ts';
 import { NEVER } from '../world/turns.ts';
 import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE, worldClients } from '../world/world.ts';
+import { newLink } from '../world/one-time-link.ts';
 
 const CONFIG = {
   ...GENEROUS,
@@ -270,16 +270,12 @@ describe('at every prompt', () => {
 
 /** Of the store: her password can be changed. */
 async function newStorePerson(world: OpenWorld, username: string) {
-  const { documents, records } = world.openedStore;
-  const hash = await hashOf(world.openedStore);
-  const people = createPeople(documents);
+  const people = createPeople(world.openedStore.documents);
   const id = `usr_${randomBytes(10).toString('hex')}`;
   await people.add({ id, username, passwordHash: await hashPassword(PASSWORDS.alice), claims: {} });
   const store = await factorsOf(world);
   await store.change(id, () => ({ oneTimeCode: newAuthenticatorApp('alice').factor }));
-  const states = createAccountStates(documents);
-  const links = createOneTimeLinks({ records, states, hash, random: randomBytes, now: () => Date.now() });
-  return { id, username, people, links };
+  return { id, username, people };
 }
 
 async function enter(world: OpenWorld, username: string, password: string, browser = newBrowser(world)) {
@@ -327,13 +323,12 @@ describe('around it', () => {
 
   it('MF-47: neither a changed password nor a reset link goes around it, and no link makes a session', async () => {
     const world = place();
-    const { id, username, people, links } = await newStorePerson(world, 'carol');
+    const { id, username, people } = await newStorePerson(world, 'carol');
     await people.setPassword(id, await hashPassword('quiet lantern moss 12'), Math.floor(Date.now() / 1000));
     const changed = await enter(world, username, 'quiet lantern moss 12');
     expect(isSecondStep(changed.page)).toBe(true);
     for (const purpose of LINK_PURPOSES) {
-      const { validAfter: passwordSince = 0 } = (await people.findById(id)) ?? {};
-      const token = await links.create({ purpose, accountId: id, passwordSince, stateSince: 0 }, 600);
+      const token = await newLink(world, purpose, id);
       const browser = newBrowser(world);
       const form = await browser.open(oneTimeLinkUrl(world.issuer, token));
       if (purpose === 'factors') {

@@ -1,9 +1,8 @@
 // Passkeys that somebody prepared: keys that lie about what they are, forms that are sent twice, and pages that were altered.
 import { execFileSync } from 'node:child_process';
-import { createPrivateKey, randomBytes, sign, X509Certificate } from 'node:crypto';
+import { createPrivateKey, sign, X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { createAccountStates } from '../../src/users/account-state.ts';
-import { createOneTimeLinks, oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
+import { oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
 import { formOf, type Page } from '../world/browser.ts';
 import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
 import { useWorld } from '../world/each-store.ts';
@@ -17,9 +16,9 @@ import {
   SoftwareKey,
 } from '../world/second-factors.ts';
 import { requireServer } from '../world/servers.ts';
-import { hashOf } from '../world/stored.ts';
 import { NEVER } from '../world/turns.ts';
 import { GENEROUS, type OpenWorld, PEOPLE } from '../world/world.ts';
+import { newLink } from '../world/one-time-link.ts';
 
 const OPTIONS = {
   issuer: 'https://id.example',
@@ -142,12 +141,7 @@ describe('a new passkey', () => {
   it('has to know its person where it is all that they have', async () => {
     const world = place();
     await setFactors(world, 'bob');
-    const { records, documents } = world.openedStore;
-    const [states, hash] = [createAccountStates(documents), await hashOf(world.openedStore)];
-    const { validAfter: stateSince } = await states.get(PEOPLE.bob);
-    const links = createOneTimeLinks({ records, states, hash, random: randomBytes, now: () => Date.now() });
-    const link = { purpose: 'factors', accountId: PEOPLE.bob, passwordSince: 0, stateSince } as const;
-    const token = await links.create(link, 600);
+    const token = await newLink(world, 'factors', PEOPLE.bob);
     const page = await newBrowser(world).open(oneTimeLinkUrl(world.issuer, token));
     const wish = { residentKey: 'required', userVerification: 'required' };
     expect(passkeyOptionsOf(page)['authenticatorSelection']).toEqual(wish);

@@ -1,11 +1,9 @@
 // From an operator's link to a person's own page for factors, as a person walks it in a real browser.
 import { createServer } from 'node:http';
-import { randomBytes } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createAccountStates } from '../../src/users/account-state.ts';
-import { createOneTimeLinks, oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
+import { oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
 import { authorizationUrl } from '../world/authorization-request.ts';
 import { launchChromium } from '../world/chromium.ts';
 import {
@@ -16,8 +14,8 @@ import {
   type SoftwareKey,
 } from '../world/second-factors.ts';
 import { freePort } from '../world/servers.ts';
-import { hashOf } from '../world/stored.ts';
 import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE, startWorld, worldClients } from '../world/world.ts';
+import { newLink } from '../world/one-time-link.ts';
 import { tabTo, typeIn } from './keyboard.ts';
 
 let world: OpenWorld;
@@ -88,18 +86,7 @@ async function visit(
 }
 
 /** What an operator hands out for a first factor. */
-async function newLink(): Promise<string> {
-  const { documents, records } = world.openedStore;
-  const links = createOneTimeLinks({
-    records,
-    states: createAccountStates(documents),
-    hash: await hashOf(world.openedStore),
-    random: randomBytes,
-    now: Date.now,
-  });
-  const of = { purpose: 'factors', accountId: PEOPLE.alice, passwordSince: 0, stateSince: 0 } as const;
-  return oneTimeLinkUrl(world.issuer, await links.create(of, 600));
-}
+const linkOf = async () => oneTimeLinkUrl(world.issuer, await newLink(world, 'factors', PEOPLE.alice));
 
 async function signIn(page: Page): Promise<void> {
   await page.getByLabel('Username').fill('alice');
@@ -123,7 +110,7 @@ describe.each([
   ['with JavaScript off', false],
 ])('%s', (_, javaScriptEnabled) => {
   it('a link leads to an authenticator app, a sign-in with it, and recovery codes', async () => {
-    const page = await visit(await newLink(), { javaScriptEnabled });
+    const page = await visit(await linkOf(), { javaScriptEnabled });
     await heading(page, 'Add a second step');
     const code = await appWith(page);
     await page.getByLabel('Code from your authenticator app').fill('12');
@@ -152,7 +139,7 @@ describe.each([
 
 describe('a passkey', () => {
   it('is added by a link, named, and is then a whole sign-in', async () => {
-    const page = await visit(await newLink());
+    const page = await visit(await linkOf());
     await page.getByLabel('Name (optional)').fill('  Laptop at home ');
     await page.getByRole('button', { name: 'Add a passkey' }).click();
     await heading(page, 'Second step added');
@@ -184,7 +171,7 @@ describe('the keyboard alone', () => {
 
 describe('a person whom an app asks for more', () => {
   it('adds the passkey within the sign-in, after a code', async () => {
-    const page = await visit(await newLink());
+    const page = await visit(await linkOf());
     const code = await appWith(page);
     await page.getByLabel('Code from your authenticator app').fill(code());
     await page.getByRole('button', { name: 'Add the app' }).click();

@@ -1,12 +1,11 @@
 // F1-06: what a person or an app proves something with, once, while the store fails. A 503 uses it up only where the store may have
 // taken the use and its answer was lost, and says so; after any other 503 it works.
 import { execFileSync } from 'node:child_process';
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createAccountStates } from '../../src/users/account-state.ts';
-import { createOneTimeLinks, oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
+import { oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
 import { createPeople } from '../../src/users/people.ts';
 import { signIn, takeCode } from '../world/app.ts';
 import { formOf, type Page } from '../world/browser.ts';
@@ -15,9 +14,9 @@ import { begin, newBrowser, signInAs } from '../world/person.ts';
 import { startSentinel } from '../world/redis-groups.ts';
 import { giveOneTimeCodes, newRecoveryCodes } from '../world/second-factors.ts';
 import { startRedis } from '../world/servers.ts';
-import { hashOf } from '../world/stored.ts';
 import { redeem, refresh } from '../world/token-endpoint.ts';
 import { type OpenWorld, PEOPLE, startWorld } from '../world/world.ts';
+import { newLink } from '../world/one-time-link.ts';
 import { startProxy } from './proxy.ts';
 
 type Answer = Pick<Page, 'status' | 'headers' | 'text'>;
@@ -50,16 +49,16 @@ async function ofCode(field: string, value: string): Promise<Proof> {
 }
 
 async function ofLink(purpose: 'trust' | 'invite'): Promise<Proof> {
-  const { documents, records } = world.openedStore;
-  const [states, hash] = [createAccountStates(documents), await hashOf(world.openedStore)];
-  const links = createOneTimeLinks({ records, states, hash, random: randomBytes, now: () => Date.now() });
   const id = purpose === 'trust' ? PEOPLE.alice : `usr_${randomUUID().slice(0, 20)}`;
   if (purpose === 'invite') {
-    await createPeople(documents).add({ id, username: id, passwordHash: undefined, claims: {} });
+    await createPeople(world.openedStore.documents).add({
+      id,
+      username: id,
+      passwordHash: undefined,
+      claims: {},
+    });
   }
-  const { validAfter } = await states.get(id);
-  const link = { purpose, accountId: id, passwordSince: 0, stateSince: validAfter };
-  const token = await links.create(link, 600);
+  const token = await newLink(world, purpose, id);
   const password = 'river otter jazz 47';
   async function open(): Promise<Use> {
     const browser = newBrowser(world);

@@ -5,7 +5,7 @@ import { Secret, TOTP } from 'otpauth';
 import { describe, expect, it, vi } from 'vitest';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { createAccountStates } from '../../src/users/account-state.ts';
-import { createOneTimeLinks, type LinkPurpose, oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
+import { oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
 import { createPeople } from '../../src/users/people.ts';
 import type { Browser, Page } from '../world/browser.ts';
 import { MINUTE, moveClock, standingClock } from '../world/clock.ts';
@@ -20,10 +20,10 @@ import {
   setFactors,
   SoftwareKey,
 } from '../world/second-factors.ts';
-import { hashOf } from '../world/stored.ts';
 import { redeem } from '../world/token-endpoint.ts';
 import { NEVER } from '../world/turns.ts';
 import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE, worldClients } from '../world/world.ts';
+import { newLink } from '../world/one-time-link.ts';
 
 const SECOND = 'urn:example:2f';
 const SIGN_IN = { passkeys: true, one_time_codes: true, recovery_codes: 10 };
@@ -43,20 +43,6 @@ const OPTIONS = {
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
 standingClock();
-
-async function linksOf({ openedStore }: OpenWorld) {
-  const { documents, records } = openedStore;
-  const hash = await hashOf(openedStore);
-  const states = createAccountStates(documents);
-  const people = createPeople(documents);
-  const links = createOneTimeLinks({ records, states, hash, random: randomBytes, now: () => Date.now() });
-  async function create(purpose: LinkPurpose, accountId: string, seconds = 3600): Promise<string> {
-    const { validAfter: stateSince } = await states.get(accountId);
-    const { validAfter: passwordSince = 0 } = (await people.findById(accountId)) ?? {};
-    return links.create({ purpose, accountId, passwordSince, stateSince }, seconds);
-  }
-  return { create, states, people };
-}
 
 const urlOf = ({ issuer }: OpenWorld, token: string) => oneTimeLinkUrl(issuer, token);
 const field = (page: Page, name: string) =>
@@ -82,7 +68,7 @@ eachStore(
     it('MF-41: opened by scanners as often as they like, it adds one factor, once', async () => {
       const world = place();
       await setFactors(world, 'alice');
-      const token = await (await linksOf(world)).create('factors', PEOPLE.alice);
+      const token = await newLink(world, 'factors', PEOPLE.alice);
       for (let round = 0; round < 5; round += 1) {
         for (const method of ['GET', 'HEAD']) {
           const opened = await fetch(urlOf(world, token).replace(world.issuer, world.base), { method });
@@ -118,11 +104,10 @@ eachStore(
 
     it('MF-45: is dead with a newer one, a factor by another way, its end, and everything of the person', async () => {
       const world = place();
-      const { create, states } = await linksOf(world);
       await setFactors(world, 'alice');
       const open = async (token: string) => (await newBrowser(world).open(urlOf(world, token))).status;
-      const older = await create('factors', PEOPLE.alice);
-      const newer = await create('factors', PEOPLE.alice);
+      const older = await newLink(world, 'factors', PEOPLE.alice);
+      const newer = await newLink(world, 'factors', PEOPLE.alice);
       expect([await open(older), await open(newer)]).toEqual([410, 200]);
       const page = await newBrowser(world).open(urlOf(world, newer));
       await setFactors(world, 'alice', { passkeys: [new SoftwareKey().factor] });
@@ -133,26 +118,27 @@ eachStore(
         undefined,
       ]);
       await setFactors(world, 'alice');
-      const ended = await create('factors', PEOPLE.alice);
-      await states.update(PEOPLE.alice, ({ validAfter }) => ({ validAfter: validAfter + 1 }));
+      const ended = await newLink(world, 'factors', PEOPLE.alice);
+      await createAccountStates(world.openedStore.documents).update(PEOPLE.alice, ({ validAfter }) => ({
+        validAfter: validAfter + 1,
+      }));
       expect(await open(ended)).toBe(410);
-      const short = await create('factors', PEOPLE.alice, 60);
+      const short = await newLink(world, 'factors', PEOPLE.alice, 60);
       moveClock(2 * MINUTE);
       expect(await open(short)).toBe(410);
     });
 
     it('F1-17: that was never used stays dead after a factor was added in another way and removed', async () => {
       const world = place();
-      const { create } = await linksOf(world);
       await setFactors(world, 'alice');
-      const token = await create('factors', PEOPLE.alice);
+      const token = await newLink(world, 'factors', PEOPLE.alice);
       const page = await newBrowser(world).open(urlOf(world, token));
-      await giveOneTimeCodes(world, 'alice');
-      await setFactors(world, 'alice');
+      // As an enrolment and a removal leave it.
+      await setFactors(world, 'alice', { sessionsSince: 2 });
       expect((await newBrowser(world).open(urlOf(world, token))).status).toBe(410);
       expect((await newBrowser(world).submit(page, token, appIn(page))).status).toBe(410);
       expect((await (await factorsOf(world)).get(PEOPLE.alice)).oneTimeCode).toBeUndefined();
-      const fresh = await create('factors', PEOPLE.alice);
+      const fresh = await newLink(world, 'factors', PEOPLE.alice);
       expect((await newBrowser(world).open(urlOf(world, fresh))).status).toBe(200);
     });
 
@@ -164,7 +150,7 @@ eachStore(
         const { page } = await begin(world, {}, { browser: one });
         await finishPages(one, await signInAs(one, page, 'alice'), 'alice');
       }
-      const token = await (await linksOf(world)).create('factors', PEOPLE.alice);
+      const token = await newLink(world, 'factors', PEOPLE.alice);
       const page = await browser.open(urlOf(world, token));
       expect(isDone(await browser.submit(page, token, appIn(page)))).toBe(true);
       expect(await silently(world, elsewhere)).toBe('login_required');
@@ -199,11 +185,15 @@ describe('an invitation', () => {
   const place = useWorld(OPTIONS);
 
   async function invite(world: OpenWorld) {
-    const { create, people } = await linksOf(world);
     const id = `usr_${randomBytes(12).toString('hex')}`;
     const username = `guest-${id.slice(-6)}`;
-    await people.add({ id, username, passwordHash: undefined, claims: {} });
-    return { id, username, token: await create('invite', id) };
+    await createPeople(world.openedStore.documents).add({
+      id,
+      username,
+      passwordHash: undefined,
+      claims: {},
+    });
+    return { id, username, token: await newLink(world, 'invite', id) };
   }
 
   it('by a passkey makes no password, and signs in by it; not by one that knows nobody', async () => {
@@ -259,7 +249,7 @@ describe('a person of the file without a password', () => {
 
   it('adds a passkey by a link, and signs in with it alone', async () => {
     const world = place();
-    const token = await (await linksOf(world)).create('factors', PEOPLE.bob);
+    const token = await newLink(world, 'factors', PEOPLE.bob);
     const browser = newBrowser(world);
     const page = await browser.open(urlOf(world, token));
     const key = new SoftwareKey();

@@ -1,8 +1,6 @@
 // People without a password, whose passkey is all that they have: what lets them in, and what must not shut them out.
-import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { createAccountStates } from '../../src/users/account-state.ts';
-import { createOneTimeLinks, oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
+import { oneTimeLinkUrl } from '../../src/users/one-time-links.ts';
 import type { Browser, Page } from '../world/browser.ts';
 import { useWorld } from '../world/each-store.ts';
 import { begin, newBrowser, titleOf } from '../world/person.ts';
@@ -13,9 +11,9 @@ import {
   setFactors,
   SoftwareKey,
 } from '../world/second-factors.ts';
-import { hashOf } from '../world/stored.ts';
 import { NEVER } from '../world/turns.ts';
 import { GENEROUS, type OpenWorld, PEOPLE } from '../world/world.ts';
+import { newLink } from '../world/one-time-link.ts';
 
 const place = useWorld({
   issuer: 'https://id.example',
@@ -31,14 +29,8 @@ const ownFactors = async (world: OpenWorld) => (await factorsOf(world)).get(PEOP
 const handleIn = ({ text }: Page) => /name="handle" value="([^"]*)"/.exec(text)?.[1] ?? '';
 
 /** As `postern user enrol bob` prints it. */
-async function enrolLink(world: OpenWorld): Promise<string> {
-  const { records, documents } = world.openedStore;
-  const [states, hash] = [createAccountStates(documents), await hashOf(world.openedStore)];
-  const { validAfter: stateSince } = await states.get(PEOPLE.bob);
-  const links = createOneTimeLinks({ records, states, hash, random: randomBytes, now: () => Date.now() });
-  const link = { purpose: 'factors', accountId: PEOPLE.bob, passwordSince: 0, stateSince } as const;
-  return oneTimeLinkUrl(world.issuer, await links.create(link, 600));
-}
+const enrolLink = async (world: OpenWorld) =>
+  oneTimeLinkUrl(world.issuer, await newLink(world, 'factors', PEOPLE.bob));
 
 async function signInByPasskey(
   world: OpenWorld,

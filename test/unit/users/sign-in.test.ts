@@ -80,7 +80,7 @@ function setUp({ ofFile = [], countAttempt = COUNTED, passwords = createPassword
       users,
       states,
       people,
-      factorsAreOff: false,
+      factorsWhileOff: undefined,
       remembered: { states, people },
       clock: store.clock,
     }),
