@@ -13,11 +13,7 @@ const token = z.strictObject({
   address: rate()
     .prefault('3000/1m')
     .describe('Requests of one address without valid client credentials, those of public clients included.'),
-  failures: rate()
-    .prefault('20/1m')
-    .describe(
-      'Wrong client credentials, for one client from one address. One address may fail three times as often over all clients.',
-    ),
+  failures: rate().prefault('20/1m').describe('Wrong client credentials, for one client from one address.'),
 });
 
 const introspection = z.strictObject({

@@ -1,7 +1,6 @@
 // What following a one-time link does, by its purpose. The answer is judged first, so that one that is refused uses nothing up.
 import type { Context } from 'koa';
 import type { Config } from '../config/config.ts';
-import type { Limits } from '../limits/limits.ts';
 import type { PersonSessions } from '../oidc/person-sessions.ts';
 import type { Clock } from '../store/store.ts';
 import type { Account } from '../users/accounts.ts';
@@ -29,7 +28,6 @@ export type LinkSecondFactors = {
 export type FollowLinkParts = PagesParts & {
   readonly links: OneTimeLinks;
   readonly makePassword: MakePassword;
-  readonly limits: Pick<Limits, 'takeDeadLink'>;
   /** As UnitOfWork has it. */
   readonly flush: () => Promise<void>;
   /** Of the store. */

@@ -91,7 +91,7 @@ export function addLinkRoutes(router: Router, parts: LinkParts): void {
   });
 }
 
-function createLinkPages({ config, csrf, pages, audit, secondFactors, limits, now }: LinkParts) {
+function createLinkPages({ config, csrf, pages, audit, secondFactors, now }: LinkParts) {
   const timesToSay = createSparse(now);
 
   function show(ctx: Context, model: PageModels['link'], status = 200): void {
@@ -105,7 +105,6 @@ function createLinkPages({ config, csrf, pages, audit, secondFactors, limits, no
     async refuse(ctx: Context, { reason, link }: Dead): Promise<void> {
       const of = { account_id: link?.accountId, action: link?.purpose, reason };
       const isUnknown = reason === 'unconfirmed';
-      if (!isUnknown) await limits.takeDeadLink(String(ctx.state['clientAddress']));
       const times = timesToSay(JSON.stringify(of));
       if (times !== undefined) audit.record('link_used', 'failure', { ...originOf(ctx.state), ...of, times });
       if (isUnknown) show(ctx, { outcome: 'maybe_used' }, 503);

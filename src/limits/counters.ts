@@ -2,7 +2,7 @@
 import type { Rate } from '../config/config.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
 import type { Clock, Count, CounterStore } from '../store/store.ts';
-import { BoundedMap } from './bounded-map.ts';
+import { Remembered } from './bounded-map.ts';
 
 /** `subject` may have what `rate` says, under `name`. */
 export type Quota = { readonly name: string; readonly rate: Rate; readonly subject: string };
@@ -34,12 +34,12 @@ export function createCounters(store: CounterStore, hash: KeyedHash) {
 
 /** As `add`; where the store can't be asked the process counts for itself, so there is always a limit. */
 export function orAlone(add: Add, now: Clock): Add {
-  const windows = new BoundedMap(() => ({ count: 0, endsAt: 0 }));
+  const windows = new Remembered<{ count: number; endsAt: number }>();
   let pausedUntil = -Infinity;
 
   function addAlone(quota: Quota, points: number): Count {
     const at = now();
-    const window = windows.get(`${quota.name}\n${quota.subject}`);
+    const window = windows.getOrAdd(`${quota.name}\n${quota.subject}`, () => ({ count: 0, endsAt: 0 }));
     if (at >= window.endsAt) Object.assign(window, { count: 0, endsAt: at + windowOf(quota) });
     window.count = Math.max(0, window.count + points);
     return { count: window.count, resetsInMs: window.endsAt - at };

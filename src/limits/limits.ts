@@ -43,7 +43,7 @@ export const LIMIT_NAMES: readonly string[] = [
   'pages.network',
   'logout.network',
   ...CLIENT_ENDPOINTS.flatMap((endpoint) =>
-    ['client', 'unknown', 'failures', 'address_failures'].map((kind) => `${endpoint}.${kind}`),
+    ['client', 'unknown', 'failures'].map((kind) => `${endpoint}.${kind}`),
   ),
   ...SIGN_IN_LIMITS,
   ...FIXED_LIMITS,
@@ -62,8 +62,6 @@ export type LimitsParts = {
   readonly onLimited: (limit: string, request: LimitedRequest) => void;
 };
 
-/** Failed secrets of one address over all clients: three times what one client may fail with. */
-const ADDRESS_FAILURES_FACTOR = 3;
 /** A sign-in is one authorization request and, with a mistyped password, up to ten others. */
 const PAGES_FACTOR = 10;
 /** For pages that a browser opens without credentials, and failed sign-ins: a /24 or a /48 is cheap to rent. */
@@ -83,13 +81,13 @@ export function createLimits(parts: LimitsParts): (rates: RateLimits) => Limits 
 function sharedOf({ counters: store, hash, now, onLimited }: LimitsParts) {
   const counters = createCounters(store, hash);
   const add = orAlone(counters.add, now);
-  const exact = createAttempts(add, now);
+  const exact = createAttempts(add);
   return {
     takeFromLease: createLeases(add, now),
-    secrets: createSecretAttempts(exact, now),
+    secrets: createSecretAttempts(exact, add, now),
     fetches: exact,
     // A person's password is worth guessing: where attempts can't be counted, nobody signs in.
-    signIn: { counters, attempts: createAttempts(counters.add, now) },
+    signIn: { counters, attempts: createAttempts(counters.add) },
     devices: { counters: store, hash },
     onLimited,
   };
@@ -106,20 +104,17 @@ function addressRateOf(endpoint: AddressEndpoint, rates: RateLimits): Rate {
 const tooMany = ({ waitMs }: Pick<LimitRefusal, 'waitMs'>) =>
   new TooManyRequests(Math.max(1, Math.ceil(waitMs / 1000)));
 
-/** What a wrong secret counts against: the client and the address, then the address over all clients. */
-function secretQuotas(
+/** What a wrong secret counts against. */
+const secretQuota = (
   rates: RateLimits,
   endpoint: ClientEndpoint,
   clientId: string,
   address: string,
-): readonly [Quota, Quota] {
-  const { failures: rate } = rates[endpoint];
-  const ofAddress = times(rate, ADDRESS_FAILURES_FACTOR);
-  return [
-    { name: `${endpoint}.failures`, rate, subject: `${clientId}\n${address}` },
-    { name: `${endpoint}.address_failures`, rate: ofAddress, subject: address },
-  ];
-}
+): Quota => ({
+  name: `${endpoint}.failures`,
+  rate: rates[endpoint].failures,
+  subject: `${clientId}\n${address}`,
+});
 
 function limitsOf(rates: RateLimits, shared: ReturnType<typeof sharedOf>) {
   const { takeFromLease, secrets, fetches, signIn, devices, onLimited } = shared;
@@ -179,7 +174,7 @@ function limitsOf(rates: RateLimits, shared: ReturnType<typeof sharedOf>) {
      * looked at before `attemptSecret`; for anybody else that would be a guess that isn't counted.
      */
     isKnownClient: (endpoint: ClientEndpoint, clientId: string, address: string) =>
-      secrets.isKnown(secretQuotas(rates, endpoint, clientId, address)[0]),
+      secrets.isKnown(secretQuota(rates, endpoint, clientId, address)),
     /** Resolves what `compare` does, and counts it as an attempt unless it is true; throws before it runs. */
     async attemptSecret(
       endpoint: ClientEndpoint,
@@ -187,9 +182,9 @@ function limitsOf(rates: RateLimits, shared: ReturnType<typeof sharedOf>) {
       address: string,
       compare: () => Promise<boolean>,
     ): Promise<boolean> {
-      const quotas = secretQuotas(rates, endpoint, clientId, address);
+      const quota = secretQuota(rates, endpoint, clientId, address);
       const request = { address, client_id: clientId };
-      return secrets.attempt(quotas, (refusal) => refuse(refusal, request), compare);
+      return secrets.attempt(quota, (refusal) => refuse(refusal, request), compare);
     },
     /** Counts an attempt before the password is looked at. Throws StoreUnavailable where it can't be counted. */
     takeSignInAttempt: signIns.begin,

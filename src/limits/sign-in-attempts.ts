@@ -86,7 +86,6 @@ function quotasOf({ account, since, exists, address, device }: SignInAttempt, ra
     row: of('consecutive_failures', { limit: CAP, windowSeconds: exists ? YEAR : DAY }, guessed),
     /** The same row as far as it paces; ends a day after the last failure, for every name. */
     pace: of('paced_failures', { limit: CAP, windowSeconds: DAY }, guessed),
-    turn: (seconds: number) => of('wait', { limit: 1, windowSeconds: seconds }, guessed),
     knownAddress: of('known_address', KNOWN_ADDRESS, `${counted}\n${address}`),
     known: of('known_failures', KNOWN, `${guessed}\n${device === undefined ? address : `device ${device}`}`),
     pair: of('account_failures', rates.accountFailures, `${guessed}\n${address}`),
@@ -105,27 +104,19 @@ export function placesOf(address: string, rates: SignInRates): readonly Quota[] 
 /** Where no window is open; what paces would last a day. */
 const NONE: Count = { count: 0, resetsInMs: DAY * 1000 };
 
-/** The whole sign-in is done: earlier failures of the person no longer count, and the address is known. */
-async function finishSignIn(
-  { counters, attempts, rates }: SignInAttemptsParts,
-  attempt: SignInAttempt,
-): Promise<void> {
-  const { row, pace, turn, known, knownAddress } = quotasOf(attempt, rates);
-  await Promise.all([
-    ...[row, pace, turn(1), known].map((one) => counters.clear(one)),
-    counters.mark(knownAddress),
-  ]);
-  attempts.forget([row, known]);
-}
+const wait = (waitMs: number): LimitRefusal => ({ name: 'sign_in.wait', waitMs: Math.max(1, waitMs) });
 
-export function createSignInAttempts(parts: SignInAttemptsParts) {
-  const { counters, attempts, rates, refuse } = parts;
-  const finish = (attempt: SignInAttempt) => finishSignIn(parts, attempt);
+export function createSignInAttempts({ counters, attempts, rates, refuse }: SignInAttemptsParts) {
+  /** The whole sign-in is done: earlier failures of the person no longer count, and the address is known. */
+  async function finish(attempt: SignInAttempt): Promise<void> {
+    const { row, pace, known, knownAddress } = quotasOf(attempt, rates);
+    await Promise.all([...[row, pace, known].map((one) => counters.clear(one)), counters.mark(knownAddress)]);
+  }
 
   const giveAllBack = (quotas: readonly Quota[]) => quotas.forEach((quota) => giveBack(counters.add, quota));
 
   async function begin(attempt: SignInAttempt): Promise<BegunSignIn> {
-    const { row, pace, turn, known, knownAddress, pair, places } = quotasOf(attempt, rates);
+    const { row, pace, known, knownAddress, pair, places } = quotasOf(attempt, rates);
     const isDevice = attempt.device !== undefined;
     const [address, all = NONE, paced = NONE] = await Promise.all(
       [knownAddress, row, pace].map((one) => counters.read(one)),
@@ -140,27 +131,21 @@ export function createSignInAttempts(parts: SignInAttemptsParts) {
       return begun;
     }
 
-    /** One attempt has the turn until the next one may come. */
-    async function takeTurn(inRow: number): Promise<LimitRefusal | undefined> {
-      const wait = turn(waitAfter(inRow));
-      const { count, resetsInMs } = await counters.add(wait, 1);
-      return count === 1 ? undefined : { name: wait.name, waitMs: Math.max(1, resetsInMs) };
-    }
-
     async function takeAsUnknown(): Promise<LimitRefusal | undefined> {
       // The row of a real person ends later than that of a made-up name, and the answer must not say so.
       const atCap = { name: row.name, waitMs: paced.resetsInMs };
       if (Math.max(paced.count, all.count) >= CAP) return atCap;
+      // Each attempt renews the window, which says when the last one was.
+      const endsInMs = waitAfter(paced.count) * 1000 - (DAY * 1000 - paced.resetsInMs);
+      if (endsInMs > 0) return wait(endsInMs);
       const { refused, used } = await take(row, pair, ...places);
       if (refused !== undefined) return refused.name === row.name ? atCap : refused;
-      const isPaced = paced.count + 1 >= PACED_FROM;
-      const tooEarly = isPaced ? await takeTurn(paced.count + 1) : undefined;
-      if (tooEarly !== undefined) return tooEarly;
       const { count } = await counters.renew(pace, 1);
       counted.push(pace);
       failures = Math.max(count, used);
-      // Attempts at the same moment read a lower count before.
-      return !isPaced && count >= PACED_FROM ? takeTurn(PACED_FROM) : undefined;
+      // Another one came at the same moment, and has the turn.
+      const isSecond = count > PACED_FROM && count > paced.count + 1;
+      return isSecond ? wait(waitAfter(count - 1) * 1000) : undefined;
     }
 
     /** What refuses the attempt; else it is counted. */

@@ -3,7 +3,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Client, ClientSecret } from '../config/config.ts';
 import { digestOf } from '../config/secret-strength.ts';
-import { BoundedMap } from '../limits/bounded-map.ts';
+import { Remembered } from '../limits/bounded-map.ts';
 import type { ClientEndpoint, Limits } from '../limits/limits.ts';
 import type { Clock } from '../store/store.ts';
 import type { FindClient } from './clients.ts';
@@ -73,13 +73,13 @@ export function createSecretComparison({
  * enough. Whether the hash is still a live one of the client's is asked elsewhere, each time.
  */
 export function rememberProven(verifySlow: VerifySlow): VerifySlow {
-  const proven = new BoundedMap<{ digest?: Buffer }>(() => ({}));
+  const proven = new Remembered<Buffer>();
   return async function verifyUnlessProven(phc, secret) {
     const known = proven.get(phc);
     const digest = digestOf(secret);
-    if (known.digest !== undefined && timingSafeEqual(known.digest, digest)) return true;
+    if (known !== undefined && timingSafeEqual(known, digest)) return true;
     const matches = await verifySlow(phc, secret);
-    if (matches) known.digest = digest;
+    if (matches) proven.add(phc, digest);
     return matches;
   };
 }

@@ -4,7 +4,6 @@ import Provider, { type Adapter, type AdapterPayload, errors, type KoaContextWit
 import type { Limits } from '../limits/limits.ts';
 import { GRANT } from '../store/store.ts';
 import { type AdapterParts, createAdapter } from './adapter.ts';
-import { formSecretOf } from './device-forms.ts';
 import { recordKey } from './record-key.ts';
 import { createRecordPayload } from './record-payload.ts';
 
@@ -30,7 +29,7 @@ export function createDeviceCodeAdapter(parts: DeviceCodeParts): Adapter {
   /** Each try counts before anything is looked up; a right one is taken back. */
   async function takeTry(): Promise<() => void> {
     const { ctx } = Provider;
-    return limits.takeUserCode(String(ctx?.state['clientAddress'] ?? ''), formSecretOf(ctx));
+    return limits.takeUserCode(String(ctx?.state['clientAddress'] ?? ''));
   }
 
   return {

@@ -73,33 +73,24 @@ eachStore(
       const type = guesser(world());
       const late = await type(userCode, '192.0.2.1');
       expect([late.status, Number(late.headers.get('retry-after')) > 0]).toEqual([429, true]);
-      expect(isConfirmPage(await type(userCode, '192.0.2.2'))).toBe(true);
-    });
-
-    it('by one browser are ten, from wherever they come, and right ones don’t count', async () => {
-      const type = guesser(world());
-      const { userCode } = await askForCodes(world());
-      let turn = 0;
-      const from = () => `198.51.100.${(turn += 1)}`;
-      for (let time = 0; time < 20; time += 1) expect(isConfirmPage(await type(userCode, from()))).toBe(true);
-      expect(await guessAll(async () => type(madeUpCode(), from()), 30)).toEqual({ 422: 10, 429: 20 });
+      // Right ones don't count.
+      for (let time = 0; time < 12; time += 1)
+        expect(isConfirmPage(await type(userCode, '192.0.2.2'))).toBe(true);
     });
 
     it('of all addresses together are three hundred', async () => {
       let turn = 0;
       const guess = async () => guesser(world())(madeUpCode(), `203.0.113.${Math.floor((turn += 1) / 5)}`);
-      // Twenty of the other tests, and 260 that another process of the service counts.
+      // Ten of the other test, and 270 that another process of the service counts.
       const limits = await limitsOf(world());
-      for (let count = 0; count < 260; count += 1)
-        await limits.takeUserCode(`198.18.${count % 250}.1`, `browser ${count}`);
+      for (let count = 0; count < 270; count += 1) await limits.takeUserCode(`198.18.${count % 250}.1`);
       expect(await guessAll(guess, 40)).toEqual({ 422: 20, 429: 20 });
     });
 
     it('F1-22: from one network are a hundred, so that it doesn’t use up what all have', async () => {
       moveClock(11 * MINUTE);
       const limits = await limitsOf(world());
-      for (let count = 0; count < 100; count += 1)
-        await limits.takeUserCode(`100.64.7.${count % 50}`, `neighbour ${count}`);
+      for (let count = 0; count < 100; count += 1) await limits.takeUserCode(`100.64.7.${count % 50}`);
       expect((await guesser(world())(madeUpCode(), '100.64.7.77')).status).toBe(429);
       expect((await guesser(world())(madeUpCode(), '100.64.8.77')).status).toBe(422);
     });
