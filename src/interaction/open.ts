@@ -6,7 +6,6 @@ import type { OpenInteraction, Prompt } from '../oidc/open-interaction.ts';
 import { FormRefusal } from '../views/refusal.ts';
 import { expired } from './go-on.ts';
 import { readFormBody, type Form } from './form.ts';
-import { usernameOf } from './attempt.ts';
 import type { PagesParts } from './parts.ts';
 
 export type Opened = {
@@ -18,9 +17,9 @@ export type Opened = {
 
 export type Open = ReturnType<typeof createOpen>;
 
-type OpenParts = Pick<PagesParts, 'config' | 'csrf' | 'accounts'> & { readonly interactions: Interactions };
+type OpenParts = Pick<PagesParts, 'config' | 'csrf'> & { readonly interactions: Interactions };
 
-export function createOpen({ config, interactions, csrf, accounts }: OpenParts) {
+export function createOpen({ config, interactions, csrf }: OpenParts) {
   async function byLink(ctx: Context): Promise<OpenInteraction> {
     ctx.set('Cache-Control', 'no-store');
     const uid = String(ctx['params'].uid);
@@ -34,9 +33,6 @@ export function createOpen({ config, interactions, csrf, accounts }: OpenParts) 
     /** A form of ours, sent from its own page, for a step that is open. `steps` name it where it isn't the prompt. */
     async byForm(ctx: Context, prompts: readonly Prompt[], ...steps: readonly string[]): Promise<Opened> {
       const form = await readFormBody(ctx, config.issuer);
-      // Looked up while the interaction is on its way, for the sake of stores over the network.
-      const username = usernameOf(form);
-      if (username !== '') accounts.expectUsername(username);
       const interaction = await byLink(ctx);
       const { uid, prompt, client } = interaction;
       if (!prompts.includes(prompt)) throw expired(ctx, client);

@@ -16,9 +16,10 @@ type Lease = {
   asking: Promise<void> | undefined;
 };
 
+const newLease = (): Lease => ({ left: 0, isUsedUp: false, endsAt: 0, waiting: 0, asking: undefined });
+
 export function createLeases(add: Add, now: Clock) {
   const leases = new Remembered<Lease>();
-  const newLease = () => ({ left: 0, isUsedUp: false, endsAt: 0, waiting: 0, asking: undefined });
 
   /** Takes what all who wait need, or a part of the quota if that is more. */
   async function refill(lease: Lease, quota: Quota): Promise<void> {

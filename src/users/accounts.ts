@@ -74,7 +74,7 @@ export function createAccounts(parts: AccountsParts) {
   const { users, states, people, remembered, clock, factorsWhileOff } = parts;
   const byId = new Map(users.map((user) => [user.id, user]));
   const byUsername = new Map(users.map((user) => [canonicalUsername(user.username), user]));
-  const decoys = decoysOf(users);
+  const comparisons = createComparisons(users);
 
   function isVoid(issued: Issued | undefined, ends: Ends): boolean {
     if (issued === undefined) return false;
@@ -105,21 +105,7 @@ export function createAccounts(parts: AccountsParts) {
   }
 
   return {
-    /**
-     * What an attempt verifies: hashes of the same costs for every name, so that time reveals neither who exists nor in
-     * which source. Only the person's own can match; an unknown name has none, nor has who was invited and has no password yet.
-     */
-    comparisons({ user, source }: Found): readonly Comparison[] {
-      const hash = user?.passwordHash;
-      // A person of the store may have the cost of an earlier policy.
-      const isNew = hash !== undefined && !decoys.some((decoy) => costOf(decoy) === costOf(hash));
-      if (isNew && decoys.length < MAX_DECOYS) decoys.unshift(hash);
-      const others = decoys.map((decoy) => ({ hash: decoy, isOwn: false }));
-      if (hash === undefined) return others;
-      const ofItsCost = decoys.findIndex((decoy) => costOf(decoy) === costOf(hash));
-      const place = source === 'file' ? 0 : decoys.length - 1;
-      return others.with(ofItsCost < 0 ? place : ofItsCost, { hash, isOwn: true });
-    },
+    comparisons,
     /**
      * Undefined when the person doesn't exist, is disabled, or when everything of the person has ended since `issued`.
      * Throws StoreUnavailable: without an answer no person is called unknown.
@@ -151,11 +137,6 @@ export function createAccounts(parts: AccountsParts) {
         attemptsSince: `${generation}.${state.attemptsSince ?? 0}`,
       };
     },
-    /** Starts the first of those calls, for the request that will make them. */
-    expectUsername(typed: string): void {
-      // The reader that needs it gets the failure.
-      remembered.people.idOf(typed).catch(() => undefined);
-    },
     /** Whether the person, whose password was right, may sign in now. False for an unknown name as well, at the same cost. */
     async maySignIn({ user, source }: Found): Promise<boolean | 'factors_off'> {
       const id = user?.id ?? NOBODY;
@@ -176,11 +157,23 @@ function toAccount({ id, username, passwordHash, groups, claims }: Person): Acco
   return { id, username, hasPassword: passwordHash !== undefined, groups, claims };
 }
 
-/** One hash of each cost in the file, of the commonest if there are many, and one of the policy, as people of the store have it. */
-function decoysOf(users: readonly User[]): (string | undefined)[] {
+/**
+ * What an attempt verifies: hashes of the same costs for every name, so that time reveals neither who exists nor in which source. Only
+ * the person's own can match; an unknown name has none, nor has who was invited and has no password yet.
+ */
+function createComparisons(users: readonly User[]) {
   const hashes = users.flatMap(({ passwordHash }) => passwordHash ?? []);
-  const others = hashes.filter((hash) => costOf(hash) !== costOf());
-  const byCost = [...Map.groupBy(others, (hash) => costOf(hash)).values()];
-  const commonest = byCost.toSorted((a, b) => b.length - a.length).slice(0, MAX_DECOYS - 1);
-  return [...commonest.map(([hash]) => hash), undefined];
+  const ofOtherCosts = new Map(hashes.map((hash) => [costOf(hash), hash]));
+  ofOtherCosts.delete(costOf());
+  const decoys = [...[...ofOtherCosts.values()].slice(0, MAX_DECOYS - 1), undefined];
+
+  return ({ user }: Found): readonly Comparison[] => {
+    const hash = user?.passwordHash;
+    const others = () => decoys.map((decoy) => ({ hash: decoy, isOwn: false }));
+    if (hash === undefined) return others();
+    const place = decoys.findIndex((decoy) => costOf(decoy) === costOf(hash));
+    // A person of the store may have the cost of an earlier policy.
+    if (place < 0 && decoys.length < MAX_DECOYS) decoys.unshift(hash);
+    return others().with(Math.max(0, place), { hash, isOwn: true });
+  };
 }

@@ -211,11 +211,11 @@ eachStore(
         const { documents } = world().openedStore;
         const person = await signIn(world(), { person: 'bob' });
         const found = await documents.get('account-state', PEOPLE.bob);
-        const text = JSON.stringify({ ...JSON.parse(found?.value ?? '{}'), ...NEXT_FORM });
+        const text = JSON.stringify({ ...JSON.parse(found?.value ?? '{}'), ...NEXT_FORM, v: 3 });
         await documents.put('account-state', PEOPLE.bob, text, found?.version ?? 0);
         expect((await refresh(world(), person.tokens.refresh_token)).status).toBe(503);
         expect((await authorize(world(), { person: 'bob' })).callback.pathname).toContain('/login');
-        expect(logOf(world())).toContain('the state of a person in the store was written in form 2');
+        expect(logOf(world())).toContain('the state of a person in the store was written in form 3');
         await documents.put('account-state', PEOPLE.bob, found?.value ?? '{}', (found?.version ?? 0) + 1);
         expect((await refresh(world(), person.tokens.refresh_token)).status).toBe(200);
       });
