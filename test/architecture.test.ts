@@ -42,7 +42,6 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   pino: ['observability'],
   'pino-pretty': ['observability'],
   'prom-client': ['observability'],
-  '@opentelemetry/api': ['observability'],
   uqr: ['users'],
   yaml: ['config', 'cli'],
   zod: ['config', 'views'],

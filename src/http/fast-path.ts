@@ -6,7 +6,6 @@ import { CLIENT_ANSWER_HEADERS } from '../oidc/answers.ts';
 import { announcesForm, type FastAnswer } from '../oidc/fast/plain-request.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { isTracing } from '../observability/trace.ts';
 import { type CachedDocuments, JSON_TYPE } from './cached-documents.ts';
 import type { ClientAddress } from './client-address.ts';
 import { hasOneHost, ownPath } from './edge.ts';
@@ -88,8 +87,8 @@ export function createFastPath(parts: FastPathParts) {
 
   function answerFast(request: IncomingMessage, response: ServerResponse) {
     const path = ownPath(request.url ?? '', prefix);
-    // At debug the log follows each request through the middleware, and so does a trace.
-    if (path === undefined || isTracing() || log.isLevelEnabled('debug')) return false;
+    // At debug the log follows each request through the middleware.
+    if (path === undefined || log.isLevelEnabled('debug')) return false;
     if (request.method === 'GET' || request.method === 'HEAD') return sendDocument(path, request, response);
     return request.method === 'POST' && sendAnswer(path, request, response);
   }

@@ -1,27 +1,23 @@
-// What is measured and logged of each request: how many by route and status, how long each took, a span, and a line at level debug.
+// What is measured and logged of each request: how many by route and status, how long each took, and a line at level debug.
 // Never a path, a query, a body or a header.
 import type { Middleware } from 'koa';
 import type { Telemetry } from '../observability/telemetry.ts';
-import { inServerSpan } from '../observability/trace.ts';
 import { routeName } from './route-name.ts';
 
 export function observeRequests({ metrics, log }: Pick<Telemetry, 'metrics' | 'log'>): Middleware {
   return async function observeRequest(ctx, next) {
     const startedAt = performance.now();
-    await inServerSpan('request', ctx.req.headers, async (describe) => {
-      try {
-        await next();
-      } finally {
-        const ms = performance.now() - startedAt;
-        const { method, status } = ctx;
-        const route = routeName(ctx);
-        describe({ 'http.route': route, 'http.response.status_code': status });
-        metrics.request(route, status, ms / 1000);
-        // A request that was refused early has no id yet.
-        const requestId: unknown = ctx.state['requestId'];
-        if (log.isLevelEnabled('debug'))
-          log.debug({ requestId, method, route, status, ms: Math.round(ms) }, 'request');
-      }
-    });
+    try {
+      await next();
+    } finally {
+      const ms = performance.now() - startedAt;
+      const { method, status } = ctx;
+      const route = routeName(ctx);
+      metrics.request(route, status, ms / 1000);
+      // A request that was refused early has no id yet.
+      const requestId: unknown = ctx.state['requestId'];
+      if (log.isLevelEnabled('debug'))
+        log.debug({ requestId, method, route, status, ms: Math.round(ms) }, 'request');
+    }
   };
 }

@@ -14,7 +14,6 @@ import {
   createAccessTokens,
   signOnlyWhile,
 } from '../tokens/access-token.ts';
-import { inSpan } from '../observability/trace.ts';
 import type { Pages } from '../views/pages.ts';
 import { createAudienceRules } from '../tokens/audience.ts';
 import type { RevokedTokens } from '../tokens/revoked-tokens.ts';
@@ -146,7 +145,7 @@ export async function createEngine(parts: EngineParts) {
     /** What http/fast-path.ts sends without the engine, by path below the issuer. */
     fastAnswers: createFastAnswers({ ...parts, ...made, ...ofFastPath }),
     /** Runs inside the host's own Koa context. */
-    handle: (ctx: Context, next: Next) => inSpan('engine', {}, async () => handle(ctx, next)),
+    handle: (ctx: Context, next: Next) => handle(ctx, next),
   };
 }
 

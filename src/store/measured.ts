@@ -1,8 +1,7 @@
-// The store with a measure on each operation: how long it took, whether it failed, and a span when a trace is on.
-import { inSpan } from '../observability/trace.ts';
+// The store with a measure on each operation: how long it took, and whether it failed.
 import { type Store, StoreUnavailable } from './store.ts';
 
-/** As metrics and spans call them. */
+/** As metrics call them. */
 export const STORE_OPERATIONS = [
   'records.save',
   'records.find',
@@ -32,7 +31,7 @@ export function measured(store: Store, onOperation: OnOperation, isCut: () => bo
     const startedAt = performance.now();
     let failed = true;
     try {
-      const result = await inSpan(`store ${operation}`, {}, work);
+      const result = await work();
       failed = false;
       return result;
     } finally {

@@ -4,7 +4,6 @@ import { createLocalJWKSet, errors, jwtVerify, type JWK } from 'jose';
 import type { KeySet } from '../keys/key-set.ts';
 import { StoreUnavailable, type Clock } from '../store/store.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { inSpan } from '../observability/trace.ts';
 import type { Audience } from './audience.ts';
 import { Remembered } from '../limits/bounded-map.ts';
 import { createSignData } from './sign-data.ts';
@@ -109,7 +108,7 @@ export function signOnlyWhile(
     async sign(claims, extra) {
       assertMaySign(maySign);
       const startedAt = performance.now();
-      const jwt = await inSpan('sign access token', {}, () => tokens.sign(claims, extra));
+      const jwt = await tokens.sign(claims, extra);
       metrics.signed((performance.now() - startedAt) / 1000);
       return jwt;
     },
