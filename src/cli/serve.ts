@@ -18,11 +18,11 @@ import type { Server } from '../server/server.ts';
 import { isMistake, type Log } from '../observability/log.ts';
 import { auditFileOf, openTelemetry, type OpenTelemetry } from '../observability/telemetry.ts';
 import {
-  answerQuestions,
   type Job,
   leaveSignalsToThePrimary,
   receiveJob,
-  report,
+  reportWhenAsked,
+  tell,
   untilChannelEnds,
 } from '../server/worker.ts';
 import { configOption, readLoaded } from './configuration.ts';
@@ -70,15 +70,15 @@ async function serveAsWorker(file: string): Promise<void> {
   try {
     started = await startAsWorker(job);
   } catch (error) {
-    report({ kind: 'refused', reason: reasonOf(error) });
-    return await stopped;
+    tell({ kind: 'refused', reason: reasonOf(error) }, () => process.exit(1));
+    return;
   }
   await keepServing({
     ...started,
     file,
     loaded: job.loaded,
-    onUp: () => report({ kind: 'serving' }),
-    onTaken: (loaded) => report({ kind: 'taken', loaded }),
+    onUp: () => tell({ kind: 'serving' }),
+    onTaken: (loaded) => tell({ kind: 'taken', loaded }),
     stopped,
   });
 }
@@ -88,11 +88,7 @@ async function startAsWorker({ worker, loaded, started }: Job): Promise<Started>
   logConsole(telemetry.log);
   const { createServer } = await import('../server/server.ts');
   const server = await createServer({ ...loaded, started }, { telemetry, hasManagement: false });
-  answerQuestions({
-    status: () => server.status(),
-    metrics: () => telemetry.metrics.read(),
-    ping: () => Promise.resolve(true),
-  });
+  reportWhenAsked(async () => ({ status: await server.status(), metrics: await telemetry.metrics.read() }));
   await server.start();
   return { server, telemetry };
 }
@@ -160,9 +156,9 @@ async function keepServing(parts: KeepServingParts): Promise<void> {
 
 /** The primary process: it loads neither the engine nor the store. */
 async function serveWithWorkers(loaded: LoadedConfig, onUp: (log: Log) => void): Promise<void> {
-  const { Primary, PRIMARY } = await import('../server/cluster.ts');
+  const { createPrimary, PRIMARY } = await import('../server/cluster.ts');
   const telemetry = await openTelemetry({ ...loaded.config, worker: PRIMARY });
-  const primary = new Primary(loaded, telemetry);
+  const primary = createPrimary(loaded, telemetry);
   await primary.start();
   // Its workers drain by themselves.
   exitOnCrash(telemetry.log, async () => void (await telemetry.close()));

@@ -29,22 +29,18 @@ export type Status = {
   readonly problems: readonly string[];
   /** What doesn't keep it from being ready. */
   readonly warning?: string | undefined;
-  readonly configuration: ConfigStatus & { readonly workers?: readonly WorkerConfig[] };
+  /** `workers`: which configuration each process runs; undefined when it could not say. */
+  readonly configuration: ConfigStatus & {
+    readonly workers?: readonly { readonly pid: number | undefined; readonly hash: string | undefined }[];
+  };
 };
 
-/** One of several processes, and which configuration it runs; undefined when it could not say. */
-export type WorkerConfig = {
-  readonly worker: number;
-  readonly pid: number | undefined;
-  readonly hash: string | undefined;
-};
-
-export type ManagementParts = {
+type ManagementParts = {
   readonly address: Config['management'];
   readonly status: () => Promise<Status>;
   /** The text that Prometheus reads, of all processes. */
   readonly metrics: () => Promise<string>;
-  readonly tryOut: Middleware | undefined;
+  readonly tryOut?: Middleware | undefined;
 };
 
 export function createManagementApp({ address, status, metrics, tryOut }: ManagementParts): Koa {

@@ -23,6 +23,7 @@ const startUrl = `${DEMO_TRY_PATH}/start`;
 /** What the app remembers between its request and the answer. */
 type Pending = { readonly state: string; readonly nonce: string; readonly verifier: string };
 type TokenAnswer = { readonly access_token: string; readonly id_token: string; readonly error?: string };
+type DemoConfig = Pick<Config, 'clients' | 'management' | 'workers'>;
 type Demo = { readonly client: Client; readonly callback: string };
 
 /** Undefined where there is no demo client to try. */
@@ -57,7 +58,8 @@ export function createTryOut({ config, pages }: { config: Config; pages: Pages }
 }
 
 /** The shipped demo client with its callback on the management listener, if it is still there. */
-export function findDemo({ clients, management }: Pick<Config, 'clients' | 'management'>): Demo | undefined {
+export function findDemo({ clients, management, workers }: DemoConfig): Demo | undefined {
+  if (workers > 1) return undefined;
   const client = clients.find(
     ({ clientId, secrets }) => clientId === DEMO_CLIENT_ID && secrets.some(isDemoSecret),
   );
@@ -69,7 +71,7 @@ export function findDemo({ clients, management }: Pick<Config, 'clients' | 'mana
 }
 
 /** Where the try-out begins, if there is one. */
-export function tryUrlOf(config: Pick<Config, 'clients' | 'management'>): string | undefined {
+export function tryUrlOf(config: DemoConfig): string | undefined {
   const demo = findDemo(config);
   return demo && new URL(DEMO_TRY_PATH, demo.callback).href;
 }

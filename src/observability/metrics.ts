@@ -67,8 +67,10 @@ export function createMetrics() {
     signed: (seconds: number) => of.signatures.observe(seconds),
     reload: (outcome: 'taken' | 'refused') => of.reloads.inc({ outcome }),
     lineLost: () => of.lost.inc(),
-    workerEnded: () => of.workersEnded.inc(),
-    crashed: () => of.crashes.inc(),
+    workerEnded(hasCrashed: boolean) {
+      of.workersEnded.inc();
+      if (hasCrashed) of.crashes.inc();
+    },
     /** A failure that is the first of its kind counts from 0: `rate()` doesn't see a series that is born with it. */
     startAtZero({ routes, limits, storeOperations }: KnownLabels) {
       for (const route of routes) for (const status of FAILURES) of.requests.zero({ route, status });

@@ -1,17 +1,9 @@
 // The primary process: it starts the workers and answers on the management port for all of them. It opens no store
 // and loads no engine, so that it keeps answering when a worker fails.
 import cluster from 'node:cluster';
-import type { Config } from '../config/config.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import { keepUntilRestart } from '../config/restart.ts';
-import {
-  createManagementApp,
-  type PendingSetting,
-  type Status,
-  type WorkerConfig,
-} from '../http/management.ts';
-import { createListener, type Listener } from '../http/server.ts';
-import { createTryOut, findDemo } from '../http/try-out.ts';
+import { createManagementApp, type Status } from '../http/management.ts';
+import { createListener } from '../http/server.ts';
 import { addUp, type ProcessMetrics, toText } from '../observability/metrics.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import { KeptWorker } from './worker-process.ts';
@@ -22,183 +14,111 @@ const STOP_WITHIN_MS = 9500;
 /** The primary in log and metrics; its workers are numbers from 1. */
 export const PRIMARY = 'primary';
 
-export class Primary {
-  readonly #telemetry: Telemetry;
-  readonly #management: Listener;
-  readonly #workers: readonly KeptWorker[];
-  readonly #started: Config;
+/** Nothing runs yet. */
+export function createPrimary({ config, ...rest }: LoadedConfig, { metrics, ...others }: Telemetry) {
   /** What a new worker starts with: the configuration that the others run, even while the file is broken. */
-  #loaded: LoadedConfig;
+  let loaded: LoadedConfig = { config, ...rest };
   /** The counters of all workers that ended. Prometheus takes a counter that falls for a restart. */
-  #ended: Promise<ProcessMetrics> = Promise.resolve([]);
+  let ended: Promise<ProcessMetrics> = Promise.resolve([]);
+  const workers = Array.from(
+    { length: config.workers },
+    (_none, index) =>
+      new KeptWorker({
+        number: index + 1,
+        processes: config.workers,
+        telemetry: { metrics, ...others },
+        job: () => ({ started: config, loaded }),
+        // The others read the same files at about the same time.
+        onTaken(taken) {
+          if (taken.readAt >= loaded.readAt) loaded = taken;
+        },
+        onEnded(counted) {
+          ended = ended.then((before) => addUp([before, counted]));
+        },
+      }),
+  );
+  const management = createListener('management', config.management);
+  management.serve(createManagementApp({ address: config.management, status, metrics: scrape }));
+  metrics.describe(async () => {
+    const { problems, configuration } = await status();
+    return {
+      configurationHash: configuration.hash,
+      configurationIsCurrent: configuration.problem === undefined,
+      ready: problems.length === 0,
+    };
+  });
 
-  /** Nothing runs yet. */
-  constructor(loaded: LoadedConfig, telemetry: Telemetry) {
-    const { config } = loaded;
-    this.#telemetry = telemetry;
-    this.#started = config;
-    this.#loaded = loaded;
-    this.#management = createListener('management', config.management);
-    this.#workers = Array.from(
-      { length: config.workers },
-      (_none, index) =>
-        new KeptWorker({
-          number: index + 1,
-          processes: config.workers,
-          log: telemetry.log,
-          job: () => ({ started: config, loaded: this.#loaded }),
-          onTaken: (taken) => this.#follow(taken),
-          onEnded: (counted, why) => {
-            if (why !== 'stopped') telemetry.metrics.workerEnded();
-            if (why === 'crashed') telemetry.metrics.crashed();
-            this.#ended = this.#ended.then((before) => addUp([before, counted]));
-          },
-        }),
+  async function status(): Promise<Status> {
+    const reports = await Promise.all(workers.map(async (worker) => worker.look()));
+    return combine(
+      reports.map((report) => report?.status),
+      workers.map(({ pid }) => pid),
+      loaded.hash,
     );
-    telemetry.metrics.describe(async () => {
-      const { problems, configuration } = await this.#status();
-      return {
-        configurationHash: configuration.hash,
-        configurationIsCurrent: configuration.problem === undefined,
-        ready: problems.length === 0,
-      };
-    });
   }
 
-  /** Resolves when all workers serve. Rejects with one clear line for the operator. */
-  async start(): Promise<void> {
-    cluster.schedulingPolicy = cluster.SCHED_RR;
-    // A structured clone, because JSON has no Buffers.
-    cluster.setupPrimary({
-      serialization: 'advanced',
-      execArgv: [...process.execArgv, '--disable-sigusr1'],
+  async function scrape(): Promise<string> {
+    // This asks all workers for a report.
+    const own = await metrics.read();
+    // No await from here to `ended`: a worker that ends meanwhile would be counted twice, or not at all.
+    const processes = new Map([[PRIMARY, own]]);
+    workers.forEach(({ counted }, index) => {
+      if (counted.length > 0) processes.set(String(index + 1), counted);
     });
-    try {
-      await this.#serveManagement();
-      await Promise.all([this.#management.start(), ...this.#workers.map((worker) => worker.start())]);
-    } catch (error) {
-      await this.stop();
-      throw error;
-    }
-  }
-
-  /** Each worker opens its log files again and looks at the configuration. */
-  reload(): void {
-    for (const worker of this.#workers) worker.reload();
+    return toText(processes, await ended);
   }
 
   /** Lets requests in flight end; at most 10 s. */
-  async stop(): Promise<void> {
-    const deadline = setTimeout(() => this.#workers.forEach((worker) => worker.kill()), STOP_WITHIN_MS);
+  async function stop(): Promise<void> {
+    const deadline = setTimeout(() => workers.forEach((worker) => worker.kill()), STOP_WITHIN_MS);
     // All at once, so that no worker refuses connections while another one still accepts them.
-    await Promise.all([...this.#workers.map((worker) => worker.stop()), this.#management.stop()]);
+    await Promise.all([...workers.map(async (worker) => worker.stop()), management.stop()]);
     clearTimeout(deadline);
   }
 
-  /** A worker runs `loaded`. The others read the same files at about the same time. */
-  #follow(loaded: LoadedConfig): void {
-    if (loaded.readAt < this.#loaded.readAt) return;
-    this.#loaded = loaded;
-    this.#serveManagement().catch((error: unknown) =>
-      this.#telemetry.log.error({ err: error }, 'the configuration could not be taken over'),
-    );
-  }
-
-  async #serveManagement(): Promise<void> {
-    const config = keepUntilRestart(this.#started, this.#loaded.config);
-    this.#management.serve(
-      createManagementApp({
-        address: config.management,
-        status: () => this.#status(),
-        metrics: () => this.#metrics(),
-        tryOut: findDemo(config) && (await openTryOut(config)),
-      }),
-    );
-  }
-
-  async #status(): Promise<Status> {
-    const statuses = await Promise.all(
-      this.#workers.map(async (worker) => {
-        const { number, pid, isServing } = worker;
-        return { worker: number, pid, isServing, status: await worker.ask('status') };
-      }),
-    );
-    return combineStatus(statuses, this.#loaded.hash);
-  }
-
-  async #metrics(): Promise<string> {
-    const [own, ...answered] = await Promise.all([
-      this.#telemetry.metrics.read(),
-      ...this.#workers.map((worker) => worker.scrape()),
-    ]);
-    // No await from here to `#ended`: a worker that ends meanwhile would be counted twice, or not at all.
-    const processes = new Map([[PRIMARY, own]]);
-    const silent: ProcessMetrics[] = [];
-    this.#workers.forEach((worker, index) => {
-      if (answered[index] === undefined) silent.push(worker.counted);
-      else if (worker.counted.length > 0) processes.set(String(worker.number), worker.counted);
-    });
-    return toText(processes, await addUp([...silent, await this.#ended]));
-  }
-}
-
-/** Loaded only where there is a demo. The workers report problems with the views. */
-async function openTryOut(config: Config) {
-  const { issuer, branding, viewsFolder } = config;
-  const { createViews } = await import('../views/views.ts');
-  const { pages } = createViews({
-    overrideFolder: viewsFolder,
-    branding,
-    issuer,
-    onProblem: () => undefined,
-  });
-  return createTryOut({ config, pages });
-}
-
-export type WorkerStatus = Pick<WorkerConfig, 'worker' | 'pid'> & {
-  /** Undefined when it didn't answer. */
-  readonly status: Status | undefined;
-  readonly isServing: boolean;
-};
-
-/** Ready when all workers are. A problem that all of them have is listed once, without a worker. `hash` is what they should run. */
-export function combineStatus(workers: readonly WorkerStatus[], hash: string): Status {
-  const problems = merge(
-    workers.map(({ worker, status, isServing }) => [
-      worker,
-      status?.problems ?? [isServing ? 'does not answer' : 'is starting'],
-    ]),
-  );
-  const configurations = workers.flatMap(({ worker, status }) =>
-    status === undefined ? [] : [{ worker, ...status.configuration }],
-  );
-  const refusals = merge(
-    configurations.map(({ worker, problem }) => [worker, problem === undefined ? [] : [problem]]),
-  );
-  const pending = new Map<string, PendingSetting>();
-  for (const one of configurations.flatMap((configuration) => configuration.pending ?? [])) {
-    if (one.problem !== undefined || !pending.has(one.setting)) pending.set(one.setting, one);
-  }
   return {
-    problems,
-    warning: workers.find(({ status }) => status?.warning !== undefined)?.status?.warning,
-    configuration: {
-      hash,
-      warning: configurations.find(({ warning }) => warning !== undefined)?.warning,
-      problem: refusals.length === 0 ? undefined : refusals.join('\n'),
-      ...(pending.size > 0 && { pending: [...pending.values()] }),
-      workers: workers.map(({ worker, pid, status }) => ({ worker, pid, hash: status?.configuration.hash })),
+    /** Resolves when all workers serve. Rejects with one clear line for the operator. */
+    async start(): Promise<void> {
+      cluster.schedulingPolicy = cluster.SCHED_RR;
+      // A structured clone, because JSON has no Buffers.
+      cluster.setupPrimary({
+        serialization: 'advanced',
+        execArgv: [...process.execArgv, '--disable-sigusr1'],
+      });
+      try {
+        await Promise.all([management.start(), ...workers.map(async (worker) => worker.start())]);
+      } catch (error) {
+        await stop();
+        throw error;
+      }
     },
+    /** Each worker opens its log files again and looks at the configuration. */
+    reload(): void {
+      for (const worker of workers) worker.reload();
+    },
+    stop,
   };
 }
 
-/** Each line once, with the workers that have it unless all do. */
-function merge(said: readonly (readonly [worker: number, lines: readonly string[]])[]): string[] {
-  const workersOf = new Map<string, number[]>();
-  for (const [worker, lines] of said) {
-    for (const line of lines) workersOf.set(line, [...(workersOf.get(line) ?? []), worker]);
-  }
-  return [...workersOf].map(([line, workers]) =>
-    workers.length === said.length ? line : `worker ${workers.join(', ')}: ${line}`,
+/** Ready when all workers are. Of their configurations one that was refused is shown, if there is one. `hash` is what they should run. */
+function combine(
+  statuses: readonly (Status | undefined)[],
+  pids: readonly (number | undefined)[],
+  hash: string,
+): Status {
+  const said = statuses.filter((status) => status !== undefined);
+  const problems = statuses.flatMap(
+    (status, index) => status?.problems ?? [`worker ${index + 1} does not answer`],
   );
+  const shown = said.find(({ configuration }) => configuration.problem !== undefined) ?? said[0];
+  return {
+    problems: [...new Set(problems)],
+    warning: said.find(({ warning }) => warning !== undefined)?.warning,
+    configuration: {
+      problem: undefined,
+      ...shown?.configuration,
+      hash,
+      workers: statuses.map((status, index) => ({ pid: pids[index], hash: status?.configuration.hash })),
+    },
+  };
 }

@@ -6,7 +6,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { Status } from '../http/management.ts';
 import type { ProcessMetrics } from '../observability/metrics.ts';
 
-/** The first message to a worker: what it starts with. Later it reads the files itself. */
+/** The first message to a worker: what it starts with. Later it reads the files itself. Each further message asks for a report. */
 export type Job = {
   /** From 1; the process that takes this one's place has the same. */
   readonly worker: number;
@@ -15,32 +15,29 @@ export type Job = {
   readonly started: Config;
 };
 
-export type Answers = { readonly status: Status; readonly metrics: ProcessMetrics; readonly ping: true };
-export type WorkerRequest = { readonly id: number; readonly question: keyof Answers };
+export type Report = { readonly status: Status; readonly metrics: ProcessMetrics };
 
 export type WorkerMessage =
   | { readonly kind: 'serving' }
   | { readonly kind: 'refused'; readonly reason: string }
   | { readonly kind: 'taken'; readonly loaded: LoadedConfig }
-  | { readonly kind: 'answer'; readonly id: number; readonly answer: unknown };
+  | ({ readonly kind: 'report' } & Report);
 
 export async function receiveJob(): Promise<Job> {
   const [job] = (await once(process, 'message')) as [Job];
   return job;
 }
 
-export function report(message: WorkerMessage): void {
-  // Without a callback, an error is emitted when the primary is gone.
-  process.send?.(message, () => undefined);
+/** Without a callback, an error would be emitted when the primary is gone. */
+export function tell(message: WorkerMessage, onSent: () => void = () => undefined): void {
+  process.send?.(message, onSent);
 }
 
-type Answering = { readonly [Q in keyof Answers]: () => Promise<Answers[Q]> };
-
-/** A failure isn't answered: the primary's timeout covers it. */
-export function answerQuestions(answers: Answering): void {
-  process.on('message', ({ id, question }: WorkerRequest) => {
-    answers[question]().then(
-      (answer) => report({ kind: 'answer', id, answer }),
+/** A failure isn't reported: to the primary it is silence. */
+export function reportWhenAsked(report: () => Promise<Report>): void {
+  process.on('message', () => {
+    report().then(
+      (said) => tell({ kind: 'report', ...said }),
       () => undefined,
     );
   });
