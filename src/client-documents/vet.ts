@@ -2,10 +2,9 @@
 // those of the configuration: draft-ietf-oauth-client-id-metadata-document-02, RFC 7591.
 import { checkClients } from '../config/check-clients.ts';
 import type { Client } from '../config/config.ts';
-import { isRecord, parseFields } from '../config/parse-fields.ts';
+import { isRecord, parse } from '../config/parse-fields.ts';
 import { formatPath, type Path } from '../config/problems.ts';
 import { toClient } from '../config/resolve.ts';
-import { complete, type Entry } from '../config/rules.ts';
 import { clientSchema, type ClientForm } from '../config/schema-client.ts';
 import { splitScope } from '../config/text.ts';
 
@@ -128,9 +127,8 @@ function toVettedClient(form: Metadata): Client {
   const report = (path: Path, message: string): void => {
     faults.push(`${formatPath(path)}: ${message}`);
   };
-  const { value, broken } = parseFields(clientSchema, form, report);
-  const entry: Entry<ClientForm> = { value, broken, node: form, report, place: '', folder: '' };
-  checkClients([entry], {
+  const value = parse(clientSchema, form, report);
+  checkClients(value === undefined ? [] : [{ value, report, place: () => '', folder: '' }], {
     // Not what an issuer of this machine may do: a web app on loopback.
     issuerIsLoopback: false,
     clientCredentials: false,
@@ -143,6 +141,6 @@ function toVettedClient(form: Metadata): Client {
     personScopes: [],
   });
   const [fault] = faults;
-  if (fault !== undefined) throw new DocumentRefused(fault);
-  return toClient(complete(entry), []);
+  if (fault !== undefined || value === undefined) throw new DocumentRefused(fault ?? '');
+  return toClient(value, []);
 }

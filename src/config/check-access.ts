@@ -1,5 +1,5 @@
 // The rules of who may do what: groups and those who name them, the claims of scopes.
-import { isRecord } from './parse-fields.ts';
+import type { Entries } from './included-files.ts';
 import type { Path } from './problems.ts';
 import type { Entry } from './rules.ts';
 import type { ClientForm, ResourceForm } from './schema-client.ts';
@@ -7,43 +7,36 @@ import { STANDARD_CLAIMS, type UserForm } from './schema-user.ts';
 import type { ServiceForm } from './schema.ts';
 import { didYouMean } from './wording.ts';
 import { labelFault, scopeTokenFault } from './text.ts';
-import { personScopes } from './config.ts';
 
-/** What the files hold, entry by entry, as far as each was understood. */
-export type Entries = {
+/** Everything that was understood: the file itself, and its lists. */
+export type Parts = {
   readonly service: Entry<ServiceForm>;
-  readonly clients: readonly Entry<ClientForm>[];
-  readonly resources: readonly Entry<ResourceForm>[];
-  readonly users: readonly Entry<UserForm>[];
+  readonly clients: Entries<ClientForm>;
+  readonly resources: Entries<ResourceForm>;
+  readonly users: Entries<UserForm>;
 };
 
-/** The scopes about a person, also those of entries with other mistakes. */
-export function claimedPersonScopes({ value, broken, node }: Entry<ServiceForm>): readonly string[] {
-  const said = isRecord(node) && isRecord(node['scopes']) ? Object.keys(node['scopes']) : [];
-  return [...new Set([...personScopes(value), ...said, ...(broken.has('groups') ? ['groups'] : [])])];
-}
-
 /** Reports every name of a group, claim or scope that the rules of access can't take. */
-export function checkAccess({ service, clients, resources, users }: Entries): void {
+export function checkAccess({ service, clients, resources, users }: Parts): void {
   checkGroups(service);
   checkScopes(service);
-  const reportGroups = groupReporter(service);
-  for (const client of clients) {
+  const reportGroups = groupReporter(service.value);
+  for (const client of clients.list) {
     const { access, groups_claim: visible } = client.value;
     reportGroups(client, ['access', 'groups'], access?.groups);
     reportGroups(client, ['groups_claim'], visible);
   }
-  for (const resource of resources) {
-    const { access, scope_groups: rules = {} } = resource.value;
+  for (const resource of resources.list) {
+    const { access, scope_groups: rules } = resource.value;
     reportGroups(resource, ['access', 'groups'], access?.groups);
     for (const [scope, names] of Object.entries(rules)) {
       reportGroups(resource, ['scope_groups', scope], names);
     }
-    checkTokenClaims(resource, service);
+    checkTokenClaims(resource, service.value);
   }
-  for (const user of users) {
+  for (const user of users.list) {
     reportGroups(user, ['groups'], user.value.groups);
-    for (const name of Object.keys(user.value.claims ?? {})) {
+    for (const name of Object.keys(user.value.claims)) {
       const fault = customClaimFault(name);
       if (fault !== undefined) user.report(['claims', name], fault, 'key');
     }
@@ -51,7 +44,7 @@ export function checkAccess({ service, clients, resources, users }: Entries): vo
 }
 
 function checkGroups({ value, report }: Entry<ServiceForm>): void {
-  for (const name of Object.keys(value.groups ?? {})) {
+  for (const name of Object.keys(value.groups)) {
     const fault = groupNameFault(name);
     if (fault !== undefined) report(['groups', name], `the name ${fault}`, 'key');
   }
@@ -67,10 +60,8 @@ function groupNameFault(name: string): string | undefined {
 
 type ReportGroups = (entry: Entry<object>, key: Path, names: readonly string[] | undefined) => void;
 
-/** Where the groups weren't understood, nobody can say which of them exist. */
-function groupReporter({ value, broken }: Entry<ServiceForm>): ReportGroups {
-  if (broken.has('groups')) return () => undefined;
-  const defined = Object.keys(value.groups ?? {});
+function groupReporter({ groups }: ServiceForm): ReportGroups {
+  const defined = Object.keys(groups);
   const known = new Set(defined);
   // One wrong name may be in thousands of entries.
   const hints = new Map<string, string>();
@@ -88,7 +79,7 @@ function groupReporter({ value, broken }: Entry<ServiceForm>): ReportGroups {
 const TAKEN_SCOPES = ['openid', 'offline_access', 'groups', 'address', 'phone'];
 
 function checkScopes({ value, report }: Entry<ServiceForm>): void {
-  for (const [scope, { claims }] of Object.entries(value.scopes ?? {})) {
+  for (const [scope, { claims }] of Object.entries(value.scopes)) {
     const place = ['scopes', scope];
     const fault = TAKEN_SCOPES.includes(scope) ? 'has a meaning of its own' : scopeTokenFault(scope);
     if (fault !== undefined) report(place, `the scope ${fault}`, 'key');
@@ -99,11 +90,10 @@ function checkScopes({ value, report }: Entry<ServiceForm>): void {
   }
 }
 
-function checkTokenClaims(resource: Entry<ResourceForm>, { value, broken }: Entry<ServiceForm>): void {
-  if (broken.has('scopes')) return;
-  const custom = Object.values(value.scopes ?? {}).flatMap(({ claims }) => claims);
+function checkTokenClaims(resource: Entry<ResourceForm>, { scopes }: ServiceForm): void {
+  const custom = Object.values(scopes).flatMap(({ claims }) => claims);
   const known = ['groups', ...STANDARD_CLAIMS, ...custom];
-  for (const [index, name] of (resource.value.access_token_claims ?? []).entries()) {
+  for (const [index, name] of resource.value.access_token_claims.entries()) {
     if (known.includes(name)) continue;
     const fault = PROTOCOL_CLAIMS.has(name)
       ? `${name} is a claim of the protocol: the service gives it`

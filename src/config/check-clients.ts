@@ -1,7 +1,7 @@
 // The rules between the fields of a client, between clients, and between a client and the service.
 import { isDocumentClient } from './client-id-url.ts';
 import { DEVICE_CODE_GRANT } from './device-grant.ts';
-import { applyRules, earlier, ruleFor, understood, type Entry } from './rules.ts';
+import { earlier, type Entry } from './rules.ts';
 import type { ClientForm } from './schema-client.ts';
 import type { Algorithm } from './signing-algorithms.ts';
 import type { Level } from './sign-in-levels.ts';
@@ -24,30 +24,22 @@ type ClientContext = {
   readonly personScopes: readonly string[];
 };
 
-const rule = ruleFor<ClientForm, ClientContext>();
+type Fault = (client: ClientForm, context: ClientContext) => string | undefined;
 
-const isMachine = ({ grant_types }: Pick<ClientForm, 'grant_types'>): boolean =>
-  grant_types.includes('client_credentials');
+const rule = (at: keyof ClientForm, fault: Fault) => ({ at, fault });
 
-const postsAnswer = ({ response_modes }: Pick<ClientForm, 'response_modes'>): boolean =>
-  response_modes.includes('form_post');
-
-const METHODS_OF = {
-  second_factor: 'passkeys or one_time_codes in sign_in',
-  passkey: 'passkeys in sign_in',
-};
+const isMachine = ({ grant_types }: ClientForm): boolean => grant_types.includes('client_credentials');
 
 const RULES = [
   // The engine would let a client without `scope` ask for every scope there is.
-  rule(['scope', 'grant_types'], ({ scope, grant_types }) =>
+  rule('scope', ({ scope, grant_types }) =>
     grant_types.length > 0 && scope.length === 0 ? 'must name at least one scope' : undefined,
   ),
-  rule(['scope'], ({ scope }, context) => foreignScopesFault(scope, context)),
-  rule(['default_scope', 'scope'], ({ default_scope: defaults, scope }, { apiOf }) => {
+  rule('scope', ({ scope }, context) => foreignScopesFault(scope, context)),
+  rule('default_scope', ({ default_scope: defaults, scope }, { apiOf }) => {
     if (defaults === undefined) return undefined;
     if (defaults.length === 0) return 'must name at least one scope';
-    const foreign = defaults.filter((token) => !scope.includes(token));
-    if (foreign.length > 0) return `has scopes that scope doesn't have: ${foreign.join(', ')}`;
+    if (defaults.some((token) => !scope.includes(token))) return "has scopes that scope doesn't have";
     // OIDC Core §11: lasting access is asked for, with prompt=consent.
     if (defaults.includes('offline_access'))
       return 'must not have offline_access: an app asks for that itself';
@@ -56,91 +48,60 @@ const RULES = [
     return apis.size > 1 ? 'has scopes of several resources: no token can be for more than one' : undefined;
   }),
   ...(['access', 'groups_claim', 'sign_in', 'backchannel_logout_uri'] as const).map((key) =>
-    rule([key, 'grant_types'], (client) =>
+    rule(key, (client) =>
       client[key] !== undefined && isMachine(client)
         ? 'is about people, and a client_credentials client acts for no person: remove it'
         : undefined,
     ),
   ),
-  rule(['backchannel_logout_uri', 'grant_types'], (client) =>
-    client.backchannel_logout_uri !== undefined && client.grant_types.length === 0
-      ? 'is for an app that people sign in to: this client has no grant_types'
-      : undefined,
-  ),
-  rule(['id_token_signed_response_alg'], ({ id_token_signed_response_alg: alg }, { algorithms }) =>
+  rule('id_token_signed_response_alg', ({ id_token_signed_response_alg: alg }, { algorithms }) =>
     algorithms.includes(alg) ? undefined : `${alg} is not one of signing_keys.algorithms: add it there`,
   ),
-  rule(['sign_in'], ({ sign_in: signIn }, { offered }) =>
+  rule('sign_in', ({ sign_in: signIn }, { offered }) =>
     signIn === undefined || offered.includes(signIn.require)
       ? undefined
-      : `nobody could sign in to this app: ${signIn.require} needs ${METHODS_OF[signIn.require]}`,
+      : `nobody could sign in to this app: no method in sign_in reaches ${signIn.require}`,
   ),
-  rule(['scope', 'grant_types'], (client, { personScopes }) => {
+  rule('scope', (client, { personScopes }) => {
     const personal = client.scope.filter((token) => personScopes.includes(token));
     return isMachine(client) && personal.length > 0
       ? `a client_credentials client acts for no person: remove ${personal.join(', ')}`
       : undefined;
   }),
-  rule(['scope', 'grant_types'], (client) =>
-    client.scope.includes('offline_access') &&
-    !client.grant_types.includes('refresh_token') &&
-    !isMachine(client)
-      ? 'offline_access needs refresh_token in grant_types'
-      : undefined,
-  ),
-  rule(['grant_types', 'scope', 'client_id'], ({ grant_types, scope, client_id }) =>
+  rule('grant_types', ({ grant_types, scope, client_id }) =>
     grant_types.includes('refresh_token') && !scope.includes('offline_access') && !isDocumentClient(client_id)
       ? 'refresh_token needs offline_access in scope: refresh tokens are issued for that scope only (OIDC Core §11)'
       : undefined,
   ),
-  rule(['grant_types'], ({ grant_types }) =>
-    grant_types.includes('refresh_token') &&
-    !grant_types.includes('authorization_code') &&
-    !grant_types.includes(DEVICE_CODE_GRANT)
-      ? 'refresh_token needs authorization_code, which is where refresh tokens come from'
-      : undefined,
-  ),
-  rule(['grant_types'], ({ grant_types }, { deviceFlow }) =>
+  rule('grant_types', ({ grant_types }, { deviceFlow }) =>
     grant_types.includes(DEVICE_CODE_GRANT) && !deviceFlow
       ? `${DEVICE_CODE_GRANT} is off: see features.device_flow`
       : undefined,
   ),
-  rule(['grant_types'], (client, { clientCredentials }) =>
+  rule('grant_types', (client, { clientCredentials }) =>
     isMachine(client) && !clientCredentials
       ? 'client_credentials is off: see features.client_credentials'
       : undefined,
   ),
-  rule(['response_modes'], (client, { responseModes }) =>
-    postsAnswer(client) && !responseModes.includes('form_post')
+  rule('response_modes', (client, { responseModes }) =>
+    client.response_modes.some((mode) => !responseModes.includes(mode))
       ? 'form_post is off: add it to features.response_modes'
       : undefined,
   ),
-  rule(['response_modes', 'grant_types'], (client) =>
-    postsAnswer(client) && !client.grant_types.includes('authorization_code')
-      ? 'form_post is for an app that people sign in to: it needs authorization_code in grant_types'
-      : undefined,
-  ),
-  rule(['response_modes', 'redirect_uris'], (client) =>
-    postsAnswer(client) && client.redirect_uris.some((uri) => !/^https?:/i.test(uri))
-      ? 'form_post needs http or https redirect URIs: a browser sends no form to a private scheme'
-      : undefined,
-  ),
   // RFC 6749 §4.4: > The client credentials grant type MUST only be used by confidential clients.
-  rule(['grant_types', 'token_endpoint_auth_method'], (client) =>
+  rule('grant_types', (client) =>
     isMachine(client) && client.token_endpoint_auth_method === 'none'
       ? 'client_credentials needs a confidential client, not token_endpoint_auth_method: none (RFC 6749 §4.4)'
       : undefined,
   ),
-  rule(['redirect_uris', 'grant_types'], (client) => {
+  rule('redirect_uris', (client) => {
     if (client.grant_types.includes('authorization_code') && client.redirect_uris.length === 0) {
       return 'authorization_code needs at least one redirect URI';
     }
     return redirectsFault(client, client.redirect_uris);
   }),
-  rule(['post_logout_redirect_uris', 'grant_types'], (client) =>
-    redirectsFault(client, client.post_logout_redirect_uris),
-  ),
-  rule(['client_secrets', 'client_secret', 'token_endpoint_auth_method'], (client) => {
+  rule('post_logout_redirect_uris', (client) => redirectsFault(client, client.post_logout_redirect_uris)),
+  rule('client_secrets', (client) => {
     const secrets = client.client_secrets.length + (client.client_secret === undefined ? 0 : 1);
     const isPublic = client.token_endpoint_auth_method === 'none';
     if (isPublic && secrets > 0) return 'a client with token_endpoint_auth_method: none has no secret';
@@ -151,25 +112,23 @@ const RULES = [
       ? 'must have either client_secret or client_secrets'
       : undefined;
   }),
-  rule(['client_id', 'token_endpoint_auth_method'], (client) =>
+  rule('client_id', (client) =>
     isDocumentClient(client.client_id) && client.token_endpoint_auth_method !== 'none'
       ? 'a URL is for a client without a secret: token_endpoint_auth_method: none'
       : undefined,
   ),
   // RFC 8252 §8.6: without a secret, anybody can claim to be this client.
-  rule(['consent', 'token_endpoint_auth_method'], (client) =>
+  rule('consent', (client) =>
     client.consent === 'implicit' && client.token_endpoint_auth_method === 'none'
       ? 'implicit needs a client with a secret: anybody can claim to be a public client, so people are asked (RFC 8252 §8.6)'
       : undefined,
   ),
   // RFC 9700 §2.1.1: > Public clients MUST use PKCE.
-  rule(['require_pkce', 'token_endpoint_auth_method'], (client, { pkce }) => {
-    if (client.require_pkce) return undefined;
-    if (pkce !== 'per_client') return 'must be true unless features.pkce is per_client';
-    return client.token_endpoint_auth_method === 'none'
-      ? 'must be true for a public client (RFC 9700 §2.1.1)'
-      : undefined;
-  }),
+  rule('require_pkce', (client, { pkce }) =>
+    client.require_pkce || (pkce === 'per_client' && client.token_endpoint_auth_method !== 'none')
+      ? undefined
+      : 'must be true, unless the client has a secret and features.pkce is per_client (RFC 9700 §2.1.1)',
+  ),
 ];
 
 /** Scopes of a client, or of all clients by document, that belong to nobody. */
@@ -184,24 +143,17 @@ export function foreignScopesFault(
     : `has scopes that no resource owns: ${unknown.join(', ')}. Add them to an entry of resources, or remove them`;
 }
 
-function redirectsFault(
-  client: Pick<ClientForm, 'grant_types'>,
-  uris: readonly string[],
-): string | undefined {
+function redirectsFault(client: ClientForm, uris: readonly string[]): string | undefined {
   if (uris.length === 0) return undefined;
-  const hasCode = client.grant_types.includes('authorization_code');
-  if (isMachine(client)) {
-    return hasCode
-      ? 'a client_credentials client has no redirect URIs: make one client per service'
-      : 'a client_credentials client has no redirect URIs: remove them';
-  }
-  return hasCode ? undefined : 'redirect URIs need authorization_code in grant_types';
+  if (isMachine(client))
+    return 'a client_credentials client has no redirect URIs: make one client per service';
+  return client.grant_types.includes('authorization_code')
+    ? undefined
+    : 'redirect URIs need authorization_code in grant_types';
 }
 
 /** web or native: as the client says, or as its redirect URIs can only mean. */
-export function applicationTypeOf(
-  client: Pick<ClientForm, 'application_type' | 'redirect_uris' | 'token_endpoint_auth_method'>,
-): 'web' | 'native' {
+export function applicationTypeOf(client: ClientForm): 'web' | 'native' {
   const looksNative =
     client.token_endpoint_auth_method === 'none' && client.redirect_uris.some(isNativeRedirect);
   return client.application_type ?? (looksNative ? 'native' : 'web');
@@ -210,29 +162,28 @@ export function applicationTypeOf(
 export function checkClients(clients: readonly Entry<ClientForm>[], context: ClientContext): void {
   const owners = new Map<string, Entry<ClientForm>>();
   for (const client of clients) {
-    applyRules(RULES, client, context);
+    for (const { at, fault } of RULES) {
+      const message = fault(client.value, context);
+      if (message !== undefined) client.report([at], message);
+    }
     checkRedirectUris(client, context);
-    const id = client.value.client_id;
-    if (id === undefined) continue;
     // Two ids that people, logs or databases could take for one. The path of a URL has a case.
+    const id = client.value.client_id;
     const first = earlier(owners, isDocumentClient(id) ? id : id.toLowerCase(), client);
     if (first !== undefined) {
-      const firstId = first.value.client_id ?? id;
-      const fault = firstId === id ? 'is already used' : `differs in case only from ${firstId}`;
-      client.report(['client_id'], `${id} ${fault} at ${first.place}`);
+      const isSame = first.value.client_id === id;
+      const fault = isSame ? 'is already used' : `differs in case only from ${first.value.client_id}`;
+      client.report(['client_id'], `${id} ${fault} at ${first.place()}`);
     }
   }
 }
 
-function checkRedirectUris(entry: Entry<ClientForm>, { issuerIsLoopback }: ClientContext): void {
-  const client = understood(entry, ['application_type', 'redirect_uris', 'token_endpoint_auth_method']);
-  if (client === undefined) return;
-  const applicationType = applicationTypeOf(client);
+function checkRedirectUris({ value, report }: Entry<ClientForm>, { issuerIsLoopback }: ClientContext): void {
+  const isWeb = applicationTypeOf(value) === 'web';
   for (const key of ['redirect_uris', 'post_logout_redirect_uris'] as const) {
-    for (const [index, uri] of (entry.value[key] ?? []).entries()) {
-      const fault =
-        applicationType === 'web' ? webRedirectFault(uri, issuerIsLoopback) : nativeRedirectFault(uri);
-      if (fault !== undefined) entry.report([key, index], fault);
+    for (const [index, uri] of value[key].entries()) {
+      const fault = isWeb ? webRedirectFault(uri, issuerIsLoopback) : nativeRedirectFault(uri);
+      if (fault !== undefined) report([key, index], fault);
     }
   }
 }

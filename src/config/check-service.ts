@@ -1,58 +1,41 @@
 // The rules between top-level keys. Whether the signing keys' times are safe is said by keys/timing.ts.
-import { BlockList, isIPv4, isIPv6 } from 'node:net';
-import { applyRules, type Entry, ruleFor } from './rules.ts';
+import { isIPv4, isIPv6 } from 'node:net';
+import type { Entry } from './rules.ts';
 import type { ServiceForm } from './schema.ts';
 
-const rule = ruleFor<ServiceForm, undefined>();
-
-const EVERYWHERE = new Set(['0.0.0.0', '::', '[::]']);
-
-const RULES = [
-  rule(['management', 'listen'], ({ listen, management }) => {
-    const samePort = listen.port !== 0 && listen.port === management.port;
-    const sameHost =
-      listen.host === management.host || EVERYWHERE.has(listen.host) || EVERYWHERE.has(management.host);
-    return samePort && sameHost ? 'must not be the same as listen' : undefined;
-  }),
-  rule(['sign_in'], ({ sign_in: signIn }) => {
-    if (signIn === undefined || signIn.passkeys || signIn.oneTimeCodes) return undefined;
-    if (signIn.recoveryCodes > 0)
-      return 'recovery_codes stand in for a factor: add passkeys or one_time_codes';
-    return signIn.secondFactor === 'required'
-      ? 'second_factor: required needs passkeys or one_time_codes'
-      : undefined;
-  }),
-  rule(['acr'], ({ acr }) =>
-    acr !== undefined && new Set(Object.values(acr)).size < Object.keys(acr).length
-      ? 'two levels must not have one name'
-      : undefined,
-  ),
-  rule(['lifetimes'], ({ lifetimes }) =>
-    lifetimes.refreshToken > lifetimes.refreshTokenAbsolute
-      ? 'refresh_token must not be longer than refresh_token_absolute'
-      : undefined,
-  ),
-];
+const EVERYWHERE = ['0.0.0.0', '::', '[::]'];
 
 export function checkService(service: Entry<ServiceForm>): void {
-  applyRules(RULES, service, undefined);
-  for (const [index, proxy] of (service.value.trusted_proxies ?? []).entries()) {
+  const { listen, management, trusted_proxies: proxies } = service.value;
+  const hosts = [listen.host, management.host];
+  const isOneHost = hosts[0] === hosts[1] || hosts.some((host) => EVERYWHERE.includes(host));
+  if (listen.port !== 0 && listen.port === management.port && isOneHost)
+    service.report(['management'], 'must not be the same as listen');
+  checkSignIns(service);
+  for (const [index, proxy] of proxies.entries()) {
     const fault = proxyFault(proxy);
     if (fault !== undefined) service.report(['trusted_proxies', index], fault);
   }
 }
 
-function proxyFault(proxy: string): string | undefined {
-  const [address = '', prefix, ...more] = proxy.split('/');
-  const family = isIPv4(address) ? 'ipv4' : 'ipv6';
-  if (family === 'ipv6' && !isIPv6(address)) return 'must be an address or a CIDR, such as 10.0.0.0/8';
-  if (prefix === undefined) return undefined;
-  if (more.length > 0 || !/^\d{1,3}$/.test(prefix)) return 'must be a CIDR, such as 10.0.0.0/8';
-  if (Number(prefix) === 0) return 'trusts everybody: anyone could forge their address';
-  try {
-    new BlockList().addSubnet(address, Number(prefix), family);
-    return undefined;
-  } catch {
-    return 'has a prefix that is too long for its address';
+function checkSignIns({ value, report }: Entry<ServiceForm>): void {
+  const { sign_in: signIn, acr = {}, lifetimes } = value;
+  if (signIn !== undefined && !signIn.passkeys && !signIn.oneTimeCodes) {
+    if (signIn.secondFactor === 'required' || signIn.recoveryCodes > 0)
+      report(['sign_in'], 'second_factor: required and recovery_codes need passkeys or one_time_codes');
   }
+  if (new Set(Object.values(acr)).size < Object.keys(acr).length)
+    report(['acr'], 'two levels must not have one name');
+  if (lifetimes.refreshToken > lifetimes.refreshTokenAbsolute)
+    report(['lifetimes'], 'refresh_token must not be longer than refresh_token_absolute');
+}
+
+function proxyFault(proxy: string): string | undefined {
+  const [address = '', prefix = ''] = proxy.split('/');
+  const bits = [32, 128][[isIPv4(address), isIPv6(address)].indexOf(true)] ?? -1;
+  if (proxy !== address && Number(prefix) === 0) return 'trusts everybody: anyone could forge their address';
+  return bits > 0 &&
+    (proxy === address || (`${address}/${Number(prefix)}` === proxy && Number(prefix) <= bits))
+    ? undefined
+    : 'must be an address or a CIDR, such as 10.0.0.0/8';
 }

@@ -12,17 +12,18 @@ export function checkUsers(
   const ids = new Map<string, Entry<UserForm>>();
   const usernames = new Map<string, Entry<UserForm>>();
   for (const user of users) {
-    const { id, username, password_hash: hash } = user.value;
+    const { id, username, password_hash: hash, claims } = user.value;
     const report = (key: keyof UserForm, message: string) => user.report([key], message);
-    checkClaims(user);
-    const sameId = id === undefined ? undefined : earlier(ids, id, user);
-    if (sameId !== undefined) report('id', `${id} is already used at ${sameId.place}`);
-    const name = username === undefined ? undefined : canonicalUsername(username);
-    const sameName = name === undefined ? undefined : earlier(usernames, name, user);
-    if (sameName !== undefined) report('username', `${name} is already used at ${sameName.place}`);
-    if (hash === undefined && !user.broken.has('password_hash') && !passkeys) {
+    const standard = Object.entries(user.value).filter(([name]) => STANDARD_CLAIMS.includes(name));
+    const fault = claimsFault({ ...claims, ...Object.fromEntries(standard) });
+    if (fault !== undefined) report('claims', fault);
+    const sameId = earlier(ids, id, user);
+    if (sameId !== undefined) report('id', `${id} is already used at ${sameId.place()}`);
+    const name = canonicalUsername(username);
+    const sameName = earlier(usernames, name, user);
+    if (sameName !== undefined) report('username', `${name} is already used at ${sameName.place()}`);
+    if (hash === undefined && !passkeys)
       report('password_hash', 'is required, unless sign_in.passkeys is on');
-    }
     if (hash === DEMO_PASSWORD_HASH && !issuerIsLoopback) {
       report(
         'password_hash',
@@ -30,10 +31,4 @@ export function checkUsers(
       );
     }
   }
-}
-
-function checkClaims({ value, report }: Entry<UserForm>): void {
-  const standard = Object.entries(value).filter(([name]) => STANDARD_CLAIMS.includes(name));
-  const fault = claimsFault({ ...value.claims, ...Object.fromEntries(standard) });
-  if (fault !== undefined) report(['claims'], fault);
 }

@@ -23,10 +23,9 @@ export async function resolveClientSecrets(
     const hash = await resolveHash(entry, { form, path }, context);
     if (hash === undefined) continue;
     if (isDemoSecret(hash) && !context.issuerIsLoopback) {
-      const id = entry.value.client_id ?? '';
       entry.report(
         path,
-        `client ${id} has the demo secret that everybody knows: it is only for an issuer on this machine. Remove the client, or give it another secret`,
+        `client ${entry.value.client_id} has the demo secret that everybody knows: it is only for an issuer on this machine. Remove the client, or give it another secret`,
       );
     }
     secrets.push({ ...hash, name: form.name, notBefore: form.notBefore, expiresAt: form.expiresAt });
@@ -37,7 +36,7 @@ export async function resolveClientSecrets(
 type Located = { readonly form: SecretForm; readonly path: Path };
 
 function formsOf(entry: Entry<ClientForm>): Located[] {
-  const { client_secret: single, client_secrets: many = [] } = entry.value;
+  const { client_secret: single, client_secrets: many } = entry.value;
   return [
     ...(single === undefined ? [] : [{ form: { value: single }, path: ['client_secret'] }]),
     ...many.map((form, index) => ({ form, path: ['client_secrets', index] })),

@@ -24,7 +24,7 @@ export type SourceDocument = Located & {
   /** Absolute folder of the file, where its relative paths start. */
   readonly folder: string;
   readonly content: unknown;
-  /** Whether the file holds nothing at all, not even a comment. */
+  /** Whether the file holds nothing at all, not even a comment, or `null` in so many letters. */
   readonly isBlank: boolean;
 };
 
@@ -71,7 +71,8 @@ function parseSource(file: string, source: string, problems: ProblemList): Sourc
   for (const { offset, message } of faults.slice(0, MOST_SYNTAX_PROBLEMS))
     problems.add({ file, ...toPosition(offset), message });
   if (faults.length > 0) return undefined;
-  const isBlank = source.trim() === '';
+  const saysNull = content === null && isScalar(yaml.contents) && yaml.contents.source !== '';
+  const isBlank = source.trim() === '' || saysNull;
   return { file, folder: dirname(resolve(file)), content, isBlank, locate: locator(source) };
 }
 

@@ -4,7 +4,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import * as z from 'zod';
 import { readDocument, type SourceDocument } from './document.ts';
 import { statInTime, Unreadable } from './regular-file.ts';
-import { isRecord, parseFields } from './parse-fields.ts';
+import { isRecord, parse } from './parse-fields.ts';
 import type { Path, ProblemList, Report } from './problems.ts';
 import type { Entry } from './rules.ts';
 
@@ -68,7 +68,7 @@ export async function readListing(
   const { content } = document;
   if (Array.isArray(content)) return { document, path: [], items: content };
   const report = problems.reporter(document);
-  // An empty file is one that is about to be written: its clients must not disappear meanwhile.
+  // An empty file is one that is about to be written, or a script's slip: its clients must not disappear.
   if (document.isBlank) {
     report([], 'is empty: write [] for a list with nothing in it');
     return undefined;
@@ -79,53 +79,39 @@ export async function readListing(
     report([], `must be a list, or ${key}: and a list`);
     return undefined;
   }
-  const { value, broken } = parseFields(
-    z.strictObject({ $schema: z.string().optional(), [key]: z.array(z.unknown()) }),
-    content,
-    report,
-  );
-  if (broken.size > 0) return undefined;
-  const items = value[key];
-  return { document, path: [key], items: Array.isArray(items) ? items : [] };
+  const listSchema = z.strictObject({ $schema: z.string().optional(), [key]: z.array(z.unknown()) });
+  const { [key]: items } = parse(listSchema, content, report) ?? {};
+  return Array.isArray(items) ? { document, path: [key], items } : undefined;
 }
 
-/** Each object of `listing`, field by field as far as `schema` understands it. `labelKey` names it in messages. */
-export function toEntries<S extends z.ZodObject>(
-  schema: S,
-  { document, path, items }: Listing,
-  { problems, labelKey }: { readonly problems: ProblemList; readonly labelKey?: string },
-): Entry<z.output<S>>[] {
-  const plain = problems.reporter(document);
-  return items.map((node, index) => {
-    const label = labelKey !== undefined && isRecord(node) ? node[labelKey] : undefined;
-    const itemPath = [...path, index];
-    const atItem: Report = (within, ...said) => plain([...itemPath, ...within], ...said);
-    const report = labelled(atItem, labelKey, label);
-    const { value, broken } = parseFields(schema, node, report);
-    return {
-      value,
-      broken,
-      node,
-      report,
-      // Positions cost a second look at the file, see document.ts.
-      get place() {
-        return `${document.file}:${document.locate(itemPath, 'value').line}`;
-      },
-      folder: document.folder,
-    };
-  });
-}
+/** Objects of one kind, and whether these are all: none had a fault, and every file with some could be read. */
+export type Entries<F> = { readonly list: readonly Entry<F>[]; readonly isWhole: boolean };
 
-/** Of all listings that could be read, in order. */
+/** The objects of `listings`, in order. `labelKey` names each in messages. */
 export function entriesOf<S extends z.ZodObject>(
   schema: S,
   listings: readonly (Listing | undefined)[],
-  given: Parameters<typeof toEntries>[2],
-): Entry<z.output<S>>[] {
-  return listings.flatMap((found) => (found === undefined ? [] : toEntries(schema, found, given)));
+  { problems, labelKey }: { readonly problems: ProblemList; readonly labelKey?: string },
+): Entries<z.output<S>> {
+  const entries = listings.flatMap((listing): (Entry<z.output<S>> | undefined)[] => {
+    if (listing === undefined) return [undefined];
+    const { document, path, items } = listing;
+    const plain = problems.reporter(document);
+    return items.map((node, index) => {
+      const at = [...path, index];
+      const report = labelled((within, ...said) => plain([...at, ...within], ...said), labelKey, node);
+      const value = parse(schema, node, report);
+      if (value === undefined) return undefined;
+      // Positions cost a second look at the file, see document.ts.
+      const place = () => `${document.file}:${document.locate(at, 'value').line}`;
+      return { value, report, place, folder: document.folder };
+    });
+  });
+  return { list: entries.filter((entry) => entry !== undefined), isWhole: !entries.includes(undefined) };
 }
 
-function labelled(report: Report, kind: string | undefined, label: unknown): Report {
+function labelled(report: Report, kind: string | undefined, node: unknown): Report {
+  const label = kind !== undefined && isRecord(node) ? node[kind] : undefined;
   if (typeof label !== 'string' || !/^[\x21-\x7e]{1,60}$/.test(label)) return report;
   return (path, message, target) => report(path, `${message} (${kind} ${label})`, target);
 }

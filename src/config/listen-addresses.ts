@@ -1,8 +1,8 @@
 // Where a service listens, read from its file without anything else of it: no secret, no client, no person. For callers
 // that must work while the rest of the file has problems, as a health check must while the file is edited.
+import * as z from 'zod';
 import type { Config } from './config.ts';
 import { readDocument } from './document.ts';
-import { isRecord, parseFields } from './parse-fields.ts';
 import { ProblemList } from './problems.ts';
 import { configSchema } from './schema.ts';
 
@@ -11,18 +11,14 @@ type ListenAddresses = Pick<Config, 'listen' | 'management'> & {
   readonly issuer: string | undefined;
 };
 
-const addressesSchema = configSchema.pick({ issuer: true, listen: true, management: true });
+const { issuer, listen, management } = configSchema.shape;
+const addressesSchema = z.object({ issuer: issuer.optional().catch(undefined), listen, management });
 
 /** The addresses in `file`; undefined when it can't be read or one of them is wrong. */
 export async function readListenAddresses(file: string): Promise<ListenAddresses | undefined> {
-  const problems = new ProblemList();
-  const document = await readDocument(file, problems);
-  if (document === undefined || !isRecord(document.content)) return undefined;
-  const { content } = document;
-  const known = Object.fromEntries(Object.entries(content).filter(([key]) => key in addressesSchema.shape));
-  const { value } = parseFields(addressesSchema, known, problems.reporter(document));
-  if (value.listen === undefined || value.management === undefined) return undefined;
-  return { listen: value.listen, management: value.management, issuer: value.issuer };
+  const document = await readDocument(file, new ProblemList());
+  const { data } = addressesSchema.safeParse(document?.content);
+  return data && { listen: data.listen, management: data.management, issuer: data.issuer };
 }
 
 /** Where a listener is asked from its own machine: one that listens on every address is on loopback too. */

@@ -1,25 +1,18 @@
 // Reads the configuration file and everything it names, and gives either the whole configuration or every problem at once.
 import { resolve } from 'node:path';
 import * as z from 'zod';
-import { checkAccess, claimedPersonScopes, type Entries } from './check-access.ts';
+import { checkAccess, type Parts } from './check-access.ts';
 import { checkClients, foreignScopesFault } from './check-clients.ts';
-import { checkResources, ownersOf } from './check-resources.ts';
+import { checkResources } from './check-resources.ts';
 import { checkService } from './check-service.ts';
 import { checkUsers } from './check-users.ts';
 import { resolveClientSecrets } from './client-secrets.ts';
-import { type ClientSecret, type Config, ConfigError, type ConfigSources } from './config.ts';
+import { type ClientSecret, type Config, ConfigError, type ConfigSources, personScopes } from './config.ts';
 import { readDocument, type SourceDocument } from './document.ts';
 import { dataFolder, generateKeys, KEY_NAMES, type KeyName, resolveKeys } from './service-keys.ts';
 import { hashConfig } from './hash.ts';
-import {
-  entriesOf,
-  findFiles,
-  type Listing,
-  readListing,
-  type SourceList,
-  toEntries,
-} from './included-files.ts';
-import { isRecord, parseFields } from './parse-fields.ts';
+import { entriesOf, findFiles, type Listing, readListing, type SourceList } from './included-files.ts';
+import { isRecord, parse } from './parse-fields.ts';
 import { type Path, ProblemList, type Report } from './problems.ts';
 import { type Sources, toConfig } from './resolve.ts';
 import { Unreadable } from './regular-file.ts';
@@ -27,10 +20,9 @@ import { withoutRetired } from './retired-keys.ts';
 import type { Entry } from './rules.ts';
 import { type ClientForm, clientSchema, resourceSchema } from './schema-client.ts';
 import { userSchema } from './schema-user.ts';
-import { configSchema, type ServiceForm } from './schema.ts';
-import type { ReferenceSource, SecretFiles } from './secret-reference.ts';
-import { ALGORITHMS } from './signing-algorithms.ts';
-import { LEVELS, levelsOf } from './sign-in-levels.ts';
+import { configSchema } from './schema.ts';
+import type { SecretContext, SecretFiles } from './secret-reference.ts';
+import { levelsOf } from './sign-in-levels.ts';
 import { resolveStore } from './store-location.ts';
 import { isLoopbackUrl } from './uri.ts';
 
@@ -74,10 +66,17 @@ const OF_CLIENTS = ['clients', 'clients_from', 'resources', 'client_documents'];
 /** What no command can do without. */
 const NEEDED = ['issuer', 'store', 'encryption_keys', 'cookie_keys', 'signing_keys', 'secret_files'];
 
-// Lists are taken apart first, so that one bad client doesn't hide the others.
-const topSchema = configSchema.extend({
-  clients: z.array(z.unknown()).default([]),
-  resources: z.array(z.unknown()).default([]),
+const { clients_from: clientsFrom, users_from: usersFrom } = configSchema.shape;
+/** What leads to the objects, also in a file with other faults. */
+const listsSchema = z.object({
+  clients: z.array(z.unknown()).catch([]),
+  resources: z.array(z.unknown()).catch([]),
+  clients_from: clientsFrom.catch([]),
+  users_from: usersFrom.catch(undefined),
+});
+const serviceSchema = configSchema.extend({
+  clients: z.array(z.unknown()).optional(),
+  resources: z.array(z.unknown()).optional(),
 });
 
 /** The configuration in `file`. Throws ConfigError with every problem of all its files. */
@@ -109,11 +108,16 @@ async function load(
   sources.files.add(resolve(file));
   const document = await readDocument(file, problems);
   if (document === undefined) throw new ConfigError(problems.list());
-  const parts = await readParts(document, problems, sources, options.serviceOnly);
-  checkParts(parts);
+  const { content, notices: retired } = withoutRetired(document);
+  const parts = await readParts(document, content, { problems, sources, serviceOnly: options.serviceOnly });
+  if (parts === undefined) throw new ConfigError(problems.list());
+  const { service } = parts;
+  const issuerIsLoopback = isLoopbackUrl(service.value.issuer);
+  checkParts(parts, issuerIsLoopback);
   const noteFile = (secret: string): void => void sources.files.add(secret);
-  const secretFiles = options.secretFiles ?? parts.service.value.secret_files ?? 'private';
-  const { store, ...secrets } = await resolveSecrets(parts, { env, noteFile, readSecrets, secretFiles });
+  const secretFiles = options.secretFiles ?? service.value.secret_files;
+  const context = { env, noteFile, readSecrets, secretFiles, issuerIsLoopback };
+  const { store, ...secrets } = await resolveSecrets(parts, context);
   if (!problems.isEmpty || store === undefined) throw new ConfigError(problems.list());
   const generatedKeys = KEY_NAMES.filter((name) => secrets.keys[name].length === 0);
   // Only now, so that a refused file changes nothing.
@@ -124,7 +128,7 @@ async function load(
     throw new ConfigError(problems.list());
   });
   const keys = { ...secrets.keys, ...generated.keys };
-  const notices = [...parts.notices, ...generated.notices, ...(secretFiles === 'any_mode' ? [ANY_MODE] : [])];
+  const notices = [...retired, ...generated.notices, ...(secretFiles === 'any_mode' ? [ANY_MODE] : [])];
   const config = toConfig({ ...parts, ...secrets, store, keys, notices });
   for (const { path, message } of checks.flatMap((check) => check(config))) report(path, message);
   if (!problems.isEmpty) throw new ConfigError(problems.list());
@@ -139,130 +143,96 @@ function generationFault(error: unknown): string {
     : `it can't be written (${String(error.code)})`;
 }
 
-type Parts = Entries & {
-  /** Whether no file with clients was unreadable. */
-  readonly clientsAreKnown: boolean;
-  readonly issuerIsLoopback: boolean;
-  readonly notices: readonly string[];
+type Reading = {
+  readonly problems: ProblemList;
+  readonly sources: SourceList;
+  readonly serviceOnly: boolean | undefined;
 };
 
+/** Undefined after a fault of the file itself, which all the rest depends on. */
 async function readParts(
   document: SourceDocument,
-  problems: ProblemList,
-  sources: SourceList,
-  serviceOnly = false,
-): Promise<Parts> {
+  whole: unknown,
+  { problems, sources, serviceOnly = false }: Reading,
+): Promise<Parts | undefined> {
   const { file, folder } = document;
   const reportAny = problems.reporter(document);
   const report: Report = (path, ...problem) => {
     if (!serviceOnly || NEEDED.includes(String(path[0]))) reportAny(path, ...problem);
   };
-  const { content: whole, notices } = withoutRetired(document);
-  const content = serviceOnly && isRecord(whole) ? withoutFaults(whole) : whole;
-  const { value, broken } = parseFields(topSchema, content ?? {}, report);
-  const listing = (key: 'clients' | 'resources'): Listing => ({
-    document,
-    path: [key],
-    items: value[key] ?? [],
-  });
-  const clientFiles = await findFiles(value.clients_from ?? [], file, sources);
-  const listings: (Listing | undefined)[] = [listing('clients')];
-  for (const [name, index] of clientFiles) {
+  const content = serviceOnly && isRecord(whole) ? withoutFaults(whole) : (whole ?? {});
+  const value = parse(serviceSchema, content, report);
+  const lists = listsSchema.parse(isRecord(content) ? content : {});
+  const listings: (Listing | undefined)[] = [{ document, path: ['clients'], items: lists.clients }];
+  for (const [name, index] of await findFiles(lists.clients_from, file, sources)) {
     const at = (message: string): void => report(['clients_from', index], message);
     listings.push(await readListing(name, 'clients', problems, at));
   }
-  const { clients: _clients, resources: _resources, ...fields } = value;
-  return {
-    service: { value: fields, broken, node: content, report, place: `${file}:1`, folder },
+  const heard = serviceOnly ? new ProblemList() : problems;
+  const people: typeof listings = [];
+  for (const name of (
+    await findFiles(lists.users_from === undefined ? [] : [lists.users_from], file, sources)
+  ).keys()) {
+    const at = (message: string): void => heard.reporter(document)(['users_from'], message);
+    people.push(await readListing(name, 'users', heard, at));
+  }
+  const resources = [{ document, path: ['resources'], items: lists.resources }];
+  const entries = {
     clients: entriesOf(clientSchema, listings, { problems, labelKey: 'client_id' }),
-    resources: toEntries(resourceSchema, listing('resources'), { problems }),
-    users: await readUsers(document, value.users_from, { problems, sources, serviceOnly }),
-    clientsAreKnown: !listings.includes(undefined) && !broken.has('clients') && !broken.has('clients_from'),
-    issuerIsLoopback: looksLoopback(isRecord(content) ? content['issuer'] : undefined),
-    notices,
+    resources: entriesOf(resourceSchema, resources, { problems }),
+    users: entriesOf(userSchema, people, { problems: heard, labelKey: 'username' }),
   };
+  if (value === undefined) return undefined;
+  return { service: { value, report, place: () => `${file}:1`, folder }, ...entries };
 }
 
 function withoutFaults(content: Readonly<Record<string, unknown>>) {
-  const { broken } = parseFields(topSchema, content, () => undefined);
-  const isKept = (key: string) => NEEDED.includes(key) || !(broken.has(key) || OF_CLIENTS.includes(key));
+  const faults = serviceSchema.safeParse(content).error?.issues ?? [];
+  const broken = faults.flatMap((issue) =>
+    issue.code === 'unrecognized_keys' && issue.path.length === 0 ? issue.keys : [issue.path[0]],
+  );
+  const isKept = (key: string) => NEEDED.includes(key) || !(broken.includes(key) || OF_CLIENTS.includes(key));
   return Object.fromEntries(Object.entries(content).filter(([key]) => isKept(key)));
 }
 
-type UsersParts = {
-  readonly problems: ProblemList;
-  readonly sources: SourceList;
-  readonly serviceOnly: boolean;
-};
-
-async function readUsers(
-  document: SourceDocument,
-  usersFrom: string | undefined,
-  { problems, sources, serviceOnly }: UsersParts,
-): Promise<Parts['users']> {
-  const heard = serviceOnly ? new ProblemList() : problems;
-  const patterns = usersFrom === undefined ? [] : [usersFrom];
-  const [file] = (await findFiles(patterns, document.file, sources)).keys();
-  const at = (message: string): void => heard.reporter(document)(['users_from'], message);
-  const people = file === undefined ? undefined : await readListing(file, 'users', heard, at);
-  const all = entriesOf(userSchema, [people], { problems: heard, labelKey: 'username' });
-  return serviceOnly ? all.filter(({ broken }) => broken.size === 0) : all;
-}
-
-/** Also of an issuer with faults; where it isn't known, nothing is refused that depends on it. */
-function looksLoopback(issuer: unknown): boolean {
-  return typeof issuer !== 'string' || !URL.canParse(issuer) || isLoopbackUrl(issuer);
-}
-
-/** Where the file has faults in its features. */
-const ALL_FEATURES = {
-  clientCredentials: true,
-  deviceFlow: true,
-  pkce: 'per_client',
-  responseModes: ['form_post'],
-} as const;
-
-function checkParts({ service, clients, resources, users, clientsAreKnown, issuerIsLoopback }: Parts): void {
+function checkParts({ service, clients, resources, users }: Parts, issuerIsLoopback: boolean): void {
   checkService(service);
-  const { features, issuer, sign_in: signIn, signing_keys: signingKeys } = service.value;
-  // Where it wasn't understood, nothing is refused that depends on it.
-  const signInIsKnown = !service.broken.has('sign_in');
-  const owners = ownersOf(resources);
-  const personScopes = claimedPersonScopes(service);
-  const apiOf = (scope: string) => owners.get(scope);
-  checkClients(clients, {
+  const {
+    features,
+    issuer,
+    sign_in: signIn,
+    signing_keys: keys,
+    client_documents: documents,
+  } = service.value;
+  const scopes = personScopes(service.value);
+  const owners = new Map(
+    resources.list.flatMap((entry) => entry.value.scopes.map((scope) => [scope, entry])),
+  );
+  const apiOf = (scope: string): unknown => owners.get(scope) ?? (resources.isWhole ? undefined : scope);
+  checkClients(clients.list, {
     issuerIsLoopback,
-    ...(features ?? ALL_FEATURES),
-    offered: signInIsKnown ? (levelsOf({ signIn, acr: undefined })?.offered ?? ['password']) : LEVELS,
-    algorithms: signingKeys?.algorithms ?? ALGORITHMS,
+    ...features,
+    offered: levelsOf({ signIn, acr: undefined })?.offered ?? ['password'],
+    algorithms: keys.algorithms,
     apiOf,
-    personScopes,
+    personScopes: scopes,
   });
-  checkDocumentScope(service, { apiOf, personScopes });
-  checkResources(resources, { issuer, clients, clientsAreKnown, personScopes });
-  checkUsers(users, { issuerIsLoopback, passkeys: !signInIsKnown || signIn?.passkeys === true });
+  const fault = documents && foreignScopesFault(documents.scope, { apiOf, personScopes: scopes });
+  if (documents?.scope.length === 0)
+    service.report(['client_documents', 'scope'], 'must name at least one scope');
+  if (fault !== undefined) service.report(['client_documents', 'scope'], fault);
+  checkResources(resources.list, { issuer, clients, personScopes: scopes });
+  checkUsers(users.list, { issuerIsLoopback, passkeys: signIn?.passkeys === true });
   checkAccess({ service, clients, resources, users });
-}
-
-function checkDocumentScope(
-  { value, report }: Entry<ServiceForm>,
-  owners: Parameters<typeof foreignScopesFault>[1],
-): void {
-  const scope = value.client_documents?.scope;
-  if (scope === undefined) return;
-  const fault = scope.length === 0 ? 'must name at least one scope' : foreignScopesFault(scope, owners);
-  if (fault !== undefined) report(['client_documents', 'scope'], fault);
 }
 
 type Secrets = Pick<Sources, 'clientSecrets' | 'keys'> & {
   readonly store: Sources['store'] | undefined;
 };
 
-async function resolveSecrets(parts: Parts, source: ReferenceSource): Promise<Secrets> {
-  const { service, issuerIsLoopback } = parts;
-  const context = { ...source, issuerIsLoopback };
+async function resolveSecrets({ service, clients }: Parts, context: SecretContext): Promise<Secrets> {
   const clientSecrets = new Map<Entry<ClientForm>, readonly ClientSecret[]>();
-  for (const some of chunks(parts.clients, CLIENTS_AT_ONCE)) {
+  for (const some of chunks(clients.list, CLIENTS_AT_ONCE)) {
     const found = await Promise.all(some.map((client) => resolveClientSecrets(client, context)));
     for (const [index, client] of some.entries()) clientSecrets.set(client, found[index] ?? []);
   }

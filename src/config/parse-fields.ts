@@ -1,72 +1,36 @@
-// Applies a schema field by field, so that one wrong field doesn't hide what is wrong with the others, and has the words
-// for what a schema refuses.
+// Applies a schema to what a file says, and has the words for what a schema refuses.
 import * as z from 'zod';
 import { quoted } from './document.ts';
-import type { Path, Report } from './problems.ts';
+import type { Report } from './problems.ts';
 import { didYouMean } from './wording.ts';
 
-/** What could be understood of an object, and the keys that couldn't. */
-type Parsed<S extends z.ZodObject> = {
-  readonly value: Partial<z.output<S>>;
-  readonly broken: ReadonlySet<string>;
-};
-
-/** Parses each field of `node` by itself; unknown keys are reported and ignored. */
-export function parseFields<S extends z.ZodObject>(schema: S, node: unknown, report: Report): Parsed<S> {
-  const keys = Object.keys(schema.shape);
-  if (!isRecord(node)) {
-    report([], `must be keys and values, not ${nameOf(node)}`);
-    return { value: {}, broken: new Set(keys) };
-  }
-  reportUnknown(
-    Object.keys(node).filter((key) => !keys.includes(key)),
-    { known: keys, path: [], report },
-  );
-  const value: Partial<z.output<S>> = {};
-  const broken = new Set<string>();
-  for (const key of keys) {
-    const field: unknown = schema.shape[key];
-    if (!(field instanceof z.ZodType)) continue;
-    const result = field.safeParse(node[key], { error: describe });
-    if (result.success) {
-      Object.assign(value, { [key]: result.data });
-    } else {
-      broken.add(key);
-      reportIssues(result.error.issues, { field, key, report });
-    }
-  }
-  return { value, broken };
-}
-
-type Field = { readonly field: z.ZodType; readonly key: string; readonly report: Report };
-
-function reportIssues(issues: readonly z.core.$ZodIssue[], { field, key, report }: Field): void {
-  for (const issue of issues) {
-    const steps = issue.path.filter((step) => typeof step !== 'symbol');
-    const place = [key, ...steps];
-    if (issue.code === 'unrecognized_keys') {
-      reportUnknown(issue.keys, { known: knownKeys(field, steps), path: place, report });
-    } else {
+/** What `schema` makes of `node`, or undefined after every fault was reported. */
+export function parse<S extends z.ZodType>(
+  schema: S,
+  node: unknown,
+  report: Report,
+): z.output<S> | undefined {
+  const { success, data, error } = schema.safeParse(node, { error: describe });
+  if (success) return data;
+  for (const issue of error.issues) {
+    const place = issue.path.filter((step) => typeof step !== 'symbol');
+    if (issue.code !== 'unrecognized_keys') {
       report(place, issue.message);
+      continue;
+    }
+    const known = knownKeys(schema, place);
+    for (const key of issue.keys.slice(0, MOST_UNKNOWN_KEYS)) {
+      // After a colon without a space comes a value, which may be a secret.
+      const [name = '', ...value] = key.split(':');
+      const shown = value.length > 0 ? `${name}:…` : key;
+      report([...place, shown], `unknown key ${quoted(shown)}${didYouMean(name, known)}`, 'key');
     }
   }
+  return undefined;
 }
 
 // A file full of unknown keys is the wrong file; naming all of them is no help.
 const MOST_UNKNOWN_KEYS = 20;
-
-type Known = { readonly known: readonly string[]; readonly path: Path; readonly report: Report };
-
-function reportUnknown(keys: readonly string[], { known, path, report }: Known): void {
-  for (const key of keys.slice(0, MOST_UNKNOWN_KEYS)) {
-    // After a colon without a space comes a value, which may be a secret.
-    const [name = '', ...value] = key.split(':');
-    const shown = value.length > 0 ? `${name}:…` : key;
-    report([...path, shown], `unknown key ${quoted(shown)}${didYouMean(name, known)}`, 'key');
-  }
-  if (keys.length > MOST_UNKNOWN_KEYS)
-    report(path, `has ${keys.length - MOST_UNKNOWN_KEYS} more unknown keys`);
-}
 
 const EXPECTED: Readonly<Record<string, string>> = {
   string: 'text',

@@ -1,15 +1,15 @@
 // Joins what a file without problems says and what was read from where it points to.
 import { resolve } from 'node:path';
 import { camelKeys } from './camel-keys.ts';
-import type { Entries } from './check-access.ts';
+import type { Parts } from './check-access.ts';
 import { applicationTypeOf } from './check-clients.ts';
 import type { AuditConfig, Client, ClientSecret, Config, StoreConfig, User } from './config.ts';
-import { complete, type Entry } from './rules.ts';
+import type { Entry } from './rules.ts';
 import type { ClientForm } from './schema-client.ts';
 import type { KeyName } from './service-keys.ts';
 import type { UserForm } from './schema-user.ts';
 
-export type Sources = Entries & {
+export type Sources = Parts & {
   readonly store: StoreConfig;
   readonly clientSecrets: ReadonlyMap<Entry<ClientForm>, readonly ClientSecret[]>;
   readonly keys: Readonly<Record<KeyName, readonly string[]>>;
@@ -18,13 +18,7 @@ export type Sources = Entries & {
 
 /** The configuration as the rest of the service sees it. */
 export function toConfig(sources: Sources): Config {
-  const {
-    $schema: _,
-    clients_from: _from,
-    users_from: usersFrom,
-    views,
-    ...form
-  } = complete(sources.service);
+  const { $schema: _, clients_from: _from, users_from: usersFrom, views, ...form } = sources.service.value;
   const inFolder = (path: string | undefined) =>
     path === undefined ? undefined : resolve(sources.service.folder, path);
   return {
@@ -33,11 +27,11 @@ export function toConfig(sources: Sources): Config {
     audit: toAudit(form.audit, sources),
     encryptionKeys: sources.keys.encryption_keys.map((key) => Buffer.from(key, 'base64url')),
     cookieKeys: sources.keys.cookie_keys,
-    resources: sources.resources.map((entry) => camelKeys(complete(entry))),
-    clients: sources.clients.map((entry) =>
-      toClient(complete(entry), sources.clientSecrets.get(entry) ?? []),
+    resources: sources.resources.list.map(({ value }) => camelKeys(value)),
+    clients: sources.clients.list.map((entry) =>
+      toClient(entry.value, sources.clientSecrets.get(entry) ?? []),
     ),
-    users: sources.users.map((entry) => toUser(complete(entry))),
+    users: sources.users.list.map(({ value }) => toUser(value)),
     usersFrom: inFolder(usersFrom),
     viewsFolder: inFolder(views),
     notices: sources.notices,

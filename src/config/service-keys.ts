@@ -33,9 +33,9 @@ export async function resolveKeys(
   context: SecretContext,
 ): Promise<string[]> {
   const references = service.value[name];
-  if (references?.length === 0 && !context.issuerIsLoopback) service.report([name], REQUIRED[name]);
+  if (references.length === 0 && !context.issuerIsLoopback) service.report([name], REQUIRED[name]);
   const keys: string[] = [];
-  for (const [index, reference] of (references ?? []).entries()) {
+  for (const [index, reference] of references.entries()) {
     const resolved = await resolveReference(reference, service.folder, context);
     const fault = keyFault(name, resolved, context.issuerIsLoopback);
     if (fault !== undefined) service.report([name, index], fault);

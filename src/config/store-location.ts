@@ -12,7 +12,6 @@ export async function resolveStore(
   context: SecretContext,
 ): Promise<StoreConfig | undefined> {
   const location = service.value.store;
-  if (location === undefined) return undefined;
   // Only to be compared: this is never opened.
   if (context.readSecrets === false && isReference(location)) return { engine: 'redis', url: location };
   const resolved = await resolveReference(location, service.folder, context);

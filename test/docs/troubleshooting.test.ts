@@ -143,10 +143,8 @@ describe('what an operator reads at the start', () => {
   const FILE = `issuer: https://id.example.com
 encryption_keys: [env:POSTERN_NOBODY_SETS_THIS]
 cookie_keys: [plain-text-cookie-key-Qm3vT8xZ5kN1rB7yL9wC2sD6fH4]
-stor: lmdb:data
 users_from: nobody.yaml
 trusted_proxies: [0.0.0.0/0]
-lifetimes: { access_token: 10 }
 clients:
   - client_id: demo
     client_secret: postern-demo-secret-4vXq7Lw2Rk9Tz6Nc8Hb
@@ -166,10 +164,13 @@ clients:
 
   it('has each problem of a file that is wrong in many ways', async () => {
     const file = path.join(folder, 'postern.yaml');
-    writeFileSync(file, FILE);
-    const { code, stderr } = await postern(['check', '--config', file]);
-    const problems = stderr.split('\n').filter((line) => line.startsWith(folder));
-    expect(code).toBe(1);
+    const problems: string[] = [];
+    for (const faults of ['', 'stor: lmdb:data\nsigning_keys: { rotate_every: 10 }\n']) {
+      writeFileSync(file, faults + FILE);
+      const { code, stderr } = await postern(['check', '--config', file]);
+      expect(code).toBe(1);
+      problems.push(...stderr.split('\n').filter((line) => line.startsWith(folder)));
+    }
     expect(problems.length).toBeGreaterThan(10);
     const unknown = problems.filter(
       (line) =>

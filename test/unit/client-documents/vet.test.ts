@@ -235,7 +235,6 @@ describe('MC-18: a document that gives itself rights', () => {
       allowedCorsOrigins: [],
       idTokenClaims: 'minimal',
       rateLimits: {},
-      access: undefined,
     });
   });
 

@@ -123,7 +123,7 @@ describe('a client whose client_id is a URL', () => {
     ]);
     const head = `${PUBLIC}features: { pkce: per_client }\n`;
     expect(await clientProblems(pinned({ require_pkce: 'false' }), head)).toEqual([
-      expect.stringContaining('must be true for a public client'),
+      expect.stringContaining('must be true, unless the client has a secret'),
     ]);
   });
 
