@@ -39,10 +39,11 @@ export function adjustAnswers(
       ctx.body = { ...toDiscovery(ctx.body as Metadata, scopes, modes), ...documents };
     }
     if (callerOf(route) === 'client') {
-      if (isUnauthenticated(engineCtx)) answerUnauthenticated(engineCtx);
-      if (tokenErrorOf(engineCtx, errorOf(engineCtx)) === FOREIGN_GRANT) answerForeignGrant(engineCtx);
+      if (isUnauthenticated(engineCtx)) {
+        ctx.status = 401;
+        ctx.body = { error: 'invalid_client', error_description: 'client authentication is required' };
+      }
       challenge(engineCtx, config.issuer);
-      if (route === 'introspection') nameSubject(engineCtx);
       if (route === 'revocation') answerRevoked(engineCtx);
       ctx.set(CLIENT_ANSWER_HEADERS);
     }
@@ -66,29 +67,15 @@ function toDiscovery(metadata: Metadata, scopes: readonly string[], modes: reado
 
 /** RFC 6749 §5.2: no client authentication in a well-formed request is invalid_client; the engine says invalid_request. */
 function isUnauthenticated(ctx: EngineContext): boolean {
-  const { params, body } = ctx.oidc;
+  const { params, body, client } = ctx.oidc;
+  const namesNone = params !== undefined && params['client_id'] === undefined;
+  // RFC 6749 §3.2: one that is there twice is invalid_request.
+  const isTwice = Array.isArray(body?.['client_id']);
   return (
-    ctx.status === 400 &&
-    params !== undefined &&
-    params['client_id'] === undefined &&
-    // RFC 6749 §3.2: one that is there twice is invalid_request.
-    !Array.isArray(body?.['client_id']) &&
-    ctx.get('authorization') === '' &&
-    ctx.oidc.client === undefined
+    ctx.status === 400 && namesNone && !isTwice && ctx.get('authorization') === '' && client === undefined
   );
 }
 
-function answerUnauthenticated(ctx: EngineContext): void {
-  ctx.status = 401;
-  ctx.body = { error: 'invalid_client', error_description: 'client authentication is required' };
-}
-
-function errorOf({ body }: EngineContext): unknown {
-  return (body as { readonly error?: unknown } | undefined)?.error;
-}
-
-const FOREIGN_GRANT = 'unauthorized_client';
-const ASK_FOR_GRANTS: ReadonlySet<string> = new Set(['token', 'device_authorization']);
 const GRANT_TYPES: ReadonlySet<unknown> = new Set([
   'authorization_code',
   'refresh_token',
@@ -100,24 +87,6 @@ export function isGrantType(asked: unknown): asked is string {
   return GRANT_TYPES.has(asked);
 }
 
-/**
- * RFC 6749 §5.2: a grant type that is offered, though not to this client, is unauthorized_client. `error` is what the engine says; the
- * result is what the client reads.
- */
-export function tokenErrorOf<Code>({ oidc }: Pick<KoaContextWithOIDC, 'oidc'>, error: Code) {
-  const { params, client, route } = oidc;
-  const asked = route === 'device_authorization' ? DEVICE_CODE_GRANT : params?.['grant_type'];
-  const isForeign = isGrantType(asked) && client !== undefined && !client.grantTypeAllowed(asked);
-  return ASK_FOR_GRANTS.has(route) && error === 'invalid_request' && isForeign ? FOREIGN_GRANT : error;
-}
-
-function answerForeignGrant(ctx: EngineContext): void {
-  ctx.body = {
-    error: FOREIGN_GRANT,
-    error_description: 'the client is not allowed to use this grant type',
-  };
-}
-
 /** RFC 7009 §2.2: the body says nothing. Single-page apps by oidc-client-ts fail on one that is text/plain. */
 function answerRevoked(ctx: EngineContext): void {
   if (ctx.status === 200) ctx.remove('Content-Type');
@@ -127,10 +96,4 @@ function answerRevoked(ctx: EngineContext): void {
 function challenge(ctx: EngineContext, issuer: string): void {
   if (ctx.status !== 401 || ctx.response.headers['www-authenticate'] !== undefined) return;
   ctx.set('WWW-Authenticate', `Basic realm="${issuer}"`);
-}
-
-/** RFC 9068 §2.2: the subject of a client's own token is the client; the engine leaves `sub` out. */
-function nameSubject(ctx: EngineContext): void {
-  const body = ctx.body as { readonly active?: boolean; readonly sub?: string; readonly client_id?: string };
-  if (body?.active === true && body.sub === undefined) ctx.body = { ...body, sub: body.client_id };
 }

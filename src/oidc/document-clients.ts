@@ -41,7 +41,6 @@ export function createClientLookup(clients: readonly Client[], documents: Client
         ? documents?.load(clientId, 'continue', '')
         : loadFor(ctx, clientId, useAt(ctx.oidc.route));
     },
-    isPublic: (clientId: string) => find(clientId)?.tokenEndpointAuthMethod === 'none' || isListed(clientId),
     /** Loads the client of an authorization request before the engine looks at it, and keeps one that got a token. */
     prepare: async (ctx: Context, next: Next): Promise<void> => {
       const { client_id: clientId } = ctx.query;

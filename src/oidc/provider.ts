@@ -190,7 +190,7 @@ type ClientHooksParts = {
 
 /** What the engine's client does when it says who it is, and before its code or token is used up. */
 function clientHooks({ lookup, secrets, clientLimits, findDefault }: ClientHooksParts) {
-  const { find: findClient, isPublic } = lookup;
+  const { find: findClient } = lookup;
   const { admit, takeBeforeUse } = clientLimits;
 
   async function admitClient(ctx: KoaContextWithOIDC | undefined, clientId: string): Promise<void> {
@@ -203,7 +203,6 @@ function clientHooks({ lookup, secrets, clientLimits, findDefault }: ClientHooks
       const client = findClient(clientId);
       return client && findDefault({ client, resource, isForPerson: true }).join(' ');
     },
-    isPublicClient: isPublic,
     async compareClientSecret(ctx, clientId, secret) {
       const isRight = await secrets.compare(requestOf(ctx), clientId, secret);
       if (isRight) await admitClient(ctx, clientId);

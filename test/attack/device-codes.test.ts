@@ -210,7 +210,7 @@ eachStore(
       expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_scope']);
       const other = { authorization: basic('web') };
       const foreign = await post(world(), '/oauth/device_authorization', { scope: 'openid' }, other);
-      expect([foreign.status, foreign.body['error']]).toEqual([400, 'unauthorized_client']);
+      expect([foreign.status, foreign.body['error']]).toEqual([400, 'invalid_request']);
     });
 
     it('CF-05: gives a device only what its client and its person may still have at the poll', async () => {
@@ -249,7 +249,7 @@ eachStore(
       expect((await poll(world(), denied)).body['error']).toBe('invalid_grant');
       const grants = { grant_types: ['authorization_code'], redirect_uris: [CALLBACK], scope: 'openid' };
       await world().reload(withTv(grants));
-      expect((await poll(world(), gone)).body['error']).toBe('unauthorized_client');
+      expect((await poll(world(), gone)).body['error']).toBe('invalid_request');
       await world().reload(CONFIG);
     });
   },

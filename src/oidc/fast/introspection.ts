@@ -15,8 +15,7 @@ export function fastIntrospection(parts: FastParts): FastAnswer {
   async function describeMachines(jwt: string, caller: string) {
     const token = await findMachineToken(jwt);
     const disclosed = token && (await disclose(caller, { kind: 'ClientCredentials', ...token }, undefined));
-    // RFC 9068 §2.2: the subject of a client's own token is the client.
-    return token && disclosed && { ...disclosed, ...membersOf(token, issuer), sub: token.clientId };
+    return token && disclosed && Object.assign({ active: true }, disclosed, membersOf(token, issuer));
   }
 
   /** Asked of the engine's own models. */

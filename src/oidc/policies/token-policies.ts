@@ -70,7 +70,8 @@ export function createDisclose(parts: TokenPolicyParts) {
     if (!maySee(caller, token)) return undefined;
     const client = await loadClient(token.clientId ?? '');
     if (client === undefined) return undefined;
-    if (token.accountId === undefined) return {};
+    // RFC 9068 §2.2: the subject of a client's own token is the client.
+    if (token.accountId === undefined) return { sub: token.clientId };
     const account = await findLive(token.accountId, issuedWithGrant(grant, token));
     if (account === undefined) return undefined;
     if (access !== undefined && !isLeft(token, access.decide(account, token))) return undefined;

@@ -1,26 +1,13 @@
 // The engine's request context: lets a JWT through introspection and revocation, has every response type but `code` refused alike,
-// and so every request without a scope, ignores credentials of kinds that aren't offered, knows a resource in any spelling, and pins
-// every URL to the issuer.
-import type { IncomingMessage } from 'node:http';
-import { unescape } from 'node:querystring';
+// fills in default scopes, knows a resource in any spelling, and pins every URL to the issuer.
 import type { Context } from 'koa';
 import type Provider from 'oidc-provider';
-import { callerOf } from '../../config/endpoints.ts';
 import { formSecretOf } from '../device-forms.ts';
 import { PresentedJwt } from './presented-jwt.ts';
 
 type Params = {
   [
-    name in
-      | 'token'
-      | 'response_type'
-      | 'response_mode'
-      | 'resource'
-      | 'scope'
-      | 'nonce'
-      | 'max_age'
-      | 'client_id'
-      | 'client_secret'
+    name in 'token' | 'response_type' | 'response_mode' | 'resource' | 'scope' | 'nonce' | 'client_id'
   ]?: unknown;
 };
 type UrlOptions = Parameters<Provider['urlFor']>[1];
@@ -28,7 +15,7 @@ type UrlOptions = Parameters<Provider['urlFor']>[1];
 type ContextClass = new (...args: unknown[]) => {
   route: string;
   session: { state?: Record<string, unknown> };
-  ctx: Pick<Context, 'state'> & { readonly req: Pick<IncomingMessage, 'headers'> };
+  ctx: Pick<Context, 'state'>;
 };
 
 const ROUTES_TAKING_A_TOKEN = new Set(['introspection', 'revocation']);
@@ -41,27 +28,6 @@ const NOT_OFFERED = 'none';
  */
 function wantsToken(responseType: unknown): boolean {
   return typeof responseType === 'string' && responseType.includes('token');
-}
-
-/** What the engine refuses without `openid`, before it asks which scopes there are at all. */
-const NEEDING_OPENID = ['acr_values', 'claims', 'claims_locales', 'id_token_hint', 'max_age', 'nonce'];
-
-/**
- * RFC 6749 §2.3.1: a client may leave an empty secret out. Some public clients send theirs in Basic, with nothing behind the colon; the
- * engine would ask them for a secret.
- */
-function namePublicClient(
-  { headers }: Pick<IncomingMessage, 'headers'>,
-  params: Params,
-  parts: ContextParts,
-) {
-  const [, encoded] = /^basic ([\w+/]+={0,2})$/i.exec(headers.authorization ?? '') ?? [];
-  const [, id] = /^([^:]+):$/.exec(Buffer.from(encoded ?? '', 'base64').toString('latin1')) ?? [];
-  const clientId = unescape(id?.replaceAll('+', ' ') ?? '');
-  if (!parts.isPublicClient(clientId) || params.client_secret !== undefined) return;
-  if (params.client_id !== undefined && params.client_id !== clientId) return;
-  params.client_id = clientId;
-  delete headers.authorization;
 }
 
 /** Refresh tokens have no dot and stay strings; a repeated parameter is an array and still gets its 400. */
@@ -86,31 +52,11 @@ function tellApart(params: Params): void {
   if (wantsToken(params.response_type)) params.response_type = NOT_OFFERED;
   // Without a type no mode is the default, and that would be the fault.
   if (params.response_type === undefined) params.response_mode ??= 'query';
-  // RFC 6749 §3.3: a request without any scope is invalid_scope, whatever else is in it.
-  if (params.scope === undefined)
-    Object.assign(params, Object.fromEntries(NEEDING_OPENID.map((name) => [name, undefined])));
-}
-
-/** RFC 6750 §3.1: by an unsupported method there is no token, and so no error to name. */
-function ignoreOtherSchemes({ headers }: Pick<IncomingMessage, 'headers'>): void {
-  if (!/^bearer( |$)/i.test(headers.authorization ?? '')) delete headers.authorization;
-}
-
-/** Not offered; the engine looks for them all the same. */
-function ignoreAttestation({ headers }: Pick<IncomingMessage, 'headers'>): void {
-  delete headers['oauth-client-attestation'];
-  delete headers['oauth-client-attestation-pop'];
-}
-
-/** OIDC Core §3.1.2.1: seconds. The engine would also take what else JavaScript reads as a number, such as 0x10. */
-function refuseNoSeconds(params: Params): void {
-  if (typeof params.max_age === 'string' && /\D/.test(params.max_age)) params.max_age = 'no number';
 }
 
 export type ContextParts = {
   /** Gives a resource the spelling of the configuration. */
   readonly spell: (resource: string) => string;
-  readonly isPublicClient: (clientId: string) => boolean;
   /** What an authorization request without a scope asks for; empty where there is nothing to fill in. */
   readonly defaultScopeOf: (clientId: string, resource: string | undefined) => string | undefined;
 };
@@ -131,16 +77,8 @@ export function contextClass(Base: ContextClass, provider: Provider, parts: Cont
       if (ROUTES_TAKING_A_TOKEN.has(this.route)) wrapJwt(params);
       // The engine compares a form with what it stored for the page.
       if (this.route === 'code_verification') this.session.state = { secret: formSecretOf(this.ctx) };
-      if (this.route === 'userinfo') ignoreOtherSchemes(this.ctx.req);
-      if (this.route === 'authorization' || this.route === 'device_authorization') {
-        fillIn(params, parts);
-        refuseNoSeconds(params);
-      }
+      if (this.route === 'authorization' || this.route === 'device_authorization') fillIn(params, parts);
       if (this.route === 'authorization') tellApart(params);
-      if (callerOf(this.route) === 'client') {
-        ignoreAttestation(this.ctx.req);
-        namePublicClient(this.ctx.req, params, parts);
-      }
       // Codes, refresh tokens and grants are kept by this name.
       if (typeof params.resource === 'string') params.resource = parts.spell(params.resource);
     }
