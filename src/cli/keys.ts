@@ -2,70 +2,42 @@
 // service.
 import type { Command } from 'commander';
 import type { Config } from '../config/config.ts';
-import { listedNames } from '../config/wording.ts';
-import type { Algorithm } from '../config/signing-algorithms.ts';
-import { familiesIn, familyOf, nextFamilyStep } from '../keys/families.ts';
-import { pepperNeedsRewrap, rewrapPepper } from '../keys/installation.ts';
+import { familiesIn, familyOf } from '../keys/families.ts';
 import type { KeyStore } from '../keys/key-store.ts';
 import { keyStoreFor } from '../keys/open-keys.ts';
-import { activeKey, type Ring, scheduledKeys } from '../keys/ring.ts';
-import { compromiseKey, rewrapRing, rotateByHand, runDueSteps } from '../keys/ring-actions.ts';
+import { activeKey, type Ring } from '../keys/ring.ts';
+import { compromiseKey, rotateByHand, runDueSteps } from '../keys/ring-actions.ts';
 import { KEYS_COLLECTION, PEPPER_ID, RING_ID } from '../keys/ring-document.ts';
 import { type KeySchedule, scheduleOf } from '../keys/schedule.ts';
 import { Vault } from '../keys/vault.ts';
 import { isStoreMade, withStore } from '../store/open.ts';
 import type { Clock, DocumentStore } from '../store/store.ts';
-import { createFactorStore } from '../users/factors.ts';
-import { oneTimeCodesNeedRewrap, rewrapOneTimeCodes } from '../users/one-time-codes.ts';
 import { addVerb, readService, type VerbOptions } from './configuration.ts';
-import { type CliIo, CommandError, counted, print } from './io.ts';
+import { type CliIo, CommandError, print } from './io.ts';
 
 /** What a verb found or did, for programs and for people. */
-type Outcome = {
-  readonly value: unknown;
-  readonly text: string;
-  /** For people alone. */
-  readonly note?: string;
-};
+type Outcome = { readonly value: unknown; readonly text: string };
 
 export function registerKeys(program: Command, io: CliIo): void {
   const keys = program.command('keys').description('signing keys');
   const run = (options: VerbOptions, verb: (context: KeysContext) => Promise<Outcome>) =>
-    withKeys(options, async (context) => {
-      const { note, ...outcome } = await verb(context);
-      print(io, options, outcome);
-      if (note !== undefined && options.json !== true) io.stderr.write(`\n${note}\n`);
-    });
+    withKeys(options, async (context) => print(io, options, await verb(context)));
   addVerb(keys, 'list', 'what each signing key is, what it becomes next, and when').action(
     (options: VerbOptions) => run(options, list),
   );
-  addVerb(keys, 'rotate', 'let the next key sign as soon as every verifier can know it')
-    .option('--due', 'only take the steps that are due by the configured times')
-    .action((options: VerbOptions & { readonly due?: boolean }) =>
-      run(options, (context) => rotate(context, options.due === true)),
-    );
+  addVerb(keys, 'rotate', 'let the next key sign as soon as every verifier can know it').action(
+    (options: VerbOptions) => run(options, rotate),
+  );
   addVerb(keys, 'compromise', 'take a leaked key out of use everywhere, now')
     .argument('<kid>', 'the key, as keys list shows it')
     .action((kid: string, options: VerbOptions) => run(options, (context) => compromise(context, kid)));
-  addVerb(keys, 'rewrap', 'seal everything with the first encryption key').action((options: VerbOptions) =>
-    run(options, rewrap),
-  );
 }
 
-async function list({ keyStore, now, vault, documents }: KeysContext): Promise<Outcome> {
+async function list({ config, keyStore, now }: KeysContext): Promise<Outcome> {
   const ring = await keyStore.load();
   const keys = reportKeys(ring, now(), keyStore);
-  const needsRewrap =
-    (await keyStore.needsRewrap()) ||
-    (await pepperNeedsRewrap(documents, vault)) ||
-    (await oneTimeCodesNeedRewrap(factorsIn(documents), vault));
-  return {
-    value: { generation: ring.generation, encryption_key: vault.kekId, needs_rewrap: needsRewrap, keys },
-    text: toTable(keys),
-    ...(needsRewrap && {
-      note: 'Something is sealed with another encryption key than the first one: see "postern keys rewrap".',
-    }),
-  };
+  const { kekId } = new Vault(config.encryptionKeys);
+  return { value: { generation: ring.generation, encryption_key: kekId, keys }, text: toTable(keys) };
 }
 
 function toTable(keys: readonly KeyReport[]): string {
@@ -79,41 +51,17 @@ function toTable(keys: readonly KeyReport[]): string {
     .join('');
 }
 
-async function rotate(context: KeysContext, isDueOnly: boolean): Promise<Outcome> {
-  const { keyStore, now } = context;
+async function rotate({ keyStore, now }: KeysContext): Promise<Outcome> {
   const before = await keyStore.load();
-  // A rotation by hand comes first, because what it schedules is no longer due afterwards.
-  const appointed = isDueOnly ? before : await rotateByHand(keyStore, now);
+  // First, because what it schedules is no longer due afterwards.
+  const appointed = await rotateByHand(keyStore, now);
   const ring = await runDueSteps(keyStore, now, appointed);
   const changed = ring.generation !== before.generation;
+  const keys = reportKeys(ring, now(), keyStore);
   return {
-    value: { changed, generation: ring.generation, keys: reportKeys(ring, now(), keyStore) },
-    text: `${changed ? '' : 'Nothing to change. '}${toSentence(ring, context)}\n`,
+    value: { changed, generation: ring.generation, keys },
+    text: `${changed ? '' : 'Nothing to change.\n'}${toTable(keys)}`,
   };
-}
-
-function toSentence(ring: Ring, context: KeysContext): string {
-  const families = familiesIn(ring);
-  return families
-    .map((alg) => {
-      const sentence = toFamilySentence(familyOf(ring, alg), alg, context);
-      return families.length > 1 ? `${alg}: ${sentence}` : sentence;
-    })
-    .join('\n');
-}
-
-function toFamilySentence(ring: Ring, alg: Algorithm, { keyStore, now }: KeysContext): string {
-  const next = scheduledKeys(ring, now())[0];
-  const active = activeKey(ring, now());
-  if (next?.activateAt === undefined || next === active) {
-    const wanted = keyStore.algorithms.filter((one) => one === alg);
-    const step = nextFamilyStep(ring, wanted, now(), keyStore.timing);
-    return step === undefined
-      ? 'Nothing is planned.'
-      : `The next step, ${step.kind}, is due ${toIso(step.at)}.`;
-  }
-  const until = active?.removeAt === undefined ? '' : `, and verifies until ${toIso(active.removeAt)}`;
-  return `${next.kid} signs from ${toIso(next.activateAt)}. Until then ${active?.kid ?? 'no key'} signs${until}.`;
 }
 
 /** The reserve key signs instead. */
@@ -135,40 +83,8 @@ async function compromise({ keyStore, now }: KeysContext, kid: string): Promise<
   };
 }
 
-/** Safe to end at any moment and to run again: each write leaves what can be read with the configured keys. */
-async function rewrap({ documents, keyStore, vault }: KeysContext): Promise<Outcome> {
-  const count = await rewrapRing(keyStore, vault);
-  const pepper = await rewrapPepper(documents, vault);
-  const codes = await rewrapOneTimeCodes(factorsIn(documents), vault);
-  const sealed = [
-    counted(count, 'signing key'),
-    ...(pepper ? ['the pepper'] : []),
-    ...(codes.count > 0 ? [`the one-time codes of ${counted(codes.count, 'person', 'people')}`] : []),
-  ];
-  return {
-    value: {
-      encryption_key: vault.kekId,
-      signing_keys: count,
-      pepper,
-      one_time_codes: codes.count,
-      unreadable: codes.unreadable,
-    },
-    text:
-      `${sealed.join(' and ')} sealed anew. ` +
-      `All is under the encryption key ${vault.kekId}: once every node has it first, the others can go.\n`,
-    ...(codes.unreadable.length > 0 && {
-      note: `The configured keys can't read the one-time codes of ${listedNames(codes.unreadable)}: postern user factors ID --remove one-time-codes, or all`,
-    }),
-  };
-}
-
-/** Nothing of them is looked up by its hash here. */
-const factorsIn = (documents: DocumentStore) => createFactorStore(documents, () => 'none');
-
 type KeysContext = {
   readonly config: Config;
-  readonly documents: DocumentStore;
-  readonly vault: Vault;
   readonly keyStore: KeyStore;
   readonly now: Clock;
 };
@@ -187,9 +103,8 @@ export async function withKeys(
     const { documents } = store;
     const { now } = store.clock;
     await assertStarted(documents);
-    const vault = new Vault(config.encryptionKeys);
     const keyStore = keyStoreFor({ ...config, issuer: anyIssuer ? undefined : config.issuer }, store);
-    await use({ config, documents, vault, keyStore, now });
+    await use({ config, keyStore, now });
   });
 }
 

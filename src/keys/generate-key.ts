@@ -27,7 +27,8 @@ export async function generateKey(modulus: number, alg: Algorithm = 'RS256'): Pr
   }
 }
 
-function toPublicJwk({ n = '', e = '', x = '', y = '' }: JWK, kid: string, alg: Algorithm): PublicJwk {
+/** These members and no other, whatever `jwk` has. */
+export function toPublicJwk({ n = '', e = '', x = '', y = '' }: JWK, kid: string, alg: Algorithm): PublicJwk {
   if (alg === 'ES256') return { kty: 'EC', use: 'sig', kid, alg, crv: 'P-256', x, y };
   if (alg === 'EdDSA') return { kty: 'OKP', use: 'sig', kid, alg, crv: 'Ed25519', x };
   return { kty: 'RSA', use: 'sig', kid, alg, n, e };

@@ -12,14 +12,9 @@ export function toInstallation(pepper: Buffer, issuer: string | undefined): Inst
   return { pepper: pepperId(pepper), issuer };
 }
 
-/** False: a ring of an earlier version, which doesn't say yet what it belongs to. */
-export function isClaimed({ installation }: Ring, issuer: string | undefined): boolean {
-  return installation !== undefined && (installation.issuer !== undefined || issuer === undefined);
-}
-
 /** `pepper`: the one to which the ring must belong. */
 export function belongsTo({ installation }: Ring, pepper: Buffer): boolean {
-  return installation === undefined || installation.pepper === pepperId(pepper);
+  return installation?.pepper === pepperId(pepper);
 }
 
 /** Throws KeyStoreError `foreign`. */
@@ -39,10 +34,7 @@ export function sealPepper(pepper: Buffer, vault: Vault): string {
 
 /** Throws KeyStoreError `unreadable` or `tampered`. */
 export function openPepper(sealed: string, vault: Vault): Buffer {
-  return opening(
-    () => SEAL_NAME,
-    () => vault.open(sealed, SEAL_NAME),
-  );
+  return opening(SEAL_NAME, () => vault.open(sealed, SEAL_NAME));
 }
 
 /** The pepper is sealed with another encryption key than the first. */
@@ -51,16 +43,13 @@ export async function pepperNeedsRewrap(documents: DocumentStore, vault: Vault):
   return stored !== undefined && vault.needsRewrap(stored.value);
 }
 
-/** Wraps the pepper under the first encryption key. False: it was already, or there is none. */
-export async function rewrapPepper(documents: DocumentStore, vault: Vault): Promise<boolean> {
+/** Wraps the pepper under the first encryption key. */
+export async function rewrapPepper(documents: DocumentStore, vault: Vault): Promise<void> {
   const stored = await documents.get(KEYS_COLLECTION, PEPPER_ID);
-  if (stored === undefined || !vault.needsRewrap(stored.value)) return false;
-  const rewrapped = opening(
-    () => SEAL_NAME,
-    () => vault.rewrap(stored.value, SEAL_NAME),
-  );
-  // False: another process was first, and it wrote the same.
-  return await documents.put(KEYS_COLLECTION, PEPPER_ID, rewrapped, stored.version);
+  if (stored === undefined || !vault.needsRewrap(stored.value)) return;
+  // Where another process was first, it wrote the same.
+  const rewrapped = vault.rewrap(stored.value, SEAL_NAME);
+  await documents.put(KEYS_COLLECTION, PEPPER_ID, rewrapped, stored.version);
 }
 
 /** Says which pepper it is and gives nothing of it away. */

@@ -3,7 +3,7 @@
 import type { JWK } from 'jose';
 import { type Algorithm, ALGORITHMS } from '../config/signing-algorithms.ts';
 import { familyOf } from './families.ts';
-import type { KeyMaterial } from './generate-key.ts';
+import { type KeyMaterial, toPublicJwk } from './generate-key.ts';
 import {
   activeKey,
   isSealed,
@@ -59,7 +59,7 @@ export function toKeySet(ring: Ring, now: number, vault: Vault): KeySet {
       .filter((key) => key !== undefined)
       .map((key) => ({ ...openKey(key, vault), alg: key.alg })),
     reserve: reserve.map((key) => openKey(key, vault)),
-    published: publishedKeys(ring, now).map((key) => toPublicJwk(key.public)),
+    published: publishedKeys(ring, now).map(({ kid, alg, public: jwk }) => toPublicJwk(jwk, kid, alg)),
     compromisedAt: lastCompromiseAt(ring),
   };
 }
@@ -71,7 +71,7 @@ export function sealKey(material: KeyMaterial, createdAt: number, vault: Vault):
   const { alg } = publicJwk;
   const sealed = vault.seal(plaintext, sealName({ kid, alg, createdAt }));
   plaintext.fill(0);
-  return { kid, alg, thumbprint, createdAt, public: toPublicJwk(publicJwk), sealed };
+  return { kid, alg, thumbprint, createdAt, public: publicJwk, sealed };
 }
 
 /** The same key with its private part under the first encryption key. Throws VaultError. */
@@ -83,10 +83,7 @@ export function rewrapKey<Key extends NewKey>(key: Key, vault: Vault): Key {
 
 function openKey(key: SealedKey, vault: Vault): PrivateKey {
   const { kid, sealed } = key;
-  const plaintext = opening(
-    () => `the private part of key ${kid}`,
-    () => vault.open(sealed, sealName(key)),
-  );
+  const plaintext = opening(`the private part of key ${kid}`, () => vault.open(sealed, sealName(key)));
   const privateJwk: JWK = JSON.parse(plaintext.toString('utf8'));
   plaintext.fill(0);
   return { kid, privateJwk };
@@ -95,13 +92,4 @@ function openKey(key: SealedKey, vault: Vault): PrivateKey {
 /** Everything about a key that never changes: its sealed private part opens under no other name. */
 function sealName({ kid, alg, createdAt }: Pick<NewKey, 'kid' | 'alg' | 'createdAt'>): string {
   return `signing key ${JSON.stringify([kid, alg, createdAt])}`;
-}
-
-/** These members and no other, whatever a stored key carries. */
-function toPublicJwk(jwk: PublicJwk): PublicJwk {
-  const { kid } = jwk;
-  const use = 'sig';
-  if (jwk.kty === 'EC') return { kty: jwk.kty, use, kid, alg: jwk.alg, crv: 'P-256', x: jwk.x, y: jwk.y };
-  if (jwk.kty === 'OKP') return { kty: jwk.kty, use, kid, alg: jwk.alg, crv: 'Ed25519', x: jwk.x };
-  return { kty: 'RSA', use, kid, alg: jwk.alg, n: jwk.n, e: jwk.e };
 }

@@ -4,14 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { Clock, DocumentStore, StoredDocument } from '../store/store.ts';
 import type { Algorithm } from '../config/signing-algorithms.ts';
 import type { KeyMaterial } from './generate-key.ts';
-import {
-  assertIssuer,
-  belongsTo,
-  isClaimed,
-  openPepper,
-  sealPepper,
-  toInstallation,
-} from './installation.ts';
+import { assertIssuer, belongsTo, openPepper, sealPepper, toInstallation } from './installation.ts';
 import { sealKey, toKeySet, type KeySet } from './key-set.ts';
 import { createRing, type NewKey, type Ring } from './ring.ts';
 import {
@@ -101,13 +94,8 @@ export class KeyStore {
   async ensure(): Promise<Ring> {
     const opened = await this.#open();
     if (opened === undefined) return this.#createFirst();
-    const { ring, pepper } = opened;
-    const { issuer } = this.#options;
-    this.#pepper = pepper;
-    if (isClaimed(ring, issuer)) return ring;
-    return this.update((current) =>
-      isClaimed(current, issuer) ? current : { ...current, installation: toInstallation(pepper, issuer) },
-    );
+    this.#pepper = opened.pepper;
+    return opened.ring;
   }
 
   /** Whether `ensure` would work, without a change: rejects as it would. */
@@ -140,18 +128,8 @@ export class KeyStore {
 
   /** A new key, sealed, not yet in any ring. */
   async newKey(alg: Algorithm = 'RS256'): Promise<NewKey> {
-    return this.seal(await this.#options.generateKey(alg));
-  }
-
-  seal(material: KeyMaterial): NewKey {
-    return sealKey(material, this.#options.now(), this.#options.vault);
-  }
-
-  /** The stored ring's checksum or a private part names an older encryption key. */
-  async needsRewrap(): Promise<boolean> {
-    const { vault } = this.#options;
-    const { ring, needsRewrap } = await this.#read();
-    return needsRewrap || ring.keys.some(({ sealed }) => sealed !== undefined && vault.needsRewrap(sealed));
+    const { generateKey, now, vault } = this.#options;
+    return sealKey(await generateKey(alg), now(), vault);
   }
 
   /** The ring at `at`, epoch milliseconds. Throws KeyStoreError when no key can sign or a private part can't be opened. */

@@ -96,16 +96,9 @@ export function compromiseKey(keyStore: KeyStore, kid: string, now: Clock): Prom
   });
 }
 
-/** Wraps every private part, and the ring's checksum, under the first encryption key. Resolves with how many keys changed. */
-export async function rewrapRing(keyStore: KeyStore, vault: Vault): Promise<number> {
-  if (!(await keyStore.needsRewrap())) return 0;
-  let count = 0;
-  await keyStore.update((ring) => {
-    const keys = ring.keys.map((key) => rewrapKey(key, vault));
-    count = keys.filter((key, index) => key !== ring.keys[index]).length;
-    return { ...ring, keys };
-  });
-  return count;
+/** Wraps every private part, and the ring's checksum, under the first encryption key. */
+export async function rewrapRing(keyStore: KeyStore, vault: Vault): Promise<void> {
+  await keyStore.update((ring) => ({ ...ring, keys: ring.keys.map((key) => rewrapKey(key, vault)) }));
 }
 
 async function keyFor(keyStore: KeyStore, family: Ring, alg: Algorithm): Promise<NewKey | undefined> {

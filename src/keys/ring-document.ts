@@ -2,7 +2,7 @@
 // an older one was put back.
 import type { Ring } from './ring.ts';
 import { VaultError, type Vault } from './vault.ts';
-import { isRecord, parseJsonObject } from '../config/parse-fields.ts';
+import { parseJsonObject } from '../config/parse-fields.ts';
 
 export const KEYS_COLLECTION = 'keys';
 export const RING_ID = 'ring';
@@ -55,21 +55,16 @@ export type DecodedRing = {
   readonly ring: Ring;
   /** False: this text was written as another version of the document, so somebody put it back. */
   readonly isInPlace: boolean;
-  /** Its checksum was made with an encryption key that isn't the first any more. */
-  readonly needsRewrap: boolean;
 };
 
-/** Throws KeyStoreError `unsupported`, `unreadable`, `tampered` or `empty`, naming keys and the encryption key. */
+/** Throws KeyStoreError `unsupported`, `unreadable`, `tampered` or `empty`, naming the encryption key. */
 export function decodeRing(value: string, version: number, vault: Vault): DecodedRing {
   const { body, checksum } = parseEnvelope(value);
-  opening(
-    () => ringNameOf(body),
-    () => vault.verify(PURPOSE, body, checksum),
-  );
+  opening('the key ring', () => vault.verify(PURPOSE, body, checksum));
   // The checksum held, so this is what encodeRing wrote.
   const { ring, writtenAs }: Body = JSON.parse(body);
   if (ring.keys.length === 0) throw new KeyStoreError('empty', 'the key ring in the store has no key');
-  return { ring, isInPlace: writtenAs === version, needsRewrap: vault.needsRewrap(checksum) };
+  return { ring, isInPlace: writtenAs === version };
 }
 
 function parseEnvelope(value: string): Envelope {
@@ -87,7 +82,7 @@ function parseEnvelope(value: string): Envelope {
 }
 
 /** Runs `open` on `what`, and says for operators why the vault can't. Throws KeyStoreError `unreadable` or `tampered`. */
-export function opening<T>(what: () => string, open: () => T): T {
+export function opening<T>(what: string, open: () => T): T {
   try {
     return open();
   } catch (error) {
@@ -96,24 +91,9 @@ export function opening<T>(what: () => string, open: () => T): T {
     throw code === 'unknown_key'
       ? new KeyStoreError(
           'unreadable',
-          `${what()} was sealed with the encryption key ${kekId}, which is not configured`,
+          `${what} was sealed with the encryption key ${kekId}, which is not configured`,
           { cause: error },
         )
-      : new KeyStoreError('tampered', `${what()} was altered (encryption key ${kekId})`, { cause: error });
+      : new KeyStoreError('tampered', `${what} was altered (encryption key ${kekId})`, { cause: error });
   }
-}
-
-function ringNameOf(body: string): string {
-  const kids = claimedKids(body);
-  return kids.length === 0 ? 'the key ring' : `the key ring (${kids.join(', ')})`;
-}
-
-/** What a body that failed its check says its kids are: for the error message only. */
-function claimedKids(body: string): string[] {
-  const ring = parseJsonObject(body)?.['ring'];
-  if (!isRecord(ring) || !Array.isArray(ring['keys'])) return [];
-  return ring['keys']
-    .map((key: unknown) => (isRecord(key) ? key['kid'] : undefined))
-    .filter((kid): kid is string => typeof kid === 'string' && /^[\x21-\x7e]{1,128}$/.test(kid))
-    .slice(0, 10);
 }

@@ -60,7 +60,6 @@ export type Ring = {
   /** Published keys, and compromised ones until they become a tombstone. Reserves sign in this order. */
   readonly keys: readonly RingKey[];
   readonly gone: readonly Tombstone[];
-  /** Absent in a ring of an earlier version, until the next start on it. */
   readonly installation?: Installation | undefined;
 };
 

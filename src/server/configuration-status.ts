@@ -76,8 +76,8 @@ export function createConfigurationStatus(
 }
 
 /**
- * Which settings of `wanted` wait for a restart, and what would make it fail. Tried each time, because "postern keys rewrap" may have
- * made the start possible. Without an answer from the store, no problem is reported.
+ * Which settings of `wanted` wait for a restart, and what would make it fail. Tried each time, because a start elsewhere may have sealed
+ * the keys anew. Without an answer from the store, no problem is reported.
  */
 async function pendingSettings(
   running: Config,

@@ -7,8 +7,12 @@ import { createManagementApp, type Status } from '../http/management.ts';
 import { ROUTE_NAMES } from '../http/route-name.ts';
 import { type App, createListener, type Listener } from '../http/server.ts';
 import { createTryOut } from '../http/try-out.ts';
+import { pepperNeedsRewrap, rewrapPepper } from '../keys/installation.ts';
+import type { KeyStore } from '../keys/key-store.ts';
 import { keySettingsOf, openKeys, type OpenKeys } from '../keys/open-keys.ts';
+import { rewrapRing } from '../keys/ring-actions.ts';
 import { Rotation, type Timer } from '../keys/rotation.ts';
+import { Vault } from '../keys/vault.ts';
 import { LIMIT_NAMES } from '../limits/limits.ts';
 import { type Outgoing, outgoingOf } from '../outgoing/guard.ts';
 import { createReportedLimits } from '../limits/report.ts';
@@ -23,6 +27,8 @@ import { STORE_OPERATIONS } from '../store/measured.ts';
 import { openStore } from '../store/open.ts';
 import type { Clock, Store } from '../store/store.ts';
 import { createAccountStates } from '../users/account-state.ts';
+import { createFactorStore } from '../users/factors.ts';
+import { rewrapOneTimeCodes } from '../users/one-time-codes.ts';
 import { createPasswords } from '../users/passwords.ts';
 import { createViews, type Views } from '../views/views.ts';
 import { createViewsWatch } from '../views/watch-views.ts';
@@ -82,11 +88,35 @@ export async function createServer(first: First, options: ServerOptions = {}): P
   const watched = watchStore(opened, telemetry);
   try {
     const keys = await openKeys(config, watched.store);
+    await sealAnew(config, watched.store, keys.keyStore, telemetry);
     return await compose(config, first, { ...options, ...watched, ...keys, telemetry, now });
   } catch (error) {
     await watched.store.close();
     throw error;
   }
+}
+
+/** After a change of the encryption keys. The pepper is the last, so that a start that follows goes on with what one has left. */
+async function sealAnew(
+  { encryptionKeys }: Config,
+  { documents }: Store,
+  keyStore: KeyStore,
+  { log }: Pick<Telemetry, 'log'>,
+): Promise<void> {
+  const vault = new Vault(encryptionKeys);
+  if (!(await pepperNeedsRewrap(documents, vault))) return;
+  await rewrapRing(keyStore, vault);
+  const unreadable = await rewrapOneTimeCodes(
+    createFactorStore(documents, () => 'none'),
+    vault,
+  );
+  await rewrapPepper(documents, vault);
+  log.info({ encryptionKey: vault.kekId }, 'everything was sealed with the first encryption key');
+  if (unreadable.length > 0)
+    log.warn(
+      { accounts: unreadable },
+      'one-time codes that no configured encryption key opens were left as they are',
+    );
 }
 
 type Parts = Omit<ServerOptions, 'store'> &

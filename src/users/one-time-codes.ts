@@ -131,36 +131,23 @@ export function createOneTimeCodes({ vault, random, issuer }: OneTimeCodesParts)
   };
 }
 
-/** After a change of the encryption keys. */
-export async function oneTimeCodesNeedRewrap(
-  factors: Pick<FactorStore, 'list'>,
-  vault: Pick<Vault, 'needsRewrap'>,
-): Promise<boolean> {
-  const everybody = [...(await factors.list()).values()];
-  return everybody.some(
-    ({ oneTimeCode }) => oneTimeCode !== undefined && vault.needsRewrap(oneTimeCode.sealed),
-  );
-}
-
-/** Seals each with the first encryption key. `unreadable`: whose secret no configured key opens, which keeps no other from it. */
+/** Seals each with the first encryption key. Resolves with whose secret no configured key opens, which keeps no other from it. */
 export async function rewrapOneTimeCodes(
   factors: Pick<FactorStore, 'list' | 'change'>,
   vault: Pick<Vault, 'needsRewrap' | 'rewrap'>,
-): Promise<{ readonly count: number; readonly unreadable: readonly string[] }> {
+): Promise<readonly string[]> {
   const unreadable: string[] = [];
-  let count = 0;
   for (const [id, { oneTimeCode: old }] of await factors.list((damaged) => unreadable.push(damaged))) {
     if (old === undefined || !vault.needsRewrap(old.sealed)) continue;
     try {
       const sealed = vault.rewrap(old.sealed, sealedFor(id));
-      const changed = await factors.change(id, ({ oneTimeCode }) =>
+      await factors.change(id, ({ oneTimeCode }) =>
         oneTimeCode?.sealed === old.sealed ? { oneTimeCode: { ...oneTimeCode, sealed } } : undefined,
       );
-      if (changed !== undefined) count += 1;
     } catch (error) {
       if (!(error instanceof VaultError || error instanceof FormFault)) throw error;
       unreadable.push(id);
     }
   }
-  return { count, unreadable };
+  return unreadable;
 }

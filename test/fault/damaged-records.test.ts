@@ -184,11 +184,6 @@ anyStore(
         expect([args, code]).toEqual([args, 0]);
         if (args[0] === 'user') expect(text).toContain(ALICE);
       }
-      const rewrap = await verb(world, 'keys', 'rewrap', '--json');
-      expect([rewrap.code, JSON.parse(rewrap.text)]).toEqual([
-        0,
-        expect.objectContaining({ unreadable: [ALICE] }),
-      ]);
       expect((await verb(world, 'user', 'factors', 'alice', '--remove', 'one-time-codes')).text).toContain(
         '--remove all',
       );

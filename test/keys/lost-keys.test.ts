@@ -6,15 +6,14 @@ import path from 'node:path';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { rotateByHand } from '../../src/keys/ring-actions.ts';
-import { decodeRing, encodeRing, KEYS_COLLECTION, PEPPER_ID, RING_ID } from '../../src/keys/ring-document.ts';
-import { Vault } from '../../src/keys/vault.ts';
+import { KEYS_COLLECTION, PEPPER_ID, RING_ID } from '../../src/keys/ring-document.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { DocumentStore, StoredDocument } from '../../src/store/store.ts';
 import { get } from '../world/requests.ts';
 import { keyStoreOf } from '../world/stored.ts';
 import { clientCredentials } from '../world/token-endpoint.ts';
 import { createTurns } from '../world/turns.ts';
-import { seedStore, WORLD_ENV, writeWorldConfig } from '../world/world.ts';
+import { seedStore, writeWorldConfig } from '../world/world.ts';
 import { freePort, type RedisServer, startRedis } from '../world/servers.ts';
 import { eachStore } from '../world/each-store.ts';
 import { type Ended, runCli } from '../world/process.ts';
@@ -102,26 +101,6 @@ describe.each(['lmdb', 'redis'] as const)('a start on part of the keys, on %s', 
     await withDocuments(async (opened) => {
       await remove(opened, PEPPER_ID);
       await opened.put(KEYS_COLLECTION, PEPPER_ID, foreign?.value ?? '', 0);
-    });
-    expect(await startFails()).toContain('the pepper in the store belongs to another key ring');
-  });
-
-  it('KY-27: takes a store of the last version, and knows from then on what belongs together', async () => {
-    await fill();
-    await withDocuments(async (opened) => {
-      const vault = new Vault([Buffer.from(WORLD_ENV.TEST_ENCRYPTION_KEY, 'base64url')]);
-      const found = await opened.get(KEYS_COLLECTION, RING_ID);
-      const { installation: _, ...ring } = decodeRing(found?.value ?? '', found?.version ?? 0, vault).ring;
-      await remove(opened, RING_ID);
-      await opened.put(KEYS_COLLECTION, RING_ID, encodeRing(ring, 1, vault), 0);
-    });
-    const issuer = `http://127.0.0.1:${ports[0]}`;
-    await (await startNode({ store, issuer, hasOwnKeys: true })).stop();
-    await fill('other');
-    const foreign = (await documents('other')).find(({ id }) => id === PEPPER_ID);
-    await withDocuments(async (opened) => {
-      const { version = 0 } = (await opened.get(KEYS_COLLECTION, PEPPER_ID)) ?? {};
-      await opened.put(KEYS_COLLECTION, PEPPER_ID, foreign?.value ?? '', version);
     });
     expect(await startFails()).toContain('the pepper in the store belongs to another key ring');
   });
