@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 import type { Config } from '../config/config.ts';
-import { METRICS_CONTENT_TYPE } from '../observability/metrics.ts';
+import { METRICS_CONTENT_TYPE, type Snapshot } from '../observability/metrics.ts';
 
 /** Which configuration runs, and what is wrong with the file that was not taken over. */
 export type ConfigStatus = {
@@ -12,15 +12,8 @@ export type ConfigStatus = {
   readonly problem: string | undefined;
   /** What it has lost. */
   readonly warning?: string | undefined;
-  /** Absent when nothing is pending. */
-  readonly pending?: readonly PendingSetting[] | undefined;
-};
-
-/** A changed setting of the file, by its key, that waits for a restart. */
-export type PendingSetting = {
-  readonly setting: string;
-  /** Why the start would fail with it. */
-  readonly problem?: string | undefined;
+  /** Changed settings of the file that wait for a restart. Absent when there are none. */
+  readonly pending?: readonly string[] | undefined;
 };
 
 /** What one process, or several together, say of themselves. */
@@ -34,6 +27,15 @@ export type Status = {
     readonly workers?: readonly { readonly pid: number | undefined; readonly hash: string | undefined }[];
   };
 };
+
+/** The same for the metrics. */
+export function summaryOf({ problems, configuration: { hash, problem } }: Status): Snapshot {
+  return [
+    ['configuration_info', 1, { hash }],
+    ['configuration_current', problem === undefined ? 1 : 0],
+    ['ready', problems.length === 0 ? 1 : 0],
+  ];
+}
 
 type ManagementParts = {
   readonly address: Config['management'];

@@ -1,17 +1,15 @@
-// The functions by which the service counts and measures, and the text that Prometheus scrapes, of one process or several.
-// Names and labels are in instruments.ts.
-import { AggregatorRegistry, collectDefaultMetrics, Registry } from 'prom-client';
+// Every metric of the service by name, the functions that count and measure, and the text that Prometheus scrapes, of one process or
+// several. A label is never what a caller sent, only what the configuration or this code names, and of each there is a bounded number.
+import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { AUDIT_EVENTS } from './audit.ts';
-import {
-  createInstruments,
-  createSnapshotGauges,
-  DOCUMENT_CLIENTS,
-  MAX_CLIENT_LABELS,
-  OTHER_CLIENTS,
-  type Snapshot,
-} from './instruments.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
+
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+/** Clients beyond these share one label, so that ten thousand of them don't make ten thousand series. */
+export const MAX_CLIENT_LABELS = 200;
+/** What the service answers when it fails. */
+const FAILURES = [500, 503];
 
 /** The values of labels, as far as they are known before anything happens. */
 type KnownLabels = {
@@ -20,35 +18,103 @@ type KnownLabels = {
   readonly storeOperations: readonly string[];
 };
 
-/** What the service answers when it fails. */
-const FAILURES = [500, 503];
+/** What is known only when somebody asks: the name of a gauge, its value, and its labels. Times are in epoch seconds. */
+export type Snapshot = readonly (readonly [
+  name: keyof typeof GAUGES,
+  value: number,
+  labels?: Readonly<Record<string, string>>,
+])[];
+
+const GAUGES = {
+  configuration_info: 'The hash of the configuration that runs.',
+  configuration_current: '0: the file on disk was refused, an older one runs.',
+  ready: '1: /readyz says ready.',
+  signing_key_next_step_timestamp_seconds: 'When the next step of the rotation is due.',
+  client_secret_expiry_timestamp_seconds: 'When a client secret ends.',
+  view_faults: "Faults of the operator's views. Pages are shown in their last good form.",
+  clock_timestamp_seconds: "This machine's clock at the scrape.",
+  store_warning: 'What is less safe at the store than it could be; the log has the words.',
+  lines_waiting_bytes:
+    "Lines of the log or the audit trail that aren't written yet. If it stays above 0, they can't be written.",
+};
+const GAUGE_LABELS: Readonly<Partial<Record<keyof typeof GAUGES, string[]>>> = {
+  configuration_info: ['hash'],
+  client_secret_expiry_timestamp_seconds: ['client_id', 'secret'],
+  store_warning: ['warning'],
+  lines_waiting_bytes: ['to'],
+};
 
 /** Opaque; may cross a process boundary as JSON. */
 export type ProcessMetrics = readonly object[];
 
 export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
+/** What happens, as it happens. */
+function createInstruments(register: Registry) {
+  const registers = [register];
+  const counter = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
+    new Counter<Label>({ name: `postern_${name}_total`, help, labelNames, registers });
+  const histogram = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
+    new Histogram<Label>({
+      name: `postern_${name}_duration_seconds`,
+      help,
+      labelNames,
+      buckets: SECONDS,
+      registers,
+    });
+  return {
+    requests: histogram('http_request', 'Requests by route and status.', ['route', 'status']),
+    events: counter('security_events', 'Security events, as the audit trail has them.', ['event', 'outcome']),
+    tokens: counter(
+      'tokens_issued',
+      `Successful answers of the token endpoint. Clients after the first ${MAX_CLIENT_LABELS} count as "other", those whose client_id is a URL as "documents".`,
+      ['grant_type', 'client_id'],
+    ),
+    limits: counter(
+      'limit_hits',
+      'Requests beyond a limit, answered with 429 unless rate_limits.dry_run is on.',
+      ['limit'],
+    ),
+    store: histogram('store_operation', 'Operations of the store.', ['operation']),
+    storeErrors: counter('store_errors', 'Operations of the store that failed.', ['operation']),
+    damaged: counter('damaged_records', 'Stored records that could not be read.', ['kind']),
+    signatures: histogram('signature', 'Signing of access tokens, with the wait for a thread.'),
+    workersEnded: counter(
+      'workers_ended',
+      'Workers that ended without being asked to, before they served or later.',
+    ),
+    crashes: counter('crashes', 'Workers that ended because of an error that nothing caught.'),
+  };
+}
+
 /** One for each process. */
 export function createMetrics() {
   const register = new Registry();
-  const registers = [register];
   collectDefaultMetrics({ register, eventLoopMonitoringPrecision: 20 });
-
-  const of = createInstruments(registers);
-  const snapshots = createSnapshotGauges(registers);
+  const of = createInstruments(register);
+  const gauges = new Map<string, Gauge>(
+    (Object.keys(GAUGES) as (keyof typeof GAUGES)[]).map((name) => [
+      name,
+      new Gauge({
+        name: `postern_${name}`,
+        help: GAUGES[name],
+        labelNames: GAUGE_LABELS[name] ?? [],
+        registers: [register],
+      }),
+    ]),
+  );
 
   const labelledClients = new Set<string>();
   function clientLabel(clientId: string): string {
     // Where documents of clients are fetched, anybody can publish one more.
-    if (clientId.startsWith('https://')) return DOCUMENT_CLIENTS;
+    if (clientId.startsWith('https://')) return 'documents';
     if (labelledClients.has(clientId)) return clientId;
-    if (labelledClients.size >= MAX_CLIENT_LABELS) return OTHER_CLIENTS;
+    if (labelledClients.size >= MAX_CLIENT_LABELS) return 'other';
     labelledClients.add(clientId);
     return clientId;
   }
 
-  const lines = new Map<string, () => number>();
-  let snapshot: (() => Promise<Snapshot>) | undefined;
+  const sources: (() => Snapshot | Promise<Snapshot>)[] = [];
   return {
     request: (route: string, status: number, seconds: number) =>
       of.requests.observe({ route, status }, seconds),
@@ -56,8 +122,6 @@ export function createMetrics() {
     event: (event: string, outcome: string) => of.events.inc({ event, outcome }),
     tokenIssued: (grantType: string, clientId: string) =>
       of.tokens.inc({ grant_type: grantType, client_id: clientLabel(clientId) }),
-    accessDenied: (clientId: string) => of.accessDenied.inc({ client_id: clientLabel(clientId) }),
-    secondFactor: (method: string, outcome: string) => of.secondFactors.inc({ method, outcome }),
     limitHit: (limit: string) => of.limits.inc({ limit }),
     storeOperation(operation: string, seconds: number, failed: boolean) {
       of.store.observe({ operation }, seconds);
@@ -65,8 +129,6 @@ export function createMetrics() {
     },
     recordDamaged: (kind: string) => of.damaged.inc({ kind }),
     signed: (seconds: number) => of.signatures.observe(seconds),
-    reload: (outcome: 'taken' | 'refused') => of.reloads.inc({ outcome }),
-    lineLost: () => of.lost.inc(),
     workerEnded(hasCrashed: boolean) {
       of.workersEnded.inc();
       if (hasCrashed) of.crashes.inc();
@@ -78,18 +140,15 @@ export function createMetrics() {
       for (const operation of storeOperations) of.storeErrors.inc({ operation }, 0);
       for (const event of AUDIT_EVENTS)
         for (const outcome of ['success', 'failure']) of.events.inc({ event, outcome }, 0);
-      for (const outcome of ['taken', 'refused']) of.reloads.inc({ outcome }, 0);
     },
-    /** How much of it isn't written yet; asked at each scrape. */
-    watchLines: (to: 'log' | 'audit', bytes: () => number) => void lines.set(to, bytes),
-    /** Where a snapshot comes from; asked at each scrape. */
-    describe(source: () => Promise<Snapshot>) {
-      snapshot = source;
-    },
+    /** A source of gauges, asked at each scrape. */
+    describe: (source: () => Snapshot | Promise<Snapshot>) => void sources.push(source),
     /** Of this process, in prom-client's own form, which `toText` adds up. */
     async read(): Promise<ProcessMetrics> {
-      for (const [to, bytes] of lines) of.waiting.set({ to }, bytes());
-      if (snapshot !== undefined) snapshots.set(await snapshot());
+      const snapshots = await Promise.all(sources.map(async (source) => source()));
+      for (const gauge of gauges.values()) gauge.reset();
+      for (const [name, value, labels = {}] of snapshots.flat()) gauges.get(name)?.set(labels, value);
+      gauges.get('clock_timestamp_seconds')?.set(Date.now() / 1000);
       return register.getMetricsAsJSON();
     },
   };

@@ -1,6 +1,5 @@
 // Log, audit trail and metrics of one process, opened and closed together; where each is written, and in which format.
-import { type Audit, type AuditEvent, type AuditFields, type Outcome } from './audit.ts';
-import { watchDescriptors } from './descriptors.ts';
+import type { Audit } from './audit.ts';
 import { Lines } from './lines.ts';
 import { createLog, type Log, type LogLevel } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
@@ -39,23 +38,20 @@ const NOWHERE: Writer = { write: () => undefined };
 /** Throws when the audit file can't be opened. */
 export async function openTelemetry({ log, audit, worker }: TelemetrySettings): Promise<OpenTelemetry> {
   const metrics = createMetrics();
-  const onLost = () => metrics.lineLost();
-  const logLines = new Lines({ to: STDERR, onLost });
+  const logLines = new Lines(STDERR);
 
   const inTerminal = (isTerminal: boolean | undefined) =>
     log.format === 'readable' || (log.format === 'auto' && isTerminal === true);
   const logWriter = inTerminal(process.stderr.isTTY) ? await readable(logLines, 'msg') : logLines;
   const processLog = createLog(log.level, logWriter, worker);
   const auditFile = auditFileOf(audit);
-  const auditLines =
-    audit.to === 'off' ? undefined : new Lines({ to: auditFile ?? STDOUT, onLost, onChange });
-  function onChange(error: Error | undefined): void {
-    if (error === undefined) return processLog.info('the audit trail is written again');
+  const onFailed = (error: Error) =>
     processLog.error({ err: error }, "the audit trail can't be written: its records wait in memory");
-  }
-  watchDescriptors(processLog);
-  metrics.watchLines('log', () => logLines.waitingBytes());
-  if (auditLines !== undefined) metrics.watchLines('audit', () => auditLines.waitingBytes());
+  const auditLines = audit.to === 'off' ? undefined : new Lines(auditFile ?? STDOUT, onFailed);
+  metrics.describe(() => [
+    ['lines_waiting_bytes', logLines.waitingBytes, { to: 'log' }],
+    ['lines_waiting_bytes', auditLines?.waitingBytes ?? 0, { to: 'audit' }],
+  ]);
 
   const isAuditReadable = auditFile === undefined && inTerminal(process.stdout.isTTY);
   const auditWriter =
@@ -105,30 +101,16 @@ export function combine(parts: {
     metrics,
     audit: {
       record(event, outcome, fields) {
-        count(metrics, event, outcome, fields);
+        metrics.event(event, outcome);
+        const { grant_type: grantType, client_id: clientId } = fields;
+        if (event === 'token_issued' && outcome === 'success' && grantType !== undefined)
+          metrics.tokenIssued(grantType, clientId ?? '');
         const time = new Date(now()).toISOString();
         // Members that are undefined are left out.
         audit.write(`${JSON.stringify({ time, event, outcome, ...fields, worker })}\n`);
       },
     },
   };
-}
-
-function count(metrics: Metrics, event: AuditEvent, outcome: Outcome, fields: AuditFields): void {
-  metrics.event(event, outcome);
-  const { grant_type: grantType, client_id: clientId, method } = fields;
-  if (event === 'access_denied' && clientId !== undefined) metrics.accessDenied(clientId);
-  // A sign-in has a method where it was by passkey alone.
-  if ((event === 'second_factor' || event === 'sign_in') && method !== undefined)
-    metrics.secondFactor(method, outcome);
-  if (
-    event === 'token_issued' &&
-    outcome === 'success' &&
-    grantType !== undefined &&
-    clientId !== undefined
-  ) {
-    metrics.tokenIssued(grantType, clientId);
-  }
 }
 
 export function silentTelemetry(): Telemetry {

@@ -14,7 +14,7 @@ const STALE_SECONDS = 600;
 const AT_ONCE = 100;
 
 /** `at` and `writtenAt` in epoch seconds. */
-type Use = { readonly clientId: string; readonly id: string; name: string; at: number; writtenAt: number };
+type Use = { readonly clientId: string; readonly id: string; at: number; writtenAt: number };
 
 export type SecretUses = ReturnType<typeof createSecretUses>;
 
@@ -27,8 +27,7 @@ export function createSecretUses(documents: DocumentStore, now: Clock) {
   function findUse({ clientId }: Client, secret: ClientSecret): Use {
     const id = secretId(secret);
     const key = useId(clientId, id);
-    const use = uses.get(key) ?? { clientId, id, name: id, at: 0, writtenAt: 0 };
-    use.name = secret.name ?? id;
+    const use = uses.get(key) ?? { clientId, id, at: 0, writtenAt: 0 };
     uses.set(key, use);
     useOf.set(secret, use);
     return use;
@@ -66,8 +65,6 @@ export function createSecretUses(documents: DocumentStore, now: Clock) {
       const use = useOf.get(secret) ?? findUse(client, secret);
       use.at = Math.floor(now() / 1000);
     },
-    /** What this process has seen, also before it is written. `at` in epoch seconds. */
-    seen: () => [...uses.values()].map(({ clientId, name, at }) => ({ clientId, secret: name, at })),
     flush,
     /** Writes all notes. */
     async stop(): Promise<void> {

@@ -2,7 +2,7 @@
 // and loads no engine, so that it keeps answering when a worker fails.
 import cluster from 'node:cluster';
 import type { LoadedConfig } from '../config/load.ts';
-import { createManagementApp, type Status } from '../http/management.ts';
+import { createManagementApp, type Status, summaryOf } from '../http/management.ts';
 import { createListener } from '../http/server.ts';
 import { addUp, type ProcessMetrics, toText } from '../observability/metrics.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
@@ -39,14 +39,7 @@ export function createPrimary({ config, ...rest }: LoadedConfig, { metrics, ...o
   );
   const management = createListener('management', config.management);
   management.serve(createManagementApp({ address: config.management, status, metrics: scrape }));
-  metrics.describe(async () => {
-    const { problems, configuration } = await status();
-    return {
-      configurationHash: configuration.hash,
-      configurationIsCurrent: configuration.problem === undefined,
-      ready: problems.length === 0,
-    };
-  });
+  metrics.describe(async () => summaryOf(await status()));
 
   async function status(): Promise<Status> {
     const reports = await Promise.all(workers.map(async (worker) => worker.look()));

@@ -1,52 +1,42 @@
 // Which configuration runs, which one was refused and why, and what waits for a restart. Each outcome of a reload is written
-// here to the log, the audit trail and the metrics.
+// here to the log and the audit trail.
 import { type Config, ConfigError } from '../config/config.ts';
 import { settingsForRestart } from '../config/restart.ts';
-import type { ConfigStatus, PendingSetting } from '../http/management.ts';
-import { findKeyFault } from '../keys/open-keys.ts';
+import type { ConfigStatus } from '../http/management.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
-import type { Store } from '../store/store.ts';
-
-/** Settings of the stored keys: changing them may make the next start fail. */
-const KEY_SETTINGS = ['encryption_keys', 'issuer'];
 
 export type ConfigurationStatus = {
   /** `running` equals `wanted`, except for settings that wait for a restart. */
-  readonly taken: (running: Config, wanted: Config, hash: string) => Promise<void>;
+  readonly taken: (running: Config, wanted: Config, hash: string) => void;
   /** The running configuration stays. */
   readonly refuse: (error: unknown) => void;
   /** The files match the running configuration again. */
   readonly confirm: () => void;
   readonly warn: (message: string | undefined) => void;
-  readonly read: () => Promise<ConfigStatus>;
+  readonly read: () => ConfigStatus;
 };
 
 export function createConfigurationStatus(
   first: { readonly running: Config; readonly wanted: Config; readonly hash: string },
-  { store, telemetry: { log, audit, metrics } }: { readonly store: Store; readonly telemetry: Telemetry },
+  { log, audit }: Telemetry,
 ): ConfigurationStatus {
   let { running, wanted, hash } = first;
   let problem: string | undefined;
   let warning: string | undefined;
 
-  async function read(): Promise<ConfigStatus> {
-    const pending = await pendingSettings(running, wanted, store);
+  function read(): ConfigStatus {
+    const pending = settingsForRestart(running, wanted);
     return { hash, problem, warning, ...(pending.length > 0 && { pending }) };
   }
 
   return {
-    async taken(...next) {
+    taken(...next) {
       [running, wanted, hash] = next;
       problem = undefined;
       log.info({ hash }, 'the configuration was taken over');
       audit.record('configuration_changed', 'success', { configuration: hash });
-      metrics.reload('taken');
-      const { pending = [] } = await read();
-      const keys = pending.map(({ setting }) => setting);
+      const keys = settingsForRestart(running, wanted);
       if (keys.length > 0) log.warn({ keys }, 'these settings take effect at the next start');
-      for (const one of pending) {
-        if (one.problem !== undefined) log.error(one, 'the next start would be refused');
-      }
     },
     refuse(error) {
       if (error instanceof ConfigError) {
@@ -61,7 +51,6 @@ export function createConfigurationStatus(
         log.error({ err: error }, 'the configuration could not be taken over');
       }
       audit.record('configuration_changed', 'failure', { configuration: hash });
-      metrics.reload('refused');
     },
     confirm() {
       if (problem !== undefined) log.info('the configuration is in order again');
@@ -73,21 +62,4 @@ export function createConfigurationStatus(
     },
     read,
   };
-}
-
-/**
- * Which settings of `wanted` wait for a restart, and what would make it fail. Tried each time, because a start elsewhere may have sealed
- * the keys anew. Without an answer from the store, no problem is reported.
- */
-async function pendingSettings(
-  running: Config,
-  wanted: Config,
-  store: Store,
-): Promise<readonly PendingSetting[]> {
-  const settings = settingsForRestart(running, wanted);
-  const first = settings.find((setting) => KEY_SETTINGS.includes(setting));
-  // The keys of another store can't be tried from here.
-  const canTry = first !== undefined && !settings.includes('store');
-  const problem = canTry ? await findKeyFault(wanted, store).catch(() => undefined) : undefined;
-  return settings.map((setting) => (setting === first ? { setting, problem } : { setting }));
 }

@@ -91,7 +91,7 @@ export function createReplacing({ first, shared, status, provideKeys, swap }: Re
   async function report(change: Change, old: First, now: ApplicationParts): Promise<void> {
     const { config, keySet, hash = '' } = change;
     if (now.views !== old.views) telemetry.log.info('the views were read again');
-    if (config !== undefined) await status.taken(now.config, config, hash);
+    if (config !== undefined) status.taken(now.config, config, hash);
     if (keySet !== undefined) reportKeys(keySet, old.hasNewKeys === true, telemetry);
   }
 

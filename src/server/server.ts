@@ -130,7 +130,7 @@ async function compose(config: Config, { config: wanted, hash = '' }: First, par
 
   // Shared services: these outlive every replacement.
   const shared = createSharedServices(parts, () => rotation.signingAllowed());
-  const configuration = createConfigurationStatus({ running: config, wanted, hash }, parts);
+  const configuration = createConfigurationStatus({ running: config, wanted, hash }, telemetry);
   const listen = createListener('listen', config.listen);
   const management = createListener('management', config.management);
 
@@ -165,7 +165,7 @@ async function compose(config: Config, { config: wanted, hash = '' }: First, par
 
   // What operators see.
   async function status(): Promise<Status> {
-    return { ...(await readinessOf(parts, rotation)), configuration: await configuration.read() };
+    return { ...(await readinessOf(parts, rotation)), configuration: configuration.read() };
   }
 
   metrics.describe(async () =>

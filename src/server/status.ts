@@ -1,15 +1,13 @@
 // What operators see of a running service: whether it is ready or why not, and what a scrape of the metrics shows.
 import type { Config } from '../config/config.ts';
 import { secretId } from '../config/secret-strength.ts';
-import type { SecretUses } from '../oidc/secret-uses.ts';
-import type { Status } from '../http/management.ts';
-import { stateOf } from '../keys/ring.ts';
+import { type Status, summaryOf } from '../http/management.ts';
 import type { Rotation } from '../keys/rotation.ts';
 import { nextFamilyStep } from '../keys/families.ts';
 import type { Timing } from '../keys/timing.ts';
 import { type Store, StoreUnavailable, StoreUnfit } from '../store/store.ts';
 import { measured, type OnOperation } from '../store/measured.ts';
-import type { Snapshot } from '../observability/instruments.ts';
+import { MAX_CLIENT_LABELS, type Snapshot } from '../observability/metrics.ts';
 import type { Telemetry } from '../observability/telemetry.ts';
 import type { Views } from '../views/views.ts';
 
@@ -108,40 +106,33 @@ type SnapshotParts = {
   readonly status: Status;
   readonly rotation: Rotation;
   readonly timing: Timing;
-  readonly uses: SecretUses;
   readonly store: Store;
   readonly views: Pick<Views, 'faultCount'>;
 };
 
-export function snapshotOf(parts: SnapshotParts): Snapshot {
-  const { config, views, rotation, timing, uses, store } = parts;
-  const now = store.clock.now();
-  const { problems, configuration: status } = parts.status;
-  const ring = rotation.ring();
-  const step = nextFamilyStep(ring, config.signingKeys.algorithms, now, timing);
-  return {
-    configurationHash: status.hash,
-    configurationIsCurrent: status.problem === undefined,
-    pending: (status.pending ?? []).map(({ setting, problem }) => ({
-      setting,
-      blocks: problem !== undefined,
-    })),
-    ready: problems.length === 0,
-    keys: ring.keys.map((key) => ({
-      kid: key.kid,
-      state: stateOf(key, now),
-      createdAt: key.createdAt / 1000,
-    })),
-    nextKeyStepAt: step && step.at / 1000,
-    secretExpiries: config.clients.flatMap(({ clientId, secrets }) =>
-      secrets.flatMap((secret) =>
-        secret.expiresAt === undefined
-          ? []
-          : [{ clientId, secret: secret.name ?? secretId(secret), at: secret.expiresAt }],
-      ),
+export function snapshotOf({ config, status, views, rotation, timing, store }: SnapshotParts): Snapshot {
+  const step = nextFamilyStep(rotation.ring(), config.signingKeys.algorithms, store.clock.now(), timing);
+  // The soonest would need a sort: a configuration of thousands of secrets watches some other way.
+  const ends = config.clients.flatMap(({ clientId, secrets }) =>
+    secrets.flatMap((secret) =>
+      secret.expiresAt === undefined
+        ? []
+        : [
+            {
+              at: secret.expiresAt,
+              labels: { client_id: clientId, secret: secret.name ?? secretId(secret) },
+            },
+          ],
     ),
-    secretUses: uses.seen(),
-    viewFaults: views.faultCount(),
-    storeWarnings: store.warnings?.() ?? [],
-  };
+  );
+  return [
+    ...summaryOf(status),
+    // Nothing is later or earlier than that, so no alert is.
+    ['signing_key_next_step_timestamp_seconds', step === undefined ? Number.NaN : step.at / 1000],
+    ...ends
+      .slice(0, MAX_CLIENT_LABELS)
+      .map(({ at, labels }) => ['client_secret_expiry_timestamp_seconds', at, labels] as const),
+    ['view_faults', views.faultCount()],
+    ...(store.warnings?.() ?? []).map((warning) => ['store_warning', 1, { warning }] as const),
+  ];
 }

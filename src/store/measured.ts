@@ -41,11 +41,11 @@ export function measured(store: Store, onOperation: OnOperation, isCut: () => bo
 
   /** Each method of `part`. */
   function each<Part extends object>(name: string, part: Part): Part {
-    const methods: [string, (...given: unknown[]) => Promise<unknown>][] = Object.entries(part);
+    const methods = part as Record<string, (...given: unknown[]) => Promise<unknown>>;
     return Object.fromEntries(
-      methods.map(([method, ask]) => {
+      Object.keys(part).map((method) => {
         const operation = `${name}.${method.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`;
-        return [method, (...given: unknown[]) => run(operation, () => ask(...given))];
+        return [method, (...given: unknown[]) => run(operation, async () => methods[method]?.(...given))];
       }),
     ) as Part;
   }

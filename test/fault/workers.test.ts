@@ -26,7 +26,7 @@ type Readyz = {
   readonly configuration: {
     readonly hash: string;
     readonly problem?: string;
-    readonly pending?: readonly { readonly setting: string }[];
+    readonly pending?: readonly string[];
     readonly workers?: readonly { readonly pid: number; readonly hash?: string }[];
   };
 };
@@ -299,7 +299,7 @@ describe('two workers', () => {
       const { hash, workers = [] } = now.configuration;
       return hash !== before.configuration.hash && workers.every((one) => one.hash === hash) && now;
     });
-    const pending = [{ setting: 'workers' }];
+    const pending = ['workers'];
     expect(after.configuration.pending).toEqual(pending);
     const refused = await issue(world, 10);
     expect(refused.map(({ status }) => status)).toEqual(Array(10).fill(401));

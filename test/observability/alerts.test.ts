@@ -52,7 +52,6 @@ const CALM: Series = {
   process_open_fds: '100x60',
   process_max_fds: '1024x60',
   'postern_lines_waiting_bytes{to="audit"}': '0x60',
-  postern_lines_lost_total: '0x60',
   nodejs_eventloop_lag_p99_seconds: '0.02x60',
   // Answered half a second after the scrape began.
   postern_clock_timestamp_seconds: '0.5+60x60',
@@ -83,7 +82,6 @@ const FAULTS: Readonly<Record<string, readonly Series[]>> = {
   PosternSigningKeyOverdue: [{ postern_signing_key_next_step_timestamp_seconds: '1800x60' }],
   PosternSlowTokens: [{ [`${BUCKET}{route="token",le="0.5"}`]: '0+5000x60' }],
   PosternConfigurationRefused: [{ postern_configuration_current: '1x30 0x30' }],
-  PosternRestartWouldFail: [{ 'postern_configuration_pending{setting="issuer",blocks="true"}': '_x30 1x30' }],
   PosternConfigurationsDiffer: [{ 'postern_configuration_info{hash="b"}': '_x30 1x30' }],
   PosternClientSecretEnds: [
     { 'postern_client_secret_expiry_timestamp_seconds{client_id="svc",secret="a"}': '604800x60' },
@@ -99,7 +97,6 @@ const FAULTS: Readonly<Record<string, readonly Series[]>> = {
   PosternGuessing: [{ [`${EVENTS}{event="sign_in",outcome="failure"}`]: '0x30 120+120x30' }],
   PosternAccountLock: [{ [`${EVENTS}{event="account_lock",outcome="failure"}`]: '0x30 1x30' }],
   PosternAuditStopped: [{ 'postern_lines_waiting_bytes{to="audit"}': '0x30 4096x30' }],
-  PosternLinesLost: [{ postern_lines_lost_total: '0x30 1x30' }],
   PosternClockSkew: [{ postern_clock_timestamp_seconds: '30+60x60' }],
   PosternViewsBroken: [{ postern_view_faults: '0x30 1x30' }],
   PosternEventLoopLag: [{ nodejs_eventloop_lag_p99_seconds: '0.5x60' }],

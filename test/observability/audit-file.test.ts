@@ -103,7 +103,7 @@ describe('CF-15: the audit trail in a file', () => {
     },
   );
 
-  it('RD-32: on a full disk requests are answered, and what is lost is counted', async () => {
+  it('RD-32: on a full disk requests are answered, what waits is bounded, and the service ends', async () => {
     const wide = { client: '100000/1m', address: '100000/1m' };
     // Each record names them: a mebibyte waits before anything is lost.
     const scopes = Array.from({ length: 60 }, (_scope, index) => `reports.${index}.${'x'.repeat(100)}`);
@@ -124,13 +124,11 @@ describe('CF-15: the audit trail in a file', () => {
       const form = { grant_type: 'client_credentials' };
       expect((await post(world, '/oauth/token', form, { authorization: basic('svc') })).status).toBe(200);
     };
-    let lost = 0;
-    for (let count = 0; lost === 0 && count < 40; count += 1) {
-      await Promise.all(Array.from({ length: 50 }, ask));
-      const metrics = await (await fetch(`http://127.0.0.1:${managementPort}/metrics`)).text();
-      lost = Number(/^postern_lines_lost_total (\d+)/m.exec(metrics)?.[1]);
-    }
-    expect(lost).toBeGreaterThan(0);
+    for (let count = 0; count < 5; count += 1) await Promise.all(Array.from({ length: 50 }, ask));
+    const metrics = await (await fetch(`http://127.0.0.1:${managementPort}/metrics`)).text();
+    const waiting = Number(/^postern_lines_waiting_bytes\{to="audit"\} (\d+)/m.exec(metrics)?.[1]);
+    expect(waiting).toBeGreaterThan(1_000_000);
+    expect(waiting).toBeLessThanOrEqual(1_048_576);
     await signIn(world);
     expect((await service.end()).code).toBe(0);
   });
@@ -155,10 +153,6 @@ describe('CF-15: the audit trail in a file', () => {
     expect(service.stderr().split(failure)).toHaveLength(2);
     expect(await waiting()).toBeGreaterThan(700);
     limitFiles('unlimited');
-    await vi.waitFor(
-      () => expect(service.stderr()).toContain('the audit trail is written again'),
-      MACHINE_MS,
-    );
     await vi.waitFor(async () => expect(await waiting()).toBe(0), MACHINE_MS);
     await service.end();
     const events = (await recordsIn(file)).map(({ event }) => event);
@@ -176,21 +170,6 @@ describe('CF-15: the audit trail in a file', () => {
     expect((await service.end()).stderr).toContain(
       'records of the audit trail could not be written, and are lost',
     );
-  });
-
-  it('goes on in a new file of the name when the file was deleted, without a signal', async () => {
-    await configure({ audit: 'file:audit/trail.jsonl' });
-    const file = path.join(folder, 'audit', 'trail.jsonl');
-    const service = await startProcess(world.configFile);
-    for (const gone of [file, path.dirname(file)]) {
-      await rm(gone, { recursive: true });
-      await machineToken(world);
-      await vi.waitFor(
-        async () => expect((await recordsIn(file)).map(({ event }) => event)).toEqual(['token_issued']),
-        MACHINE_MS,
-      );
-    }
-    await service.end();
   });
 
   it('IN-08: nothing that a process writes holds a secret, with the log at debug', async () => {
