@@ -44,11 +44,10 @@ const METADATA = { ...DOCUMENT, route: 'discovery' } as const;
 const BROWSER = { methods: ['GET', 'POST'], caller: 'person', isScriptable: false } as const;
 const PAGE = { ...BROWSER, route: undefined, limit: 'pages' } as const;
 
-/** The person's own page for second factors. */
-export const FACTORS_PATH = '/factors';
-/** Where people help themselves, and where their page for second factors is then. */
+/** Where people help themselves. */
 export const ACCOUNT_PATH = '/account';
-export const ACCOUNT_FACTORS_PATH = `${ACCOUNT_PATH}${FACTORS_PATH}`;
+/** The person's own page for second factors. */
+export const FACTORS_PATH = '/account/factors';
 
 /** Where people type the code that a device shows (RFC 8628 §3.3). */
 export const DEVICE_PATH = '/device';
@@ -96,11 +95,9 @@ const STEPS: readonly Endpoint[] = [
   { ...PAGE, name: 'interaction', path: '/interaction/:uid/:step', methods: ['POST'] },
   { ...PAGE, name: 'interaction', path: '/interaction/link/:link', methods: ['GET', 'HEAD', 'POST'] },
   { ...PAGE, name: 'interaction', path: '/interaction/done/:purpose', methods: ['GET', 'HEAD'] },
-  ...[FACTORS_PATH, ACCOUNT_FACTORS_PATH].flatMap((path): Endpoint[] => [
-    { ...PAGE, name: 'factors', path, methods: ['GET'] },
-    { ...PAGE, name: 'factors', path: `${path}/callback`, methods: ['GET'] },
-    { ...PAGE, name: 'factors', path: `${path}/:change`, methods: ['POST'] },
-  ]),
+  { ...PAGE, name: 'factors', path: FACTORS_PATH, methods: ['GET'] },
+  { ...PAGE, name: 'factors', path: `${FACTORS_PATH}/callback`, methods: ['GET'] },
+  { ...PAGE, name: 'factors', path: `${FACTORS_PATH}/:change`, methods: ['POST'] },
   { ...PAGE, name: 'account', path: ACCOUNT_PATH, methods: ['GET'] },
   { ...PAGE, name: 'account', path: `${ACCOUNT_PATH}/callback`, methods: ['GET'] },
   { ...PAGE, name: 'account', path: `${ACCOUNT_PATH}/:act`, methods: ['POST'] },

@@ -1,7 +1,7 @@
 // THE MIDDLEWARE LIST: what happens to a request, from top to bottom.
 import Koa, { type Middleware } from 'koa';
 import type { Config } from '../config/config.ts';
-import { ACCOUNT_PATH, FACTORS_PATH } from '../config/endpoints.ts';
+import { ACCOUNT_PATH } from '../config/endpoints.ts';
 import { createCookieKeys } from '../oidc/cookie-keys.ts';
 import type { Engine } from '../oidc/provider.ts';
 import type { Limits } from '../limits/limits.ts';
@@ -69,7 +69,6 @@ export function createApp(parts: AppParts): App {
   app.use(sendFormsAsQuery(issuer));
   app.use(unitOfWork);
   app.use(below('/interaction/', interactions));
-  app.use(below(FACTORS_PATH, ownPages));
   app.use(below(ACCOUNT_PATH, ownPages));
   app.use(engine.handle);
   return { callback: () => fastPath.inFrontOf(app.callback()) };

@@ -1,15 +1,14 @@
 // What the page where people help themselves shows.
 import { createAccessRules } from '../config/access-rules.ts';
 import type { Client } from '../config/config.ts';
-import { ACCOUNT_FACTORS_PATH, ACCOUNT_PATH, ENDPOINTS } from '../config/endpoints.ts';
+import { ACCOUNT_PATH, ENDPOINTS, FACTORS_PATH } from '../config/endpoints.ts';
 import { toClientModel } from '../oidc/client-model.ts';
-import type { FindClient } from '../oidc/clients.ts';
-import type { AllowedApp, PersonGrants } from '../oidc/person-grants.ts';
-import type { PersonIndex, SecurityEvent } from '../oidc/person-index.ts';
-import type { PersonSessions } from '../oidc/person-sessions.ts';
+import type { AllowedApp } from '../oidc/person-grants.ts';
+import type { SecurityEvent } from '../oidc/person-index.ts';
 import type { PageModels } from '../views/models.ts';
+import type { AccountPage, Host } from './host.ts';
 import type { OwnPage, Visitor } from './own-page.ts';
-import type { PagesParts } from './parts.ts';
+
 import { toAllowedModels } from '../oidc/scope-words.ts';
 import { toDayText, toTimeText } from './show-second-step.ts';
 
@@ -18,25 +17,12 @@ export type AccountError = NonNullable<AccountModel['error']>;
 
 /** What was just done says so for as long as this. */
 const DONE_SECONDS = 60;
+const DONE = ['password_changed', 'session_ended', 'sessions_ended', 'app_withdrawn'] as const;
 
-type AccountModelParts = Pick<PagesParts, 'config' | 'pages' | 'now'> & {
-  readonly findClient: FindClient;
-  readonly personSessions: Pick<PersonSessions, 'list' | 'idOf'>;
-  readonly grants: Pick<PersonGrants, 'list'>;
-  readonly index: Pick<PersonIndex, 'eventsOf'>;
-};
-
-type Asked = {
-  readonly locale: string;
-  /** As the address says. */
-  readonly done?: string | undefined;
-  readonly error?: AccountError | undefined;
-};
-
-export type ToAccountModel = ReturnType<typeof createToAccountModel>;
-
-export function createToAccountModel(parts: AccountModelParts) {
-  const { config, findClient, personSessions, grants, index, pages, now } = parts;
+export function createToAccountModel(
+  { config, pages, now }: Host,
+  { findClient, personSessions, grants, index }: AccountPage,
+) {
   const { issuer, users } = config;
   const rules = createAccessRules(config);
   const url = `${issuer}${ACCOUNT_PATH}`;
@@ -51,8 +37,12 @@ export function createToAccountModel(parts: AccountModelParts) {
     return ofFile.has(account.id) ? 'operator' : 'here';
   }
 
-  return async function toModel(visitor: Visitor, page: OwnPage, asked: Asked): Promise<AccountModel> {
-    const { locale, done, error } = asked;
+  return async function toModel(
+    visitor: Visitor,
+    page: OwnPage,
+    locale: string,
+    error: AccountError | undefined,
+  ): Promise<AccountModel> {
     const { account, session, own, isFresh } = visitor;
     const [sessions, allowed, events] = await Promise.all([
       personSessions.list(account.id),
@@ -70,7 +60,7 @@ export function createToAccountModel(parts: AccountModelParts) {
       password: passwordOf(visitor),
       minLength: config.passwords.minLength,
       passwordAction: `${url}/password`,
-      factorsUrl: config.signIn === undefined ? undefined : `${issuer}${ACCOUNT_FACTORS_PATH}`,
+      factorsUrl: config.signIn === undefined ? undefined : `${issuer}${FACTORS_PATH}`,
       sessions: current.map(({ uid, place, signedInAt }) => ({
         id: personSessions.idOf(uid),
         browser: place?.browser ?? '',
@@ -81,25 +71,16 @@ export function createToAccountModel(parts: AccountModelParts) {
       endSessionAction: `${url}/end-session`,
       endOthersAction: `${url}/end-others`,
       signOutUrl: `${issuer}${ENDPOINTS.logout}`,
-      apps: config.clients.filter((client) => mayOpen(client, visitor)).map((client) => toAppModel(client)),
+      apps: config.clients
+        .filter((client) => isStart(client) && rules.mayUseClient(account, client))
+        .map((client) => toAppModel(client, issuer)),
       allowed: allowed.map((app) => toAllowedModel(app, locale)),
       withdrawAction: `${url}/withdraw`,
       events: events.toReversed().map((event) => toEventModel(event, locale)),
-      done: doneNow(events.at(-1), done, now()),
+      done: doneNow(events.at(-1), now()),
       error,
     };
   };
-
-  function mayOpen(client: Client, { account }: Visitor): boolean {
-    return (
-      client.clientUri !== undefined && client.redirectUris.length > 0 && rules.mayUseClient(account, client)
-    );
-  }
-
-  function toAppModel(client: Client): AccountModel['apps'][number] {
-    const { name, startUri, clientUri = '', logoUri } = toClientModel(client, issuer);
-    return { name, uri: startUri ?? clientUri, logoUri };
-  }
 
   function toAllowedModel(app: AllowedApp, locale: string): AccountModel['allowed'][number] {
     const words = toAllowedModels(app, config, (key) => pages.text(locale, key));
@@ -112,6 +93,14 @@ export function createToAccountModel(parts: AccountModelParts) {
   }
 }
 
+/** Whether people can begin there. */
+const isStart = ({ clientUri, redirectUris }: Client) => clientUri !== undefined && redirectUris.length > 0;
+
+function toAppModel(client: Client, issuer: string): AccountModel['apps'][number] {
+  const { name, startUri, clientUri = '', logoUri } = toClientModel(client, issuer);
+  return { name, uri: startUri ?? clientUri, logoUri };
+}
+
 /** What of a person's claims is text. */
 function claimsOf({ account: { claims } }: Visitor): Pick<AccountModel, 'name' | 'email'> {
   const { name, email } = claims;
@@ -121,18 +110,8 @@ function claimsOf({ account: { claims } }: Visitor): Pick<AccountModel, 'name' |
   };
 }
 
-/** What the address says was done, where that is the newest event: nobody else's link makes the page say it. */
-function doneNow(
-  newest: SecurityEvent | undefined,
-  said: string | undefined,
-  now: number,
-): AccountModel['done'] {
+/** The newest event, where it is a change that was made here a moment ago. */
+function doneNow(newest: SecurityEvent | undefined, now: number): AccountModel['done'] {
   const isNew = newest !== undefined && now / 1000 - newest.at < DONE_SECONDS;
-  const { what } = newest ?? {};
-  const isOfPage =
-    what === 'password_changed' ||
-    what === 'session_ended' ||
-    what === 'sessions_ended' ||
-    what === 'app_withdrawn';
-  return isNew && isOfPage && what === said ? what : undefined;
+  return isNew ? DONE.find((what) => what === newest.what) : undefined;
 }

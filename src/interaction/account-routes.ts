@@ -1,25 +1,17 @@
 // The page where people help themselves: what the service has of them, where they are signed in, which apps they let in, their
 // password. A change needs a sign-in of a moment ago.
-import type { Context, Middleware } from 'koa';
+import type { Context } from 'koa';
+import type Router from 'koa-router';
 import { ACCOUNT_PATH } from '../config/endpoints.ts';
 import { originOf } from '../observability/audit.ts';
-import type { PersonGrants } from '../oidc/person-grants.ts';
-import type { PersonSessions } from '../oidc/person-sessions.ts';
 import { pageContextOf, sendPage } from '../oidc/send-page.ts';
-import type { AccountError, AccountModel, ToAccountModel } from './account-model.ts';
-import type { ChangePassword } from './change-password.ts';
+import { type AccountError, type AccountModel, createToAccountModel } from './account-model.ts';
+import { createChangePassword } from './change-password.ts';
+import type { PageModels } from '../views/models.ts';
 import type { Form } from './form.ts';
-import { createOwnPage, type OwnPageParts, ownPageRoutes, type Visitor } from './own-page.ts';
+import { addOwnPage, createOwnPage, type Visitor } from './own-page.ts';
 import { seeOther } from './go-on.ts';
-import type { Tell } from './tell.ts';
-
-export type AccountRoutesParts = OwnPageParts & {
-  readonly toModel: ToAccountModel;
-  readonly changePassword: ChangePassword;
-  readonly personSessions: PersonSessions;
-  readonly grants: PersonGrants;
-  readonly tell: Tell;
-};
+import type { AccountPage, Host } from './host.ts';
 
 /** What was done, and of what. */
 type Done = { readonly what: NonNullable<AccountModel['done']>; readonly app?: string };
@@ -28,46 +20,44 @@ type Change = (ctx: Context, visitor: Visitor, form: Form) => Promise<Done | Acc
 /** HTTP says for how long; the page says why. */
 const STATUSES: Partial<Record<AccountError, number>> = { too_many_attempts: 429, busy: 503 };
 
-export function accountRoutes(parts: AccountRoutesParts): Middleware {
-  const { config, toModel, pages, tell } = parts;
-  const own = createOwnPage(parts, ACCOUNT_PATH);
-  const pageUrl = `${config.issuer}${ACCOUNT_PATH}`;
+export function addAccountPage(router: Router, host: Host, page: AccountPage): void {
+  const own = createOwnPage(host, ACCOUNT_PATH);
+  const toModel = createToAccountModel(host, page);
+
+  function render(ctx: Context, model: PageModels['account'], status: number): void {
+    ctx.status = status;
+    sendPage(ctx, host.pages.render('account', model, pageContextOf(ctx)));
+  }
 
   async function show(ctx: Context, visitor: Visitor, error?: AccountError): Promise<void> {
-    const context = pageContextOf(ctx);
-    const done = typeof ctx.query['done'] === 'string' ? ctx.query['done'] : undefined;
-    const model = await toModel(visitor, own, { locale: context.locale, done, error });
-    ctx.status = error === undefined ? 200 : (STATUSES[error] ?? 422);
-    sendPage(ctx, pages.render('account', model, context));
+    const model = await toModel(visitor, own, pageContextOf(ctx).locale, error);
+    render(ctx, model, error === undefined ? 200 : (STATUSES[error] ?? 422));
   }
 
-  function stale(ctx: Context, visitor: Visitor | undefined): void {
-    const model = { outcome: 'stale', signInUrl: own.signInUrl(visitor !== undefined) } as const;
-    ctx.status = 403;
-    sendPage(ctx, pages.render('account', model, pageContextOf(ctx)));
-  }
+  const stale = (ctx: Context, visitor: Visitor | undefined) =>
+    render(ctx, { outcome: 'stale', signInUrl: own.signInUrl(visitor !== undefined) }, 403);
 
   const answered = (change: Change) => async (ctx: Context, visitor: Visitor, form: Form) => {
     const done = await change(ctx, visitor, form);
     if (typeof done === 'string') return show(ctx, visitor, done);
     // What was gone already is not there on the next page.
-    if (done !== undefined) await tell(ctx, visitor.account.id, done.what, done.app);
-    return seeOther(ctx, done === undefined ? pageUrl : `${pageUrl}?done=${done.what}`);
+    if (done !== undefined) await host.tell(ctx, visitor.account.id, done.what, done.app);
+    return seeOther(ctx, own.url);
   };
 
-  const changes = Object.entries(createChanges(parts)).map(([name, change]) => [name, answered(change)]);
-  const page = { issuer: config.issuer, path: ACCOUNT_PATH };
-  return ownPageRoutes(own, page, { show, stale, changes: Object.fromEntries(changes) });
+  const changes = Object.entries(createChanges(host, page)).map(([name, change]) => [name, answered(change)]);
+  addOwnPage(router, host, own, { show, stale, changes: Object.fromEntries(changes) });
 }
 
 const whoOf = (ctx: Context, { account }: Visitor) => ({ ...originOf(ctx.state), account_id: account.id });
 
-function createChanges({
-  personSessions,
-  grants,
-  changePassword,
-  audit,
-}: AccountRoutesParts): Readonly<Record<string, Change>> {
+function createChanges(
+  host: Host,
+  { personSessions, grants }: AccountPage,
+): Readonly<Record<string, Change>> {
+  const { audit } = host;
+  const changePassword = createChangePassword(host);
+
   async function end(ctx: Context, visitor: Visitor, uids: readonly string[]): Promise<number> {
     let ended = 0;
     for (const uid of uids) {

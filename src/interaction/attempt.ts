@@ -2,18 +2,15 @@
 // trail gets a record of either.
 import type { Context } from 'koa';
 import { BY_PASSWORD } from '../users/authentication-methods.ts';
-import type { FactorStore } from '../users/factors.ts';
-import type { HalfSignedIn, NotDecided, Refused, SignIn } from '../users/sign-in.ts';
-import type { Interactions } from '../oidc/interactions.ts';
+import type { HalfSignedIn, NotDecided, Refused } from '../users/sign-in.ts';
 import type { OpenInteraction } from '../oidc/open-interaction.ts';
 import { CAP, PACED_FROM } from '../limits/sign-in-attempts.ts';
 import { StoreUnavailable } from '../store/store.ts';
-import { type Audit, type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
-import type { DeviceCookie } from './trusted-browser-cookie.ts';
+import { type AuditFields, originOf, type Outcome } from '../observability/audit.ts';
 import type { Form } from './form.ts';
-import type { HalfSignIns } from './half-sign-ins.ts';
+import { answerAgain } from './go-on.ts';
+import type { Host } from './host.ts';
 import type { Show } from './show.ts';
-import type { Tell } from './tell.ts';
 
 /** What a person typed is shown again, within reason. */
 export const MAX_USERNAME_LENGTH = 256;
@@ -21,23 +18,10 @@ export const MAX_USERNAME_LENGTH = 256;
 /** `destination` undefined: somebody else finished the interaction first. */
 export type Attempted = 'shown again' | { readonly destination: string | undefined };
 
-type AttemptParts = {
-  readonly interactions: Pick<Interactions, 'finishLogin'>;
-  readonly signIn: SignIn;
-  readonly show: Show;
-  readonly cookie: DeviceCookie;
-  /** Undefined where the file says nothing of second factors. */
-  readonly secondFactors:
-    { readonly halves: HalfSignIns; readonly factors: Pick<FactorStore, 'get'> } | undefined;
-  readonly audit: Audit;
-  /** Undefined where people can't look. */
-  readonly tell?: Tell | undefined;
-};
-
 export const usernameOf = (form: Form) => form.field('username').slice(0, MAX_USERNAME_LENGTH);
 
-export function createAttempt(parts: AttemptParts) {
-  const { interactions, signIn, show, cookie, secondFactors, audit } = parts;
+export function createAttempt(host: Host, show: Pick<Show, 'login'>) {
+  const { interactions, signIn, cookie, second, audit } = host;
 
   return async function attempt(ctx: Context, interaction: OpenInteraction, form: Form): Promise<Attempted> {
     const { clientId } = interaction.settings;
@@ -52,7 +36,7 @@ export function createAttempt(parts: AttemptParts) {
     });
     if (result.user === undefined) {
       record('failure', { account_id: result.meant?.id, reason: result.reason });
-      if ('failures' in result) await recordLock(parts, ctx, result);
+      if ('failures' in result) await recordLock(host, ctx, result);
       if ('cause' in result) return showLater(ctx, interaction, username, result);
       const [error, status] = refusalOf(result);
       show.login(ctx, interaction, { username, error });
@@ -63,7 +47,7 @@ export function createAttempt(parts: AttemptParts) {
     const { user, device, at, generation } = result;
     cookie.write(ctx, device);
     try {
-      const own = await secondFactors?.factors.get(user.id);
+      const own = await second?.factors.get(user.id);
       const proved = own && { amr: BY_PASSWORD, sessionsSince: own.sessionsSince };
       const login = { accountId: user.id, at, generation, proved };
       const destination = await interactions.finishLogin(ctx, interaction, login);
@@ -85,12 +69,8 @@ export function createAttempt(parts: AttemptParts) {
     { user, at, generation, pending }: HalfSignedIn,
   ): Promise<Attempted> {
     const { id: accountId, username } = user;
-    await secondFactors?.halves.begin(uid, {
-      accountId,
-      username,
-      issued: { at, generation },
-      attempt: pending,
-    });
+    const half = { accountId, username, issued: { at, generation }, attempt: pending };
+    await second?.halves.begin(uid, half);
     const who = { client_id: clientId, account_id: accountId };
     audit.record('password_accepted', 'success', { ...originOf(ctx.state), ...who });
     return { destination: pageUrl };
@@ -103,9 +83,8 @@ export function createAttempt(parts: AttemptParts) {
     { reason, cause }: NotDecided,
   ): Attempted {
     if (reason === 'unavailable') throw cause;
-    ctx.set('Retry-After', String(cause.retryAfterSeconds));
     show.login(ctx, interaction, { username, error: reason });
-    ctx.status = reason === 'busy' ? 503 : 429;
+    answerAgain(ctx, reason === 'busy' ? 503 : 429, cause.retryAfterSeconds);
     return 'shown again';
   }
 }
@@ -114,7 +93,7 @@ const refusalOf = ({ reason }: Refused) =>
   reason === 'factors_off' ? ([reason, 403] as const) : (['invalid_credentials', 401] as const);
 
 /** Guessing at a person that makes unknown places wait. Paced as they are, these are at most some sixty records a row. */
-async function recordLock({ audit, tell }: AttemptParts, ctx: Context, { meant, failures }: Refused) {
+async function recordLock({ audit, tell }: Host, ctx: Context, { meant, failures }: Refused) {
   if (meant === undefined || failures < PACED_FROM) return;
   audit.record('account_lock', 'failure', {
     ...originOf(ctx.state),
@@ -122,5 +101,5 @@ async function recordLock({ audit, tell }: AttemptParts, ctx: Context, { meant, 
     reason: failures < CAP ? 'paced' : 'locked',
     times: failures,
   });
-  if (failures >= CAP) await tell?.(ctx, meant.id, 'passwords_failed');
+  if (failures >= CAP) await tell(ctx, meant.id, 'passwords_failed');
 }

@@ -1,33 +1,16 @@
 // A new password, by the person who knows the old one. It ends everything of the person but this browser's session, and their links.
 import type { Context } from 'koa';
-import type { Limits } from '../limits/limits.ts';
-import { StoreUnavailable, type Clock } from '../store/store.ts';
-import type { AccountStates } from '../users/account-state.ts';
+import { StoreUnavailable } from '../store/store.ts';
 import { toGeneration } from '../users/accounts.ts';
-import type { MakePassword } from '../users/new-passwords.ts';
 import { PasswordQueueFull } from '../users/passwords.ts';
-import type { SignIn } from '../users/sign-in.ts';
 import { Refusal } from '../views/refusal.ts';
 import type { AccountError } from './account-model.ts';
 import type { Form } from './form.ts';
 import type { Visitor } from './own-page.ts';
-import type { PagesParts } from './parts.ts';
-import type { DeviceCookie } from './trusted-browser-cookie.ts';
+import type { Host } from './host.ts';
 
-export type ChangePasswordParts = Pick<PagesParts, 'people' | 'sessions'> & {
-  readonly signIn: SignIn;
-  readonly limits: Pick<Limits, 'finishSignIn'>;
-  readonly states: Pick<AccountStates, 'get'>;
-  readonly makePassword: MakePassword;
-  readonly cookie: DeviceCookie;
-  /** Of the store. */
-  readonly storeNow: Clock;
-};
-
-export type ChangePassword = ReturnType<typeof createChangePassword>;
-
-export function createChangePassword(parts: ChangePasswordParts) {
-  const { signIn, limits, people, states, makePassword, sessions, cookie, storeNow } = parts;
+export function createChangePassword(host: Host) {
+  const { signIn, limits, people, states, makePassword, sessions, cookie, storeNow } = host;
 
   /** Counted as every other attempt to sign in as this person. */
   async function isRight(

@@ -2,41 +2,26 @@
 // have proved another one just now.
 import type { Context } from 'koa';
 import type Router from 'koa-router';
-import type { Config } from '../config/config.ts';
-import type { Interactions } from '../oidc/interactions.ts';
 import type { OpenInteraction } from '../oidc/open-interaction.ts';
 import { isRecovered, withProof } from '../users/authentication-methods.ts';
-import type { Enrolment } from '../users/enrolment.ts';
 import { canProve, hasSecondFactor } from '../users/factors.ts';
 import { isFresh, mayChangeFactors } from '../users/recent-proof.ts';
 import type { EnrolmentModel } from '../views/models.ts';
-import { enrolmentAnswerOf, recordEnrolment, toEnrolmentModel } from './enrolment-form.ts';
+import { addFactor, toEnrolmentModel } from './enrolment-form.ts';
 import { goOn } from './go-on.ts';
+import { type Host, type SecondFactors, secondsOf } from './host.ts';
 import type { Open } from './open.ts';
-import type { PagesParts } from './parts.ts';
 import type { Pending, SecondStep } from './second-step.ts';
 import { cancelBeside, createRender, otherAccountUrl, type Show } from './show.ts';
-import type { Tell } from './tell.ts';
 
 const STEP = 'enrol';
-
-export type EnrolRouteParts = Pick<PagesParts, 'pages' | 'csrf' | 'audit' | 'now'> & {
-  readonly signIn: NonNullable<Config['signIn']>;
-  readonly enrolment: Enrolment;
-  readonly interactions: Pick<Interactions, 'finishStepUp'>;
-  readonly step: Pick<SecondStep, 'pendingOf'>;
-  /** Undefined where people can't look. */
-  readonly tell?: Tell | undefined;
-  readonly open: Open;
-  readonly show: Pick<Show, 'login'>;
-};
 
 const bindingOf = ({ uid }: OpenInteraction) => `enrol:${uid}`;
 const neededOf = ({ needed }: OpenInteraction) => (needed === 'passkey' ? needed : 'second_factor');
 
 /** Whether the person may add a factor here that would do. */
 function isOpen(
-  signIn: EnrolRouteParts['signIn'],
+  signIn: SecondFactors['settings'],
   interaction: OpenInteraction,
   { half, factors }: Pending,
   at: number,
@@ -49,10 +34,20 @@ function isOpen(
   return isOn && (signIn.enrolment === 'self' || hasSecondFactor(factors));
 }
 
-export function addEnrolRoute(router: Router, parts: EnrolRouteParts) {
-  const { signIn, enrolment, interactions, step, pages, csrf, audit, now, tell, open, show } = parts;
+type With = { readonly step: SecondStep; readonly open: Open; readonly show: Pick<Show, 'login'> };
+/** Resolves whether a page was shown: the one that adds a factor, or the sign-in that has to be fresh for it. */
+type ShowEnrol = (ctx: Context, interaction: OpenInteraction, pending: Pending) => Promise<boolean>;
+
+export function addEnrolRoute(
+  router: Router,
+  host: Host,
+  second: SecondFactors,
+  { step, open, show }: With,
+): ShowEnrol {
+  const { settings: signIn, enrolment } = second;
+  const { interactions, pages, csrf } = host;
   const { html } = createRender(pages);
-  const seconds = () => Math.floor(now() / 1000);
+  const seconds = () => secondsOf(host);
   const mayAdd = (interaction: OpenInteraction, { factors }: Pending): boolean =>
     isFresh(interaction, factors, seconds()) && mayChangeFactors(signIn, interaction, factors, seconds());
 
@@ -85,36 +80,28 @@ export function addEnrolRoute(router: Router, parts: EnrolRouteParts) {
     const isHere = pending !== undefined && isOpen(signIn, interaction, pending, seconds());
     if (!isHere || !mayAdd(interaction, pending)) return goOn(ctx, interaction, interaction.pageUrl);
     const { account, factors } = pending;
-    const mustVerifyUser = neededOf(interaction) === 'passkey';
     const of = {
       id: account.id,
       binding: bindingOf(interaction),
       isFirst: !hasSecondFactor(factors),
-      mustVerifyUser,
+      mustVerifyUser: neededOf(interaction) === 'passkey',
       isRecovered: isRecovered(interaction.amr),
     };
-    const checked = await enrolment.check(of, enrolmentAnswerOf(form));
-    const enrolled = typeof checked === 'string' ? checked : await checked();
-    const who = { client_id: interaction.settings.clientId, account_id: account.id };
-    recordEnrolment(audit, ctx, form, { ...who, enrolled });
+    const { clientId } = interaction.settings;
+    const enrolled = await addFactor(host, second, { ctx, form, clientId }, of);
     if (typeof enrolled === 'string') {
-      if (enrolled === 'not_first') return goOn(ctx, interaction, interaction.pageUrl);
+      if (enrolled === 'not_first' || enrolled === 'ended')
+        return goOn(ctx, interaction, interaction.pageUrl);
       await showForm(ctx, interaction, pending, { error: enrolled, sealed: form.field('sealed') });
       ctx.status = 422;
       return undefined;
     }
-    await tell?.(ctx, account.id, 'factor_added');
     const amr = withProof(interaction.amr, enrolled.proof);
     const proved = { amr, factorAt: seconds(), sessionsSince: enrolled.factors.sessionsSince };
     return goOn(ctx, interaction, await interactions.finishStepUp(ctx, interaction, proved));
   });
 
-  /** Whether a page was shown: the one that adds a factor, or the sign-in that has to be fresh for it. */
-  return async function showEnrol(
-    ctx: Context,
-    interaction: OpenInteraction,
-    pending: Pending,
-  ): Promise<boolean> {
+  return async function showEnrol(ctx, interaction, pending) {
     if (!isOpen(signIn, interaction, pending, seconds())) return false;
     if (mayAdd(interaction, pending)) await showForm(ctx, interaction, pending);
     else show.login(ctx, interaction, { username: pending.account.username, isOnlyWay: true });

@@ -1,44 +1,18 @@
 // What following a one-time link does, by its purpose. The answer is judged first, so that one that is refused uses nothing up.
 import type { Context } from 'koa';
-import type { Config } from '../config/config.ts';
-import type { PersonSessions } from '../oidc/person-sessions.ts';
-import type { Clock } from '../store/store.ts';
 import type { Account } from '../users/accounts.ts';
-import type { Enrolment, EnrolmentFault } from '../users/enrolment.ts';
-import { type Factors, type FactorStore, hasSecondFactor } from '../users/factors.ts';
-import type { MakePassword } from '../users/new-passwords.ts';
-import { type OneTimeLink, oneTimeLinkUrl, type OneTimeLinks } from '../users/one-time-links.ts';
+import type { EnrolmentFault } from '../users/enrolment.ts';
+import { type Factors, hasSecondFactor } from '../users/factors.ts';
+import { type OneTimeLink, oneTimeLinkUrl } from '../users/one-time-links.ts';
 import type { StoredPerson } from '../users/people.ts';
 import type { PasswordFault } from '../users/password-rules.ts';
-import { enrolmentAnswerOf, recordEnrolment } from './enrolment-form.ts';
+import { addFactor } from './enrolment-form.ts';
 import type { Form } from './form.ts';
-import type { PagesParts } from './parts.ts';
-import type { Tell } from './tell.ts';
+import type { Host, SecondFactors } from './host.ts';
 import { tidyUp } from './tidy-up.ts';
 
 /** Of the link that an invitation leads on to. */
 const NEXT_LINK_SECONDS = 15 * 60;
-
-export type LinkSecondFactors = {
-  readonly signIn: NonNullable<Config['signIn']>;
-  readonly factors: FactorStore;
-  readonly enrolment: Enrolment;
-};
-
-export type FollowLinkParts = PagesParts & {
-  readonly links: OneTimeLinks;
-  readonly makePassword: MakePassword;
-  /** As UnitOfWork has it. */
-  readonly flush: () => Promise<void>;
-  /** Of the store. */
-  readonly storeNow: Clock;
-  /** As PersonSessions have it. */
-  readonly endVoid: PersonSessions['endVoid'];
-  /** Undefined where the file says nothing of them. */
-  readonly secondFactors: LinkSecondFactors | undefined;
-  /** Undefined where people can't look. */
-  readonly tell?: Tell | undefined;
-};
 
 export type OpenLink = { readonly token: string; readonly link: OneTimeLink; readonly account: Account };
 export type LinkFault = PasswordFault | 'different' | EnrolmentFault;
@@ -50,32 +24,28 @@ export type Followed =
 export const linkBinding = (token: string) => `link:${token}`;
 
 /** An address without the token. */
-const createDone =
-  ({ config }: FollowLinkParts) =>
-  ({ purpose }: OneTimeLink) => ({ destination: `${config.issuer}/interaction/done/${purpose}` });
+const done = ({ config }: Host, { purpose }: OneTimeLink) => ({
+  destination: `${config.issuer}/interaction/done/${purpose}`,
+});
+
+async function mayAddFirst({ second }: Host, accountId: string): Promise<boolean> {
+  if (second === undefined) return false;
+  const { settings, factors } = second;
+  const isOn = settings.passkeys || settings.oneTimeCodes;
+  return isOn && !hasSecondFactor(await factors.get(accountId));
+}
 
 /** Where a person goes on to from a new password. */
-function createGoOn(parts: FollowLinkParts) {
-  const { config, links, secondFactors } = parts;
-  const done = createDone(parts);
-
-  async function mayAddFirst(accountId: string): Promise<boolean> {
-    if (secondFactors === undefined) return false;
-    const { signIn, factors } = secondFactors;
-    const isOn = signIn.passkeys || signIn.oneTimeCodes;
-    return isOn && !hasSecondFactor(await factors.get(accountId));
-  }
-
-  return async function goOn(link: OneTimeLink, { id, validAfter }: StoredPerson) {
-    if (link.purpose !== 'invite' || !(await mayAddFirst(id))) return done(link);
-    const next = { ...link, purpose: 'factors', passwordSince: validAfter } as const;
-    return { destination: oneTimeLinkUrl(config.issuer, await links.create(next, NEXT_LINK_SECONDS)) };
-  };
+async function goOn(host: Host, link: OneTimeLink, { id, validAfter }: StoredPerson) {
+  if (link.purpose !== 'invite' || !(await mayAddFirst(host, id))) return done(host, link);
+  const next = { ...link, purpose: 'factors', passwordSince: validAfter } as const;
+  const token = await host.links.create(next, NEXT_LINK_SECONDS);
+  return { destination: oneTimeLinkUrl(host.config.issuer, token) };
 }
 
 /** The session of this browser goes on, as strong as it was; those of others end. */
 async function keepSession(
-  { sessions, flush }: FollowLinkParts,
+  { sessions, flush }: Host,
   ctx: Context,
   { id, sessionsSince }: Pick<Factors, 'sessionsSince'> & { readonly id: string },
 ): Promise<void> {
@@ -85,10 +55,8 @@ async function keepSession(
   await flush();
 }
 
-export function createFollowLink(parts: FollowLinkParts) {
-  const { links, people, makePassword, storeNow, secondFactors, audit, tell } = parts;
-  const done = createDone(parts);
-  const goOn = createGoOn(parts);
+export function createFollowLink(host: Host) {
+  const { links, people, makePassword, storeNow, second, tell } = host;
 
   async function setPassword(
     ctx: Context,
@@ -106,46 +74,39 @@ export function createFollowLink(parts: FollowLinkParts) {
     // With another password the link has ended: so this uses it up.
     const changed = await people.setPassword(accountId, made.passwordHash, nextSecond, passwordSince);
     if (changed === undefined) return { dead: 'used' };
-    let followed: Followed = done(link);
+    let followed: Followed = done(host, link);
     await tidyUp(
       links.use(token),
-      parts.endVoid(accountId),
-      Promise.resolve(tell?.(ctx, accountId, 'password_changed')),
-      goOn(link, changed).then((next) => (followed = next)),
+      host.endVoid(accountId),
+      tell(ctx, accountId, 'password_changed'),
+      goOn(host, link, changed).then((next) => (followed = next)),
     );
     return followed;
   }
 
-  async function addFactor(
+  async function addFirstFactor(
     ctx: Context,
     { token, link, account }: OpenLink,
     form: Form,
-    { enrolment }: LinkSecondFactors,
+    factorsOf: SecondFactors,
   ): Promise<Followed> {
     const { id, hasPassword } = account;
     const of = { id, binding: linkBinding(token), isFirst: true, mustVerifyUser: !hasPassword };
-    const checked = await enrolment.check(of, enrolmentAnswerOf(form));
-    if (typeof checked !== 'string' && !(await links.accept(link))) return { dead: 'ended' };
     // With a first factor the link has ended: so this uses it up.
-    const enrolled = typeof checked === 'string' ? checked : await checked();
-    recordEnrolment(audit, ctx, form, { account_id: id, enrolled });
-    if (enrolled === 'not_first') return { dead: 'ended' };
+    const enrolled = await addFactor(host, factorsOf, { ctx, form }, of, () => links.accept(link));
+    if (enrolled === 'not_first' || enrolled === 'ended') return { dead: 'ended' };
     if (typeof enrolled === 'string') return { fault: enrolled };
-    await tidyUp(
-      links.use(token),
-      Promise.resolve(tell?.(ctx, id, 'factor_added')),
-      keepSession(parts, ctx, { ...enrolled.factors, id }),
-    );
-    return done(link);
+    await tidyUp(links.use(token), keepSession(host, ctx, { ...enrolled.factors, id }));
+    return done(host, link);
   }
 
   return async function followLink(ctx: Context, opened: OpenLink, form: Form): Promise<Followed> {
     const { token, link } = opened;
     const { purpose } = link;
     if (purpose === 'trust')
-      return (await links.accept(link)) && (await links.use(token)) ? done(link) : { dead: 'used' };
+      return (await links.accept(link)) && (await links.use(token)) ? done(host, link) : { dead: 'used' };
     const isByPasskey = purpose === 'invite' && form.field('response') !== '';
     if (purpose !== 'factors' && !isByPasskey) return setPassword(ctx, opened, form);
-    return secondFactors === undefined ? { dead: 'ended' } : addFactor(ctx, opened, form, secondFactors);
+    return second === undefined ? { dead: 'ended' } : addFirstFactor(ctx, opened, form, second);
   };
 }

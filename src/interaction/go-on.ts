@@ -9,6 +9,12 @@ export function seeOther(ctx: Context, url: string): void {
   ctx.status = 303;
 }
 
+/** The status of a page that is shown again. */
+export function answerAgain(ctx: Context, status: number, retryAfterSeconds?: number): void {
+  ctx.status = status;
+  if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
+}
+
 /** `destination` undefined: somebody else finished the interaction first. */
 export function goOn(
   ctx: Context,

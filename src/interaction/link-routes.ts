@@ -9,25 +9,13 @@ import { StoreUnavailable } from '../store/store.ts';
 import { toGeneration } from '../users/accounts.ts';
 import { hasSecondFactor, NO_FACTORS } from '../users/factors.ts';
 import { LINK_PURPOSES, type OneTimeLink, oneTimeLinkUrl } from '../users/one-time-links.ts';
-import type { TrustedBrowsers } from '../users/trusted-browsers.ts';
 import type { PageModels } from '../views/models.ts';
 import { FormRefusal } from '../views/refusal.ts';
 import { toEnrolmentModel } from './enrolment-form.ts';
-import {
-  createFollowLink,
-  type FollowLinkParts,
-  linkBinding,
-  type LinkFault,
-  type OpenLink,
-} from './follow-link.ts';
+import { createFollowLink, linkBinding, type LinkFault, type OpenLink } from './follow-link.ts';
 import { readFormBody } from './form.ts';
-import { seeOther } from './go-on.ts';
-import type { DeviceCookie } from './trusted-browser-cookie.ts';
-
-export type LinkParts = FollowLinkParts & {
-  readonly trustedBrowsers: TrustedBrowsers;
-  readonly cookie: DeviceCookie;
-};
+import { answerAgain, seeOther } from './go-on.ts';
+import type { Host } from './host.ts';
 
 const STEP = 'link';
 const tokenOf = (ctx: Context) => String(ctx['params'].token);
@@ -39,13 +27,13 @@ type Dead = {
 };
 
 /** Adds the routes below the prefix of `router`. */
-export function addLinkRoutes(router: Router, parts: LinkParts): void {
-  const { config, trustedBrowsers, cookie, csrf, audit, secondFactors } = parts;
-  const page = createLinkPages(parts);
-  const followLink = createFollowLink(parts);
+export function addLinkRoutes(router: Router, host: Host): void {
+  const { config, trustedBrowsers, cookie, csrf, audit } = host;
+  const page = createLinkPages(host);
+  const followLink = createFollowLink(host);
 
   router.get('/link/:token', async (ctx) => {
-    const opened = await open(parts, tokenOf(ctx));
+    const opened = await open(host, tokenOf(ctx));
     return 'reason' in opened ? page.refuse(ctx, opened) : page.ask(ctx, opened);
   });
 
@@ -55,15 +43,15 @@ export function addLinkRoutes(router: Router, parts: LinkParts): void {
     if (!csrf.matches(form.field('csrf'), token, STEP)) {
       throw new FormRefusal('csrf', 'the form is not from the page of this link');
     }
-    const opened = await open(parts, token);
+    const opened = await open(host, token);
     if ('reason' in opened) return page.refuse(ctx, opened);
     const followed = await followLink(ctx, opened, form).catch((error: unknown) => {
       if (error instanceof StoreUnavailable && error.mayBeDone) return error;
       throw error;
     });
     if (followed instanceof Error) {
-      ctx.set('Retry-After', String(followed.retryAfterSeconds));
-      return page.refuse(ctx, { reason: 'unconfirmed', link: opened.link });
+      await page.refuse(ctx, { reason: 'unconfirmed', link: opened.link });
+      return answerAgain(ctx, 503, followed.retryAfterSeconds);
     }
     if ('fault' in followed) {
       return page.ask(ctx, opened, { fault: followed.fault, sealed: form.field('sealed') });
@@ -82,16 +70,13 @@ export function addLinkRoutes(router: Router, parts: LinkParts): void {
   router.get('/done/:purpose', (ctx) => {
     const purpose = LINK_PURPOSES.find((one) => one === ctx['params']['purpose']);
     if (purpose === undefined) return;
-    const hasCodes = purpose === 'factors' && (secondFactors?.signIn.recoveryCodes ?? 0) > 0;
-    page.show(ctx, {
-      outcome: 'done',
-      purpose,
-      factorsUrl: hasCodes ? `${config.issuer}${FACTORS_PATH}` : undefined,
-    });
+    const hasCodes = purpose === 'factors' && (config.signIn?.recoveryCodes ?? 0) > 0;
+    const factorsUrl = hasCodes ? `${config.issuer}${FACTORS_PATH}` : undefined;
+    page.show(ctx, { outcome: 'done', purpose, factorsUrl });
   });
 }
 
-function createLinkPages({ config, csrf, pages, audit, secondFactors, now }: LinkParts) {
+function createLinkPages({ config, csrf, pages, audit, second, now }: Host) {
   const timesToSay = createSparse(now);
 
   function show(ctx: Context, model: PageModels['link'], status = 200): void {
@@ -119,7 +104,7 @@ function createLinkPages({ config, csrf, pages, audit, secondFactors, now }: Lin
       const status = fault === undefined ? 200 : 422;
       if (purpose === 'trust') return show(ctx, { outcome: 'ask', ...target });
       const { id, username, hasPassword } = account;
-      const begun = await secondFactors?.enrolment.begin(
+      const begun = await second?.enrolment.begin(
         { id, username, mustVerifyUser: !hasPassword },
         linkBinding(token),
         sealed,
@@ -147,7 +132,7 @@ function toPasswordFault(fault: LinkFault | undefined) {
   return fault === 'wrong_code' || fault === 'not_first' ? undefined : fault;
 }
 
-async function open({ links, accounts, secondFactors }: LinkParts, token: string): Promise<OpenLink | Dead> {
+async function open({ links, accounts, second }: Host, token: string): Promise<OpenLink | Dead> {
   const link = await links.find(token);
   if (link === undefined) return { reason: 'unknown' };
   if (link.isUsed || link.isOver) return { reason: link.isUsed ? 'used' : 'ended', link };
@@ -155,6 +140,6 @@ async function open({ links, accounts, secondFactors }: LinkParts, token: string
   const account = await accounts.findLive(link.accountId, { generation, at: 0 });
   if (account === undefined) return { reason: 'ended', link };
   // It is for the first one; who has one adds further ones by themselves.
-  const own = link.purpose === 'factors' ? await secondFactors?.factors.get(account.id) : NO_FACTORS;
+  const own = link.purpose === 'factors' ? await second?.factors.get(account.id) : NO_FACTORS;
   return own === undefined || hasSecondFactor(own) ? { reason: 'ended', link } : { token, link, account };
 }

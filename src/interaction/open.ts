@@ -1,12 +1,11 @@
 // Finds the interaction that a request is about, and refuses every request that it can't be about: of another browser,
 // over, for another step, or with a form that isn't from its own page.
 import type { Context } from 'koa';
-import type { Interactions } from '../oidc/interactions.ts';
 import type { OpenInteraction, Prompt } from '../oidc/open-interaction.ts';
 import { FormRefusal } from '../views/refusal.ts';
 import { expired } from './go-on.ts';
 import { readFormBody, type Form } from './form.ts';
-import type { PagesParts } from './parts.ts';
+import type { Host } from './host.ts';
 
 export type Opened = {
   readonly form: Form;
@@ -17,9 +16,7 @@ export type Opened = {
 
 export type Open = ReturnType<typeof createOpen>;
 
-type OpenParts = Pick<PagesParts, 'config' | 'csrf'> & { readonly interactions: Interactions };
-
-export function createOpen({ config, interactions, csrf }: OpenParts) {
+export function createOpen({ config, interactions, csrf }: Host) {
   async function byLink(ctx: Context): Promise<OpenInteraction> {
     ctx.set('Cache-Control', 'no-store');
     const uid = String(ctx['params'].uid);

@@ -1,23 +1,18 @@
 // The pages of a person's own: who is there, by the session of their browser, and where they sign in if that isn't enough.
-import type { Context, Middleware } from 'koa';
-import Router from 'koa-router';
+import type { Context } from 'koa';
+import type Router from 'koa-router';
 import { reaches } from '../config/sign-in-levels.ts';
 import type { BrowserSession } from '../oidc/browser-session.ts';
 import { ownSignInUrl } from '../oidc/own-client.ts';
 import { levelOfPerson } from '../oidc/policies/sign-in-level.ts';
 import type { Account } from '../users/accounts.ts';
 import { levelOf } from '../users/authentication-methods.ts';
-import { type Factors, type FactorStore, NO_FACTORS } from '../users/factors.ts';
+import { type Factors, NO_FACTORS } from '../users/factors.ts';
 import { isFresh } from '../users/recent-proof.ts';
 import { FormRefusal } from '../views/refusal.ts';
 import { type Form, readFormBody } from './form.ts';
 import { seeOther } from './go-on.ts';
-import type { PagesParts } from './parts.ts';
-
-export type OwnPageParts = PagesParts & {
-  /** Undefined where the file says nothing of second factors. */
-  readonly factors: FactorStore | undefined;
-};
+import { type Host, secondsOf } from './host.ts';
 
 export type Visitor = {
   readonly session: BrowserSession;
@@ -30,20 +25,22 @@ export type Visitor = {
 export type OwnPage = ReturnType<typeof createOwnPage>;
 
 /** `path`: of the page, below the issuer. */
-export function createOwnPage(parts: OwnPageParts, path: string) {
-  const { config, sessions, accounts, factors, csrf, now } = parts;
+export function createOwnPage(host: Host, path: string) {
+  const { config, sessions, accounts, second, csrf } = host;
   const stepOf = ({ account }: Visitor) => `${path}:${account.id}`;
 
   return {
+    path,
+    url: `${config.issuer}${path}`,
     /** Undefined: nobody is there, what they proved is too little, or everything of them has ended. */
     async find(ctx: Context): Promise<Visitor | undefined> {
       ctx.set('Cache-Control', 'no-store');
       const session = await sessions.find(ctx);
       const account = session && (await accounts.findLive(session.accountId, session.issued));
       if (session === undefined || account === undefined) return undefined;
-      const own = (await factors?.get(account.id)) ?? NO_FACTORS;
-      if (factors !== undefined && session.sessionsSince !== own.sessionsSince) return undefined;
-      const seconds = Math.floor(now() / 1000);
+      const own = (await second?.factors.get(account.id)) ?? NO_FACTORS;
+      if (second !== undefined && session.sessionsSince !== own.sessionsSince) return undefined;
+      const seconds = secondsOf(host);
       if (!reaches(levelOf(session.amr), levelOfPerson(config.signIn, own, seconds))) return undefined;
       return { session, account, own, isFresh: isFresh(session, own, seconds) };
     },
@@ -60,7 +57,7 @@ export function createOwnPage(parts: OwnPageParts, path: string) {
 }
 
 /** What one of the pages has of its own. */
-export type OwnPageRoutes = {
+type Routes = {
   readonly show: (ctx: Context, visitor: Visitor) => Promise<void> | void;
   /** The form of somebody who isn't there, or proved too little or too long ago. */
   readonly stale: (ctx: Context, visitor: Visitor | undefined) => void;
@@ -70,25 +67,24 @@ export type OwnPageRoutes = {
   readonly changes: Readonly<Record<string, (ctx: Context, visitor: Visitor, form: Form) => Promise<void>>>;
 };
 
-export function ownPageRoutes(
+export function addOwnPage(
+  router: Router,
+  { config: { issuer } }: Host,
   own: OwnPage,
-  { issuer, path }: { readonly issuer: string; readonly path: string },
-  { show, stale, mayChange = () => true, changes }: OwnPageRoutes,
-): Middleware {
-  const router = new Router({ prefix: path });
-
-  router.get('/', async (ctx) => {
+  { show, stale, mayChange = () => true, changes }: Routes,
+): void {
+  router.get(own.path, async (ctx) => {
     const visitor = await own.find(ctx);
     return visitor === undefined ? seeOther(ctx, own.signInUrl(false)) : show(ctx, visitor);
   });
 
-  router.get('/callback', (ctx) => {
+  router.get(callbackOf(own.path), (ctx) => {
     // Somebody who declined to sign in is at nobody's page.
-    seeOther(ctx, `${issuer}${ctx.query['error'] === undefined ? path : '/'}`);
+    seeOther(ctx, ctx.query['error'] === undefined ? own.url : `${issuer}/`);
   });
 
   for (const [name, change] of Object.entries(changes)) {
-    router.post(`/${name}`, async (ctx) => {
+    router.post(`${own.path}/${name}`, async (ctx) => {
       const form = await readFormBody(ctx, issuer);
       const visitor = await own.find(ctx);
       if (!visitor?.isFresh || !mayChange(visitor)) return stale(ctx, visitor);
@@ -96,8 +92,6 @@ export function ownPageRoutes(
       return change(ctx, visitor, form);
     });
   }
-
-  return router.routes() as unknown as Middleware;
 }
 
 /** Where the own client (oidc/own-client.ts) comes back to. */

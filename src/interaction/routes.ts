@@ -1,34 +1,20 @@
 // The routes between an authorization request and its answer: sign in, choose an account, consent, cancel.
 import type { Context, Middleware } from 'koa';
 import Router from 'koa-router';
-import type { SignIn } from '../users/sign-in.ts';
-import type { Interactions } from '../oidc/interactions.ts';
 import { type OpenInteraction, PROMPTS } from '../oidc/open-interaction.ts';
 import { createAttempt, MAX_USERNAME_LENGTH } from './attempt.ts';
-import { createDeviceCookie } from './trusted-browser-cookie.ts';
-import { expired, goOn } from './go-on.ts';
-import { addLinkRoutes, type LinkParts } from './link-routes.ts';
+import { goOn } from './go-on.ts';
+import type { Host } from './host.ts';
+import { addLinkRoutes } from './link-routes.ts';
 import { createOpen, type Opened } from './open.ts';
-import type { PagesParts } from './parts.ts';
-import { addSecondStepRoutes, type SecondFactorParts } from './second-step-routes.ts';
-import { OTHER_ACCOUNT, type Show } from './show.ts';
+import { addSecondStepRoutes } from './second-step-routes.ts';
+import { createShow, OTHER_ACCOUNT } from './show.ts';
 
-type InteractionParts = Pick<PagesParts, 'config' | 'accounts' | 'csrf' | 'audit'> & {
-  readonly interactions: Interactions;
-  readonly signIn: SignIn;
-  readonly show: Show;
-  readonly link: Omit<LinkParts, 'cookie' | 'csrf' | 'audit'>;
-  /** Undefined where the file says nothing of them. */
-  readonly secondFactors?: SecondFactorParts | undefined;
-};
-
-export function interactionRoutes(parts: InteractionParts): Middleware {
-  const { config, interactions, signIn, csrf, show, audit } = parts;
-  const open = createOpen(parts);
-  const cookie = createDeviceCookie(config.issuer);
-  const { secondFactors } = parts;
-  const { tell } = parts.link;
-  const attempt = createAttempt({ interactions, signIn, show, audit, cookie, secondFactors, tell });
+export function interactionRoutes(host: Host): Middleware {
+  const { interactions, second } = host;
+  const open = createOpen(host);
+  const show = createShow(host);
+  const attempt = createAttempt(host, show);
 
   /** Who the app means, or who is asked to prove that it is still them. */
   async function usernameFor(interaction: OpenInteraction): Promise<string> {
@@ -43,11 +29,8 @@ export function interactionRoutes(parts: InteractionParts): Middleware {
 
   const router = new Router({ prefix: '/interaction' });
 
-  addLinkRoutes(router, { ...parts.link, cookie, csrf, audit });
-
-  const showPending =
-    secondFactors &&
-    addSecondStepRoutes(router, { ...secondFactors, interactions, show, csrf, audit, cookie, open });
+  addLinkRoutes(router, host);
+  const showPending = second && addSecondStepRoutes(router, host, second, { open, show });
 
   router.get('/:uid', async (ctx) => {
     const interaction = await open.byLink(ctx);
@@ -73,7 +56,7 @@ export function interactionRoutes(parts: InteractionParts): Middleware {
   router.post('/:uid/continue', async (ctx) => {
     const { interaction } = await open.byForm(ctx, ['select_account']);
     // Who was disabled meanwhile is asked to sign in, on the page that this one leads back to.
-    if ((await show.signedIn(interaction)) === undefined) throw expired(ctx, interaction.client);
+    await show.mustBeSignedIn(ctx, interaction);
     goOn(ctx, interaction, await interactions.finishSelection(ctx, interaction));
   });
 

@@ -1,45 +1,39 @@
 // The forms of the second step, and of what a person reads before they go on.
 import type { Context } from 'koa';
 import type Router from 'koa-router';
-import type { Interactions } from '../oidc/interactions.ts';
 import { type OpenInteraction, PROMPTS } from '../oidc/open-interaction.ts';
-import type { SignInByPasskey } from '../users/passkey-sign-in.ts';
 import { afterReading, noticesFor } from '../users/notices.ts';
-import { addEnrolRoute, type EnrolRouteParts } from './enrol-route.ts';
-import { expired, goOn } from './go-on.ts';
-import type { Opened } from './open.ts';
-import { createPasskeyAttempt, PASSKEY_ALONE, type PasskeyAttemptParts } from './passkey-attempt.ts';
-import { createSecondStep, type Pending, type SecondStepParts, type Stepped } from './second-step.ts';
-import type { Show } from './show.ts';
-import { CODE_STEP, PASSKEY_STEP, type ShowSecondStep } from './show-second-step.ts';
-
-/** What the file has to say something of. */
-export type SecondFactorParts = Omit<SecondStepParts, 'interactions' | 'cookie' | 'audit'> &
-  Pick<EnrolRouteParts, 'signIn' | 'enrolment' | 'pages' | 'tell'> & {
-    readonly showStep: ShowSecondStep;
-    readonly signInByPasskey: SignInByPasskey;
-  };
-
-type RoutesParts = SecondFactorParts &
-  Omit<PasskeyAttemptParts, 'signIn'> &
-  Pick<EnrolRouteParts, 'csrf' | 'open'> & { readonly interactions: Interactions; readonly show: Show };
+import { addEnrolRoute } from './enrol-route.ts';
+import { answerAgain, expired, goOn } from './go-on.ts';
+import { type Host, type SecondFactors, secondsOf } from './host.ts';
+import type { Open, Opened } from './open.ts';
+import { createPasskeyAttempt } from './passkey-attempt.ts';
+import { type Pending, SecondStep, type Stepped } from './second-step.ts';
+import { PASSKEY_ALONE, type Show } from './show.ts';
+import { CODE_STEP, createShowSecondStep, PASSKEY_STEP } from './show-second-step.ts';
 
 /** Resolves whether a page was shown: somebody is at their second step, or has something to read. */
 type ShowPending = (ctx: Context, interaction: OpenInteraction) => Promise<boolean>;
 
-export function addSecondStepRoutes(router: Router, parts: RoutesParts): ShowPending {
-  const { interactions, showStep: show, factors, open, show: pages } = parts;
-  const step = createSecondStep(parts);
-  const attempt = createPasskeyAttempt({ ...parts, signIn: parts.signInByPasskey });
-  const showEnrol = addEnrolRoute(router, { ...parts, step });
+export function addSecondStepRoutes(
+  router: Router,
+  host: Host,
+  second: SecondFactors,
+  { open, show: pages }: { readonly open: Open; readonly show: Show },
+): ShowPending {
+  const { interactions } = host;
+  const { factors } = second;
+  const show = createShowSecondStep(host, second);
+  const step = new SecondStep(host, second);
+  const attempt = createPasskeyAttempt(host, second, pages);
+  const showEnrol = addEnrolRoute(router, host, second, { step, open, show: pages });
 
   function answer(ctx: Context, interaction: OpenInteraction, pending: Pending, stepped: Stepped): void {
     if ('destination' in stepped) return goOn(ctx, interaction, stepped.destination);
     const { refused, retryAfterSeconds } = stepped;
     show.refused(ctx, interaction, pending, refused);
-    if (retryAfterSeconds !== undefined) ctx.set('Retry-After', String(retryAfterSeconds));
-    const status = refused === 'codes_locked' ? 403 : 401;
-    ctx.status = refused === 'maybe_used' ? 503 : retryAfterSeconds === undefined ? status : 429;
+    const status = refused === 'codes_locked' ? 403 : retryAfterSeconds === undefined ? 401 : 429;
+    answerAgain(ctx, refused === 'maybe_used' ? 503 : status, retryAfterSeconds);
   }
 
   async function prove(
@@ -84,10 +78,9 @@ export function addSecondStepRoutes(router: Router, parts: RoutesParts): ShowPen
       return true;
     }
     if (interaction.prompt !== 'notice') return false;
-    const account = await pages.signedIn(interaction);
-    if (account === undefined) throw expired(ctx, interaction.client);
+    const account = await pages.mustBeSignedIn(ctx, interaction);
     const { notices } = await factors.get(account.id);
-    const unread = noticesFor(notices, interaction.session?.uid, Math.floor(parts.now() / 1000));
+    const unread = noticesFor(notices, interaction.session?.uid, secondsOf(host));
     show.notice(ctx, interaction, account.username, unread);
     return true;
   };

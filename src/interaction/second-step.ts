@@ -1,24 +1,19 @@
 // The second step: after the password, before there is any session, or in a session that proved less than the app needs.
 import type { Context } from 'koa';
-import type { Interactions, Proved } from '../oidc/interactions.ts';
 import type { OpenInteraction } from '../oidc/open-interaction.ts';
-import { type Limits, TooManyRequests } from '../limits/limits.ts';
-import { type Audit, originOf, type Outcome } from '../observability/audit.ts';
+import { TooManyRequests } from '../limits/limits.ts';
+import { originOf } from '../observability/audit.ts';
 import { untilUnchanged } from '../store/documents.ts';
 import { type CollectionWrite, StoreUnavailable } from '../store/store.ts';
 import type { Account } from '../users/accounts.ts';
 import { amrOf, type Proof, withProof } from '../users/authentication-methods.ts';
-import { type Factors, type FactorStore, hasSecondFactor } from '../users/factors.ts';
-import type { PasskeyAuthentication } from '../users/passkey-authentication.ts';
-import type { FailedCodes, ProveCode, TypedCode } from '../users/second-factor.ts';
-import type { TrustedBrowsers } from '../users/trusted-browsers.ts';
+import { type Factors, hasSecondFactor } from '../users/factors.ts';
+import type { FailedCodes, TypedCode } from '../users/second-factor.ts';
 import type { PageModels } from '../views/models.ts';
 import type { Form } from './form.ts';
-import type { PagesParts } from './parts.ts';
-import type { HalfSignIn, HalfSignIns } from './half-sign-ins.ts';
-import type { Tell } from './tell.ts';
+import type { HalfSignIn } from './half-sign-ins.ts';
+import { type Host, type SecondFactors, secondsOf } from './host.ts';
 import { tidyUp } from './tidy-up.ts';
-import type { DeviceCookie } from './trusted-browser-cookie.ts';
 
 export type SecondStepError = NonNullable<PageModels['second-step']['error']>;
 
@@ -35,208 +30,171 @@ export type Stepped =
   | { readonly destination: string | undefined }
   | { readonly refused: SecondStepError; readonly retryAfterSeconds?: number | undefined };
 
-export interface SecondStep {
-  /** Undefined: nobody is there, or everything of the person ended meanwhile. */
-  pendingOf(interaction: OpenInteraction): Promise<Pending | undefined>;
-  proveCode(ctx: Context, interaction: OpenInteraction, pending: Pending, form: Form): Promise<Stepped>;
-  provePasskey(ctx: Context, interaction: OpenInteraction, pending: Pending, form: Form): Promise<Stepped>;
-}
-
-export type SecondStepParts = Pick<PagesParts, 'accounts' | 'audit' | 'now'> & {
-  readonly interactions: Pick<Interactions, 'finishLogin' | 'finishStepUp' | 'deny'>;
-  readonly halves: HalfSignIns;
-  readonly factors: FactorStore;
-  readonly limits: Pick<Limits, 'takeCode' | 'finishSignIn'>;
-  readonly proveCode: ProveCode;
-  /** Undefined where people can't look. */
-  readonly tell?: Tell | undefined;
-  readonly passkeys: PasskeyAuthentication | undefined;
-  readonly trustedBrowsers: TrustedBrowsers;
-  readonly cookie: DeviceCookie;
-};
-
-const TOO_MANY = 'too many wrong codes';
-
 /** What the challenge of a second step is bound to. */
 export const secondStepBinding = (uid: string) => `second step:${uid}`;
 
+type Method = TypedCode['method'] | 'passkey';
 type Proven = {
   readonly proof: Proof;
-  /** As it was typed; a passkey has none. */
-  readonly method?: TypedCode['method'];
   readonly factors: Factors;
   readonly spends?: CollectionWrite | undefined;
 };
 
-function createFinish(parts: SecondStepParts) {
-  const { interactions, halves, limits, trustedBrowsers, cookie, audit } = parts;
-  const record = createRecord(audit);
+export class SecondStep {
+  readonly #host: Host;
+  readonly #second: SecondFactors;
 
-  return async function finish(
-    ctx: Context,
-    interaction: OpenInteraction,
-    pending: Pending,
-    { proof, method, factors: own, spends }: Proven,
-  ): Promise<Stepped> {
-    const { account, half } = pending;
-    const amr = half === undefined ? withProof(interaction.amr, proof) : amrOf(['password', proof]);
-    const factorAt = Math.floor(parts.now() / 1000);
-    const proved: Proved = { amr, factorAt, sessionsSince: own.sessionsSince };
-    const destination =
-      half === undefined
-        ? await interactions.finishStepUp(ctx, interaction, proved, spends)
-        : await interactions.finishLogin(
-            ctx,
-            interaction,
-            { accountId: account.id, ...half.issued, proved },
-            spends,
-          );
-    record(ctx, interaction, pending, ['success', method ?? 'passkey']);
-    if (destination === undefined || half === undefined) return { destination };
-    cookie.write(ctx, trustedBrowsers.renew(cookie.read(ctx), account.id));
-    await tidyUp(limits.finishSignIn(half.attempt), halves.end(interaction.uid));
-    audit.record('sign_in', 'success', {
-      ...originOf(ctx.state),
-      client_id: interaction.settings.clientId,
-      account_id: account.id,
-    });
-    return { destination };
-  };
-}
+  constructor(host: Host, second: SecondFactors) {
+    this.#host = host;
+    this.#second = second;
+  }
 
-function createRecord(audit: Audit) {
-  return function record(
-    ctx: Context,
-    { settings: { clientId } }: OpenInteraction,
-    { account }: Pending,
-    [outcome, method, reason]: readonly [Outcome, string, (string | undefined)?],
-  ): void {
-    const who = { client_id: clientId, account_id: account.id };
-    audit.record('second_factor', outcome, { ...originOf(ctx.state), ...who, method, reason });
-  };
-}
-
-/** What the page says. The person hears of guesses: they are of somebody with the password. */
-function createFail({ audit, tell }: Pick<SecondStepParts, 'audit' | 'tell'>) {
-  const record = createRecord(audit);
-  return async function fail(
-    ctx: Context,
-    interaction: OpenInteraction,
-    pending: Pending,
-    [method, failed]: readonly [TypedCode['method'], FailedCodes | undefined],
-  ): Promise<SecondStepError> {
-    const { failures: times, isLocked = false, isNews = false } = failed ?? {};
-    record(ctx, interaction, pending, ['failure', method, isLocked ? 'locked' : 'wrong']);
-    const who = { ...originOf(ctx.state), account_id: pending.account.id, method };
-    if (isLocked && isNews) audit.record('account_lock', 'failure', { ...who, reason: 'locked', times });
-    if (isNews) await tell?.(ctx, pending.account.id, 'codes_failed');
-    if (method === 'recovery_code') return 'wrong_recovery_code';
-    return isLocked ? 'codes_locked' : 'wrong_code';
-  };
-}
-
-function createPendingOf({ accounts, halves, factors }: SecondStepParts): SecondStep['pendingOf'] {
-  return async function pendingOf({ uid, prompt, accountId, issued }) {
-    const half = await halves.find(uid);
-    const [id, since] =
-      half === undefined && prompt === 'second_factor'
-        ? [accountId, issued]
-        : [half?.accountId, half?.issued];
+  /** Undefined: nobody is there, or everything of the person ended meanwhile. */
+  async pendingOf({ uid, prompt, accountId, issued }: OpenInteraction): Promise<Pending | undefined> {
+    const half = await this.#second.halves.find(uid);
+    const isStepUp = half === undefined && prompt === 'second_factor';
+    const [id, since] = isStepUp ? [accountId, issued] : [half?.accountId, half?.issued];
     if (id === undefined || since === undefined) return undefined;
-    const [account, own] = await Promise.all([accounts.findLive(id, since), factors.get(id)]);
+    const [account, factors] = await Promise.all([
+      this.#host.accounts.findLive(id, since),
+      this.#second.factors.get(id),
+    ]);
     // Who has none any more signs in by the password.
-    const isLeft = half === undefined || hasSecondFactor(own);
-    return account && isLeft ? { account, factors: own, half } : undefined;
-  };
-}
+    const isLeft = half === undefined || hasSecondFactor(factors);
+    return account && isLeft ? { account, factors, half } : undefined;
+  }
 
-function codeIn(form: Form): Pick<TypedCode, 'method' | 'typed'> {
-  const recovery = form.field('recovery_code');
-  return recovery === ''
-    ? { method: 'one_time_code', typed: form.field('code') }
-    : { method: 'recovery_code', typed: recovery };
-}
-
-function createProveCodeStep(parts: SecondStepParts): SecondStep['proveCode'] {
-  const { interactions, halves, limits, trustedBrowsers, cookie, audit, tell } = parts;
-  const finish = createFinish(parts);
-  const record = createRecord(audit);
-  const fail = createFail(parts);
-
-  return async function proveCode(ctx, interaction, pending, form) {
-    const { uid } = interaction;
-    const { account } = pending;
-    const { method, typed } = codeIn(form);
-    const isRecovery = method === 'recovery_code';
+  async proveCode(
+    ctx: Context,
+    interaction: OpenInteraction,
+    pending: Pending,
+    form: Form,
+  ): Promise<Stepped> {
+    const { limits, trustedBrowsers, cookie } = this.#host;
+    const { id: accountId } = pending.account;
+    const recovery = form.field('recovery_code');
+    const isRecovery = recovery !== '';
+    const method = isRecovery ? 'recovery_code' : 'one_time_code';
     const address = String(ctx.state['clientAddress']);
-    const trusted = trustedBrowsers.find(cookie.read(ctx), account.id);
+    const trusted = trustedBrowsers.find(cookie.read(ctx), accountId);
     // Nobody guesses a recovery code: strangers elsewhere don't keep the person from using one.
     const device = isRecovery ? `recovery code\n${address}` : trusted;
+    const failed = (reason: string) => this.#record(ctx, interaction, pending, method, reason);
     if (pending.half === undefined && interaction.needed === 'passkey') {
-      record(ctx, interaction, pending, ['failure', method, 'passkey_required']);
+      failed('passkey_required');
       return { refused: 'passkey_required' };
     }
     try {
-      const takeBack = await limits.takeCode({ accountId: account.id, address, device, interaction: uid });
+      const { uid } = interaction;
+      const takeBack = await limits.takeCode({ accountId, address, device, interaction: uid });
       if (takeBack === undefined) {
-        record(ctx, interaction, pending, ['failure', method, 'too_many_attempts']);
-        await halves.end(uid);
-        return { destination: await interactions.deny(ctx, interaction, TOO_MANY) };
+        failed('too_many_attempts');
+        await this.#second.halves.end(uid);
+        return { destination: await this.#host.interactions.deny(ctx, interaction, 'too many wrong codes') };
       }
-      const code = { accountId: account.id, method, typed, isTrusted: trusted !== undefined } as const;
+      const typed = isRecovery ? recovery : form.field('code');
+      const code = { accountId, method, typed, isTrusted: trusted !== undefined } as const;
       const stepped = await untilUnchanged(async () => {
-        const proved = await parts.proveCode(code);
+        const proved = await this.#second.proveCode(code);
         return proved !== undefined && 'proof' in proved
-          ? finish(ctx, interaction, pending, { ...proved, method })
+          ? this.#finish(ctx, interaction, pending, [method, proved])
           : { failed: proved };
       }).catch((error: unknown) => {
         takeBack();
         throw error;
       });
       if ('failed' in stepped) {
-        return { refused: await fail(ctx, interaction, pending, [method, stepped.failed]) };
+        return { refused: await this.#fail(ctx, interaction, pending, [method, stepped.failed]) };
       }
       takeBack();
-      if (isRecovery) await tell?.(ctx, account.id, 'recovery_code_used');
+      if (isRecovery) await this.#host.tell(ctx, accountId, 'recovery_code_used');
       return stepped;
     } catch (error) {
       const refused = refusedBy(error);
-      const reason = refused === 'maybe_used' ? 'unconfirmed' : refused;
-      record(ctx, interaction, pending, ['failure', method, reason]);
+      failed(refused === 'maybe_used' ? 'unconfirmed' : refused);
       return { refused, retryAfterSeconds: (error as TooManyRequests | StoreUnavailable).retryAfterSeconds };
     }
-  };
+  }
+
+  async provePasskey(
+    ctx: Context,
+    interaction: OpenInteraction,
+    pending: Pending,
+    form: Form,
+  ): Promise<Stepped> {
+    const result = await this.#second.passkeys?.authenticate({
+      binding: secondStepBinding(interaction.uid),
+      response: form.field('response'),
+      accountId: pending.account.id,
+      needed: pending.half === undefined ? interaction.needed : 'second_factor',
+    });
+    if (result === undefined || 'refused' in result) {
+      this.#record(ctx, interaction, pending, 'passkey', result?.refused ?? 'unknown');
+      return { refused: 'passkey_refused' };
+    }
+    return this.#finish(ctx, interaction, pending, ['passkey', result]);
+  }
+
+  async #finish(
+    ctx: Context,
+    interaction: OpenInteraction,
+    pending: Pending,
+    [method, { proof, factors, spends }]: readonly [Method, Proven],
+  ): Promise<Stepped> {
+    const { interactions, limits, trustedBrowsers, cookie, audit } = this.#host;
+    const { account, half } = pending;
+    const amr = half === undefined ? withProof(interaction.amr, proof) : amrOf(['password', proof]);
+    const proved = { amr, factorAt: secondsOf(this.#host), sessionsSince: factors.sessionsSince };
+    const login = half && { accountId: account.id, ...half.issued, proved };
+    const destination =
+      login === undefined
+        ? await interactions.finishStepUp(ctx, interaction, proved, spends)
+        : await interactions.finishLogin(ctx, interaction, login, spends);
+    this.#record(ctx, interaction, pending, method);
+    if (destination === undefined || half === undefined) return { destination };
+    cookie.write(ctx, trustedBrowsers.renew(cookie.read(ctx), account.id));
+    await tidyUp(limits.finishSignIn(half.attempt), this.#second.halves.end(interaction.uid));
+    audit.record('sign_in', 'success', {
+      ...originOf(ctx.state),
+      client_id: interaction.settings.clientId,
+      account_id: account.id,
+    });
+    return { destination };
+  }
+
+  /** `reason`: why it failed. */
+  #record(
+    ctx: Context,
+    { settings }: OpenInteraction,
+    { account }: Pending,
+    method: Method,
+    reason?: string,
+  ): void {
+    const who = { ...originOf(ctx.state), client_id: settings.clientId, account_id: account.id };
+    const outcome = reason === undefined ? 'success' : 'failure';
+    this.#host.audit.record('second_factor', outcome, { ...who, method, reason });
+  }
+
+  /** What the page says. The person hears of guesses: they are of somebody with the password. */
+  async #fail(
+    ctx: Context,
+    interaction: OpenInteraction,
+    pending: Pending,
+    [method, failed]: readonly [TypedCode['method'], FailedCodes | undefined],
+  ): Promise<SecondStepError> {
+    const { audit, tell } = this.#host;
+    const { failures: times, isLocked = false, isNews = false } = failed ?? {};
+    this.#record(ctx, interaction, pending, method, isLocked ? 'locked' : 'wrong');
+    const who = { ...originOf(ctx.state), account_id: pending.account.id, method };
+    if (isLocked && isNews) audit.record('account_lock', 'failure', { ...who, reason: 'locked', times });
+    if (isNews) await tell(ctx, pending.account.id, 'codes_failed');
+    if (method === 'recovery_code') return 'wrong_recovery_code';
+    return isLocked ? 'codes_locked' : 'wrong_code';
+  }
 }
 
 function refusedBy(error: unknown): 'maybe_used' | 'too_many_attempts' {
   if (error instanceof StoreUnavailable && error.mayBeDone) return 'maybe_used';
   if (error instanceof TooManyRequests) return 'too_many_attempts';
   throw error;
-}
-
-export function createSecondStep(parts: SecondStepParts): SecondStep {
-  const { passkeys, audit } = parts;
-  const finish = createFinish(parts);
-  const record = createRecord(audit);
-
-  return {
-    pendingOf: createPendingOf(parts),
-
-    proveCode: createProveCodeStep(parts),
-
-    async provePasskey(ctx, interaction, pending, form) {
-      const { account } = pending;
-      const result = await passkeys?.authenticate({
-        binding: secondStepBinding(interaction.uid),
-        response: form.field('response'),
-        accountId: account.id,
-        needed: pending.half === undefined ? interaction.needed : 'second_factor',
-      });
-      if (result === undefined || 'refused' in result) {
-        record(ctx, interaction, pending, ['failure', 'passkey', result?.refused]);
-        return { refused: 'passkey_refused' };
-      }
-      return finish(ctx, interaction, pending, result);
-    },
-  };
 }

@@ -1,29 +1,14 @@
 // Shows the second step of a sign-in, what to do without one, and what a person reads before they go on.
 import type { Context } from 'koa';
-import type { Config } from '../config/config.ts';
 import { FACTORS_PATH } from '../config/endpoints.ts';
 import type { Level } from '../config/sign-in-levels.ts';
 import type { OpenInteraction } from '../oidc/open-interaction.ts';
-import type { Clock } from '../store/store.ts';
 import { canProve, canReach, type Factors } from '../users/factors.ts';
 import type { Notice } from '../users/notices.ts';
-import type { PasskeyAuthentication } from '../users/passkey-authentication.ts';
 import type { PageModels } from '../views/models.ts';
-import type { Pages } from '../views/pages.ts';
-import type { Csrf } from './csrf.ts';
+import { type Host, type SecondFactors, secondsOf } from './host.ts';
 import { type Pending, secondStepBinding, type SecondStepError } from './second-step.ts';
 import { cancelBeside, cancelForm, createRender, otherAccountUrl } from './show.ts';
-
-type ShowSecondStepParts = {
-  readonly issuer: string;
-  readonly signIn: NonNullable<Config['signIn']>;
-  readonly passkeys: PasskeyAuthentication | undefined;
-  readonly pages: Pages;
-  readonly csrf: Csrf;
-  readonly now: Clock;
-};
-
-export type ShowSecondStep = ReturnType<typeof createShowSecondStep>;
 
 /** The steps of the forms, as the CSRF token has them. */
 export const CODE_STEP = 'code';
@@ -33,7 +18,7 @@ export const PASSKEY_STEP = 'passkey';
 const neededBy = ({ half }: Pending, { needed }: OpenInteraction): Level =>
   half === undefined ? (needed ?? 'second_factor') : 'second_factor';
 
-function waysOf(signIn: ShowSecondStepParts['signIn'], own: Factors, needed: Level, at: number) {
+function waysOf(signIn: SecondFactors['settings'], own: Factors, needed: Level, at: number) {
   const isForPasskey = needed === 'passkey';
   const keys = { ...own, oneTimeCode: undefined };
   return {
@@ -43,8 +28,8 @@ function waysOf(signIn: ShowSecondStepParts['signIn'], own: Factors, needed: Lev
   };
 }
 
-export function createShowSecondStep(parts: ShowSecondStepParts) {
-  const { issuer, signIn, passkeys, pages, csrf, now } = parts;
+export function createShowSecondStep(host: Host, { settings: signIn, passkeys }: SecondFactors) {
+  const { config, pages, csrf } = host;
   const { html, localeOf } = createRender(pages);
 
   function passkeyForm({ uid, pageUrl }: OpenInteraction, { factors }: Pending, needed: Level) {
@@ -61,7 +46,7 @@ export function createShowSecondStep(parts: ShowSecondStepParts) {
   ): void {
     const { uid, pageUrl, client } = interaction;
     const needed = neededBy(pending, interaction);
-    const { hasPasskey, ...codes } = waysOf(signIn, pending.factors, needed, now() / 1000);
+    const { hasPasskey, ...codes } = waysOf(signIn, pending.factors, needed, secondsOf(host));
     const model = {
       client,
       action: `${pageUrl}/${CODE_STEP}`,
@@ -84,7 +69,8 @@ export function createShowSecondStep(parts: ShowSecondStepParts) {
     /** The second step, or where the person has none that will do, whom to ask for one (status 403). */
     pending(ctx: Context, interaction: OpenInteraction, pending: Pending): void {
       const needed = neededBy(pending, interaction) === 'passkey' ? 'passkey' : 'second_factor';
-      if (canProve(signIn, pending.factors, needed, now() / 1000)) return showStep(ctx, interaction, pending);
+      if (canProve(signIn, pending.factors, needed, secondsOf(host)))
+        return showStep(ctx, interaction, pending);
       const { client, pageUrl } = interaction;
       const { username } = pending.account;
       const others = { ...cancelForm(csrf, interaction), otherAccountUrl: otherAccountUrl(interaction) };
@@ -97,7 +83,7 @@ export function createShowSecondStep(parts: ShowSecondStepParts) {
       const locale = localeOf(ctx, interaction);
       const target = { action: `${pageUrl}/notice`, csrf: csrf.token(uid, prompt) };
       const shown = notices.map((one) => toNoticeModel(one, locale));
-      const factorsUrl = `${issuer}${FACTORS_PATH}`;
+      const factorsUrl = `${config.issuer}${FACTORS_PATH}`;
       html(ctx, interaction, [
         'notice',
         { client, ...target, username, notices: shown, until: notices.at(-1)?.at ?? 0, factorsUrl },

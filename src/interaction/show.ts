@@ -8,14 +8,15 @@ import type { Pages } from '../views/pages.ts';
 import type { Csrf } from './csrf.ts';
 import { toDocumentModel } from './document-model.ts';
 import { expired } from './go-on.ts';
-import type { PagesParts } from './parts.ts';
+import type { Host } from './host.ts';
 import { toScopeModels } from '../oidc/scope-words.ts';
 import { sendPage } from '../oidc/send-page.ts';
 
-type ShowParts = Pick<PagesParts, 'config' | 'accounts' | 'pages' | 'csrf'> & {
-  /** Undefined while passkeys are off. */
-  readonly passkeyForm?: ((interaction: OpenInteraction) => PageModels['login']['passkey']) | undefined;
-};
+/** What the challenge of a sign-in page is bound to. */
+export const signInBinding = (uid: string) => `sign-in:${uid}`;
+
+/** The form of the sign-in page, as its token has it: somebody else may be at their second step in the same sign-in. */
+export const PASSKEY_ALONE = 'passkey alone';
 
 /** What a sign-in form starts with. */
 export type Shown = Pick<PageModels['login'], 'username' | 'error'> & {
@@ -47,7 +48,14 @@ function isBesideAnother({ prompt, accountId }: OpenInteraction, { isOnlyWay = f
   return prompt !== 'login' && (prompt !== 'select_account' || accountId !== undefined) && !isOnlyWay;
 }
 
-export function createShow({ config, accounts, pages, csrf, passkeyForm }: ShowParts) {
+function passkeyForm({ csrf, second }: Host, { uid, pageUrl }: OpenInteraction) {
+  const options = second?.passkeys?.requestOptions(signInBinding(uid));
+  const target = { action: `${pageUrl}/passkey`, csrf: csrf.token(uid, PASSKEY_ALONE) };
+  return options && { ...target, options: JSON.stringify(options) };
+}
+
+export function createShow(host: Host) {
+  const { config, accounts, pages, csrf } = host;
   const { html, localeOf } = createRender(pages);
 
   /** What every page for a signed-in person has. */
@@ -67,6 +75,13 @@ export function createShow({ config, accounts, pages, csrf, passkeyForm }: ShowP
     return accounts.findLive(accountId, issued);
   }
 
+  /** Throws Refusal when the person is not available any more. */
+  async function mustBeSignedIn(ctx: Context, interaction: OpenInteraction): Promise<Account> {
+    const account = await signedIn(interaction);
+    if (account === undefined) throw expired(ctx, interaction.client);
+    return account;
+  }
+
   /** For who has to sign in, or wants to as somebody else. */
   function showLogin(ctx: Context, interaction: OpenInteraction, shown: Shown): void {
     const { uid, prompt, client } = interaction;
@@ -80,7 +95,7 @@ export function createShow({ config, accounts, pages, csrf, passkeyForm }: ShowP
       ...cancelBeside(csrf, interaction),
       username: shown.username,
       error: shown.error,
-      passkey: passkeyForm?.(interaction),
+      passkey: passkeyForm(host, interaction),
       backUrl: isOther ? interaction.pageUrl : undefined,
     };
     html(ctx, interaction, ['login', model, isOther ? otherAccountUrl(interaction) : interaction.pageUrl]);
@@ -103,29 +118,26 @@ export function createShow({ config, accounts, pages, csrf, passkeyForm }: ShowP
       return 'shown';
     },
 
-    /** Throws Refusal when the person is not available any more. */
     async consent(ctx: Context, interaction: OpenInteraction): Promise<void> {
-      const account = await signedIn(interaction);
-      if (account === undefined) throw expired(ctx, interaction.client);
-      const locale = localeOf(ctx, interaction);
+      const account = await mustBeSignedIn(ctx, interaction);
       const model = {
         ...signedInModel(interaction, account),
         action: `${interaction.pageUrl}/consent`,
         document: toDocumentModel(interaction),
-        ...toScopeModels(interaction, config, (key) => pages.text(locale, key)),
+        ...toScopeModels(interaction, config, (key) => pages.text(localeOf(ctx, interaction), key)),
       };
       html(ctx, interaction, ['consent', model, interaction.pageUrl]);
     },
 
-    /** Status 403. Throws as well. */
+    /** Status 403. */
     async noAccess(ctx: Context, interaction: OpenInteraction): Promise<void> {
-      const account = await signedIn(interaction);
-      if (account === undefined) throw expired(ctx, interaction.client);
+      const account = await mustBeSignedIn(ctx, interaction);
       html(ctx, interaction, ['no-access', signedInModel(interaction, account), interaction.pageUrl]);
       ctx.status = 403;
     },
 
     signedIn,
+    mustBeSignedIn,
   };
 }
 

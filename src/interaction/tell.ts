@@ -5,8 +5,9 @@ import { placeOf } from '../oidc/place.ts';
 
 export type Tell = ReturnType<typeof createTell>;
 
-export function createTell(index: Pick<PersonIndex, 'addEvent'>) {
-  return (ctx: Context, accountId: string, what: SecurityEvent['what'], app?: string) =>
+/** `index` undefined: people can't look. */
+export function createTell(index: Pick<PersonIndex, 'addEvent'> | undefined) {
+  return async (ctx: Context, accountId: string, what: SecurityEvent['what'], app?: string) =>
     // It was done all the same: an error page would deny it.
-    index.addEvent(accountId, { what, app, place: placeOf(ctx) }).catch(() => undefined);
+    index?.addEvent(accountId, { what, app, place: placeOf(ctx) }).catch(() => undefined);
 }

@@ -14,7 +14,8 @@ import { type ClientDocuments, createClientDocuments } from '../client-documents
 import { vetClientDocument } from '../client-documents/vet.ts';
 import type { Config, RateLimits } from '../config/config.ts';
 import type { VerifySlow } from '../oidc/client-authentication.ts';
-import { createEngine } from '../oidc/provider.ts';
+import { createEngine, type Engine } from '../oidc/provider.ts';
+import { createPersonGrants } from '../oidc/person-grants.ts';
 import { createBrowserSessions } from '../oidc/browser-session.ts';
 import { createInteractions } from '../oidc/interactions.ts';
 import type { LogoutJobs } from '../oidc/logout-jobs.ts';
@@ -26,16 +27,17 @@ import { unitOfWork } from '../oidc/unit-of-work.ts';
 import { createApp } from '../http/app.ts';
 import type { App } from '../http/server.ts';
 import { createCsrf } from '../interaction/csrf.ts';
+import type { Host } from '../interaction/host.ts';
 import { ownCallbacksOf, ownPages } from '../interaction/own-pages.ts';
 import { placeOf } from '../oidc/place.ts';
 import { interactionRoutes } from '../interaction/routes.ts';
-import { createShow } from '../interaction/show.ts';
+import { createTell } from '../interaction/tell.ts';
+import { createDeviceCookie } from '../interaction/trusted-browser-cookie.ts';
 import type { KeySet } from '../keys/key-set.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { Outgoing } from '../outgoing/guard.ts';
 import type { Views } from '../views/views.ts';
 import type { KeyedHash } from '../store/keyed-hash.ts';
-import { accountPageOf } from './account-page.ts';
 import { personListsOf } from './person-lists.ts';
 import { secondFactorsOf } from './second-factors.ts';
 import type { Clock, Store, StoredRecord } from '../store/store.ts';
@@ -108,31 +110,34 @@ export async function createApplication(
     logoutJobs: shared.logoutJobs,
   });
 
-  const csrf = createCsrf(hash);
-  const sessions = createBrowserSessions(engine);
-  const ofSignIns = { records, limits, accounts, trustedBrowsers, pages, csrf };
-  const secondFactors = secondFactorsOf(config, shared, ofSignIns);
-  const links = linksOf(config, shared, { records, limits });
+  const ofSignIns = { limits, accounts, trustedBrowsers };
+  const account = accountPageOf(config, lists, engine);
   const { audit } = telemetry;
-  const ofPages = { config, accounts, people, sessions, pages, csrf, audit, signIn, now };
-  const account = accountPageOf({ ...shared, ...ofPages, ...links, lists, engine });
-  const interactions = interactionRoutes({
-    ...ofPages,
+  const host: Host = {
+    ...ofSignIns,
+    ...linksOf(config, shared, { records, limits }),
+    config,
+    people,
+    states: shared.states,
+    sessions: createBrowserSessions(engine),
     interactions: createInteractions(engine, adapter, audit, account && placeOf),
-    show: createShow({ ...ofPages, passkeyForm: secondFactors?.passkeyForm }),
-    secondFactors: secondFactors && { ...secondFactors, tell: account?.tell },
-    link: { ...ofPages, ...links, trustedBrowsers, endVoid, secondFactors, tell: account?.tell },
-  });
+    pages,
+    csrf: createCsrf(hash),
+    audit,
+    signIn,
+    cookie: createDeviceCookie(config.issuer),
+    endVoid,
+    now,
+    second: secondFactorsOf(config, shared, records, ofSignIns),
+    account,
+    tell: createTell(account?.index),
+  };
   const app = createApp({
     config,
     engine,
     unitOfWork: unitOfWork({ ...adapter, factors: config.signIn && factors }, config.issuer),
-    interactions,
-    ownPages: ownPages({
-      config,
-      account: account && { ...ofPages, ...account, factors: secondFactors?.factors },
-      factors: secondFactors && { ...ofPages, ...secondFactors, tell: account?.tell },
-    }),
+    interactions: interactionRoutes(host),
+    ownPages: ownPages(host),
     pages,
     assets,
     limits,
@@ -154,6 +159,17 @@ function adapterOf(
     tombstoneSeconds: tombstoneSeconds(config),
     onDamaged: reportDamaged(telemetry),
   };
+}
+
+/** Undefined while there is none. */
+function accountPageOf(
+  config: Config,
+  lists: ReturnType<typeof personListsOf>,
+  { consents, findClient }: Engine,
+): Host['account'] {
+  if (!config.account || lists === undefined) return undefined;
+  const grants = createPersonGrants({ ...lists.parts, consents });
+  return { findClient, personSessions: lists.sessions, grants, index: lists.index };
 }
 
 /** With the way from the service's own pages to the sign-in, where there are such pages. */
@@ -201,7 +217,7 @@ function linksOf(
     now,
   });
   const makePassword = createMakePassword(config, limits);
-  return { links, limits, makePassword, storeNow: now, flush: () => records.flush() };
+  return { links, makePassword, storeNow: now, flush: () => records.flush() };
 }
 
 /** Undefined where none are fetched. The store itself: what is fetched belongs to no request. */

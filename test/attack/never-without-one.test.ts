@@ -103,10 +103,6 @@ const ANSWERS: Readonly<Record<string, number>> = {
   'GET /interaction/done/:purpose': 200,
   'HEAD /interaction/done/:purpose': 200,
   // To a sign-in, and a form of somebody whose sign-in is not fresh.
-  'GET /factors': 303,
-  'GET /factors/callback': 303,
-  // It is below the account page here.
-  'POST /factors/:change': 303,
   'GET /account/factors': 303,
   'GET /account/factors/callback': 303,
   'POST /account/factors/:change': 403,

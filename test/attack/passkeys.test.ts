@@ -37,7 +37,7 @@ async function atFactors(world: OpenWorld) {
   moveClock(2 * MINUTE);
   await setFactors(world, 'alice');
   const browser = newBrowser(world);
-  const page = await signInAs(browser, await browser.open(`${world.issuer}/factors`), 'alice');
+  const page = await signInAs(browser, await browser.open(`${world.issuer}/account/factors`), 'alice');
   const form = formOf(page, '/add');
   async function send(response: string): Promise<number> {
     const body = toQuery({ ...form.fields, response });
@@ -162,7 +162,7 @@ describe('the passkeys of one person', () => {
     await store.change(PEOPLE.alice, ({ passkeys }) => ({
       passkeys: [...passkeys, ...Array.from({ length: 18 }, () => new SoftwareKey().factor)],
     }));
-    const list = await browser.open(`${world.issuer}/factors`);
+    const list = await browser.open(`${world.issuer}/account/factors`);
     const form = formOf(list, '/add');
     const keys = Array.from({ length: 4 }, () => new SoftwareKey());
     const statuses = await Promise.all(
@@ -176,7 +176,7 @@ describe('the passkeys of one person', () => {
     expect(passkeys).toHaveLength(20);
     const left = keys.filter(({ id }) => !passkeys.some((one) => one.id === id));
     for (const { id } of left) expect(await store.claimCredential(id, PEOPLE.bob)).toBe(true);
-    expect((await browser.open(`${world.issuer}/factors`)).text).not.toContain('data-options');
+    expect((await browser.open(`${world.issuer}/account/factors`)).text).not.toContain('data-options');
   });
 
   it('F1-17: have names of 1,023 bytes, and none longer', async () => {

@@ -96,7 +96,7 @@ describe('a half sign-in', () => {
     const resumed = await browser.open(base.replace('/interaction/', '/oauth/authorize/'));
     expect(codeOf(resumed)).toBeUndefined();
     await expectNobody(world(), browser);
-    for (const path of ['/factors', '/oauth/logout']) {
+    for (const path of ['/account/factors', '/oauth/logout']) {
       const answer = await browser.request(`${world().issuer}${path}`);
       expect(answer.text).not.toContain('alice');
     }
@@ -496,7 +496,7 @@ describe('a session of less than the person has', () => {
 describe('the page for factors', () => {
   const world = useWorld(OPTIONS);
   standingClock();
-  const url = () => `${world().issuer}/factors`;
+  const url = () => `${world().issuer}/account/factors`;
   const secretOf = ({ text }: Page) => /class="secret">([^<]+)</.exec(text)?.[1] ?? '';
   const codeFrom = (page: Page) => {
     const secret = Secret.fromBase32(secretOf(page).replaceAll(' ', ''));

@@ -154,7 +154,7 @@ describe('a passkey', () => {
 describe('the keyboard alone', () => {
   it('makes recovery codes, and reads why what an app needs is not removed', async () => {
     const key = await givePasskey(world);
-    const page = await visit(`${world.issuer}/factors`, { keys: [key] });
+    const page = await visit(`${world.issuer}/account/factors`, { keys: [key] });
     await heading(page, 'Passkeys and codes');
     await tabTo(page, 'Make new recovery codes');
     await page.keyboard.press('Enter');

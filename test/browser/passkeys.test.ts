@@ -4,15 +4,9 @@ import type { Browser, CDPSession, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { authorizationUrl } from '../world/authorization-request.ts';
 import { launchChromium } from '../world/chromium.ts';
-import {
-  factorsOf,
-  givePasskey,
-  newAuthenticatorApp,
-  setFactors,
-  SoftwareKey,
-} from '../world/second-factors.ts';
+import { givePasskey, newAuthenticatorApp, setFactors, SoftwareKey } from '../world/second-factors.ts';
 import { freePort } from '../world/servers.ts';
-import { GENEROUS, type OpenWorld, PASSWORDS, PEOPLE, startWorld, worldClients } from '../world/world.ts';
+import { GENEROUS, type OpenWorld, PASSWORDS, startWorld, worldClients } from '../world/world.ts';
 
 let world: OpenWorld;
 let browser: Browser;
@@ -113,12 +107,6 @@ async function signIn(page: Page): Promise<void> {
 
 const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name }).waitFor();
 
-/** Of what changed since the last sign-in. */
-async function readNotices(page: Page): Promise<void> {
-  await heading(page, 'Please read this');
-  await page.getByRole('button', { name: 'Continue' }).click();
-}
-
 async function atTheApp(page: Page): Promise<URLSearchParams> {
   await page.getByRole('button', { name: 'Allow', exact: true }).click();
   await heading(page, 'The app');
@@ -158,18 +146,6 @@ describe('a passkey', () => {
     expect((await atTheApp(page)).get('code')).not.toBeNull();
   });
 
-  it('is one of two: this browser has the second', async () => {
-    const first = new SoftwareKey();
-    const key = await givePasskey(world);
-    const store = await factorsOf(world);
-    await store.change(PEOPLE.alice, (own) => ({ ...own, passkeys: [first.factor, ...own.passkeys] }));
-    const { page } = await visit({ keys: [key], offers: false });
-    await signIn(page);
-    await heading(page, 'One more step');
-    await page.getByRole('button', { name: 'Use a passkey' }).click();
-    expect((await atTheApp(page)).get('code')).not.toBeNull();
-  });
-
   it('that cannot verify its person is no whole sign-in: the browser has none to offer, and the page stays', async () => {
     const key = await givePasskey(world, 'alice', { key: new SoftwareKey({ verifiesUser: false }) });
     const { page } = await visit({ verifiesUser: false, keys: [key], offers: false });
@@ -188,19 +164,6 @@ describe('a passkey', () => {
     expect(await page.evaluate('window.asked')).toBe('NotAllowedError');
     await signIn(page);
     await heading(page, 'One more step');
-  });
-
-  it('whose counter went back is refused, which the page says', async () => {
-    const key = await givePasskey(world);
-    const store = await factorsOf(world);
-    await store.change(PEOPLE.alice, (own) => ({
-      ...own,
-      passkeys: own.passkeys.map((one) => ({ ...one, counter: 1000 })),
-    }));
-    const { page } = await visit({ keys: [key] });
-    await page.getByRole('alert').waitFor();
-    expect(await page.getByRole('alert').innerText()).toContain('That passkey didn’t work.');
-    expect((await store.get(PEOPLE.alice)).passkeys[0]?.suspect).toBe(true);
   });
 
   it('that nobody touches leaves the page as it is, and the password leads on', async () => {
@@ -232,40 +195,6 @@ describe('a passkey', () => {
     }`);
     expect(await relayed.getByRole('alert').innerText()).toContain('That passkey didn’t work.');
     await page.goto(signInUrl());
-    expect((await atTheApp(page)).get('code')).not.toBeNull();
-  });
-
-  it('of two is enough, each, until it is removed', async () => {
-    const key = await givePasskey(world);
-    const { page, devtools, plug } = await visit({ keys: [key] });
-    await atTheApp(page);
-    const { credentials } = await devtools.send('WebAuthn.getCredentials', { authenticatorId: plug });
-    await devtools.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId: plug });
-    const second = await plugIn(devtools);
-    await page.goto(`${world.issuer}/factors`);
-    await page.getByLabel('Name (optional)').fill('Second');
-    await page.getByRole('button', { name: 'Add a passkey' }).click();
-    const remove = page.getByRole('button', { name: 'Remove Second' });
-    await remove.waitFor();
-
-    await page.context().clearCookies();
-    await page.goto(signInUrl());
-    await readNotices(page);
-    await atTheApp(page);
-    await page.goto(`${world.issuer}/factors`);
-    await remove.click();
-    await remove.waitFor({ state: 'detached' });
-
-    await page.context().clearCookies();
-    await page.goto(signInUrl());
-    await page.getByRole('alert').waitFor();
-    await devtools.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId: second });
-    const authenticatorId = await plugIn(devtools);
-    for (const credential of credentials) {
-      await devtools.send('WebAuthn.addCredential', { authenticatorId, credential });
-    }
-    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
-    await readNotices(page);
     expect((await atTheApp(page)).get('code')).not.toBeNull();
   });
 });

@@ -41,7 +41,7 @@ const codesIn = ({ text }: Page) => [...text.matchAll(/<code>([^<]+)<\/code>/g)]
 
 /** Through the sign-in, to the page. */
 async function openFactors(world: OpenWorld, browser = newBrowser(world), step: object = {}): Promise<Page> {
-  const page = await browser.open(`${world.issuer}/factors`);
+  const page = await browser.open(`${world.issuer}/account/factors`);
   if (!isLogin(page)) return page;
   const next = await signInAs(browser, page, 'alice');
   return isSecondStep(next) ? browser.submit(next, '/code', step as Record<string, string>) : next;
@@ -63,7 +63,7 @@ anyStore(
       const world = place();
       await setFactors(world, 'alice');
       const page = await openFactors(world);
-      expect([isList(page), page.url]).toEqual([true, 'https://id.example/factors']);
+      expect([isList(page), page.url]).toEqual([true, 'https://id.example/account/factors']);
       expect(page.headers.get('cache-control')).toBe('no-store');
       expect(page.text).toContain('You sign in with your password alone.');
     });
@@ -164,7 +164,7 @@ anyStore(
       const browser = newBrowser(world);
       await addCode(browser, await openFactors(world, browser));
       expect(await silently(world, elsewhere)).toBe('login_required');
-      expect(isList(await browser.open(`${world.issuer}/factors`))).toBe(true);
+      expect(isList(await browser.open(`${world.issuer}/account/factors`))).toBe(true);
       expect(textOf(await refresh(world, tokens.refresh_token ?? ''), 'access_token')).not.toBe('');
     });
 
@@ -213,7 +213,7 @@ anyStore(
       expect(codes.every((code) => /^([0-9A-HJKMNP-TV-Z]{4}-){5}[0-9A-HJKMNP-TV-Z]{4}$/.test(code))).toBe(
         true,
       );
-      const list = await browser.open(`${world.issuer}/factors`);
+      const list = await browser.open(`${world.issuer}/account/factors`);
       expect(codesIn(list).filter((code) => codes.includes(code))).toEqual([]);
       const next = codesIn(await browser.submit(list, '/recovery-codes'));
       const { recoveryCodes } = await (await factorsOf(world)).get(PEOPLE.alice);
@@ -289,9 +289,9 @@ describe('the page for factors', () => {
     const world = place();
     const app = await giveOneTimeCodes(world);
     const browser = newBrowser(world);
-    const step = await signInAs(browser, await browser.open(`${world.issuer}/factors`), 'alice');
+    const step = await signInAs(browser, await browser.open(`${world.issuer}/account/factors`), 'alice');
     expect(isSecondStep(step)).toBe(true);
-    expect(isLogin(await browser.open(`${world.issuer}/factors`))).toBe(true);
+    expect(isLogin(await browser.open(`${world.issuer}/account/factors`))).toBe(true);
     expect(codeOf(step)).toBeUndefined();
     moveClock(CODE_PERIOD);
     expect(isList(await openFactors(world, newBrowser(world), { code: app.code() }))).toBe(true);
@@ -303,7 +303,7 @@ describe('the page for factors', () => {
     const browser = newBrowser(world);
     await openFactors(world, browser);
     moveClock(DAY);
-    expect(isLogin(await browser.open(`${world.issuer}/factors`))).toBe(true);
+    expect(isLogin(await browser.open(`${world.issuer}/account/factors`))).toBe(true);
   });
 });
 
@@ -311,6 +311,6 @@ describe('where the file says nothing of second factors', () => {
   const place = useWorld();
 
   it('there is no such page', async () => {
-    expect((await newBrowser(place()).open(`${place().issuer}/factors`)).status).toBe(404);
+    expect((await newBrowser(place()).open(`${place().issuer}/account/factors`)).status).toBe(404);
   });
 });

@@ -74,7 +74,7 @@ it("the last one can't be removed, until there is another", async () => {
   const world = place();
   const key = await givePasskey(world, 'bob');
   const browser = newBrowser(world);
-  const page = await signInByPasskey(world, browser, `${world.issuer}/factors`, key);
+  const page = await signInByPasskey(world, browser, `${world.issuer}/account/factors`, key);
   const refused = await browser.submit(page, '/remove', { id: key.id });
   expect(refused.status).toBe(422);
   expect((await ownFactors(world)).passkeys).toHaveLength(1);
@@ -93,7 +93,7 @@ it('recovery codes go with the last factor, and a password that nobody has is ne
   const { recoveryCodes } = await newRecoveryCodes(world, 'alice');
   const key = await givePasskey(world, 'alice', { recoveryCodes });
   const browser = newBrowser(world);
-  const page = await signInByPasskey(world, browser, `${world.issuer}/factors`, key);
+  const page = await signInByPasskey(world, browser, `${world.issuer}/account/factors`, key);
   await browser.submit(page, '/remove', { id: key.id });
   const left = await (await factorsOf(world)).get(PEOPLE.alice);
   expect([left.passkeys, left.recoveryCodes]).toEqual([[], []]);
